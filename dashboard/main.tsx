@@ -4,10 +4,10 @@ import { render } from "preact";
 import { openLiveSocket } from "./live/browser-socket.ts";
 import { askSession } from "./live/node-requests.ts";
 import { PageStore } from "./live/page-store.ts";
-import { chooseTheme, keptTheme } from "./live/theme-choice.ts";
+import { chooseTheme, persistedTheme } from "./live/theme-choice.ts";
 import { App } from "./views/app.tsx";
 
-chooseTheme(keptTheme());
+chooseTheme(persistedTheme());
 
 const store = new PageStore({
   askSession,
@@ -21,8 +21,8 @@ const store = new PageStore({
 document.addEventListener("visibilitychange", () => store.setHidden(document.hidden));
 addEventListener("online", () => store.setHidden(document.hidden));
 
-const place = document.getElementById("page");
-if (place === null) throw new Error("index.html has no place for the page");
-render(<App store={store} />, place);
+const container = document.getElementById("page");
+if (container === null) throw new Error("index.html has no place for the page");
+render(<App store={store} />, container);
 store.connect();
 if (document.hidden) store.setHidden(true);

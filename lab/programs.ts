@@ -2,7 +2,7 @@
 // Lab only.
 
 /** One program of the lab. */
-export interface LabProgram {
+interface LabProgram {
   /** From the folder of this file, without its extension. */
   readonly module: string;
   /** Arguments that go before those of the caller. */
@@ -12,7 +12,7 @@ export interface LabProgram {
 }
 
 /** Programs by the names that are typed. */
-export type LabPrograms = Readonly<Record<string, LabProgram>>;
+type LabPrograms = Readonly<Record<string, LabProgram>>;
 
 const BENCH: LabPrograms = {
   compare: {
@@ -39,7 +39,7 @@ const LAB: LabPrograms = {
   conformance: { module: "conformance/main", summary: "checks any v4 node against the rules of the protocol" },
   simulate: { module: "simulate/main", summary: "whole nodes in virtual time, with faults drawn from a seed" },
   isolation: {
-    module: "neighbours/main",
+    module: "isolation/main",
     summary: "hostile files, sites and clients on a node while other players play",
   },
   "encoder-exact": {
@@ -53,7 +53,7 @@ const LAB: LabPrograms = {
 export const SCRIPTS: Readonly<Record<string, LabPrograms>> = { bench: BENCH, lab: LAB };
 
 /** A program with its whole command line, or the list of programs with the exit status. */
-export type Choice =
+type Choice =
   | { readonly module: string; readonly args: readonly string[] }
   | { readonly text: string; readonly status: number };
 

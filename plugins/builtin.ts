@@ -44,13 +44,17 @@ export interface Configured {
 /** protocol-v4.md section 6.3 has the order of the first. */
 export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
   {
-    ...{ manifest: YOUTUBE_MANIFEST, rank: "first", module: "youtube/plugin.js" },
+    manifest: YOUTUBE_MANIFEST,
+    rank: "first",
+    module: "youtube/plugin.js",
     // As Lavalink's, which is a plugin that somebody has to ask for.
     isOn: ({ config, own }) => Object.keys(own).length > 0 || config.plugins.javaNames.includes("youtube-plugin"),
     options: ({ config }) => ({ playlistPages: String(config.youtube.playlistPagesMax) }),
   },
   {
-    ...{ manifest: SOUNDCLOUD_MANIFEST, rank: "first", module: "soundcloud/plugin.js" },
+    manifest: SOUNDCLOUD_MANIFEST,
+    rank: "first",
+    module: "soundcloud/plugin.js",
     isOn: ({ config }) => config.sources.soundcloud,
     options: ({ config: { soundcloud } }) => ({
       searchEnabled: String(soundcloud.isSearchEnabled),
@@ -58,33 +62,46 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     }),
   },
   {
-    ...{ manifest: BANDCAMP_MANIFEST, rank: "first", module: "bandcamp/plugin.js" },
+    manifest: BANDCAMP_MANIFEST,
+    rank: "first",
+    module: "bandcamp/plugin.js",
     isOn: ({ config }) => config.sources.bandcamp,
   },
   {
-    ...{ manifest: TWITCH_MANIFEST, rank: "first", module: "twitch/plugin.js" },
+    manifest: TWITCH_MANIFEST,
+    rank: "first",
+    module: "twitch/plugin.js",
     isOn: ({ config }) => config.sources.twitch,
   },
   { manifest: GETYARN_MANIFEST, rank: "middle", module: "getyarn/plugin.js", isOn: () => true },
   { manifest: RADIO_MANIFEST, rank: "middle", module: "radio/plugin.js", isOn: () => true },
   { manifest: PODCASTS_MANIFEST, rank: "middle", module: "podcasts/plugin.js", isOn: () => true },
   {
-    ...{ manifest: SPEECH_MANIFEST, rank: "middle", module: "speech/plugin.js", isOn: () => true },
+    manifest: SPEECH_MANIFEST,
+    rank: "middle",
+    module: "speech/plugin.js",
+    isOn: () => true,
     options: ({ lavalink }) => ({
       ...chosen(lavalink("lavasrc", "flowerytts"), ["voice", "translate", "silence", "speed", "audioFormat"]),
       ...chosen(lavalink("dunctebot"), ["ttsLanguage"]),
     }),
   },
   {
-    ...{ manifest: SUBSONIC_MANIFEST, rank: "middle", module: "subsonic/plugin.js" },
+    manifest: SUBSONIC_MANIFEST,
+    rank: "middle",
+    module: "subsonic/plugin.js",
     isOn: ({ own }) => "servers" in own,
   },
   {
-    ...{ manifest: JELLYFIN_MANIFEST, rank: "middle", module: "jellyfin/plugin.js" },
+    manifest: JELLYFIN_MANIFEST,
+    rank: "middle",
+    module: "jellyfin/plugin.js",
     isOn: ({ own }) => "servers" in own,
   },
   {
-    ...{ manifest: YTDLP_MANIFEST, rank: "last", module: "ytdlp/plugin.js" },
+    manifest: YTDLP_MANIFEST,
+    rank: "last",
+    module: "ytdlp/plugin.js",
     isOn: ({ own, lavalink }) => "path" in own || isTextOf(lavalink("lavasrc", "ytdlp", "path")),
     options: ({ lavalink }) => chosen(lavalink("lavasrc", "ytdlp"), Object.keys(YTDLP_MANIFEST.config)),
     sources: ({ sites }) => claimsOf({ sites: isTreeList(sites) ? sites.filter(isTextOf) : undefined }),
@@ -93,11 +110,11 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
 
 /** Those of these names that stand there. */
 function chosen(tree: PlainTree | undefined, names: readonly string[]): PlainTreeMap {
-  const wanted = new Map(names.map((name) => [canonicalName(name), name]));
+  const byCanonicalName = new Map(names.map((name) => [canonicalName(name), name]));
   const entries = isTreeMap(tree) ? Object.entries(tree) : [];
   return Object.fromEntries(
     entries.flatMap(([written, value]) => {
-      const name = wanted.get(canonicalName(written));
+      const name = byCanonicalName.get(canonicalName(written));
       return name === undefined ? [] : [[name, value]];
     }),
   );

@@ -2,7 +2,7 @@
 // Every code is explained in docs/reference/errors.md (a test keeps the two equal).
 
 /** Who has to act: decides HTTP status, retry and log level. */
-export type Fault = "caller" | "remote" | "environment" | "ourselves";
+type Fault = "caller" | "remote" | "environment" | "ourselves";
 
 /**
  * Every code a `NodeError` can carry, with whose fault it is. Codes are stable: users search for them.
@@ -39,7 +39,7 @@ export const ERROR_FAULTS = {
   "load-not-a-track": "caller",
   "load-timeout": "remote",
   "local-file-refused": "caller",
-  "lookup-crashed": "ourselves",
+  "probe-crashed": "ourselves",
   "media-damaged": "remote",
   "media-decode-failed": "remote",
   "media-feed": "caller",

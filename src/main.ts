@@ -1,7 +1,7 @@
 // Process entry: what `tonearm` on the command line runs. Chooses the command and turns failures into an exit status.
 
 import { runCommand } from "./cli/run-command.ts";
-import { StandardOutput } from "./standard-output.ts";
+import { StandardOutput } from "./log/standard-output.ts";
 
 const errors = new StandardOutput(process.stderr);
 const output = new StandardOutput(process.stdout, (reason) => {
@@ -14,6 +14,6 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   cwd: process.cwd(),
   write: (text) => output.write(text),
   writeError: (text) => errors.write(text),
-  tellDropped: (tell) => output.tellDropped(tell),
+  reportDropped: (report) => output.reportDropped(report),
 });
 for (const stream of [output, errors]) stream.end(() => process.exit());

@@ -5,16 +5,12 @@ import type { Server } from "node:http";
 import { readBuildInfo } from "./build-info.ts";
 import type { NodeConfig } from "./config/node-config.ts";
 import type { ShownConfig } from "./config/shown-config.ts";
-import { createInfo } from "./control/about/node-info.ts";
-import { loadToJson, overloadToJson } from "./control/about/node-load.ts";
-import { NodeStats } from "./control/about/node-stats.ts";
 import { KeyFile } from "./control/access/key-file.ts";
 import { KeyRing } from "./control/access/key-ring.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
-import { Plugins } from "./control/plugins/plugins.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Api } from "./control/server/api.ts";
@@ -24,37 +20,41 @@ import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
 import { CodecLoader } from "./control/workers/codec-loader.ts";
-import { Lookups } from "./control/workers/lookups.ts";
 import { PacerKeeper } from "./control/workers/pacer-keeper.ts";
+import { ProbePool } from "./control/workers/probe-pool.ts";
 import { systemThreads, type Threads } from "./control/workers/threads.ts";
 import { toWorkerSettings } from "./control/workers/to-worker-settings.ts";
 import { type PoolLoad, WorkerPool } from "./control/workers/worker-pool.ts";
 import { NodeError } from "./errors.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import { type Random, systemRandom } from "./lib/random.ts";
-import type { Logger } from "./log.ts";
-import { LogRing } from "./log-ring.ts";
-import { LogCounter } from "./metrics/log-counter.ts";
-import { NodeMetrics } from "./metrics/node-metrics.ts";
-import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-plans.ts";
+import type { Logger } from "./log/log.ts";
+import { LogRing } from "./log/log-ring.ts";
+import { LogCounter } from "./observability/metrics/log-counter.ts";
+import { NodeMetrics } from "./observability/metrics/node-metrics.ts";
+import { createInfo } from "./observability/status/node-info.ts";
+import { loadToJson, overloadToJson } from "./observability/status/node-load.ts";
+import { NodeStats } from "./observability/status/node-stats.ts";
+import { Plugins } from "./plugin-host/manage/plugins.ts";
+import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
 import { VERSION } from "./version.ts";
 
 /** The module that runs in the audio workers; compiled, as workers load it by themselves. */
 const MEDIA_ENTRY = new URL("./media/main.js", import.meta.url);
 /** The one that runs where inputs are looked up. */
-const LOOKUP_ENTRY = new URL("./media/lookup-main.js", import.meta.url);
+const PROBE_ENTRY = new URL("./media/probe-main.js", import.meta.url);
 /** The one that loads codecs for the audio workers. */
 const CODEC_ENTRY = new URL("./media/codec-main.js", import.meta.url);
 /** The one that keeps the deadlines of all packets. */
 const PACER_ENTRY = new URL("./media/pacer-main.js", import.meta.url);
 /** The one that runs in each plugin's thread. */
-const PLUGIN_ENTRY = new URL("./plugin-thread/main.js", import.meta.url);
-/** JavaScript heap of the look-up thread: what it keeps of one input is small, and many are looked up at once. */
-const LOOKUP_HEAP_MEGABYTES_MAX = 256;
+const PLUGIN_ENTRY = new URL("./plugin-host/runtime/main.js", import.meta.url);
+/** JavaScript heap of the probe thread: what it keeps of one input is small, and many are looked up at once. */
+const PROBE_HEAP_MEGABYTES_MAX = 256;
 const CLOSE_TIMEOUT_MS = 10_000;
 
 /** What a node stands on: replaced as a whole where it is to run in a simulation (lab/simulate). */
-export interface NodeGround {
+export interface NodeEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   readonly threads: Threads;
@@ -62,7 +62,7 @@ export interface NodeGround {
   readonly listen: ((server: Server) => number) | undefined;
 }
 
-const SYSTEM_GROUND: NodeGround = {
+const SYSTEM_ENVIRONMENT: NodeEnvironment = {
   clock: systemClock,
   random: systemRandom,
   threads: systemThreads,
@@ -78,7 +78,7 @@ export interface NodeOptions {
   /** Another module to run in the audio workers: for tests. */
   readonly mediaEntry?: URL;
   /** Another module to run where inputs are looked up: for tests. */
-  readonly lookupEntry?: URL;
+  readonly probeEntry?: URL;
   /** Of the thread that loads codecs. */
   readonly codecEntry?: URL;
   /** Of the pacer thread. */
@@ -88,7 +88,7 @@ export interface NodeOptions {
   /** Where plugins are found: for tests, and where the node was not started in this process's folder. */
   readonly plugins?: Partial<PlanOptions>;
   /** Default: the system's. */
-  readonly ground?: NodeGround;
+  readonly environment?: NodeEnvironment;
 }
 
 /** A node that serves, as `createNode` has started it. */
@@ -109,7 +109,7 @@ interface Parts {
   readonly sessions: Sessions;
   readonly api: Api;
   readonly updateTimer: UpdateTimer;
-  readonly lookups: Lookups;
+  readonly probePool: ProbePool;
   readonly workers: WorkerPool;
   readonly pacer: PacerKeeper;
   readonly codecs: CodecLoader;
@@ -121,13 +121,13 @@ interface Parts {
 export async function createNode(config: NodeConfig, options: NodeOptions): Promise<Node> {
   const logs = new LogCounter(options.logger);
   const { logger } = logs;
-  const { ground = SYSTEM_GROUND } = options;
-  const parts = await buildParts(config, { ...options, ground, logs });
-  const close = (): Promise<void> => closeParts(parts, { clock: ground.clock, logger });
+  const { environment = SYSTEM_ENVIRONMENT } = options;
+  const parts = await buildParts(config, { ...options, environment, logs });
+  const close = (): Promise<void> => closeParts(parts, { clock: environment.clock, logger });
   const { address: host } = config.server;
   await startPlugins(parts.plugins, config, { close, logger });
   try {
-    const port = await parts.api.listen({ host, port: config.server.port, listen: ground.listen });
+    const port = await parts.api.listen({ host, port: config.server.port, listen: environment.listen });
     let closing: Promise<void> | undefined;
     return {
       address: { host, port },
@@ -146,10 +146,10 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
 
 async function buildParts(
   config: NodeConfig,
-  options: NodeOptions & { readonly ground: NodeGround; readonly logs: LogCounter },
+  options: NodeOptions & { readonly environment: NodeEnvironment; readonly logs: LogCounter },
 ): Promise<Parts> {
-  const { mediaEntry = MEDIA_ENTRY, lookupEntry = LOOKUP_ENTRY, codecEntry = CODEC_ENTRY, logs } = options;
-  const { clock, random, threads } = options.ground;
+  const { mediaEntry = MEDIA_ENTRY, probeEntry = PROBE_ENTRY, codecEntry = CODEC_ENTRY, logs } = options;
+  const { clock, random, threads } = options.environment;
   const { logger } = logs;
   const password = config.server.password.reveal();
   const { keysPath, tls: tlsSettings } = config.server;
@@ -161,23 +161,39 @@ async function buildParts(
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
   const plugins = new Plugins({
-    ...{ entry: options.pluginEntry ?? PLUGIN_ENTRY, threads, clock, logger, routes: routePlanner },
+    entry: options.pluginEntry ?? PLUGIN_ENTRY,
+    threads,
+    clock,
+    logger,
+    routes: routePlanner,
     plans: planPlugins(config, { cwd: process.cwd(), ...options.plugins }),
     dataFolder: config.plugins.dataPath,
   });
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
   const pacer = new PacerKeeper({ entry: options.pacerEntry ?? PACER_ENTRY, threads, clock, logger });
   const workers = new WorkerPool({
-    ...{ entry: mediaEntry, ...config.workers, settings, codecs, pacer, threads, clock, logger },
+    entry: mediaEntry,
+    ...config.workers,
+    settings,
+    codecs,
+    pacer,
+    threads,
+    clock,
+    logger,
     routes: routePlanner,
     links: plugins,
   });
-  const lookups = new Lookups({
-    ...{ entry: lookupEntry, heapMegabytesMax: LOOKUP_HEAP_MEGABYTES_MAX, settings, threads, clock, logger },
+  const probePool = new ProbePool({
+    entry: probeEntry,
+    heapMegabytesMax: PROBE_HEAP_MEGABYTES_MAX,
+    settings,
+    threads,
+    clock,
+    logger,
     routes: routePlanner,
     links: plugins,
   });
-  const tracks = buildTrackLoader(config, { lookups, plugins, clock });
+  const tracks = buildTrackLoader(config, { probePool, plugins, clock });
   plugins.loader = tracks;
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
@@ -202,20 +218,30 @@ async function buildParts(
   const readStats = () => sessions.stats();
   const readLoad = () => {
     const load = loadToJson(workers.load);
-    return { ...load, hasRoom: load.hasRoom && !sessions.isDraining };
+    return { ...load, hasCapacity: load.hasCapacity && !sessions.isDraining };
   };
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
   const metrics = new NodeMetrics({
-    ...{ readStats, readLoad, sources: plugins, sound: workers.totals, logCounts: logs.counts },
+    readStats,
+    readLoad,
+    sources: plugins,
+    audio: workers.totals,
+    logCounts: logs.counts,
     readSessions: () => sessions.all(),
     readConnections: () => api.connectionCounts(),
-    ...{ version: VERSION, startEpochMs: clock.epochMs(), isScraped },
+    version: VERSION,
+    startEpochMs: clock.epochMs(),
+    isScraped,
   });
   const { logRing = new LogRing(), shownConfig } = options;
   const readSupport = async (key?: string) => {
-    const { nodeBundle } = await import("./support/node-bundle.ts");
+    const { nodeBundle } = await import("./observability/support-bundle/node-bundle.ts");
     const node = {
-      ...{ config: shownConfig, log: logRing, epochMs: () => clock.epochMs(), readStats, readLoad },
+      config: shownConfig,
+      log: logRing,
+      epochMs: () => clock.epochMs(),
+      readStats,
+      readLoad,
       readSessions: () => sessions.all(),
       sourcesJson: () => plugins.sourcesJson(),
       pluginsJson: () => plugins.pluginsJson(),
@@ -225,21 +251,38 @@ async function buildParts(
   };
   const dashboard = await buildDashboard(config, {
     parts: { sessions, sources: plugins, routePlanner, readLoad },
-    ...{ log: logRing, readBundle: () => readSupport(), clock, random, logger },
+    log: logRing,
+    readBundle: () => readSupport(),
+    clock,
+    random,
+    logger,
   });
   const api = new Api({
-    ...{ sessions, tracks, clock, logger, disabledFilters, routePlanner, password },
-    ...{ sources: plugins, readInfo, readLoad, readSupport, keys, limitsOf, tls, dashboard },
+    sessions,
+    tracks,
+    clock,
+    logger,
+    disabledFilters,
+    routePlanner,
+    password,
+    sources: plugins,
+    readInfo,
+    readLoad,
+    readSupport,
+    keys,
+    limitsOf,
+    tls,
+    dashboard,
     requestLogging: config.logging.requests,
     metrics: isScraped ? { path, isPasswordNeeded, source: metrics } : undefined,
   });
   if (keyFile !== undefined) {
     keyFile.onReplaced = () => {
-      sessions.endStrangers((owner) => keys.has(owner));
+      sessions.endUnowned((owner) => keys.has(owner));
       api.dropStale();
     };
   }
-  return { dashboard, keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics };
+  return { dashboard, keyFile, sessions, api, updateTimer, probePool, workers, pacer, codecs, plugins, metrics };
 }
 
 /**
@@ -311,12 +354,12 @@ async function buildDashboard(
 
 function buildTrackLoader(
   config: NodeConfig,
-  { lookups, plugins, clock }: { readonly lookups: Lookups; readonly plugins: Plugins; readonly clock: Clock },
+  { probePool, plugins, clock }: { readonly probePool: ProbePool; readonly plugins: Plugins; readonly clock: Clock },
 ): TrackLoader {
   const { local, http } = createOwnSources({
     isEnabled: config.sources,
     localRoots: config.local.roots,
-    probe: (input, options) => lookups.probe(input, options),
+    probe: (input, options) => probePool.probe(input, options),
   });
   // protocol-v4.md section 6.3.
   const listSources = () => [
@@ -331,7 +374,7 @@ function buildTrackLoader(
 
 /** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
 async function closeParts(
-  { dashboard, keyFile, sessions, api, updateTimer, lookups, workers, pacer, codecs, plugins, metrics }: Parts,
+  { dashboard, keyFile, sessions, api, updateTimer, probePool, workers, pacer, codecs, plugins, metrics }: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const closeAll = async () => {
@@ -341,7 +384,7 @@ async function closeParts(
       sessions,
       api,
       updateTimer,
-      lookups,
+      probePool,
       workers,
       pacer,
       codecs,

@@ -55,7 +55,7 @@ export interface LiveParts {
 }
 
 /** Who owns the connection. */
-export interface LiveOwner {
+interface LiveOwner {
   connectionChanged(connection: Connection): void;
   messageCame(message: Exclude<LiveMessage, DoneMessage>): void;
 }
@@ -103,7 +103,7 @@ export class LiveConnection {
   }
 
   /** What is to be seen from now on. */
-  look(view: ViewMessage): void {
+  setView(view: ViewMessage): void {
     this.#view = view;
     this.#sendView();
   }

@@ -60,7 +60,7 @@ export class PageStore {
     const view = viewOf(route);
     if (view.logLevel !== this.#logLevel) this.#set(withoutLog(this.#state));
     this.#logLevel = view.logLevel;
-    this.#connection.look(view);
+    this.#connection.setView(view);
   }
 
   /** Null when it is done, else why not. */
@@ -78,7 +78,7 @@ export class PageStore {
   }
 
   #messageCame(message: Exclude<LiveMessage, DoneMessage>): void {
-    if (message.type === "state") this.#clock.heard(message.atMs, this.#now());
+    if (message.type === "state") this.#clock.update(message.atMs, this.#now());
     this.#set(withMessage(this.#state, message));
   }
 

@@ -13,10 +13,10 @@ export const THEMES = [
 export type Theme = (typeof THEMES)[number]["theme"];
 
 /** What was chosen last; the system's way where nothing is kept. */
-export function keptTheme(): Theme {
+export function persistedTheme(): Theme {
   try {
-    const kept = localStorage.getItem(KEY);
-    return THEMES.find(({ theme }) => theme === kept)?.theme ?? "system";
+    const persisted = localStorage.getItem(KEY);
+    return THEMES.find(({ theme }) => theme === persisted)?.theme ?? "system";
   } catch {
     // A browser that keeps nothing for us.
     return "system";

@@ -39,9 +39,9 @@ export function remember(history: History, message: StateMessage): History {
   if (last !== undefined && message.atMs - last.atMs < spacingMs * 0.9) return history;
   const all = [...points, pointOf(message)];
   if (all.length <= POINTS_MAX) return { points: all, spacingMs };
-  const kept = all.filter((_, index) => index % 2 === 0);
+  const retained = all.filter((_, index) => index % 2 === 0);
   const spanMs = message.atMs - (points[0]?.atMs ?? message.atMs);
-  return { points: kept, spacingMs: spanMs / (kept.length - 1) };
+  return { points: retained, spacingMs: spanMs / (retained.length - 1) };
 }
 
 function pointOf({ atMs, stats, load }: StateMessage): HistoryPoint {

@@ -10,7 +10,7 @@ const SPANS_MS = [600_000, 1_800_000, 3_600_000, 10_800_000, 21_600_000, 43_200_
 const WIDTH_MIN = 0.005;
 
 /** A mark on the line; `start` and `width` are shares of it. */
-export interface TimeLineMark {
+interface TimeLineMark {
   readonly incident: IncidentJson;
   readonly start: number;
   readonly width: number;

@@ -10,7 +10,7 @@ export class NodeClock {
   #offsetMs: number | undefined;
 
   /** A message of `nodeMs` has come at `hereMs`; both epoch milliseconds. */
-  heard(nodeMs: number, hereMs: number): void {
+  update(nodeMs: number, hereMs: number): void {
     const offsetMs = nodeMs - hereMs;
     const known = this.#offsetMs;
     // Messages are never early: the one that took least is nearest to the truth.

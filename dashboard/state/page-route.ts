@@ -1,8 +1,8 @@
 // Which page is open, as the address says it behind its `#`: so reload, back and a link sent to somebody else work. In
 // the browser.
 
-import type { PlayerPlace, ViewMessage } from "../../src/control/dashboard/live-messages.ts";
-import type { LogLevel } from "../../src/log.ts";
+import type { PlayerReference, ViewMessage } from "../../src/control/dashboard/live-messages.ts";
+import type { LogLevel } from "../../src/log/log.ts";
 
 /** Rows of one page of players. */
 export const PAGE_ROWS = 100;
@@ -13,7 +13,7 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const satisfies 
 /** What is open. Pages of players count from 1. */
 export type PageRoute =
   | { readonly page: "players"; readonly filter: string; readonly onlyTrouble: boolean; readonly number: number }
-  | ({ readonly page: "player" } & PlayerPlace)
+  | ({ readonly page: "player" } & PlayerReference)
   | { readonly page: "node" | "sources" | "sessions" }
   | { readonly page: "log"; readonly level: LogLevel };
 
@@ -84,14 +84,22 @@ export function viewOf(route: PageRoute): ViewMessage {
     case "players": {
       const { filter, onlyTrouble, number } = route;
       return {
-        ...{ type: "view", focus: null, logLevel: null, filter, onlyTrouble },
-        ...{ offset: (number - 1) * PAGE_ROWS, count: PAGE_ROWS },
+        type: "view",
+        focus: null,
+        logLevel: null,
+        filter,
+        onlyTrouble,
+        offset: (number - 1) * PAGE_ROWS,
+        count: PAGE_ROWS,
       };
     }
     case "player":
       // Its row has what the diagnosis has not: who asked, the length, the cost.
       return {
-        ...{ ...nothing, type: "view", filter: route.guildId, count: 10 },
+        ...nothing,
+        type: "view",
+        filter: route.guildId,
+        count: 10,
         focus: { sessionId: route.sessionId, guildId: route.guildId },
       };
     case "log":

@@ -46,8 +46,15 @@ export interface PageState {
 
 /** Before anything has come. */
 export const NOTHING_KNOWN: PageState = {
-  ...{ connection: { kind: "checking" }, role: "viewer", firstVersion: null, version: null, latest: null },
-  ...{ lines: [], movements: new Map(), history: NO_HISTORY, log: [] },
+  connection: { kind: "checking" },
+  role: "viewer",
+  firstVersion: null,
+  version: null,
+  latest: null,
+  lines: [],
+  movements: new Map(),
+  history: NO_HISTORY,
+  log: [],
 };
 
 /** The state after a message. One of a kind that is not known changes nothing. */
@@ -57,7 +64,10 @@ export function withMessage(state: PageState, message: Exclude<LiveMessage, { ty
       return withHello(state, message);
     case "state":
       return {
-        ...{ ...state, latest: message, movements: movementsOf(message), history: remember(state.history, message) },
+        ...state,
+        latest: message,
+        movements: movementsOf(message),
+        history: remember(state.history, message),
         lines: keepSame(state.lines, playerLines(message)),
       };
     case "log":
@@ -87,8 +97,12 @@ export function linesWith(log: readonly NumberedLine[], text: string): readonly 
 
 function withHello(state: PageState, { role, version }: HelloMessage): PageState {
   return {
-    ...{ ...state, role, version, firstVersion: state.firstVersion ?? version },
-    ...{ connection: { kind: "live" }, log: [] },
+    ...state,
+    role,
+    version,
+    firstVersion: state.firstVersion ?? version,
+    connection: { kind: "live" },
+    log: [],
   };
 }
 

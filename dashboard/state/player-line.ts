@@ -108,7 +108,7 @@ function toLine(row: PlayerRow, session: SessionRow | undefined, nowMs: number):
     length: track === null || track.isStream ? "" : clockTime(track.lengthMs),
     client: clientNameOf(session),
     clientId: session?.userId ?? "",
-    worker: row.worker === null ? "waits" : `${row.worker}${row.isAlone ? " alone" : ""}`,
+    worker: row.worker === null ? "waits" : `${row.worker}${row.isIsolated ? " alone" : ""}`,
     cost: row.cost === null ? "–" : percent(row.cost),
     mode: row.mode === null ? "–" : MODES[row.mode],
     state: stateOf(row),

@@ -6,7 +6,7 @@ import type { IncidentJson, VoiceDiagnosisJson } from "../../src/control/protoco
 import type { SourceJson } from "../../src/control/protocol/sources-json.ts";
 
 /** A name for the list, and what it means with what to do about it. */
-export interface Words {
+interface Words {
   readonly short: string;
   readonly long: string;
 }
@@ -29,7 +29,7 @@ export const CAUSES: Readonly<Record<IncidentJson["cause"], Words>> = {
     short: "network slow",
     long: "The track's server did not deliver in time, or this machine could not send to Discord.",
   },
-  inputDry: {
+  inputStarved: {
     short: "file slow to read",
     long: "Nothing was ready to play, and no server was waited for: a slow disk, or a file that takes long to read.",
   },

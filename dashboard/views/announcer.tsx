@@ -16,7 +16,7 @@ export class Announcer extends Component<{ readonly state: PageState }> {
   #saidMs = Number.NEGATIVE_INFINITY;
 
   override render() {
-    this.#look(this.props.state);
+    this.#announce(this.props.state);
     return (
       <div class="unseen" role="status">
         {this.#text}
@@ -24,7 +24,7 @@ export class Announcer extends Component<{ readonly state: PageState }> {
     );
   }
 
-  #look({ connection, lines }: PageState): void {
+  #announce({ connection, lines }: PageState): void {
     if (connection.kind === "lost") this.#wasLost = true;
     if (connection.kind !== "live") return;
     const stuttering = lines.filter(({ troubleNow }) => troubleNow).length;

@@ -46,7 +46,10 @@ export class App extends Component<{ readonly store: PageStore }, AppState> {
     if (connection.kind === "loggedOut") return <LoginPage loggedIn={() => store.connect()} />;
     const isLive = connection.kind === "live";
     const props: PageProps = {
-      ...{ store, known: store.state, isLive, canAct: role === "operator" },
+      store,
+      known: store.state,
+      isLive,
+      canAct: role === "operator",
       ask: (action, subject) => this.setState({ question: { action, subject } }),
       go: (route) => this.#go(route),
     };

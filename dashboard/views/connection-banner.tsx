@@ -33,7 +33,7 @@ export function ConnectionBanner({ state, retry }: { readonly state: PageState; 
           The node is now version {version}; this page is still that of {firstVersion}.
         </p>
         <button type="button" onClick={() => location.reload()}>
-          Load it anew
+          Load it again
         </button>
       </div>
     );

@@ -4,7 +4,7 @@ import { duration } from "../state/format.ts";
 import { chartLines, type HistoryPoint } from "../state/history.ts";
 
 /** Above the highest value: a line along the top would look like all there is. */
-const ROOM = 1.2;
+const HEADROOM = 1.2;
 const [WIDTH, HEIGHT] = [300, 60];
 
 interface ChartProps {
@@ -23,7 +23,7 @@ export function HistoryChart({ name, points, figureOf, written, topMin }: ChartP
   const most = values.reduce((one, other) => Math.max(one, other), 0);
   const [first, last] = [points[0], points.at(-1)];
   const spanMs = first === undefined || last === undefined ? 0 : last.atMs - first.atMs;
-  const top = Math.max(topMin, most * ROOM);
+  const top = Math.max(topMin, most * HEADROOM);
   const now = values.at(-1) ?? 0;
   return (
     <figure class="chart">

@@ -52,10 +52,10 @@ function Line({ incidents, nowMs }: IncidentsProps) {
   const marks = marksOf(incidents, nowMs, spanMs);
   const [newest] = incidents;
   const since = newest === undefined ? 0 : sinceIncidentMs(newest, nowMs);
-  const told = since === 0 ? "it stutters now" : `the last was ${duration(since)} ago`;
+  const text = since === 0 ? "it stutters now" : `the last was ${duration(since)} ago`;
   return (
     <figure class="time-line">
-      <svg viewBox={`0 0 ${WIDTH} 40`} preserveAspectRatio="none" role="img" aria-label={`Stutters, ${told}`}>
+      <svg viewBox={`0 0 ${WIDTH} 40`} preserveAspectRatio="none" role="img" aria-label={`Stutters, ${text}`}>
         <line class="axis" x1="0" x2={WIDTH} y1="39" y2="39" />
         {marks.map(({ incident, start, width }) => (
           <rect
@@ -70,7 +70,7 @@ function Line({ incidents, nowMs }: IncidentsProps) {
       </svg>
       <figcaption>
         <span>{timeOfDay(nowMs - spanMs)}</span>
-        <span>{told}</span>
+        <span>{text}</span>
         <span>{timeOfDay(nowMs)}</span>
       </figcaption>
     </figure>

@@ -9,9 +9,12 @@ import type { PageProps } from "./page-props.ts";
 
 const PERIOD_MS = 500;
 
-/** Inside `place`; both attributes hold a player's key. They stand still without a connection. */
-export function useMovingPositions(place: RefObject<HTMLElement | null>, { store, known, isLive }: PageProps): void {
-  const writeNow = (): void => write(place.current, store.state.movements, store.nodeNow());
+/** Inside `container`; both attributes hold a player's key. They stand still without a connection. */
+export function useMovingPositions(
+  container: RefObject<HTMLElement | null>,
+  { store, known, isLive }: PageProps,
+): void {
+  const writeNow = (): void => write(container.current, store.state.movements, store.nodeNow());
   // New rows have their position before they are seen.
   useLayoutEffect(writeNow, [known.latest]);
   useLayoutEffect(() => {
@@ -21,9 +24,11 @@ export function useMovingPositions(place: RefObject<HTMLElement | null>, { store
   }, [isLive, store]);
 }
 
-function write(place: HTMLElement | null, movements: ReadonlyMap<string, Movement>, nodeNowMs: number): void {
+function write(container: HTMLElement | null, movements: ReadonlyMap<string, Movement>, nodeNowMs: number): void {
   // All are found before any is written to, as the browser would lay the page out anew for each that is looked at.
-  const elements = [...(place?.querySelectorAll<HTMLElement>("[data-position], [data-fill]") ?? [])].filter(isMeant);
+  const elements = [...(container?.querySelectorAll<HTMLElement>("[data-position], [data-fill]") ?? [])].filter(
+    isMeant,
+  );
   for (const element of elements) {
     const { position, fill } = element.dataset;
     const movement = movements.get(position ?? fill ?? "");

@@ -40,7 +40,7 @@ function Summary({ latest }: { readonly latest: StateMessage }) {
       <Fact name="New players">
         {isDraining ? (
           <Badge mood="warn">refused: draining</Badge>
-        ) : load.hasRoom ? (
+        ) : load.hasCapacity ? (
           <Badge mood="good">there is room</Badge>
         ) : (
           <Badge mood="bad">refused: no room</Badge>
@@ -108,7 +108,7 @@ function Workers({ workers }: { readonly workers: readonly WorkerLoadJson[] }) {
             <td>
               <Badge mood={worker.isReady ? "good" : "warn"}>
                 {worker.isReady ? "ready" : "starting"}
-                {worker.isAlone && ", for one player alone"}
+                {worker.isIsolated && ", for one player alone"}
               </Badge>
             </td>
             <td class="number">
@@ -144,28 +144,28 @@ function Charts({ points, workers }: ChartsProps) {
         figureOf={(point) => point.memoryBytes}
         written={bytes}
         topMin={MEGABYTE}
-        {...{ points }}
+        points={points}
       />
       <HistoryChart
         name="Processor, of all cores"
         figureOf={(point) => point.cpu}
         written={percent}
         topMin={1}
-        {...{ points }}
+        points={points}
       />
       <HistoryChart
         name="Players that play"
         figureOf={(point) => point.playing}
         written={wholeNumber}
         topMin={1}
-        {...{ points }}
+        points={points}
       />
       <HistoryChart
         name="Latest frame"
         figureOf={(point) => point.latenessMs}
         written={duration}
         topMin={20}
-        {...{ points }}
+        points={points}
       />
       {workers.map(({ index }) => (
         <HistoryChart

@@ -1,7 +1,7 @@
 // The head of the page: which node, how it stands with it, theme, who is logged in. In the browser.
 
 import { useState } from "preact/hooks";
-import { chooseTheme, keptTheme, THEMES, type Theme } from "../live/theme-choice.ts";
+import { chooseTheme, persistedTheme, THEMES, type Theme } from "../live/theme-choice.ts";
 import type { PageState } from "../state/page-state.ts";
 import { Badge, type Mood } from "./pieces.tsx";
 
@@ -26,7 +26,7 @@ export function PageHead({ state, logOut }: { readonly state: PageState; readonl
       {version !== null && <span class="quiet">{version}</span>}
       <Badge mood={mood}>{words}</Badge>
       {latest?.isDraining && <Badge mood="warn">draining</Badge>}
-      {latest !== null && !latest.load.hasRoom && <Badge mood="warn">no room</Badge>}
+      {latest !== null && !latest.load.hasCapacity && <Badge mood="warn">no room</Badge>}
       <span class="gap" />
       <span class="quiet">{role}</span>
       <ThemeChoice />
@@ -38,7 +38,7 @@ export function PageHead({ state, logOut }: { readonly state: PageState; readonl
 }
 
 function ThemeChoice() {
-  const [theme, setTheme] = useState<Theme>(keptTheme);
+  const [theme, setTheme] = useState<Theme>(persistedTheme);
   const choose = (name: string) => {
     const chosen = THEMES.find((one) => one.theme === name)?.theme ?? "system";
     chooseTheme(chosen);

@@ -4,11 +4,11 @@ import type { ComponentChildren } from "preact";
 import { shortened } from "../state/format.ts";
 
 /** A stranger's text: of bounded length, whichever way it is written, and nothing around it turns with it. */
-export function Stranger({ text }: { readonly text: string }) {
+export function Untrusted({ text }: { readonly text: string }) {
   if (text === "") return null;
   const shown = shortened(text);
   return (
-    <bdi class="stranger" title={shown}>
+    <bdi class="untrusted" title={shown}>
       {shown}
     </bdi>
   );

@@ -1,7 +1,7 @@
 // One player: what it plays, why it stuttered, how voice and sound stand, and what can be done. In the browser.
 
 import { useRef } from "preact/hooks";
-import type { PlayerPlace } from "../../src/control/dashboard/live-messages.ts";
+import type { PlayerReference } from "../../src/control/dashboard/live-messages.ts";
 import type { PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 import { ago, bytes, counted, duration, percent, timeOfDay, wholeNumber } from "../state/format.ts";
 import { type PlayerLine, playerKey } from "../state/player-line.ts";
@@ -9,23 +9,23 @@ import { CAUSES, DAVE_STATES, GATES, MODES, REPAIRS } from "../state/words.ts";
 import { IncidentTimeLine } from "./incident-time-line-view.tsx";
 import { useMovingPositions } from "./moving-positions.ts";
 import type { PageProps } from "./page-props.ts";
-import { Fact, HeadRow, PageTitle, Stranger, WideTable } from "./pieces.tsx";
+import { Fact, HeadRow, PageTitle, Untrusted, WideTable } from "./pieces.tsx";
 import { PositionOf } from "./player-table.tsx";
 
 /** Behind a row of the players. */
-export function PlayerPage(props: PageProps & { readonly route: PlayerPlace }) {
+export function PlayerPage(props: PageProps & { readonly route: PlayerReference }) {
   const { known, route } = props;
-  const place = useRef<HTMLElement>(null);
-  useMovingPositions(place, props);
+  const container = useRef<HTMLElement>(null);
+  useMovingPositions(container, props);
   const line = known.lines.find(({ key }) => key === playerKey(route));
   const focus = known.latest?.focus ?? null;
   const player = focus !== null && playerKey(focus) === playerKey(route) ? focus : null;
   return (
-    <section ref={place}>
+    <section ref={container}>
       <p>
         <a href="#/players">All players</a>
       </p>
-      <PageTitle>{player === null ? "Player" : <Stranger text={player.track?.title || "Nothing loaded"} />}</PageTitle>
+      <PageTitle>{player === null ? "Player" : <Untrusted text={player.track?.title || "Nothing loaded"} />}</PageTitle>
       {player === null ? (
         <p class="none">There is no such player now: it was destroyed, or its client has left.</p>
       ) : (
@@ -34,7 +34,7 @@ export function PlayerPage(props: PageProps & { readonly route: PlayerPlace }) {
           {props.canAct && <Actions {...props} player={player} />}
           <IncidentTimeLine incidents={player.incidents} nowMs={known.latest?.atMs ?? 0} />
           <LostFrames player={player} />
-          <Sound player={player} />
+          <AudioSection player={player} />
           <Voice player={player} />
         </>
       )}
@@ -53,30 +53,30 @@ function NowPlaying({ line, player }: PlayerProps & { readonly line: PlayerLine 
         <>
           <Fact name="State">{line.state}</Fact>
           <Fact name="By">
-            <Stranger text={line.author || "–"} />
+            <Untrusted text={line.author || "–"} />
           </Fact>
           <Fact name="Position">{line.title === null ? "–" : <PositionOf line={line} />}</Fact>
           <Fact name="Asked by">
-            <Stranger text={line.requester || "not told by the bot"} />
+            <Untrusted text={line.requester || "not told by the bot"} />
           </Fact>
         </>
       )}
       <Fact name="Source">
-        <Stranger text={player.track?.sourceName ?? "–"} />
+        <Untrusted text={player.track?.sourceName ?? "–"} />
       </Fact>
       {line?.address && (
         <Fact name="Link">
           <a href={line.address} target="_blank" rel="noreferrer noopener">
-            <Stranger text={line.address} />
+            <Untrusted text={line.address} />
           </a>
         </Fact>
       )}
       <Fact name="Guild">{player.guildId}</Fact>
       <Fact name="Bot">
-        <Stranger text={line?.client ?? "?"} />
+        <Untrusted text={line?.client ?? "?"} />
       </Fact>
       <Fact name="Session">
-        <Stranger text={player.sessionId} />
+        <Untrusted text={player.sessionId} />
       </Fact>
     </dl>
   );
@@ -131,18 +131,18 @@ function LostFrames({ player }: PlayerProps) {
   );
 }
 
-function Sound({ player }: PlayerProps) {
-  const { sound, worker, soundWorker, repairs, inputReopened, age } = player;
+function AudioSection({ player }: PlayerProps) {
+  const { audio, worker, renderWorker, repairs, inputReopened, age } = player;
   const { last } = repairs;
   return (
     <section>
-      <h2>Sound and repairs</h2>
+      <h2>AudioSection and repairs</h2>
       <dl class="facts">
-        <Fact name="How it is made">{sound === null ? "–" : MODES[sound.mode]}</Fact>
-        <Fact name="Buffered">{sound === null ? "–" : duration(sound.queued)}</Fact>
-        <Fact name="Memory">{sound === null ? "–" : bytes(sound.heldBytes)}</Fact>
+        <Fact name="How it is made">{audio === null ? "–" : MODES[audio.mode]}</Fact>
+        <Fact name="Buffered">{audio === null ? "–" : duration(audio.queued)}</Fact>
+        <Fact name="Memory">{audio === null ? "–" : bytes(audio.heldBytes)}</Fact>
         <Fact name="Worker">{worker === null ? "waits for one" : workerText(worker)}</Fact>
-        {soundWorker !== null && <Fact name="Sound made by">{workerText(soundWorker)}</Fact>}
+        {renderWorker !== null && <Fact name="Sound made by">{workerText(renderWorker)}</Fact>}
         <Fact name="Connection opened again">{counted(inputReopened, "time")}</Fact>
         <Fact name="Track opened again">{counted(repairs.reopen, "time")}</Fact>
         <Fact name="Voice joined again">{counted(repairs.rejoin, "time")}</Fact>
@@ -185,8 +185,8 @@ function Voice({ player: { voice } }: PlayerProps) {
   );
 }
 
-function workerText({ index, isAlone, load, latenessP99 }: NonNullable<PlayerDiagnosisJson["worker"]>): string {
-  return `${index}${isAlone ? ", alone" : ""}, load ${percent(load)}, lateness ${duration(latenessP99)}`;
+function workerText({ index, isIsolated, load, latenessP99 }: NonNullable<PlayerDiagnosisJson["worker"]>): string {
+  return `${index}${isIsolated ? ", alone" : ""}, load ${percent(load)}, lateness ${duration(latenessP99)}`;
 }
 
 /** `daveTransitions`: Dave transitions. */

@@ -3,7 +3,7 @@
 import { Component, createRef } from "preact";
 import { writeRoute } from "../state/page-route.ts";
 import { type PlayerLine, type PlayerLineState, playerKey } from "../state/player-line.ts";
-import { Badge, HeadRow, type Mood, Stranger } from "./pieces.tsx";
+import { Badge, HeadRow, type Mood, Untrusted } from "./pieces.tsx";
 
 const NAMES = ["State", "Track", "Position", "Asked by", "Source", "Guild, bot", "Worker", "Cost", "Sound"];
 
@@ -60,23 +60,23 @@ class Row extends Component<{ readonly line: PlayerLine }> {
         </td>
         <th scope="row">
           <a href={writeRoute({ page: "player", sessionId: line.sessionId, guildId: line.guildId })}>
-            {line.title === null ? "Nothing loaded" : <Stranger text={line.title || "Without a title"} />}
+            {line.title === null ? "Nothing loaded" : <Untrusted text={line.title || "Without a title"} />}
           </a>
           <div class="below">
-            <Stranger text={line.author} />
+            <Untrusted text={line.author} />
           </div>
         </th>
         <td class="number">{line.title !== null && <PositionOf line={line} />}</td>
         <td>
-          <Stranger text={line.requester} />
+          <Untrusted text={line.requester} />
         </td>
         <td>
-          <Stranger text={line.source} />
+          <Untrusted text={line.source} />
         </td>
         <td>
           <span class="id">{line.guildId}</span>
           <div class="below">
-            <Stranger text={line.client} />
+            <Untrusted text={line.client} />
           </div>
         </td>
         <td>{line.worker}</td>

@@ -16,12 +16,12 @@ type PlayersRoute = Extract<PageRoute, { page: "players" }>;
 /** The page that opens first. */
 export function PlayersPage(props: PageProps & { readonly route: PlayersRoute }) {
   const { known, route, go } = props;
-  const place = useRef<HTMLElement>(null);
-  useMovingPositions(place, props);
+  const container = useRef<HTMLElement>(null);
+  useMovingPositions(container, props);
   const { total = 0, matching = 0 } = known.latest?.players ?? {};
   const troubled = known.lines.filter(({ trouble }) => trouble !== "").length;
   return (
-    <section ref={place}>
+    <section ref={container}>
       <PageTitle>Players</PageTitle>
       <search class="tools">
         <FilterBox route={route} go={go} />

@@ -4,7 +4,7 @@ import { wholeNumber } from "../state/format.ts";
 import { writeRoute } from "../state/page-route.ts";
 import { clientNameOf } from "../state/player-line.ts";
 import type { PageProps } from "./page-props.ts";
-import { Badge, HeadRow, PageTitle, Stranger, WideTable } from "./pieces.tsx";
+import { Badge, HeadRow, PageTitle, Untrusted, WideTable } from "./pieces.tsx";
 
 /** One row a client. */
 export function SessionsPage({ known }: PageProps) {
@@ -21,7 +21,7 @@ export function SessionsPage({ known }: PageProps) {
             {sessions.map((session) => (
               <tr key={session.id}>
                 <th scope="row">
-                  <Stranger text={clientNameOf(session)} />
+                  <Untrusted text={clientNameOf(session)} />
                 </th>
                 <td>
                   <Badge mood={session.isConnected ? "good" : "warn"}>
@@ -29,7 +29,7 @@ export function SessionsPage({ known }: PageProps) {
                   </Badge>
                 </td>
                 <td class="id">{session.userId}</td>
-                <td>{session.key === null ? "the password" : <Stranger text={session.key} />}</td>
+                <td>{session.key === null ? "the password" : <Untrusted text={session.key} />}</td>
                 <td class="number">
                   <a href={writeRoute({ page: "players", filter: session.id, onlyTrouble: false, number: 1 })}>
                     {wholeNumber(session.players)}

@@ -5,7 +5,7 @@ import type { PluginJson, SourceCountsJson, SourceJson } from "../../src/control
 import { ago, ahead, counted, timeOfDay, wholeNumber } from "../state/format.ts";
 import { BACKEND_STATES, SOURCE_STATES } from "../state/words.ts";
 import type { PageProps } from "./page-props.ts";
-import { Badge, Fact, HeadRow, type Mood, PageTitle, Stranger, WideTable } from "./pieces.tsx";
+import { Badge, Fact, HeadRow, type Mood, PageTitle, Untrusted, WideTable } from "./pieces.tsx";
 
 const STATE_MOODS: Readonly<Record<SourceJson["state"], Mood>> = {
   idle: "plain",
@@ -65,8 +65,8 @@ function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly no
   return (
     <tr>
       <th scope="row">
-        <Stranger text={name} />
-        <div class="below">{plugin === null ? "part of the node" : <Stranger text={`plugin ${plugin}`} />}</div>
+        <Untrusted text={name} />
+        <div class="below">{plugin === null ? "part of the node" : <Untrusted text={`plugin ${plugin}`} />}</div>
       </th>
       <td>
         <State of={source} />
@@ -78,11 +78,11 @@ function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly no
           <ul class="backends">
             {backends.map((backend) => (
               <li key={backend.name}>
-                <Stranger text={backend.name} />{" "}
+                <Untrusted text={backend.name} />{" "}
                 <Badge mood={BACKEND_MOODS[backend.state]}>{backendText(backend, nowMs)}</Badge>
                 {backend.lastError !== null && (
                   <div class="below">
-                    <Stranger text={backend.lastError} />
+                    <Untrusted text={backend.lastError} />
                   </div>
                 )}
               </li>
@@ -110,7 +110,7 @@ function State({ of }: { readonly of: Pick<SourceJson, "state" | "trouble"> }) {
       </Badge>
       {of.trouble !== null && (
         <div class="below">
-          <Stranger text={of.trouble} />
+          <Untrusted text={of.trouble} />
         </div>
       )}
     </>
@@ -128,7 +128,7 @@ function LastError({ name, counts, nowMs }: LastErrorProps) {
   if (error === null) return null;
   return (
     <div>
-      <Stranger text={`${error.code}: ${error.message}`} />
+      <Untrusted text={`${error.code}: ${error.message}`} />
       <div class="below">
         {name}, {ago(nowMs - error.atMs)}
       </div>
@@ -141,9 +141,9 @@ function PluginRow({ plugin, canAct, isLive, ask }: PageProps & { readonly plugi
   return (
     <tr>
       <th scope="row">
-        <Stranger text={name} />
+        <Untrusted text={name} />
         <div class="below">
-          <Stranger text={version ?? "never set up"} />
+          <Untrusted text={version ?? "never set up"} />
           {isBuiltIn && ", comes with the node"}
         </div>
       </th>
@@ -151,16 +151,16 @@ function PluginRow({ plugin, canAct, isLive, ask }: PageProps & { readonly plugi
         <State of={plugin} />
         {changedOptions.length > 0 && (
           <div class="below">
-            <Stranger text={`changed while it runs: ${changedOptions.join(", ")}`} />
+            <Untrusted text={`changed while it runs: ${changedOptions.join(", ")}`} />
           </div>
         )}
       </td>
       <td>
-        <Stranger text={sources.join(", ") || "–"} />
+        <Untrusted text={sources.join(", ") || "–"} />
       </td>
       <td class="number">{wholeNumber(losses)}</td>
       <td>
-        <Stranger
+        <Untrusted
           text={
             Object.entries(counts)
               .map(([word, count]) => `${word} ${count}`)
@@ -196,7 +196,7 @@ function Planner(props: PageProps & { readonly planner: RoutePlannerJson; readon
         </Fact>
         {currentAddress && (
           <Fact name="Address now">
-            <Stranger text={bareAddress(currentAddress)} />
+            <Untrusted text={bareAddress(currentAddress)} />
           </Fact>
         )}
         <Fact name="Failing">{counted(failingAddresses.length, "address", "addresses")}</Fact>
@@ -209,7 +209,7 @@ function Planner(props: PageProps & { readonly planner: RoutePlannerJson; readon
               {failingAddresses.map(({ failingAddress, failingTimestamp }) => (
                 <tr key={failingAddress}>
                   <th scope="row">
-                    <Stranger text={bareAddress(failingAddress)} />
+                    <Untrusted text={bareAddress(failingAddress)} />
                   </th>
                   <td>
                     {timeOfDay(failingTimestamp)}, {ago(nowMs - failingTimestamp)}

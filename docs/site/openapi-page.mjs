@@ -65,8 +65,8 @@ function operationSection({ method, path, operation }) {
 /** @param {Json[]} parameters */
 function parameterTable(parameters) {
   if (parameters.length === 0) return [];
-  const rows = parameters.map(({ name, in: place, required, schema, description = "" }) =>
-    row([code(name), place, typeText(schema), required ? "yes" : "no", plain(description)]),
+  const rows = parameters.map(({ name, in: location, required, schema, description = "" }) =>
+    row([code(name), location, typeText(schema), required ? "yes" : "no", plain(description)]),
   );
   return [table(["Parameter", "In", "Type", "Needed", "Meaning"], rows)];
 }
@@ -125,11 +125,11 @@ function memberTable(schema) {
  */
 function membersOf({ properties = {}, required = [] }, path) {
   return Object.entries(properties).flatMap(([name, member]) => {
-    const place = path + name;
+    const location = path + name;
     const isNeeded = required.includes(name);
-    const own = row([code(place), typeText(member), isNeeded ? "yes" : "no", meaningOf(member)]);
+    const own = row([code(location), typeText(member), isNeeded ? "yes" : "no", meaningOf(member)]);
     const inner = innerObject(member);
-    return [own, ...(inner === undefined ? [] : membersOf(inner.schema, `${place}${inner.suffix}.`))];
+    return [own, ...(inner === undefined ? [] : membersOf(inner.schema, `${location}${inner.suffix}.`))];
   });
 }
 

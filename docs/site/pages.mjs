@@ -60,8 +60,8 @@ export function forTheSite(text, { path, sourcesUrl }) {
     const file = posix.join(posix.dirname(path), target).replace(/\/$/, "");
     const route = routeOf(file);
     // A stand-in has other headings.
-    const place = anchor === undefined || STAND_INS.has(file) ? "" : `#${anchor}`;
-    if (route !== undefined) result += `[${link.text}](${route}${place})`;
+    const fragment = anchor === undefined || STAND_INS.has(file) ? "" : `#${anchor}`;
+    if (route !== undefined) result += `[${link.text}](${route}${fragment})`;
     else if (sourcesUrl !== "") result += `[${link.text}](${sourcesUrl}/${file})`;
     else result += namedInstead(link.text, file);
   }

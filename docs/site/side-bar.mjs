@@ -108,7 +108,7 @@ export const SIDE_BAR = [
         items: [
           "lab/discord/README.md",
           "lab/simulate/README.md",
-          "lab/neighbours/README.md",
+          "lab/isolation/README.md",
           "lab/conformance/README.md",
         ],
       },

@@ -2,10 +2,10 @@
 // it is. What is still unanswered at the end of a phase is waited for, outside of it.
 
 import { sleep } from "../sleep.ts";
-import type { Bot } from "../stage/bot.ts";
+import type { Bot } from "../test-environment/bot.ts";
 
-/** One question: `number` is never used twice, `turn` counts those of its kind in a phase. Resolves with the outcome. */
-export type Question = (bot: Bot, number: number, turn: number) => Promise<string>;
+/** One question: `number` is never used twice, `round` counts those of its kind in a phase. Resolves with the outcome. */
+export type Question = (bot: Bot, number: number, round: number) => Promise<string>;
 
 /** What one kind of question came to; times in milliseconds, of what was asked within the phase. */
 export interface Asked {
@@ -31,10 +31,10 @@ export async function askForSeconds(
   const answersMs: number[] = [];
   const outcomes = new Map<string, number>();
   const running = new Set<Promise<void>>();
-  let turn = 0;
+  let round = 0;
   const ask = async (): Promise<void> => {
     const startedMs = performance.now();
-    const outcome = await question(bot, ++questionCount, turn++).catch((error: unknown) => `no answer: ${error}`);
+    const outcome = await question(bot, ++questionCount, round++).catch((error: unknown) => `no answer: ${error}`);
     answersMs.push(performance.now() - startedMs);
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
   };
@@ -52,7 +52,7 @@ export async function askForSeconds(
 }
 
 /** Looks an identifier up: `track`, `search`, … or the error's message. */
-export function lookUp(identifierOf: (number: number) => string): Question {
+export function loadOf(identifierOf: (number: number) => string): Question {
   return async (bot, number) => {
     const { loadType, data } = (await bot.load(identifierOf(number))).body;
     return loadType === "error" ? (data as { readonly message: string }).message : loadType;

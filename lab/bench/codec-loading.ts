@@ -4,17 +4,17 @@
 
 import { readFileSync } from "node:fs";
 import { parentPort, Worker, workerData } from "node:worker_threads";
-import { WorkMark } from "../../src/bridge/work-mark.ts";
+import { Heartbeat } from "../../src/bridge/heartbeat.ts";
 import { CodecLoader } from "../../src/control/workers/codec-loader.ts";
 import { systemThreads } from "../../src/control/workers/threads.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createLogger } from "../../src/log.ts";
+import { createLogger } from "../../src/log/log.ts";
 import { CodecModules, ownCodecModules } from "../../src/media/decode/codec-modules.ts";
 import type { AudioStream } from "../../src/media/format/packet.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import { RemoteCodecs } from "../../src/media/remote-codecs.ts";
-import { Bulkhead } from "../../src/media/tick/bulkhead.ts";
-import { TickLoop } from "../../src/media/tick/tick-loop.ts";
+import { ErrorBoundary } from "../../src/media/scheduler/error-boundary.ts";
+import { TickLoop } from "../../src/media/scheduler/tick-loop.ts";
 import { quantile } from "../report/statistics.ts";
 import { sleep } from "../sleep.ts";
 
@@ -43,8 +43,8 @@ interface Lateness {
 
 async function play({ codec, codecPort }: Job): Promise<Lateness> {
   let worstMs = 0;
-  const bulkhead = new Bulkhead({ mark: new WorkMark(WorkMark.allocate()), onFault: () => undefined });
-  const loop = new TickLoop(systemClock, bulkhead, { leadFrames: 0 });
+  const boundary = new ErrorBoundary({ heartbeat: new Heartbeat(Heartbeat.allocate()), onFault: () => undefined });
+  const loop = new TickLoop(systemClock, boundary, { lookAheadFrames: 0 });
   const packet = new Uint8Array(PACKET_BYTES);
   const copy = new Uint8Array(PACKET_BYTES);
   for (let index = 0; index < PLAYERS; index++) {

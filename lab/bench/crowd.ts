@@ -3,7 +3,7 @@
 
 import type { IssuedVoice } from "../discord/voice-session.ts";
 import { sleep } from "../sleep.ts";
-import type { Bot } from "../stage/bot.ts";
+import type { Bot } from "../test-environment/bot.ts";
 import { within } from "../within.ts";
 import { CannotPlay, NodeTrouble } from "./trouble.ts";
 import type { Handshakes, World } from "./world.ts";
@@ -13,14 +13,14 @@ export const BENCH_USER_ID = "100000000000000001";
 const JOIN_WIDTH = 16;
 const ANSWER_MS_MAX = 20_000;
 /** Until all who were told to play are heard. */
-const HEARD_MS_MAX = 30_000;
-const HEARD_POLL_MS = 50;
+const AUDIBLE_MS_MAX = 30_000;
+const AUDIBLE_POLL_MS = 50;
 const FIRST_GUILD = 1_000_000;
 const WORDS_MAX = 300;
 /** Close code of the voice gateway. */
 const DAVE_REQUIRED = 4017;
 
-export interface CrowdPlace {
+interface CrowdContext {
   readonly world: World;
   readonly bot: Bot;
   /** 0: without DAVE. */
@@ -35,7 +35,7 @@ export class Crowd {
   readonly #guildIds = new Set<string>();
   #nextGuild = FIRST_GUILD;
 
-  private constructor({ world, bot, daveVersion }: CrowdPlace, handshakesBefore: Handshakes) {
+  private constructor({ world, bot, daveVersion }: CrowdContext, handshakesBefore: Handshakes) {
     this.world = world;
     this.bot = bot;
     this.#daveVersion = daveVersion;
@@ -43,8 +43,8 @@ export class Crowd {
   }
 
   /** Nobody yet. Other nodes may have come to the same world before. */
-  static async gather(place: CrowdPlace): Promise<Crowd> {
-    return new Crowd(place, await place.world.handshakes());
+  static async gather(context: CrowdContext): Promise<Crowd> {
+    return new Crowd(context, await context.world.handshakes());
   }
 
   /** Guilds that no player has yet. */
@@ -71,7 +71,7 @@ export class Crowd {
       await this.update(guildId, { voice: await this.issueVoice(guildId) });
       await this.update(guildId, { track, ...further });
     });
-    await this.untilHeard(guildIds);
+    await this.untilAudible(guildIds);
     return guildIds;
   }
 
@@ -86,7 +86,7 @@ export class Crowd {
     const path = `/v4/sessions/${this.bot.sessionId}/players/${guildId}`;
     const answer = await this.#answerOf("PATCH player", this.bot.request("PATCH", path, body));
     if (answer.status === 200) return;
-    refuseStrangers(await this.#handshakes()); // which may be why
+    refuseIncompatible(await this.#handshakes()); // which may be why
     throw new CannotPlay(`answers PATCH player with ${answer.status} ${wordsOf(answer.body)}`);
   }
 
@@ -98,8 +98,8 @@ export class Crowd {
   }
 
   /** When each one was heard first, by `monotonicMs`; undefined: not yet. */
-  async heardAtMs(guildIds: readonly string[]): Promise<readonly (number | undefined)[]> {
-    return (await this.world.firstSounds(guildIds)).map((atMs) => atMs ?? undefined);
+  async audibleAtMs(guildIds: readonly string[]): Promise<readonly (number | undefined)[]> {
+    return (await this.world.firstAudio(guildIds)).map((atMs) => atMs ?? undefined);
   }
 
   /** Destroys every player that there is. */
@@ -112,20 +112,20 @@ export class Crowd {
   }
 
   /** Rejects with a `CannotPlay` when one of them is not. */
-  async untilHeard(guildIds: readonly string[]): Promise<void> {
-    const deadlineMs = performance.now() + HEARD_MS_MAX;
-    let heard = 0;
+  async untilAudible(guildIds: readonly string[]): Promise<void> {
+    const deadlineMs = performance.now() + AUDIBLE_MS_MAX;
+    let audibleCount = 0;
     while (performance.now() < deadlineMs) {
-      heard = (await this.heardAtMs(guildIds)).filter((atMs) => atMs !== undefined).length;
-      if (heard === guildIds.length) return;
-      if (heard === 0) refuseStrangers(await this.#handshakes());
-      await sleep(HEARD_POLL_MS);
+      audibleCount = (await this.audibleAtMs(guildIds)).filter((atMs) => atMs !== undefined).length;
+      if (audibleCount === guildIds.length) return;
+      if (audibleCount === 0) refuseIncompatible(await this.#handshakes());
+      await sleep(AUDIBLE_POLL_MS);
     }
     const { upgrades, closeCodes } = await this.#handshakes();
     const codes = Object.keys(closeCodes).join(", ");
     const closed = codes === "" ? "" : `, which closed some with ${codes}`;
     throw new CannotPlay(
-      `after ${HEARD_MS_MAX / 1000} s ${heard} of ${guildIds.length} players were heard; it opened the voice gateway ` +
+      `after ${AUDIBLE_MS_MAX / 1000} s ${audibleCount} of ${guildIds.length} players were heard; it opened the voice gateway ` +
         `${upgrades} times${closed}`,
     );
   }
@@ -160,7 +160,7 @@ function wordsOf(body: unknown): string {
 }
 
 /** Throws when no player of this node will ever be heard here. */
-function refuseStrangers({ tlsAttempts, closeCodes }: Handshakes): void {
+function refuseIncompatible({ tlsAttempts, closeCodes }: Handshakes): void {
   if (tlsAttempts > 0) {
     throw new CannotPlay(
       "opens voice gateways with TLS (wss://) only, and the bench's speaks ws://: with players it cannot be measured " +

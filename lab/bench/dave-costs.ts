@@ -19,7 +19,7 @@ const APPEND = 0;
 /** Milliseconds of CPU, by call. */
 export type Costs = Map<string, number[]>;
 
-export interface CallCost {
+interface CallCost {
   readonly call: string;
   readonly coldMs: number;
   readonly warmMs: number;

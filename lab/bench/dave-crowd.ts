@@ -3,13 +3,13 @@
 // what Discord and the others in a call do takes no time of the thread. Of `npm run bench -- dave`.
 
 import { DAVESession as MlsSession } from "@snazzah/davey";
-import { WorkMark } from "../../src/bridge/work-mark.ts";
+import { Heartbeat } from "../../src/bridge/heartbeat.ts";
 import type { Clock, Timer } from "../../src/lib/clock.ts";
-import { createLogger } from "../../src/log.ts";
-import { Bulkhead } from "../../src/media/tick/bulkhead.ts";
-import { TickLoop } from "../../src/media/tick/tick-loop.ts";
-import { DaveSession } from "../../src/media/voice/dave-session.ts";
-import { OPCODE } from "../../src/media/voice/gateway-messages.ts";
+import { createLogger } from "../../src/log/log.ts";
+import { ErrorBoundary } from "../../src/media/scheduler/error-boundary.ts";
+import { TickLoop } from "../../src/media/scheduler/tick-loop.ts";
+import { DaveSession } from "../../src/media/voice/dave/dave-session.ts";
+import { OPCODE } from "../../src/media/voice/gateway/gateway-messages.ts";
 import { createVoiceCounters } from "../../src/media/voice/voice-counters.ts";
 import { VoiceLimits, VoiceThreadLimits } from "../../src/media/voice/voice-limits.ts";
 import { ExternalSender, encodeGroupId, encodeProposals } from "../discord/external-sender.ts";
@@ -17,7 +17,7 @@ import { parseCommitWelcome } from "../discord/mls-codec.ts";
 import { quantile } from "../report/statistics.ts";
 import { cpuMs } from "./dave-costs.ts";
 
-const LEAD_FRAMES = 5;
+const LOOK_AHEAD_FRAMES = 5;
 const SPAN_MS = 1000;
 const QUIET_MS = 2000;
 const END_MS = 60_000;
@@ -103,8 +103,8 @@ class WorkClock implements Clock {
 
 export function beginCrowd(plan: CrowdPlan): CrowdFigures {
   const clock = new WorkClock();
-  const bulkhead = new Bulkhead({ mark: new WorkMark(WorkMark.allocate()), onFault: raise });
-  const loop = new TickLoop(clock, bulkhead, { leadFrames: LEAD_FRAMES });
+  const boundary = new ErrorBoundary({ heartbeat: new Heartbeat(Heartbeat.allocate()), onFault: raise });
+  const loop = new TickLoop(clock, boundary, { lookAheadFrames: LOOK_AHEAD_FRAMES });
   const late = addPlayers(loop, clock, plan);
   clock.run(QUIET_MS, () => false);
   late.frames = 0;
@@ -182,8 +182,12 @@ class CallThatBegins {
     };
     const answers = { sendDaveJson: () => undefined, sendDaveBinary: this.#answer.bind(this) };
     this.#session = new DaveSession({
-      ...{ userId: BOT, channelId: CHANNEL, isPlainFallbackAllowed: false, limits, clock },
-      contain: (handler) => handler,
+      userId: BOT,
+      channelId: CHANNEL,
+      isPlainFallbackAllowed: false,
+      limits,
+      clock,
+      guardHandler: (handler) => handler,
       logger: createLogger(() => undefined),
       counters: createVoiceCounters(),
       parent: {

@@ -10,7 +10,7 @@ const SIZES = [
   { size: 2, rounds: 40 },
   { size: 20, rounds: 8 },
 ];
-const TURNS = 3;
+const REPEATS = 3;
 const STARTS = 200;
 /** What a frame takes: 40 µs where it passes through, 0.6 ms of MP3. */
 const CROWDS = [
@@ -43,7 +43,7 @@ for (const winner of ["ours", "first"] as const) {
   for (const { name, players, frameMs } of CROWDS) {
     const heeding: CrowdFigures[] = [];
     const not: CrowdFigures[] = [];
-    for (let turn = 0; turn < TURNS; turn++) {
+    for (let repeat = 0; repeat < REPEATS; repeat++) {
       const plan: Omit<CrowdPlan, "heedsFrames"> = { starts: STARTS, players, frameMs, winner };
       heeding.push(beginCrowd({ ...plan, heedsFrames: true }));
       not.push(beginCrowd({ ...plan, heedsFrames: false }));

@@ -3,8 +3,8 @@
 
 import { checkedFilterSettings } from "../../src/control/api/filter-settings.ts";
 import { filtersBody } from "../../src/control/protocol/filter-schemas.ts";
+import { EffectChain } from "../../src/media/effects/effect-chain.ts";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
-import { SoundChain } from "../../src/media/sound/sound-chain.ts";
 
 const ROUNDS = 12;
 const SECONDS = 10;
@@ -42,7 +42,7 @@ const CHAINS: Readonly<Record<string, object>> = {
 /** A minute of nothing in particular, over and over. */
 class Song {
   readonly lengthSamples = 48_000;
-  readonly #sound = Float32Array.from(
+  readonly #audio = Float32Array.from(
     { length: 48_000 },
     (_, at) => 0.3 * Math.sin(at * 0.05) + 0.1 * Math.sin(at * at * 1e-5),
   );
@@ -50,10 +50,10 @@ class Song {
 
   readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number {
     for (let sample = 0; sample < lengthSamples; sample++) {
-      const value = this.#sound[this.#at]!;
+      const value = this.#audio[this.#at]!;
       left[sample] = value;
       right[sample] = 0.7 * value;
-      if (++this.#at === this.#sound.length) this.#at = 0;
+      if (++this.#at === this.#audio.length) this.#at = 0;
     }
     return lengthSamples;
   }
@@ -86,14 +86,14 @@ print("Opus encode, complexity 10", encoderMs);
 
 let emptyMs = 0;
 for (const [name, filters] of Object.entries(CHAINS)) {
-  const chain = new SoundChain();
+  const chain = new EffectChain();
   chain.setFilters(checkedFilterSettings(filtersBody.parse(filters)));
   chain.begin();
   const cost = costMs(() => {
     for (let frame = 0; frame < SECONDS * FRAMES_PER_SECOND; frame++) {
       chain.prepare(song, FRAME_SAMPLES);
       // As far from the end as the song is long: a fade-out is under way.
-      chain.fades.place(SECONDS * 48_000, SECONDS * 48_000);
+      chain.fades.setPosition(SECONDS * 48_000, SECONDS * 48_000);
       chain.render(song, left, right, FRAME_SAMPLES);
       chain.level(left, right, FRAME_SAMPLES);
     }

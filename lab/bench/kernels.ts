@@ -19,7 +19,7 @@ import { quantile } from "../report/statistics.ts";
 const ROUNDS = 101;
 const WARM_UP_RUNS = 2000;
 /** A turn is short, so that both see the same machine. */
-const TURN_MS = 1;
+const ROUND_MS = 1;
 /** Where loops have stood, below src/media. */
 const FOLDERS = ["kernels", "filters", "decode", "loudness"];
 const SAMPLES = 960;
@@ -146,12 +146,12 @@ const BENCHES: readonly Bench[] = [
 ];
 
 async function load(project: URL, file: string): Promise<never> {
-  const places = FOLDERS.map((folder) => new URL(`dist/src/media/${folder}/${file}-kernel.js`, project));
-  const place = places.find((url) => existsSync(url));
-  if (place === undefined)
+  const candidates = FOLDERS.map((folder) => new URL(`dist/src/media/${folder}/${file}-kernel.js`, project));
+  const found = candidates.find((url) => existsSync(url));
+  if (found === undefined)
     throw new Error(`${project.pathname} has no built loop ${file}: run \`npm run build\` there`);
   // The same file of either build; each work takes from it what it knows.
-  return (await import(place.href)) as never;
+  return (await import(found.href)) as never;
 }
 
 function timeMs(run: () => void, times: number): number {
@@ -161,15 +161,15 @@ function timeMs(run: () => void, times: number): number {
 }
 
 function isSame(mine: readonly Float32Array[], theirs: readonly Float32Array[]): boolean {
-  const bytes = (sound: Float32Array | undefined) => Buffer.from(Float32Array.from(sound ?? []).buffer);
-  return mine.every((sound, index) => bytes(sound).equals(bytes(theirs[index])));
+  const bytes = (audio: Float32Array | undefined) => Buffer.from(Float32Array.from(audio ?? []).buffer);
+  return mine.every((audio, index) => bytes(audio).equals(bytes(theirs[index])));
 }
 
 function compare(name: string, mine: Work, theirs: Work): void {
   timeMs(mine.run, WARM_UP_RUNS);
   timeMs(theirs.run, WARM_UP_RUNS);
   const equality = isSame(mine.results, theirs.results) ? "same bits" : "OTHER BITS";
-  const times = Math.ceil(TURN_MS / timeMs(mine.run, 20));
+  const times = Math.ceil(ROUND_MS / timeMs(mine.run, 20));
   const [own, other]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
     if (round % 2 === 0) own.push(timeMs(mine.run, times));

@@ -14,7 +14,7 @@ export interface MachineReading {
 }
 
 /** Shares of all processors together, in percent. */
-export interface MachineUse {
+interface MachineUse {
   /** Busy with neither the nodes nor the bench. */
   readonly othersPercent: number;
   /** The host ran somebody else meanwhile. */

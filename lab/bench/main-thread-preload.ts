@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import { isMainThread, type MessagePort, parentPort, Worker, workerData } from "node:worker_threads";
 import { readThreadTimes } from "../../src/lib/thread-cpu.ts";
 import { sleep } from "../sleep.ts";
-import type { MainThreadLooks } from "./main-thread-watch.ts";
+import type { MainThreadReadings } from "./main-thread-watch.ts";
 
 interface WatchSettings {
   readonly watchPort: number;
@@ -43,13 +43,13 @@ async function watchMainThread(main: MessagePort, { watchPort, pauseMs }: WatchS
   let waitsMs: number[] = [];
   let heldMs: number[] = [];
   const server = createServer((_request, response) => {
-    response.end(JSON.stringify({ waitsMs, heldMs } satisfies MainThreadLooks));
+    response.end(JSON.stringify({ waitsMs, heldMs } satisfies MainThreadReadings));
     [waitsMs, heldMs] = [[], []];
   });
   server.listen(watchPort, "127.0.0.1");
   for (;;) {
     const asked = takeSign();
-    main.postMessage("look");
+    main.postMessage("sample");
     const [answered] = (await once(main, "message")) as [Sign]; // sent above
     const waitMs = answered.atMs - asked.atMs;
     waitsMs.push(waitMs);

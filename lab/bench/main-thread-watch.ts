@@ -4,7 +4,7 @@ import { freePort } from "../free-port.ts";
 import { type NodeCommand, NodeProcess } from "./node-process.ts";
 
 /** One look after the other, milliseconds. A hold is seen too short by up to the pause between two looks. */
-export interface MainThreadLooks {
+export interface MainThreadReadings {
   /** Until the main thread answered. */
   readonly waitsMs: readonly number[];
   /** Of that, without the time in which it waited for a processor that somebody else had. */
@@ -31,7 +31,7 @@ export class WatchedNode {
   }
 
   /** The looks since they were taken last. */
-  async takeLooks(): Promise<MainThreadLooks> {
-    return (await (await fetch(this.#watchUrl)).json()) as MainThreadLooks; // as the preload sends it
+  async takeReadings(): Promise<MainThreadReadings> {
+    return (await (await fetch(this.#watchUrl)).json()) as MainThreadReadings; // as the preload sends it
   }
 }

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 
 const LENGTH_SECONDS = 180;
 
-function soundOf(lengthSeconds: number): string {
+function tonesOf(lengthSeconds: number): string {
   return (
     "aevalsrc=exprs='0.2*sin(2*PI*220*t*(1+0.1*sin(t/3)))+0.15*sin(2*PI*660*t)+0.05*(random(0)-0.5)|" +
     `0.2*sin(2*PI*330*t*(1+0.1*cos(t/4)))+0.15*sin(2*PI*880*t)+0.05*(random(1)-0.5)':s=48000:d=${lengthSeconds}`
@@ -20,7 +20,7 @@ function soundOf(lengthSeconds: number): string {
 export async function makeBenchMedia(lengthSeconds = LENGTH_SECONDS): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tonearm-bench-"));
   const make = async (...output: string[]) => {
-    await promisify(execFile)("ffmpeg", ["-v", "error", "-f", "lavfi", "-i", soundOf(lengthSeconds), ...output]);
+    await promisify(execFile)("ffmpeg", ["-v", "error", "-f", "lavfi", "-i", tonesOf(lengthSeconds), ...output]);
   };
   await make("-c:a", "libopus", "-b:a", "128k", join(folder, "song.webm"));
   await make("-ar", "44100", "-c:a", "libmp3lame", "-b:a", "192k", join(folder, "song.mp3"));

@@ -5,7 +5,7 @@
 
 import { parseArgs } from "node:util";
 import { sleep } from "../sleep.ts";
-import { Bot } from "../stage/bot.ts";
+import { Bot } from "../test-environment/bot.ts";
 import { makeBenchMedia } from "./media.ts";
 import { NodeProcess, TONEARM } from "./node-process.ts";
 import { World } from "./world.ts";
@@ -31,7 +31,7 @@ const seconds = Number(values.seconds);
 const mediaRoot = values.media ?? (await makeBenchMedia());
 
 interface Load {
-  readonly hasRoom: boolean;
+  readonly hasCapacity: boolean;
   readonly encoder: { readonly complexity: number };
 }
 
@@ -54,8 +54,8 @@ async function measureControlled(): Promise<number> {
   return withCrowd(true, async (crowd) => {
     const limit = Number(values.limit);
     while (crowd.guildIds.length === crowd.tried && crowd.tried < limit) await step(crowd);
-    const wanted = Math.min(limit, crowd.guildIds.length * 2);
-    while (crowd.tried < wanted) await step(crowd);
+    const target = Math.min(limit, crowd.guildIds.length * 2);
+    while (crowd.tried < target) await step(crowd);
     await report("on", crowd);
     await measureRecovery(crowd);
     return crowd.tried;

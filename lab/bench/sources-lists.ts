@@ -3,8 +3,8 @@
 
 import { quantile } from "../report/statistics.ts";
 import { sleep } from "../sleep.ts";
-import { Bot } from "../stage/bot.ts";
-import { type MainThreadLooks, WatchedNode } from "./main-thread-watch.ts";
+import { Bot } from "../test-environment/bot.ts";
+import { type MainThreadReadings, WatchedNode } from "./main-thread-watch.ts";
 import { TONEARM } from "./node-process.ts";
 import { StandIns } from "./stand-ins.ts";
 
@@ -13,11 +13,11 @@ const ENTRIES = 5000;
 const HELD_MS_MAX = 5;
 const SETTLE_MS = 2000;
 
-export interface Lists {
+interface Lists {
   readonly loads: number;
   readonly loadMsP50: number;
-  readonly quiet: MainThreadLooks;
-  readonly loading: MainThreadLooks;
+  readonly quiet: MainThreadReadings;
+  readonly loading: MainThreadReadings;
 }
 
 /** `loads` lists in each of so many rounds, each after as long a time without. */
@@ -35,18 +35,18 @@ export async function measureLists({
   const { url, password } = node.process;
   const bot = await Bot.connect({ url, password });
   const loadsMs: number[] = [];
-  const [quiet, loading]: [MainThreadLooks[], MainThreadLooks[]] = [[], []];
+  const [quiet, loading]: [MainThreadReadings[], MainThreadReadings[]] = [[], []];
   try {
     await load(bot, address);
     for (let round = 0; round < rounds; round++) {
       await sleep(SETTLE_MS);
-      await node.takeLooks();
+      await node.takeReadings();
       for (let count = 0; count < loads; count++) loadsMs.push(await load(bot, address));
-      loading.push(await node.takeLooks());
+      loading.push(await node.takeReadings());
       await sleep(SETTLE_MS);
-      await node.takeLooks();
+      await node.takeReadings();
       await sleep(loadsMs.slice(-loads).reduce((sum, ms) => sum + ms, 0));
-      quiet.push(await node.takeLooks());
+      quiet.push(await node.takeReadings());
     }
   } finally {
     bot.close();
@@ -66,8 +66,8 @@ async function load(bot: Bot, address: string): Promise<number> {
   return performance.now() - startedMs;
 }
 
-function together(looks: readonly MainThreadLooks[]): MainThreadLooks {
-  return { waitsMs: looks.flatMap(({ waitsMs }) => waitsMs), heldMs: looks.flatMap(({ heldMs }) => heldMs) };
+function together(readings: readonly MainThreadReadings[]): MainThreadReadings {
+  return { waitsMs: readings.flatMap(({ waitsMs }) => waitsMs), heldMs: readings.flatMap(({ heldMs }) => heldMs) };
 }
 
 export function printLists({ loads, loadMsP50, quiet, loading }: Lists): void {

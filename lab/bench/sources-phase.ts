@@ -4,9 +4,9 @@
 import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
 import { siteQuestions } from "../sites/all-sites.ts";
 import { sleep } from "../sleep.ts";
-import type { Bot } from "../stage/bot.ts";
-import { type Asked, askForSeconds, get, lookUp, type Question } from "./asker.ts";
-import type { MainThreadLooks, WatchedNode } from "./main-thread-watch.ts";
+import type { Bot } from "../test-environment/bot.ts";
+import { type Asked, askForSeconds, get, loadOf, type Question } from "./asker.ts";
+import type { MainThreadReadings, WatchedNode } from "./main-thread-watch.ts";
 import type { StandIns } from "./stand-ins.ts";
 import type { World } from "./world.ts";
 
@@ -14,12 +14,12 @@ import type { World } from "./world.ts";
 const ASK_MS = 200;
 /** All sites together: each question, of some fifteen, about every four seconds. */
 const ASK_SITES_MS = 250;
-const ASK_NAUGHTY_MS = 500;
+const ASK_MISBEHAVING_MS = 500;
 const SETTLE_MS = 3000;
 
 export type PhaseKind = "quiet" | "troubled";
 
-export interface PhasePlace {
+interface PhaseContext {
   readonly node: WatchedNode;
   readonly world: World;
   readonly standIns: StandIns;
@@ -36,7 +36,7 @@ export interface Phase {
   readonly lostPackets: number;
   readonly skippedFrames: number;
   readonly silentFrames: number;
-  readonly looks: MainThreadLooks;
+  readonly readings: MainThreadReadings;
   readonly cpuSeconds: number;
   readonly residentBytes: number;
   /** By what was asked. */
@@ -48,62 +48,69 @@ export interface Phase {
 /** What is to be answered as ever. */
 function healthyQuestions(mediaUrl: string): Readonly<Record<string, Question>> {
   return {
-    "a plugin that is well": lookUp((number) => `exsearch:song ${number}`),
-    "a link to a file": lookUp((number) => `${mediaUrl}?number=${number}`),
+    "a plugin that is well": loadOf((number) => `exsearch:song ${number}`),
+    "a link to a file": loadOf((number) => `${mediaUrl}?number=${number}`),
     "/v4/stats": get("/v4/stats"),
   };
 }
 
 /** What goes wrong: `told` where the error names the source, else the message. */
-const SITES: Question = async (bot, number, turn) => {
+const SITES: Question = async (bot, number, round) => {
   const all = siteQuestions(number);
-  const { source, identifier } = all[turn % all.length] ?? { source: "", identifier: "" };
+  const { source, identifier } = all[round % all.length] ?? { source: "", identifier: "" };
   const { loadType, data } = (await bot.load(identifier)).body;
   const message = loadType === "error" ? (data as { readonly message: string }).message : loadType;
   return message.includes(source) ? "told" : `${source}: ${message}`;
 };
-const LOOPING = naughty("looping", ["loop"]);
-const HUNGRY = naughty("hungry", ["heap", "buffers"]);
+const LOOPING = misbehaving("looping", ["loop"]);
+const HUNGRY = misbehaving("hungry", ["heap", "buffers"]);
 
-function naughty(name: string, deeds: readonly string[]): Question {
-  return async (bot, _number, turn) => {
-    const { body } = await bot.load(`${name}:${deeds[turn % deeds.length]}`);
+function misbehaving(name: string, deeds: readonly string[]): Question {
+  return async (bot, _number, round) => {
+    const { body } = await bot.load(`${name}:${deeds[round % deeds.length]}`);
     const { message } = body.data as { readonly message: string };
     return message.includes("stopped while it was asked") ? "thread lost" : "resting";
   };
 }
 
 export async function measurePhase(
-  place: PhasePlace,
+  context: PhaseContext,
   { kind, seconds }: { readonly kind: PhaseKind; readonly seconds: number },
 ): Promise<Phase> {
-  const { node, world, standIns, bot } = place;
+  const { node, world, standIns, bot } = context;
   await reloadPlugins(bot);
   const isTroubled = kind === "troubled";
   if (isTroubled) await standIns.hang();
   await sleep(SETTLE_MS);
-  const before = await takeDown(place);
+  const before = await takeDown(context);
   await world.clearArrivals();
-  await node.takeLooks();
+  await node.takeReadings();
   const ask = (questions: Readonly<Record<string, Question>>, everyMs: number) =>
     Object.entries(questions).map(async ([name, question]) => {
       return [name, await askForSeconds(question, { bot, everyMs, seconds })] as const;
     });
   const asking = [
-    ...ask(healthyQuestions(place.mediaUrl), ASK_MS),
+    ...ask(healthyQuestions(context.mediaUrl), ASK_MS),
     ...(isTroubled ? ask({ "sites that hang": SITES }, ASK_SITES_MS) : []),
-    ...(isTroubled ? ask({ "a loop": LOOPING, "memory without end": HUNGRY }, ASK_NAUGHTY_MS) : []),
+    ...(isTroubled ? ask({ "a loop": LOOPING, "memory without end": HUNGRY }, ASK_MISBEHAVING_MS) : []),
   ];
   const ended = await Promise.all(asking);
   const lateness = await world.takeArrivals(kind);
-  const looks = await node.takeLooks();
-  const after = await takeDown(place);
+  const readings = await node.takeReadings();
+  const after = await takeDown(context);
   const rest = await Promise.all(ended.map(async ([name, untilAnswered]) => [name, await untilAnswered()] as const));
   if (isTroubled) await standIns.answerAgain();
   const grown = (of: "lost" | "skipped" | "silent" | "cpuSeconds") => after[of] - before[of];
   return {
-    ...{ kind, seconds, lateness, looks, residentBytes: after.residentBytes, cpuSeconds: grown("cpuSeconds") },
-    ...{ lostPackets: grown("lost"), skippedFrames: grown("skipped"), silentFrames: grown("silent") },
+    kind,
+    seconds,
+    lateness,
+    readings,
+    residentBytes: after.residentBytes,
+    cpuSeconds: grown("cpuSeconds"),
+    lostPackets: grown("lost"),
+    skippedFrames: grown("skipped"),
+    silentFrames: grown("silent"),
     asked: Object.fromEntries(rest),
     losses: Object.fromEntries(
       [...after.losses].flatMap(([name, count]) => {
@@ -123,8 +130,8 @@ async function plugins(bot: Bot): Promise<readonly { readonly name: string; read
   return (await bot.request<{ name: string; losses: number }[]>("GET", "/v4/tonearm/plugins")).body;
 }
 
-async function takeDown({ world, node, bot }: PhasePlace) {
-  const { frames, soundFrames, lostPackets, skippedFrames } = await world.stats();
+async function takeDown({ world, node, bot }: PhaseContext) {
+  const { frames, audioFrames, lostPackets, skippedFrames } = await world.stats();
   const losses = new Map((await plugins(bot)).map(({ name, losses: count }) => [name, count]));
-  return { lost: lostPackets, skipped: skippedFrames, silent: frames - soundFrames, losses, ...node.process.use() };
+  return { lost: lostPackets, skipped: skippedFrames, silent: frames - audioFrames, losses, ...node.process.use() };
 }

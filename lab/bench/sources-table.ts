@@ -20,7 +20,7 @@ export function printPhases(phases: readonly Phase[], { sums, violations, player
   const of = (kind: PhaseKind) => phases.filter((phase) => phase.kind === kind);
   const sum = (kind: PhaseKind, pick: (phase: Phase) => number) =>
     of(kind).reduce((total, phase) => total + pick(phase), 0);
-  const looks = (kind: PhaseKind, pick: "waitsMs" | "heldMs") => of(kind).flatMap((phase) => phase.looks[pick]);
+  const readings = (kind: PhaseKind, pick: "waitsMs" | "heldMs") => of(kind).flatMap((phase) => phase.readings[pick]);
   const rows: Row[] = [
     ["packets", (kind) => sums[kind].packets, 0],
     ["late p50, ms", (kind) => sums[kind].latenessMsP50, 1],
@@ -34,9 +34,9 @@ export function printPhases(phases: readonly Phase[], { sums, violations, player
     ["packets lost", (kind) => sum(kind, ({ lostPackets }) => lostPackets), 0],
     ["silent frames", (kind) => sum(kind, ({ silentFrames }) => silentFrames), 0],
     ...Object.keys(of("quiet")[0]?.asked ?? {}).flatMap((name) => answerRows(name, of)),
-    ["main thread held p99, ms", (kind) => quantile(looks(kind, "heldMs"), 0.99), 1],
-    ["main thread held, longest", (kind) => quantile(looks(kind, "heldMs"), 1), 1],
-    ["the same with waits for a processor", (kind) => quantile(looks(kind, "waitsMs"), 1), 1],
+    ["main thread held p99, ms", (kind) => quantile(readings(kind, "heldMs"), 0.99), 1],
+    ["main thread held, longest", (kind) => quantile(readings(kind, "heldMs"), 1), 1],
+    ["the same with waits for a processor", (kind) => quantile(readings(kind, "waitsMs"), 1), 1],
     ["CPU of the node, %", (kind) => (100 * sum(kind, (phase) => phase.cpuSeconds)) / sum(kind, (p) => p.seconds), 0],
     ["memory, MB", (kind) => Math.max(...of(kind).map((phase) => phase.residentBytes)) / MEGABYTE, 0],
   ];

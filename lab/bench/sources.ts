@@ -6,7 +6,7 @@
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { Bot } from "../stage/bot.ts";
+import { Bot } from "../test-environment/bot.ts";
 import { BENCH_USER_ID, Crowd } from "./crowd.ts";
 import { WatchedNode } from "./main-thread-watch.ts";
 import { makeBenchMedia } from "./media.ts";
@@ -55,11 +55,11 @@ async function comparePhases(): Promise<void> {
   try {
     const crowd = await Crowd.gather({ world, bot, daveVersion: 1 });
     await crowd.play(values.file, players);
-    const place = { node, world, standIns, bot, mediaUrl: `${await world.mediaUrl()}/${values.file}` };
+    const context = { node, world, standIns, bot, mediaUrl: `${await world.mediaUrl()}/${values.file}` };
     const phases: Phase[] = [];
     for (let round = 0; round < rounds; round++) {
       for (const kind of ["quiet", "troubled"] as const) {
-        const phase = await measurePhase(place, { kind, seconds });
+        const phase = await measurePhase(context, { kind, seconds });
         phases.push(phase);
         printPhase(phase);
       }
@@ -78,8 +78,8 @@ async function comparePhases(): Promise<void> {
 function pluginArgs(): readonly string[] {
   const modules = [
     "../../../plugins/example/plugin.mjs",
-    "../naughty-plugins/looping.js",
-    "../naughty-plugins/hungry.js",
+    "../misbehaving-plugins/looping.js",
+    "../misbehaving-plugins/hungry.js",
   ].map((path) => fileURLToPath(new URL(path, import.meta.url)));
   return modules.map((path, index) => `--tonearm.plugins.${index}.path=${path}`);
 }

@@ -3,7 +3,7 @@
 
 import { AllSites } from "../sites/all-sites.ts";
 import { EXAMPLE_HOST, startExampleSite } from "../sites/example.ts";
-import { answering } from "../stage/side-process.ts";
+import { answering } from "../test-environment/side-process.ts";
 import type { StandInsRequest } from "./stand-ins.ts";
 
 const FIRST_TRACK_ID = 10_000;
@@ -11,17 +11,17 @@ const SET_ID = 999_999;
 
 const sites = await AllSites.start();
 const example = await startExampleSite();
-let takeBack = (): void => undefined;
+let restore = (): void => undefined;
 
 function answer(request: StandInsRequest): unknown {
   switch (request.kind) {
     case "args":
       return [...sites.args, `--tonearm.hosts.${EXAMPLE_HOST}=${example.url}/${EXAMPLE_HOST}`];
     case "hang":
-      takeBack = sites.hang();
+      restore = sites.hang();
       return undefined;
     case "answerAgain":
-      takeBack();
+      restore();
       return undefined;
     case "addSet":
       return addSet(request.tracks);

@@ -1,7 +1,7 @@
 // The bench's end of stand-ins-process.ts: the stand-ins for all sites, in a process of their own.
 
 import { type ChildProcess, fork } from "node:child_process";
-import { asking } from "../stage/side-process.ts";
+import { asking } from "../test-environment/side-process.ts";
 
 export type StandInsRequest =
   /** Arguments for the node that asks them. */

@@ -7,8 +7,8 @@ import { ArrivalStatistics, type ArrivalSummary } from "../discord/arrival-stati
 import { FakeDiscord } from "../discord/fake-discord.ts";
 import { steadinessOf } from "../discord/packet-timing.ts";
 import { MediaServer } from "../media-server/media-server.ts";
-import { answering } from "../stage/side-process.ts";
-import { type Handshakes, monotonicMs, type WindowSounds, type WorldRequest } from "./world.ts";
+import { answering } from "../test-environment/side-process.ts";
+import { type Handshakes, monotonicMs, type WindowAudio, type WorldRequest } from "./world.ts";
 
 /** Every packet is counted and timed; this share of them is decrypted and checked in full, to keep the load low. */
 const DECRYPT_EVERY = 25;
@@ -42,8 +42,8 @@ function answer(request: WorldRequest): unknown {
       return sumOf(request.sum).summary();
     case "moveVoice":
       return discord.moveVoice(request);
-    case "firstSounds":
-      return request.guildIds.map(firstSoundOf);
+    case "firstAudio":
+      return request.guildIds.map(firstAudioOf);
     case "beginWindow":
       beginWindow();
       return undefined;
@@ -58,8 +58,8 @@ function answer(request: WorldRequest): unknown {
   }
 }
 
-function firstSoundOf(guildId: string): number | null {
-  const atMs = discord.session(guildId).receivers.at(-1)?.firstSoundMs;
+function firstAudioOf(guildId: string): number | null {
+  const atMs = discord.session(guildId).receivers.at(-1)?.firstAudioMs;
   return atMs === undefined ? null : atMs + clockOffsetMs;
 }
 
@@ -70,7 +70,7 @@ function beginWindow(): void {
 }
 
 /** Streams that began within the window are counted; they are not timed, as they have yet to settle. */
-function endWindow(): WindowSounds {
+function endWindow(): WindowAudio {
   const timings = discord.receivers.map(({ timing }) => timing);
   const seconds = (performance.now() - windowStartMs) / 1000;
   for (const timing of timings) timing.end();
@@ -86,8 +86,8 @@ function endWindow(): WindowSounds {
 
 function countFrames() {
   const counts = { silent: 0, lost: 0, skipped: 0 };
-  for (const { frameCount, soundFrameCount, lostPackets, skippedFrames } of discord.receivers) {
-    counts.silent += frameCount - soundFrameCount;
+  for (const { frameCount, audioFrameCount, lostPackets, skippedFrames } of discord.receivers) {
+    counts.silent += frameCount - audioFrameCount;
     counts.lost += lostPackets;
     counts.skipped += skippedFrames;
   }

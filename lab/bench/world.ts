@@ -5,7 +5,7 @@ import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
 import type { FakeDiscordStats } from "../discord/fake-discord.ts";
 import type { Steadiness } from "../discord/packet-timing.ts";
 import type { IssuedVoice } from "../discord/voice-session.ts";
-import { asking } from "../stage/side-process.ts";
+import { asking } from "../test-environment/side-process.ts";
 
 export type WorldRequest =
   | { readonly kind: "address" }
@@ -21,14 +21,14 @@ export type WorldRequest =
   | { readonly kind: "takeArrivals"; readonly sum: string }
   | { readonly kind: "arrivalsOf"; readonly sum: string }
   | { readonly kind: "moveVoice"; readonly guildId: string }
-  | { readonly kind: "firstSounds"; readonly guildIds: readonly string[] }
+  | { readonly kind: "firstAudio"; readonly guildIds: readonly string[] }
   | { readonly kind: "beginWindow" }
   | { readonly kind: "endWindow" }
   | { readonly kind: "handshakes" }
   | { readonly kind: "cpuSeconds" };
 
 /** What came in a window, of all streams. */
-export interface WindowSounds extends Steadiness {
+export interface WindowAudio extends Steadiness {
   /** How long packets were counted, by the process that counts them. */
   readonly seconds: number;
   readonly silentFrames: number;
@@ -45,7 +45,7 @@ export interface Handshakes {
   readonly closeCodes: Readonly<Record<number, number>>;
 }
 
-export type WorldStats = FakeDiscordStats["total"] & {
+type WorldStats = FakeDiscordStats["total"] & {
   readonly violations: readonly { kind: string; detail: string }[];
 };
 
@@ -100,8 +100,8 @@ export class World {
   }
 
   /** By `monotonicMs`, when the first sound of each guild's newest voice session came; null: not yet. */
-  firstSounds(guildIds: readonly string[]): Promise<readonly (number | null)[]> {
-    return this.#ask({ kind: "firstSounds", guildIds }) as Promise<readonly (number | null)[]>;
+  firstAudio(guildIds: readonly string[]): Promise<readonly (number | null)[]> {
+    return this.#ask({ kind: "firstAudio", guildIds }) as Promise<readonly (number | null)[]>;
   }
 
   /** From now on every packet is timed. */
@@ -110,8 +110,8 @@ export class World {
   }
 
   /** Until now. */
-  endWindow(): Promise<WindowSounds> {
-    return this.#ask({ kind: "endWindow" }) as Promise<WindowSounds>;
+  endWindow(): Promise<WindowAudio> {
+    return this.#ask({ kind: "endWindow" }) as Promise<WindowAudio>;
   }
 
   handshakes(): Promise<Handshakes> {

@@ -14,13 +14,13 @@ interface GatewayMessage {
 }
 
 /** What a connection needs of the server. */
-export interface ConnectionHost {
+interface ConnectionHost {
   readonly token: string;
   guildFor(intents: number): object;
   /** The bot wants to be in this channel, or in none. */
   moveBot(channelId: string | null): void;
   /** Something that no well-behaved bot does. */
-  complain(what: string): void;
+  reportProblem(what: string): void;
   /** Something happened that somebody may wait for. */
   changed(): void;
 }
@@ -67,7 +67,7 @@ export class BotConnection {
 
   #onHeartbeat(d: unknown): void {
     if (d !== null && (typeof d !== "number" || d > this.#sequence)) {
-      this.#host.complain(`a heartbeat with ${JSON.stringify(d)}, and the last message was ${this.#sequence}`);
+      this.#host.reportProblem(`a heartbeat with ${JSON.stringify(d)}, and the last message was ${this.#sequence}`);
     }
     this.#send({ op: 11, d: null, s: null, t: null });
   }
@@ -75,7 +75,7 @@ export class BotConnection {
   #onIdentify(d: unknown): void {
     const { data, error } = identifyPayload.safeParse(d);
     if (data === undefined) {
-      this.#host.complain(`Identify: ${error.message}`);
+      this.#host.reportProblem(`Identify: ${error.message}`);
       this.#close(4002, "Error while decoding payload.");
     } else if (this.#intents !== undefined) this.#close(4005, "Already authenticated.");
     else if (data.token !== this.#host.token) this.#close(4004, "Authentication failed.");
@@ -100,8 +100,9 @@ export class BotConnection {
 
   #onVoiceState(d: unknown): void {
     const { data, error } = voiceStateRequest.safeParse(d);
-    if (data === undefined) this.#host.complain(`op 4: ${error.message}`);
-    else if (data.guild_id !== GUILD_ID) this.#host.complain(`op 4 for guild ${data.guild_id}, where the bot is not`);
+    if (data === undefined) this.#host.reportProblem(`op 4: ${error.message}`);
+    else if (data.guild_id !== GUILD_ID)
+      this.#host.reportProblem(`op 4 for guild ${data.guild_id}, where the bot is not`);
     else this.#host.moveBot(data.channel_id);
   }
 

@@ -24,7 +24,7 @@ import type { Command } from "./bot-messages.ts";
 import { BOT_ID, GUILD_ID, guildJson, interactionJson, MEMBER_ID, VOICE_CHANNEL_ID, voiceStateJson } from "./guild.ts";
 import { answerBot, type Interaction, type RestWorld } from "./rest-routes.ts";
 
-export interface DiscordForBotsOptions {
+interface DiscordForBotsOptions {
   /** Voice servers; the guild's voice channel is made there. */
   readonly voice: FakeDiscord;
   /** PEM, for `discord.com` and `gateway.discord.gg`. */
@@ -42,7 +42,7 @@ export class DiscordForBots {
   readonly #server: Server;
   readonly #webSockets = new WebSocketServer({ noServer: true, maxPayload: 4096 }); // Discord's own limit
   readonly #waiters = new Waiters(systemClock);
-  readonly #complaints: string[] = [];
+  readonly #problems: string[] = [];
   readonly #interactions: Interaction[] = [];
   #commands: readonly Command[] = [];
   #connection: BotConnection | undefined;
@@ -82,7 +82,7 @@ export class DiscordForBots {
   /** The member comes into the voice channel. */
   memberJoins(): void {
     this.#isMemberInVoice = true;
-    this.#tellVoiceState(this.#memberState());
+    this.#sendVoiceState(this.#memberState());
   }
 
   /**
@@ -119,7 +119,7 @@ export class DiscordForBots {
 
   /** Throws with everything that a real Discord would have refused. */
   assertClean(): void {
-    if (this.#complaints.length > 0) throw new Error(`the fake Discord complains:\n  ${this.#complaints.join("\n  ")}`);
+    if (this.#problems.length > 0) throw new Error(`the fake Discord complains:\n  ${this.#problems.join("\n  ")}`);
   }
 
   async close(): Promise<void> {
@@ -135,12 +135,14 @@ export class DiscordForBots {
     const url = new URL(request.url ?? "/", "https://discord.com");
     const body = await readJson(request);
     if (request.headers.host !== "discord.com" || !url.pathname.startsWith(`${API}/`)) {
-      this.#complain(`${request.method} ${request.headers.host}${url.pathname}, which is not ${API} of discord.com`);
+      this.#reportProblem(
+        `${request.method} ${request.headers.host}${url.pathname}, which is not ${API} of discord.com`,
+      );
     }
     const { authorization, "user-agent": agent } = request.headers;
     // Answers to interactions come without a password, and from discord.py without the agent that all others must name.
     if (authorization !== undefined && !agent?.startsWith("DiscordBot ("))
-      this.#complain(`a bot's request by ${agent}`);
+      this.#reportProblem(`a bot's request by ${agent}`);
     const { status, json } = answerBot(this.#restWorld(), {
       method: request.method ?? "",
       path: decodeURIComponent(url.pathname.slice(API.length)),
@@ -161,7 +163,7 @@ export class DiscordForBots {
         this.#commands = commands;
         this.#waiters.changed();
       },
-      complain: (what) => this.#complain(what),
+      reportProblem: (what) => this.#reportProblem(what),
       changed: () => this.#waiters.changed(),
     };
   }
@@ -169,7 +171,7 @@ export class DiscordForBots {
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { searchParams } = new URL(request.url ?? "/", "https://gateway.discord.gg");
     if (searchParams.get("v") !== "10" || searchParams.get("encoding") !== "json") {
-      this.#complain(`a gateway connection with ${searchParams}, not version 10 and JSON`);
+      this.#reportProblem(`a gateway connection with ${searchParams}, not version 10 and JSON`);
     }
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       this.#connection = new BotConnection(
@@ -177,7 +179,7 @@ export class DiscordForBots {
           token: this.#options.token,
           guildFor: (intents) => guildJson(knowsVoice(intents) ? this.#voiceStates() : []),
           moveBot: (channelId) => this.#moveBot(channelId),
-          complain: (what) => this.#complain(what),
+          reportProblem: (what) => this.#reportProblem(what),
           changed: () => this.#waiters.changed(),
         },
         webSocket,
@@ -188,30 +190,30 @@ export class DiscordForBots {
   #moveBot(channelId: string | null): void {
     const { voice } = this.#options;
     if (channelId !== null && channelId !== VOICE_CHANNEL_ID) {
-      this.#complain(`op 4 for channel ${channelId}, which is no voice channel of the guild`);
+      this.#reportProblem(`op 4 for channel ${channelId}, which is no voice channel of the guild`);
     } else if (channelId === null) {
       if (this.#botVoice !== undefined) voice.session(this.#botVoice).close(4014, "Disconnected.");
       this.#botVoice = undefined;
-      this.#tellBotState("");
+      this.#sendBotState("");
     } else if (this.#botVoice !== undefined) {
       // It is there already.
-      this.#tellBotState(this.#botVoice.sessionId);
+      this.#sendBotState(this.#botVoice.sessionId);
     } else {
       this.#botVoice = voice.issueVoice({ guildId: GUILD_ID, channelId, userId: BOT_ID });
       const { token, endpoint, sessionId } = this.#botVoice;
-      this.#tellBotState(sessionId);
+      this.#sendBotState(sessionId);
       this.#connection?.dispatch("VOICE_SERVER_UPDATE", { guild_id: GUILD_ID, token, endpoint });
     }
     this.#waiters.changed();
   }
 
   /** A bot is told of its own place whatever its intents. */
-  #tellBotState(sessionId: string): void {
+  #sendBotState(sessionId: string): void {
     const channelId = this.#botVoice?.channelId ?? null;
     this.#connection?.dispatch("VOICE_STATE_UPDATE", voiceStateJson(BOT_ID, channelId, sessionId));
   }
 
-  #tellVoiceState(state: object): void {
+  #sendVoiceState(state: object): void {
     if (knowsVoice(this.#connection?.intents ?? 0)) this.#connection?.dispatch("VOICE_STATE_UPDATE", state);
   }
 
@@ -223,8 +225,8 @@ export class DiscordForBots {
     return voiceStateJson(MEMBER_ID, VOICE_CHANNEL_ID, "the member's session");
   }
 
-  #complain(what: string): void {
-    this.#complaints.push(what);
+  #reportProblem(what: string): void {
+    this.#problems.push(what);
   }
 }
 

@@ -16,7 +16,7 @@ export interface BotRequest {
   readonly body: unknown;
 }
 
-export interface BotAnswer {
+interface BotAnswer {
   readonly status: number;
   /** Undefined: no body. */
   readonly json?: object;
@@ -36,7 +36,7 @@ export interface RestWorld {
   readonly token: string;
   readonly interactions: readonly Interaction[];
   register(commands: readonly Command[]): void;
-  complain(what: string): void;
+  reportProblem(what: string): void;
   changed(): void;
 }
 
@@ -73,7 +73,7 @@ function answerAccount(world: RestWorld, { method, path, body }: BotRequest): Bo
       return { status: 200, json: data.map(commandJson) };
     }
     default:
-      world.complain(`${method} ${path}, which this Discord does not have`);
+      world.reportProblem(`${method} ${path}, which this Discord does not have`);
       return NOT_FOUND;
   }
 }
@@ -85,11 +85,11 @@ function answerInteraction(
 ): BotAnswer {
   const interaction = world.interactions.find((known) => known.id === id && known.token === token);
   if (method !== "POST" || interaction === undefined) {
-    world.complain(`${method} of the answer to interaction ${id}, which there is not`);
+    world.reportProblem(`${method} of the answer to interaction ${id}, which there is not`);
     return { status: 404, json: { message: "Unknown interaction", code: 10_062 } };
   }
   if (interaction.state !== "new") {
-    world.complain("a second first answer to an interaction");
+    world.reportProblem("a second first answer to an interaction");
     return { status: 400, json: { message: "Interaction has already been acknowledged.", code: 40_060 } };
   }
   const { data, error } = interactionCallback.safeParse(body);
@@ -105,7 +105,7 @@ function answerInteraction(
 function editAnswer(world: RestWorld, { method, body }: BotRequest, token: string | undefined): BotAnswer {
   const interaction = world.interactions.find((known) => known.token === token && known.state !== "new");
   if (method !== "PATCH" || interaction === undefined) {
-    world.complain(`${method} of an answer that there is not`);
+    world.reportProblem(`${method} of an answer that there is not`);
     return { status: 404, json: { message: "Unknown Webhook", code: 10_015 } };
   }
   const { data, error } = messageEdit.safeParse(body);
@@ -117,6 +117,6 @@ function editAnswer(world: RestWorld, { method, body }: BotRequest, token: strin
 }
 
 function refuse(world: RestWorld, what: string, error: z.ZodError): BotAnswer {
-  world.complain(`${what}: ${error.message}`);
+  world.reportProblem(`${what}: ${error.message}`);
   return { status: 400, json: { message: "Invalid Form Body", code: 50_035, errors: {} } };
 }

@@ -23,10 +23,10 @@ const NOTICES = "third-party-notices.txt";
 export const ENTRIES: readonly string[] = [
   "src/main",
   "src/media/main",
-  "src/media/lookup-main",
+  "src/media/probe-main",
   "src/media/codec-main",
   "src/media/pacer-main",
-  "src/plugin-thread/main",
+  "src/plugin-host/runtime/main",
   ...BUILTIN_PLUGINS.map(({ module }) => `plugins/${module.replace(/\.js$/, "")}`),
   "plugins/youtube/solver-main",
 ];
@@ -59,7 +59,7 @@ export async function bundle(entry: string): Promise<readonly BundleFile[]> {
     cwd: ROOT,
     platform: "node",
     external: [/^node:/, ...LEFT_OUT],
-    plugins: [ownPlaces(posix.dirname(entry))],
+    plugins: [ownLocations(posix.dirname(entry))],
   });
   try {
     const { output } = await build.generate({
@@ -81,9 +81,9 @@ export async function buildBundles(): Promise<void> {
   const modules = new Set<string>();
   const written = new Set<string>();
   const write = async (path: string, text: string): Promise<void> => {
-    const place = new URL(path, BUNDLES);
-    await mkdir(new URL(".", place), { recursive: true });
-    await writeFile(place, text);
+    const location = new URL(path, BUNDLES);
+    await mkdir(new URL(".", location), { recursive: true });
+    await writeFile(location, text);
     written.add(path);
   };
   for (const entry of ENTRIES) {
@@ -117,10 +117,10 @@ function toSlashes(path: string): string {
  * Who looks for files beside itself goes on finding them. In the entry's folder these are other programs; elsewhere,
  * what the compiler and the kernels' build have written to dist.
  */
-function ownPlaces(folder: string): Plugin {
+function ownLocations(folder: string): Plugin {
   const fromFolder = (path: string): string => posix.relative(posix.join("dist/node", folder), `dist/${path}`);
   return {
-    name: "own-places",
+    name: "own-locations",
     resolveId(source, importer) {
       if (importer === undefined || !source.endsWith("/plugin-api/plugin.ts")) return null;
       return { id: `./${fromFolder(`${SHARED_MODULE}.js`)}`, external: true };
@@ -128,9 +128,9 @@ function ownPlaces(folder: string): Plugin {
     transform(code, id) {
       const path = toSlashes(relative(ROOT, id));
       if (!path.endsWith(".ts") || posix.dirname(path) === folder || !code.includes("import.meta.url")) return null;
-      const place = JSON.stringify(fromFolder(path.replace(/\.ts$/, ".js")));
+      const location = JSON.stringify(fromFolder(path.replace(/\.ts$/, ".js")));
       // On the same line: the source map stays true.
-      return { code: code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`), map: null };
+      return { code: code.replaceAll("import.meta.url", `new URL(${location}, import.meta.url).href`), map: null };
     },
   };
 }

@@ -13,7 +13,7 @@ const PLAIN_FILES = ["index.html", "app.css", "icon.svg"];
 const BROWSERS = "es2022";
 
 /** What lies in the folder `dashboard/` beside the node's programs. */
-export interface PageFiles {
+interface PageFiles {
   /** Texts by their names. */
   readonly texts: ReadonlyMap<string, string>;
   /** Paths of what stands in them. */

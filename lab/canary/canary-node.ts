@@ -3,13 +3,13 @@
 
 import type { NodeConfig } from "../../src/config/node-config.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/log.ts";
+import { silentLogger } from "../../src/log/log.ts";
 import { createNode, type Node, type NodeOptions } from "../../src/node.ts";
 import { FakeDiscord } from "../discord/fake-discord.ts";
-import { Bot, type LoadView } from "../stage/bot.ts";
+import { Bot, type LoadView } from "../test-environment/bot.ts";
 
 /** Sound of so long is enough to say that it sounds. */
-const SOUND_FRAMES = 150;
+const AUDIO_FRAMES = 150;
 const FRAME_SECONDS = 0.02;
 /** Events after which nothing more of a track comes. */
 const ENDINGS: ReadonlySet<string> = new Set(["TrackExceptionEvent", "TrackStuckEvent", "TrackEndEvent"]);
@@ -28,7 +28,7 @@ export interface PluginView {
   readonly sources: readonly string[];
 }
 
-export interface SoundCheck {
+interface AudioCheck {
   /** Of sound, at most three. */
   readonly seconds: number;
   /** From asking for it to the first of it; undefined: none came. */
@@ -84,7 +84,7 @@ export class CanaryNode {
   }
 
   /** Plays it to a channel of its own until three seconds of it were heard, it is over, or the time is. */
-  async hear(encoded: string, limitMs: number): Promise<SoundCheck> {
+  async play(encoded: string, limitMs: number): Promise<AudioCheck> {
     const guildId = String(++this.#channelCount);
     const channelId = `${guildId}7`;
     const voice = this.#discord.issueVoice({ guildId, channelId, userId: this.#bot.userId, daveVersion: 0 });
@@ -100,13 +100,13 @@ export class CanaryNode {
       await this.#bot.update(guildId, { voice, track: { encoded } });
       // Whichever comes first; what the other comes to is of no interest.
       await Promise.race([
-        this.#discord.until(() => frameCount >= SOUND_FRAMES, "sound", limitMs),
+        this.#discord.until(() => frameCount >= AUDIO_FRAMES, "sound", limitMs),
         this.#bot.until((message) => message.guildId === guildId && ENDINGS.has(String(message.type)), "end", limitMs),
       ]).catch(() => undefined);
     } finally {
       await this.#bot.destroy(guildId);
     }
-    const seconds = Math.min(frameCount, SOUND_FRAMES) * FRAME_SECONDS;
+    const seconds = Math.min(frameCount, AUDIO_FRAMES) * FRAME_SECONDS;
     return { seconds, startMs, trouble: this.#troubleOf(guildId, frameCount) };
   }
 
@@ -121,7 +121,7 @@ export class CanaryNode {
     if (failed !== undefined) return troubleText(failed.exception);
     if (frameCount === 0) return "nothing of it was heard";
     const isShort = this.#bot.events("TrackEndEvent", guildId).some(({ reason }) => reason === "finished");
-    return isShort || frameCount >= SOUND_FRAMES ? undefined : "its sound has stopped";
+    return isShort || frameCount >= AUDIO_FRAMES ? undefined : "its sound has stopped";
   }
 }
 

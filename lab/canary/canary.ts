@@ -3,14 +3,14 @@
 
 import { systemClock } from "../../src/lib/clock.ts";
 import { sleep } from "../sleep.ts";
-import type { LoadView } from "../stage/bot.ts";
+import type { LoadView } from "../test-environment/bot.ts";
 import { within } from "../within.ts";
 import { type CanaryNode, type PluginView, type SourceView, troubleText } from "./canary-node.ts";
 import type { SourceTries, Tries } from "./tries.ts";
 
 /** The node gives a load up after 20 s by itself. */
 const LOAD_MS_MAX = 25_000;
-const SOUND_MS_MAX = 30_000;
+const AUDIO_MS_MAX = 30_000;
 /** Of the node, which does nothing else. */
 const ANSWER_MS_MAX = 10_000;
 const ALL_MS_MAX = 15 * 60_000;
@@ -19,7 +19,7 @@ const TOO_LATE = `not tried: ${ALL_MS_MAX / 60_000} minutes are over`;
 /** What was tried, and what came of it. */
 export interface Tried {
   readonly source: string;
-  readonly what: "set-up" | "search" | "link" | "sound";
+  readonly what: "set-up" | "search" | "link" | "audio";
   /** What was asked for. */
   readonly identifier: string;
   readonly outcome: "ok" | "failed" | "skipped";
@@ -30,7 +30,7 @@ export interface Tried {
   readonly backends: readonly string[];
 }
 
-export interface CanaryOptions {
+interface CanaryOptions {
   readonly tries: Tries;
   /** Names of sources; undefined: all. */
   readonly only: readonly string[] | undefined;
@@ -65,29 +65,29 @@ export class Canary {
     const known = [...off.keys(), ...names];
     const unknown = only?.filter((name) => !known.includes(name)) ?? [];
     if (unknown.length > 0) throw new Error(`no such source is on: ${unknown.join(", ")}; on are ${known.join(", ")}`);
-    const isWanted = (name: string): boolean => only?.includes(name) ?? true;
+    const isSelected = (name: string): boolean => only?.includes(name) ?? true;
     for (const [source, trouble] of off) {
-      if (isWanted(source))
-        this.#tell({ source, what: "set-up", outcome: "failed", found: `its plugin is off: ${trouble}` });
+      if (isSelected(source))
+        this.#report({ source, what: "set-up", outcome: "failed", found: `its plugin is off: ${trouble}` });
     }
-    for (const name of names.filter(isWanted)) await this.#source(name, tries[name] ?? {});
+    for (const name of names.filter(isSelected)) await this.#source(name, tries[name] ?? {});
   }
 
   async #source(source: string, { search, link }: SourceTries): Promise<void> {
     if (!search && !link) {
       const found = "nothing to try: name something in a file, and that with --tries";
-      return this.#tell({ source, what: "search", outcome: "skipped", found });
+      return this.#report({ source, what: "search", outcome: "skipped", found });
     }
     if (systemClock.now() >= this.#endsMs) {
-      return this.#tell({ source, what: "search", outcome: "failed", found: TOO_LATE });
+      return this.#report({ source, what: "search", outcome: "failed", found: TOO_LATE });
     }
     const found = search ? await this.#try(source, "search", search, () => this.#load(source, search)) : undefined;
     const linked = link ? await this.#try(source, "link", link, () => this.#load(source, link)) : undefined;
     const track = linked?.track ?? found?.track;
     if (track === undefined) {
-      return this.#tell({ source, what: "sound", outcome: "skipped", found: "there is no track to be heard" });
+      return this.#report({ source, what: "audio", outcome: "skipped", found: "there is no track to be heard" });
     }
-    await this.#try(source, "sound", `of ${track.info.title}`, () => this.#hear(track));
+    await this.#try(source, "audio", `of ${track.info.title}`, () => this.#play(track));
   }
 
   async #try(source: string, what: Tried["what"], identifier: string, work: () => Promise<Outcome>): Promise<Outcome> {
@@ -99,7 +99,7 @@ export class Canary {
     const tookMs = systemClock.now() - startedMs;
     await sleep(this.#options.pauseMs);
     const backends = backendsUsed(before, await this.#backendsOf(source));
-    this.#tell({ source, what, identifier, outcome, found, tookMs, backends });
+    this.#report({ source, what, identifier, outcome, found, tookMs, backends });
     return { outcome, found, track };
   }
 
@@ -120,12 +120,12 @@ export class Canary {
     };
   }
 
-  async #hear({ encoded }: FoundTrack): Promise<Outcome> {
-    const limitMs = this.#limit(SOUND_MS_MAX);
+  async #play({ encoded }: FoundTrack): Promise<Outcome> {
+    const limitMs = this.#limit(AUDIO_MS_MAX);
     // What it does before and after has no end of its own.
-    const heard = await within(this.#node.hear(encoded, limitMs), limitMs + ANSWER_MS_MAX);
-    if (heard === undefined) return { outcome: "failed", found: "the node did not answer" };
-    const { seconds, startMs = 0, trouble } = heard;
+    const result = await within(this.#node.play(encoded, limitMs), limitMs + ANSWER_MS_MAX);
+    if (result === undefined) return { outcome: "failed", found: "the node did not answer" };
+    const { seconds, startMs = 0, trouble } = result;
     const text = `heard ${seconds.toFixed(1)} s, the first after ${Math.round(startMs)} ms`;
     if (trouble === undefined) return { outcome: "ok", found: text };
     return { outcome: "failed", found: seconds === 0 ? trouble : `${trouble}; ${text}` };
@@ -142,7 +142,7 @@ export class Canary {
     return Math.min(limitMs, leftMs);
   }
 
-  #tell(tried: Omit<Tried, "identifier" | "backends"> & Partial<Tried>): void {
+  #report(tried: Omit<Tried, "identifier" | "backends"> & Partial<Tried>): void {
     this.#options.onTried({ identifier: "", backends: [], ...tried });
   }
 }
@@ -170,8 +170,8 @@ function tracksOf({ loadType, data }: LoadView): readonly FoundTrack[] {
 function backendsUsed(before: SourceView["backends"], after: SourceView["backends"]): string[] {
   return after.flatMap(({ name, succeeded, failed }) => {
     const last = before.find((backend) => backend.name === name);
-    const isAnew = last === undefined || succeeded < last.succeeded || failed < last.failed;
-    const [more, less] = isAnew ? [succeeded, failed] : [succeeded - last.succeeded, failed - last.failed];
+    const isNew = last === undefined || succeeded < last.succeeded || failed < last.failed;
+    const [more, less] = isNew ? [succeeded, failed] : [succeeded - last.succeeded, failed - last.failed];
     if (more + less === 0) return [];
     return [less === 0 ? name : `${name} (failed ${less} of ${more + less})`];
   });

@@ -45,7 +45,7 @@ export interface CanaryContext {
   readonly nodeOptions?: Partial<NodeOptions>;
 }
 
-interface Wanted {
+interface RunSelection {
   readonly only: readonly string[] | undefined;
   readonly tries: Tries;
   /** What is the node's. */
@@ -55,18 +55,18 @@ interface Wanted {
 /** Resolves with the exit status: 1 when anything failed, 2 when it was not asked in earnest or cannot be begun. */
 export async function canaryCommand(args: readonly string[], context: CanaryContext): Promise<number> {
   try {
-    const wanted = readWanted(args, context);
-    if (typeof wanted === "object") return await tryAll(wanted, context);
+    const selection = readSelection(args, context);
+    if (typeof selection === "object") return await tryAll(selection, context);
     context.write(HELP);
-    if (wanted === "nothing") context.writeError("\nNothing was asked: --yes is missing.\n");
-    return wanted === "help" ? 0 : 2;
+    if (selection === "nothing") context.writeError("\nNothing was asked: --yes is missing.\n");
+    return selection === "help" ? 0 : 2;
   } catch (error) {
     context.writeError(`canary: ${error instanceof Error ? error.message : String(error)}\n`);
     return 2;
   }
 }
 
-function readWanted(args: readonly string[], { cwd }: CanaryContext): Wanted | "help" | "nothing" {
+function readSelection(args: readonly string[], { cwd }: CanaryContext): RunSelection | "help" | "nothing" {
   const isOwn = (arg: string): boolean => !/^--[\w.[\]-]*\.[^=]*=/.test(arg);
   const { values } = parseArgs({
     args: args.filter(isOwn),
@@ -98,7 +98,7 @@ function triesOf(path: string): Tries {
   }
 }
 
-async function tryAll({ only, tries, nodeArgs }: Wanted, context: CanaryContext): Promise<number> {
+async function tryAll({ only, tries, nodeArgs }: RunSelection, context: CanaryContext): Promise<number> {
   const { cwd, env, nodeOptions, pauseMs = PAUSE_MS } = context;
   const { config, fileName } = loadConfig({ args: nodeArgs, cwd, ...(env !== undefined && { env }) });
   const node = await CanaryNode.start(config, nodeOptions);

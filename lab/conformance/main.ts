@@ -50,8 +50,8 @@ async function main(): Promise<number> {
   }
   try {
     const atOnce = Number(values["at-once"]);
-    const isWanted = ({ group }: Check) => groups?.includes(group) ?? true;
-    const results = await runChecks({ url, password: values.password, atOnce, isWanted });
+    const isSelected = ({ group }: Check) => groups?.includes(group) ?? true;
+    const results = await runChecks({ url, password: values.password, atOnce, isSelected });
     console.log(formatResults(results));
     if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
     return results.some(({ outcome }) => outcome === "fail") ? 1 : 0;

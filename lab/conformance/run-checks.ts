@@ -7,16 +7,16 @@ import { MediaServer } from "../media-server/media-server.ts";
 import { CHECKS } from "./checks.ts";
 import type { Check, Need } from "./workbench/check.ts";
 import { Mismatch } from "./workbench/expectation.ts";
+import { conformanceMedia } from "./workbench/media.ts";
 import { NodeClient } from "./workbench/node-client.ts";
-import { conformanceMedia } from "./workbench/sound.ts";
-import { type Surroundings, Workbench } from "./workbench/workbench.ts";
+import { type CheckContext, Workbench } from "./workbench/workbench.ts";
 
-export interface ConformanceOptions {
+interface ConformanceOptions {
   /** `http://host:port` of the node. */
   readonly url: string;
   readonly password: string;
   /** Which checks to run; default all. */
-  readonly isWanted?: (check: Check) => boolean;
+  readonly isSelected?: (check: Check) => boolean;
   /** How many checks run at once, default 8. */
   readonly atOnce?: number;
 }
@@ -42,11 +42,11 @@ const CHECK_TIMEOUT_MS = 60_000;
 export async function runChecks(options: ConformanceOptions): Promise<readonly CheckResult[]> {
   const media = await MediaServer.start({ files: conformanceMedia(), script: ({ path }) => linkList(path, media) });
   const discord = await FakeDiscord.start();
-  const surroundings: Surroundings = { http: new NodeClient(options.url, options.password), media, discord };
+  const context: CheckContext = { http: new NodeClient(options.url, options.password), media, discord };
   try {
-    const wanted = CHECKS.filter(options.isWanted ?? (() => true));
-    const missing = await findMissing(surroundings, new Set(wanted.flatMap(({ needs }) => needs)));
-    return await inParallel(wanted, options.atOnce ?? 8, (check) => runOne(check, surroundings, missing));
+    const selected = CHECKS.filter(options.isSelected ?? (() => true));
+    const missing = await findMissing(context, new Set(selected.flatMap(({ needs }) => needs)));
+    return await inParallel(selected, options.atOnce ?? 8, (check) => runOne(check, context, missing));
   } finally {
     await discord.close();
     await media.close();
@@ -61,8 +61,8 @@ function linkList(path: string, media: MediaServer) {
 }
 
 /** Finds out which of the needs are not met, and why. */
-async function findMissing(surroundings: Surroundings, needs: ReadonlySet<Need>): Promise<ReadonlyMap<Need, string>> {
-  const bench = new Workbench(surroundings);
+async function findMissing(context: CheckContext, needs: ReadonlySet<Need>): Promise<ReadonlyMap<Need, string>> {
+  const bench = new Workbench(context);
   const missing = new Map<Need, string>();
   try {
     if (needs.has("media")) {
@@ -75,7 +75,7 @@ async function findMissing(surroundings: Surroundings, needs: ReadonlySet<Need>)
     if (needs.has("voice") && !(await canJoinVoice(bench))) {
       missing.set("voice", "the node does not join the kit's voice server");
     }
-    if (needs.has("v3") && (await surroundings.http.get("/v3/info")).status === 404)
+    if (needs.has("v3") && (await context.http.get("/v3/info")).status === 404)
       missing.set("v3", "the node has no /v3");
   } finally {
     bench.close();
@@ -95,15 +95,11 @@ async function canJoinVoice(bench: Workbench): Promise<boolean> {
   }
 }
 
-async function runOne(
-  check: Check,
-  surroundings: Surroundings,
-  missing: ReadonlyMap<Need, string>,
-): Promise<CheckResult> {
+async function runOne(check: Check, context: CheckContext, missing: ReadonlyMap<Need, string>): Promise<CheckResult> {
   const { group, name, rule } = check;
   const lacking = check.needs.find((need) => missing.has(need));
   if (lacking !== undefined) return { group, name, rule, outcome: "skip", reason: missing.get(lacking) ?? lacking };
-  const bench = new Workbench(surroundings);
+  const bench = new Workbench(context);
   try {
     await withTimeout(check.run(bench));
     return { group, name, rule, outcome: "pass" };
@@ -135,9 +131,9 @@ async function inParallel<Item, Result>(
 ): Promise<Result[]> {
   const results: Result[] = [];
   const queue = items.entries();
-  const takeTurns = async (): Promise<void> => {
+  const runNext = async (): Promise<void> => {
     for (const [index, item] of queue) results[index] = await work(item);
   };
-  await Promise.all(Array.from({ length: Math.max(1, atOnce) }, takeTurns));
+  await Promise.all(Array.from({ length: Math.max(1, atOnce) }, runNext));
   return results;
 }

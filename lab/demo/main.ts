@@ -4,12 +4,12 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { createLogger } from "../../src/log.ts";
-import { decodeHeard } from "../listen/heard.ts";
+import { createLogger } from "../../src/log/log.ts";
+import { decodeReceived } from "../listen/received.ts";
 import { writeWav } from "../listen/wav.ts";
 import { sleep } from "../sleep.ts";
-import type { Bot } from "../stage/bot.ts";
-import { Stage } from "../stage/stage.ts";
+import type { Bot } from "../test-environment/bot.ts";
+import { TestEnvironment } from "../test-environment/test-environment.ts";
 import { PRESETS } from "./presets.ts";
 
 const HELP = `Usage: tonearm demo SONG [--out FILE] [--seconds N] [--volume N] [--filter NAME] [--no-dave]
@@ -50,17 +50,17 @@ export async function runDemo(args: string[]): Promise<number> {
   if (options === "help") return 0;
   const isUrl = /^https?:\/\//.test(options.song);
   const folder = isUrl ? undefined : dirname(resolve(options.song));
-  const stage = await Stage.start({
+  const env = await TestEnvironment.start({
     media: folder === undefined ? {} : { root: realpathSync(folder) },
     logger: createLogger((level, message, fields) => {
       if (level === "warn" || level === "error") console.error(`${level}: ${message}`, fields);
     }),
   });
   try {
-    const url = isUrl ? options.song : `${stage.media.url}/${encodeURIComponent(basename(options.song))}`;
-    return await play(stage, url, options);
+    const url = isUrl ? options.song : `${env.media.url}/${encodeURIComponent(basename(options.song))}`;
+    return await play(env, url, options);
   } finally {
-    await stage.close();
+    await env.close();
   }
 }
 
@@ -113,8 +113,8 @@ function numberOf(name: string, text: string): number {
   return value;
 }
 
-async function play(stage: Stage, url: string, options: DemoOptions): Promise<number> {
-  const bot = await stage.connectBot();
+async function play(env: TestEnvironment, url: string, options: DemoOptions): Promise<number> {
+  const bot = await env.connectBot();
   const loaded = await bot.load(url);
   if (loaded.body.loadType !== "track") {
     console.error(`could not load ${options.song}: ${explain(loaded.body)}`);
@@ -126,8 +126,8 @@ async function play(stage: Stage, url: string, options: DemoOptions): Promise<nu
     `${track.info.title} by ${track.info.author}${isEndless ? " (stream)" : `, ${clock(track.info.length)}`}`,
   );
 
-  await stage.joinVoice(bot, { guildId: GUILD_ID, channelId: CHANNEL_ID, daveVersion: options.hasDave ? 1 : 0 });
-  const { listener } = stage.discord.channel(CHANNEL_ID);
+  await env.joinVoice(bot, { guildId: GUILD_ID, channelId: CHANNEL_ID, daveVersion: options.hasDave ? 1 : 0 });
+  const { listener } = env.discord.channel(CHANNEL_ID);
   const startedMs = performance.now();
   let firstFrameMs: number | undefined;
   listener.onFrame = () => {
@@ -145,8 +145,8 @@ async function play(stage: Stage, url: string, options: DemoOptions): Promise<nu
 
   const exception = bot.events("TrackExceptionEvent")[0];
   if (exception !== undefined) console.error(`\nthe track failed: ${explain({ data: exception.exception })}`);
-  await writeHeard(stage, options.out);
-  report(stage, firstFrameMs === undefined ? undefined : firstFrameMs - startedMs);
+  await writeReceived(env, options.out);
+  report(env, firstFrameMs === undefined ? undefined : firstFrameMs - startedMs);
   return exception === undefined && firstFrameMs !== undefined ? 0 : 1;
 }
 
@@ -164,21 +164,21 @@ async function showProgress(bot: Bot, options: DemoOptions, lengthMs: number): P
   if (isTty) process.stdout.write("\n");
 }
 
-async function writeHeard(stage: Stage, out: string): Promise<void> {
-  const frames = stage.discord.channel(CHANNEL_ID).listener.heard;
-  const sound = await decodeHeard(frames.map((frame) => frame.opus));
-  await writeWav(out, { ...sound, sampleRateHz: 48_000 });
+async function writeReceived(env: TestEnvironment, out: string): Promise<void> {
+  const frames = env.discord.channel(CHANNEL_ID).listener.received;
+  const audio = await decodeReceived(frames.map((frame) => frame.opus));
+  await writeWav(out, { ...audio, sampleRateHz: 48_000 });
   console.log(`heard ${frames.length} frames, written to ${out}`);
 }
 
-function report(stage: Stage, latencyMs: number | undefined): void {
-  const { total, violationCount } = stage.discord.stats();
+function report(env: TestEnvironment, latencyMs: number | undefined): void {
+  const { total, violationCount } = env.discord.stats();
   const lines: [string, string][] = [
     [
       "start latency",
       latencyMs === undefined ? "nothing was heard" : `${latencyMs.toFixed(1)} ms from PATCH to first packet`,
     ],
-    ["frames sent", `${total.frames} (${total.soundFrames} of sound)`],
+    ["frames sent", `${total.frames} (${total.audioFrames} of sound)`],
     ["frames lost", `${total.lostPackets} on the way, ${total.skippedFrames} skipped by the node`],
     [
       "lateness",
@@ -188,7 +188,7 @@ function report(stage: Stage, latencyMs: number | undefined): void {
     ["Discord's rules", violationCount === 0 ? "all kept" : `${violationCount} broken`],
   ];
   for (const [name, text] of lines) console.log(`  ${name.padEnd(16)}${text}`);
-  for (const violation of stage.discord.violations) console.log(`    ${violation.kind}: ${violation.detail}`);
+  for (const violation of env.discord.violations) console.log(`    ${violation.kind}: ${violation.detail}`);
 }
 
 function explain(answer: unknown): string {

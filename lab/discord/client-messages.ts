@@ -19,7 +19,7 @@ export interface Resume {
   readonly seqAck: number;
 }
 
-export interface Speaking {
+interface Speaking {
   readonly speaking: number;
   readonly ssrc: number;
 }

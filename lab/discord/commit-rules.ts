@@ -34,10 +34,12 @@ export function commitProblem(offer: CommitOffer, commit: Commit, welcome: Welco
 }
 
 function welcomeProblem(offer: CommitOffer, welcome: Welcome | undefined): string | undefined {
-  const wanted = [...offer.added.values()].map((keyPackage) => keyPackage.ref);
-  if (welcome === undefined) return wanted.length === 0 ? undefined : "members are added, but there is no Welcome";
-  if (wanted.length === 0) return "nobody is added, but there is a Welcome";
+  const expected = [...offer.added.values()].map((keyPackage) => keyPackage.ref);
+  if (welcome === undefined) return expected.length === 0 ? undefined : "members are added, but there is no Welcome";
+  if (expected.length === 0) return "nobody is added, but there is a Welcome";
   const addressed = welcome.secrets.map((secret) => secret.newMember);
-  const isComplete = wanted.every((ref) => addressed.includes(ref)) && addressed.length === wanted.length;
-  return isComplete ? undefined : `its Welcome is for ${addressed.length} members, not for the ${wanted.length} added`;
+  const isComplete = expected.every((ref) => addressed.includes(ref)) && addressed.length === expected.length;
+  return isComplete
+    ? undefined
+    : `its Welcome is for ${addressed.length} members, not for the ${expected.length} added`;
 }

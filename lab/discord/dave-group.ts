@@ -226,7 +226,7 @@ export class DaveGroup {
   upgrade(): void {
     this.#version = 1;
     this.#isUpgrade = true;
-    this.#beginAnew();
+    this.#restart();
   }
 
   /** The next commit (op 29) or Welcome (op 30) that a bot is sent has a wrong byte. */
@@ -327,7 +327,7 @@ export class DaveGroup {
 
   /** One member is left (or none): op 24 and op 21 with id 0; it answers with a new key package. */
   #resetToSoleMember(): Promise<boolean> {
-    this.#beginAnew();
+    this.#restart();
     const slots = [...this.#slots.values()];
     for (const slot of slots) {
       slot.announcedIds.add(0);
@@ -336,7 +336,7 @@ export class DaveGroup {
     return Promise.resolve(true);
   }
 
-  #beginAnew(): void {
+  #restart(): void {
     this.#dissolve();
     for (const slot of this.#slots.values()) {
       this.#awaitKeyPackage(slot);

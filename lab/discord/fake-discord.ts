@@ -4,7 +4,7 @@
 //     const discord = await FakeDiscord.start();
 //     const voice = discord.issueVoice({ guildId: "1", userId: "2", channelId: "3" }); // goes into PATCH player
 //     // … the node connects to ws://<voice.endpoint>/?v=8 and plays …
-//     await discord.until(() => discord.channel("3").listener.heardCount >= 50, "50 frames");
+//     await discord.until(() => discord.channel("3").listener.receivedCount >= 50, "50 frames");
 //     discord.assertClean(); // throws with everything a real Discord would have refused
 //     await discord.close();
 
@@ -76,11 +76,11 @@ interface MoveVoiceOptions extends ChannelOptions {
 }
 
 /** Counters of one stream; plain data. */
-export interface StreamStats extends ArrivalSummary {
+interface StreamStats extends ArrivalSummary {
   readonly guildId: string;
   readonly ssrc: number;
   readonly frames: number;
-  readonly soundFrames: number;
+  readonly audioFrames: number;
   readonly lostPackets: number;
   readonly skippedFrames: number;
 }
@@ -277,7 +277,7 @@ export class FakeDiscord {
     const sum = (pick: (stream: StreamStats) => number) => streams.reduce((total, stream) => total + pick(stream), 0);
     const total = {
       frames: sum((stream) => stream.frames),
-      soundFrames: sum((stream) => stream.soundFrames),
+      audioFrames: sum((stream) => stream.audioFrames),
       lostPackets: sum((stream) => stream.lostPackets),
       skippedFrames: sum((stream) => stream.skippedFrames),
       ...arrivals.summary(),

@@ -7,10 +7,10 @@ import { DAVESession } from "@snazzah/davey";
 import { ExternalSender, encodeAppend, encodeGroupId } from "./external-sender.ts";
 
 /** How far the handshake goes before the flood begins. */
-export type FloodStage = "upgrade" | "opened" | "live";
+type FloodStage = "upgrade" | "opened" | "live";
 
-export interface Flood {
-  readonly stage: FloodStage;
+interface Flood {
+  readonly env: FloodStage;
   /**
    * What is written once and what is written for ever after it. Not called before the flood begins, once per
    * connection.
@@ -24,7 +24,7 @@ export interface FloodBytes {
 }
 
 /** What a flood needs to know of the connection it is for. */
-export interface HostileCall {
+interface HostileCall {
   readonly channelId: string;
 }
 
@@ -75,17 +75,17 @@ function blockOf(next: (index: number) => Buffer): Buffer {
 }
 
 function opened(next: (index: number) => Buffer): Flood {
-  return { stage: "opened", create: () => ({ block: blockOf(next) }) };
+  return { env: "opened", create: () => ({ block: blockOf(next) }) };
 }
 
 function live(next: (index: number, call: HostileCall) => Buffer): Flood {
-  return { stage: "live", create: (call) => ({ block: blockOf((index) => next(index, call)) }) };
+  return { env: "live", create: (call) => ({ block: blockOf((index) => next(index, call)) }) };
 }
 
 /** One message that never ends. */
 function fragments(payload: Uint8Array): Flood {
   return {
-    stage: "opened",
+    env: "opened",
     create: () => ({ start: frame(OPCODE_TEXT, payload), block: blockOf(() => frame(0, payload)) }),
   };
 }
@@ -96,7 +96,7 @@ const XCHACHA = "aead_xchacha20_poly1305_rtpsize";
 /** Genuine proposals: each message adds `addCount` members, and none is like another. */
 function proposals(addCount: number): Flood {
   return {
-    stage: "live",
+    env: "live",
     create: ({ channelId }) => {
       const sender = new ExternalSender(encodeGroupId(channelId));
       const keyPackages = Array.from({ length: addCount }, (_, index) =>
@@ -126,11 +126,11 @@ function idOf(index: number): Buffer {
 export const FLOODS = {
   /** Interim answers instead of the upgrade. */
   "interim-answers": {
-    stage: "upgrade",
+    env: "upgrade",
     create: () => ({ block: blockOf(() => Buffer.from("HTTP/1.1 102 P\r\n\r\n")) }),
   },
   "endless-header": {
-    stage: "upgrade",
+    env: "upgrade",
     create: () => ({
       start: Buffer.from("HTTP/1.1 101 Switching Protocols\r\n"),
       block: blockOf((index) => Buffer.from(`X-${index}: 1\r\n`)),
@@ -163,7 +163,7 @@ export const FLOODS = {
   fragments: fragments(Buffer.from(" ")),
   compressed: opened(() => frame(FIN | COMPRESSED | OPCODE_TEXT, randomBytes(64))),
   "claims-a-terabyte": {
-    stage: "opened",
+    env: "opened",
     create: () => ({
       start: Buffer.from([FIN | OPCODE_BINARY, 127, 0, 0, 1, 0, 0, 0, 0, 0]),
       block: randomBytes(BLOCK_BYTES),

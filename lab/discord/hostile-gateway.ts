@@ -36,7 +36,7 @@ export const HOSTILE_BEHAVIOURS: readonly HostileBehaviour[] = [
   ...OTHER_BEHAVIOURS,
 ];
 
-export interface HostileGatewayOptions {
+interface HostileGatewayOptions {
   readonly behaviour: HostileBehaviour;
   /** The `channelId` of the voice object the node is given: genuine MLS messages are made for it. Default "1". */
   readonly channelId?: string;
@@ -57,7 +57,7 @@ export interface HostileGateway {
 
 const WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const DRIP_MS = 50;
-const DATAGRAMS_PER_TURN = 200;
+const DATAGRAMS_PER_ITERATION = 200;
 const FALSE_DISCOVERIES = 1000;
 
 export async function startHostileGateway(options: HostileGatewayOptions): Promise<HostileGateway> {
@@ -145,12 +145,12 @@ class HostileServer implements HostileGateway {
   #floodUdp(port: number, address: string): void {
     if (this.#isClosed) return;
     const packet = Buffer.alloc(200, 0x90);
-    let pending = DATAGRAMS_PER_TURN;
+    let pending = DATAGRAMS_PER_ITERATION;
     const onSent = () => {
       this.datagramsSent++;
       if (--pending === 0) setImmediate(() => this.#floodUdp(port, address));
     };
-    for (let count = 0; count < DATAGRAMS_PER_TURN; count++) this.#udp.send(packet, port, address, onSent);
+    for (let count = 0; count < DATAGRAMS_PER_ITERATION; count++) this.#udp.send(packet, port, address, onSent);
   }
 }
 
@@ -196,9 +196,9 @@ class HostileConnection {
     setTimeout(() => this.#drip(), DRIP_MS).unref();
   }
 
-  #isDue(stage: string): boolean {
+  #isDue(env: string): boolean {
     const { behaviour } = this.#server.options;
-    return behaviour in FLOODS && FLOODS[behaviour as FloodName].stage === stage;
+    return behaviour in FLOODS && FLOODS[behaviour as FloodName].env === env;
   }
 
   /** Hello; then Ready for Identify, and the Session Description for Select Protocol. */

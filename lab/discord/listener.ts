@@ -5,7 +5,7 @@ import type { RtpFrame } from "./rtp-receiver.ts";
 import { SILENCE_FRAMES_AT_STOP } from "./stop-rules.ts";
 
 /** One Opus frame as a listener got it. */
-export interface HeardFrame {
+export interface ReceivedFrame {
   /** User id of the bot that sent it. */
   readonly userId: string;
   readonly ssrc: number;
@@ -27,11 +27,11 @@ export interface FrameOpener {
 export class Listener {
   readonly userId: string;
   /** Everything heard, oldest first; empty with `keepFrames: false`. */
-  readonly heard: HeardFrame[] = [];
+  readonly received: ReceivedFrame[] = [];
   /** Called with each frame heard, kept or not. */
-  onFrame: ((frame: HeardFrame) => void) | undefined;
+  onFrame: ((frame: ReceivedFrame) => void) | undefined;
   readonly #keepFrames: boolean;
-  #heardCount = 0;
+  #receivedCount = 0;
   #daveCount = 0;
   #lostCount = 0;
 
@@ -41,8 +41,8 @@ export class Listener {
   }
 
   /** Frames heard, silence included. */
-  get heardCount(): number {
-    return this.#heardCount;
+  get receivedCount(): number {
+    return this.#receivedCount;
   }
 
   /** Frames among them that were DAVE-encrypted. */
@@ -53,21 +53,21 @@ export class Listener {
   /**
    * Frames that could not be opened, for whatever reason: not yet in the group, or a mistake (then also a violation).
    */
-  get unheardCount(): number {
+  get undeliveredCount(): number {
     return this.#lostCount;
   }
 
-  /** The frames of sound among `heard`, without silence frames. */
-  get heardSound(): readonly HeardFrame[] {
-    return this.heard.filter((frame) => !frame.isSilence);
+  /** The frames of sound among `received`, without silence frames. */
+  get receivedAudio(): readonly ReceivedFrame[] {
+    return this.received.filter((frame) => !frame.isSilence);
   }
 
   /** The last that was heard is the silence of a stop; also before anything is. Needs what is kept. */
   get isAtStop(): boolean {
-    return this.heard.slice(-SILENCE_FRAMES_AT_STOP).every(({ isSilence }) => isSilence);
+    return this.received.slice(-SILENCE_FRAMES_AT_STOP).every(({ isSilence }) => isSilence);
   }
 
-  hear(botUserId: string, frame: RtpFrame, opener: FrameOpener): void {
+  receive(botUserId: string, frame: RtpFrame, opener: FrameOpener): void {
     if (frame.payload === undefined) return;
     const opened = frame.isSilence
       ? { opus: frame.payload, daveDecrypted: false }
@@ -76,12 +76,12 @@ export class Listener {
       this.#lostCount++;
       return;
     }
-    this.#heardCount++;
+    this.#receivedCount++;
     if (opened.daveDecrypted) this.#daveCount++;
     if (!this.#keepFrames && this.onFrame === undefined) return;
     const { ssrc, sequence, timestamp, arrivalMs, isSilence } = frame;
-    const heard: HeardFrame = { userId: botUserId, ssrc, sequence, timestamp, arrivalMs, isSilence, ...opened };
-    if (this.#keepFrames) this.heard.push(heard);
-    this.onFrame?.(heard);
+    const received: ReceivedFrame = { userId: botUserId, ssrc, sequence, timestamp, arrivalMs, isSilence, ...opened };
+    if (this.#keepFrames) this.received.push(received);
+    this.onFrame?.(received);
   }
 }

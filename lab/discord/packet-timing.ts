@@ -26,7 +26,7 @@ export class PacketTiming {
   #isRecording = false;
   #packets = 0;
   #lastTimestamp = 0;
-  #soundMs = 0;
+  #audioMs = 0;
   #isNewStretch = true;
 
   /** Forgets what was recorded, and records from now on. */
@@ -47,13 +47,13 @@ export class PacketTiming {
     this.#packets++;
     if (this.#isNewStretch) {
       this.#isNewStretch = false;
-      this.#soundMs = 0;
+      this.#audioMs = 0;
       this.#stretches.push([]);
     } else {
-      this.#soundMs += ((timestamp - this.#lastTimestamp) | 0) / TICKS_PER_MS;
+      this.#audioMs += ((timestamp - this.#lastTimestamp) | 0) / TICKS_PER_MS;
     }
     this.#lastTimestamp = timestamp;
-    this.#stretches.at(-1)?.push(arrivalMs - this.#soundMs);
+    this.#stretches.at(-1)?.push(arrivalMs - this.#audioMs);
   }
 
   /** The sound stopped: what comes next has a grid of its own. */

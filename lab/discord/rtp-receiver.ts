@@ -45,10 +45,10 @@ export class RtpReceiver {
   /** True once op 4 went out. */
   isOpen = false;
   #frameCount = 0;
-  #soundFrameCount = 0;
+  #audioFrameCount = 0;
   #lostPackets = 0;
   #skippedFrames = 0;
-  #firstSoundMs: number | undefined;
+  #firstAudioMs: number | undefined;
 
   readonly #options: RtpReceiverOptions;
   #last: { readonly sequence: number; readonly timestamp: number } | undefined;
@@ -66,8 +66,8 @@ export class RtpReceiver {
     return this.#frameCount;
   }
 
-  get soundFrameCount(): number {
-    return this.#soundFrameCount;
+  get audioFrameCount(): number {
+    return this.#audioFrameCount;
   }
 
   /** Packets missing by sequence number. */
@@ -81,8 +81,8 @@ export class RtpReceiver {
   }
 
   /** When the first packet came that was not silence, by the fake Discord's clock. */
-  get firstSoundMs(): number | undefined {
-    return this.#firstSoundMs;
+  get firstAudioMs(): number | undefined {
+    return this.#firstAudioMs;
   }
 
   /** Plain data. */
@@ -90,7 +90,7 @@ export class RtpReceiver {
     return {
       ssrc: this.ssrc,
       frames: this.#frameCount,
-      soundFrames: this.#soundFrameCount,
+      audioFrames: this.#audioFrameCount,
       lostPackets: this.#lostPackets,
       skippedFrames: this.#skippedFrames,
     };
@@ -129,8 +129,8 @@ export class RtpReceiver {
     this.stopRules.onFrame(isSilence, arrivalMs);
     this.#frameCount++;
     if (isSilence) return;
-    this.#soundFrameCount++;
-    this.#firstSoundMs ??= arrivalMs;
+    this.#audioFrameCount++;
+    this.#firstAudioMs ??= arrivalMs;
   }
 
   #decrypt(mode: TransportMode, packet: Buffer): Buffer | undefined | "undecryptable" {

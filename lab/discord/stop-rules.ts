@@ -48,7 +48,7 @@ export class StopRules {
   }
 
   /** True while the last packet was sound, or fewer than five silence frames after it. */
-  get #isInSound(): boolean {
+  get #isSendingAudio(): boolean {
     return this.#lastFrameMs !== undefined && this.#silenceFrames < SILENCE_FRAMES_AT_STOP;
   }
 
@@ -90,7 +90,7 @@ export class StopRules {
       // The zero that only makes an SSRC known ends nothing, though the first sound may overtake it. That of a stop may
       // be overtaken by the sound after it.
       const isOvertaken = this.#unspokenStopMs !== undefined && nowMs - this.#unspokenStopMs <= OVERTAKE_MS;
-      if (this.#isInSound && wasSpeaking && !isOvertaken) this.#unfinishedStopMs = nowMs;
+      if (this.#isSendingAudio && wasSpeaking && !isOvertaken) this.#unfinishedStopMs = nowMs;
       this.#unspokenStopMs = undefined;
       return;
     }
@@ -122,7 +122,7 @@ export class StopRules {
     if (gapMs <= STOPPED_AFTER_MS) return;
     this.#isGapJudged = true;
     const after = `nothing for ${Math.round(gapMs)} ms`;
-    if (this.#isInSound && this.#unfinishedStopMs === undefined) {
+    if (this.#isSendingAudio && this.#unfinishedStopMs === undefined) {
       this.#report("silence-missing", `${after}, after ${this.#silenceFrames} silence frames instead of 5`);
     } else if (this.#speaking !== 0 && !this.#isCleared) {
       this.#report("speaking-not-cleared", `${after}, but op 5 still says ${this.#speaking}`);

@@ -26,7 +26,7 @@ export interface UdpPeer {
   onKeepalive(): void;
 }
 
-export interface UdpServerOptions {
+interface UdpServerOptions {
   readonly network: DiscordNetwork;
   readonly socketCount: number;
   readonly clock: Clock;
@@ -150,9 +150,9 @@ export class UdpServer {
 
   /** An answer with a wrong address from a port that Ready did not name. */
   async #sendForeignAnswer(sender: UdpSender, ssrc: number): Promise<void> {
-    const stranger = await this.#network.openUdp(() => undefined);
-    await stranger.send(encodeDiscoveryAnswer(ssrc, "192.0.2.1", 1), sender);
-    stranger.close();
+    const foreignSocket = await this.#network.openUdp(() => undefined);
+    await foreignSocket.send(encodeDiscoveryAnswer(ssrc, "192.0.2.1", 1), sender);
+    foreignSocket.close();
   }
 
   #send(port: UdpPort, packet: Buffer, to: UdpSender): void {

@@ -152,7 +152,7 @@ export class VoiceCall implements SessionCall {
   onFrame(session: VoiceSession, frame: RtpFrame): void {
     if (frame.payload !== undefined && !frame.isSilence) this.#judgeEncryption(session, frame.payload);
     for (const { listener, dave } of this.#listeners.values()) {
-      listener.hear(session.userId, frame, dave ?? PLAIN_OPENER);
+      listener.receive(session.userId, frame, dave ?? PLAIN_OPENER);
     }
   }
 

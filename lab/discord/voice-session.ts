@@ -56,7 +56,7 @@ interface ReceivedMessage {
   readonly payload: unknown;
 }
 
-export interface VoiceSessionOptions {
+interface VoiceSessionOptions {
   readonly guildId: string;
   readonly userId: string;
   readonly sessionId: string;
@@ -195,8 +195,8 @@ export class VoiceSession implements UdpPeer, BoundSession {
     return this.#receivers.reduce((sum, receiver) => sum + receiver.frameCount, 0);
   }
 
-  get soundFrameCount(): number {
-    return this.#receivers.reduce((sum, receiver) => sum + receiver.soundFrameCount, 0);
+  get audioFrameCount(): number {
+    return this.#receivers.reduce((sum, receiver) => sum + receiver.audioFrameCount, 0);
   }
 
   /** How often the client sent this opcode (within the last 1000 messages). */

@@ -15,7 +15,7 @@ const COMPILER_OPTIONS: readonly string[] = [
 ];
 
 /** More than any loop's static data could begin behind. */
-const PAGES_LOOKED_AT = 16;
+const INSPECTED_PAGES = 16;
 
 /** Below this nothing of a module's own is put: address 0 is nowhere. */
 const DATA_BYTE = 1024;
@@ -34,8 +34,8 @@ export async function compileKernel(
   let binary: Uint8Array | undefined;
   const folder = fileURLToPath(new URL(".", source));
   const file = basename(fileURLToPath(source));
-  const places = [file, "--baseDir", folder, "--outFile", "kernel.wasm", "--memoryBase", `${DATA_BYTE}`];
-  const { error } = await asc.main([...places, ...COMPILER_OPTIONS], {
+  const paths = [file, "--baseDir", folder, "--outFile", "kernel.wasm", "--memoryBase", `${DATA_BYTE}`];
+  const { error } = await asc.main([...paths, ...COMPILER_OPTIONS], {
     stdout: listener,
     stderr: listener,
     writeFile: (_name, contents) => {
@@ -55,7 +55,7 @@ function isBare(binary: Uint8Array, dataEndByte: number): boolean {
   const module = new WebAssembly.Module(binary);
   const imports = WebAssembly.Module.imports(module).map((entry) => `${entry.module}.${entry.name}`);
   if (imports.join() !== "env.memory") return false;
-  const memory = new WebAssembly.Memory({ initial: PAGES_LOOKED_AT });
+  const memory = new WebAssembly.Memory({ initial: INSPECTED_PAGES });
   new WebAssembly.Instance(module, { env: { memory } });
   return new Uint8Array(memory.buffer, dataEndByte).every((byte) => byte === 0);
 }

@@ -3,26 +3,26 @@
 
 import { fourierTransform } from "./fourier.ts";
 
-export interface Alignment {
-  /** How much later the sound is in `heard` than in `reference`, in samples, with fractions. */
+interface Alignment {
+  /** How much later the sound is in `received` than in `reference`, in samples, with fractions. */
   readonly delaySamples: number;
   /** 1: the same but for level; 0: nothing in common. */
   readonly correlation: number;
 }
 
-export interface CompareOptions {
+interface CompareOptions {
   /** Largest delay looked for, either way. Default 48000. */
   readonly delaySamplesMax?: number;
 }
 
-/** Finds where `heard` fits `reference` best. Undefined when either is silent. */
+/** Finds where `received` fits `reference` best. Undefined when either is silent. */
 export function align(
   reference: Float32Array,
-  heard: Float32Array,
+  received: Float32Array,
   options: CompareOptions = {},
 ): Alignment | undefined {
-  const delayMax = Math.min(options.delaySamplesMax ?? 48_000, reference.length + heard.length - 1);
-  const products = crossCorrelate(reference, heard);
+  const delayMax = Math.min(options.delaySamplesMax ?? 48_000, reference.length + received.length - 1);
+  const products = crossCorrelate(reference, received);
   const at = (delay: number) => products[(delay + products.length) % products.length]!;
   let best = 0;
   for (let distance = 0; distance <= delayMax; distance++) {
@@ -31,7 +31,7 @@ export function align(
       if (at(delay) > at(best) * (1 + 1e-9)) best = delay;
     }
   }
-  const norm = Math.sqrt(energy(reference) * energy(heard));
+  const norm = Math.sqrt(energy(reference) * energy(received));
   if (norm === 0 || at(best) <= 0) return undefined;
   // A parabola through the three highest points gives the fraction.
   const [before, peak, after] = [at(best - 1), at(best), at(best + 1)];
@@ -40,33 +40,37 @@ export function align(
   return { delaySamples: best + fraction, correlation: Math.min(1, peak / norm) };
 }
 
-export interface Fit {
+interface Fit {
   readonly delaySamples: number;
   readonly signalToNoiseDb: number;
 }
 
 /**
- * Signal-to-noise of `heard` against `reference` in dB after alignment and level fit, over the part both cover.
+ * Signal-to-noise of `received` against `reference` in dB after alignment and level fit, over the part both cover.
  * -Infinity when they have nothing in common; about 140 is the most this can measure.
  */
-export function signalToNoiseDb(reference: Float32Array, heard: Float32Array, options: CompareOptions = {}): number {
-  return bestFit(reference, heard, options)?.signalToNoiseDb ?? Number.NEGATIVE_INFINITY;
+export function signalToNoiseDb(reference: Float32Array, received: Float32Array, options: CompareOptions = {}): number {
+  return bestFit(reference, received, options)?.signalToNoiseDb ?? Number.NEGATIVE_INFINITY;
 }
 
 /**
  * The delay (as in `Alignment`, but to a thousandth of a sample) at which least is left over, and how little that is.
  */
-export function bestFit(reference: Float32Array, heard: Float32Array, options: CompareOptions = {}): Fit | undefined {
-  const alignment = align(reference, heard, options);
+export function bestFit(
+  reference: Float32Array,
+  received: Float32Array,
+  options: CompareOptions = {},
+): Fit | undefined {
+  const alignment = align(reference, received, options);
   if (alignment === undefined) return undefined;
   const whole = Math.round(alignment.delaySamples);
-  let best = { delaySamples: whole, signalToNoiseDb: ratioAtDelayDb(reference, heard, whole) };
+  let best = { delaySamples: whole, signalToNoiseDb: ratioAtDelayDb(reference, received, whole) };
   // The parabola is not exact: try nearby fractions and keep the best.
   let centre = alignment.delaySamples;
   for (let step = 0.1; step > 0.0005; step /= 3) {
     const from = centre;
     for (let delay = from - 4 * step; delay <= from + 4 * step; delay += step) {
-      const ratio = ratioAtDelayDb(reference, heard, delay);
+      const ratio = ratioAtDelayDb(reference, received, delay);
       if (ratio <= best.signalToNoiseDb) continue;
       best = { delaySamples: delay, signalToNoiseDb: ratio };
       centre = delay;
@@ -97,11 +101,11 @@ const SHIFT_TAPS = 24;
 /** At most this many samples, from the middle, are compared: enough for any judgement. */
 const COMPARED_SAMPLES_MAX = 24_000;
 
-function ratioAtDelayDb(reference: Float32Array, heard: Float32Array, delay: number): number {
+function ratioAtDelayDb(reference: Float32Array, received: Float32Array, delay: number): number {
   const whole = Math.floor(delay);
   const taps = fractionTaps(delay - whole);
   let start = Math.max(whole + SHIFT_TAPS, 0);
-  let end = Math.min(heard.length, reference.length + whole - SHIFT_TAPS);
+  let end = Math.min(received.length, reference.length + whole - SHIFT_TAPS);
   if (end - start < 480) return Number.NEGATIVE_INFINITY;
   const surplus = Math.max(0, end - start - COMPARED_SAMPLES_MAX);
   start += Math.floor(surplus / 2);
@@ -110,7 +114,7 @@ function ratioAtDelayDb(reference: Float32Array, heard: Float32Array, delay: num
   for (let position = start; position < end; position++) {
     let value = 0;
     for (let tap = 0; tap < taps.length; tap++) value += taps[tap]! * reference[position - whole + tap - SHIFT_TAPS]!;
-    const other = heard[position]!;
+    const other = received[position]!;
     rr += value * value;
     rh += value * other;
     hh += other * other;
@@ -131,13 +135,13 @@ function fractionTaps(fraction: number): Float64Array {
 }
 
 /** Element d (or length + d for negative d) is the sum of reference[n] * heard[n + d]. */
-function crossCorrelate(reference: Float32Array, heard: Float32Array): Float64Array {
-  const length = 2 ** Math.ceil(Math.log2(reference.length + heard.length));
+function crossCorrelate(reference: Float32Array, received: Float32Array): Float64Array {
+  const length = 2 ** Math.ceil(Math.log2(reference.length + received.length));
   const real = new Float64Array(length);
   const imaginary = new Float64Array(length);
   // Both in one transform: reference in the real part, heard in the imaginary one.
   real.set(reference);
-  imaginary.set(heard);
+  imaginary.set(received);
   fourierTransform(real, imaginary);
   const productReal = new Float64Array(length);
   const productImaginary = new Float64Array(length);

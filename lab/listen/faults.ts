@@ -1,6 +1,6 @@
 // What an ear objects to: clicks and gaps.
 
-export interface ClickOptions {
+interface ClickOptions {
   /** How far above its surroundings a bend must stand to count, as a factor. Default 10. */
   readonly factor?: number;
   /** Bends below this are never clicks. Default 0.02 of full scale. */
@@ -38,12 +38,12 @@ function surroundings(bends: Float32Array, spot: number): number {
   return count === 0 ? 0 : sum / count;
 }
 
-export interface Gap {
+interface Gap {
   readonly startSample: number;
   readonly lengthSamples: number;
 }
 
-export interface GapOptions {
+interface GapOptions {
   /** Shortest silence that counts. Default 240 (5 ms at 48 kHz). */
   readonly lengthSamplesMin?: number;
   /** What is still silence. Default 0.0003 (-70 dB). */

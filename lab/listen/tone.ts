@@ -1,6 +1,6 @@
 // Pure tones: making them, and measuring level, pitch and what else there is in a recording of one. Lab only.
 
-export interface ToneOptions {
+interface ToneOptions {
   readonly frequencyHz: number;
   readonly sampleRateHz: number;
   readonly lengthSamples: number;
@@ -17,7 +17,7 @@ export function makeTone(options: ToneOptions): Float32Array {
   return Float32Array.from({ length: lengthSamples }, (_, index) => amplitude * Math.sin(phase + step * index));
 }
 
-export interface ToneFit {
+interface ToneFit {
   readonly amplitude: number;
   /** Radians at the first sample, as in `makeTone`. */
   readonly phase: number;

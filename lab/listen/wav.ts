@@ -1,14 +1,14 @@
 // WAV files: what the demo writes of what was heard, and what tests read as reference. 16-bit or float, mono or stereo.
 
 import { readFile, writeFile } from "node:fs/promises";
-import type { StereoSound } from "./heard.ts";
+import type { StereoAudio } from "./received.ts";
 
-export interface WavSound extends StereoSound {
+interface WavAudio extends StereoAudio {
   readonly sampleRateHz: number;
 }
 
 /** Writes 16-bit stereo; what is beyond full scale is clamped. */
-export async function writeWav(path: string, { left, right, sampleRateHz }: WavSound): Promise<void> {
+export async function writeWav(path: string, { left, right, sampleRateHz }: WavAudio): Promise<void> {
   const dataBytes = left.length * 4;
   const file = Buffer.alloc(44 + dataBytes);
   file.write("RIFF", 0, "latin1");
@@ -31,7 +31,7 @@ export async function writeWav(path: string, { left, right, sampleRateHz }: WavS
 }
 
 /** Reads 16-bit integer or 32-bit float WAV; mono goes to both sides. Throws when it is anything else. */
-export async function readWav(path: string): Promise<WavSound> {
+export async function readWav(path: string): Promise<WavAudio> {
   const file = await readFile(path);
   const chunks = readChunks(file);
   const format = chunks.get("fmt ");

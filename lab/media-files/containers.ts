@@ -56,7 +56,7 @@ export function simpleBlock(offsetMs: number, data: Uint8Array, flags = 0x80): U
   return ebml(0xa3, concat(Uint8Array.of(0x81), be(offsetMs, 2), Uint8Array.of(flags), data));
 }
 
-export interface OggPageFields {
+interface OggPageFields {
   readonly serial: number;
   readonly sequence: number;
   readonly granule: number | bigint;
@@ -96,7 +96,7 @@ export function fullBox(type: string, ...bodies: readonly Uint8Array[]): Uint8Ar
   return box(type, be(0, 4), ...bodies);
 }
 
-export interface WavFields {
+interface WavFields {
   readonly rateHz: number;
   readonly channels?: number;
   readonly bitsPerSample?: number;
@@ -122,7 +122,7 @@ export function wav({
   );
 }
 
-export interface FlacStreamInfo {
+interface FlacStreamInfo {
   readonly rateHz: number;
   readonly channels?: number;
   readonly blockSamples?: number;

@@ -12,7 +12,7 @@ const FRAME_SAMPLES = 960;
 const MP3_FRAME_SECONDS = 1152 / 44_100;
 
 /** Files by path, for a media server. */
-export async function honestSongs(): Promise<Record<string, Uint8Array>> {
+export async function controlSongs(): Promise<Record<string, Uint8Array>> {
   const packets = await tonePackets();
   return { "song.webm": webmSong(packets), "song.ogg": oggSong(packets), "song.mp3": mp3Song() };
 }

@@ -5,7 +5,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { pause } from "../../src/lib/pause.ts";
 
 /** What goes wrong while a body is sent, at a byte offset of that body. */
-export type BodyFault =
+type BodyFault =
   /** The connection is closed after this many bytes. */
   | { readonly kind: "cut"; readonly afterBytes: number }
   /** Nothing is sent for `forMs`, then it goes on; without `forMs` until `MediaServer.release`. */
@@ -51,7 +51,7 @@ export function statusPlan(status: number, headers: Readonly<Record<string, stri
 
 const BLOCK_BYTES = 16 * 1024;
 
-export interface SendOptions {
+interface SendOptions {
   /** What faults are timed by. */
   readonly clock: Clock;
   /** Resolves when stalled answers may go on. */

@@ -4,7 +4,7 @@
 import { gzipSync } from "node:zlib";
 import { type Answer, type AnswerPlan, HANG, plainPlan, statusPlan } from "./answer-plan.ts";
 
-export interface BehaviourRequest {
+interface BehaviourRequest {
   readonly file: Uint8Array;
   readonly mimeType: string | undefined;
   /** File path behind the behaviour, `song.mp3`. */
@@ -124,15 +124,15 @@ function etagOf(file: Uint8Array): string {
   return `"${file.length}-${file[0] ?? 0}"`;
 }
 
-function icyPlan(request: BehaviourRequest, sound: AsyncIterable<Uint8Array>): AnswerPlan {
-  const wantsTitles = request.headers["icy-metadata"] === "1";
-  const interval = wantsTitles ? { "icy-metaint": String(ICY_INTERVAL_BYTES) } : {};
+function icyPlan(request: BehaviourRequest, audio: AsyncIterable<Uint8Array>): AnswerPlan {
+  const needsTitles = request.headers["icy-metadata"] === "1";
+  const interval = needsTitles ? { "icy-metaint": String(ICY_INTERVAL_BYTES) } : {};
   return {
     ...good(request),
     acceptsRanges: false,
     framing: "close",
     headers: { ...typeOnly(request), ...STATION_HEADERS, ...interval },
-    body: wantsTitles ? withTitles(sound) : sound,
+    body: needsTitles ? withTitles(audio) : audio,
   };
 }
 
@@ -145,10 +145,10 @@ async function* endlessly(file: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** Puts a title block behind every ICY_INTERVAL_BYTES: a new title, then nothing new, and so on. */
-async function* withTitles(sound: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* withTitles(audio: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let untilTitleBytes = ICY_INTERVAL_BYTES;
   let titleCount = 0;
-  for await (const block of sound) {
+  for await (const block of audio) {
     for (let at = 0; at < block.length; ) {
       const part = block.subarray(at, at + untilTitleBytes);
       yield part;

@@ -23,8 +23,8 @@ export interface Character {
 }
 
 /** Of the whole excerpt; the tones are listened for in one channel, which is enough to know them by. */
-export function characterOf(sound: Stereo, heard: Sensation, picture: Picture): Character {
-  return { ...powersOf(sound), attacksPerSecond: attacksIn(picture), flatness: flatnessOf(heard) };
+export function characterOf(audio: Stereo, sensation: Sensation, picture: Picture): Character {
+  return { ...powersOf(audio), attacksPerSecond: attacksIn(picture), flatness: flatnessOf(sensation) };
 }
 
 /** In the order of `CLASSES`. */
@@ -62,7 +62,7 @@ function powersOf([left, right]: Stereo): { readonly levelDb: number; readonly s
 function attacksIn({ columnCount, bandCount, levels: [left, right] }: Picture): number {
   let [attacks, lastAttack] = [0, Number.NEGATIVE_INFINITY];
   for (let column = BEFORE_COLUMNS; column < columnCount; column++) {
-    let rise = 0;
+    let increase = 0;
     for (let band = 0; band < bandCount; band++) {
       const levelAt = (back: number): number => {
         const at = (column - back) * bandCount + band;
@@ -70,9 +70,9 @@ function attacksIn({ columnCount, bandCount, levels: [left, right] }: Picture): 
       };
       let before = levelAt(1);
       for (let back = 2; back <= BEFORE_COLUMNS; back++) before = Math.max(before, levelAt(back));
-      rise += Math.max(0, levelAt(0) - before);
+      increase += Math.max(0, levelAt(0) - before);
     }
-    if (rise / bandCount < ATTACK_DB || column - lastAttack < BEFORE_COLUMNS) continue;
+    if (increase / bandCount < ATTACK_DB || column - lastAttack < BEFORE_COLUMNS) continue;
     attacks += 1;
     lastAttack = column;
   }

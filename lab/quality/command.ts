@@ -7,7 +7,7 @@ import { measureCost, measureFirstFrames, measureFreshProcesses } from "./cost.t
 import type { Stereo } from "./ear-model.ts";
 import { type EncoderKind, encoderKindOf } from "./encoders.ts";
 import { type BadFrame, runExactly } from "./exact-run.ts";
-import { type HeardExcerpt, type ListeningPlan, listenThrough } from "./listening.ts";
+import { type JudgedExcerpt, type ListeningPlan, listenThrough } from "./listening.ts";
 import { decodeExcerpt, drawExcerpts } from "./music.ts";
 import {
   comparisonTable,
@@ -46,14 +46,14 @@ const HELP = `How audible is what an Opus encoder does to music?
 `;
 
 /** Of whoever calls. */
-export interface EncoderCommandContext {
+interface EncoderCommandContext {
   /** The file that this process runs: fresh processes run it too. */
   readonly program: string;
   write(text: string): void;
   writeError(text: string): void;
 }
 
-interface Wanted {
+interface RunSelection {
   readonly music: string | undefined;
   readonly encoder: EncoderKind;
   readonly against: readonly EncoderKind[];
@@ -61,7 +61,7 @@ interface Wanted {
   readonly excerptCount: number;
   readonly seconds: number;
   readonly seed: number;
-  readonly turns: number;
+  readonly rounds: number;
   readonly frames: number;
   readonly json: string | undefined;
   readonly reuse: string | undefined;
@@ -75,29 +75,29 @@ const COST_EXCERPTS = 12;
 const SEAM_EXCERPTS = 24;
 const EXCERPT_SECONDS = 10;
 /** What is wrong in one frame is often so in many. */
-const BAD_FRAMES_TOLD_MAX = 20;
+const BAD_FRAMES_REPORTED_MAX = 20;
 const PROGRESS_FRAMES = 50_000;
 
 /** Resolves with the exit status: 1 when a frame was bad, 2 when what is wanted cannot be understood. */
 export async function encoderCommand(args: readonly string[], context: EncoderCommandContext): Promise<number> {
-  let wanted: ReturnType<typeof readWanted>;
+  let selection: ReturnType<typeof readSelection>;
   try {
-    wanted = readWanted(args);
+    selection = readSelection(args);
   } catch (error) {
     context.writeError(`${error instanceof Error ? error.message : String(error)}\n`);
     return 2;
   }
   const say = (...lines: readonly string[]): void => context.write(`${lines.join("\n")}\n`);
-  if (wanted.mode === "help") say(HELP);
-  else if (wanted.mode === "first-frames") say(JSON.stringify(await measureFirstFrames(wanted.encoder.name)));
-  else if (wanted.mode === "cost") await tellCost(wanted, context, say);
-  else if (wanted.mode === "seams") await tellSeams(wanted, say);
-  else if (wanted.mode === "frames") return await tellExact(wanted, context, say);
-  else await tellQuality(wanted, say);
+  if (selection.mode === "help") say(HELP);
+  else if (selection.mode === "first-frames") say(JSON.stringify(await measureFirstFrames(selection.encoder.name)));
+  else if (selection.mode === "cost") await reportCost(selection, context, say);
+  else if (selection.mode === "seams") await reportSeams(selection, say);
+  else if (selection.mode === "frames") return await reportExact(selection, context, say);
+  else await reportQuality(selection, say);
   return 0;
 }
 
-function readWanted(args: readonly string[]): Wanted & { readonly mode: string } {
+function readSelection(args: readonly string[]): RunSelection & { readonly mode: string } {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -112,7 +112,7 @@ function readWanted(args: readonly string[]): Wanted & { readonly mode: string }
       json: { type: "string" },
       reuse: { type: "string" },
       cost: { type: "boolean", default: false },
-      turns: { type: "string", default: "200" },
+      rounds: { type: "string", default: "200" },
       seams: { type: "boolean", default: false },
       frames: { type: "string", default: "0" },
       "first-frames": { type: "string" },
@@ -123,8 +123,8 @@ function readWanted(args: readonly string[]): Wanted & { readonly mode: string }
   const first = values["first-frames"];
   const frames = readNumber("frames", values.frames);
   const modes = { help, "first-frames": first !== undefined, cost, seams, frames: frames > 0, quality: true };
-  const [mode = "quality"] = Object.entries(modes).find(([, isWanted]) => isWanted) ?? [];
-  const wanted = {
+  const [mode = "quality"] = Object.entries(modes).find(([, isSelected]) => isSelected) ?? [];
+  const selection = {
     mode,
     music: values.music,
     encoder: encoderKindOf(first ?? values.encoder),
@@ -135,15 +135,15 @@ function readWanted(args: readonly string[]): Wanted & { readonly mode: string }
     excerptCount: readNumber("excerpts", values.excerpts ?? (quick ? "16" : "60")),
     seconds: readNumber("seconds", values.seconds ?? (quick ? "4" : "8")),
     seed: readNumber("seed", values.seed),
-    turns: readNumber("turns", values.turns),
+    rounds: readNumber("rounds", values.rounds),
     frames,
     json: values.json,
     reuse: values.reuse,
   };
-  if (["quality", "cost", "seams"].includes(mode) && wanted.music === undefined) {
+  if (["quality", "cost", "seams"].includes(mode) && selection.music === undefined) {
     throw new Error("say where music is: --music FOLDER");
   }
-  return wanted;
+  return selection;
 }
 
 function readNumber(name: string, text: string): number {
@@ -152,14 +152,14 @@ function readNumber(name: string, text: string): number {
   return value;
 }
 
-async function tellQuality(wanted: Wanted, say: (...lines: string[]) => void): Promise<void> {
-  const { encoder, against, bitratesBps } = wanted;
-  const excerpts: HeardExcerpt[] = [];
-  for await (const excerpt of listenThrough(planOf(wanted))) {
+async function reportQuality(selection: RunSelection, say: (...lines: string[]) => void): Promise<void> {
+  const { encoder, against, bitratesBps } = selection;
+  const excerpts: JudgedExcerpt[] = [];
+  for await (const excerpt of listenThrough(planOf(selection))) {
     excerpts.push(excerpt);
     say(`${excerpt.file} from ${excerpt.startSeconds} s: ${excerpt.classes.join(", ")}`);
     // Each time: a run that is broken off has not been for nothing.
-    if (wanted.json !== undefined) writeFileSync(wanted.json, JSON.stringify(excerpts));
+    if (selection.json !== undefined) writeFileSync(selection.json, JSON.stringify(excerpts));
   }
   if (excerpts.length === 0) throw new Error("nothing but silence was found");
   say("", scoreTable(excerpts));
@@ -174,8 +174,8 @@ async function tellQuality(wanted: Wanted, say: (...lines: string[]) => void): P
   }
 }
 
-function planOf(wanted: Wanted): ListeningPlan {
-  const { music = "", encoder, against, bitratesBps, excerptCount, seconds, seed, reuse } = wanted;
+function planOf(selection: RunSelection): ListeningPlan {
+  const { music = "", encoder, against, bitratesBps, excerptCount, seconds, seed, reuse } = selection;
   // The other's curve of score by rate needs two points.
   const [only = 0] = bitratesBps;
   const curveBps = bitratesBps.length > 1 ? bitratesBps : [0.92 * only, only, 1.08 * only].map(Math.round);
@@ -186,52 +186,55 @@ function planOf(wanted: Wanted): ListeningPlan {
     seconds,
     seed,
     encoders: [
-      { kind: encoder, targetsBps: bitratesBps, isHeardAnew: true },
-      ...others.map((kind) => ({ kind, targetsBps: curveBps, isHeardAnew: false })),
+      { kind: encoder, targetsBps: bitratesBps, isJudgedAgain: true },
+      ...others.map((kind) => ({ kind, targetsBps: curveBps, isJudgedAgain: false })),
     ],
     // Written by `--json`, which the operator says.
-    heardBefore: reuse === undefined ? [] : (JSON.parse(readFileSync(reuse, "utf8")) as HeardExcerpt[]),
+    judgedBefore: reuse === undefined ? [] : (JSON.parse(readFileSync(reuse, "utf8")) as JudgedExcerpt[]),
   };
 }
 
-async function tellCost(
-  { music = "", encoder, against, bitratesBps, turns, seed }: Wanted,
+async function reportCost(
+  { music = "", encoder, against, bitratesBps, rounds, seed }: RunSelection,
   { program }: EncoderCommandContext,
   say: (...lines: string[]) => void,
 ): Promise<void> {
   const names = new Set([UNIT, encoder.name, ...against.map(({ name }) => name)]);
   const kinds = Array.from(names, encoderKindOf);
-  const sound = joined(musicFor(music, COST_EXCERPTS, seed));
+  const audio = joined(musicFor(music, COST_EXCERPTS, seed));
   for (const bitrateBps of bitratesBps) {
-    say("", `${bitrateBps / 1000} kbit/s, ${turns} turns`, "");
-    say(costTable(await measureCost(kinds, { music: sound, bitrateBps, turns })));
+    say("", `${bitrateBps / 1000} kbit/s, ${rounds} turns`, "");
+    say(costTable(await measureCost(kinds, { music: audio, bitrateBps, rounds })));
   }
   const fresh = kinds.map(({ name }) => [name, measureFreshProcesses(program, name, FRESH_PROCESSES)] as const);
   say("", firstFramesTable(new Map(fresh)));
 }
 
-async function tellSeams({ music = "", encoder, seed }: Wanted, say: (...lines: string[]) => void): Promise<void> {
+async function reportSeams(
+  { music = "", encoder, seed }: RunSelection,
+  say: (...lines: string[]) => void,
+): Promise<void> {
   say(seamTable(await compareSeams(musicFor(music, SEAM_EXCERPTS, seed), encoder)));
 }
 
-async function tellExact(
-  { music, encoder, frames, seed }: Wanted,
+async function reportExact(
+  { music, encoder, frames, seed }: RunSelection,
   { writeError }: EncoderCommandContext,
   say: (...lines: string[]) => void,
 ): Promise<number> {
   let badFrames = 0;
-  let toldFrames = 0;
+  let reportedFrames = 0;
   const onBad = (bad: BadFrame): void => {
     badFrames += 1;
-    if (badFrames <= BAD_FRAMES_TOLD_MAX) writeError(`${encoder.name}, seed ${seed}: ${JSON.stringify(bad)}\n`);
+    if (badFrames <= BAD_FRAMES_REPORTED_MAX) writeError(`${encoder.name}, seed ${seed}: ${JSON.stringify(bad)}\n`);
   };
   const onProgress = (done: number): void => {
-    if (done < toldFrames + PROGRESS_FRAMES) return;
-    toldFrames = done;
+    if (done < reportedFrames + PROGRESS_FRAMES) return;
+    reportedFrames = done;
     writeError(`${done} frames of ${encoder.name}, ${badFrames} bad\n`);
   };
-  const sound = music === undefined ? [] : musicFor(music, EXACT_EXCERPTS, seed);
-  const run = await runExactly({ kind: encoder, frameCount: frames, seed, music: sound, onBad, onProgress });
+  const audio = music === undefined ? [] : musicFor(music, EXACT_EXCERPTS, seed);
+  const run = await runExactly({ kind: encoder, frameCount: frames, seed, music: audio, onBad, onProgress });
   say(JSON.stringify({ ...run, badFrames }, undefined, 2));
   return badFrames === 0 ? 0 : 1;
 }

@@ -11,7 +11,7 @@ const FRAMES_PER_SECOND = SAMPLE_RATE_HZ / FRAME_SAMPLES;
 /** V8 has compiled an encoder well after some 1,500 frames. */
 const WARM_UP_FRAMES = 2500;
 /** A turn takes some milliseconds. */
-const TURN_FRAMES = 20;
+const ROUND_FRAMES = 20;
 const FIRST_FRAMES = 2 * FRAMES_PER_SECOND;
 const FRESH_PROCESS_TIMEOUT_MS = 60_000;
 
@@ -29,26 +29,26 @@ export interface Cost {
 /** CPU of a frame, each encoder against the first. `music` is played over and over. */
 export async function measureCost(
   kinds: readonly EncoderKind[],
-  { music, bitrateBps, turns }: { readonly music: Stereo; readonly bitrateBps: number; readonly turns: number },
+  { music, bitrateBps, rounds }: { readonly music: Stereo; readonly bitrateBps: number; readonly rounds: number },
 ): Promise<Cost[]> {
   const frames = framesOf(music);
   const encoders = await Promise.all(kinds.map((kind) => kind.create({ bitrateBps })));
   for (const encoder of encoders) encodeFrames(encoder, frames, 0, WARM_UP_FRAMES);
   const times = kinds.map((): number[] => []);
-  for (let turn = 0; turn < turns; turn++) {
-    for (let place = 0; place < encoders.length; place++) {
+  for (let round = 0; round < rounds; round++) {
+    for (let positionIndex = 0; positionIndex < encoders.length; positionIndex++) {
       // Each is first in its turn.
-      const index = (place + turn) % encoders.length;
+      const index = (positionIndex + round) % encoders.length;
       const before = process.cpuUsage();
-      encodeFrames(encoders[index]!, frames, turn * TURN_FRAMES, TURN_FRAMES);
+      encodeFrames(encoders[index]!, frames, round * ROUND_FRAMES, ROUND_FRAMES);
       const { user, system } = process.cpuUsage(before);
-      times[index]!.push((user + system) / TURN_FRAMES);
+      times[index]!.push((user + system) / ROUND_FRAMES);
     }
   }
   for (const encoder of encoders) encoder.close();
   return kinds.map(({ name }, index) => {
     const own = times[index]!;
-    const ratios = own.map((time, turn) => time / Math.max(times[0]![turn]!, 1e-3));
+    const ratios = own.map((time, round) => time / Math.max(times[0]![round]!, 1e-3));
     return {
       name,
       microsecondsBest: quantile(own, 0),

@@ -6,7 +6,7 @@ import { BAND_COUNT, BIN_COUNT, gatherBands, INNER_NOISE, MASK_SHARE } from "./e
 import type { Sensation } from "./ear-model.ts";
 
 /** What is heard of the difference; of each, less is better. */
-export interface Disturbance {
+interface Disturbance {
   /** Noise against what is masked, mean power over bands, windows and channels, dB. */
   readonly noiseToMaskDb: number;
   /** The same of each window, as a factor. */
@@ -14,7 +14,7 @@ export interface Disturbance {
   /** Percent by which loudness moves otherwise, mean over bands and windows, weighted where it is loud. */
   readonly modulationDifference: number;
   /** How many steps that can just be heard the excitation is off, mean of all windows. */
-  readonly stepsHeard: number;
+  readonly audibleSteps: number;
   /** Share of the windows in which some band's noise passes the mask by 1.5 dB. */
   readonly disturbedShare: number;
 }
@@ -46,7 +46,7 @@ export function disturbanceOf(
     noiseToMaskDb: 10 * Math.log10(Math.max(mean, 1e-12)),
     noiseToMask,
     modulationDifference: modulation / Math.max(modulationWeight, 1e-12),
-    stepsHeard: steps / windowCount,
+    audibleSteps: steps / windowCount,
     disturbedShare: disturbed / windowCount,
   };
 }

@@ -45,8 +45,9 @@ const BAND_CENTRES_HZ = Float64Array.from({ length: BAND_COUNT }, (_, band) =>
 export const BIN_WEIGHTS = Float64Array.from({ length: BIN_COUNT }, (_, bin) => {
   const level = 10 ** (FULL_SCALE_DB / 10) / ((WINDOW_LOSS * (WINDOW_SAMPLES - 1)) / 4) ** 2;
   const kilohertz = Math.max((bin * SAMPLE_RATE_HZ) / WINDOW_SAMPLES, 1) / 1000;
-  const ear = -2.184 * kilohertz ** -0.8 + 6.5 * Math.exp(-0.6 * (kilohertz - 3.3) ** 2) - 0.001 * kilohertz ** 3.6;
-  return level * 10 ** (ear / 10);
+  const listener =
+    -2.184 * kilohertz ** -0.8 + 6.5 * Math.exp(-0.6 * (kilohertz - 3.3) ** 2) - 0.001 * kilohertz ** 3.6;
+  return level * 10 ** (listener / 10);
 });
 
 /** Noise of the ear itself, which is the threshold of hearing, per band. */

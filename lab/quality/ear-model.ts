@@ -57,7 +57,7 @@ export class EarModel {
     for (let window = 0; window < windowCount; window++) {
       this.#transform(left, right, window * HOP_SAMPLES);
       this.#takePower(ears[0].power, ears[1].power, window * BIN_COUNT);
-      for (const [side, heard] of ears.entries()) this.#excite(heard, window, moving[side]!);
+      for (const [side, sensation] of ears.entries()) this.#excite(sensation, window, moving[side]!);
     }
     return ears;
   }
@@ -86,9 +86,9 @@ export class EarModel {
     }
   }
 
-  #excite(heard: Sensation, window: number, moving: Moving): void {
+  #excite(sensation: Sensation, window: number, moving: Moving): void {
     const [bands, spread, from] = [this.#bands, this.#spread, window * BAND_COUNT];
-    gatherBands(heard.power, window * BIN_COUNT, bands);
+    gatherBands(sensation.power, window * BIN_COUNT, bands);
     for (let band = 0; band < BAND_COUNT; band++) bands[band]! += INNER_NOISE[band]!;
     this.#spreading.spread(bands, spread);
     for (let band = 0; band < BAND_COUNT; band++) {
@@ -101,10 +101,10 @@ export class EarModel {
       moving.before[band] = loudness;
       moving.change[band] = still * moving.change[band]! + (1 - still) * change;
       moving.loudness[band] = still * moving.loudness[band]! + (1 - still) * loudness;
-      heard.excitation[from + band] = now;
-      heard.masking[from + band] = Math.max(moving.power[band]!, now);
-      heard.modulation[from + band] = moving.change[band]! / (1 + moving.loudness[band]! / 0.3);
-      heard.loudness[from + band] = moving.loudness[band]!;
+      sensation.excitation[from + band] = now;
+      sensation.masking[from + band] = Math.max(moving.power[band]!, now);
+      sensation.modulation[from + band] = moving.change[band]! / (1 + moving.loudness[band]! / 0.3);
+      sensation.loudness[from + band] = moving.loudness[band]!;
     }
   }
 }

@@ -3,7 +3,7 @@
 
 import { seededRandom } from "../seeded-random.ts";
 import type { MeasureName } from "./judge.ts";
-import type { HeardExcerpt, Hearing } from "./listening.ts";
+import type { EncoderJudgement, JudgedExcerpt } from "./listening.ts";
 
 /** Of one measure, over some excerpts; of all measures, less is better: below 0 the first encoder is better. */
 export interface Difference {
@@ -20,7 +20,7 @@ export interface Difference {
 }
 
 /** Who is compared with whom, where, by what. */
-export interface Comparison {
+interface Comparison {
   readonly encoder: string;
   readonly against: string;
   readonly targetBps: number;
@@ -28,14 +28,14 @@ export interface Comparison {
 }
 
 interface Pair {
-  readonly excerpt: HeardExcerpt;
+  readonly excerpt: JudgedExcerpt;
   readonly difference: number;
 }
 
 const RESAMPLES = 2000;
 
 /** Undefined where there is nothing to compare. The other must have been heard at two bitrates or more. */
-export function compareAtEqualRate(excerpts: readonly HeardExcerpt[], comparison: Comparison): Difference | undefined {
+export function compareAtEqualRate(excerpts: readonly JudgedExcerpt[], comparison: Comparison): Difference | undefined {
   const nearest = excerpts.flatMap((excerpt) => rowOf(excerpt, comparison, nearestInRate) ?? []);
   const asAsked = excerpts.flatMap((excerpt) => rowOf(excerpt, comparison, nearestInTarget) ?? []);
   if (nearest.length === 0) return undefined;
@@ -53,7 +53,7 @@ export function compareAtEqualRate(excerpts: readonly HeardExcerpt[], comparison
 }
 
 /** Where the encoder is furthest behind the other, worst first. */
-export function worstExcerpts(excerpts: readonly HeardExcerpt[], comparison: Comparison): Pair[] {
+export function worstExcerpts(excerpts: readonly JudgedExcerpt[], comparison: Comparison): Pair[] {
   return excerpts
     .flatMap((excerpt) => {
       const difference = compareAtEqualRate([excerpt], comparison);
@@ -76,23 +76,23 @@ function differenceAt({ own, other, slope }: Row, rateFactor: number): number {
   return own - (other + slope * Math.log(rateFactor));
 }
 
-type Distance = (one: Hearing, other: Hearing) => number;
+type Distance = (one: EncoderJudgement, other: EncoderJudgement) => number;
 const nearestInTarget: Distance = (one, other) => Math.abs(Math.log(one.targetBps / other.targetBps));
 /** Of those that took the same, the one that was asked the same. */
 const nearestInRate: Distance = (one, other) =>
   Math.abs(Math.log(one.bitrateBps / other.bitrateBps)) + 1e-9 * nearestInTarget(one, other);
 
 /** The point of the other's curve that is nearest, and the slope there. */
-function rowOf({ hearings }: HeardExcerpt, comparison: Comparison, distance: Distance): Row | undefined {
+function rowOf({ judgements }: JudgedExcerpt, comparison: Comparison, distance: Distance): Row | undefined {
   const { encoder, against, targetBps, measure } = comparison;
-  const own = hearings.find((hearing) => hearing.encoder === encoder && hearing.targetBps === targetBps);
-  const curve = hearings.filter((hearing) => hearing.encoder === against).toSorted(byRate);
+  const own = judgements.find((judgement) => judgement.encoder === encoder && judgement.targetBps === targetBps);
+  const curve = judgements.filter((judgement) => judgement.encoder === against).toSorted(byRate);
   if (own === undefined || curve.length < 2) return undefined;
   const [nearest] = curve.toSorted((a, b) => distance(a, own) - distance(b, own));
   if (nearest === undefined) return undefined;
   const at = curve.indexOf(nearest);
   const [before, after] = [curve[at - 1] ?? nearest, curve[at + 1] ?? nearest];
-  const rise = after.scores[measure] - before.scores[measure];
+  const increase = after.scores[measure] - before.scores[measure];
   const growth = Math.log(after.bitrateBps / before.bitrateBps);
   return {
     own: own.scores[measure],
@@ -100,11 +100,11 @@ function rowOf({ hearings }: HeardExcerpt, comparison: Comparison, distance: Dis
     other: nearest.scores[measure],
     otherRate: nearest.bitrateBps,
     // Next to silence takes the same whatever is asked.
-    slope: growth === 0 ? 0 : rise / growth,
+    slope: growth === 0 ? 0 : increase / growth,
   };
 }
 
-function byRate(a: Hearing, b: Hearing): number {
+function byRate(a: EncoderJudgement, b: EncoderJudgement): number {
   return a.bitrateBps - b.bitrateBps;
 }
 

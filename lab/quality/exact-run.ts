@@ -9,13 +9,13 @@ import { seededRandom } from "../seeded-random.ts";
 import type { Stereo } from "./ear-model.ts";
 import type { EncoderKind, JudgedEncoder, JudgedOptions } from "./encoders.ts";
 import { ExactDecoder } from "./exact-decoder.ts";
-import { HARD_SOUNDS, HardSound, PlayedMusic, type SoundToEncode } from "./hard-sounds.ts";
+import { type AudioToEncode, HARD_SIGNALS, HardSignal, PlayedMusic } from "./hard-signals.ts";
 
 /** What our own encoder takes for sound is no louder than full scale; it can come back so loud, as postfilters ring. */
-const HEARD_MAX = 64;
+const DECODED_MAX = 64;
 const PACKET_BYTES_MAX = 1 + OPUS_FRAME_BYTES_MAX;
 const STREAM_FRAMES_MAX = 400;
-const SOUND_FRAMES_MEAN = 40;
+const AUDIO_FRAMES_MEAN = 40;
 /** Of frames that lean on nothing before them, and of those among them with which the encoder begins anew. */
 const INDEPENDENT_SHARE = 0.013;
 const RESET_SHARE = 0.003;
@@ -39,14 +39,14 @@ export interface ExactPlan {
 export interface BadFrame {
   /** Counted through all streams: the same plan goes wrong at the same frame. */
   readonly frame: number;
-  readonly sound: string;
+  readonly audio: string;
   readonly options: JudgedOptions;
   readonly fault: string;
 }
 
-interface NamedSound {
+interface NamedAudio {
   readonly name: string;
-  readonly sound: SoundToEncode;
+  readonly audio: AudioToEncode;
 }
 
 /** What went through. */
@@ -55,7 +55,7 @@ export interface ExactRun {
   /** Good frames whose final range the encoder told: it was the decoder's. */
   readonly rangesCompared: number;
   /** Frames of each sound, by name. */
-  readonly sounds: Readonly<Record<string, number>>;
+  readonly framesByName: Readonly<Record<string, number>>;
 }
 
 /**
@@ -66,8 +66,8 @@ export interface ExactRun {
 export async function runExactly(plan: ExactPlan): Promise<ExactRun> {
   const { kind, frameCount, seed, music = [], onBad, onProgress } = plan;
   const [opus, random] = [await loadLibopus(), seededRandom(seed)];
-  const changing = changingSounds(random, music);
-  const sounds: Record<string, number> = {};
+  const changing = changingAudio(random, music);
+  const framesByName: Record<string, number> = {};
   let [frames, rangesCompared] = [0, 0];
   let decoder = new ExactDecoder(opus, 2);
   while (frames < frameCount) {
@@ -80,21 +80,21 @@ export async function runExactly(plan: ExactPlan): Promise<ExactRun> {
     }
     const end = Math.min(frameCount, frames + 1 + Math.floor(STREAM_FRAMES_MAX * random()));
     for (let fault: string | undefined; frames < end && fault === undefined; frames++) {
-      const fate = random();
-      if (fate < RESET_SHARE) encoder.reset();
-      if (fate < INDEPENDENT_SHARE) encoder.makeNextIndependent();
-      const { name, sound } = changing.next().value;
-      sounds[name] = (sounds[name] ?? 0) + 1;
+      const draw = random();
+      if (draw < RESET_SHARE) encoder.reset();
+      if (draw < INDEPENDENT_SHARE) encoder.makeNextIndependent();
+      const { name, audio } = changing.next().value;
+      framesByName[name] = (framesByName[name] ?? 0) + 1;
       const head = random() < GIVEN_HEAD_SHARE ? randomHead(random) : undefined;
-      fault = faultOf(encoder, decoder, sound, head);
+      fault = faultOf(encoder, decoder, audio, head);
       if (fault === undefined) rangesCompared += encoder.finalRange === undefined ? 0 : 1;
-      else onBad({ frame: frames, sound: name, options, fault });
+      else onBad({ frame: frames, audio: name, options, fault });
     }
     encoder.close();
     onProgress?.(frames);
   }
   decoder.close();
-  return { frames, rangesCompared, sounds };
+  return { frames, rangesCompared, framesByName };
 }
 
 function randomOptions(random: () => number): JudgedOptions & { readonly channelCount: 1 | 2 } {
@@ -114,7 +114,7 @@ function randomHead(random: () => number): FrameHead {
 function faultOf(
   encoder: JudgedEncoder,
   decoder: ExactDecoder,
-  { left, right }: SoundToEncode,
+  { left, right }: AudioToEncode,
   head: FrameHead | undefined,
 ): string | undefined {
   try {
@@ -123,8 +123,8 @@ function faultOf(
     if (packetDurationSamples(packet) !== FRAME_SAMPLES) return "the packet is not one of 20 ms";
     const { finalRange } = encoder;
     // libopus, which does not tell, lets through what is too loud: it need only be numbers.
-    const heardMax = finalRange === undefined ? Number.POSITIVE_INFINITY : HEARD_MAX;
-    const wrong = decoder.decode(packet).find((sample) => !(Math.abs(sample) < heardMax));
+    const decodedMax = finalRange === undefined ? Number.POSITIVE_INFINITY : DECODED_MAX;
+    const wrong = decoder.decode(packet).find((sample) => !(Math.abs(sample) < decodedMax));
     if (wrong !== undefined) return `it sounds like ${wrong}`;
     if (finalRange === undefined || finalRange === decoder.finalRange) return undefined;
     return `the encoder's final range is ${finalRange}, the decoder's ${decoder.finalRange}`;
@@ -134,19 +134,19 @@ function faultOf(
 }
 
 /** One hard sound, or some music, after the other, with no care between them: as it is with its next frame. */
-function* changingSounds(random: () => number, music: readonly Stereo[]): Generator<NamedSound, never> {
+function* changingAudio(random: () => number, music: readonly Stereo[]): Generator<NamedAudio, never> {
   for (;;) {
-    const drawn = drawSound(random, music);
+    const drawn = drawAudio(random, music);
     do {
-      drawn.sound.next();
+      drawn.audio.next();
       yield drawn;
-    } while (random() >= 1 / SOUND_FRAMES_MEAN);
+    } while (random() >= 1 / AUDIO_FRAMES_MEAN);
   }
 }
 
-function drawSound(random: () => number, music: readonly Stereo[]): NamedSound {
+function drawAudio(random: () => number, music: readonly Stereo[]): NamedAudio {
   const piece = random() < 0.5 ? music[Math.floor(music.length * random())] : undefined;
-  if (piece !== undefined) return { name: "music", sound: new PlayedMusic(piece, random) };
-  const name = HARD_SOUNDS[Math.floor(HARD_SOUNDS.length * random())]!;
-  return { name, sound: new HardSound(name, random) };
+  if (piece !== undefined) return { name: "music", audio: new PlayedMusic(piece, random) };
+  const name = HARD_SIGNALS[Math.floor(HARD_SIGNALS.length * random())]!;
+  return { name, audio: new HardSignal(name, random) };
 }

@@ -8,7 +8,7 @@ import { EarModel, type Sensation, type Stereo } from "./ear-model.ts";
 import { Painter, PICTURE_HOP_SAMPLES, type Picture, unlikenessOf } from "./likeness.ts";
 
 /** What is measured of a coded excerpt; of each, less is better. Unlikeness is in thousandths. */
-export const MEASURES = ["noiseToMaskDb", "stepsHeard", "modulationDifference", "unlikeness"] as const;
+export const MEASURES = ["noiseToMaskDb", "audibleSteps", "modulationDifference", "unlikeness"] as const;
 export type MeasureName = (typeof MEASURES)[number];
 export type Scores = Readonly<Record<MeasureName, number>>;
 
@@ -24,23 +24,23 @@ export interface Judgement {
 export class EncoderJudge {
   readonly #ears = new EarModel();
   readonly #painter = new Painter();
-  #original: { readonly heard: readonly [Sensation, Sensation]; readonly picture: Picture } | undefined;
+  #original: { readonly sensations: readonly [Sensation, Sensation]; readonly picture: Picture } | undefined;
 
   /** What it is like. */
-  setOriginal(sound: Stereo): Character {
-    const original = { heard: this.#ears.listen(sound), picture: this.#painter.paint(sound) };
+  setOriginal(audio: Stereo): Character {
+    const original = { sensations: this.#ears.listen(audio), picture: this.#painter.paint(audio) };
     this.#original = original;
-    return characterOf(sound, original.heard[0], original.picture);
+    return characterOf(audio, original.sensations[0], original.picture);
   }
 
   /** `coded` lies on the original and is as long or shorter; what is before `fromSample` does not count. */
   judge(coded: Stereo, fromSample: number): Judgement {
     if (this.#original === undefined) throw new Error("there is no original to judge by");
-    const { heard, picture } = this.#original;
+    const { sensations, picture } = this.#original;
     const other = this.#ears.listen(coded);
-    const windowCount = Math.min(heard[0].windowCount, other[0].windowCount);
+    const windowCount = Math.min(sensations[0].windowCount, other[0].windowCount);
     const firstWindow = Math.ceil(fromSample / HOP_SAMPLES);
-    const disturbance = disturbanceOf(heard, other, { from: firstWindow, to: windowCount });
+    const disturbance = disturbanceOf(sensations, other, { from: firstWindow, to: windowCount });
     const unlike = unlikenessOf(picture, this.#painter.paint(coded)).subarray(
       Math.ceil(fromSample / PICTURE_HOP_SAMPLES) + 1,
     );
@@ -48,7 +48,7 @@ export class EncoderJudge {
     return {
       scores: {
         noiseToMaskDb: disturbance.noiseToMaskDb,
-        stepsHeard: disturbance.stepsHeard,
+        audibleSteps: disturbance.audibleSteps,
         modulationDifference: disturbance.modulationDifference,
         unlikeness: 1000 * mean,
       },

@@ -21,21 +21,21 @@ export interface ListeningPlan {
   /** Judged of each. */
   readonly seconds: number;
   readonly seed: number;
-  readonly encoders: readonly EncoderToHear[];
+  readonly encoders: readonly EncoderToJudge[];
   /** What an earlier run of the same excerpts has heard is not heard again. */
-  readonly heardBefore?: readonly HeardExcerpt[];
+  readonly judgedBefore?: readonly JudgedExcerpt[];
 }
 
 /** An encoder, and the bitrates that are asked of it. */
-export interface EncoderToHear {
+interface EncoderToJudge {
   readonly kind: EncoderKind;
   readonly targetsBps: readonly number[];
   /** It may have changed: it is heard again, whatever an earlier run has. */
-  readonly isHeardAnew: boolean;
+  readonly isJudgedAgain: boolean;
 }
 
 /** One excerpt through one encoder at one bitrate; seconds are those of the excerpt with its lead. */
-export interface Hearing extends Judgement {
+export interface EncoderJudgement extends Judgement {
   readonly encoder: string;
   readonly targetBps: number;
   /** What it took. */
@@ -43,18 +43,18 @@ export interface Hearing extends Judgement {
 }
 
 /** An excerpt, and all that was made of it. */
-export interface HeardExcerpt extends Excerpt {
+export interface JudgedExcerpt extends Excerpt {
   readonly classes: readonly ClassName[];
-  readonly hearings: readonly Hearing[];
+  readonly judgements: readonly EncoderJudgement[];
 }
 
 /** One excerpt after the other, as soon as it has been judged; silent ones are left out. */
-export async function* listenThrough(plan: ListeningPlan): AsyncGenerator<HeardExcerpt> {
+export async function* listenThrough(plan: ListeningPlan): AsyncGenerator<JudgedExcerpt> {
   const lengthSeconds = LEAD_SECONDS + plan.seconds + TAIL_SECONDS;
   const listener = new Listener(plan);
   for (const excerpt of drawExcerpts(plan.folder, { ...plan, count: plan.excerptCount, lengthSeconds })) {
-    const heard = await listener.listen(excerpt, decodeExcerpt(plan.folder, excerpt, lengthSeconds));
-    if (heard !== undefined) yield heard;
+    const judged = await listener.listen(excerpt, decodeExcerpt(plan.folder, excerpt, lengthSeconds));
+    if (judged !== undefined) yield judged;
   }
 }
 
@@ -68,29 +68,29 @@ class Listener {
   }
 
   /** Undefined for silence. */
-  async listen(excerpt: Excerpt, sound: Stereo): Promise<HeardExcerpt | undefined> {
+  async listen(excerpt: Excerpt, audio: Stereo): Promise<JudgedExcerpt | undefined> {
     const end = (LEAD_SECONDS + this.#plan.seconds) * SAMPLE_RATE_HZ;
-    const character = this.#judge.setOriginal([sound[0].subarray(0, end), sound[1].subarray(0, end)]);
+    const character = this.#judge.setOriginal([audio[0].subarray(0, end), audio[1].subarray(0, end)]);
     if (character.levelDb < SILENCE_DB) return undefined;
-    const before = this.#plan.heardBefore?.find(
+    const before = this.#plan.judgedBefore?.find(
       ({ file, startSeconds }) => file === excerpt.file && startSeconds === excerpt.startSeconds,
     );
-    const hearings: Hearing[] = [];
-    for (const { kind, targetsBps, isHeardAnew } of this.#plan.encoders) {
+    const judgements: EncoderJudgement[] = [];
+    for (const { kind, targetsBps, isJudgedAgain } of this.#plan.encoders) {
       for (const targetBps of targetsBps) {
-        const known = before?.hearings.find((one) => one.encoder === kind.name && one.targetBps === targetBps);
-        hearings.push((isHeardAnew ? undefined : known) ?? (await this.#hear(kind, targetBps, sound)));
+        const known = before?.judgements.find((one) => one.encoder === kind.name && one.targetBps === targetBps);
+        judgements.push((isJudgedAgain ? undefined : known) ?? (await this.#judgeEncoder(kind, targetBps, audio)));
       }
     }
-    return { ...excerpt, classes: classesOf(character), hearings };
+    return { ...excerpt, classes: classesOf(character), judgements };
   }
 
-  async #hear(kind: EncoderKind, targetBps: number, sound: Stereo): Promise<Hearing> {
+  async #judgeEncoder(kind: EncoderKind, targetBps: number, audio: Stereo): Promise<EncoderJudgement> {
     const delaySamples = this.#delays.get(kind.name) ?? (await delayOf(kind));
     this.#delays.set(kind.name, delaySamples);
     const countedFrom = LEAD_SECONDS * SAMPLE_RATE_HZ;
-    const trip = await roundTrip(kind, { sound, bitrateBps: targetBps, delaySamples, countedFrom });
-    const { scores, noisiestSecond, unlikestSecond } = this.#judge.judge(trip.sound, countedFrom);
+    const trip = await roundTrip(kind, { audio, bitrateBps: targetBps, delaySamples, countedFrom });
+    const { scores, noisiestSecond, unlikestSecond } = this.#judge.judge(trip.audio, countedFrom);
     return {
       encoder: kind.name,
       targetBps,

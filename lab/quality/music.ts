@@ -21,7 +21,7 @@ export interface Excerpt {
 }
 
 /** How many, how long (with what is played before and after), and which. */
-export interface ExcerptPlan {
+interface ExcerptPlan {
   readonly count: number;
   readonly lengthSeconds: number;
   readonly seed: number;
@@ -33,15 +33,15 @@ export function drawExcerpts(folder: string, { count, lengthSeconds, seed }: Exc
   const files = shuffled(musicFilesIn(folder), random);
   const lengths = new Map<string, number>();
   const excerpts: Excerpt[] = [];
-  for (let turn = 0; excerpts.length < count; turn++) {
-    const file = files[turn % files.length];
+  for (let index = 0; excerpts.length < count; index++) {
+    const file = files[index % files.length];
     if (file === undefined) throw new Error(`there is no music in ${folder}`);
-    const place = random();
+    const fraction = random();
     const fileSeconds = lengths.get(file) ?? secondsOf(join(folder, file));
     lengths.set(file, fileSeconds);
-    const room = fileSeconds - lengthSeconds;
-    if (room >= 0) excerpts.push({ file, startSeconds: Math.round(place * room * 100) / 100 });
-    else if (turn >= files.length && excerpts.length === 0) throw new Error("all files are shorter than an excerpt");
+    const slackSeconds = fileSeconds - lengthSeconds;
+    if (slackSeconds >= 0) excerpts.push({ file, startSeconds: Math.round(fraction * slackSeconds * 100) / 100 });
+    else if (index >= files.length && excerpts.length === 0) throw new Error("all files are shorter than an excerpt");
   }
   return excerpts;
 }

@@ -6,12 +6,12 @@ import { CLASSES } from "./character.ts";
 import type { Cost, FirstFrames } from "./cost.ts";
 import { compareAtEqualRate, type Difference, meanOf, worstExcerpts } from "./equal-rate.ts";
 import { MEASURES, type MeasureName } from "./judge.ts";
-import type { HeardExcerpt } from "./listening.ts";
-import type { HeardSeams } from "./seams.ts";
+import type { JudgedExcerpt } from "./listening.ts";
+import type { MeasuredSeams } from "./seams.ts";
 
 const TITLES: Readonly<Record<MeasureName, string>> = {
   noiseToMaskDb: "noise to mask, dB",
-  stepsHeard: "steps heard",
+  audibleSteps: "steps heard",
   modulationDifference: "modulation, %",
   unlikeness: "unlikeness, ‰",
 };
@@ -20,25 +20,25 @@ const HEAD_MEASURES = ["noiseToMaskDb", "unlikeness"] as const;
 const WORST_COUNT = 5;
 
 /** Every encoder at every bitrate, means over all excerpts. */
-export function scoreTable(excerpts: readonly HeardExcerpt[]): string {
+export function scoreTable(excerpts: readonly JudgedExcerpt[]): string {
   const keys = new Map(
-    excerpts.flatMap(({ hearings }) =>
-      hearings.map(({ encoder, targetBps }) => [`${encoder} ${targetBps}`, { encoder, targetBps }] as const),
+    excerpts.flatMap(({ judgements }) =>
+      judgements.map(({ encoder, targetBps }) => [`${encoder} ${targetBps}`, { encoder, targetBps }] as const),
     ),
   );
   const rows = Array.from(keys.values(), ({ encoder, targetBps }) => {
-    const hearings = excerpts.flatMap((excerpt) =>
-      excerpt.hearings.filter((hearing) => hearing.encoder === encoder && hearing.targetBps === targetBps),
+    const judgements = excerpts.flatMap((excerpt) =>
+      excerpt.judgements.filter((judgement) => judgement.encoder === encoder && judgement.targetBps === targetBps),
     );
-    const scores = MEASURES.map((name) => meanOf(hearings.map((hearing) => hearing.scores[name])).toFixed(2));
-    const rate = (meanOf(hearings.map(({ bitrateBps }) => bitrateBps)) / 1000).toFixed(1);
+    const scores = MEASURES.map((name) => meanOf(judgements.map((judgement) => judgement.scores[name])).toFixed(2));
+    const rate = (meanOf(judgements.map(({ bitrateBps }) => bitrateBps)) / 1000).toFixed(1);
     return [encoder, String(targetBps / 1000), rate, ...scores];
   });
   return markdownTable(["encoder", "asked, kbit/s", "taken", ...MEASURES.map((name) => TITLES[name])], rows);
 }
 
 /** Who is compared with whom at which bitrate. */
-export interface ComparedPair {
+interface ComparedPair {
   readonly encoder: string;
   readonly against: string;
   readonly targetBps: number;
@@ -48,7 +48,7 @@ export interface ComparedPair {
  * Class by class: whether the encoder is better, worse, or cannot be told apart, by how much, and what that is worth in
  * percent of the other's rate.
  */
-export function comparisonTable(excerpts: readonly HeardExcerpt[], pair: ComparedPair): string {
+export function comparisonTable(excerpts: readonly JudgedExcerpt[], pair: ComparedPair): string {
   const groups = [
     { name: "all", members: excerpts },
     ...CLASSES.map((name) => ({ name, members: excerpts.filter(({ classes }) => classes.includes(name)) })),
@@ -69,7 +69,7 @@ function cellOf(difference: Difference | undefined): string {
 }
 
 /** All excerpts given to both encoders with the same sum of bytes, and not each with the same. */
-export function sharedRateLine(excerpts: readonly HeardExcerpt[], pair: ComparedPair): string {
+export function sharedRateLine(excerpts: readonly JudgedExcerpt[], pair: ComparedPair): string {
   const parts = MEASURES.map((measure) => {
     const difference = compareAtEqualRate(excerpts, { ...pair, measure });
     return difference === undefined ? "" : `${TITLES[measure]} ${signed(difference.meanAtSharedRate, 2)}`;
@@ -78,17 +78,17 @@ export function sharedRateLine(excerpts: readonly HeardExcerpt[], pair: Compared
 }
 
 /** Where to listen: the file, and the second in it. */
-export function worstLines(excerpts: readonly HeardExcerpt[], pair: ComparedPair): string[] {
+export function worstLines(excerpts: readonly JudgedExcerpt[], pair: ComparedPair): string[] {
   return HEAD_MEASURES.flatMap((measure) =>
     worstExcerpts(excerpts, { ...pair, measure })
       .slice(0, WORST_COUNT)
       .map(({ excerpt, difference }) => {
-        const hearing = excerpt.hearings.find(
+        const judgement = excerpt.judgements.find(
           ({ encoder, targetBps }) => encoder === pair.encoder && targetBps === pair.targetBps,
         );
-        const second = measure === "unlikeness" ? hearing?.unlikestSecond : hearing?.noisiestSecond;
-        const place = `${excerpt.file} at ${(excerpt.startSeconds + (second ?? 0)).toFixed(1)} s`;
-        return `  ${TITLES[measure]} ${signed(difference, 2)}: ${place} (${excerpt.classes.join(", ")})`;
+        const second = measure === "unlikeness" ? judgement?.unlikestSecond : judgement?.noisiestSecond;
+        const location = `${excerpt.file} at ${(excerpt.startSeconds + (second ?? 0)).toFixed(1)} s`;
+        return `  ${TITLES[measure]} ${signed(difference, 2)}: ${location} (${excerpt.classes.join(", ")})`;
       }),
   );
 }
@@ -117,12 +117,12 @@ export function firstFramesTable(results: ReadonlyMap<string, FirstFrames>): str
 }
 
 /** How far below the sound errors at seams are, in dB. */
-export function seamTable(heard: readonly HeardSeams[]): string {
-  const rows = heard.map(({ plan: { kind, ledFrames }, errors }) => {
+export function seamTable(seams: readonly MeasuredSeams[]): string {
+  const rows = seams.map(({ plan: { kind, ledFrames }, errors }) => {
     const decibels = [0.5, 0.9, 0.99, 1].map((share) => 10 * Math.log10(quantile(errors, share) + 1e-9));
     return [kind.name, String(ledFrames), ...decibels.map((value) => value.toFixed(1))];
   });
-  const count = `of all (${heard[0]?.errors.length})`;
+  const count = `of all (${seams[0]?.errors.length})`;
   return markdownTable(["encoded again by", "frames led", "middle, dB", "worst of ten", "of a hundred", count], rows);
 }
 

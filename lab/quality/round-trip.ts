@@ -10,16 +10,16 @@ import { ExactDecoder } from "./exact-decoder.ts";
 const FRAMES_PER_SECOND = SAMPLE_RATE_HZ / FRAME_SAMPLES;
 
 /** What came back. */
-export interface RoundTrip {
+interface RoundTrip {
   /** As long as the original less the delay, and without delay. */
-  readonly sound: Stereo;
+  readonly audio: Stereo;
   /** Mean over the frames from `countedFrom` on. */
   readonly bitrateBps: number;
 }
 
 /** What is passed through, and how. */
-export interface Passage {
-  readonly sound: Stereo;
+interface Passage {
+  readonly audio: Stereo;
   readonly bitrateBps: number;
   readonly delaySamples: number;
   /** The sample at which the bytes begin to count: what is before is there to get the encoder going. */
@@ -28,15 +28,15 @@ export interface Passage {
 
 /** Through a new encoder of the kind. What does not fill a frame at the end is left out. */
 export async function roundTrip(kind: EncoderKind, passage: Passage): Promise<RoundTrip> {
-  const { sound, bitrateBps, delaySamples, countedFrom } = passage;
+  const { audio, bitrateBps, delaySamples, countedFrom } = passage;
   const [encoder, decoder] = [await kind.create({ bitrateBps }), await ExactDecoder.create(2)];
-  const frameCount = Math.floor(sound[0].length / FRAME_SAMPLES);
+  const frameCount = Math.floor(audio[0].length / FRAME_SAMPLES);
   const firstCounted = Math.floor(countedFrom / FRAME_SAMPLES);
-  const heard = [new Float32Array(frameCount * FRAME_SAMPLES), new Float32Array(frameCount * FRAME_SAMPLES)] as const;
+  const decoded = [new Float32Array(frameCount * FRAME_SAMPLES), new Float32Array(frameCount * FRAME_SAMPLES)] as const;
   let bytes = 0;
   for (let frame = 0; frame < frameCount; frame++) {
     const from = frame * FRAME_SAMPLES;
-    const [left, right] = sound.map((channel) => channel.subarray(from, from + FRAME_SAMPLES)) as [
+    const [left, right] = audio.map((channel) => channel.subarray(from, from + FRAME_SAMPLES)) as [
       Float32Array,
       Float32Array,
     ]; // two channels give two
@@ -44,14 +44,14 @@ export async function roundTrip(kind: EncoderKind, passage: Passage): Promise<Ro
     if (frame >= firstCounted) bytes += packet.length;
     const pcm = decoder.decode(packet);
     for (let sample = 0; sample < FRAME_SAMPLES; sample++) {
-      heard[0][from + sample] = pcm[2 * sample]!;
-      heard[1][from + sample] = pcm[2 * sample + 1]!;
+      decoded[0][from + sample] = pcm[2 * sample]!;
+      decoded[1][from + sample] = pcm[2 * sample + 1]!;
     }
   }
   encoder.close();
   decoder.close();
   return {
-    sound: [heard[0].subarray(delaySamples), heard[1].subarray(delaySamples)],
+    audio: [decoded[0].subarray(delaySamples), decoded[1].subarray(delaySamples)],
     bitrateBps: (8 * bytes * FRAMES_PER_SECOND) / (frameCount - firstCounted),
   };
 }
@@ -65,13 +65,13 @@ export async function delayOf(kind: EncoderKind): Promise<number> {
     level = 0.7 * level + 0.3 * (random() - 0.5);
     return level;
   });
-  const { sound } = await roundTrip(kind, {
-    sound: [noise, noise],
+  const { audio } = await roundTrip(kind, {
+    audio: [noise, noise],
     bitrateBps: 256_000,
     delaySamples: 0,
     countedFrom: 0,
   });
-  const alignment = align(noise, sound[0], { delaySamplesMax: 4800 });
+  const alignment = align(noise, audio[0], { delaySamplesMax: 4800 });
   if (alignment === undefined || alignment.correlation < 0.8) {
     throw new Error(`what ${kind.name} makes of noise is not to be recognised (${alignment?.correlation ?? 0})`);
   }

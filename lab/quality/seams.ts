@@ -3,7 +3,7 @@
 
 import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../src/media/format/audio-format.ts";
 import { readFrameHead } from "../../src/media/opus/frame-head.ts";
-import { decodeHeard, type StereoSound } from "../listen/heard.ts";
+import { decodeReceived, type StereoAudio } from "../listen/received.ts";
 import type { Stereo } from "./ear-model.ts";
 import { type EncoderKind, encoderKindOf } from "./encoders.ts";
 
@@ -15,14 +15,14 @@ const SEAM_FRAMES = 17;
 const SILENT_ENERGY = 1e-3;
 
 /** A song as libopus at complexity 10 encodes it. */
-export interface EncodedSong {
+interface EncodedSong {
   readonly packets: readonly Uint8Array[];
   /** What is heard of them. */
-  readonly heard: StereoSound;
+  readonly decoded: StereoAudio;
 }
 
 /** Who encodes again what is heard, and how. */
-export interface SeamPlan {
+interface SeamPlan {
   readonly kind: EncoderKind;
   /** So many frames before the seam are told to begin as the packets they replace. */
   readonly ledFrames: number;
@@ -35,7 +35,7 @@ export async function encodeSong([left, right]: Stereo): Promise<EncodedSong> {
     return Uint8Array.from(encoder.encode(...frameAt({ left, right }, frame * FRAME_SAMPLES)));
   });
   encoder.close();
-  return { packets, heard: await decodeHeard(packets) };
+  return { packets, decoded: await decodeReceived(packets) };
 }
 
 /** Where seams are looked at in a song: nearly all of it, now here, now there. */
@@ -53,12 +53,12 @@ export async function seamErrors(song: EncodedSong, seams: readonly number[], pl
   const errors: number[] = [];
   for (const seam of seams) {
     const before = await encodeAgain(song, seam, plan);
-    const heard = frameAt(await decodeHeard([...before, song.packets[seam]!]), FRAMES_BEFORE * FRAME_SAMPLES);
-    const wanted = frameAt(song.heard, seam * FRAME_SAMPLES);
+    const decoded = frameAt(await decodeReceived([...before, song.packets[seam]!]), FRAMES_BEFORE * FRAME_SAMPLES);
+    const expected = frameAt(song.decoded, seam * FRAME_SAMPLES);
     let [error, energy] = [0, 0];
-    for (const [index, side] of wanted.entries()) {
+    for (const [index, side] of expected.entries()) {
       for (const [sample, value] of side.entries()) {
-        error += (heard[index]![sample]! - value) ** 2;
+        error += (decoded[index]![sample]! - value) ** 2;
         energy += value ** 2;
       }
     }
@@ -72,34 +72,34 @@ async function encodeAgain(song: EncodedSong, seam: number, { kind, ledFrames }:
   const encoder = await kind.create({ bitrateBps: BITRATE_BPS });
   const packets: Uint8Array[] = [];
   for (let frame = seam - FRAMES_BEFORE; frame < seam; frame++) {
-    const sound = frameAt(song.heard, frame * FRAME_SAMPLES + ENCODER_DELAY_SAMPLES);
+    const audio = frameAt(song.decoded, frame * FRAME_SAMPLES + ENCODER_DELAY_SAMPLES);
     const head = frame >= seam - ledFrames ? readFrameHead(song.packets[frame]!) : undefined;
-    packets.push(Uint8Array.from(encoder.encode(...sound, head)));
+    packets.push(Uint8Array.from(encoder.encode(...audio, head)));
   }
   encoder.close();
   return packets;
 }
 
 /** Both sides of 20 ms from a sample on. */
-function frameAt({ left, right }: StereoSound, from: number): [Float32Array, Float32Array] {
+function frameAt({ left, right }: StereoAudio, from: number): [Float32Array, Float32Array] {
   return [left.subarray(from, from + FRAME_SAMPLES), right.subarray(from, from + FRAME_SAMPLES)];
 }
 
 /** What was heard with one plan at the seams of all songs (`seamErrors`). */
-export interface HeardSeams {
+export interface MeasuredSeams {
   readonly plan: SeamPlan;
   readonly errors: readonly number[];
 }
 
 /** libopus after itself, and the encoder with none, one and two frames led. */
-export async function compareSeams(music: readonly Stereo[], encoder: EncoderKind): Promise<HeardSeams[]> {
-  const heard: { readonly plan: SeamPlan; readonly errors: number[] }[] = [
+export async function compareSeams(music: readonly Stereo[], encoder: EncoderKind): Promise<MeasuredSeams[]> {
+  const decoded: { readonly plan: SeamPlan; readonly errors: number[] }[] = [
     { plan: { kind: encoderKindOf("libopus:10"), ledFrames: 0 }, errors: [] },
     ...[0, 1, 2].map((ledFrames) => ({ plan: { kind: encoder, ledFrames }, errors: [] })),
   ];
   for (const piece of music) {
     const song = await encodeSong(piece);
-    for (const { plan, errors } of heard) errors.push(...(await seamErrors(song, seamsOf(song), plan)));
+    for (const { plan, errors } of decoded) errors.push(...(await seamErrors(song, seamsOf(song), plan)));
   }
-  return heard;
+  return decoded;
 }

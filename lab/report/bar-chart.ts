@@ -14,7 +14,7 @@ export interface Panel {
   readonly digits: number;
 }
 
-export interface Chart {
+interface Chart {
   readonly title: string;
   readonly nodes: readonly string[];
   /** What the panels below each other show, with its unit. */

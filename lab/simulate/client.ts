@@ -5,8 +5,8 @@ import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import type { Clock } from "../../src/lib/clock.ts";
 import { pause } from "../../src/lib/pause.ts";
-import type { NodeMessage, PlayerView } from "../stage/bot.ts";
-import { requestNode } from "../stage/rest-request.ts";
+import type { NodeMessage, PlayerView } from "../test-environment/bot.ts";
+import { requestNode } from "../test-environment/rest-request.ts";
 
 /** Between two tries to get back. */
 const RETRY_MS = 500;
@@ -14,7 +14,7 @@ const RESUME_SECONDS = 60;
 /** Where it is said to be; it is reached by `connect`. */
 const NODE_URL = "http://127.0.0.1";
 
-export interface SimulatedClientOptions {
+interface SimulatedClientOptions {
   readonly clock: Clock;
   readonly password: string;
   readonly userId: string;

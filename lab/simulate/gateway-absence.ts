@@ -6,14 +6,14 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { pause } from "../../src/lib/pause.ts";
 import type { ViolationKind } from "../discord/violations.ts";
 import type { VoiceSession } from "../discord/voice-session.ts";
-import { type Scene, UNANSWERED } from "./fates.ts";
+import { type Scene, UNANSWERED } from "./fault-plan.ts";
 
 /** The node's longest wait before it dials once more, with its spread and the dial. */
 const BACK_OFF_MS = 10_600;
 /** A bot that is not answered knows it after two heartbeat intervals, at the earliest. */
 const NOTICE_MS_MIN = 10_000;
 /** Between two looks whether it is back. */
-const LOOK_MS = 100;
+const POLL_MS = 100;
 /** The fake Discord waits so long for an answer, and a moment for what it asked right before a cut. */
 const ANSWER_MS_MAX = 8500;
 /** From then until what it held up is done. */
@@ -60,7 +60,7 @@ export class GatewayAbsence {
     const before = session?.bindingCount ?? 0;
     await pause(clock, forMs - CAUGHT_UP_MS);
     const isBack = () => session === undefined || session.isRetired || session.bindingCount > before;
-    await this.#lookUntil(isBack, () => excuse(kinds, CAUGHT_UP_MS));
+    await this.#pollUntil(isBack, () => excuse(kinds, CAUGHT_UP_MS));
     this.#silenceCount -= 1;
     if (session !== undefined) await this.#excuseGhost(session);
   }
@@ -72,7 +72,7 @@ export class GatewayAbsence {
   async #excuseGhost(session: VoiceSession): Promise<void> {
     while (session.isRetired && session.isConnected) {
       this.#options.excuse(UNANSWERED, CAUGHT_UP_MS);
-      await pause(this.#options.clock, LOOK_MS);
+      await pause(this.#options.clock, POLL_MS);
     }
   }
 
@@ -84,8 +84,8 @@ export class GatewayAbsence {
     const { clock, excuse } = this.#options;
     excuse(UNANSWERED, ANSWER_MS_MAX);
     // The fake Discord sees it a little later.
-    await pause(clock, LOOK_MS);
-    await this.#lookUntil(
+    await pause(clock, POLL_MS);
+    await this.#pollUntil(
       () => !this.isCut,
       () => excuse(UNANSWERED, CAUGHT_UP_MS),
     );
@@ -94,14 +94,14 @@ export class GatewayAbsence {
   /** The gateway's connection is cut while sound is about to begin. */
   async cutBeforeBeginning(): Promise<void> {
     this.#options.allowSilence("a gateway cut before sound begins", CAUGHT_UP_MS);
-    await pause(this.#options.clock, LOOK_MS);
+    await pause(this.#options.clock, POLL_MS);
     this.allowBeginning();
   }
 
   /** Sound is to begin. It cannot without a gateway, which has to be told first; what goes on goes on without. */
   allowBeginning(): void {
     const why = "no sound begins without a gateway";
-    void this.#lookUntil(
+    void this.#pollUntil(
       () => !this.#isAway,
       () => this.#options.allowSilence(why, CAUGHT_UP_MS),
     );
@@ -120,12 +120,12 @@ export class GatewayAbsence {
   }
 
   /** Does `work` again and again until it is so, or should have been. */
-  async #lookUntil(isSo: () => boolean, work: () => void): Promise<void> {
+  async #pollUntil(isSo: () => boolean, work: () => void): Promise<void> {
     const { clock } = this.#options;
     const untilMs = clock.now() + BACK_OFF_MS;
     while (!isSo() && clock.now() < untilMs) {
       work();
-      await pause(clock, LOOK_MS);
+      await pause(clock, POLL_MS);
     }
   }
 }

@@ -7,11 +7,11 @@ import type { ViolationKind } from "../discord/violations.ts";
 import type { VoiceChannel } from "../discord/voice-channel.ts";
 import type { IssuedVoice, VoiceSession } from "../discord/voice-session.ts";
 import { opusPacketNumber } from "../media-files/counted-song.ts";
-import type { NodeMessage } from "../stage/bot.ts";
+import type { NodeMessage } from "../test-environment/bot.ts";
 import type { Dice } from "./dice.ts";
-import { type Allowance, Ear, type Play } from "./ear.ts";
-import type { Scene } from "./fates.ts";
+import type { Scene } from "./fault-plan.ts";
 import { GatewayAbsence } from "./gateway-absence.ts";
+import { type Play, SimulatedListener, type Tolerance } from "./simulated-listener.ts";
 import { TrackEvents } from "./track-events.ts";
 import { type SimulatedWorld, SONG_COUNT } from "./world.ts";
 
@@ -32,13 +32,13 @@ const REST_MS = 14_000;
 const STEP_MS_MAX = 4000;
 /** Between two updates of a player. */
 const UPDATE_MS = 5000;
-export interface GuildOptions {
+interface GuildOptions {
   readonly world: SimulatedWorld;
   readonly guildId: string;
   readonly random: Dice;
   readonly songPackets: number;
   /** How the web site is to answer the next requests for this mark. */
-  readonly spoil: (mark: string, how: "cut" | "stall") => void;
+  readonly spoil: (tag: string, how: "cut" | "stall") => void;
   /** Tells what is done. */
   readonly note: (what: string) => void;
   readonly excuse: Scene["excuse"];
@@ -46,7 +46,7 @@ export interface GuildOptions {
 
 export class Guild {
   readonly guildId: string;
-  readonly ear: Ear;
+  readonly listener: SimulatedListener;
   readonly #options: GuildOptions;
   readonly #random: Dice;
   readonly #events: TrackEvents;
@@ -62,7 +62,7 @@ export class Guild {
   /** The client's connection has been cut since it was last told how its voice connection is. */
   #mayHaveMissedClose = false;
   /** The last update of the player since then said that voice is not connected. */
-  #isToldDisconnected = false;
+  #isReportedDisconnected = false;
   /** Called with the next frame, of sound or of silence. */
   readonly #nextFrame: (() => void)[] = [];
   /** Updates that have not been answered. */
@@ -81,7 +81,7 @@ export class Guild {
     this.#random = options.random;
     const { clock } = options.world;
     this.#events = new TrackEvents(() => clock.now());
-    this.ear = new Ear({
+    this.listener = new SimulatedListener({
       name: `guild ${options.guildId}`,
       now: () => clock.now(),
       songPackets: options.songPackets,
@@ -89,7 +89,7 @@ export class Guild {
     this.#absence = new GatewayAbsence({
       clock,
       session: () => (this.#channel === undefined ? undefined : options.world.discord.session(options.guildId)),
-      allowSilence: (why, silentMs) => this.ear.allow({ why, silentMs }),
+      allowSilence: (why, silentMs) => this.listener.allow({ why, silentMs }),
       excuse: options.excuse,
     });
   }
@@ -102,15 +102,15 @@ export class Guild {
     await this.#startTrack();
     while (clock.now() < endMs) {
       await pause(clock, this.#random.between(200, STEP_MS_MAX));
-      this.ear.check();
+      this.listener.check();
       await this.#options.world.client.whenConnected;
       if (this.#isVoiceLost) await this.#rejoin();
-      else if (this.#play === undefined || this.ear.isAtEnd) await this.#startTrack();
+      else if (this.#play === undefined || this.listener.isAtEnd) await this.#startTrack();
       else await this.#doSomething();
     }
     await this.#comeToRest();
     await this.#endBy({ track: { encoded: null } }, this.#play);
-    this.ear.stop();
+    this.listener.stop();
     await pause(clock, 2000);
   }
 
@@ -118,20 +118,21 @@ export class Guild {
   async #comeToRest(): Promise<void> {
     const { clock } = this.#options.world;
     let restMs = 0;
-    let heard = 0;
+    let receivedCount = 0;
     while (restMs < REST_MS) {
       await pause(clock, 2000);
       restMs += 2000;
-      const isWell = !this.#isVoiceLost && !this.#isPaused && this.#play !== undefined && !this.ear.isAtEnd;
+      const isWell = !this.#isVoiceLost && !this.#isPaused && this.#play !== undefined && !this.listener.isAtEnd;
       if (isWell) continue;
       if (this.#isVoiceLost) await this.#rejoin();
       if (this.#isPaused) await this.#setPaused(false);
-      if (this.#play === undefined || this.ear.isAtEnd) await this.#startTrack();
+      if (this.#play === undefined || this.listener.isAtEnd) await this.#startTrack();
       restMs = 0;
-      heard = this.ear.heardCount;
+      receivedCount = this.listener.receivedCount;
     }
-    this.ear.check();
-    if (this.ear.heardCount === heard) this.ear.faults.push(`guild ${this.guildId}: no sound in the end`);
+    this.listener.check();
+    if (this.listener.receivedCount === receivedCount)
+      this.listener.faults.push(`guild ${this.guildId}: no sound in the end`);
   }
 
   /** A message of the node about this guild. */
@@ -143,15 +144,15 @@ export class Guild {
         readonly time: number;
         readonly connected: boolean;
       };
-      this.ear.told(position, clock.epochMs() - time);
-      this.#isToldDisconnected = !connected;
+      this.listener.reportPosition(position, clock.epochMs() - time);
+      this.#isReportedDisconnected = !connected;
       if (connected) this.#mayHaveMissedClose = false;
     } else if (message.type === "WebSocketClosedEvent") {
       // The connection before a new one, which the client has asked for.
       if (message.code === 1000) return;
       this.#isVoiceClosed = true;
       this.#mayHaveMissedClose = false;
-      this.ear.allow({
+      this.listener.allow({
         why: `voice closed with ${message.code}`,
         silentMs: 4500 + REJOIN_MS,
         lossMs: 4500 + REJOIN_MS,
@@ -196,40 +197,41 @@ export class Guild {
     const now = this.#options.world.clock.now();
     this.#events.onClientCut();
     this.#mayHaveMissedClose = true;
-    this.#isToldDisconnected = false;
+    this.#isReportedDisconnected = false;
     // It is refused without a session, and asked for again when the client is back.
-    if (this.#updateCount > 0) this.ear.allow({ why: "an update is repeated", silentMs: awayMs + OPEN_MS });
+    if (this.#updateCount > 0) this.listener.allow({ why: "an update is repeated", silentMs: awayMs + OPEN_MS });
     if (now - this.#voiceDeedMs >= REJOIN_MS) return;
     const forMs = awayMs + UPDATE_MS + STEP_MS_MAX + REJOIN_MS;
-    this.ear.allow({ why: "a close that the client may not hear of", silentMs: forMs, lossMs: forMs });
+    this.listener.allow({ why: "a close that the client may not hear of", silentMs: forMs, lossMs: forMs });
   }
 
   get #isVoiceLost(): boolean {
-    return this.#isVoiceClosed || (this.#mayHaveMissedClose && this.#isToldDisconnected);
+    return this.#isVoiceClosed || (this.#mayHaveMissedClose && this.#isReportedDisconnected);
   }
 
   /** Frames that reached Discord, and nobody's ear: the bot was not there any more, or the listener not yet in the group. */
-  get unheardFrames(): number {
+  get undeliveredFrames(): number {
     const { discord } = this.#options.world;
     const late = this.#voices.reduce((sum, voice) => sum + discord.session(voice).framesAfterEnd, 0);
-    return [...this.#channels].reduce((sum, { listener }) => sum + listener.unheardCount, late);
+    return [...this.#channels].reduce((sum, { listener }) => sum + listener.undeliveredCount, late);
   }
 
   #onTrackEvent({ type, track }: NodeMessage): void {
     const { userData } = track as { readonly userData?: { readonly play?: number } };
     const id = userData?.play;
-    const told = this.#events.of(id);
-    if (told === undefined) {
-      this.ear.faults.push(`guild ${this.guildId}: ${type} of an unknown track`);
+    const reportPosition = this.#events.of(id);
+    if (reportPosition === undefined) {
+      this.listener.faults.push(`guild ${this.guildId}: ${type} of an unknown track`);
       return;
     }
-    if (type === "TrackStartEvent") told.starts += 1;
-    else if (type === "TrackEndEvent") told.ends += 1;
-    else this.ear.faults.push(`guild ${this.guildId}: ${type} of play ${id}`);
-    if (type === "TrackStartEvent" && told.ends > 0) this.ear.faults.push(`play ${id} starts after its end`);
+    if (type === "TrackStartEvent") reportPosition.starts += 1;
+    else if (type === "TrackEndEvent") reportPosition.ends += 1;
+    else this.listener.faults.push(`guild ${this.guildId}: ${type} of play ${id}`);
+    if (type === "TrackStartEvent" && reportPosition.ends > 0)
+      this.listener.faults.push(`play ${id} starts after its end`);
     if (type === "TrackEndEvent" && id === this.#play?.id) {
       this.#play = undefined;
-      this.ear.stop();
+      this.listener.stop();
     }
   }
 
@@ -270,7 +272,7 @@ export class Guild {
 
   #allowUnknowing(): void {
     const forMs = this.#absence.unknowingMs + REJOIN_MS;
-    this.ear.allow({ why: "a change that the bot does not hear of", silentMs: forMs, lossMs: forMs });
+    this.listener.allow({ why: "a change that the bot does not hear of", silentMs: forMs, lossMs: forMs });
   }
 
   async #update(body: object): Promise<void> {
@@ -285,9 +287,9 @@ export class Guild {
     return this.#events.endBy(play?.id, () => this.#update(body));
   }
 
-  #hear(packet: number): void {
-    this.ear.hear(packet);
-    if (this.ear.isAtEnd && this.#play !== undefined) this.#events.onLastPacket(this.#play.id);
+  #receive(packet: number): void {
+    this.listener.receive(packet);
+    if (this.listener.isAtEnd && this.#play !== undefined) this.#events.onLastPacket(this.#play.id);
   }
 
   // What users do
@@ -298,12 +300,12 @@ export class Guild {
     let song = (Math.max(0, before) + this.#random.whole(1, SONG_COUNT - 1)) % SONG_COUNT;
     // The ear tells tracks apart by their songs. Where the track before was never audible, because voice was away, the
     // ear still holds the one before that, whose song would not be new to it.
-    while (song === before || song === this.ear.song) song = (song + 1) % SONG_COUNT;
+    while (song === before || song === this.listener.song) song = (song + 1) % SONG_COUNT;
     const id = ++this.#playCount;
     const first = this.#random.chance(0.3) ? this.#random.whole(0, songPackets - 500) : 0;
-    const mark = `${this.guildId}-${id}`;
-    const encoded = await world.client.load(world.songUrl(song, mark));
-    if (this.#random.chance(0.3)) spoil(mark, this.#random.pick(["cut", "stall"]));
+    const tag = `${this.guildId}-${id}`;
+    const encoded = await world.client.load(world.songUrl(song, tag));
+    if (this.#random.chance(0.3)) spoil(tag, this.#random.pick(["cut", "stall"]));
     // The client may have been cut during the load; without a session nothing is played.
     await world.client.whenConnected;
     const play = { id, song, first };
@@ -312,7 +314,7 @@ export class Guild {
     const replaced = this.#play;
     this.#play = play;
     this.#isPaused = false;
-    this.ear.expect(play, OPEN_MS);
+    this.listener.expect(play, OPEN_MS);
     this.#absence.allowBeginning();
     const track = { encoded, userData: { play: id } };
     await this.#endBy({ track, position: first * FRAME_MS, paused: false }, replaced);
@@ -322,25 +324,25 @@ export class Guild {
     this.#isPaused = isPaused;
     this.#note(isPaused ? "pauses" : "goes on");
     if (!isPaused) {
-      this.ear.allow({ why: "resume", silentMs: 500 });
+      this.listener.allow({ why: "resume", silentMs: 500 });
       this.#absence.allowBeginning();
-      this.ear.pause(false);
+      this.listener.pause(false);
     }
     await this.#update({ paused: isPaused });
-    if (isPaused) this.ear.pause(true);
+    if (isPaused) this.listener.pause(true);
   }
 
   async #seek(): Promise<void> {
     const number = this.#random.whole(0, this.#options.songPackets - 1000);
     this.#note(`seeks to ${number}`);
-    this.ear.expectSeek(number, SEEK_MS);
+    this.listener.expectSeek(number, SEEK_MS);
     await this.#update({ position: number * FRAME_MS });
   }
 
   async #seekToTheEnd(): Promise<void> {
     const number = this.#options.songPackets - this.#random.whole(10, 150);
     this.#note(`seeks to ${number}, near the end`);
-    this.ear.expectSeek(number, SEEK_MS);
+    this.listener.expectSeek(number, SEEK_MS);
     await this.#update({ position: number * FRAME_MS });
     if (this.#isPaused) await this.#setPaused(false);
     await pause(this.#options.world.clock, 4500);
@@ -350,7 +352,7 @@ export class Guild {
     this.#note("stops");
     await this.#endBy({ track: { encoded: null } }, this.#play);
     this.#play = undefined;
-    this.ear.stop();
+    this.listener.stop();
     await pause(this.#options.world.clock, this.#random.between(100, 1500));
   }
 
@@ -376,32 +378,32 @@ export class Guild {
     this.#voices.push(voice);
     channel.listener.onFrame = ({ isSilence, opus }) => {
       for (const onFrame of this.#nextFrame.splice(0)) onFrame();
-      if (!isSilence) this.#hear(opusPacketNumber(opus));
+      if (!isSilence) this.#receive(opusPacketNumber(opus));
     };
     this.#isVoiceClosed = false;
     this.#mayHaveMissedClose = false;
-    const dialledMs = this.#options.world.clock.now();
+    const attemptMs = this.#options.world.clock.now();
     try {
       await this.#update({ voice });
     } catch (error) {
       // A dial that nobody answers takes all the time an update has: its client is told, and asks for it once more.
-      const isUnanswered = this.#absence.wasSilencedSince(dialledMs) && String(error).includes(CONNECT_FAILED);
+      const isUnanswered = this.#absence.wasSilencedSince(attemptMs) && String(error).includes(CONNECT_FAILED);
       if (!isUnanswered) throw error;
       this.#noteVoice("connects once more");
-      this.ear.allow({ why: "a second dial", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
+      this.listener.allow({ why: "a second dial", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
       await this.#update({ voice });
     }
   }
 
   async #rejoin(): Promise<void> {
     this.#noteVoice("joins again");
-    this.ear.allow({ why: "rejoin", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
+    this.listener.allow({ why: "rejoin", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
     await this.#join();
   }
 
   async #move(where: "server" | "channel"): Promise<void> {
     const { discord } = this.#options.world;
-    this.ear.allow({ why: `move to another ${where}`, silentMs: REJOIN_MS, lossMs: REJOIN_MS });
+    this.listener.allow({ why: `move to another ${where}`, silentMs: REJOIN_MS, lossMs: REJOIN_MS });
     const closeOld = this.#random.pick(["now", "afterIdentify", "never"] as const);
     this.#noteVoice(`moves to another ${where}, the old one closed ${closeOld}`);
     const { guildId, ...channel } = where === "channel" ? this.#newChannel() : { guildId: this.guildId };
@@ -424,8 +426,8 @@ export class Guild {
     if (how === "cut") session.terminate();
     else if (how === "resumable") this.#closeResumable(session, this.#random.pick([1001, 4000, CLOSE_CRASHED]));
     else {
-      const allowance: Allowance = { why: how, silentMs: REJOIN_MS, lossMs: REJOIN_MS };
-      this.ear.allow(allowance);
+      const tolerance: Tolerance = { why: how, silentMs: REJOIN_MS, lossMs: REJOIN_MS };
+      this.listener.allow(tolerance);
       if (how === "new session") session.close(4009, "simulated");
       else session.terminate({ canResume: false });
     }
@@ -435,7 +437,7 @@ export class Guild {
     if (code === CLOSE_CRASHED) {
       // A resume has not helped for long: then a new session is asked for, after a pause.
       const isCrashedAgain = this.#crashed === session;
-      if (isCrashedAgain) this.ear.allow({ why: "a second crash", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
+      if (isCrashedAgain) this.listener.allow({ why: "a second crash", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
       this.#crashed = session;
     }
     session.close(code, "simulated");
@@ -446,10 +448,10 @@ export class Guild {
   async #letSomebodyIn(): Promise<void> {
     const channel = this.#channel;
     if (channel === undefined || this.#extraListeners.length >= 3) return;
-    this.ear.allow({ why: "somebody joins", silentMs: 500, lossMs: 500 });
+    this.listener.allow({ why: "somebody joins", silentMs: 500, lossMs: 500 });
     this.#noteVoice("is joined by somebody");
     const isBroken = channel.daveVersion > 0 && !this.#downgraded && this.#random.chance(0.2);
-    if (isBroken) this.ear.allow({ why: "a broken commit", silentMs: 3000, lossMs: 3000 });
+    if (isBroken) this.listener.allow({ why: "a broken commit", silentMs: 3000, lossMs: 3000 });
     const joining = isBroken ? channel.sendBrokenCommit() : channel.addListener();
     const listener = await joining.catch(() => undefined); // the bot may be gone meanwhile; then Discord says so
     if (listener !== undefined) this.#extraListeners.push(listener.userId);
@@ -459,7 +461,7 @@ export class Guild {
     const userId = this.#extraListeners.pop();
     if (userId === undefined || this.#channel === undefined) return;
     this.#noteVoice("is left by somebody");
-    this.ear.allow({ why: "somebody leaves", silentMs: 500, lossMs: 500 });
+    this.listener.allow({ why: "somebody leaves", silentMs: 500, lossMs: 500 });
     await this.#channel.removeListener(userId).catch(() => undefined); // as above
   }
 
@@ -467,7 +469,7 @@ export class Guild {
     const channel = this.#channel;
     if (channel === undefined || channel.daveVersion === 0) return;
     this.#noteVoice(this.#downgraded ? "is upgraded" : "is downgraded");
-    this.ear.allow({ why: "encryption changes", silentMs: 2000, lossMs: 2000 });
+    this.listener.allow({ why: "encryption changes", silentMs: 2000, lossMs: 2000 });
     const change = this.#downgraded ? channel.upgrade() : channel.downgrade();
     this.#downgraded = !this.#downgraded;
     await change.catch(() => undefined); // as above

@@ -9,14 +9,14 @@ import type { ThreadGate } from "./thread-gate.ts";
 const DELAY_MS_MAX = 2;
 
 /** What ports are made with. */
-export interface PortGround {
+interface PortEnvironment {
   readonly clock: Clock;
   readonly random: Dice;
 }
 
 export class InProcessPort {
   peer: InProcessPort | undefined;
-  readonly #ground: PortGround;
+  readonly #environment: PortEnvironment;
   /** Of the thread that has this end; undefined: the main thread. */
   #gate: ThreadGate | undefined;
   #onMessage: ((message: unknown) => void) | undefined;
@@ -27,15 +27,15 @@ export class InProcessPort {
   #isClosed = false;
 
   /** Two ends that belong together. */
-  static pair(ground: PortGround): readonly [InProcessPort, InProcessPort] {
-    const ends = [new InProcessPort(ground), new InProcessPort(ground)] as const;
+  static pair(environment: PortEnvironment): readonly [InProcessPort, InProcessPort] {
+    const ends = [new InProcessPort(environment), new InProcessPort(environment)] as const;
     ends[0].peer = ends[1];
     ends[1].peer = ends[0];
     return ends;
   }
 
-  private constructor(ground: PortGround) {
-    this.#ground = ground;
+  private constructor(environment: PortEnvironment) {
+    this.#environment = environment;
   }
 
   /** This end is that thread's now. */
@@ -47,11 +47,11 @@ export class InProcessPort {
 
   on(event: "message" | "close", listener: (message: never) => void): this {
     // Both ends are compiled with the same contract.
-    const hear = listener as (message: unknown) => void;
-    if (event === "close") this.#onClose = () => hear(undefined);
+    const notify = listener as (message: unknown) => void;
+    if (event === "close") this.#onClose = () => notify(undefined);
     if (event !== "message") return this;
-    this.#onMessage = hear;
-    this.#ground.clock.after(0, () => this.#giveEarly());
+    this.#onMessage = notify;
+    this.#environment.clock.after(0, () => this.#deliverEarly());
     return this;
   }
 
@@ -60,7 +60,7 @@ export class InProcessPort {
     const { peer } = this;
     const copy = copyOf(message);
     this.#later(() => {
-      if (peer !== undefined && !peer.#isClosed) peer.#give(copy);
+      if (peer !== undefined && !peer.#isClosed) peer.#deliver(copy);
     });
   }
 
@@ -83,18 +83,18 @@ export class InProcessPort {
 
   /** After what was sent before. */
   #later(work: () => void): void {
-    const { clock, random } = this.#ground;
+    const { clock, random } = this.#environment;
     const nowMs = clock.now();
     this.#arrivesMs = Math.max(this.#arrivesMs, nowMs + random.unit() * DELAY_MS_MAX);
     clock.after(this.#arrivesMs - nowMs, work);
   }
 
-  #give(message: unknown): void {
+  #deliver(message: unknown): void {
     if (this.#onMessage === undefined || this.#early.length > 0) this.#early.push(message);
     else this.#enter(() => this.#onMessage?.(message));
   }
 
-  #giveEarly(): void {
+  #deliverEarly(): void {
     const early = this.#early.splice(0);
     this.#enter(() => {
       for (const message of early) this.#onMessage?.(message);

@@ -1,21 +1,21 @@
-// The threads of a simulated node: the code that worker threads run (media/start-audio.ts, media/start-lookups.ts),
+// The threads of a simulated node: the code that worker threads run (media/start-audio.ts, media/start-probe-worker.ts),
 // started in this process over ports in memory. They can be killed, hang, or be held up for a while, which is what a
 // simulation is for.
 
 import type { MessagePort, WorkerOptions } from "node:worker_threads";
-import type { CodecAnswer, CodecWish } from "../../src/bridge/codec-wish.ts";
+import { type PlayerReport, sumOf } from "../../src/bridge/audio-report.ts";
+import type { CodecAnswer, CodecRequest } from "../../src/bridge/codec-request.ts";
 import type { PlayerId } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
-import { type PlayerReport, sumOf } from "../../src/bridge/sound-report.ts";
-import { startBeating } from "../../src/bridge/thread-start.ts";
-import { WorkMark } from "../../src/bridge/work-mark.ts";
+import { Heartbeat } from "../../src/bridge/heartbeat.ts";
+import { startHeartbeat } from "../../src/bridge/thread-start.ts";
 import type { WorkerStart } from "../../src/bridge/worker-settings.ts";
 import type { Thread, Threads } from "../../src/control/workers/threads.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { WasmCodec } from "../../src/lib/wasm-codec.ts";
 import { LocalPacer } from "../../src/media/pacer/local-pacer.ts";
 import { startAudio } from "../../src/media/start-audio.ts";
-import { startLookups } from "../../src/media/start-lookups.ts";
+import { startProbeWorker } from "../../src/media/start-probe-worker.ts";
 import type { Dice } from "./dice.ts";
 import { InProcessPort } from "./in-process-port.ts";
 import { ThreadGate } from "./thread-gate.ts";
@@ -26,7 +26,7 @@ const START_MS = { min: 20, max: 300 };
 /** What a busy audio worker says of itself: enough for players to be moved away. */
 const BUSY_LOAD = 0.55;
 
-export interface ThreadGround {
+interface ThreadEnvironment {
   readonly clock: Clock;
   readonly random: Dice;
   readonly network: VirtualNetwork;
@@ -34,15 +34,15 @@ export interface ThreadGround {
   readonly codecs: ReadonlyMap<string, WasmCodec>;
 }
 
-type Role = "audio" | "lookups" | "codecs";
+type Role = "audio" | "probe" | "codecs";
 
 export class InProcessThreads implements Threads {
-  readonly #ground: ThreadGround;
+  readonly #environment: ThreadEnvironment;
   readonly #threads = new Set<InProcessThread>();
   readonly #ended: InProcessThread[] = [];
 
-  constructor(ground: ThreadGround) {
-    this.#ground = ground;
+  constructor(environment: ThreadEnvironment) {
+    this.#environment = environment;
   }
 
   /** Those that run audio workers, oldest first. */
@@ -50,8 +50,8 @@ export class InProcessThreads implements Threads {
     return [...this.#threads].filter(({ role, isEnded }) => role === "audio" && !isEnded);
   }
 
-  get lookups(): readonly InProcessThread[] {
-    return [...this.#threads].filter(({ role, isEnded }) => role === "lookups" && !isEnded);
+  get probes(): readonly InProcessThread[] {
+    return [...this.#threads].filter(({ role, isEnded }) => role === "probe" && !isEnded);
   }
 
   /** Frames that audio workers have told they have thrown away, all together. */
@@ -65,7 +65,7 @@ export class InProcessThreads implements Threads {
   }
 
   start(entry: URL, options: WorkerOptions): Thread {
-    const thread = new InProcessThread(roleOf(entry), options, this.#ground);
+    const thread = new InProcessThread(roleOf(entry), options, this.#environment);
     this.#threads.add(thread);
     thread.on("exit", () => {
       this.#threads.delete(thread);
@@ -75,12 +75,12 @@ export class InProcessThreads implements Threads {
   }
 
   createChannel(): { readonly port1: MessagePort; readonly port2: MessagePort } {
-    const [port1, port2] = InProcessPort.pair(this.#ground);
+    const [port1, port2] = InProcessPort.pair(this.#environment);
     return { port1: asMessagePort(port1), port2: asMessagePort(port2) };
   }
 }
 
-export class InProcessThread implements Thread {
+class InProcessThread implements Thread {
   readonly role: Role;
   /** The audio worker says that it is busy. */
   isBusy = false;
@@ -88,18 +88,18 @@ export class InProcessThread implements Thread {
   framesDropped = 0;
   /** Players of the audio worker whose sound another one makes. */
   readonly #away = new Set<PlayerId>();
-  readonly #ground: ThreadGround;
+  readonly #environment: ThreadEnvironment;
   readonly #gate = new ThreadGate();
   readonly #outer: InProcessPort;
   readonly #onExit: ((code: number) => void)[] = [];
 
-  constructor(role: Role, options: WorkerOptions, ground: ThreadGround) {
+  constructor(role: Role, options: WorkerOptions, environment: ThreadEnvironment) {
     this.role = role;
-    this.#ground = ground;
-    const [outer, inner] = InProcessPort.pair(ground);
+    this.#environment = environment;
+    const [outer, inner] = InProcessPort.pair(environment);
     this.#outer = outer;
     inner.moveTo(this.#gate);
-    const { clock, random } = ground;
+    const { clock, random } = environment;
     const start = options.workerData as WorkerStart; // made by control/workers from the same contract
     clock.after(random.between(START_MS.min, START_MS.max), () => this.#gate.enter(() => this.#run(inner, start)));
   }
@@ -109,7 +109,7 @@ export class InProcessThread implements Thread {
   }
 
   // The overloads of Thread say what each is given.
-  on(event: "message" | "error" | "messageerror" | "exit", listener: (told: never) => void): void {
+  on(event: "message" | "error" | "messageerror" | "exit", listener: (reported: never) => void): void {
     if (event === "exit") this.#onExit.push(listener as (code: number) => void);
     else if (event === "message") this.#outer.on("message", (message) => listener(this.#shade(message) as never));
   }
@@ -132,7 +132,7 @@ export class InProcessThread implements Thread {
   end(code: number): void {
     if (this.#gate.isEnded) return;
     this.#gate.end();
-    this.#ground.clock.after(this.#ground.random.between(0, 5), () => {
+    this.#environment.clock.after(this.#environment.random.between(0, 5), () => {
       for (const listener of this.#onExit) listener(code);
     });
   }
@@ -140,40 +140,46 @@ export class InProcessThread implements Thread {
   /** It does nothing any more, for ever or for a while. */
   hold(forMs?: number): void {
     this.#gate.hold();
-    if (forMs !== undefined) this.#ground.clock.after(forMs, () => this.#gate.release());
+    if (forMs !== undefined) this.#environment.clock.after(forMs, () => this.#gate.release());
   }
 
   #run(port: InProcessPort, start: WorkerStart): void {
-    const { network, random } = this.#ground;
-    const clock = this.#gate.clockOf(this.#ground.clock);
+    const { network, random } = this.#environment;
+    const clock = this.#gate.clockOf(this.#environment.clock);
     const sockets = network.socketsFor(this.#gate);
     if (this.role === "codecs") {
       this.#serveCodecs(port);
       return;
     }
-    const { settings, markMemory } = start;
-    const mark = new WorkMark(markMemory);
-    if (this.role === "lookups") {
-      startLookups({ port, settings, mark, names: { run: (_owner, work) => work() }, clock, sockets });
+    const { settings, heartbeatMemory } = start;
+    const heartbeat = new Heartbeat(heartbeatMemory);
+    if (this.role === "probe") {
+      startProbeWorker({ port, settings, heartbeat, tasks: { run: (_owner, work) => work() }, clock, sockets });
       return;
     }
     const { codecPort } = start;
     if (codecPort !== undefined) (codecPort as unknown as InProcessPort).moveTo(this.#gate); // made by createChannel
-    const { onBeat } = startAudio({
-      ...{ port, settings, mark, codecPort, clock, random: random.branch(), sockets },
+    const { onHeartbeat } = startAudio({
+      port,
+      settings,
+      heartbeat,
+      codecPort,
+      clock,
+      random: random.branch(),
+      sockets,
       ownPacer: new LocalPacer(clock, sockets),
       takeThreadLoad: () => 0,
       // What the worker has said by then still arrives.
-      onClosed: () => this.#ground.clock.after(10, () => this.end(0)),
+      onClosed: () => this.#environment.clock.after(10, () => this.end(0)),
     });
-    startBeating(mark, clock, onBeat);
+    startHeartbeat(heartbeat, clock, onHeartbeat);
     port.postMessage({ type: "ready" });
   }
 
   #serveCodecs(port: InProcessPort): void {
     port.on("message", (message) => {
-      const { codec } = message as CodecWish; // the other end is the node's own main thread
-      const wasm = this.#ground.codecs.get(codec);
+      const { codec } = message as CodecRequest; // the other end is the node's own main thread
+      const wasm = this.#environment.codecs.get(codec);
       const answer: CodecAnswer =
         wasm === undefined ? { codec, failure: "not in this simulation" } : { codec, loaded: { kind: "wasm", wasm } };
       port.postMessage(answer);
@@ -196,7 +202,7 @@ export class InProcessThread implements Thread {
 }
 
 function roleOf({ pathname }: URL): Role {
-  if (pathname.includes("lookup-main")) return "lookups";
+  if (pathname.includes("probe-main")) return "probe";
   return pathname.includes("codec-main") ? "codecs" : "audio";
 }
 

@@ -28,15 +28,18 @@ let failedCount = 0;
 for (const seed of seedsOf()) {
   const usageBefore = process.cpuUsage();
   const outcome = await simulate({
-    ...{ seed, minutes: Number(values.minutes), guilds: Number(values.guilds), provisions },
+    seed,
+    minutes: Number(values.minutes),
+    guilds: Number(values.guilds),
+    provisions,
     songPackets: SONG_SECONDS * PACKETS_PER_SECOND,
     ...(values.verbose && { onNote: (note: string) => console.log(note) }),
   });
-  const { faults, digest, lengthMs, heardFrames } = outcome;
+  const { faults, digest, lengthMs, receivedFrames } = outcome;
   const { user, system } = process.cpuUsage(usageBefore);
   console.log(
     `seed ${seed}: ${(lengthMs / 1000).toFixed(0)} s by ${((user + system) / 1e6).toFixed(1)} s of processor time, ` +
-      `${heardFrames} frames, ${digest}, ` +
+      `${receivedFrames} frames, ${digest}, ` +
       `${faults.length === 0 ? "all rules held" : `${faults.length} faults`}`,
   );
   for (const fault of faults.slice(0, 20)) console.log(`  ${fault}`);

@@ -5,13 +5,13 @@ import { createHash } from "node:crypto";
 import { pause } from "../../src/lib/pause.ts";
 import type { ViolationKind } from "../discord/violations.ts";
 import type { Answer } from "../media-server/answer-plan.ts";
-import type { NodeMessage } from "../stage/bot.ts";
+import type { NodeMessage } from "../test-environment/bot.ts";
 import type { Dice } from "./dice.ts";
-import { WORLD_FATES } from "./fates.ts";
+import { FAULT_PLAN } from "./fault-plan.ts";
 import { Guild } from "./guild.ts";
 import { faultyPlan, type Provisions, SimulatedWorld } from "./world.ts";
 
-export interface SimulationOptions {
+interface SimulationOptions {
   readonly seed: number;
   readonly minutes: number;
   readonly guilds: number;
@@ -22,15 +22,15 @@ export interface SimulationOptions {
   readonly onNote?: (note: string) => void;
 }
 
-export interface Outcome {
+interface Outcome {
   /** Everything that went against the rules, in words. */
   readonly faults: readonly string[];
   /** Of everything that happened and when: equal for equal runs. */
   readonly digest: string;
   /** Virtual time that passed. */
   readonly lengthMs: number;
-  readonly heardFrames: number;
-  readonly fateCount: number;
+  readonly receivedFrames: number;
+  readonly injectedFaultCount: number;
 }
 
 interface Excuse {
@@ -57,7 +57,7 @@ class Simulation {
   /** What the web site is to do wrong, by the mark behind a song's address. */
   readonly #spoilt = new Map<string, "cut" | "stall">();
   readonly #others: string[] = [];
-  #fateCount = 0;
+  #injectedFaultCount = 0;
 
   constructor(options: SimulationOptions) {
     this.#options = options;
@@ -71,8 +71,11 @@ class Simulation {
     this.#guilds = Array.from({ length: options.guilds }, (_, index) => {
       const guildId = String(index + 1);
       return new Guild({
-        ...{ world: this.#world, guildId, random: this.#random.branch(), songPackets: options.songPackets },
-        spoil: (mark, how) => this.#spoilt.set(mark, how),
+        world: this.#world,
+        guildId,
+        random: this.#random.branch(),
+        songPackets: options.songPackets,
+        spoil: (tag, how) => this.#spoilt.set(tag, how),
         note: (what) => this.#note(what),
         excuse: (kinds, forMs) => this.#excuse(kinds, forMs),
       });
@@ -83,28 +86,28 @@ class Simulation {
     const world = this.#world;
     const { clock } = world;
     const endMs = this.#options.minutes * 60_000;
-    let fate: Promise<void> = Promise.resolve();
+    let injectedFault: Promise<void> = Promise.resolve();
     await world.open();
     await clock.drive(
       world.client.open().then(async () => {
-        fate = this.#decideFates(endMs);
-        await Promise.all(this.#guilds.map((guild) => this.#tell(guild, endMs)));
-        await fate;
+        injectedFault = this.#injectFaults(endMs);
+        await Promise.all(this.#guilds.map((guild) => this.#runGuild(guild, endMs)));
+        await injectedFault;
         this.#judge();
         await world.close();
       }),
     );
-    const heardFrames = sumOf(this.#guilds, ({ ear }) => ear.heardCount);
+    const receivedFrames = sumOf(this.#guilds, ({ listener }) => listener.receivedCount);
     return {
       faults: this.#others,
       digest: this.#digest.digest("hex").slice(0, 16),
       lengthMs: clock.now(),
-      heardFrames,
-      fateCount: this.#fateCount,
+      receivedFrames,
+      injectedFaultCount: this.#injectedFaultCount,
     };
   }
 
-  async #tell(guild: Guild, endMs: number): Promise<void> {
+  async #runGuild(guild: Guild, endMs: number): Promise<void> {
     try {
       await guild.run(endMs);
     } catch (error) {
@@ -115,19 +118,19 @@ class Simulation {
     }
   }
 
-  async #decideFates(endMs: number): Promise<void> {
+  async #injectFaults(endMs: number): Promise<void> {
     const { clock } = this.#world;
     for (;;) {
       await pause(clock, this.#random.between(3000, 20_000));
       if (clock.now() >= endMs) return;
-      const fate = this.#random.pick(WORLD_FATES);
-      this.#fateCount++;
-      this.#note(fate.name);
-      await fate.befall({
+      const injectedFault = this.#random.pick(FAULT_PLAN);
+      this.#injectedFaultCount++;
+      this.#note(injectedFault.name);
+      await injectedFault.inject({
         world: this.#world,
         random: this.#random.branch(),
-        allow: (allowance) => {
-          for (const { ear } of this.#guilds) ear.allow(allowance);
+        allow: (tolerance) => {
+          for (const { listener } of this.#guilds) listener.allow(tolerance);
         },
         excuse: (kinds, forMs) => this.#excuse(kinds, forMs),
         excuseUntilNextFrame: (kinds) => this.#excuseUntilNextFrame(kinds),
@@ -177,22 +180,22 @@ class Simulation {
   }
 
   #answer(path: string): Answer | undefined {
-    const [, song = "0", mark = ""] = /song(\d+)\.ogg\?(.*)/.exec(path) ?? [];
-    const how = this.#spoilt.get(mark);
+    const [, song = "0", tag = ""] = /song(\d+)\.ogg\?(.*)/.exec(path) ?? [];
+    const how = this.#spoilt.get(tag);
     const bytes = this.#options.provisions.songs[Number(song)];
     if (how === undefined || bytes === undefined) return undefined;
-    this.#spoilt.delete(mark);
+    this.#spoilt.delete(tag);
     this.#note(`${how} of ${path}`);
     const afterBytes = this.#random.whole(20_000, Math.min(bytes.length, 400_000));
     const forMs = this.#random.between(100, STALL_MS_MAX);
-    const guild = this.#guilds.find(({ guildId }) => mark.startsWith(`${guildId}-`));
-    const onBegun = () => guild?.ear.allow({ why: "the site stalls", silentMs: forMs + STALL_REST_MS });
+    const guild = this.#guilds.find(({ guildId }) => tag.startsWith(`${guildId}-`));
+    const onBegun = () => guild?.listener.allow({ why: "the site stalls", silentMs: forMs + STALL_REST_MS });
     return faultyPlan(bytes, how === "cut" ? { kind: how } : { kind: how, forMs, onBegun }, afterBytes);
   }
 
   #judge(): void {
     const { discord, lines, threads, network } = this.#world;
-    this.#others.push(...this.#guilds.flatMap((guild) => [...guild.ear.faults, ...guild.eventFaults()]));
+    this.#others.push(...this.#guilds.flatMap((guild) => [...guild.listener.faults, ...guild.eventFaults()]));
     for (const { atMs, kind, guildId, detail } of discord.violations) {
       const isExcused = this.#excuses.some(
         (excuse) =>
@@ -208,15 +211,16 @@ class Simulation {
         this.#others.push(`${atMs.toFixed(0)} log: ${message} ${String(fields.error)}`);
       }
     }
-    const missing = sumOf(this.#guilds, ({ ear }) => ear.missingCount);
-    const counted = threads.framesDropped + network.lostDatagrams + sumOf(this.#guilds, (guild) => guild.unheardFrames);
-    const uncounted = missing - counted - threads.endedCount * UNTOLD_FRAMES_MAX;
+    const missing = sumOf(this.#guilds, ({ listener }) => listener.missingCount);
+    const counted =
+      threads.framesDropped + network.lostDatagrams + sumOf(this.#guilds, (guild) => guild.undeliveredFrames);
+    const uncounted = missing - counted - threads.endedCount * UNREPORTED_FRAMES_MAX;
     if (uncounted > 0) this.#others.push(`${uncounted} frames are missing that nobody has counted as lost`);
   }
 }
 
 /** Of each player of a worker that has ended: what it had not told of yet, nor sent on. */
-const UNTOLD_FRAMES_MAX = 100;
+const UNREPORTED_FRAMES_MAX = 100;
 
 function sumOf<T>(items: readonly T[], read: (item: T) => number): number {
   return items.reduce((sum, item) => sum + read(item), 0);

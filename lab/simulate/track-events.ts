@@ -13,7 +13,7 @@ interface Span {
 }
 
 /** What clients are told of one playing. */
-interface Told {
+interface TrackEventCounts {
   starts: number;
   ends: number;
   /** When its end may have been sent. */
@@ -22,7 +22,7 @@ interface Told {
 
 export class TrackEvents {
   readonly #now: () => number;
-  readonly #told = new Map<number, Told>();
+  readonly #reported = new Map<number, TrackEventCounts>();
   /** When the client's connection was cut. */
   readonly #clientCutsMs: number[] = [];
 
@@ -32,25 +32,25 @@ export class TrackEvents {
 
   /** A playing is about to be asked for. */
   expect(id: number): void {
-    this.#told.set(id, { starts: 0, ends: 0, endSpans: [] });
+    this.#reported.set(id, { starts: 0, ends: 0, endSpans: [] });
   }
 
   /** Undefined for a playing that nobody has asked for. */
   of(id: number | undefined): { starts: number; ends: number } | undefined {
-    return id === undefined ? undefined : this.#told.get(id);
+    return id === undefined ? undefined : this.#reported.get(id);
   }
 
   /** Does what ends a playing, by its id. */
   async endBy(id: number | undefined, work: () => Promise<void>): Promise<void> {
     const fromMs = this.#now();
     await work();
-    if (id !== undefined) this.#told.get(id)?.endSpans.push({ fromMs, toMs: this.#now() });
+    if (id !== undefined) this.#reported.get(id)?.endSpans.push({ fromMs, toMs: this.#now() });
   }
 
   /** The last packet of a playing has been heard. */
   onLastPacket(id: number): void {
     const now = this.#now();
-    this.#told.get(id)?.endSpans.push({ fromMs: now - END_MS, toMs: now + END_MS });
+    this.#reported.get(id)?.endSpans.push({ fromMs: now - END_MS, toMs: now + END_MS });
   }
 
   onClientCut(): void {
@@ -59,7 +59,7 @@ export class TrackEvents {
 
   /** What the events have not been, in words. */
   faults(): readonly string[] {
-    return [...this.#told].flatMap(([id, { starts, ends, endSpans }]) => {
+    return [...this.#reported].flatMap(([id, { starts, ends, endSpans }]) => {
       const isEnded = ends === 1 || (ends === 0 && endSpans.some((span) => this.#mayBeLost(span)));
       return starts <= 1 && isEnded ? [] : [`play ${id} has ${starts} starts and ${ends} ends`];
     });

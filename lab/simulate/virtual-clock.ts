@@ -7,7 +7,7 @@ import type { Clock, Timer } from "../../src/lib/clock.ts";
 const EPOCH_MS = 1_700_000_000_000;
 
 /** Of the event loop, without rest: some seconds. */
-const TURNS_MAX = 1_000_000;
+const ITERATIONS_MAX = 1_000_000;
 
 interface PendingTimer {
   readonly atMs: number;
@@ -105,8 +105,8 @@ function isBefore(timer: PendingTimer | undefined, other: PendingTimer | undefin
  * that never comes: somebody in this process calls himself again and again.
  */
 async function workIsDone(): Promise<void> {
-  for (let turns = 0; turns < TURNS_MAX; turns++) {
-    await new Promise((turn) => setImmediate(turn));
+  for (let iterations = 0; iterations < ITERATIONS_MAX; iterations++) {
+    await new Promise((next) => setImmediate(next));
     if (!process.getActiveResourcesInfo().includes("Immediate")) return;
   }
   throw new Error("the simulation never comes to rest: something in this process is always left to do");

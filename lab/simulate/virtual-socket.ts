@@ -24,7 +24,7 @@ export class VirtualSocket extends Duplex {
   readonly #link: Link;
   /** Not handed out yet; null: the end. */
   readonly #inbox: (Buffer | null)[] = [];
-  #isWanted = false;
+  #isRequested = false;
   #unreadBytes = 0;
   #blocked: (() => void) | undefined;
 
@@ -64,7 +64,7 @@ export class VirtualSocket extends Duplex {
   }
 
   override _read(): void {
-    this.#isWanted = true;
+    this.#isRequested = true;
     this.#handOut();
   }
 
@@ -107,17 +107,17 @@ export class VirtualSocket extends Duplex {
   }
 
   #handOut(): void {
-    while (this.#isWanted && this.#inbox.length > 0 && !this.destroyed) {
+    while (this.#isRequested && this.#inbox.length > 0 && !this.destroyed) {
       const chunk = this.#inbox.shift() ?? null;
       if (chunk !== null) {
         this.bytesRead += chunk.length;
-        if (this.peer !== undefined) this.peer.#taken(chunk.length);
+        if (this.peer !== undefined) this.peer.#consumed(chunk.length);
       }
-      this.#isWanted = this.push(chunk);
+      this.#isRequested = this.push(chunk);
     }
   }
 
-  #taken(sizeBytes: number): void {
+  #consumed(sizeBytes: number): void {
     this.#unreadBytes -= sizeBytes;
     const blocked = this.#blocked;
     if (blocked === undefined || this.#unreadBytes >= WINDOW_BYTES) return;

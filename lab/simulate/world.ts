@@ -1,18 +1,18 @@
 // The whole world of one simulation on one clock: the node as it is (node.ts with everything below it), a fake
 // Discord, a web site with songs of numbered packets, and a client.
 
-import { createLogger, type LogFields, type LogLevel } from "../../src/log.ts";
+import { createLogger, type LogFields, type LogLevel } from "../../src/log/log.ts";
 import type { FakeDiscord } from "../discord/fake-discord.ts";
 import { countedSong } from "../media-files/counted-song.ts";
 import { type Answer, plainPlan } from "../media-server/answer-plan.ts";
 import type { LoggedRequest } from "../media-server/media-server.ts";
-import type { NodeMessage } from "../stage/bot.ts";
-import { STAGE_PASSWORD, Stage } from "../stage/stage.ts";
+import type { NodeMessage } from "../test-environment/bot.ts";
+import { TEST_PASSWORD, TestEnvironment } from "../test-environment/test-environment.ts";
 import { SimulatedClient } from "./client.ts";
 import type { Dice } from "./dice.ts";
 import type { InProcessThreads } from "./in-process-threads.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
-import { type Codecs, prepareCodecs, VirtualGround } from "./virtual-ground.ts";
+import { type Codecs, prepareCodecs, VirtualEnvironment } from "./virtual-environment.ts";
 import { FAR, type VirtualNetwork } from "./virtual-network.ts";
 
 /** Packets of different songs are told apart by their numbers. */
@@ -32,14 +32,14 @@ export async function provide(songSeconds: number): Promise<Provisions> {
   return { songs, codecs: await prepareCodecs() };
 }
 
-export interface LogLine {
+interface LogLine {
   readonly atMs: number;
   readonly level: LogLevel;
   readonly message: string;
   readonly fields: LogFields;
 }
 
-export interface SimulatedWorldOptions {
+interface SimulatedWorldOptions {
   readonly seed: number;
   readonly provisions: Provisions;
   readonly onMessage: (message: NodeMessage) => void;
@@ -50,33 +50,33 @@ export interface SimulatedWorldOptions {
 export class SimulatedWorld {
   /** Warnings and errors of the node. */
   readonly lines: LogLine[] = [];
-  readonly #ground: VirtualGround;
+  readonly #environment: VirtualEnvironment;
   readonly #options: SimulatedWorldOptions;
-  #parts: { readonly stage: Stage; readonly client: SimulatedClient } | undefined;
+  #parts: { readonly env: TestEnvironment; readonly client: SimulatedClient } | undefined;
 
   constructor(options: SimulatedWorldOptions) {
     this.#options = options;
-    this.#ground = new VirtualGround({ seed: options.seed, codecs: options.provisions.codecs, latency: FAR });
+    this.#environment = new VirtualEnvironment({ seed: options.seed, codecs: options.provisions.codecs, latency: FAR });
   }
 
   get clock(): VirtualClock {
-    return this.#ground.clock;
+    return this.#environment.clock;
   }
 
   get random(): Dice {
-    return this.#ground.random;
+    return this.#environment.random;
   }
 
   get network(): VirtualNetwork {
-    return this.#ground.network;
+    return this.#environment.network;
   }
 
   get threads(): InProcessThreads {
-    return this.#ground.threads;
+    return this.#environment.threads;
   }
 
   get discord(): FakeDiscord {
-    return this.#open.stage.discord;
+    return this.#open.env.discord;
   }
 
   get client(): SimulatedClient {
@@ -84,8 +84,8 @@ export class SimulatedWorld {
   }
 
   /** The address of a song, with something behind it that tells this use of it from others. */
-  songUrl(song: number, mark: string): string {
-    return `${this.#open.stage.media.url}/song${song}.ogg?${mark}`;
+  songUrl(song: number, tag: string): string {
+    return `${this.#open.env.media.url}/song${song}.ogg?${tag}`;
   }
 
   /** The port of the voice gateway. */
@@ -95,26 +95,29 @@ export class SimulatedWorld {
 
   /** Builds everything, before time begins: the node reads some files of its own. */
   async open(): Promise<void> {
-    const ground = this.#ground;
+    const environment = this.#environment;
     const { provisions, script, onMessage } = this.#options;
-    const stage = await Stage.start({
-      ground,
+    const env = await TestEnvironment.start({
+      environment,
       config: { TONEARM_WORKERS_COUNT: "2" },
       discord: { keepFrames: false },
       media: { files: Object.fromEntries(provisions.songs.map((song, index) => [`song${index}.ogg`, song])), script },
       logger: createLogger((level, message, fields) => this.#onLine(level, message, fields)),
     });
     const client = new SimulatedClient({
-      ...{ clock: ground.clock, password: STAGE_PASSWORD, userId: "100000000000000001", onMessage },
-      connect: () => ground.connect(stage.node.address.port),
+      clock: environment.clock,
+      password: TEST_PASSWORD,
+      userId: "100000000000000001",
+      onMessage,
+      connect: () => environment.connect(env.node.address.port),
     });
-    this.#parts = { stage, client };
+    this.#parts = { env, client };
   }
 
   async close(): Promise<void> {
-    const { stage, client } = this.#open;
+    const { env, client } = this.#open;
     client.close();
-    await stage.close();
+    await env.close();
   }
 
   get #open() {

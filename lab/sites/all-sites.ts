@@ -114,7 +114,7 @@ export class AllSites {
     ];
     ytdlp.answerRest({ hangs: true });
     return () => {
-      for (const takeBack of undo) takeBack();
+      for (const restore of undo) restore();
       ytdlp.answerRest({ json: YTDLP_VIDEO });
     };
   }

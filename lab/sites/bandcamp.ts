@@ -18,7 +18,7 @@ const HOSTS = [
 /** Some 26 s. */
 const SONG_FRAMES = 1000;
 
-export interface StandInTrack {
+interface StandInTrack {
   readonly title: string;
   readonly slug: string;
   readonly seconds?: number;
@@ -28,7 +28,7 @@ export interface StandInTrack {
   readonly artist?: string;
 }
 
-export interface StandInRelease {
+interface StandInRelease {
   readonly kind: "album" | "track";
   readonly title: string;
   readonly slug: string;
@@ -36,7 +36,9 @@ export interface StandInRelease {
 }
 
 const FIRST_ALBUM: StandInRelease = {
-  ...{ kind: "album", title: `Rooms & "Doors"`, slug: "rooms" },
+  kind: "album",
+  title: `Rooms & "Doors"`,
+  slug: "rooms",
   tracks: [
     { title: "Hall", slug: "hall", seconds: 201.5 },
     { title: "Attic", slug: "attic", isSoldOnly: true },
@@ -44,11 +46,15 @@ const FIRST_ALBUM: StandInRelease = {
   ],
 };
 const SINGLE: StandInRelease = {
-  ...{ kind: "track", title: "Garden", slug: "garden" },
+  kind: "track",
+  title: "Garden",
+  slug: "garden",
   tracks: [{ title: "Garden", slug: "garden", seconds: 61.25, isrc: "XX0000000001" }],
 };
 const SOLD_ONLY: StandInRelease = {
-  ...{ kind: "track", title: "Attic", slug: "attic" },
+  kind: "track",
+  title: "Attic",
+  slug: "attic",
   tracks: [{ title: "Attic", slug: "attic", isSoldOnly: true }],
 };
 
@@ -95,7 +101,9 @@ export class BandcampSite {
 
   #releasePage({ kind, title, slug, tracks }: StandInRelease, host: string): string {
     const tralbum = {
-      ...{ artist: "Stand In", art_id: 12345, url: `https://${host}/${kind}/${slug}` },
+      artist: "Stand In",
+      art_id: 12345,
+      url: `https://${host}/${kind}/${slug}`,
       current: { title, isrc: tracks[0]?.isrc ?? null, publish_date: "01 Jan 2026 00:00:00 GMT" },
       trackinfo: tracks.map((track, index) => this.#trackInfo(track, index)),
     };

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { type SiteRequest, SiteServer } from "./site-server.ts";
 
 /** What one run comes to. In texts of `json`, `{{link:NAME}}` becomes a fresh link to that file. */
-export interface FakeAnswer {
+interface FakeAnswer {
   readonly json?: unknown;
   /** Printed as it is. */
   readonly stdout?: string;
@@ -27,7 +27,7 @@ export interface FakeAnswer {
   readonly leavesChild?: boolean;
 }
 
-export interface FakeCall {
+interface FakeCall {
   readonly args: readonly string[];
   /** Names of the variables that it was started with. */
   readonly env: readonly string[];

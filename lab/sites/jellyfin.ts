@@ -7,7 +7,7 @@ import { partOfFile, type StoredFile } from "./part-of-file.ts";
 import { type SiteFault, type SiteOutcome, type SiteRequest, SiteServer } from "./site-server.ts";
 
 /** A BaseItemDto; what is left out is made up. */
-export type JellyfinItem = { readonly Id: string; readonly Type: string } & Readonly<Record<string, unknown>>;
+type JellyfinItem = { readonly Id: string; readonly Type: string } & Readonly<Record<string, unknown>>;
 
 export interface JellyfinSiteOptions {
   readonly items?: readonly JellyfinItem[];
@@ -24,8 +24,13 @@ export const JELLYFIN_USER_ID = jellyfinId(900);
 const SONG = { Type: "Audio", Album: "Harbour", AlbumId: jellyfinId(11), AlbumArtist: "Mira Vale" };
 const ITEMS: readonly JellyfinItem[] = [
   {
-    ...{ ...SONG, Id: jellyfinId(1), Name: "First Light", Artists: ["Mira Vale", "Oto Brandt"], Etag: "e1" },
-    ...{ RunTimeTicks: 100_000_000, ArtistItems: [{ Name: "Mira Vale", Id: jellyfinId(21) }] },
+    ...SONG,
+    Id: jellyfinId(1),
+    Name: "First Light",
+    Artists: ["Mira Vale", "Oto Brandt"],
+    Etag: "e1",
+    RunTimeTicks: 100_000_000,
+    ArtistItems: [{ Name: "Mira Vale", Id: jellyfinId(21) }],
   },
   {
     ...SONG,

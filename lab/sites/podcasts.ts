@@ -21,7 +21,7 @@ export interface EpisodeEntry {
 }
 
 /** A show as Apple's directory knows it. */
-export interface ListedShow {
+interface ListedShow {
   readonly id: number;
   readonly name: string;
   readonly feedUrl?: string;
@@ -47,11 +47,16 @@ export class PodcastSites {
     server.addMedia("episode.ogg", { bytes: countedSong({ seconds: SONG_SECONDS }), mimeType: "audio/ogg" });
     const url = server.link("episode.ogg");
     const episodes = [3, 2, 1].map((day) => ({
-      ...{ title: `Day ${day}`, guid: `day-${day}`, date: `Mon, 0${day} Jun 2026 06:00:00 GMT`, url },
+      title: `Day ${day}`,
+      guid: `day-${day}`,
+      date: `Mon, 0${day} Jun 2026 06:00:00 GMT`,
+      url,
     }));
     this.addFeed("feeds.example/show.rss", rssFeed(episodes));
     this.shows.push({
-      ...{ id: 101, name: "The Made-up Show", feedUrl: "https://feeds.example/show.rss" },
+      id: 101,
+      name: "The Made-up Show",
+      feedUrl: "https://feeds.example/show.rss",
       episodes: [{ id: 2002, guid: "day-2" }],
     });
   }
@@ -87,8 +92,14 @@ export class PodcastSites {
     if (show === undefined) return [];
     if (entity !== "podcastEpisode") return [showEntry(show)];
     const episodes = (show.episodes ?? []).map(({ id: trackId, guid }) => ({
-      ...{ wrapperType: "podcastEpisode", kind: "podcast-episode", trackId, collectionId: id },
-      ...{ trackName: guid, episodeGuid: guid, feedUrl: show.feedUrl, episodeUrl: "https://feeds.example/x.mp3" },
+      wrapperType: "podcastEpisode",
+      kind: "podcast-episode",
+      trackId,
+      collectionId: id,
+      trackName: guid,
+      episodeGuid: guid,
+      feedUrl: show.feedUrl,
+      episodeUrl: "https://feeds.example/x.mp3",
     }));
     return [showEntry(show), ...episodes];
   }
@@ -116,8 +127,13 @@ function rssItem({ title, guid, date, url, more = "" }: EpisodeEntry): string {
 
 function showEntry({ id, name, feedUrl }: ListedShow): unknown {
   return {
-    ...{ wrapperType: "track", kind: "podcast", collectionId: id, trackId: id, collectionName: name },
-    ...{ artistName: "Ann Author", ...(feedUrl !== undefined && { feedUrl }) },
+    wrapperType: "track",
+    kind: "podcast",
+    collectionId: id,
+    trackId: id,
+    collectionName: name,
+    artistName: "Ann Author",
+    ...(feedUrl !== undefined && { feedUrl }),
   };
 }
 

@@ -6,7 +6,7 @@ import { countedSong } from "../media-files/counted-song.ts";
 import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";
 
 /** As the directory describes one. */
-export type StationEntry = Readonly<Record<string, unknown>>;
+type StationEntry = Readonly<Record<string, unknown>>;
 
 const LIST_HOST = "all.api.radio-browser.info";
 const SONG_SECONDS = 30;
@@ -76,8 +76,8 @@ export class RadioBrowserSite {
 
   #search(query: URLSearchParams): StationEntry[] {
     const holds = (member: string, name: string): ((station: StationEntry) => boolean) => {
-      const wanted = query.get(name)?.toLowerCase();
-      return (station) => wanted === undefined || String(station[member]).toLowerCase().includes(wanted);
+      const text = query.get(name)?.toLowerCase();
+      return (station) => text === undefined || String(station[member]).toLowerCase().includes(text);
     };
     return this.stations
       .filter(holds("name", "name"))
@@ -96,14 +96,22 @@ export class RadioBrowserSite {
 export function stationEntry(number: number, members: StationEntry = {}): StationEntry {
   return {
     stationuuid: stationUuid(number),
-    ...{
-      name: `Station ${number}`,
-      url: "http://radio.example/listen.pls",
-      url_resolved: "http://radio.example/stream",
-    },
-    ...{ homepage: "https://radio.example/", favicon: "https://radio.example/icon.png", country: "Germany" },
-    ...{ countrycode: "DE", language: "german", tags: "", codec: "MP3", bitrate: 128, hls: 0, lastcheckok: 1 },
-    ...{ votes: 9, clickcount: 0, ...members },
+    name: `Station ${number}`,
+    url: "http://radio.example/listen.pls",
+    url_resolved: "http://radio.example/stream",
+    homepage: "https://radio.example/",
+    favicon: "https://radio.example/icon.png",
+    country: "Germany",
+    countrycode: "DE",
+    language: "german",
+    tags: "",
+    codec: "MP3",
+    bitrate: 128,
+    hls: 0,
+    lastcheckok: 1,
+    votes: 9,
+    clickcount: 0,
+    ...members,
   };
 }
 

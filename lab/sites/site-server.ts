@@ -48,7 +48,7 @@ export interface SiteFault {
 }
 
 /** What is behind links. */
-export interface MediaFile {
+interface MediaFile {
   /** A function is told the ticket of the link that led there: a playlist hands it on to what it names. */
   readonly bytes: Uint8Array | ((ticket: string) => Uint8Array);
   readonly mimeType: string;
@@ -149,9 +149,9 @@ export class SiteServer {
   }
 
   #faultFor(request: SiteRequest): SiteOutcome | undefined {
-    const place = `${request.host}${request.path}`;
+    const location = `${request.host}${request.path}`;
     const entry = this.#faults.find(({ fault: { at, from = request.from }, left }) => {
-      return left > 0 && at.test(place) && from === request.from;
+      return left > 0 && at.test(location) && from === request.from;
     });
     if (entry === undefined) return undefined;
     entry.left -= 1;
@@ -177,7 +177,11 @@ async function readRequest(incoming: IncomingMessage, base: string): Promise<Sit
   const url = new URL(incoming.url ?? "/", base);
   const [, host = "", path = "/"] = /^\/([^/]*)(\/.*)?$/.exec(url.pathname) ?? [];
   return {
-    ...{ method: incoming.method ?? "GET", host, path, query: url.searchParams, body: Buffer.concat(parts).toString() },
+    method: incoming.method ?? "GET",
+    host,
+    path,
+    query: url.searchParams,
+    body: Buffer.concat(parts).toString(),
     from,
     headers: Object.fromEntries(
       Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")]),

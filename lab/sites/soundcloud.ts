@@ -24,7 +24,7 @@ const PAGES_PER_SECOND = 2;
 const WHOLE_TRACKS = 5;
 const IDS_MAX = 50;
 
-export type SoundCloudJson = Record<string, unknown>;
+type SoundCloudJson = Record<string, unknown>;
 
 interface TranscodingFields {
   readonly preset: string;
@@ -88,8 +88,15 @@ export class SoundCloudSite {
   addTrack(id: number, slug: string, more: SoundCloudJson = {}): SoundCloudJson {
     const address = `https://soundcloud.com/stand-ins/${slug}`;
     const track = {
-      ...{ kind: "track", id, title: `Song ${id}`, permalink_url: address, user: USER, policy: "ALLOW" },
-      ...{ full_duration: SONG_SECONDS * 1000, duration: SONG_SECONDS * 1000, monetization_model: "NOT_APPLICABLE" },
+      kind: "track",
+      id,
+      title: `Song ${id}`,
+      permalink_url: address,
+      user: USER,
+      policy: "ALLOW",
+      full_duration: SONG_SECONDS * 1000,
+      duration: SONG_SECONDS * 1000,
+      monetization_model: "NOT_APPLICABLE",
       artwork_url: `https://i1.sndcdn.com/artworks-${id}-large.jpg`,
       publisher_metadata: { isrc: `XX${String(id).padStart(10, "0")}` },
       media: { transcodings: listTranscodings(id, Object.values(SOUNDCLOUD_TRANSCODINGS)) },
@@ -106,8 +113,16 @@ export class SoundCloudSite {
       index < WHOLE_TRACKS ? this.tracks.get(trackId) : { id: trackId },
     );
     this.pages.set(address, {
-      ...{ kind: "playlist", id, title: `Set ${id}`, permalink_url: address, user: USER, is_album: false },
-      ...{ artwork_url: null, track_count: trackIds.length, tracks, ...more },
+      kind: "playlist",
+      id,
+      title: `Set ${id}`,
+      permalink_url: address,
+      user: USER,
+      is_album: false,
+      artwork_url: null,
+      track_count: trackIds.length,
+      tracks,
+      ...more,
     });
   }
 
@@ -216,7 +231,9 @@ export class SoundCloudSite {
     this.addTrack(14, "blocked", { policy: "BLOCK" });
     const snipped = { ...mp3Progressive, snipped: true };
     this.addTrack(15, "preview", {
-      ...{ policy: "SNIP", monetization_model: "SUB_HIGH_TIER", full_duration: 210_000 },
+      policy: "SNIP",
+      monetization_model: "SUB_HIGH_TIER",
+      full_duration: 210_000,
       media: { transcodings: listTranscodings(15, [snipped]) },
     });
     const encrypted = { preset: "aac_160k", protocol: "ctr-encrypted-hls", mimeType: 'audio/mp4; codecs="mp4a.40.2"' };
@@ -242,7 +259,10 @@ export class SoundCloudSite {
 export function listTranscodings(id: number, all: readonly TranscodingFields[]): SoundCloudJson[] {
   return all.map(({ preset, protocol, mimeType, snipped = false }) => ({
     url: `https://${API}/media/soundcloud:tracks:${id}/${preset}/${snipped ? "preview" : "stream"}/${protocol}`,
-    ...{ preset, quality: "sq", snipped, duration: snipped ? 30_000 : SONG_SECONDS * 1000 },
+    preset,
+    quality: "sq",
+    snipped,
+    duration: snipped ? 30_000 : SONG_SECONDS * 1000,
     format: { protocol, mime_type: mimeType },
   }));
 }

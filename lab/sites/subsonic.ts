@@ -8,7 +8,7 @@ import { partOfFile, type StoredFile } from "./part-of-file.ts";
 import { type SiteFault, type SiteOutcome, type SiteRequest, SiteServer } from "./site-server.ts";
 
 /** A song as the API has it (Child); what is left out is made up. */
-export type SubsonicSong = { readonly id: string } & Readonly<Record<string, unknown>>;
+type SubsonicSong = { readonly id: string } & Readonly<Record<string, unknown>>;
 
 export interface SubsonicLibrary {
   readonly songs: readonly SubsonicSong[];
@@ -28,12 +28,27 @@ export interface SubsonicSiteOptions {
 const HOST = "subsonic.stand-in";
 const SONGS: readonly SubsonicSong[] = [
   {
-    ...{ id: "s1", title: "First Light", artist: "Mira Vale", displayArtist: "Mira Vale & Co", album: "Harbour" },
-    ...{ albumId: "a1", artistId: "r1", duration: 10, isrc: ["XX0000000001"], suffix: "ogg", size: 55_000 },
+    id: "s1",
+    title: "First Light",
+    artist: "Mira Vale",
+    displayArtist: "Mira Vale & Co",
+    album: "Harbour",
+    albumId: "a1",
+    artistId: "r1",
+    duration: 10,
+    isrc: ["XX0000000001"],
+    suffix: "ogg",
+    size: 55_000,
   },
   {
-    ...{ id: "s2", title: "Second Wave", artist: "Mira Vale", album: "Harbour", albumId: "a1", artistId: "r1" },
-    ...{ duration: 12, suffix: "ogg" },
+    id: "s2",
+    title: "Second Wave",
+    artist: "Mira Vale",
+    album: "Harbour",
+    albumId: "a1",
+    artistId: "r1",
+    duration: 12,
+    suffix: "ogg",
   },
   { id: "s3", title: "Third Rail", artist: "Oto Brandt", album: "Rails", albumId: "a2", artistId: "r2", duration: 8 },
 ];

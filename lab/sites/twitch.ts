@@ -114,7 +114,10 @@ export class TwitchSite {
       sourceURL: this.site.link("clip.mp3", { q: quality }),
     });
     return {
-      ...{ id: "7", title: "What a clip", durationSeconds: 26, thumbnailURL: "https://static-cdn.jtvnw.net/clip.jpg" },
+      id: "7",
+      title: "What a clip",
+      durationSeconds: 26,
+      thumbnailURL: "https://static-cdn.jtvnw.net/clip.jpg",
       broadcaster: { login: "Stand_In", displayName: "Stand In" },
       assets: [{ videoQualities: [film("1080"), film("480"), film("160")] }, { videoQualities: [film("720")] }],
       playbackAccessToken: this.#token({ clip_slug: "x" }),
@@ -147,12 +150,11 @@ export class TwitchSite {
 
   #master(what: string): string {
     const base = `${this.playlistServer}/media/${what}`;
-    const rendition = (id: string) =>
-      `#EXT-X-MEDIA:TYPE=VIDEO,GROUP-ID="${id}",NAME="${id}",AUTOSELECT=YES,DEFAULT=YES`;
+    const variant = (id: string) => `#EXT-X-MEDIA:TYPE=VIDEO,GROUP-ID="${id}",NAME="${id}",AUTOSELECT=YES,DEFAULT=YES`;
     return [
-      ...["#EXTM3U", '#EXT-X-TWITCH-INFO:NODE="stand-in",SERVER-TIME="1800000000.00"', rendition("chunked")],
+      ...["#EXTM3U", '#EXT-X-TWITCH-INFO:NODE="stand-in",SERVER-TIME="1800000000.00"', variant("chunked")],
       '#EXT-X-STREAM-INF:BANDWIDTH=6000000,RESOLUTION=1920x1080,CODECS="avc1.64002A,mp4a.40.2",VIDEO="chunked"',
-      ...[`${base}/chunked.m3u8`, rendition("audio_only")],
+      ...[`${base}/chunked.m3u8`, variant("audio_only")],
       '#EXT-X-STREAM-INF:BANDWIDTH=160000,CODECS="mp4a.40.34",VIDEO="audio_only"',
       `${base}/audio_only.m3u8`,
     ].join("\n");
@@ -185,7 +187,9 @@ const CHANNELS: Readonly<Record<string, unknown>> = {
 };
 
 const VIDEO = {
-  ...{ id: "123456789", title: "Yesterday's things", lengthSeconds: 20 },
+  id: "123456789",
+  title: "Yesterday's things",
+  lengthSeconds: 20,
   owner: { id: "1", login: "Stand_In", displayName: "Stand In" },
   previewThumbnailURL: "https://static-cdn.jtvnw.net/cf_vods/x/thumb0-{width}x{height}.jpg",
 };

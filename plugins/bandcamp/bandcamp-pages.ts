@@ -20,7 +20,7 @@ const HEADERS = {
 /** The wall is a small page; a large one that has such a title is about something else. */
 const WALL_LENGTH_MAX = 64 * 1024;
 /** Trouble that the yt-dlp bridge may not have with the same page. */
-const OF_OUR_OWN: readonly (SourceErrorKind | undefined)[] = ["unreachable", "changed"];
+const OWN_TROUBLE_KINDS: readonly (SourceErrorKind | undefined)[] = ["unreachable", "changed"];
 
 export interface Page {
   /** After redirects. */
@@ -28,7 +28,7 @@ export interface Page {
   readonly text: string;
 }
 
-export interface ReadOptions<Value> {
+interface ReadOptions<Value> {
   readonly signal: AbortSignal;
   readonly query?: Readonly<Record<string, string>> | undefined;
   /** What it throws counts as the page's trouble. */
@@ -65,7 +65,7 @@ export class BandcampPages {
   isOwnTrouble(error: unknown): error is SourceError {
     if (!(error instanceof SourceError)) return false;
     const isRefusedHere = error.kind === "busy" && this.#backends.own.isOpen;
-    return OF_OUR_OWN.includes(isRefusedHere ? this.#lastTrouble : error.kind);
+    return OWN_TROUBLE_KINDS.includes(isRefusedHere ? this.#lastTrouble : error.kind);
   }
 
   async #fetch(url: string, { signal, query }: Pick<ReadOptions<unknown>, "signal" | "query">): Promise<Page> {

@@ -9,7 +9,10 @@ export const BANDCAMP_MANIFEST = {
   config: {
     searchEnabled: { type: "flag", default: true, meaning: "whether `bcsearch:` finds tracks" },
     releaseLoadLimit: {
-      ...{ type: "integer", default: 10, min: 1, max: 30 },
+      type: "integer",
+      default: 10,
+      min: 1,
+      max: 30,
       meaning: "how many of an artist's releases are loaded for a link to the artist, newest first; each is a page",
     },
   },

@@ -11,7 +11,12 @@ export type PageToken =
 /** What stands within these is no markup. */
 const RAW_ELEMENTS = new Set(["script", "style", "textarea", "title"]);
 const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ quot: '"', amp: "&", lt: "<", gt: ">", apos: "'", nbsp: " " },
+  quot: '"',
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  apos: "'",
+  nbsp: " ",
 };
 const ENTITY = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-z]{2,6}));/g;
 const CODE_POINT_MAX = 0x10ffff;

@@ -8,7 +8,10 @@ import { BandcampSource } from "./source.ts";
 const { name, version, config, sources } = BANDCAMP_MANIFEST;
 
 export default definePlugin({
-  ...{ name, version, config, apiVersion: API_VERSION },
+  name,
+  version,
+  config,
+  apiVersion: API_VERSION,
   setup(host) {
     const source = new BandcampSource(host);
     host.addSource({

@@ -22,7 +22,7 @@ export interface Release {
   readonly trackCount: number;
 }
 
-export interface ReleaseTrack {
+interface ReleaseTrack {
   readonly track: SourceTrack;
   /** Expires. */
   readonly streamUrl: string;
@@ -44,10 +44,14 @@ export function readReleasePage(page: string, url: string): Release {
   const artist = trimmedText(release.artist);
   const artworkUrl = artworkOf(numberOf(release.art_id));
   const albumTitle = trimmedText(albumOf(page).album_title);
-  const isAlone = /^https?:\/\/[^/]+\/track\//.test(url);
-  const shared = { artist, artworkUrl, url, albumTitle, isrc: isAlone ? trimmedText(current.isrc) : undefined };
+  const isSingleTrack = /^https?:\/\/[^/]+\/track\//.test(url);
+  const shared = { artist, artworkUrl, url, albumTitle, isrc: isSingleTrack ? trimmedText(current.isrc) : undefined };
   return {
-    ...{ title: trimmedText(current.title), artist, albumTitle, artworkUrl, trackCount: entries.length },
+    title: trimmedText(current.title),
+    artist,
+    albumTitle,
+    artworkUrl,
+    trackCount: entries.length,
     tracks: entries.slice(0, TRACKS_MAX).flatMap((entry) => trackOf(membersOf(entry), shared) ?? []),
   };
 }
@@ -92,12 +96,18 @@ function trackOf(entry: Members, { artist, artworkUrl, url, albumTitle, isrc }: 
   const seconds = numberOf(entry.duration) ?? 0;
   return {
     track: {
-      ...{ identifier: uri, uri, title, artworkUrl, isrc: isrc ?? null, isStream: false },
+      identifier: uri,
+      uri,
+      title,
+      artworkUrl,
+      isrc: isrc ?? null,
+      isStream: false,
       author: trimmedText(entry.artist) ?? artist,
       lengthMs: seconds > 0 ? Math.round(seconds * 1000) : undefined,
       pluginInfo: albumTitle === undefined ? {} : { albumName: albumTitle },
     },
-    ...{ streamUrl, trackId: numberOf(entry.track_id) },
+    streamUrl,
+    trackId: numberOf(entry.track_id),
   };
 }
 

@@ -54,7 +54,11 @@ function trackOf({ texts, imageUrl }: Result): SourceTrack | undefined {
   if (flat(texts.itemtype).toLowerCase() !== "track" || title === "" || uri === undefined) return undefined;
   const isImage = imageUrl !== undefined && /^https:\/\//.test(imageUrl);
   return {
-    ...{ identifier: uri, uri, title, isStream: false, artworkUrl: isImage ? imageUrl : null },
+    identifier: uri,
+    uri,
+    title,
+    isStream: false,
+    artworkUrl: isImage ? imageUrl : null,
     author: artistOf(texts.subhead),
   };
 }

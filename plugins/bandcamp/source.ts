@@ -128,7 +128,7 @@ function readArtist({ text, url: finalUrl }: Page, url: string): ArtistPage | Re
 }
 
 function trackAnswer({ tracks: [first] }: Release): SourceAnswer {
-  if (first === undefined) throw notToBeHeard("this track");
+  if (first === undefined) throw notPlayable("this track");
   return { kind: "track", track: first.track };
 }
 
@@ -136,18 +136,18 @@ function albumAnswer(
   { title, albumTitle, artist, artworkUrl, tracks, trackCount }: Release,
   url: string,
 ): SourceAnswer {
-  if (tracks.length === 0) throw notToBeHeard("this album");
+  if (tracks.length === 0) throw notPlayable("this album");
   const pluginInfo = { type: "album", url, artworkUrl, author: artist ?? null, totalTracks: trackCount };
   const name = title ?? albumTitle ?? "Unknown album";
   return { kind: "playlist", name, tracks: tracks.map(({ track }) => track), pluginInfo };
 }
 
 function playableOf({ tracks: [first] }: Release): Playable {
-  if (first === undefined) throw notToBeHeard("this track");
+  if (first === undefined) throw notPlayable("this track");
   const { streamUrl, trackId } = first;
-  return { kind: "link", url: streamUrl, rendition: trackId === undefined ? undefined : `mp3-128/${trackId}` };
+  return { kind: "link", url: streamUrl, variant: trackId === undefined ? undefined : `mp3-128/${trackId}` };
 }
 
-function notToBeHeard(what: string): SourceError {
+function notPlayable(what: string): SourceError {
   return new SourceError("unavailable", `Bandcamp does not let ${what} be heard: it is only sold, or not out yet`);
 }

@@ -13,7 +13,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "&gt;": ">",
 };
 
-export interface ClipPage {
+interface ClipPage {
   readonly videoUrl: string | undefined;
   readonly title: string | undefined;
 }

@@ -3,6 +3,8 @@
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 
 export const GETYARN_MANIFEST = {
-  ...{ name: "getyarn", version: "1.0.0", config: {} },
+  name: "getyarn",
+  version: "1.0.0",
+  config: {},
   sources: [{ name: "getyarn.io", hosts: ["getyarn.io", "www.getyarn.io"] }],
 } as const satisfies BuiltinManifest;

@@ -17,7 +17,10 @@ const { name, version, config, sources } = GETYARN_MANIFEST;
 const CLIP = /^(?:https?:\/\/)?(?:www\.)?getyarn\.io\/yarn-clip\/([\w-]{1,100})\/?(?:[?#].*)?$/;
 
 export default definePlugin({
-  ...{ name, version, config, apiVersion: API_VERSION },
+  name,
+  version,
+  config,
+  apiVersion: API_VERSION,
   setup(host) {
     const backend = host.backend("getyarn.io");
     host.addSource({
@@ -54,5 +57,5 @@ function playableOf({ identifier }: SourceTrack): Playable {
       "a track of getyarn.io has the address of its film as its identifier, this has not",
     );
   }
-  return { kind: "link", url: identifier, rendition: identifier };
+  return { kind: "link", url: identifier, variant: identifier };
 }

@@ -20,7 +20,7 @@ export interface JellyfinAccess {
   readonly session: JellyfinSession | undefined;
 }
 
-export interface JellyfinLoginOptions {
+interface JellyfinLoginOptions {
   readonly host: PluginHost;
   readonly connection: ServerConnection;
   readonly login: Login;

@@ -24,7 +24,7 @@ const LISTS: Readonly<Record<ListKind, { readonly type: string; readonly query: 
   artist: { type: "MusicArtist", query: { sortBy: "PlayCount,SortName", sortOrder: "Descending,Ascending" } },
 };
 
-export interface JellyfinServerOptions {
+interface JellyfinServerOptions {
   readonly searchLimit: number;
   readonly transcodeTo: TranscodeTo;
   readonly deviceId: string;
@@ -62,8 +62,9 @@ export class JellyfinServer implements MediaServer {
     // Of what is no list the server would give all that it has.
     if (list.Type !== type) throw this.#connection.trouble("unavailable", `has something else than that ${kind}`);
     const parent = kind === "artist" ? { artistIds: id, limit: ARTIST_SONGS } : { parentId: id };
-    const wish = { ...query, ...parent, includeItemTypes: "Audio", recursive: true };
-    const tracks = kind === "artist" ? this.#songsOf(await this.#page(wish, signal)) : await this.#pages(wish, signal);
+    const itemQuery = { ...query, ...parent, includeItemTypes: "Audio", recursive: true };
+    const tracks =
+      kind === "artist" ? this.#songsOf(await this.#page(itemQuery, signal)) : await this.#pages(itemQuery, signal);
     const author = kind === "artist" ? textOf(list.Name) : textOf(list.AlbumArtist);
     const identifier = serverIdentifier(JELLYFIN, { server: this.name, kind, id });
     const pluginInfo = { type: kind, identifier, author: author ?? null, totalTracks: tracks.length };
@@ -82,13 +83,17 @@ export class JellyfinServer implements MediaServer {
     const { transcodeTo, deviceId } = this.#options;
     if (transcodeTo === "none") {
       const url = this.#connection.at(`/Audio/${id}/stream`, { static: "true" });
-      return { kind: "link", url, headers, rendition: `${this.name} ${id} ${etag}` };
+      return { kind: "link", url, headers, variant: `${this.name} ${id} ${etag}` };
     }
     const url = this.#connection.at(`/Audio/${id}/universal`, {
-      ...{ container: transcodeTo, audioCodec: transcodeTo, transcodingProtocol: "http" },
+      container: transcodeTo,
+      audioCodec: transcodeTo,
+      transcodingProtocol: "http",
       // Opus comes in Ogg.
       transcodingContainer: transcodeTo === "opus" ? "ogg" : transcodeTo,
-      ...{ maxStreamingBitrate: String(BITRATE_BPS_MAX), deviceId, userId: session?.userId },
+      maxStreamingBitrate: String(BITRATE_BPS_MAX),
+      deviceId,
+      userId: session?.userId,
     });
     // What is transcoded twice need not be the same bytes.
     return { kind: "link", url, headers };

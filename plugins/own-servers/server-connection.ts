@@ -53,7 +53,7 @@ export class ServerConnection {
     try {
       return await this.#backend.run(work);
     } catch (error) {
-      throw this.#told(error);
+      throw this.#toSourceError(error);
     }
   }
 
@@ -87,7 +87,7 @@ export class ServerConnection {
   }
 
   /** The host's own words name the address, which is for the log alone. */
-  #told(error: unknown): unknown {
+  #toSourceError(error: unknown): unknown {
     if (error instanceof ServerTrouble || !(error instanceof SourceError)) return error;
     this.#host.log.debug("a server of the operator's own could not be asked", {
       server: this.name,

@@ -43,7 +43,7 @@ export const COMMON_OPTIONS = {
 } as const satisfies OptionSchema;
 
 /** One of `servers`, as it was read. */
-export interface ServerEntry {
+interface ServerEntry {
   readonly name: string;
   readonly url: string;
   readonly username: string | undefined;

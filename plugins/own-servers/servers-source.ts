@@ -25,7 +25,7 @@ export interface MediaServer {
   playable(id: string, request: ResolveRequest): Promise<Playable>;
 }
 
-export interface ServersSourceOptions {
+interface ServersSourceOptions {
   readonly host: Pick<PluginHost, "log">;
   /** The source's name and prefixes; the first one is of searches. */
   readonly manifest: Claims & { readonly name: string };

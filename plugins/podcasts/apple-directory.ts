@@ -14,7 +14,7 @@ const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const TIMEOUT_MS = 8000;
 
 /** An episode in its words: enough to find it in the feed. */
-export interface ListedEpisode {
+interface ListedEpisode {
   readonly feedUrl: string;
   readonly guid: string;
 }

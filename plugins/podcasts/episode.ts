@@ -25,7 +25,7 @@ interface Enclosure {
 
 const GUID_LENGTH_MAX = 500;
 const TYPE_LENGTH_MAX = 100;
-const SOUND_FILE = /\.(?:mp3|m4a|m4b|mp4|aac|ogg|oga|opus|flac|wav|webm)$/i;
+const AUDIO_FILE = /\.(?:mp3|m4a|m4b|mp4|aac|ogg|oga|opus|flac|wav|webm)$/i;
 
 /** What the feed has said of an episode so far. */
 export class EpisodeDraft {
@@ -44,7 +44,7 @@ export class EpisodeDraft {
       this.#set(path, href);
     else if (path === "itunes:image" && href !== undefined) this.#set(path, href);
     // Only where its type says so: pictures stand there, too.
-    else if (/^(media:group\/)?media:content$/.test(path) && url !== undefined && isSoundType(type))
+    else if (/^(media:group\/)?media:content$/.test(path) && url !== undefined && isAudioType(type))
       this.#add({ url, type });
   }
 
@@ -82,18 +82,18 @@ export class EpisodeDraft {
   #enclosure(feedUrl: string): Enclosure | undefined {
     const playable = this.#enclosures.flatMap(({ url, type }) => {
       const whole = webLink(url, feedUrl);
-      return whole !== undefined && (isSoundType(type) || isSoundFile(whole, type)) ? [{ url: whole, type }] : [];
+      return whole !== undefined && (isAudioType(type) || isAudioFile(whole, type)) ? [{ url: whole, type }] : [];
     });
     return playable.find(({ type }) => type?.toLowerCase().startsWith("audio/")) ?? playable[0];
   }
 }
 
-function isSoundType(type: string | undefined): boolean {
+function isAudioType(type: string | undefined): boolean {
   return /^\s*(?:audio\/|video\/|application\/ogg)/i.test(type ?? "");
 }
 
 /** By its name, where the type says nothing; without a name that says something, an unknown type is taken for sound. */
-function isSoundFile(url: string, type: string | undefined): boolean {
+function isAudioFile(url: string, type: string | undefined): boolean {
   const said = type?.trim().toLowerCase() ?? "";
-  return SOUND_FILE.test(new URL(url).pathname) ? !/^(?:image|text)\//.test(said) : said === "";
+  return AUDIO_FILE.test(new URL(url).pathname) ? !/^(?:image|text)\//.test(said) : said === "";
 }

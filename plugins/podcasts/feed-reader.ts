@@ -128,8 +128,8 @@ export class FeedReader {
     };
     if (item !== undefined) item.draft.addElement(path, attribute);
     else this.#addToChannel(path, attribute);
-    const isWanted = (item === undefined ? CHANNEL_TEXTS : ITEM_TEXTS).has(path);
-    if (isWanted) this.#capture = { depth, path, into: item?.draft.texts ?? this.#channel, text: "" };
+    const isNeeded = (item === undefined ? CHANNEL_TEXTS : ITEM_TEXTS).has(path);
+    if (isNeeded) this.#capture = { depth, path, into: item?.draft.texts ?? this.#channel, text: "" };
   }
 
   #addToChannel(path: string, attribute: (name: string) => string | undefined): void {
@@ -170,12 +170,12 @@ export class FeedReader {
     this.#episodes.push(episode);
     if (guid !== undefined) this.#isDone = true;
     else if (this.#isOldestFirst && this.#episodes.length >= 2 * episodesMax) this.#forgetOldest();
-    else if (!this.#isOldestFirst && this.#episodes.length === episodesMax) this.#look();
+    else if (!this.#isOldestFirst && this.#episodes.length === episodesMax) this.#detectOrder();
   }
 
   /** As many as are wanted are there. Usually they are the newest; some shows are told from their first episode on. */
-  #look(): void {
-    this.#isOldestFirst = isMostlyRising(this.#episodes);
+  #detectOrder(): void {
+    this.#isOldestFirst = isMostlyAscending(this.#episodes);
     this.#isDone = !this.#isOldestFirst;
   }
 
@@ -185,14 +185,14 @@ export class FeedReader {
   }
 }
 
-function isMostlyRising(episodes: readonly Episode[]): boolean {
-  let rising = 0;
+function isMostlyAscending(episodes: readonly Episode[]): boolean {
+  let ascending = 0;
   for (const [index, { publishedMs }] of episodes.entries()) {
     const before = episodes[index - 1]?.publishedMs;
-    if (publishedMs !== undefined && before !== undefined) rising += Math.sign(publishedMs - before);
+    if (publishedMs !== undefined && before !== undefined) ascending += Math.sign(publishedMs - before);
   }
   // Of a single one, nothing can be said: the feed is read on.
-  return rising > 0 || episodes.length === 1;
+  return ascending > 0 || episodes.length === 1;
 }
 
 /** One without a date is as old as the one before it. */

@@ -20,7 +20,7 @@ const TIMEOUT_MS = 12_000;
 /** The reader is asked between pieces whether it has enough. */
 const PIECE_BYTES = 16 * 1024;
 /** So many bytes are read in one go, for some 20 ms. */
-const TURN_BYTES = 512 * 1024;
+const CHUNK_BYTES = 512 * 1024;
 /** 30 MB take some two seconds; what takes longer is made to, and what was found until then is all. */
 const READING_MS_MAX = 5000;
 const ACCEPT = "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.5";
@@ -31,7 +31,7 @@ interface Bounds {
   readonly timeoutMs: number;
 }
 
-type FeedWish = Omit<FeedReaderOptions, "url">;
+type FeedRequest = Omit<FeedReaderOptions, "url">;
 type FeedsHost = Pick<PluginHost, "http" | "clock" | "cache">;
 
 export class Feeds {
@@ -44,17 +44,17 @@ export class Feeds {
   }
 
   /** Rejects with a SourceError where there is no feed. */
-  async read(url: string, wish: FeedWish, signal: AbortSignal): Promise<Feed> {
+  async read(url: string, feedRequest: FeedRequest, signal: AbortSignal): Promise<Feed> {
     const largeOnes = this.#host.cache<true>("large-feeds", LARGE_KNOWN);
     if (!largeOnes.get(url)) {
       const feed = await this.#small.run(signal, () =>
-        this.#read(url, wish, { signal, sizeBytesMax: SMALL.sizeBytesMax }),
+        this.#read(url, feedRequest, { signal, sizeBytesMax: SMALL.sizeBytesMax }),
       );
       if (feed !== undefined) return feed;
       largeOnes.set(url, true);
     }
     const feed = await this.#large.run(signal, () =>
-      this.#read(url, wish, { signal, sizeBytesMax: LARGE.sizeBytesMax }),
+      this.#read(url, feedRequest, { signal, sizeBytesMax: LARGE.sizeBytesMax }),
     );
     if (feed !== undefined) return feed;
     throw new SourceError("changed", `the feed at ${hostOf(url)} is larger than ${LARGE.sizeBytesMax} bytes`);
@@ -63,18 +63,18 @@ export class Feeds {
   /** Undefined: it is too large. */
   async #read(
     url: string,
-    wish: FeedWish,
+    feedRequest: FeedRequest,
     options: { readonly signal: AbortSignal; readonly sizeBytesMax: number },
   ): Promise<Feed | undefined> {
     const answer = await this.#fetch(url, options);
     if (answer === undefined) return undefined;
     const { bytes, headers } = answer;
     const decoder = feedDecoder(bytes, headers["content-type"] ?? "");
-    const reader = new FeedReader({ ...wish, url: answer.url });
+    const reader = new FeedReader({ ...feedRequest, url: answer.url });
     const { clock } = this.#host;
     const untilMs = clock.now() + READING_MS_MAX;
     for (let start = 0; start < bytes.length && !reader.isDone && clock.now() < untilMs; start += PIECE_BYTES) {
-      if (start > 0 && start % TURN_BYTES === 0) await clock.sleep(0, options.signal);
+      if (start > 0 && start % CHUNK_BYTES === 0) await clock.sleep(0, options.signal);
       reader.write(decoder.decode(bytes.subarray(start, start + PIECE_BYTES), { stream: true }));
     }
     const feed = reader.finish();

@@ -4,7 +4,7 @@
 import { addressOf } from "../reading/address.ts";
 import { webLink } from "./feed-text.ts";
 
-export type PodcastIdentifier =
+type PodcastIdentifier =
   | { readonly kind: "feed"; readonly url: string }
   | { readonly kind: "episode"; readonly url: string; readonly guid: string }
   | { readonly kind: "apple"; readonly showId: string; readonly episodeId: string | undefined }

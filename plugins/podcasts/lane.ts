@@ -16,7 +16,7 @@ export class Lane {
   /** Runs `work` when it is its turn. Rejects with the reason of `signal`, or `busy` when too many wait. */
   async run<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
     signal.throwIfAborted();
-    if (this.#running >= this.#runningMax) await this.#turn(signal);
+    if (this.#running >= this.#runningMax) await this.#waitForPermit(signal);
     else this.#running += 1;
     try {
       return await work();
@@ -28,20 +28,20 @@ export class Lane {
     }
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
+  #waitForPermit(signal: AbortSignal): Promise<void> {
     if (this.#waiting.length >= this.#waitingMax)
       throw new SourceError("busy", "too many podcast feeds are being read");
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(onTurn), 1);
+        this.#waiting.splice(this.#waiting.indexOf(onPermit), 1);
         reject(signal.reason);
       };
-      const onTurn = (): void => {
+      const onPermit = (): void => {
         signal.removeEventListener("abort", onAbort);
         resolve();
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      this.#waiting.push(onTurn);
+      this.#waiting.push(onPermit);
     });
   }
 }

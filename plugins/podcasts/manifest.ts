@@ -8,15 +8,20 @@ export const PODCASTS_MANIFEST = {
   version: "1.0.0",
   config: {
     episodeLoadLimit: {
-      ...{ type: "integer", default: 100, min: 1, max: 1000 },
+      type: "integer",
+      default: 100,
+      min: 1,
+      max: 1000,
       meaning: "episodes of a show that are loaded at most, the newest ones",
     },
     searchEnabled: {
-      ...{ type: "flag", default: true },
+      type: "flag",
+      default: true,
       meaning: "whether `podcast:` with words asks Apple's directory for the show",
     },
     countryCode: {
-      ...{ type: "text", default: "US" },
+      type: "text",
+      default: "US",
       meaning: "country of Apple's directory that is searched: its two letters (ISO 3166)",
     },
   },

@@ -8,7 +8,10 @@ import { PodcastSource } from "./source.ts";
 const { name, version, config, sources } = PODCASTS_MANIFEST;
 
 export default definePlugin({
-  ...{ name, version, config, apiVersion: API_VERSION },
+  name,
+  version,
+  config,
+  apiVersion: API_VERSION,
   setup(host) {
     const source = new PodcastSource(host);
     host.addSource({

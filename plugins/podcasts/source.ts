@@ -43,20 +43,20 @@ export class PodcastSource {
   }
 
   async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
-    const wanted = readPodcastIdentifier(identifier);
-    switch (wanted?.kind) {
+    const parsed = readPodcastIdentifier(identifier);
+    switch (parsed?.kind) {
       case undefined:
         return undefined;
       case "nothing":
         return { kind: "empty" };
       case "feed":
-        return this.#show(wanted.url, signal);
+        return this.#show(parsed.url, signal);
       case "episode":
-        return this.#episode(wanted.url, wanted.guid, signal);
+        return this.#episode(parsed.url, parsed.guid, signal);
       case "words":
-        return this.#search(wanted.words, signal);
+        return this.#search(parsed.words, signal);
       case "apple": {
-        const { showId, episodeId } = wanted;
+        const { showId, episodeId } = parsed;
         return episodeId === undefined
           ? this.#show(await this.#apple.feedOf(showId, signal), signal)
           : this.#appleEpisode(showId, episodeId, signal);
@@ -65,12 +65,12 @@ export class PodcastSource {
   }
 
   async resolve({ track, reason, signal }: ResolveRequest): Promise<Playable> {
-    const wanted = readPodcastIdentifier(track.identifier);
-    if (wanted?.kind !== "episode") throw new SourceError("invalid", "the track names no episode of a podcast");
+    const parsed = readPodcastIdentifier(track.identifier);
+    if (parsed?.kind !== "episode") throw new SourceError("invalid", "the track names no episode of a podcast");
     const known = reason === "start" ? this.#enclosures().get(track.identifier) : undefined;
     if (known !== undefined) return { kind: "link", url: known };
     const lastUrl = webLink(textField(track.fields?.enclosureUrl));
-    return { kind: "link", url: await this.#enclosure(wanted, lastUrl, signal) };
+    return { kind: "link", url: await this.#enclosure(parsed, lastUrl, signal) };
   }
 
   async #show(feedUrl: string, signal: AbortSignal): Promise<SourceAnswer> {
@@ -78,9 +78,15 @@ export class PodcastSource {
     if (tracks.length === 0) return { kind: "empty" };
     const { title, author, imageUrl, pageUrl } = feed;
     return {
-      ...{ kind: "playlist", name: title ?? hostOf(feedUrl), tracks },
+      kind: "playlist",
+      name: title ?? hostOf(feedUrl),
+      tracks,
       pluginInfo: withoutUndefined({
-        ...{ type: "podcast", url: pageUrl ?? feedUrl, artworkUrl: imageUrl, author, totalTracks: tracks.length },
+        type: "podcast",
+        url: pageUrl ?? feedUrl,
+        artworkUrl: imageUrl,
+        author,
+        totalTracks: tracks.length,
       }),
     };
   }
@@ -130,12 +136,20 @@ export class PodcastSource {
     this.#enclosures().set(identifier, episode.enclosureUrl);
     const { enclosureUrl, enclosureType, pageUrl, publishedMs, number } = episode;
     return {
-      ...{ identifier, title: episode.title, author: feed.title ?? feed.author, lengthMs: episode.lengthMs },
+      identifier,
+      title: episode.title,
+      author: feed.title ?? feed.author,
+      lengthMs: episode.lengthMs,
       // Of unknown length, but a file.
-      ...{ isStream: false, uri: pageUrl ?? enclosureUrl, artworkUrl: episode.imageUrl ?? feed.imageUrl },
+      isStream: false,
+      uri: pageUrl ?? enclosureUrl,
+      artworkUrl: episode.imageUrl ?? feed.imageUrl,
       fields: { enclosureUrl },
       pluginInfo: withoutUndefined({
-        ...{ enclosureType, itemUrl: pageUrl, feedUrl, episode: number },
+        enclosureType,
+        itemUrl: pageUrl,
+        feedUrl,
+        episode: number,
         publishedAt: publishedMs === undefined ? undefined : new Date(publishedMs).toISOString(),
       }),
     };
@@ -149,8 +163,8 @@ export class PodcastSource {
   ): Promise<string> {
     const late = lastUrl === undefined ? new AbortController() : this.#abortLater(signal);
     try {
-      const wish = { episodesMax: 1, guid };
-      const { episodes } = await this.#feeds.read(url, wish, AbortSignal.any([signal, late.signal]));
+      const feedRequest = { episodesMax: 1, guid };
+      const { episodes } = await this.#feeds.read(url, feedRequest, AbortSignal.any([signal, late.signal]));
       if (episodes[0] !== undefined) return episodes[0].enclosureUrl;
     } catch (error) {
       signal.throwIfAborted();
@@ -183,9 +197,9 @@ function textField(value: unknown): string | undefined {
 }
 
 function withoutUndefined(members: Readonly<Record<string, string | number | undefined>>): JsonMembers {
-  const kept: Record<string, string | number> = {};
+  const retained: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(members)) {
-    if (value !== undefined) kept[name] = value;
+    if (value !== undefined) retained[name] = value;
   }
-  return kept;
+  return retained;
 }

@@ -15,7 +15,7 @@ const ATTEMPTS_TIME_MS_MAX = 7000;
 /** A hundred stations are some 100 KiB. */
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
 
-export interface DirectoryOptions {
+interface DirectoryOptions {
   readonly host: Pick<PluginHost, "http" | "backend" | "cache" | "clock" | "userAgent" | "log">;
   /** Host names that the operator has chosen; none: the directory is asked for them. */
   readonly servers: readonly string[];

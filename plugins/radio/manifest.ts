@@ -9,30 +9,38 @@ export const RADIO_MANIFEST = {
   config: {
     searchEnabled: { type: "flag", default: true, meaning: "whether `rbsearch:` finds stations" },
     searchLimit: {
-      ...{ type: "integer", default: 10, min: 1, max: 100 },
+      type: "integer",
+      default: 10,
+      min: 1,
+      max: 100,
       meaning: "stations that a search finds at most",
     },
     country: {
-      ...{ type: "text", default: "" },
+      type: "text",
+      default: "",
       meaning: "only stations of this country are found: its two letters (ISO 3166), such as `DE`; empty: of all",
     },
     language: {
-      ...{ type: "text", default: "" },
+      type: "text",
+      default: "",
       meaning:
         "only stations in this language are found: its English name in lower case, such as `german`; empty: in all",
     },
     tag: {
-      ...{ type: "text", default: "" },
+      type: "text",
+      default: "",
       meaning: "only stations with this tag are found, such as `jazz`; empty: all",
     },
     servers: {
-      ...{ type: "texts", default: [] },
+      type: "texts",
+      default: [],
       meaning:
         "host names of the directory's servers to ask, such as `de1.api.radio-browser.info`, six at most; empty: " +
         "those that the directory names",
     },
     countsClicks: {
-      ...{ type: "flag", default: true },
+      type: "flag",
+      default: true,
       meaning:
         "whether the directory is told which station is played: it sorts stations by that and asks programs to do it",
     },

@@ -7,7 +7,10 @@ import { RadioSource } from "./source.ts";
 const { name, version, config, sources } = RADIO_MANIFEST;
 
 export default definePlugin({
-  ...{ name, version, config, apiVersion: API_VERSION },
+  name,
+  version,
+  config,
+  apiVersion: API_VERSION,
   setup(host) {
     const source = new RadioSource(host);
     host.addSource({

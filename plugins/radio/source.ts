@@ -18,7 +18,7 @@ const SEARCH_PREFIX = "rbsearch:";
 const QUERY_LENGTH_MAX = 200;
 const STATIONS = { ttlMs: 10 * 60_000, entriesMax: 1000 };
 
-export type RadioOptions = OptionValues<typeof RADIO_MANIFEST.config>;
+type RadioOptions = OptionValues<typeof RADIO_MANIFEST.config>;
 
 export class RadioSource {
   readonly #host: PluginHost<RadioOptions>;
@@ -53,25 +53,27 @@ export class RadioSource {
     const { searchEnabled, tag } = this.#host.options;
     if (!searchEnabled) return undefined;
     if (text === "") return { kind: "empty" };
-    const wanted = text.slice(0, QUERY_LENGTH_MAX);
-    const byName = await this.#find({ name: wanted, tag: tag === "" ? undefined : tag }, signal);
+    const nameQuery = text.slice(0, QUERY_LENGTH_MAX);
+    const byName = await this.#find({ name: nameQuery, tag: tag === "" ? undefined : tag }, signal);
     // Who looks for `jazz` means no name.
-    const stations = byName.length > 0 || tag !== "" ? byName : await this.#find({ tag: wanted.toLowerCase() }, signal);
+    const stations =
+      byName.length > 0 || tag !== "" ? byName : await this.#find({ tag: nameQuery.toLowerCase() }, signal);
     return { kind: "search", tracks: stations.map(stationTrack) };
   }
 
   async #find(
-    wanted: { readonly name?: string; readonly tag?: string | undefined },
+    nameQuery: { readonly name?: string; readonly tag?: string | undefined },
     signal: AbortSignal,
   ): Promise<Station[]> {
     const { searchLimit, country, language } = this.#host.options;
     const query = {
-      ...wanted,
-      ...{
-        countrycode: country === "" ? undefined : country.toUpperCase(),
-        language: language === "" ? undefined : language,
-      },
-      ...{ limit: searchLimit, order: "clickcount", reverse: "true", hidebroken: "true" },
+      ...nameQuery,
+      countrycode: country === "" ? undefined : country.toUpperCase(),
+      language: language === "" ? undefined : language,
+      limit: searchLimit,
+      order: "clickcount",
+      reverse: "true",
+      hidebroken: "true",
     };
     const stations = readStations(await this.#directory.ask("/json/stations/search", query, signal)).slice(
       0,

@@ -38,17 +38,22 @@ export function readStations(answer: unknown): Station[] {
     const station = readStation(entry);
     if (station !== undefined) stations.set(station.uuid, station);
   }
-  const isStrange = stations.size === 0 && entries.length > 0 && !entries.some(isStationLike);
-  if (isStrange)
+  const isUnexpected = stations.size === 0 && entries.length > 0 && !entries.some(isStationLike);
+  if (isUnexpected)
     throw new SourceError("changed", "radio-browser answered stations without stationuuid and url_resolved");
   return [...stations.values()];
 }
 
 export function stationTrack({ uuid, name, country, streamUrl, faviconUrl, pluginInfo }: Station): SourceTrack {
   return {
-    ...{ identifier: `radio:${uuid}`, title: name, author: country ?? "Radio Browser" },
+    identifier: `radio:${uuid}`,
+    title: name,
+    author: country ?? "Radio Browser",
     // Bots load what they keep by its uri: the stream plays, where the station's pages would not.
-    ...{ uri: streamUrl, artworkUrl: faviconUrl, isStream: true, pluginInfo },
+    uri: streamUrl,
+    artworkUrl: faviconUrl,
+    isStream: true,
+    pluginInfo,
   };
 }
 
@@ -71,7 +76,10 @@ function readStation(entry: unknown): Station | undefined {
   const streamUrl = webLinkOf(members.url_resolved) ?? webLinkOf(members.url);
   if (uuid === undefined || !UUID.test(uuid) || name === undefined || streamUrl === undefined) return undefined;
   return {
-    ...{ uuid, name, streamUrl, country: textOf(members.country) ?? textOf(members.countrycode) },
+    uuid,
+    name,
+    streamUrl,
+    country: textOf(members.country) ?? textOf(members.countrycode),
     faviconUrl: webLinkOf(members.favicon),
     pluginInfo: pluginInfoOf(members),
   };

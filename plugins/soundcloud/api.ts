@@ -8,12 +8,12 @@ import type { SoundCloudClientIds } from "./client-ids.ts";
 export const API_ORIGIN = "https://api-v2.soundcloud.com";
 const RETRY_PAUSE_MS = 300;
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly signal: AbortSignal;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
 }
 
-export interface ApiOptions {
+interface ApiOptions {
   readonly clientIds: SoundCloudClientIds;
   /** Of an account; goes with every request. */
   readonly oauthToken: string | undefined;

@@ -3,7 +3,7 @@
 
 import { addressOf } from "../reading/address.ts";
 
-export type SoundCloudWish =
+export type SoundCloudRequest =
   | { readonly kind: "search"; readonly query: string; readonly offset: number; readonly limit: number }
   /** A page that stands for one thing; its secret, if any, is its last segment. */
   | { readonly kind: "page"; readonly url: string; readonly isSet: boolean; readonly secret: string | undefined }
@@ -28,7 +28,7 @@ const SECRET = /^s-[\w-]{1,100}$/;
 const ID = /^(?:soundcloud:(?:tracks|playlists|users):)?([1-9]\d{0,19})$/;
 const URN = /^soundcloud:(tracks|playlists):([1-9]\d{0,19})$/;
 /** In a lookup address of Lavalink's tracks; the colons may be escaped. */
-const TRACK_IN_LOOKUP =
+const TRACK_IN_TRANSCODING_URL =
   /^(?:[A-Z]:)?https:\/\/api(?:-v2)?\.soundcloud\.com\/\S*soundcloud(?::|%3a)tracks(?::|%3a)([1-9]\d{0,19})(?!\d)/i;
 
 const PAGE_HOSTS = new Set(["soundcloud.com", "www.soundcloud.com", "m.soundcloud.com"]);
@@ -55,7 +55,7 @@ const NO_TRACKS = new Set([
 ]);
 
 /** Undefined: it is not SoundCloud's, or a page of theirs that is not about music. */
-export function parseIdentifier(identifier: string): SoundCloudWish | undefined {
+export function parseIdentifier(identifier: string): SoundCloudRequest | undefined {
   if (identifier.startsWith("scsearch:")) {
     return { kind: "search", query: identifier.slice("scsearch:".length).trim(), offset: 0, limit: SEARCH_LIMIT };
   }
@@ -71,11 +71,11 @@ export function parseIdentifier(identifier: string): SoundCloudWish | undefined 
 
 /** The number of the track that an encoded track's identifier is about. */
 export function trackIdOf(identifier: string): string | undefined {
-  return ID.exec(identifier)?.[1] ?? TRACK_IN_LOOKUP.exec(identifier)?.[1];
+  return ID.exec(identifier)?.[1] ?? TRACK_IN_TRANSCODING_URL.exec(identifier)?.[1];
 }
 
 /** What a link of SoundCloud's leads to; the scheme may be missing. */
-export function parseLink(link: string): SoundCloudWish | undefined {
+export function parseLink(link: string): SoundCloudRequest | undefined {
   const url = linkUrlOf(link);
   if (url === undefined) return undefined;
   const host = url.hostname;
@@ -92,7 +92,7 @@ export function parseLink(link: string): SoundCloudWish | undefined {
   return PAGE_HOSTS.has(host) ? withSecret(parsePage(segments), secret) : undefined;
 }
 
-function parsePage(segments: readonly string[]): SoundCloudWish | undefined {
+function parsePage(segments: readonly string[]): SoundCloudRequest | undefined {
   const [user = "", second, third, fourth] = segments;
   if (!NAME.test(user) || segments.length > 4) return undefined;
   if (second === "sets" && third !== undefined && SET_NAME.test(third)) {
@@ -110,7 +110,7 @@ function page(
   segments: readonly string[],
   last: string | undefined,
   { isSet }: { readonly isSet: boolean },
-): SoundCloudWish | undefined {
+): SoundCloudRequest | undefined {
   const secret = secretOf(last);
   // `/recommended` and the like.
   if (last !== undefined && secret === undefined) return undefined;
@@ -118,7 +118,7 @@ function page(
   return { kind: "page", url: `https://soundcloud.com/${path.join("/")}`, isSet, secret };
 }
 
-function parseApiPath([kind, name = "", list = "tracks"]: readonly string[]): SoundCloudWish | undefined {
+function parseApiPath([kind, name = "", list = "tracks"]: readonly string[]): SoundCloudRequest | undefined {
   const id = ID.exec(name)?.[1];
   if (id === undefined) return undefined;
   if (kind === "tracks") return { kind: "track", id, secret: undefined };
@@ -126,17 +126,17 @@ function parseApiPath([kind, name = "", list = "tracks"]: readonly string[]): So
   return kind === "users" && isUserList(list) ? { kind: "user", user: { id }, list } : undefined;
 }
 
-function parseShortLink(host: string, segments: readonly string[]): SoundCloudWish | undefined {
+function parseShortLink(host: string, segments: readonly string[]): SoundCloudRequest | undefined {
   const [name = ""] = segments;
   return segments.length === 1 && NAME.test(name) ? { kind: "shortLink", url: `https://${host}/${name}` } : undefined;
 }
 
 /** A secret beside an address is for what it names. */
-function withSecret(wish: SoundCloudWish | undefined, secret: string | undefined): SoundCloudWish | undefined {
-  if (wish === undefined || secret === undefined) return wish;
-  if (wish.kind === "track" || wish.kind === "set") return { ...wish, secret };
-  if (wish.kind !== "page" || wish.secret !== undefined) return wish;
-  return { ...wish, url: `${wish.url}/${secret}`, secret };
+function withSecret(parsed: SoundCloudRequest | undefined, secret: string | undefined): SoundCloudRequest | undefined {
+  if (parsed === undefined || secret === undefined) return parsed;
+  if (parsed.kind === "track" || parsed.kind === "set") return { ...parsed, secret };
+  if (parsed.kind !== "page" || parsed.secret !== undefined) return parsed;
+  return { ...parsed, url: `${parsed.url}/${secret}`, secret };
 }
 
 function isUserList(text: string): text is UserList {

@@ -5,10 +5,10 @@ import { addressOf } from "../reading/address.ts";
 import { objectOf } from "../reading/json.ts";
 import type { SoundCloudApi } from "./api.ts";
 import { parseLink, trackIdOf } from "./identifier.ts";
-import type { SoundCloudLookup } from "./lookup.ts";
+import type { SoundCloudLoader } from "./loader.ts";
 import { textOf } from "./read-json.ts";
 import type { TrackPlaying } from "./read-track.ts";
-import { expiryOf, isPreviewLink, type Rendition } from "./rendition.ts";
+import { expiryOf, isPreviewLink, type Variant } from "./variant.ts";
 
 /** Lavalink's words. */
 export const NOT_AVAILABLE = "This track is not available";
@@ -17,9 +17,9 @@ export const ONLY_A_PREVIEW = `${NOT_AVAILABLE}: only a preview of it can be hea
 
 const LINK_LENGTH_MAX = 8192;
 
-export interface PlaybackOptions {
+interface PlaybackOptions {
   readonly api: SoundCloudApi;
-  readonly lookup: SoundCloudLookup;
+  readonly loader: SoundCloudLoader;
   /** Previews are not played. */
   readonly filterOutPreviewTracks: boolean;
 }
@@ -38,7 +38,7 @@ export class SoundCloudPlayback {
   /** Rejects with `unavailable` for what cannot be played here. */
   async resolve(request: ResolveRequest): Promise<Playable> {
     const id = trackIdOf(request.track.identifier);
-    const known = request.reason === "start" && id !== undefined ? this.#options.lookup.playingOf(id) : undefined;
+    const known = request.reason === "start" && id !== undefined ? this.#options.loader.playingOf(id) : undefined;
     const link = known === undefined ? undefined : await this.#linkOf(known, request);
     if (link !== undefined) return link;
     // Nothing is known, or nothing of it is there any more.
@@ -50,52 +50,52 @@ export class SoundCloudPlayback {
 
   /** By its number; where that is of no use, or not enough without a secret, by its page. */
   async #find(id: string | undefined, { track, signal }: ResolveRequest): Promise<TrackPlaying> {
-    const { lookup } = this.#options;
+    const { loader } = this.#options;
     const page = parseLink(track.uri ?? "");
     const isSecret = page?.kind === "page" && page.secret !== undefined;
     const refusals: SourceError[] = [];
     const byId =
-      id === undefined || isSecret ? undefined : await orMissing(lookup.track(id, undefined, signal), refusals);
+      id === undefined || isSecret ? undefined : await orMissing(loader.track(id, undefined, signal), refusals);
     if (byId !== undefined) return byId.playing;
     if (page?.kind === "page" && !page.isSet) {
-      const json = await orMissing(lookup.resolve(page.url, signal), refusals);
-      if (json?.kind === "track") return lookup.readTrack(json, page.secret).playing;
+      const json = await orMissing(loader.resolve(page.url, signal), refusals);
+      if (json?.kind === "track") return loader.readTrack(json, page.secret).playing;
     }
     throw gone(refusals.at(-1));
   }
 
   /** The first rendition that is there; undefined: none. */
-  async #linkOf(playing: TrackPlaying, { rendition: last, signal }: ResolveRequest): Promise<Link | undefined> {
+  async #linkOf(playing: TrackPlaying, { variant: last, signal }: ResolveRequest): Promise<Link | undefined> {
     const { filterOutPreviewTracks } = this.#options;
     if (playing.isBlocked || (playing.isPreview && filterOutPreviewTracks)) return undefined;
     let preview: Link | undefined;
-    for (const rendition of lastFirst(playing.renditions, last)) {
-      if (rendition.isPreview && preview !== undefined) break;
-      const link = await this.#lookUp(rendition, playing.secret, signal);
+    for (const variant of lastFirst(playing.variants, last)) {
+      if (variant.isPreview && preview !== undefined) break;
+      const link = await this.#fetchLink(variant, playing.secret, signal);
       if (link === undefined) continue;
-      if (rendition.isPreview || !isPreviewLink(link.url)) return this.#counted(link, rendition.isPreview);
+      if (variant.isPreview || !isPreviewLink(link.url)) return this.#counted(link, variant.isPreview);
       // It was said to be whole; another one may be.
-      preview ??= { ...link, rendition: `${link.rendition} preview` };
+      preview ??= { ...link, variant: `${link.variant} preview` };
     }
     if (preview !== undefined && filterOutPreviewTracks) throw new SourceError("unavailable", ONLY_A_PREVIEW);
     return preview === undefined ? undefined : this.#counted(preview, true);
   }
 
   /** Undefined: it is gone, or not for us. */
-  async #lookUp(rendition: Rendition, secret: string | undefined, signal: AbortSignal): Promise<Link | undefined> {
+  async #fetchLink(variant: Variant, secret: string | undefined, signal: AbortSignal): Promise<Link | undefined> {
     const query = { secret_token: secret };
-    const json = objectOf(await orMissing(this.#options.api.get(rendition.lookupUrl, { signal, query })));
+    const json = objectOf(await orMissing(this.#options.api.get(variant.transcodingUrl, { signal, query })));
     if (json === undefined) return undefined;
     const url = linkOf(json.url);
     if (url === undefined) throw new SourceError("changed", "SoundCloud answered a rendition without a link");
-    const expiresAtMs = expiryOf(url, rendition, this.#host.clock.now());
-    return { kind: "link", url: url.href, expiresAtMs, rendition: rendition.name };
+    const expiresAtMs = expiryOf(url, variant, this.#host.clock.now());
+    return { kind: "link", url: url.href, expiresAtMs, variant: variant.name };
   }
 
-  #whyUnplayable({ isBlocked, isPreview, renditions, hasEncrypted }: TrackPlaying): string {
+  #whyUnplayable({ isBlocked, isPreview, variants, hasEncrypted }: TrackPlaying): string {
     if (isBlocked) return BLOCKED;
     if (isPreview && this.#options.filterOutPreviewTracks) return ONLY_A_PREVIEW;
-    if (renditions.length > 0) return `${NOT_AVAILABLE}: SoundCloud refuses all of its renditions`;
+    if (variants.length > 0) return `${NOT_AVAILABLE}: SoundCloud refuses all of its renditions`;
     if (hasEncrypted) return `${NOT_AVAILABLE}: SoundCloud only has it encrypted (DRM)`;
     return "Did not detect any supported formats";
   }
@@ -114,9 +114,9 @@ function linkOf(value: unknown): URL | undefined {
 }
 
 /** What went on before goes on with the same bytes, if they are still there. */
-function lastFirst(renditions: readonly Rendition[], last: string | undefined): readonly Rendition[] {
-  const same = renditions.filter(({ name }) => name === last);
-  return [...same, ...renditions.filter(({ name }) => name !== last)];
+function lastFirst(variants: readonly Variant[], last: string | undefined): readonly Variant[] {
+  const same = variants.filter(({ name }) => name === last);
+  return [...same, ...variants.filter(({ name }) => name !== last)];
 }
 
 /** Undefined for what is not there, or not for us; the latter's reason is added to `refusals`. */

@@ -4,7 +4,7 @@
 import { definePlugin } from "../../src/plugin-api/plugin.ts";
 import { SoundCloudApi } from "./api.ts";
 import { SoundCloudClientIds } from "./client-ids.ts";
-import { SoundCloudLookup } from "./lookup.ts";
+import { SoundCloudLoader } from "./loader.ts";
 import { SOUNDCLOUD_MANIFEST } from "./manifest.ts";
 import { SoundCloudPlayback } from "./playback.ts";
 import { SoundCloudSource } from "./source.ts";
@@ -20,9 +20,9 @@ export default definePlugin({
     const { clientId, oauthToken, searchEnabled, filterOutPreviewTracks, setTracksMax, listEntriesMax } = host.options;
     const api = new SoundCloudApi(host, { clientIds: new SoundCloudClientIds(host, clientId), oauthToken });
     const hasAccount = oauthToken !== undefined;
-    const lookup = new SoundCloudLookup(host, api, { hasAccount, setTracksMax, listEntriesMax });
-    const playback = new SoundCloudPlayback(host, { api, lookup, filterOutPreviewTracks });
-    const source = new SoundCloudSource(host, { lookup, playback, searchEnabled, filterOutPreviewTracks });
+    const loader = new SoundCloudLoader(host, api, { hasAccount, setTracksMax, listEntriesMax });
+    const playback = new SoundCloudPlayback(host, { api, loader, filterOutPreviewTracks });
+    const source = new SoundCloudSource(host, { loader, playback, searchEnabled, filterOutPreviewTracks });
     host.addSource({
       ...sources[0],
       load: (request) => source.load(request),

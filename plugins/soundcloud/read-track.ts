@@ -3,7 +3,7 @@
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { type Members, objectOf } from "../reading/json.ts";
 import { durationOf, idOf, textOf, webAddressOf } from "./read-json.ts";
-import { lavalinkIdentifier, type OfferedRenditions, readRenditions } from "./rendition.ts";
+import { lavalinkIdentifier, type OfferedVariants, readVariants } from "./variant.ts";
 
 export interface FoundTrack {
   readonly id: string;
@@ -12,7 +12,7 @@ export interface FoundTrack {
 }
 
 /** What playing it takes. */
-export interface TrackPlaying extends OfferedRenditions {
+export interface TrackPlaying extends OfferedVariants {
   /** For tracks that only those with the link may hear. */
   readonly secret: string | undefined;
   /** Not to be heard where the node is. */
@@ -31,12 +31,12 @@ export function readTrack(json: Members, options: ReadTrackOptions): FoundTrack 
   const id = idOf(json.id);
   const title = textOf(json.title);
   if (id === undefined || title === undefined || (json.kind !== undefined && json.kind !== "track")) return undefined;
-  const offered = readRenditions(json);
+  const offered = readVariants(json);
   const secret = /^s-[\w-]{1,100}$/.exec(textOf(json.secret_token) ?? "")?.[0];
   const isPreview = isOnlyPreview(json, offered, options);
   const user = objectOf(json.user);
   const track: SourceTrack = {
-    identifier: lavalinkIdentifier(offered.renditions) ?? id,
+    identifier: lavalinkIdentifier(offered.variants) ?? id,
     title,
     author: textOf(user?.username),
     // How long the whole of it is, also where only a preview can be heard: as Lavalink has it.
@@ -57,12 +57,12 @@ export function artworkOf(value: unknown): string | undefined {
 
 function isOnlyPreview(
   { policy, monetization_model: model }: Members,
-  { renditions }: OfferedRenditions,
+  { variants }: OfferedVariants,
   { hasAccount }: ReadTrackOptions,
 ): boolean {
-  const hasWhole = renditions.some((rendition) => !rendition.isPreview);
+  const hasWhole = variants.some((variant) => !variant.isPreview);
   if (policy === "SNIP" || model === "SUB_HIGH_TIER") return !(hasAccount && hasWhole);
-  return renditions.length > 0 && !hasWhole;
+  return variants.length > 0 && !hasWhole;
 }
 
 /** With its secret, so that whoever has it can ask for it again. */

@@ -10,8 +10,8 @@ import {
 } from "../../src/plugin-api/plugin.ts";
 import { addressOf } from "../reading/address.ts";
 import { type Members, objectOf } from "../reading/json.ts";
-import { parseIdentifier, parseLink, type SoundCloudWish, type UserList } from "./identifier.ts";
-import { type FoundSet, type FoundUser, readUser, type SoundCloudLookup } from "./lookup.ts";
+import { parseIdentifier, parseLink, type SoundCloudRequest, type UserList } from "./identifier.ts";
+import { type FoundSet, type FoundUser, readUser, type SoundCloudLoader } from "./loader.ts";
 import { BLOCKED, NOT_AVAILABLE, ONLY_A_PREVIEW, type SoundCloudPlayback } from "./playback.ts";
 import { textOf, webAddressOf } from "./read-json.ts";
 import { artworkOf, type FoundTrack } from "./read-track.ts";
@@ -23,10 +23,10 @@ const LIST_NAMES: Readonly<Record<UserList, string>> = {
   reposts: "Reposted by",
 };
 
-type Wish<Kind extends SoundCloudWish["kind"]> = Extract<SoundCloudWish, { readonly kind: Kind }>;
+type RequestOfKind<Kind extends SoundCloudRequest["kind"]> = Extract<SoundCloudRequest, { readonly kind: Kind }>;
 
-export interface SoundCloudSourceOptions {
-  readonly lookup: SoundCloudLookup;
+interface SoundCloudSourceOptions {
+  readonly loader: SoundCloudLoader;
   readonly playback: SoundCloudPlayback;
   readonly searchEnabled: boolean;
   readonly filterOutPreviewTracks: boolean;
@@ -42,9 +42,9 @@ export class SoundCloudSource {
   }
 
   async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
-    const wish = parseIdentifier(identifier);
-    if (wish?.kind !== "shortLink") return this.#answer(wish, signal);
-    const target = await this.#followShortLink(wish, signal);
+    const parsed = parseIdentifier(identifier);
+    if (parsed?.kind !== "shortLink") return this.#answer(parsed, signal);
+    const target = await this.#followShortLink(parsed, signal);
     return target === undefined ? { kind: "empty" } : this.#answer(target, signal);
   }
 
@@ -52,39 +52,39 @@ export class SoundCloudSource {
     return this.#options.playback.resolve(request);
   }
 
-  async #answer(wish: SoundCloudWish | undefined, signal: AbortSignal): Promise<SourceAnswer | undefined> {
-    switch (wish?.kind) {
+  async #answer(parsed: SoundCloudRequest | undefined, signal: AbortSignal): Promise<SourceAnswer | undefined> {
+    switch (parsed?.kind) {
       case "search":
-        return this.#search(wish, signal);
+        return this.#search(parsed, signal);
       case "page":
-        return this.#page(wish, signal);
+        return this.#page(parsed, signal);
       case "track": {
-        const found = await this.#options.lookup.track(wish.id, wish.secret, signal);
+        const found = await this.#options.loader.track(parsed.id, parsed.secret, signal);
         return this.#track(found);
       }
       case "set":
-        return this.#set(await this.#options.lookup.set(wish.id, wish.secret, signal));
+        return this.#set(await this.#options.loader.set(parsed.id, parsed.secret, signal));
       case "user":
-        return this.#list(await this.#options.lookup.user(wish.user, signal), wish.list, signal);
+        return this.#list(await this.#options.loader.user(parsed.user, signal), parsed.list, signal);
       default:
         return undefined;
     }
   }
 
-  async #search(wish: Wish<"search">, signal: AbortSignal): Promise<SourceAnswer | undefined> {
+  async #search(parsed: RequestOfKind<"search">, signal: AbortSignal): Promise<SourceAnswer | undefined> {
     if (!this.#options.searchEnabled) return undefined;
-    if (wish.query === "" || wish.limit === 0) return { kind: "empty" };
-    const found = await this.#options.lookup.search(wish, signal);
-    return { kind: "search", tracks: this.#heard(found).map(({ track }) => track) };
+    if (parsed.query === "" || parsed.limit === 0) return { kind: "empty" };
+    const found = await this.#options.loader.search(parsed, signal);
+    return { kind: "search", tracks: this.#playable(found).map(({ track }) => track) };
   }
 
-  async #page({ url, isSet, secret }: Wish<"page">, signal: AbortSignal): Promise<SourceAnswer> {
-    const { lookup } = this.#options;
+  async #page({ url, isSet, secret }: RequestOfKind<"page">, signal: AbortSignal): Promise<SourceAnswer> {
+    const { loader } = this.#options;
     const json = await this.#resolvePage(url, { isSet, signal });
     const kind = textOf(json.kind);
-    if (kind === "track") return this.#track(lookup.readTrack(json, secret));
+    if (kind === "track") return this.#track(loader.readTrack(json, secret));
     if (kind === "playlist" || kind === "system-playlist") {
-      return this.#set(await lookup.completeSet(json, secret, signal));
+      return this.#set(await loader.completeSet(json, secret, signal));
     }
     const user = kind === "user" ? readUser(json) : undefined;
     if (user !== undefined) return this.#list(user, "tracks", signal);
@@ -97,7 +97,7 @@ export class SoundCloudSource {
     options: { readonly isSet: boolean; readonly signal: AbortSignal },
   ): Promise<Members> {
     try {
-      return await this.#options.lookup.resolve(url, options.signal);
+      return await this.#options.loader.resolve(url, options.signal);
     } catch (error) {
       if (options.isSet || !(error instanceof SourceError) || error.kind !== "not-found") throw error;
       throw new SourceError("unavailable", NOT_AVAILABLE, { cause: error });
@@ -118,7 +118,7 @@ export class SoundCloudSource {
     return {
       kind: "playlist",
       name: textOf(set.title) ?? "Unnamed set",
-      tracks: this.#heard(tracks).map(({ track }) => track),
+      tracks: this.#playable(tracks).map(({ track }) => track),
       pluginInfo: {
         type: set.is_album === true ? "album" : "playlist",
         url: webAddressOf(set.permalink_url) ?? null,
@@ -130,12 +130,12 @@ export class SoundCloudSource {
   }
 
   async #list(user: FoundUser, list: UserList, signal: AbortSignal): Promise<SourceAnswer> {
-    const found = await this.#options.lookup.listOf(user, list, signal);
+    const found = await this.#options.loader.listOf(user, list, signal);
     const { json } = user;
     return {
       kind: "playlist",
       name: `${LIST_NAMES[list]} ${user.name}`,
-      tracks: this.#heard(found).map(({ track }) => track),
+      tracks: this.#playable(found).map(({ track }) => track),
       pluginInfo: {
         type: list === "tracks" ? "artist" : "playlist",
         url: webAddressOf(json.permalink_url) ?? null,
@@ -146,19 +146,22 @@ export class SoundCloudSource {
   }
 
   /** What of a list can be played here. */
-  #heard(found: readonly FoundTrack[]): FoundTrack[] {
+  #playable(found: readonly FoundTrack[]): FoundTrack[] {
     const { filterOutPreviewTracks } = this.#options;
     return found.filter(({ playing }) => !playing.isBlocked && !(filterOutPreviewTracks && playing.isPreview));
   }
 
   /** Where it leads, as long as that is SoundCloud's; the page itself is not fetched. */
-  async #followShortLink(first: Wish<"shortLink">, signal: AbortSignal): Promise<SoundCloudWish | undefined> {
+  async #followShortLink(
+    first: RequestOfKind<"shortLink">,
+    signal: AbortSignal,
+  ): Promise<SoundCloudRequest | undefined> {
     let { url } = first;
     for (let count = 0; count < SHORT_LINKS_MAX; count++) {
       const location = await this.#locationOf(url, signal);
-      const wish = location === undefined ? undefined : parseLink(location);
-      if (wish?.kind !== "shortLink") return wish;
-      url = wish.url;
+      const parsed = location === undefined ? undefined : parseLink(location);
+      if (parsed?.kind !== "shortLink") return parsed;
+      url = parsed.url;
     }
     throw new SourceError("changed", `a short link of SoundCloud leads through more than ${SHORT_LINKS_MAX} others`);
   }

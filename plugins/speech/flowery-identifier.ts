@@ -3,7 +3,7 @@
 
 import { SourceError } from "../../src/plugin-api/plugin.ts";
 
-export interface FloweryWish {
+export interface FloweryRequest {
   readonly text: string;
   readonly voice: string | undefined;
   readonly translate: boolean | undefined;
@@ -21,7 +21,7 @@ const FORMATS = ["mp3", "ogg_opus", "ogg_vorbis", "aac", "wav", "flac"];
 const QUERY = /^(?:voice|translate|silence|speed|audio_format)=/;
 
 /** Undefined: it is none. An empty text is left to the caller. Throws a SourceError where a member is out of range. */
-export function readFloweryIdentifier(identifier: string): FloweryWish | undefined {
+export function readFloweryIdentifier(identifier: string): FloweryRequest | undefined {
   if (!identifier.startsWith(PREFIX)) return undefined;
   const { text, query } = split(identifier.slice(PREFIX.length));
   if (text.length > TEXT_LENGTH_MAX)
@@ -31,7 +31,9 @@ export function readFloweryIdentifier(identifier: string): FloweryWish | undefin
     throw new SourceError("invalid", `audio_format: expected one of ${FORMATS.join(", ")}`);
   }
   return {
-    ...{ text, audioFormat, voice: query.get("voice")?.slice(0, VOICE_LENGTH_MAX) || undefined },
+    text,
+    audioFormat,
+    voice: query.get("voice")?.slice(0, VOICE_LENGTH_MAX) || undefined,
     translate: flagOf(query.get("translate")),
     silence: numberOf(query, "silence", { min: 0, max: 10_000, isWhole: true }),
     speed: numberOf(query, "speed", { min: 0.5, max: 10, isWhole: false }),

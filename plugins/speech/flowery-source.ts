@@ -8,9 +8,9 @@ import {
   type SourceAnswer,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
-import { type FloweryWish, readFloweryIdentifier } from "./flowery-identifier.ts";
+import { type FloweryRequest, readFloweryIdentifier } from "./flowery-identifier.ts";
 
-export interface FloweryOptions {
+interface FloweryOptions {
   readonly isEnabled: boolean;
   /** Undefined: the site's own. */
   readonly voice: string | undefined;
@@ -33,29 +33,30 @@ export class FlowerySource {
   }
 
   async load({ identifier }: LoadRequest): Promise<SourceAnswer | undefined> {
-    const wish = this.#options.isEnabled ? readFloweryIdentifier(identifier) : undefined;
-    if (wish === undefined) return undefined;
-    if (wish.text === "") return { kind: "empty" };
-    const track = { identifier, title: wish.text, author: "flowery-tts", isStream: false, uri: identifier };
+    const request = this.#options.isEnabled ? readFloweryIdentifier(identifier) : undefined;
+    if (request === undefined) return undefined;
+    if (request.text === "") return { kind: "empty" };
+    const track = { identifier, title: request.text, author: "flowery-tts", isStream: false, uri: identifier };
     return { kind: "track", track };
   }
 
   async resolve({ track }: ResolveRequest): Promise<Playable> {
-    const wish = readFloweryIdentifier(track.identifier);
-    if (wish === undefined || wish.text === "") throw new SourceError("invalid", "the track has no text to speak");
-    return { kind: "link", url: this.#link(wish), headers: { "user-agent": this.#options.userAgent } };
+    const request = readFloweryIdentifier(track.identifier);
+    if (request === undefined || request.text === "")
+      throw new SourceError("invalid", "the track has no text to speak");
+    return { kind: "link", url: this.#link(request), headers: { "user-agent": this.#options.userAgent } };
   }
 
-  #link({ text, ...wish }: FloweryWish): string {
+  #link({ text, ...request }: FloweryRequest): string {
     const options = this.#options;
-    const voice = wish.voice ?? options.voice;
+    const voice = request.voice ?? options.voice;
     const query = new URLSearchParams({
       text,
       ...(voice !== undefined && voice !== "" && { voice }),
-      translate: String(wish.translate ?? options.translate),
-      silence: String(wish.silence ?? options.silence),
-      speed: String(wish.speed ?? options.speed),
-      audio_format: wish.audioFormat ?? options.audioFormat,
+      translate: String(request.translate ?? options.translate),
+      silence: String(request.silence ?? options.silence),
+      speed: String(request.speed ?? options.speed),
+      audio_format: request.audioFormat ?? options.audioFormat,
     });
     return `${options.server}/v1/tts?${query}`;
   }

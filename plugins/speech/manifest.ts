@@ -9,7 +9,8 @@ export const SPEECH_MANIFEST = {
   config: {
     speakEnabled: { type: "flag", default: true, meaning: "whether `speak:` has Google Translate read a text out" },
     ttsLanguage: {
-      ...{ type: "text", default: "en-AU" },
+      type: "text",
+      default: "en-AU",
       meaning: "language of `speak:`, as a tag such as `en-AU` or `de`",
     },
     speakServer: {
@@ -19,23 +20,33 @@ export const SPEECH_MANIFEST = {
     floweryEnabled: { type: "flag", default: true, meaning: "whether `ftts://` has flowery.pw read a text out" },
     voice: { type: "text", meaning: "voice of `ftts://` where it names none; without one, the site's own default" },
     translate: {
-      ...{ type: "flag", default: false },
+      type: "flag",
+      default: false,
       meaning: "whether `ftts://` translates a text into the language of its voice",
     },
     silence: {
-      ...{ type: "integer", default: 0, min: 0, max: 10_000 },
+      type: "integer",
+      default: 0,
+      min: 0,
+      max: 10_000,
       meaning: "silence behind a text of `ftts://`, in milliseconds",
     },
     speed: {
-      ...{ type: "number", default: 1, min: 0.5, max: 10 },
+      type: "number",
+      default: 1,
+      min: 0.5,
+      max: 10,
       meaning: "speed of `ftts://`; 1 is that of the voice",
     },
     audioFormat: {
-      ...{ type: "choice", names: ["mp3", "ogg_opus", "ogg_vorbis", "aac", "wav", "flac"], default: "mp3" },
+      type: "choice",
+      names: ["mp3", "ogg_opus", "ogg_vorbis", "aac", "wav", "flac"],
+      default: "mp3",
       meaning: "what `ftts://` is sent as; `aac` needs the optional decoder",
     },
     contact: {
-      ...{ type: "text", default: "" },
+      type: "text",
+      default: "",
       meaning:
         "how flowery.pw can reach the operator, such as a mail address; sent with each request, as the site asks for",
     },

@@ -11,14 +11,21 @@ const GOOGLE = "https://translate.google.com";
 const FLOWERY = "https://api.flowery.pw";
 
 export default definePlugin({
-  ...{ name, version, config, apiVersion: API_VERSION },
+  name,
+  version,
+  config,
+  apiVersion: API_VERSION,
   setup({ options, userAgent, addSource, addAlias }) {
     const { speakEnabled, ttsLanguage, speakServer, floweryEnabled, floweryServer, contact, ...rest } = options;
     const speak = new SpeakSource({
-      ...{ isEnabled: speakEnabled, language: ttsLanguage, server: speakServer ?? GOOGLE },
+      isEnabled: speakEnabled,
+      language: ttsLanguage,
+      server: speakServer ?? GOOGLE,
     });
     const flowery = new FlowerySource({
-      ...{ ...rest, isEnabled: floweryEnabled, server: floweryServer ?? FLOWERY },
+      ...rest,
+      isEnabled: floweryEnabled,
+      server: floweryServer ?? FLOWERY,
       userAgent: contact === "" ? userAgent : `${userAgent} (${headerText(contact)})`,
     });
     for (const alias of aliases) addAlias(alias.name, alias.version);

@@ -19,7 +19,7 @@ const NAME_LENGTH_MAX = 60;
 /** As the plugin has it that brought `speak:` up; bots may know it by that. */
 const AUTHOR = "TTS B0t";
 
-export interface SpeakOptions {
+interface SpeakOptions {
   readonly isEnabled: boolean;
   /** A language tag. */
   readonly language: string;
@@ -61,7 +61,11 @@ export class SpeakSource {
   #track(text: string): SourceTrack {
     const identifier = `${PREFIX}${text}`;
     return {
-      ...{ identifier, title: `Speaking ${text}`, author: AUTHOR, isStream: false, uri: this.#link(text) },
+      identifier,
+      title: `Speaking ${text}`,
+      author: AUTHOR,
+      isStream: false,
+      uri: this.#link(text),
       pluginInfo: { save_uri: identifier },
     };
   }
@@ -69,8 +73,13 @@ export class SpeakSource {
   #link(text: string): string {
     const { server, language } = this.#options;
     const query = new URLSearchParams({
-      ...{ ie: "UTF-8", client: "tw-ob", tl: language, q: text },
-      ...{ total: "1", idx: "0", textlen: String(text.length) },
+      ie: "UTF-8",
+      client: "tw-ob",
+      tl: language,
+      q: text,
+      total: "1",
+      idx: "0",
+      textlen: String(text.length),
     });
     return `${server}/translate_tts?${query}`;
   }

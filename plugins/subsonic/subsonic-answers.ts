@@ -9,7 +9,7 @@ import { type Members, objectOf } from "../reading/json.ts";
 export const SUBSONIC = "subsonic";
 
 /** What an error code of the API means; the server's own words are not passed on, for nobody knows what is in them. */
-export interface CodeMeaning {
+interface CodeMeaning {
   readonly kind: SourceErrorKind;
   readonly what: string;
 }

@@ -27,7 +27,7 @@ const TOP_SONGS = 50;
 /** Of an artist without top songs, so many albums are played. */
 const ARTIST_ALBUMS_MAX = 20;
 
-interface Wish {
+interface ServerQuery {
   readonly method: string;
   readonly query: Readonly<Record<string, string | number>>;
   readonly signal: AbortSignal;
@@ -76,8 +76,8 @@ export class SubsonicServer implements MediaServer {
     const song = this.#member(await this.#ask({ method: "getSong", query: { id }, signal }), "song");
     const format = this.#transcodeTo === "none" ? "raw" : this.#transcodeTo;
     // What is transcoded twice need not be the same bytes.
-    const rendition = format === "raw" ? `${this.name} ${id} ${song.size ?? ""}` : undefined;
-    return { kind: "link", url: this.#connection.at(pathOf("stream"), { id, format, ...this.#query() }), rendition };
+    const variant = format === "raw" ? `${this.name} ${id} ${song.size ?? ""}` : undefined;
+    return { kind: "link", url: this.#connection.at(pathOf("stream"), { id, format, ...this.#query() }), variant };
   }
 
   async #album(id: string, signal: AbortSignal): Promise<ServerList> {
@@ -136,12 +136,12 @@ export class SubsonicServer implements MediaServer {
     return { kind: "playlist", name: textOf(list.name) ?? textOf(list.title) ?? id, tracks, pluginInfo };
   }
 
-  #askList(method: string, query: Wish["query"], signal: AbortSignal): Promise<Members> {
+  #askList(method: string, query: ServerQuery["query"], signal: AbortSignal): Promise<Members> {
     return this.#ask({ method, query, signal }, LIST_BYTES_MAX);
   }
 
   /** What is within the envelope of a good answer. */
-  #ask({ method, query, signal }: Wish, sizeBytesMax?: number): Promise<Members> {
+  #ask({ method, query, signal }: ServerQuery, sizeBytesMax?: number): Promise<Members> {
     const request = { signal, query: { ...query, ...this.#query() }, sizeBytesMax };
     return this.#connection.ask(pathOf(method), request, (answer) => this.#read(answer));
   }

@@ -10,7 +10,7 @@ import {
 } from "../../src/plugin-api/plugin.ts";
 
 const PAGE = "https://www.twitch.tv/";
-const KEPT_MS = 24 * 60 * 60_000;
+const CACHED_MS = 24 * 60 * 60_000;
 /** A refused identity is not looked for more often. */
 const GAP_MS = 10 * 60_000;
 const CLIENT_ID = /\bclientId\s*[=:]\s*"([a-zA-Z0-9]{10,60})"/;
@@ -21,7 +21,7 @@ export interface Identity {
   readonly deviceId: string;
 }
 
-export interface IdentityOptions {
+interface IdentityOptions {
   readonly clientId: string | undefined;
   readonly deviceId: string | undefined;
 }
@@ -37,7 +37,7 @@ export class TwitchIdentity {
   constructor(host: Pick<PluginHost<IdentityOptions>, "options" | "http" | "clock" | "backend" | "cache">) {
     this.#host = host;
     this.#backend = host.backend("client id of www.twitch.tv");
-    this.#found = host.cache("identity", { ttlMs: KEPT_MS, entriesMax: 1, persist: true });
+    this.#found = host.cache("identity", { ttlMs: CACHED_MS, entriesMax: 1, persist: true });
   }
 
   async get(signal: AbortSignal): Promise<Identity> {

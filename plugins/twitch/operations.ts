@@ -31,12 +31,17 @@ export interface Clip {
 export function channelOperation({ id, uri }: TwitchLink, hash: string): Operation<SourceTrack> {
   const name = "StreamMetadata";
   return {
-    ...{ name, hashOption: "persistedQueryHash", body: persisted(name, { channelLogin: id, includeIsDJ: true }, hash) },
+    name,
+    hashOption: "persistedQueryHash",
+    body: persisted(name, { channelLogin: id, includeIsDJ: true }, hash),
     read: (data) => {
       const user = expected(data, "user", name);
       if (user === undefined || expected(user, "stream", name) === undefined) return undefined;
       return {
-        ...{ identifier: uri, uri, author: id, isStream: true },
+        identifier: uri,
+        uri,
+        author: id,
+        isStream: true,
         title: trimmedText(membersOf(user.lastBroadcast).title) ?? id,
         artworkUrl: `https://static-cdn.jtvnw.net/previews-ttv/live_user_${id}-${PICTURE.width}x${PICTURE.height}.jpg`,
       };
@@ -48,13 +53,18 @@ export function channelOperation({ id, uri }: TwitchLink, hash: string): Operati
 export function videoOperation({ id, uri }: TwitchLink, hash: string): Operation<SourceTrack> {
   const name = "VideoMetadata";
   return {
-    ...{ name, hashOption: "videoQueryHash", body: persisted(name, { channelLogin: "", videoID: id }, hash) },
+    name,
+    hashOption: "videoQueryHash",
+    body: persisted(name, { channelLogin: "", videoID: id }, hash),
     read: (data) => {
       const video = expected(data, "video", name);
       if (video === undefined) return undefined;
       const author = trimmedText(membersOf(video.owner).login)?.toLowerCase();
       return {
-        ...{ identifier: uri, uri, author, isStream: false },
+        identifier: uri,
+        uri,
+        author,
+        isStream: false,
         title: trimmedText(video.title) ?? author ?? id,
         lengthMs: lengthOf(video.lengthSeconds),
         artworkUrl: pictureOf(video.previewThumbnailURL),
@@ -67,13 +77,18 @@ export function videoOperation({ id, uri }: TwitchLink, hash: string): Operation
 export function clipOperation({ id, uri }: TwitchLink, hash: string): Operation<Clip> {
   const name = "ShareClipRenderStatus";
   return {
-    ...{ name, hashOption: "clipQueryHash", body: persisted(name, { slug: id }, hash) },
+    name,
+    hashOption: "clipQueryHash",
+    body: persisted(name, { slug: id }, hash),
     read: (data) => {
       const clip = expected(data, "clip", name);
       if (clip === undefined) return undefined;
       const author = trimmedText(membersOf(clip.broadcaster).login)?.toLowerCase();
       const track = {
-        ...{ identifier: uri, uri, author, isStream: false },
+        identifier: uri,
+        uri,
+        author,
+        isStream: false,
         title: trimmedText(clip.title) ?? id,
         lengthMs: lengthOf(clip.durationSeconds),
         artworkUrl: pictureOf(clip.thumbnailURL),
@@ -91,7 +106,8 @@ export function tokenOperation({ kind, id }: TwitchLink): Operation<AccessToken>
   // Letters and digits only: nothing that could end the text.
   const query = `{ ${member}(${isVideo ? "id" : "channelName"}: "${id}", ${player}) { value signature } }`;
   return {
-    ...{ name: member, body: { query } },
+    name: member,
+    body: { query },
     read: (data) => {
       const found = expected(data, member, member);
       if (found === undefined) return undefined;

@@ -7,7 +7,10 @@ import { TwitchSource } from "./source.ts";
 const { name, version, config, sources } = TWITCH_MANIFEST;
 
 export default definePlugin({
-  ...{ name, version, config, apiVersion: API_VERSION },
+  name,
+  version,
+  config,
+  apiVersion: API_VERSION,
   setup(host) {
     const source = new TwitchSource(host);
     host.addSource({

@@ -47,14 +47,14 @@ export class TwitchSource {
     return track === undefined ? { kind: "empty" } : { kind: "track", track };
   }
 
-  async resolve({ track, signal, rendition }: ResolveRequest): Promise<Playable> {
+  async resolve({ track, signal, variant }: ResolveRequest): Promise<Playable> {
     const link = parseTwitchLink(track.identifier);
     if (link === undefined) {
       throw new SourceError("invalid", "a track of Twitch has its address there as its identifier, this has not");
     }
     if (link.kind === "clip") {
       const clip = await this.#gql.ask(clipOperation(link, this.#options.clipQueryHash), signal);
-      return clipPlayable(clip, { link, rendition });
+      return clipPlayable(clip, { link, variant });
     }
     const token = usable(await this.#gql.ask(tokenOperation(link), signal), link);
     return { kind: "link", url: await this.#playlists.find(link, token, signal), expiresAtMs: token.expiresAtMs };
@@ -81,22 +81,22 @@ function usable(token: AccessToken | undefined, { uri }: TwitchLink): AccessToke
   return token;
 }
 
-interface Wish {
+interface ClipRequest {
   readonly link: TwitchLink;
-  readonly rendition: string | undefined;
+  readonly variant: string | undefined;
 }
 
-function clipPlayable(clip: Clip | undefined, { link, rendition }: Wish): Playable {
+function clipPlayable(clip: Clip | undefined, { link, variant }: ClipRequest): Playable {
   const { value, signature, expiresAtMs } = usable(clip?.token, link);
   const nameOf = (quality: string): string => `clip/${link.id}/${quality}`;
   const films = (clip?.films ?? []).toSorted((a, b) => heightOf(a) - heightOf(b));
-  const same = films.find(({ quality }) => nameOf(quality) === rendition);
+  const same = films.find(({ quality }) => nameOf(quality) === variant);
   const film = same ?? films.find((candidate) => heightOf(candidate) >= GOOD_HEIGHT) ?? films.at(-1);
   if (film === undefined) throw new SourceError("changed", `Twitch names no film of the clip ${link.uri}`);
   const url = new URL(film.url);
   url.searchParams.set("sig", signature);
   url.searchParams.set("token", value);
-  return { kind: "link", url: url.href, expiresAtMs, rendition: nameOf(film.quality) };
+  return { kind: "link", url: url.href, expiresAtMs, variant: nameOf(film.quality) };
 }
 
 function heightOf({ quality }: Clip["films"][number]): number {

@@ -43,8 +43,14 @@ function pathOf({ kind, id }: TwitchLink): string {
 
 function queryOf({ value, signature }: AccessToken): URLSearchParams {
   return new URLSearchParams({
-    ...{ allow_source: "true", allow_audio_only: "true", player_backend: "html5", platform: "web" },
-    ...{ playlist_include_framerate: "true", supported_codecs: "h264", sig: signature, token: value },
+    allow_source: "true",
+    allow_audio_only: "true",
+    player_backend: "html5",
+    platform: "web",
+    playlist_include_framerate: "true",
+    supported_codecs: "h264",
+    sig: signature,
+    token: value,
   });
 }
 

@@ -49,7 +49,9 @@ export class TwitchGql {
   ): Promise<Value | undefined> {
     const { http } = this.#host;
     const answer = await http.request(ADDRESS, {
-      ...{ signal, body: operation.body, sizeBytesMax: SIZE_BYTES_MAX },
+      signal,
+      body: operation.body,
+      sizeBytesMax: SIZE_BYTES_MAX,
       headers: { "client-id": identity.clientId, "x-device-id": identity.deviceId },
     });
     if (REFUSALS.has(answer.status)) throw new IdentityRefusal(answer.status);

@@ -4,7 +4,7 @@ import { type JsonMembers, type SourceAnswer, SourceError, type SourceTrack } fr
 import { webAddressIn } from "../reading/address.ts";
 import { askInOrder, type ChosenClient, type Host } from "./chosen-clients.ts";
 import type { ClientIdentity } from "./clients.ts";
-import { isVideoId, readIdentifier, type Wish } from "./identifiers.ts";
+import { isVideoId, type ParsedIdentifier, readIdentifier } from "./identifiers.ts";
 import type { Innertube } from "./innertube.ts";
 import { parsedLink } from "./links.ts";
 import { type PageReading, readMix, readPlaylistPage, readSearch } from "./read-lists.ts";
@@ -12,7 +12,7 @@ import { readVideo, visitorOf } from "./read-player.ts";
 
 const PAGE_ENTRIES = 100;
 
-export interface CatalogueParts {
+interface CatalogueParts {
   readonly host: Host;
   readonly innertube: Innertube;
   readonly clients: readonly ChosenClient[];
@@ -27,26 +27,26 @@ export class Catalogue {
 
   /** Undefined: it is not YouTube's. */
   async load(identifier: string, signal: AbortSignal): Promise<SourceAnswer | undefined> {
-    const wish = readIdentifier(identifier, this.#parts.host.options);
-    if (wish?.kind !== "redirect") return wish === undefined ? undefined : this.#grant(wish, signal);
-    const target = await this.#targetOf(wish.url, signal);
+    const parsed = readIdentifier(identifier, this.#parts.host.options);
+    if (parsed?.kind !== "redirect") return parsed === undefined ? undefined : this.#grant(parsed, signal);
+    const target = await this.#targetOf(parsed.url, signal);
     // One step: YouTube needs no more, and another site's address is not ours to open.
     const next = target === undefined ? undefined : readIdentifier(target, this.#parts.host.options);
     return next === undefined || next.kind === "redirect" ? { kind: "empty" } : this.#grant(next, signal);
   }
 
-  #grant(wish: Exclude<Wish, { readonly kind: "redirect" }>, signal: AbortSignal): Promise<SourceAnswer> {
-    switch (wish.kind) {
+  #grant(parsed: Exclude<ParsedIdentifier, { readonly kind: "redirect" }>, signal: AbortSignal): Promise<SourceAnswer> {
+    switch (parsed.kind) {
       case "nothing":
         return Promise.resolve({ kind: "empty" });
       case "search":
-        return this.#search(wish, signal);
+        return this.#search(parsed, signal);
       case "video":
-        return this.#video(wish.videoId, signal);
+        return this.#video(parsed.videoId, signal);
       case "playlist":
-        return this.#playlist(wish, signal);
+        return this.#playlist(parsed, signal);
       case "mix":
-        return this.#mix(wish, signal);
+        return this.#mix(parsed, signal);
     }
   }
 
@@ -64,7 +64,10 @@ export class Catalogue {
     return { kind: "track", track };
   }
 
-  async #search({ of, text }: Extract<Wish, { kind: "search" }>, signal: AbortSignal): Promise<SourceAnswer> {
+  async #search(
+    { of, text }: Extract<ParsedIdentifier, { kind: "search" }>,
+    signal: AbortSignal,
+  ): Promise<SourceAnswer> {
     const { host, innertube, clients } = this.#parts;
     const { searchFilter, musicSearchFilter } = host.options;
     const body = { query: text, params: of === "music" ? musicSearchFilter : searchFilter };
@@ -90,9 +93,9 @@ export class Catalogue {
     }
   }
 
-  async #playlist(wish: Extract<Wish, { kind: "playlist" }>, signal: AbortSignal): Promise<SourceAnswer> {
+  async #playlist(parsed: Extract<ParsedIdentifier, { kind: "playlist" }>, signal: AbortSignal): Promise<SourceAnswer> {
     const { host, clients } = this.#parts;
-    const { playlistId, selectedId } = wish;
+    const { playlistId, selectedId } = parsed;
     const { name, tracks } = await askInOrder(
       clients,
       {
@@ -153,7 +156,10 @@ export class Catalogue {
     return { page: readPlaylistPage(answer), visitorData: visitorOf(answer) };
   }
 
-  async #mix({ playlistId, selectedId }: Extract<Wish, { kind: "mix" }>, signal: AbortSignal): Promise<SourceAnswer> {
+  async #mix(
+    { playlistId, selectedId }: Extract<ParsedIdentifier, { kind: "mix" }>,
+    signal: AbortSignal,
+  ): Promise<SourceAnswer> {
     const { host, innertube, clients } = this.#parts;
     const videoId = selectedId !== undefined && isVideoId(selectedId) ? { videoId: selectedId } : {};
     const body = { playlistId, ...videoId };

@@ -17,7 +17,7 @@ export interface ChosenClient {
 }
 
 /** One thing to be asked of whichever client can. */
-export interface Errand<Value> {
+interface Errand<Value> {
   /** The switch that allows it, and how its absence is told. */
   readonly switch: keyof ClientSwitches;
   /** Those that can do it. */
@@ -42,10 +42,10 @@ export function chooseClients({ options, log }: Pick<Host, "options" | "log">): 
     const names = CLIENTS.map(({ name }) => name).join(", ");
     log.warn("unknown YouTube clients are left out", { clients: [...unknown].slice(0, 20), known: names });
   }
-  const chosen = [...new Set(options.clients)].flatMap((wanted) => {
-    const base = CLIENTS.find(({ name }) => name === wanted);
+  const chosen = [...new Set(options.clients)].flatMap((clientName) => {
+    const base = CLIENTS.find(({ name }) => name === clientName);
     if (base === undefined) return [];
-    return { identity: replaced(base, options), switches: options.clientOptions[wanted] ?? ALL_ON };
+    return { identity: replaced(base, options), switches: options.clientOptions[clientName] ?? ALL_ON };
   });
   if (!chosen.some(({ identity }) => identity.abilities.playback && !identity.needsPlayerScript)) {
     log.warn("none of the chosen YouTube clients plays without the player script; VISIONOS would");
@@ -87,10 +87,10 @@ function allFailed(failures: readonly { readonly name: string; readonly error: S
   const kinds = failures.map(({ error }) => error.kind);
   const kind = order.findLast((candidate) => kinds.includes(candidate)) ?? "unavailable";
   const head = `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.`;
-  const told = failures.map(({ name, error }) => `\n\nClient [${name}] failed: ${error.message}`);
-  if (told.length === 0) told.push("\n\nNone of the configured clients can be asked for it.");
+  const failureTexts = failures.map(({ name, error }) => `\n\nClient [${name}] failed: ${error.message}`);
+  if (failureTexts.length === 0) failureTexts.push("\n\nNone of the configured clients can be asked for it.");
   const retryAfterMs = failures.map(({ error }) => error.retryAfterMs).find((waitMs) => waitMs !== undefined);
-  return new SourceError(kind, `${head}${told.join("")}`, { cause: failures[0]?.error, retryAfterMs });
+  return new SourceError(kind, `${head}${failureTexts.join("")}`, { cause: failures[0]?.error, retryAfterMs });
 }
 
 /** With what the operator says it is. */

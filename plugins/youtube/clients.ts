@@ -4,7 +4,7 @@
 import type { Json } from "../../src/plugin-api/plugin.ts";
 
 /** What a client is good for; what it is not asked for counts as no failure. */
-export interface ClientAbilities {
+interface ClientAbilities {
   /** Its links to sound. */
   readonly playback: boolean;
   /** What is known of one video. */
@@ -57,12 +57,23 @@ const COBALT = "Mozilla/5.0 (ChromiumStylePlatform) Cobalt/Version";
 const EVERYTHING: ClientAbilities = { playback: true, videos: true, playlists: true, mixes: true, search: "videos" };
 
 const BROWSER = {
-  ...{ userAgent: CHROME, host: WEB_HOST, context: {}, playerParams: WEB_PARAMS, needsPlayerScript: true },
-  ...{ takesTokens: false, isEmbedded: false, takesLogin: false, abilities: EVERYTHING },
+  userAgent: CHROME,
+  host: WEB_HOST,
+  context: {},
+  playerParams: WEB_PARAMS,
+  needsPlayerScript: true,
+  takesTokens: false,
+  isEmbedded: false,
+  takesLogin: false,
+  abilities: EVERYTHING,
 } as const satisfies Partial<ClientIdentity>;
 
 const APP = {
-  ...{ host: APP_HOST, needsPlayerScript: false, takesTokens: false, isEmbedded: false, takesLogin: false },
+  host: APP_HOST,
+  needsPlayerScript: false,
+  takesTokens: false,
+  isEmbedded: false,
+  takesLogin: false,
   abilities: EVERYTHING,
 } as const satisfies Partial<ClientIdentity>;
 
@@ -70,49 +81,84 @@ const APP = {
 export const CLIENTS: readonly ClientIdentity[] = [
   {
     ...BROWSER,
-    ...{ name: "MUSIC", clientName: "WEB_REMIX", clientNumber: 67, clientVersion: "1.20260707.12.00" },
+    name: "MUSIC",
+    clientName: "WEB_REMIX",
+    clientNumber: 67,
+    clientVersion: "1.20260707.12.00",
     host: "music.youtube.com",
     abilities: { playback: false, videos: false, playlists: false, mixes: false, search: "music" },
   },
   {
     ...APP,
-    ...{ name: "VISIONOS", clientName: "VISIONOS", clientNumber: 101, clientVersion: "1.02", userAgent: SAFARI },
+    name: "VISIONOS",
+    clientName: "VISIONOS",
+    clientNumber: 101,
+    clientVersion: "1.02",
+    userAgent: SAFARI,
     context: {
-      ...{ deviceMake: "Apple", deviceModel: "RealityDevice17,1", osName: "visionOS", osVersion: "26.5.23O471" },
+      deviceMake: "Apple",
+      deviceModel: "RealityDevice17,1",
+      osName: "visionOS",
+      osVersion: "26.5.23O471",
       userAgent: SAFARI,
     },
   },
   {
     ...BROWSER,
-    ...{ name: "WEB", clientName: "WEB", clientNumber: 1, clientVersion: "2.20260708.00.00", takesTokens: true },
+    name: "WEB",
+    clientName: "WEB",
+    clientNumber: 1,
+    clientVersion: "2.20260708.00.00",
+    takesTokens: true,
   },
   {
     ...BROWSER,
-    ...{ name: "WEBEMBEDDED", clientName: "WEB_EMBEDDED_PLAYER", clientNumber: 56, clientVersion: "1.20260708.00.00" },
-    ...{ takesTokens: true, isEmbedded: true },
+    name: "WEBEMBEDDED",
+    clientName: "WEB_EMBEDDED_PLAYER",
+    clientNumber: 56,
+    clientVersion: "1.20260708.00.00",
+    takesTokens: true,
+    isEmbedded: true,
     abilities: { ...EVERYTHING, playlists: false, mixes: false, search: "none" },
   },
   {
     ...BROWSER,
-    ...{ name: "MWEB", clientName: "MWEB", clientNumber: 2, clientVersion: "2.20260708.05.00", userAgent: IPAD },
+    name: "MWEB",
+    clientName: "MWEB",
+    clientNumber: 2,
+    clientVersion: "2.20260708.05.00",
+    userAgent: IPAD,
   },
   {
     ...APP,
-    ...{ name: "ANDROID_VR", clientName: "ANDROID_VR", clientNumber: 28, clientVersion: "1.65.10" },
+    name: "ANDROID_VR",
+    clientName: "ANDROID_VR",
+    clientNumber: 28,
+    clientVersion: "1.65.10",
     userAgent: "com.google.android.apps.youtube.vr.oculus/1.65.10 (Linux; U; Android 12L; eureka-user) gzip",
     context: {
-      ...{ deviceMake: "Oculus", deviceModel: "Quest 3", osName: "Android", osVersion: "12L", androidSdkVersion: 32 },
+      deviceMake: "Oculus",
+      deviceModel: "Quest 3",
+      osName: "Android",
+      osVersion: "12L",
+      androidSdkVersion: 32,
     },
   },
   {
     ...APP,
-    ...{ name: "ANDROID", clientName: "ANDROID", clientNumber: 3, clientVersion: "21.26.364" },
+    name: "ANDROID",
+    clientName: "ANDROID",
+    clientNumber: 3,
+    clientVersion: "21.26.364",
     userAgent: "com.google.android.youtube/21.26.364 (Linux; U; Android 11) gzip",
     context: { osName: "Android", osVersion: "11", androidSdkVersion: 30 },
   },
   {
     ...APP,
-    ...{ name: "ANDROID_MUSIC", clientName: "ANDROID_MUSIC", clientNumber: 21, clientVersion: "7.27.52" },
+    name: "ANDROID_MUSIC",
+    clientName: "ANDROID_MUSIC",
+    clientNumber: 21,
+    clientVersion: "7.27.52",
     userAgent: "com.google.android.apps.youtube.music/7.27.52 (Linux; U; Android 11) gzip",
     context: { osName: "Android", osVersion: "11", androidSdkVersion: 30 },
     playerParams: APP_PARAMS,
@@ -120,21 +166,32 @@ export const CLIENTS: readonly ClientIdentity[] = [
   },
   {
     ...APP,
-    ...{ name: "IOS", clientName: "IOS", clientNumber: 5, clientVersion: "21.26.4" },
+    name: "IOS",
+    clientName: "IOS",
+    clientNumber: 5,
+    clientVersion: "21.26.4",
     userAgent: "com.google.ios.youtube/21.26.4 (iPhone16,2; U; CPU iOS 18_3_2 like Mac OS X;)",
     context: { deviceMake: "Apple", deviceModel: "iPhone16,2", osName: "iPhone", osVersion: "18.3.2.22D82" },
     playerParams: APP_PARAMS,
   },
   {
     ...BROWSER,
-    ...{ name: "TV", clientName: "TVHTML5", clientNumber: 7, clientVersion: "7.20260707.07.00", userAgent: COBALT },
+    name: "TV",
+    clientName: "TVHTML5",
+    clientNumber: 7,
+    clientVersion: "7.20260707.07.00",
+    userAgent: COBALT,
     takesLogin: true,
     abilities: { playback: true, videos: false, playlists: false, mixes: false, search: "none" },
   },
   {
     ...BROWSER,
-    ...{ name: "TVHTML5_SIMPLY", clientName: "TVHTML5_SIMPLY", clientNumber: 75, clientVersion: "1.0" },
-    ...{ userAgent: COBALT, isEmbedded: true },
+    name: "TVHTML5_SIMPLY",
+    clientName: "TVHTML5_SIMPLY",
+    clientNumber: 75,
+    clientVersion: "1.0",
+    userAgent: COBALT,
+    isEmbedded: true,
     abilities: { ...EVERYTHING, playlists: false, mixes: false },
   },
 ];

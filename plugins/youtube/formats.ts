@@ -9,14 +9,14 @@ const LINK_LENGTH_MAX = 8000;
 /** Sound and picture in one small file, without a length: the oldest there is. */
 const PLAIN_ITAG = 18;
 
-export interface MediaFormat {
+interface MediaFormat {
   readonly itag: number;
   readonly mimeType: string;
   readonly bitrateBps: number;
   /** Undefined: not said. */
   readonly sizeBytes: number | undefined;
   /** Names these bytes, whoever has asked. */
-  readonly rendition: string;
+  readonly variant: string;
   readonly isQuietened: boolean;
   /** How well it suits; less is better. */
   readonly rank: number;
@@ -28,22 +28,22 @@ export type FormatLink =
   | { readonly kind: "open"; readonly url: string }
   | { readonly kind: "locked"; readonly url: string; readonly signature: string; readonly parameter: string };
 
-export interface ChoiceOptions {
+interface ChoiceOptions {
   /** Signatures can be turned. */
   readonly opensLocks: boolean;
   /** What was played before is to go on. */
-  readonly rendition: string | undefined;
+  readonly variant: string | undefined;
 }
 
 /** The form to play. Throws `unavailable` with what there is instead. */
-export function chooseFormat(answer: unknown, { opensLocks, rendition }: ChoiceOptions): MediaFormat {
+export function chooseFormat(answer: unknown, { opensLocks, variant }: ChoiceOptions): MediaFormat {
   const data = member(answer, "streamingData");
   const offered = [...list(data, "formats"), ...list(data, "adaptiveFormats")].slice(0, FORMATS_MAX);
   const mayLackLength = isWithoutLength(answer);
   const usable = offered
     .flatMap((entry) => readFormat(entry, mayLackLength) ?? [])
     .filter(({ link }) => opensLocks || link.kind === "open");
-  const best = usable.toSorted((a, b) => compare(a, b, rendition))[0];
+  const best = usable.toSorted((a, b) => compare(a, b, variant))[0];
   if (best !== undefined) return best;
   throw new SourceError("unavailable", nothingUsable(offered, data));
 }
@@ -72,9 +72,14 @@ function readFormat(entry: unknown, mayLackLength: boolean): MediaFormat | undef
   if (rank === undefined || isForeign || isBarred || lacksLength) return undefined;
   const names = [itag, string(entry, "lastModified") ?? "", string(entry, "xtags")];
   return {
-    ...{ itag, mimeType, rank, link, sizeBytes, isQuietened: member(entry, "isDrc") === true },
+    itag,
+    mimeType,
+    rank,
+    link,
+    sizeBytes,
+    isQuietened: member(entry, "isDrc") === true,
     bitrateBps: number(entry, "bitrate") ?? 0,
-    rendition: names.filter((name) => name !== undefined).join("/"),
+    variant: names.filter((name) => name !== undefined).join("/"),
   };
 }
 
@@ -100,8 +105,8 @@ function rankOf(mimeType: string, channels: number): number | undefined {
 }
 
 /** What was played goes on; else what suits, as it was recorded, and as good as can be. */
-function compare(a: MediaFormat, b: MediaFormat, rendition: string | undefined): number {
-  const likeness = (format: MediaFormat): number => likenessOf(format, rendition);
+function compare(a: MediaFormat, b: MediaFormat, variant: string | undefined): number {
+  const likeness = (format: MediaFormat): number => likenessOf(format, variant);
   return (
     likeness(b) - likeness(a) ||
     a.rank - b.rank ||
@@ -110,10 +115,10 @@ function compare(a: MediaFormat, b: MediaFormat, rendition: string | undefined):
   );
 }
 
-function likenessOf(format: MediaFormat, rendition: string | undefined): number {
-  if (rendition === undefined) return 0;
-  if (format.rendition === rendition) return 2;
-  return rendition.startsWith(`${format.itag}/`) ? 1 : 0;
+function likenessOf(format: MediaFormat, variant: string | undefined): number {
+  if (variant === undefined) return 0;
+  if (format.variant === variant) return 2;
+  return variant.startsWith(`${format.itag}/`) ? 1 : 0;
 }
 
 function nothingUsable(offered: readonly unknown[], data: unknown): string {

@@ -4,7 +4,7 @@
 import { parsedLink, queryOf } from "./links.ts";
 import type { YoutubeOptions } from "./manifest.ts";
 
-export type Wish =
+export type ParsedIdentifier =
   | { readonly kind: "search"; readonly of: "videos" | "music"; readonly text: string }
   | { readonly kind: "video"; readonly videoId: string }
   | { readonly kind: "playlist"; readonly playlistId: string; readonly selectedId?: string | undefined }
@@ -30,7 +30,7 @@ export function isVideoId(text: string): boolean {
 }
 
 /** Undefined: not YouTube's. */
-export function readIdentifier(identifier: string, allowed: Allowed): Wish | undefined {
+export function readIdentifier(identifier: string, allowed: Allowed): ParsedIdentifier | undefined {
   const text = identifier.trim();
   if (text.startsWith("ytsearch:")) return searchFor("videos", text.slice("ytsearch:".length), allowed);
   if (text.startsWith("ytmsearch:")) return searchFor("music", text.slice("ytmsearch:".length), allowed);
@@ -41,13 +41,13 @@ export function readIdentifier(identifier: string, allowed: Allowed): Wish | und
   return readLink(text);
 }
 
-function searchFor(of: "videos" | "music", text: string, { allowSearch }: Allowed): Wish | undefined {
+function searchFor(of: "videos" | "music", text: string, { allowSearch }: Allowed): ParsedIdentifier | undefined {
   if (!allowSearch) return undefined;
   const query = text.trim();
   return query === "" ? { kind: "nothing" } : { kind: "search", of, text: query };
 }
 
-function readLink(text: string): Wish | undefined {
+function readLink(text: string): ParsedIdentifier | undefined {
   const link = parsedLink(text);
   if (link === undefined) return undefined;
   const { host, path } = link;
@@ -63,13 +63,13 @@ function readLink(text: string): Wish | undefined {
   return videoAt(/^\/(?:live|embed|shorts)\/([^/]+)/.exec(path)?.[1]);
 }
 
-function videoAt(word: string | undefined): Wish | undefined {
+function videoAt(word: string | undefined): ParsedIdentifier | undefined {
   if (word === undefined || EMBED_WORDS.has(word)) return undefined;
   const videoId = word.slice(0, 11);
   return VIDEO_ID.test(videoId) ? { kind: "video", videoId } : { kind: "nothing" };
 }
 
-function readWatch(word: string | undefined, playlistId: string | undefined): Wish | undefined {
+function readWatch(word: string | undefined, playlistId: string | undefined): ParsedIdentifier | undefined {
   if (word === undefined) return undefined;
   const videoId = word.slice(0, 11);
   if (!VIDEO_ID.test(videoId)) return { kind: "nothing" };
@@ -79,7 +79,7 @@ function readWatch(word: string | undefined, playlistId: string | undefined): Wi
   return { kind: playlistId.startsWith("RD") ? "mix" : "playlist", playlistId, selectedId: videoId };
 }
 
-function readList(playlistId: string): Wish {
+function readList(playlistId: string): ParsedIdentifier {
   if (!PLAYLIST_ID.test(playlistId)) return { kind: "nothing" };
   if (!playlistId.startsWith("RD")) return { kind: "playlist", playlistId };
   const seed = playlistId.slice(2);

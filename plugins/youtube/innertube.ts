@@ -14,7 +14,7 @@ const VISITORS_MAX = 100;
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 /** What a player request may carry. */
-export interface PlayerQuestion {
+interface PlayerQuestion {
   readonly videoId: string;
   readonly signal: AbortSignal;
   /** Of the player script whose locks the links shall have. */
@@ -24,7 +24,7 @@ export interface PlayerQuestion {
   readonly accessToken?: string | undefined;
 }
 
-export interface Question {
+interface Question {
   readonly endpoint: "player" | "search" | "browse" | "next";
   readonly body: JsonMembers;
   readonly signal: AbortSignal;
@@ -76,7 +76,11 @@ export class Innertube {
     const { language, region } = this.#host.options;
     return {
       client: {
-        ...{ clientName, clientVersion, hl: language, gl: region, ...context },
+        clientName,
+        clientVersion,
+        hl: language,
+        gl: region,
+        ...context,
         ...(visitorData !== undefined && { visitorData }),
         ...(isEmbedded && { clientScreen: "EMBED" }),
       },
@@ -152,7 +156,9 @@ function playerBody(identity: ClientIdentity, question: PlayerQuestion, flags: s
   const { videoId, signatureTimestamp, poToken } = question;
   const { playerParams, name } = identity;
   return {
-    ...{ videoId, contentCheckOk: true, racyCheckOk: true },
+    videoId,
+    contentCheckOk: true,
+    racyCheckOk: true,
     ...(playerParams !== undefined && { params: playerParams }),
     playbackContext: {
       contentPlaybackContext: {

@@ -1,7 +1,7 @@
 // Links as people write them, taken apart by their letters: a scheme may be missing, and of equal names in a query the
 // first one counts. And links of YouTube's own servers, looked at before they are handed on. Plugin thread.
 
-export interface ParsedLink {
+interface ParsedLink {
   readonly host: string;
   readonly path: string;
   /** With its question mark, or empty. */

@@ -132,8 +132,11 @@ export class Login {
         );
       }
       return {
-        ...{ accessToken, refreshToken: string(tree, "refresh_token"), scope: string(tree, "scope") },
-        ...{ tokenType: string(tree, "token_type"), lifeS: Math.max(60, number(tree, "expires_in") ?? 3600) },
+        accessToken,
+        refreshToken: string(tree, "refresh_token"),
+        scope: string(tree, "scope"),
+        tokenType: string(tree, "token_type"),
+        lifeS: Math.max(60, number(tree, "expires_in") ?? 3600),
       };
     });
   }

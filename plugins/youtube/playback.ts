@@ -21,7 +21,7 @@ const PLAYED_TTL_MS = 12 * 60 * 60_000;
 const REFUSALS_MAX = 3;
 const REFUSALS_TTL_MS = 10 * 60_000;
 
-export interface PlaybackParts {
+interface PlaybackParts {
   readonly host: Host;
   readonly innertube: Innertube;
   readonly clients: readonly ChosenClient[];
@@ -90,28 +90,31 @@ export class Playback {
   /** As chosen; but what plays goes on with its client, which is given up after a second refusal. */
   #inOrder(videoId: string, { reason }: ResolveRequest, refusedCount: number): ChosenClient[] {
     const last = reason === "start" ? undefined : this.#played.get(videoId)?.name;
-    const placeOf = ({ identity: { name } }: ChosenClient): number => {
+    const rankOf = ({ identity: { name } }: ChosenClient): number => {
       if (name === last) return refusedCount < 2 ? -1 : 2;
       return (this.#refusals.get(name) ?? 0) >= REFUSALS_MAX ? 1 : 0;
     };
-    return this.#parts.clients.toSorted((a, b) => placeOf(a) - placeOf(b));
+    return this.#parts.clients.toSorted((a, b) => rankOf(a) - rankOf(b));
   }
 
   async #ask(asking: Asking): Promise<Playable> {
     const { identity, videoId, request } = asking;
-    const { signal, rendition: wanted } = request;
+    const { signal, variant: requested } = request;
     const poToken = identity.takesTokens ? await this.#parts.originTokens.tokenFor(videoId, signal) : undefined;
     const answer = await this.#player(asking, poToken);
     checkPlayability(answer);
     checkVideoId(answer, videoId);
     if (isLive(answer)) return this.#live(hlsManifestOf(answer), asking, poToken);
-    const { link, ...chosen } = chooseFormat(answer, { opensLocks: identity.needsPlayerScript, rendition: wanted });
+    const { link, ...chosen } = chooseFormat(answer, { opensLocks: identity.needsPlayerScript, variant: requested });
     const opened = identity.needsPlayerScript ? await this.#parts.unlocker.open(link, signal) : link.url;
     const url = this.#checked(opened);
     if (poToken !== undefined) url.searchParams.set("pot", poToken);
     const bytes = this.#parts.host.options.rangeBytes;
     return {
-      ...{ kind: "link", url: url.href, headers: { "user-agent": identity.userAgent }, rendition: chosen.rendition },
+      kind: "link",
+      url: url.href,
+      headers: { "user-agent": identity.userAgent },
+      variant: chosen.variant,
       expiresAtMs: expiryOf(url),
       // Without a length nobody knows which step is the last.
       rangeStep: chosen.sizeBytes === undefined ? undefined : { bytes, by: "query" },
@@ -152,7 +155,9 @@ export class Playback {
     if (poToken !== undefined)
       url.pathname = url.pathname.replace(/(\/(?:file|playlist)\/index\.m3u8)$/, `/pot/${poToken}$1`);
     return {
-      ...{ kind: "link", url: url.href, headers: { "user-agent": identity.userAgent } },
+      kind: "link",
+      url: url.href,
+      headers: { "user-agent": identity.userAgent },
       expiresAtMs: expiryOf(url),
     };
   }

@@ -31,8 +31,10 @@ function parsed(script: string): ESTree.Program {
     return parseScript(script, { ranges: true, next: true });
   } catch (cause) {
     // The place alone: the parser's own words are pieces of the script.
-    const place = /^\[(\d+:\d+)/.exec(cause instanceof Error ? cause.message : "")?.[1];
-    throw new Error(`the player script cannot be read${place === undefined ? "" : ` from ${place} on`}`, { cause });
+    const location = /^\[(\d+:\d+)/.exec(cause instanceof Error ? cause.message : "")?.[1];
+    throw new Error(`the player script cannot be read${location === undefined ? "" : ` from ${location} on`}`, {
+      cause,
+    });
   }
 }
 

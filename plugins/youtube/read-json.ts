@@ -54,12 +54,12 @@ export function wholeLabel(
   return runs.length > 0 ? runs.join(separator) : label(found);
 }
 
-export interface Found {
+interface Found {
   readonly name: string;
   readonly value: unknown;
 }
 
-export interface WalkOptions {
+interface WalkOptions {
   /** Not looked into. */
   readonly except?: ReadonlySet<string> | undefined;
   readonly countMax: number;

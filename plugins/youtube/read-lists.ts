@@ -13,7 +13,7 @@ const CONTINUATIONS: ReadonlySet<string> = new Set([
   ...["continuationItemRenderer", "continuationItemViewModel", "nextContinuationData"],
 ]);
 
-export interface SearchReading {
+interface SearchReading {
   readonly tracks: readonly SourceTrack[];
   /** YouTube itself says that there is nothing; otherwise none were recognised. */
   readonly saysNothing: boolean;
@@ -28,7 +28,7 @@ export interface PageReading {
   readonly token: string | undefined;
 }
 
-export interface MixReading {
+interface MixReading {
   readonly name: string | undefined;
   readonly tracks: readonly SourceTrack[];
 }
@@ -52,8 +52,8 @@ export function readPlaylistPage(answer: unknown): PageReading {
   const alert = findMembers(member(answer, "alerts"), new Set(["alertRenderer"]), { countMax: 20 })
     .map(({ value }) => value)
     .find((value) => string(value, "type") === "ERROR");
-  const complaint = wholeLabel("", alert, "text");
-  if (complaint !== undefined) throw new SourceError("unavailable", complaint);
+  const alertText = wholeLabel("", alert, "text");
+  if (alertText !== undefined) throw new SourceError("unavailable", alertText);
   const scope = scopeOf(answer);
   if (scope === undefined) throw new SourceError("changed", "a playlist was answered without contents");
   const { count, tracks } = readEntries(scope, "playlist", PAGE_ENTRIES_MAX);

@@ -36,7 +36,10 @@ export function readVideo(answer: unknown, videoId: string): SourceTrack {
   const seconds = number(details, "lengthSeconds") ?? 0;
   const isStream = isLive(answer);
   return toTrack({
-    ...{ videoId, title, author: string(details, "author"), isStream },
+    videoId,
+    title,
+    author: string(details, "author"),
+    isStream,
     lengthMs: isStream || seconds <= 0 ? undefined : seconds * 1000,
     artworkUrl: artworkOf(list(details, "thumbnail", "thumbnails")),
   });

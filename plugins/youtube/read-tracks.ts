@@ -6,7 +6,7 @@ import { isVideoId } from "./identifiers.ts";
 import { findMember, findMembers, label, list, member, number, string } from "./read-json.ts";
 
 /** Where an entry stands decides what it must have. */
-export type ListKind = "search" | "playlist" | "mix";
+type ListKind = "search" | "playlist" | "mix";
 
 const VIDEO_MEMBERS: ReadonlySet<string> = new Set([
   ...["videoRenderer", "compactVideoRenderer", "videoWithContextRenderer", "playlistVideoRenderer"],
@@ -20,7 +20,7 @@ const ASIDE: ReadonlySet<string> = new Set([
 ]);
 const DURATION = /^\d{1,4}(?:[:.]\d{1,2}){1,3}$/;
 
-export interface Entries {
+interface Entries {
   /** How many entries there were, also those that are none. */
   readonly count: number;
   readonly tracks: readonly SourceTrack[];
@@ -45,7 +45,11 @@ export function toTrack(found: {
 }): SourceTrack {
   const { videoId, title, author, lengthMs, isStream = lengthMs === undefined, artworkUrl } = found;
   return {
-    ...{ identifier: videoId, title, author, lengthMs, isStream },
+    identifier: videoId,
+    title,
+    author,
+    lengthMs,
+    isStream,
     uri: `https://www.youtube.com/watch?v=${videoId}`,
     artworkUrl: artworkUrl ?? `https://i.ytimg.com/vi/${videoId}/mqdefault.jpg`,
   };

@@ -46,7 +46,8 @@ export class RemoteCipher implements Unlocker {
     const answer = await this.#ask(
       "resolve_url",
       {
-        ...{ stream_url: url.href, player_url: await this.#scripts.address(signal) },
+        stream_url: url.href,
+        player_url: await this.#scripts.address(signal),
         ...(signature !== undefined && { encrypted_signature: signature, signature_key: parameter }),
         ...(challenge !== undefined && { n_param: challenge }),
       },
@@ -61,7 +62,9 @@ export class RemoteCipher implements Unlocker {
     const { password, userAgent } = this.#host.options.remoteCipher;
     return this.#host.backend("remote cipher").run(() =>
       this.#host.http.json(`${this.#baseUrl}/${route}`, {
-        ...{ signal, body, sizeBytesMax: ANSWER_BYTES_MAX },
+        signal,
+        body,
+        sizeBytesMax: ANSWER_BYTES_MAX,
         headers: { authorization: password, "user-agent": userAgent, "plugin-version": FOLLOWED_VERSION },
       }),
     );

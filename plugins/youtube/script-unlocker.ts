@@ -13,7 +13,7 @@ const SOLUTIONS_MAX = 500;
 /** A script that is of no use is tried again after this: it may have been the machine's fault. */
 const USELESS_TTL_MS = 10 * 60_000;
 
-export interface SolverWish {
+export interface SolverRequest {
   readonly scriptId: string;
   readonly script: string;
   readonly challenges: Challenges;
@@ -22,11 +22,11 @@ export interface SolverWish {
 /** Whatever runs the script. */
 export interface Solver {
   /** Rejects with an Error; `isScriptUseless` on it says that the next wish would fail alike. */
-  solve(wish: SolverWish): Promise<Challenges>;
+  solve(request: SolverRequest): Promise<Challenges>;
   close(): void;
 }
 
-export interface ScriptUnlockerParts {
+interface ScriptUnlockerParts {
   readonly host: Host;
   readonly scripts: PlayerScripts;
   readonly solver: Solver;

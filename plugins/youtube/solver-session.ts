@@ -21,7 +21,7 @@ export type SolverReply =
   /** `prepared`: to be given instead of the script next time. */
   | { readonly jobId: number; readonly kind: "solved"; readonly solutions: Challenges; readonly prepared?: string }
   /** The script is needed with the job. */
-  | { readonly jobId: number; readonly kind: "script-wanted" }
+  | { readonly jobId: number; readonly kind: "script-requested" }
   /** `isScriptUseless`: it would be the same again. */
   | { readonly jobId: number; readonly kind: "failed"; readonly message: string; readonly isScriptUseless: boolean };
 
@@ -37,7 +37,7 @@ export class SolverSession {
   async handle({ jobId, scriptId, script, challenges }: SolverJob): Promise<SolverReply> {
     let prepared: string | undefined;
     if (this.#open?.scriptId !== scriptId) {
-      if (script === undefined) return { jobId, kind: "script-wanted" };
+      if (script === undefined) return { jobId, kind: "script-requested" };
       this.#open = undefined;
       try {
         const code = script.isPrepared ? script.text : prepareScript(script.text);

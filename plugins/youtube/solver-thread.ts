@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 import { SourceError } from "../../src/plugin-api/plugin.ts";
 import type { Host } from "./chosen-clients.ts";
 import type { Challenges } from "./sandbox.ts";
-import type { Solver, SolverWish } from "./script-unlocker.ts";
+import type { Solver, SolverRequest } from "./script-unlocker.ts";
 import type { SolverJob, SolverReply } from "./solver-session.ts";
 
 /** With a script to be parsed and run first. */
@@ -62,10 +62,10 @@ class SolverThread implements Solver {
     this.#startPort = startPort;
   }
 
-  async solve(wish: SolverWish): Promise<Challenges> {
+  async solve(request: SolverRequest): Promise<Challenges> {
     if (this.#waitingCount >= WAITING_MAX) throw new SourceError("busy", "too many links wait to be unlocked");
     this.#waitingCount += 1;
-    const work = this.#queue.then(() => this.#solveNow(wish));
+    const work = this.#queue.then(() => this.#solveNow(request));
     this.#queue = work.catch(() => undefined);
     try {
       return await work;
@@ -80,7 +80,7 @@ class SolverThread implements Solver {
     this.#end("the plugin is ended");
   }
 
-  async #solveNow({ scriptId, script, challenges }: SolverWish): Promise<Challenges> {
+  async #solveNow({ scriptId, script, challenges }: SolverRequest): Promise<Challenges> {
     if (this.#isClosed) throw new Error("the plugin is ended");
     this.#idle.abort();
     const prepared = this.#prepared.get(scriptId);
@@ -88,7 +88,7 @@ class SolverThread implements Solver {
     const whole = () => this.#run({ scriptId, challenges, script: text }, LOADING_MS_MAX);
     // A thread that has it already is not sent megabytes again.
     const first = this.#port === undefined ? undefined : await this.#run({ scriptId, challenges }, SOLVING_MS_MAX);
-    const reply = first === undefined || first.kind === "script-wanted" ? await whole() : first;
+    const reply = first === undefined || first.kind === "script-requested" ? await whole() : first;
     if (reply.kind === "solved") {
       if (reply.prepared !== undefined) this.#keep(scriptId, reply.prepared);
       return reply.solutions;
@@ -175,7 +175,10 @@ class UnsolvedError extends Error {
 
 const startThread: StartPort = ({ reply, gone }) => {
   const worker = new Worker(new URL("./solver-main.js", import.meta.url), {
-    ...{ name: "tonearm-youtube-solver", env: {}, execArgv: [], resourceLimits: HEAP },
+    name: "tonearm-youtube-solver",
+    env: {},
+    execArgv: [],
+    resourceLimits: HEAP,
   });
   // Nothing waits for it when the node ends.
   worker.unref();

@@ -17,7 +17,7 @@ export const CHALLENGE = /^[\w-]{5,64}$/;
 export const SIGNATURE = /^[\w=.~%+/-]{8,1024}$/;
 
 /** The two riddles of a link. */
-export interface Riddles {
+interface Riddles {
   readonly url: URL;
   /** Slows the link down, or bars it, unless it is replaced by its solution. */
   readonly challenge: string | undefined;

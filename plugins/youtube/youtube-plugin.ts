@@ -13,13 +13,16 @@ import { RemoteCipher } from "./remote-cipher.ts";
 import { ScriptUnlocker, type Solver } from "./script-unlocker.ts";
 import { OriginTokens } from "./tokens.ts";
 
-export type CreateSolver = (host: Pick<Host, "clock">) => Solver;
+type CreateSolver = (host: Pick<Host, "clock">) => Solver;
 
 /** `createSolver`: called once for each life of the plugin. */
 export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof YOUTUBE_MANIFEST)["config"]> {
   const { name, version, config, aliases, sources } = YOUTUBE_MANIFEST;
   return definePlugin({
-    ...{ name, version, config, apiVersion: API_VERSION },
+    name,
+    version,
+    config,
+    apiVersion: API_VERSION,
     setup(host) {
       const clients = chooseClients(host);
       const innertube = new Innertube(host);

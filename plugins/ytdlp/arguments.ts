@@ -18,18 +18,18 @@ const FORMATS = [
 /** In a format's name nothing that means something to yt-dlp's choice of formats. */
 const FORMAT_NAME = /^\w[\w.-]{0,63}$/;
 
-export interface ArgumentsWish {
+interface ArgumentsOptions {
   readonly target: Target;
   /** Entries of a playlist. */
   readonly countMax: number;
   /** In place of our own choice; empty: none. */
   readonly customArgs: readonly string[];
   /** The format that was played last. */
-  readonly rendition?: string | undefined;
+  readonly variant?: string | undefined;
 }
 
-export function argumentsFor({ target, countMax, customArgs, rendition }: ArgumentsWish): string[] {
-  const formats = rendition !== undefined && FORMAT_NAME.test(rendition) ? `${rendition}/${FORMATS}` : FORMATS;
+export function argumentsFor({ target, countMax, customArgs, variant }: ArgumentsOptions): string[] {
+  const formats = variant !== undefined && FORMAT_NAME.test(variant) ? `${variant}/${FORMATS}` : FORMATS;
   const own = ["--flat-playlist", "--socket-timeout", "10", `--format=${formats}`];
   return [
     ...FIXED,

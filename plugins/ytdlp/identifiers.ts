@@ -20,7 +20,7 @@ export interface Target {
   readonly mayGuess: boolean;
 }
 
-export type Wanted =
+export type ParsedIdentifier =
   | { readonly kind: "page"; readonly target: Target; readonly isPrefixed: boolean }
   | { readonly kind: "search"; readonly target: Target; readonly countMax: number };
 
@@ -28,17 +28,17 @@ export type Wanted =
 export function readIdentifier(
   identifier: string,
   { sites, searchLimit }: { readonly sites: Sites; readonly searchLimit: number },
-): Wanted | undefined {
+): ParsedIdentifier | undefined {
   if (!identifier.startsWith(PREFIX)) {
     const url = /^https?:\/\//i.test(identifier) ? identifier : `https://${identifier}`;
     const target = pageTarget(url, sites);
     if (target === undefined) return undefined;
     return sites.isAll || target.backend !== undefined ? { kind: "page", target, isPrefixed: false } : undefined;
   }
-  const wish = identifier.slice(PREFIX.length).trim();
-  const search = searchOf(wish, searchLimit);
+  const rest = identifier.slice(PREFIX.length).trim();
+  const search = searchOf(rest, searchLimit);
   if (search !== undefined) return search;
-  const target = pageTarget(wish, sites);
+  const target = pageTarget(rest, sites);
   if (target !== undefined) return { kind: "page", target, isPrefixed: true };
   throw new SourceError(
     "invalid",
@@ -56,8 +56,8 @@ export function pageTarget(link: string, sites: Sites): Target | undefined {
   return { input: url.href, backend: site, mayGuess: site !== undefined || sites.isAll };
 }
 
-function searchOf(wish: string, searchLimit: number): Wanted | undefined {
-  const [, name = "", count, words = ""] = SEARCH.exec(wish) ?? [];
+function searchOf(rest: string, searchLimit: number): ParsedIdentifier | undefined {
+  const [, name = "", count, words = ""] = SEARCH.exec(rest) ?? [];
   const query = words
     .replaceAll(/\p{Cc}+/gu, " ")
     .trim()

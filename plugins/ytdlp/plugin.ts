@@ -13,7 +13,7 @@ import {
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
 import type { Members } from "../reading/json.ts";
-import { pageTarget, readIdentifier, type Target, type Wanted } from "./identifiers.ts";
+import { type ParsedIdentifier, pageTarget, readIdentifier, type Target } from "./identifiers.ts";
 import { YTDLP_MANIFEST } from "./manifest.ts";
 import { Program, type YtDlpHost } from "./program.ts";
 import { UnsupportedLink } from "./program-errors.ts";
@@ -68,42 +68,42 @@ class YtDlpSource implements Source {
 
   async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
     const { searchLimit } = this.#host.options;
-    const wanted = readIdentifier(identifier, { sites: this.#sites, searchLimit });
-    if (wanted === undefined) return undefined;
+    const parsed = readIdentifier(identifier, { sites: this.#sites, searchLimit });
+    if (parsed === undefined) return undefined;
     try {
-      return await this.#find(wanted, signal);
+      return await this.#find(parsed, signal);
     } catch (error) {
       // Another source may know what to do with a link; with what stands behind our prefix none does.
-      if (error instanceof UnsupportedLink && wanted.kind === "page" && !wanted.isPrefixed) return undefined;
+      if (error instanceof UnsupportedLink && parsed.kind === "page" && !parsed.isPrefixed) return undefined;
       throw error;
     }
   }
 
-  async resolve({ track, reason, rendition, signal }: ResolveRequest): Promise<Link> {
+  async resolve({ track, reason, variant, signal }: ResolveRequest): Promise<Link> {
     const target = this.#targetOf(this.#pageOf(track));
     const key = keyOf(target, track.identifier);
     const known = reason === "start" ? this.#links.get(key) : undefined;
     if (known !== undefined) return known;
     this.#links.delete(key);
-    const first = await this.#askForSound({ target, rendition }, signal);
+    const first = await this.#askForAudio({ target, variant }, signal);
     const entry = entryOf(first, track);
     if (!isShort(entry)) return readLink(entry, this.#host.clock.now());
     const next = this.#targetOf(pageOf(entry) ?? "");
-    return readLink(await this.#askForSound({ target: next, rendition }, signal), this.#host.clock.now());
+    return readLink(await this.#askForAudio({ target: next, variant }, signal), this.#host.clock.now());
   }
 
-  async #find(wanted: Wanted, signal: AbortSignal): Promise<SourceAnswer> {
-    const { target } = wanted;
-    const isSearch = wanted.kind === "search";
-    const countMax = isSearch ? wanted.countMax : this.#entriesMax(target);
+  async #find(parsed: ParsedIdentifier, signal: AbortSignal): Promise<SourceAnswer> {
+    const { target } = parsed;
+    const isSearch = parsed.kind === "search";
+    const countMax = isSearch ? parsed.countMax : this.#entriesMax(target);
     const found = await this.#program.ask({ purpose: "load", target, countMax }, signal);
     const answer = readAnswer(found, { input: target.input, isSearch, countMax });
     if (answer.kind === "track") this.#keepLink(answer.track, found);
     return answer;
   }
 
-  #askForSound(wish: { readonly target: Target; readonly rendition: string | undefined }, signal: AbortSignal) {
-    return this.#program.ask({ purpose: "playback", countMax: this.#entriesMax(wish.target), ...wish }, signal);
+  #askForAudio(request: { readonly target: Target; readonly variant: string | undefined }, signal: AbortSignal) {
+    return this.#program.ask({ purpose: "playback", countMax: this.#entriesMax(request.target), ...request }, signal);
   }
 
   /** YouTube's mixes go on for ever. */

@@ -25,17 +25,17 @@ const VERSION_BYTES_MAX = 64 * 1024;
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const VERSION = "version";
 
-export interface Question {
+interface Question {
   readonly purpose: "load" | "playback";
   readonly target: Target;
   readonly countMax: number;
-  readonly rendition?: string | undefined;
+  readonly variant?: string | undefined;
 }
 
 export class Program {
   readonly #host: YtDlpHost;
   readonly #versions: Cache<string>;
-  #isAgeTold = false;
+  #isAgeReported = false;
 
   constructor(host: YtDlpHost) {
     this.#host = host;
@@ -63,10 +63,10 @@ export class Program {
     return backend === undefined ? work() : this.#host.backend(backend).run(work);
   }
 
-  async #run({ purpose, ...wish }: Question, signal: AbortSignal): Promise<Members> {
+  async #run({ purpose, ...details }: Question, signal: AbortSignal): Promise<Members> {
     const { path, customLoadArgs, customPlaybackArgs, timeoutMs, concurrency } = this.#host.options;
     const customArgs = purpose === "load" ? customLoadArgs : customPlaybackArgs;
-    const args = argumentsFor({ ...wish, customArgs });
+    const args = argumentsFor({ ...details, customArgs });
     const limits = { timeoutMs, outputBytesMax: OUTPUT_BYTES_MAX, concurrencyMax: concurrency };
     const result = await this.#host.run(path, { args, signal, ...limits }).catch((error: unknown) => {
       // It may have gone: before the next question it is looked for anew.
@@ -95,16 +95,16 @@ export class Program {
       throw new SourceError("unreachable", error.message, { cause: error, retryAfterMs: MISSING_MS });
     });
     const version = versionIn(result);
-    this.#tellAge(version);
+    this.#reportAge(version);
     return version;
   }
 
-  #tellAge(version: string): void {
+  #reportAge(version: string): void {
     const [, year, month, day] = /(\d{4})\.(\d{2})\.(\d{2})/.exec(version) ?? [];
     const ageMs = this.#host.clock.now() - Date.UTC(Number(year), Number(month) - 1, Number(day));
     // Not a number where the version is no date.
-    if (this.#isAgeTold || !(ageMs > AGE_MS_MAX)) return;
-    this.#isAgeTold = true;
+    if (this.#isAgeReported || !(ageMs > AGE_MS_MAX)) return;
+    this.#isAgeReported = true;
     this.#host.log.warn("yt-dlp is older than 60 days, and sites may have changed since; update it", { version });
   }
 }

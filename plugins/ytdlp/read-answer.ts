@@ -17,7 +17,7 @@ const NAME_LENGTH_MAX = 500;
 const HIDDEN_TITLE = /^\[(?:private|deleted) video\]$/i;
 const ISRC = /^[A-Z]{2}[A-Z0-9]{3}\d{7}$/;
 
-export interface AnswerWish {
+interface AnswerOptions {
   /** What was asked for. */
   readonly input: string;
   readonly isSearch: boolean;
@@ -25,19 +25,19 @@ export interface AnswerWish {
 }
 
 /** Throws SourceError where the whole is nothing to play. */
-export function readAnswer(answer: Members, wish: AnswerWish): SourceAnswer {
-  if (!isPlaylist(answer)) return { kind: "track", track: singleTrack(answer, wish.input) };
-  const tracks = entriesOf(answer, wish.countMax).flatMap((entry) => trackOf(entry) ?? []);
+export function readAnswer(answer: Members, options: AnswerOptions): SourceAnswer {
+  if (!isPlaylist(answer)) return { kind: "track", track: singleTrack(answer, options.input) };
+  const tracks = entriesOf(answer, options.countMax).flatMap((entry) => trackOf(entry) ?? []);
   if (tracks.length === 0) return { kind: "empty" };
-  if (wish.isSearch) return { kind: "search", tracks };
+  if (options.isSearch) return { kind: "search", tracks };
   return {
     kind: "playlist",
     name: textOf(answer.title, NAME_LENGTH_MAX) ?? "Unknown playlist",
     tracks,
-    selectedTrack: selectedIn(tracks, wish.input),
+    selectedTrack: selectedIn(tracks, options.input),
     pluginInfo: {
       type: "playlist",
-      url: webAddressOf(answer.webpage_url) ?? wish.input,
+      url: webAddressOf(answer.webpage_url) ?? options.input,
       artworkUrl: artworkOf(answer) ?? null,
       author: textOf(answer.uploader, NAME_LENGTH_MAX) ?? textOf(answer.channel, NAME_LENGTH_MAX) ?? null,
       totalTracks: numberOf(answer.playlist_count) ?? tracks.length,
@@ -132,6 +132,6 @@ function titleFrom(uri: string): string {
 
 /** `watch?v=…&list=…` is a list, and one of it was meant. */
 function selectedIn(tracks: readonly SourceTrack[], input: string): number {
-  const wanted = addressOf(input)?.searchParams.get("v") ?? null;
-  return wanted === null ? -1 : tracks.findIndex(({ identifier }) => identifier === wanted);
+  const sought = addressOf(input)?.searchParams.get("v") ?? null;
+  return sought === null ? -1 : tracks.findIndex(({ identifier }) => identifier === sought);
 }

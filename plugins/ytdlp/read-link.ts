@@ -28,7 +28,7 @@ const STEP_BYTES = { min: 64 * 1024, max: 1024 ** 3 };
 export function readLink(video: Members, nowMs: number): Link {
   const format = chosenFormat(video);
   const url = webAddressOf(format?.url);
-  if (format === undefined || url === undefined) throw noSound(video);
+  if (format === undefined || url === undefined) throw noAudio(video);
   const isFile = /^https?$/.test(textOf(format.protocol) ?? "http");
   const stepBytes = numberOf(objectOf(format.downloader_options)?.http_chunk_size) ?? 0;
   const isStepped = isFile && stepBytes >= STEP_BYTES.min && stepBytes <= STEP_BYTES.max;
@@ -37,7 +37,7 @@ export function readLink(video: Members, nowMs: number): Link {
     url,
     headers: headersOf(format),
     expiresAtMs: expiryOf(url, nowMs),
-    rendition: textOf(format.format_id, 200),
+    variant: textOf(format.format_id, 200),
     rangeStep: isStepped ? { bytes: Math.floor(stepBytes), by: "header" } : undefined,
   };
 }
@@ -64,7 +64,7 @@ function rankOf({ acodec, vcodec, ext }: Members): number {
   return acodec === "mp3" || ext === "mp3" ? 1 : 2;
 }
 
-function noSound(video: Members): SourceError {
+function noAudio(video: Members): SourceError {
   const protocol = textOf(video.protocol, 40) ?? textOf(objectsOf(video.formats, 1)[0]?.protocol, 40);
   const what = /^[\w+]+$/.test(protocol ?? "")
     ? `only as ${protocol}, which this node does not play`

@@ -1,5 +1,5 @@
 // The pipe between the control side and one audio worker: commands down, events up, and requests that wait for a reply.
-// CommandChannel is the main thread's end, EventChannel the worker's (the look-up thread has one as well). Both need
+// CommandChannel is the main thread's end, EventChannel the worker's (the probe thread has one as well). Both need
 // only an Endpoint that carries plain data in order, so the same two classes run over a MessagePort today and over a
 // network later.
 
@@ -11,13 +11,13 @@ import type { WorkerEvent } from "./events.ts";
 import { PendingReplies } from "./pending-replies.ts";
 import type { LinkRequest, PlayableLink } from "./playable-link.ts";
 import type { WorkerReplies, WorkerReply } from "./replies.ts";
-import { RouteWishes } from "./route-wishes.ts";
+import { RouteRequests } from "./route-requests.ts";
 import { RemoteError, toWireError } from "./wire-error.ts";
 
 /** A source may ask its site several times for one link. */
 const LINK_TIMEOUT_MS = 20_000;
 /** Wishes for a link that may wait at once; each is a track that is opened, or has just lost its link. */
-const WANTED_LINKS_MAX = 1024;
+const LINK_REQUESTS_MAX = 1024;
 
 /** A Worker, a MessagePort, or anything else that carries plain data in order: `Sent` away, `Received` from there. */
 export interface Endpoint<Sent, Received> {
@@ -46,8 +46,11 @@ export type UnnumberedRequest = WorkerRequest extends infer R
 /** Commands other than the answers to what the worker itself has asked. */
 export type PlainCommand = Exclude<WorkerCommand, AnswerCommand>;
 
-/** Events other than answers and what `wantRoute` and `wantLink` send. */
-export type PlainEvent = Exclude<WorkerEvent, { readonly type: "reply" | "replyError" | "routeWanted" | "linkWanted" }>;
+/** Events other than answers and what `requestRoute` and `requestLink` send. */
+export type PlainEvent = Exclude<
+  WorkerEvent,
+  { readonly type: "reply" | "replyError" | "routeRequested" | "linkRequested" }
+>;
 
 /** The main thread's end: posts commands, and gives each answer to whoever asked. */
 export class CommandChannel {
@@ -103,17 +106,17 @@ interface Answerable {
   readonly type: keyof WorkerReplies;
 }
 
-/** The end of an audio worker or, with its own commands, of the look-up thread. */
+/** The end of an audio worker or, with its own commands, of the probe thread. */
 export class EventChannel<Command extends { readonly type: string } = PlainCommand> {
   readonly #endpoint: ThreadEnd<Command>;
-  readonly #routeWishes: RouteWishes;
-  readonly #wantedLinks: PendingReplies<PlayableLink>;
+  readonly #routeRequests: RouteRequests;
+  readonly #linkRequests: PendingReplies<PlayableLink>;
 
-  /** `onCommand` hears of all commands but the answers to `wantRoute` and `wantLink`. */
+  /** `onCommand` hears of all commands but the answers to `requestRoute` and `requestLink`. */
   constructor(endpoint: ThreadEnd<Command>, options: { clock: Clock; onCommand: (command: Command) => void }) {
     this.#endpoint = endpoint;
-    this.#routeWishes = new RouteWishes(options.clock, (wanted) => endpoint.postMessage(wanted));
-    this.#wantedLinks = new PendingReplies(options.clock);
+    this.#routeRequests = new RouteRequests(options.clock, (routeEvent) => endpoint.postMessage(routeEvent));
+    this.#linkRequests = new PendingReplies(options.clock);
     endpoint.on("message", (command) => {
       if (isAnswer(command)) this.#onAnswer(command);
       else options.onCommand(command);
@@ -126,21 +129,22 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
     else this.#endpoint.postMessage(event);
   }
 
-  /** Asks for an address to send one request from; see `RouteWishes`. */
-  readonly wantRoute: RouteWishes["want"] = (families, preferred) => this.#routeWishes.want(families, preferred);
+  /** Asks for an address to send one request from; see `RouteRequests`. */
+  readonly requestRoute: RouteRequests["requestRoute"] = (families, preferred) =>
+    this.#routeRequests.requestRoute(families, preferred);
 
   /**
    * Asks for a link to a site's track. Rejects with why there is none (RemoteError), `worker-timeout` after 20 s, or
    * `worker-busy` with 1024 wishes already waiting. Who wants it no more just stops waiting.
    */
-  wantLink(request: LinkRequest): Promise<PlayableLink> {
-    if (this.#wantedLinks.count >= WANTED_LINKS_MAX) {
-      const message = `${WANTED_LINKS_MAX} tracks wait for a link to be played from`;
+  requestLink(request: LinkRequest): Promise<PlayableLink> {
+    if (this.#linkRequests.count >= LINK_REQUESTS_MAX) {
+      const message = `${LINK_REQUESTS_MAX} tracks wait for a link to be played from`;
       return Promise.reject(new NodeError("worker-busy", message));
     }
     const lateText = `the source "${request.track.sourceName}" named no link to play from within ${LINK_TIMEOUT_MS} ms`;
-    return this.#wantedLinks.ask({ timeoutMs: LINK_TIMEOUT_MS, lateText }, (linkId) => {
-      this.#endpoint.postMessage({ type: "linkWanted", linkId, ...request });
+    return this.#linkRequests.ask({ timeoutMs: LINK_TIMEOUT_MS, lateText }, (linkId) => {
+      this.#endpoint.postMessage({ type: "linkRequested", linkId, ...request });
     });
   }
 
@@ -154,9 +158,9 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
   }
 
   #onAnswer(command: AnswerCommand): void {
-    if (command.type === "route" || command.type === "routeError") this.#routeWishes.settle(command);
-    else if (command.type === "link") this.#wantedLinks.resolve(command.linkId, command.link);
-    else this.#wantedLinks.reject(command.linkId, new RemoteError(command.error));
+    if (command.type === "route" || command.type === "routeError") this.#routeRequests.settle(command);
+    else if (command.type === "link") this.#linkRequests.resolve(command.linkId, command.link);
+    else this.#linkRequests.reject(command.linkId, new RemoteError(command.error));
   }
 
   /** A log line must never take the worker down: fields that cannot be copied are sent as text. */

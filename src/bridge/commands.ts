@@ -69,8 +69,8 @@ export type LinkCommand =
 /** What any thread is told because it has asked. */
 export type AnswerCommand = RouteCommand | LinkCommand;
 
-/** What the look-up thread is asked. Request numbers are those of its WorkMark, so they fit in 31 bits. */
-export type LookupCommand =
+/** What the probe thread is asked. Request numbers are those of its Heartbeat, so they fit in 31 bits. */
+export type ProbeThreadCommand =
   /** Look at an input; answered by a `reply` with a ProbeResult. */
   | { readonly type: "probe"; readonly requestId: number; readonly input: PlayableInput }
   /** Nobody waits for that look any more: it is ended. An answer may be on its way. */
@@ -134,10 +134,10 @@ export type WorkerCommand =
    * Makes the sound of a player whose home is at the other end of `port`, until `destroyPlayer`. Its events are its
    * own.
    */
-  | { readonly type: "hostSound"; readonly playerId: PlayerId; readonly port: MessagePort }
+  | { readonly type: "renderRemotePlayer"; readonly playerId: PlayerId; readonly port: MessagePort }
   /** For all encoders of the worker, from their next frame on; 0 to 10. */
   | { readonly type: "setComplexity"; readonly complexity: number }
   /** What it sends leaves through this pacer from now on: the answer to `pacerWanted`, and again when that is lost. */
-  | { readonly type: "setPacer"; readonly port: MessagePort; readonly bellMemory: SharedArrayBuffer }
+  | { readonly type: "setPacer"; readonly port: MessagePort; readonly wakeUpMemory: SharedArrayBuffer }
   /** Closes every player and exits. */
   | { readonly type: "close" };

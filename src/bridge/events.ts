@@ -1,13 +1,13 @@
 // Everything an audio worker can tell the main thread. Plain data, as in commands.ts.
 
-import type { LogFields, LogLevel } from "../log.ts";
+import type { LogFields, LogLevel } from "../log/log.ts";
+import type { AudioBatch } from "./audio-batch.ts";
+import type { CauseCounts, PlayerReport } from "./audio-report.ts";
 import type { LinkId, PlayerId, RouteId, TrackId, VoiceId } from "./commands.ts";
 import type { LinkRequest } from "./playable-link.ts";
 import type { PositionBatch } from "./position-batch.ts";
 import type { PositionReport } from "./position-report.ts";
 import type { WorkerReply } from "./replies.ts";
-import type { SoundBatch } from "./sound-batch.ts";
-import type { CauseCounts, PlayerReport } from "./sound-report.ts";
 import type { WireError } from "./wire-error.ts";
 
 /** Frames of one wall-clock minute of one player (protocol-v4.md section 4.5). */
@@ -70,7 +70,7 @@ export type RouteEvent =
    * thread's settings.
    */
   | {
-      readonly type: "routeWanted";
+      readonly type: "routeRequested";
       readonly routeId: RouteId;
       /** Those of the target's addresses, at least one. */
       readonly families: readonly AddressFamily[];
@@ -81,7 +81,7 @@ export type RouteEvent =
   | { readonly type: "routeFailed"; readonly address: string; readonly reason: RouteFailure };
 
 /**
- * What an audio worker or the look-up thread tells, in the order in which it happened. None waits for an answer but
+ * What an audio worker or the probe thread tells, in the order in which it happened. None waits for an answer but
  * `routeWanted` and `linkWanted`.
  */
 export type WorkerEvent =
@@ -111,7 +111,7 @@ export type WorkerEvent =
    * alone.
    */
   | {
-      readonly type: "trackGreedy";
+      readonly type: "trackOverQuota";
       readonly playerId: PlayerId;
       readonly trackId: TrackId;
       readonly share: number;
@@ -150,7 +150,7 @@ export type WorkerEvent =
       readonly type: "counters";
       readonly worker: WorkerCounters;
       readonly positions: PositionBatch;
-      readonly sounds: SoundBatch;
+      readonly audioStates: AudioBatch;
     }
   /** Of those players of which there is something to tell; with the counters. */
   | { readonly type: "playerReports"; readonly reports: readonly PlayerReport[] }
@@ -158,8 +158,8 @@ export type WorkerEvent =
   | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
   | RouteEvent
   /** A link to a site's track is needed; answered by a LinkCommand within 20 s, or in vain. */
-  | ({ readonly type: "linkWanted"; readonly linkId: LinkId } & LinkRequest)
+  | ({ readonly type: "linkRequested"; readonly linkId: LinkId } & LinkRequest)
   /** The first voice connection is being opened; answered by `setPacer`. */
-  | { readonly type: "pacerWanted" }
+  | { readonly type: "pacerRequested" }
   /** A line for the log of the node. */
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields };

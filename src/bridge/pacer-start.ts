@@ -5,14 +5,14 @@ import type { WorkerEvent } from "./events.ts";
 
 /** The whole of it: what workerData is. */
 export interface PacerStart {
-  /** The thread's WorkMark. */
-  readonly markMemory: SharedArrayBuffer;
-  /** With which workers wake it (media/pacer/bell.ts). */
-  readonly bellMemory: SharedArrayBuffer;
+  /** The thread's Heartbeat. */
+  readonly heartbeatMemory: SharedArrayBuffer;
+  /** With which workers wake it (media/pacer/wake-up-flag.ts). */
+  readonly wakeUpMemory: SharedArrayBuffer;
 }
 
-/** Room for media/pacer/bell.ts, whose two ends are both on other threads than the one that makes it. */
-export const BELL_BYTES = 24;
+/** Room for media/pacer/wake-up-flag.ts, whose two ends are both on other threads than the one that makes it. */
+export const WAKE_UP_FLAG_BYTES = 24;
 
 /** Its own messages; what the main thread posts are ports. */
 export type ThreadMessage = Extract<WorkerEvent, { readonly type: "ready" | "log" }>;

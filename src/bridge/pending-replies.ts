@@ -11,7 +11,7 @@ interface Pending<Value> {
 }
 
 /** Of one question. */
-export interface AskOptions {
+interface AskOptions {
   /** Above 0; when it is over, the answer is `worker-timeout`. */
   readonly timeoutMs: number;
   /** What the error says when no answer comes in time. */

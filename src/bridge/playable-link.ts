@@ -16,7 +16,7 @@ export interface LinkRequest {
   /** With `refused`: the HTTP status. */
   readonly status?: number | undefined;
   /** With the others than `start`: of the last link. Only what is of the same goes on at the same byte. */
-  readonly rendition?: string | undefined;
+  readonly variant?: string | undefined;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface LinkRequest {
  * from there is good from nowhere else; or a proxy that the operator has named for the plugin (secret: it may hold
  * credentials).
  */
-export type Departure = "machine" | "blocks" | { readonly address: string } | { readonly proxyUrl: string };
+export type Egress = "machine" | "blocks" | { readonly address: string } | { readonly proxyUrl: string };
 
 /** The site wants the file in steps: with a `Range` header, or as `range=0-99` in the query without one. */
 export interface RangeStep {
@@ -58,10 +58,10 @@ export interface SiteLink {
   /** Undefined: it does not. */
   readonly expiresAtEpochMs: number | undefined;
   /** Names the bytes: those of two links with the same name are the same. */
-  readonly rendition: string | undefined;
+  readonly variant: string | undefined;
   readonly rangeStep: RangeStep | undefined;
   /** Of each request for it, also for what an HLS playlist names. */
-  readonly departure: Departure;
+  readonly egress: Egress;
   /**
    * Its host and port are those of a server that the operator has named for the plugin: this input may reach exactly
    * that one in a private network. For the main thread to say, which knows what the operator has named.

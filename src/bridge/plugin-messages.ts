@@ -2,7 +2,7 @@
 // tracks of a list are ready JSON, so that the main thread passes on what it never looks at. Both threads.
 
 import type { PlainTree, PlainTreeMap } from "../lib/plain-tree.ts";
-import type { LogFields, LogLevel } from "../log.ts";
+import type { LogFields, LogLevel } from "../log/log.ts";
 import type { Claims, Json, JsonMembers, TrackField } from "../plugin-api/plugin.ts";
 import type { Track } from "../track/track.ts";
 import type { WrittenTracks } from "../track/written-tracks.ts";
@@ -15,8 +15,8 @@ import type { RoutingSettings } from "./worker-settings.ts";
 /** What a plugin's thread is told when it starts: its workerData. */
 export interface PluginStart {
   readonly settings: PluginSettings;
-  /** The thread's WorkMark. */
-  readonly markMemory: SharedArrayBuffer;
+  /** The thread's Heartbeat. */
+  readonly heartbeatMemory: SharedArrayBuffer;
 }
 
 /** Holds secrets: never log it. */
@@ -57,12 +57,12 @@ export interface SourceManifest extends Claims {
 }
 
 /** How a link of a track is wanted, as `ResolveRequest` says it. */
-export interface LinkWish {
+export interface PluginLinkRequest {
   readonly encoded: string;
   readonly userData: JsonMembers;
   readonly reason: LinkReason;
   readonly status?: number | undefined;
-  readonly rendition?: string | undefined;
+  readonly variant?: string | undefined;
 }
 
 /** What a source has found. `none`: it is not its identifier. */
@@ -136,7 +136,12 @@ export type PluginCommand =
       readonly depth: number;
     }
   /** Answered by a `reply` with a PluginLink. */
-  | { readonly type: "resolve"; readonly requestId: number; readonly source: string; readonly wish: LinkWish }
+  | {
+      readonly type: "resolve";
+      readonly requestId: number;
+      readonly source: string;
+      readonly linkRequest: PluginLinkRequest;
+    }
   /** Something of its own that a route of the node wants. Answered by a `reply` with a PluginReturn. */
   | { readonly type: "call"; readonly requestId: number; readonly name: string; readonly argument: Json }
   /** Nobody waits for it any more. */
@@ -164,8 +169,8 @@ export type PluginEvent =
   | { readonly type: "reply"; readonly requestId: number; readonly value: PluginAnswer | PluginLink | PluginReturn }
   | { readonly type: "replyError"; readonly requestId: number; readonly error: WireError }
   /** The plugin asks all sources of the node; answered by `loaded` or `loadFailed`. */
-  | { readonly type: "loadWanted"; readonly askId: number; readonly identifier: string; readonly depth: number }
-  | { readonly type: "loadUnwanted"; readonly askId: number }
+  | { readonly type: "loadRequested"; readonly askId: number; readonly identifier: string; readonly depth: number }
+  | { readonly type: "loadAborted"; readonly askId: number }
   | RouteEvent
   /** At most once a second, when something has changed. */
   | {

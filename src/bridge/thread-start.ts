@@ -1,18 +1,18 @@
-// What an audio and a look-up thread do alike when they start: they say in shared memory who they are and that they
-// live, and outlive what nobody has caught. Called by the entries, main.ts and lookup-main.ts.
+// What an audio and a probe thread do alike when they start: they say in shared memory who they are and that they
+// live, and outlive what nobody has caught. Called by the entries, main.ts and probe-main.ts.
 
 import type { Clock } from "../lib/clock.ts";
 import { ownThreadNumber } from "../lib/thread-cpu.ts";
-import type { Logger } from "../log.ts";
-import { BEAT_MS, WorkMark } from "./work-mark.ts";
+import type { Logger } from "../log/log.ts";
+import { HEARTBEAT_INTERVAL_MS, Heartbeat } from "./heartbeat.ts";
 
 /** Failures without an owner, each within a minute of the one before, after which the thread is better begun anew. */
 const STRAYS_MAX = 20;
 const STRAY_MEMORY_MS = 60_000;
 
 /** Whose failures, and where they are told. */
-export interface StraysOptions {
-  /** For the log: "the look-up thread". */
+interface StraysOptions {
+  /** For the log: "the probe thread". */
   readonly threadName: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,18 +21,18 @@ export interface StraysOptions {
 }
 
 /** The thread's own end of its mark. */
-export function openOwnMark(memory: SharedArrayBuffer): WorkMark {
-  const mark = new WorkMark(memory);
-  mark.threadNumber = ownThreadNumber();
-  return mark;
+export function openHeartbeat(memory: SharedArrayBuffer): Heartbeat {
+  const heartbeat = new Heartbeat(memory);
+  heartbeat.threadNumber = ownThreadNumber();
+  return heartbeat;
 }
 
-/** Shows every 50 ms from now on that the thread lives; `onBeat` is what else it has to see to as often. */
-export function startBeating(mark: WorkMark, clock: Clock, onBeat = (): void => undefined): void {
+/** Shows every 50 ms from now on that the thread lives; `onHeartbeat` is what else it has to see to as often. */
+export function startHeartbeat(heartbeat: Heartbeat, clock: Clock, onHeartbeat = (): void => undefined): void {
   const beat = (): void => {
-    mark.beat();
-    onBeat();
-    clock.after(BEAT_MS, beat);
+    heartbeat.beat();
+    onHeartbeat();
+    clock.after(HEARTBEAT_INTERVAL_MS, beat);
   };
   beat();
 }

@@ -4,7 +4,7 @@
 export interface VoiceCredentials {
   /** Of the voice server, for one call; not the bot's. */
   readonly token: string;
-  /** Host of the voice server, perhaps with a port (media/voice/voice-endpoint.ts reads it). */
+  /** Host of the voice server, perhaps with a port (media/voice/connection/voice-endpoint.ts reads it). */
   readonly endpoint: string;
   /** Discord's, of the bot in that guild. */
   readonly sessionId: string;

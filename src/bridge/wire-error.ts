@@ -4,7 +4,7 @@ import { ERROR_FAULTS, type ErrorCode, NodeError, rootCause } from "../errors.ts
 import { redactText } from "../lib/redact-text.ts";
 
 /** protocol-v4.md section 3.5. `common`: expected; `suspicious`: trouble outside; `fault`: our own or unknown. */
-export type Severity = "common" | "suspicious" | "fault";
+type Severity = "common" | "suspicious" | "fault";
 
 /** Made by `toWireError`, with secrets taken out; at most 2,000 characters a text. */
 export interface WireError {
@@ -22,7 +22,7 @@ export interface WireError {
 /** Longest text of an error. What a stranger wrote may stand in it, and each client gets a copy. */
 const TEXT_LENGTH_MAX = 2000;
 /** Of a longer one only so much is looked through: it takes time, also where music plays. */
-const LOOK_LENGTH_MAX = 4096;
+const INSPECTED_LENGTH_MAX = 4096;
 
 /** An error that came over the bridge, with its code again and its wire form kept. */
 export class RemoteError extends NodeError {
@@ -48,7 +48,7 @@ export function toWireError(error: unknown, hide: Hide = (text) => text): WireEr
     message: isKnown ? shown(error.message, hide) : "an unexpected error inside the node",
     severity: isKnown ? severityOf(error) : "fault",
     cause: describe(root, hide),
-    causeStackTrace: redactText(describeChain(error, hide), LOOK_LENGTH_MAX),
+    causeStackTrace: redactText(describeChain(error, hide), INSPECTED_LENGTH_MAX),
   };
 }
 
@@ -72,15 +72,15 @@ function describe(error: unknown, hide: Hide): string {
 
 /** In this order: half of a secret would not be known as one. */
 function shown(text: string, hide: Hide): string {
-  const redacted = redactText(hide(text), LOOK_LENGTH_MAX);
+  const redacted = redactText(hide(text), INSPECTED_LENGTH_MAX);
   return redacted.length <= TEXT_LENGTH_MAX ? redacted : `${redacted.slice(0, TEXT_LENGTH_MAX)}…`;
 }
 
 /** Errors of the file system name files in their message: places on this machine are not for clients. */
 function withoutPaths(error: Error & { readonly path?: unknown; readonly dest?: unknown }): string {
   const { message, path, dest } = error;
-  return [path, dest].reduce<string>((text, place) => {
-    return typeof place === "string" && place !== "" ? text.replaceAll(`'${place}'`, "…") : text;
+  return [path, dest].reduce<string>((text, location) => {
+    return typeof location === "string" && location !== "" ? text.replaceAll(`'${location}'`, "…") : text;
   }, message);
 }
 
@@ -92,8 +92,8 @@ function describeChain(error: unknown, hide: Hide): string {
     lines.push(`${depth === 0 ? "" : "Caused by: "}${describe(current, hide)}`);
     if (!(current instanceof Error)) break;
     for (const frame of (current.stack ?? "").split("\n").slice(1, 9)) {
-      const place = /^\s*at (?:(.+?) \()?.*?([^/\\]+:\d+):\d+\)?$/.exec(frame);
-      if (place) lines.push(`\tat ${place[1] ?? "<anonymous>"} (${place[2]})`);
+      const location = /^\s*at (?:(.+?) \()?.*?([^/\\]+:\d+):\d+\)?$/.exec(frame);
+      if (location) lines.push(`\tat ${location[1] ?? "<anonymous>"} (${location[2]})`);
     }
     current = current.cause;
   }

@@ -6,19 +6,19 @@ import type { DeepReadonly, KeyValues } from "../config/keys/all-keys.ts";
 /** The whole of it: what workerData is. */
 export interface WorkerStart {
   readonly settings: WorkerSettings;
-  /** The thread's WorkMark. */
-  readonly markMemory: SharedArrayBuffer;
-  /** Where an audio thread asks for codecs (codec-wish.ts); undefined: it loads them by itself. */
+  /** The thread's Heartbeat. */
+  readonly heartbeatMemory: SharedArrayBuffer;
+  /** Where an audio thread asks for codecs (codec-request.ts); undefined: it loads them by itself. */
   readonly codecPort?: MessagePort | undefined;
   /** It will be given many players at once: what they need is loaded before, not when the first of them comes. */
   readonly isSpare?: boolean | undefined;
 }
 
 /** Values of configuration keys that workers are told as they are: meaning, unit and range stand in config/keys/. */
-type ToldValues = DeepReadonly<Pick<KeyValues, "network" | "players" | "opus" | "buffer" | "voice">>;
+type SentValues = DeepReadonly<Pick<KeyValues, "network" | "players" | "opus" | "buffer" | "voice">>;
 
-/** The same for all workers and the look-up thread; never changes while they run. */
-export interface WorkerSettings extends ToldValues {
+/** The same for all workers and the probe thread; never changes while they run. */
+export interface WorkerSettings extends SentValues {
   /** Folders below which the local source may read, absolute real paths. Empty: nothing. */
   readonly localRoots: readonly string[];
   readonly http: HttpSettings;
@@ -27,7 +27,7 @@ export interface WorkerSettings extends ToldValues {
 }
 
 /** For requests of the http source: timeouts in milliseconds, as keys/ has them. */
-export interface HttpSettings extends DeepReadonly<KeyValues["timeouts"]> {
+interface HttpSettings extends DeepReadonly<KeyValues["timeouts"]> {
   /** The header of that name. */
   readonly userAgent: string;
   /** Proxy, or undefined. Credentials inside: never log. */

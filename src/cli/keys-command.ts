@@ -52,7 +52,7 @@ export function keysCommand(args: readonly string[], context: StartContext): num
   return change(path, { action, name, context });
 }
 
-function wantedHashes(
+function hashesAfter(
   action: Change["action"],
   { before, fresh }: { readonly before: readonly string[]; readonly fresh: readonly string[] },
 ): readonly string[] {
@@ -90,8 +90,8 @@ function change(path: string, { action, name, context }: Change): number {
   }
   if (action !== "add" && !isThere) throw refusal(`there is no key ${name}; \`tonearm keys\` lists them`);
   const key = action === "add" || action === "rotate" ? makeKey(systemRandom) : undefined;
-  const wanted = wantedHashes(action, { before: hashes ?? [], fresh: key === undefined ? [] : [hashOf(key)] });
-  replaceFile(path, { body: changed(document, name, wanted), name, wanted });
+  const hashesToWrite = hashesAfter(action, { before: hashes ?? [], fresh: key === undefined ? [] : [hashOf(key)] });
+  replaceFile(path, { body: changed(document, name, hashesToWrite), name, hashesToWrite });
   if (key !== undefined) {
     context.write(
       `\n    The key for ${name} is  ${key}\n    It is shown only here. Clients send it as their password.\n\n`,
@@ -109,11 +109,11 @@ const DONE: Readonly<Record<Exclude<Action, "list">, (name: string) => string>> 
 };
 
 /** The file with these hashes for the key of that name; none: without it. */
-function changed(document: Document, name: string, wanted: readonly string[]): string {
+function changed(document: Document, name: string, hashesToWrite: readonly string[]): string {
   try {
-    if (wanted.length === 0) document.delete(name);
-    else if (document.has(name)) document.setIn([name, "hashes"], document.createNode(wanted));
-    else document.set(name, document.createNode({ hashes: wanted }));
+    if (hashesToWrite.length === 0) document.delete(name);
+    else if (document.has(name)) document.setIn([name, "hashes"], document.createNode(hashesToWrite));
+    else document.set(name, document.createNode({ hashes: hashesToWrite }));
     return document.toString();
   } catch {
     // Aliases and several documents in one file: the library says only where, which helps nobody.
@@ -124,12 +124,16 @@ function changed(document: Document, name: string, wanted: readonly string[]): s
 /** All or nothing, for the owner and with the rights that it had. */
 function replaceFile(
   written: string,
-  { body, name, wanted }: { readonly body: string; readonly name: string; readonly wanted: readonly string[] },
+  {
+    body,
+    name,
+    hashesToWrite,
+  }: { readonly body: string; readonly name: string; readonly hashesToWrite: readonly string[] },
 ): void {
   const text = body.trim() === "{}" ? HEADING : body.startsWith("#") ? body : `${HEADING}${body}`;
   // As the node will read it: a key that is said to be gone must be gone, however it was written.
   const found = readKeyFile(text, basename(written)).find((key) => key.name === name)?.hashes ?? [];
-  if (found.join() !== wanted.join()) throw writtenOtherwise(name);
+  if (found.join() !== hashesToWrite.join()) throw writtenOtherwise(name);
   // What a link leads to is changed, not the link.
   const path = existsSync(written) ? realpathSync(written) : written;
   const fresh = `${path}.new`;

@@ -8,7 +8,7 @@ import type { NodeConfig } from "../config/node-config.ts";
 const ANY_ADDRESS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 /** What is asked. */
-export interface OwnNodeQuestion {
+interface OwnNodeQuestion {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** For the head of the answer. */
@@ -32,7 +32,9 @@ export async function askOwnNode(server: NodeConfig["server"], question: OwnNode
   const request = server.tls === undefined ? requestPlain : (await import("node:https")).request;
   return new Promise((resolve, reject) => {
     request(`${ownNodeUrl(server)}${path}`, {
-      ...{ headers, agent: false, signal: AbortSignal.timeout(timeoutMs) },
+      headers,
+      agent: false,
+      signal: AbortSignal.timeout(timeoutMs),
       ...(server.tls === undefined ? {} : { rejectUnauthorized: false }),
     })
       .on("error", reject)

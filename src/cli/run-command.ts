@@ -8,7 +8,7 @@ import { VERSION } from "../version.ts";
 import type { StartContext } from "./start.ts";
 
 /** What the commands see of the process. */
-export interface CommandContext extends StartContext {
+interface CommandContext extends StartContext {
   writeError(text: string): void;
 }
 
@@ -38,8 +38,8 @@ Every key can also be an environment variable: server.port is SERVER_PORT. All k
 /** Runs one command line (without `node` and the script). Resolves with the exit status. */
 export async function runCommand(args: readonly string[], context: CommandContext): Promise<number> {
   const [first = ""] = args;
-  const wantsHelp = args.includes("--help") || args.includes("-h");
-  if ((wantsHelp && !WITH_HELP.includes(first)) || first === "help") return say(HELP, context);
+  const isHelpRequested = args.includes("--help") || args.includes("-h");
+  if ((isHelpRequested && !WITH_HELP.includes(first)) || first === "help") return say(HELP, context);
   if (first === "--version" || first === "-v") return say(`${VERSION}\n`, context);
   const isNamed = first !== "" && !first.startsWith("-");
   const name = isNamed ? first : "start";

@@ -7,7 +7,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
 import type { ServiceManager } from "../config/service-variables.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../log/log.ts";
 
 /**
  * Ends when its input does, not by the signal that ends the node: it has the last word to pass on. A word that was not
@@ -30,7 +30,7 @@ export class ServiceNotifier {
   readonly #logger: Logger;
   #shell: Shell | undefined;
   #timer: Timer | undefined;
-  #isTroubleTold = false;
+  #isTroubleReported = false;
   #isClosed = false;
 
   constructor({ manager, clock, logger }: ServiceNotifierOptions) {
@@ -79,8 +79,8 @@ export class ServiceNotifier {
       if (this.#shell !== shell) return;
       // The next word starts another one.
       this.#shell = undefined;
-      if (this.#isClosed || this.#isTroubleTold) return;
-      this.#isTroubleTold = true;
+      if (this.#isClosed || this.#isTroubleReported) return;
+      this.#isTroubleReported = true;
       this.#logger.warn("systemd could not be told how the node does; is systemd-notify there?", { reason });
     };
     shell.on("error", (error) => onEnd(error.message));

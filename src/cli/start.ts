@@ -5,9 +5,9 @@ import { type LoadedConfig, loadConfig } from "../config/load-config.ts";
 import { isReachableAddress, type NodeConfig } from "../config/node-config.ts";
 import { takeServiceManager } from "../config/service-variables.ts";
 import { systemClock } from "../lib/clock.ts";
-import type { Logger } from "../log.ts";
-import { createNodeLogger } from "../log-pino.ts";
-import { LogRing } from "../log-ring.ts";
+import type { Logger } from "../log/log.ts";
+import { createNodeLogger } from "../log/log-pino.ts";
+import { LogRing } from "../log/log-ring.ts";
 import { createNode, type Node } from "../node.ts";
 import { VERSION } from "../version.ts";
 import type { ServiceNotifier } from "./service-notifier.ts";
@@ -22,7 +22,7 @@ export interface StartContext {
   /** Standard output: log lines, and a password that was made up. */
   write(text: string): void;
   /** Calls back when standard output is taken again, with how many texts were not. Undefined: none ever is lost. */
-  readonly tellDropped?: (tell: (droppedCount: number) => void) => void;
+  readonly reportDropped?: (report: (droppedCount: number) => void) => void;
 }
 
 /** Runs until a signal arrives. Resolves with the exit status. */
@@ -32,7 +32,7 @@ export async function startCommand(args: readonly string[], context: StartContex
   const { level, format } = config.logging;
   const logRing = new LogRing();
   const logger = createNodeLogger({ level, format, stream: context, ring: logRing });
-  context.tellDropped?.((count) => logger.error("log lines were dropped, because nobody took them", { count }));
+  context.reportDropped?.((count) => logger.error("log lines were dropped, because nobody took them", { count }));
   exitOnUncaught(logger);
   logger.info(`Tonearm ${VERSION} on Node.js ${process.versions.node}`, { config: loaded.fileName ?? "defaults" });
   for (const warning of loaded.warnings) logger.warn(warning);

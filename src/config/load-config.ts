@@ -76,7 +76,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     coreCount: options.coreCount ?? availableParallelism(),
     warn: (message) => table.warnings.push(message),
     note: (message) => table.notes.push(message),
-    reject: (key, message) => table.problems.push({ place: key, message }),
+    reject: (key, message) => table.problems.push({ location: key, message }),
   });
   if (table.problems.length > 0) throw invalid(table);
   deepFreeze(config);
@@ -85,7 +85,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 }
 
 function invalid(table: SettingTable): NodeError {
-  const lines = table.problems.toSorted(byLine).map(({ place, message }) => `  ${place}: ${message}`);
+  const lines = table.problems.toSorted(byLine).map(({ location, message }) => `  ${location}: ${message}`);
   const count = lines.length === 1 ? "a mistake" : `${lines.length} mistakes`;
   const unshownCount = lines.splice(SHOWN_PROBLEMS_MAX).length;
   if (unshownCount > 0) lines.push(`  and ${unshownCount} more`);
@@ -94,7 +94,9 @@ function invalid(table: SettingTable): NodeError {
 
 /** Mistakes in a file in the order of their lines, others behind. */
 function byLine(a: ConfigProblem, b: ConfigProblem): number {
-  const [lineA, lineB] = [a, b].map(({ place }) => Number(/:(\d+):\d+$/.exec(place)?.[1] ?? Number.MAX_SAFE_INTEGER));
+  const [lineA, lineB] = [a, b].map(({ location }) =>
+    Number(/:(\d+):\d+$/.exec(location)?.[1] ?? Number.MAX_SAFE_INTEGER),
+  );
   return lineA! - lineB!;
 }
 

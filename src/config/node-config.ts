@@ -22,7 +22,7 @@ export type RequestLogging = NonNullable<NodeConfig["logging"]["requests"]>;
 const WELL_KNOWN_PASSWORD = "youshallnotpass";
 const GENERATED_PASSWORD_BYTES = 18;
 
-export interface ConfigContext {
+interface ConfigContext {
   readonly cwd: string;
   readonly coreCount: number;
   readonly random: Random;
@@ -53,7 +53,7 @@ export function completeConfig({ proxy, timeouts, ...values }: KeyValues, contex
     },
     routePlanner: checkedRoutePlanner(values.routePlanner, context),
   };
-  warnOfOpenDoors(config, context);
+  warnAboutOpenAccess(config, context);
   if (config.routePlanner.ipBlocks.length > 0 && config.http.proxyUrl !== undefined) {
     context.warn("lavalink.server.ratelimit: requests leave from the proxy, not from these blocks");
   }
@@ -109,7 +109,7 @@ function proxyUrlOf(proxy: KeyValues["proxy"]): Secret | undefined {
   return new Secret(`http://${user}${host}:${proxy.port}`);
 }
 
-function warnOfOpenDoors(config: Pick<NodeConfig, "server" | "voice">, context: ConfigContext): void {
+function warnAboutOpenAccess(config: Pick<NodeConfig, "server" | "voice">, context: ConfigContext): void {
   const { address, password } = config.server;
   if (isReachableAddress(address) && password.reveal() === WELL_KNOWN_PASSWORD) {
     context.warn(

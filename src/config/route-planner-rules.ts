@@ -56,7 +56,7 @@ function withoutNested(blocks: readonly NamedBlock[], report: RuleReport): Named
   const nested = new Set<NamedBlock>();
   let outer: NamedBlock | undefined;
   // What is in a block follows it here.
-  for (const block of blocks.toSorted(byPlace)) {
+  for (const block of blocks.toSorted(byLocation)) {
     if (outer !== undefined && isBlockWithin(block, outer)) {
       nested.add(block);
       report.warn(`${BLOCKS_KEY}: ${block.text} is within ${outer.text}; leaving it out`);
@@ -66,7 +66,7 @@ function withoutNested(blocks: readonly NamedBlock[], report: RuleReport): Named
 }
 
 /** By family and first address, of the same ones the largest block first. */
-function byPlace(a: NamedBlock, b: NamedBlock): number {
+function byLocation(a: NamedBlock, b: NamedBlock): number {
   if (a.family !== b.family) return a.family - b.family;
   if (a.first !== b.first) return a.first < b.first ? -1 : 1;
   return Number(b.size > a.size) - Number(b.size < a.size);

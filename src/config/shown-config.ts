@@ -15,7 +15,7 @@ export interface ShownSetting {
   /** As it was written; `<redacted>` where it is a secret, or nobody else's business. */
   readonly value: string;
   /** `application.yml:3:9`, `environment variable SERVER_PORT`, `--server.port`; `default`. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /** All values, and apart from them what they must not say. */
@@ -28,12 +28,12 @@ export interface ShownConfig {
 
 /** Of what was `written`; the password is hidden too where it was made up. */
 export function shownConfig(written: readonly WrittenValue[], password: Secret): ShownConfig {
-  const set = written.map(({ name, text, place, isShown }) => ({
+  const set = written.map(({ name, text, location, isShown }) => ({
     name,
     value: isShown || text === "" ? redactText(text) : REDACTED,
-    place,
+    location,
   }));
-  const hidden = written.filter((value) => !value.isShown && isTelling(value)).map(({ text }) => text);
+  const hidden = written.filter((value) => !value.isShown && isRevealing(value)).map(({ text }) => text);
   return {
     settings: [...set, ...untouched(written)],
     hidden: new Secret([...hidden, password.reveal()]),
@@ -41,7 +41,7 @@ export function shownConfig(written: readonly WrittenValue[], password: Secret):
 }
 
 /** False for what is written in many places and says little: a number, a word such as `WEB_EMBEDDED` or `highest`. */
-function isTelling({ name, text }: WrittenValue): boolean {
+function isRevealing({ name, text }: WrittenValue): boolean {
   return isSecretName(name.split(".").at(-1) ?? "") || !/^(?:[a-z]{1,19}|[A-Z\d_]{1,24}|\d{1,7}|.{1,5})$/s.test(text);
 }
 
@@ -52,7 +52,7 @@ function untouched(written: readonly WrittenValue[]): ShownSetting[] {
     ({ path, docs, defaultText }) => ({
       name: path,
       value: docs.defaultNote ?? defaultText ?? "none",
-      place: "default",
+      location: "default",
     }),
   );
 }

@@ -6,7 +6,7 @@ import type { KeyValues } from "./keys/all-keys.ts";
 import { Secret } from "./keys/secret.ts";
 
 /** A text in PEM, in a file at an absolute path or as it is. */
-export type PemPlace =
+export type PemSource =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "text"; readonly text: Secret };
 
@@ -15,14 +15,14 @@ export interface TlsSettings {
   readonly material:
     | {
         readonly kind: "pem";
-        readonly certificate: PemPlace;
-        readonly privateKey: PemPlace;
+        readonly certificate: PemSource;
+        readonly privateKey: PemSource;
         readonly password: Secret | undefined;
       }
     | { readonly kind: "pkcs12"; readonly path: string; readonly password: Secret | undefined };
   readonly clientAuth: "none" | "want" | "need";
   /** What certificates of clients must come from; undefined: none is asked for. */
-  readonly trust: PemPlace | undefined;
+  readonly trust: PemSource | undefined;
   readonly minVersion: "TLSv1.2" | "TLSv1.3";
   readonly maxVersion: "TLSv1.2" | "TLSv1.3";
 }
@@ -48,7 +48,7 @@ export function checkedTls(values: KeyValues["server"]["tls"], context: TlsConte
   return {
     material,
     clientAuth,
-    trust: values.trust === "" ? undefined : placeOf("server.ssl.trust-certificate", values.trust, context),
+    trust: values.trust === "" ? undefined : sourceOf("server.ssl.trust-certificate", values.trust, context),
     minVersion: protocols.includes("TLSv1.2") ? "TLSv1.2" : "TLSv1.3",
     maxVersion: protocols.includes("TLSv1.3") ? "TLSv1.3" : "TLSv1.2",
   };
@@ -80,13 +80,13 @@ function materialOf(values: KeyValues["server"]["tls"], context: TlsContext): Tl
   }
   return {
     kind: "pem",
-    certificate: placeOf("server.ssl.certificate", certificate, context),
-    privateKey: placeOf("server.ssl.certificate-private-key", privateKey.reveal(), context),
+    certificate: sourceOf("server.ssl.certificate", certificate, context),
+    privateKey: sourceOf("server.ssl.certificate-private-key", privateKey.reveal(), context),
     password: keyPassword,
   };
 }
 
-function placeOf(key: string, written: string, context: TlsContext): PemPlace {
+function sourceOf(key: string, written: string, context: TlsContext): PemSource {
   if (written.trimStart().startsWith("-----BEGIN")) return { kind: "text", text: new Secret(written) };
   if (NEITHER.test(written)) {
     context.reject(key, "expected PEM that begins with -----BEGIN (no quotes around it), or the name of a file");

@@ -20,7 +20,7 @@ const VOLUME_DIFFERENCE_MIN = 0.02;
 const SWING = { min: 0, max: 14, isMinExcluded: true, unit: "Hz" } as const;
 
 /**
- * What is added here is checked, documented, echoed and typed; how it sounds is a `FilterDefinition` of media/filters.
+ * What is added here is checked, documented, echoed and typed; how it sounds is a `FilterDefinition` of media/effects/filters.
  */
 export const FILTER_TABLE = {
   /** By their names in the filters object, in the order in which they are listed, checked and echoed. */

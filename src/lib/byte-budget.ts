@@ -5,7 +5,7 @@
 import { NodeError } from "../errors.ts";
 
 /** All sizes in bytes, 0 or more. */
-export interface ByteBudgetOptions {
+interface ByteBudgetOptions {
   /** Whose it is, for the error: "the track", "the session". */
   readonly owner: string;
   /**
@@ -20,7 +20,7 @@ export interface ByteBudgetOptions {
 }
 
 /** What of the parent's memory is left to those that have little, however many want much. */
-export interface MemoryReserve {
+interface MemoryReserve {
   /** Up to here an owner has little … */
   readonly ownBytes: number;
   /** … and beyond it takes nothing that would leave the parent with less than this. */
@@ -50,11 +50,11 @@ export class ByteBudget {
   }
 
   /** Whether `take` would take so many. */
-  hasRoom(sizeBytes: number): boolean {
+  hasCapacity(sizeBytes: number): boolean {
     const { limitBytes, parent } = this.#options;
     return (
       this.#usedBytes + sizeBytes <= limitBytes &&
-      (parent === undefined || (parent.hasRoom(sizeBytes) && this.#isReserveLeft(sizeBytes)))
+      (parent === undefined || (parent.hasCapacity(sizeBytes) && this.#isReserveLeft(sizeBytes)))
     );
   }
 
@@ -85,7 +85,7 @@ export class ByteBudget {
   #isReserveLeft(sizeBytes: number): boolean {
     const { parent, reserve } = this.#options;
     if (parent === undefined || reserve === undefined || this.#usedBytes + sizeBytes <= reserve.ownBytes) return true;
-    return parent.hasRoom(sizeBytes + reserve.leftBytes);
+    return parent.hasCapacity(sizeBytes + reserve.leftBytes);
   }
 
   /** Gives back what `take` has counted; more than that is a mistake and is cut off. */

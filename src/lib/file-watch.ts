@@ -22,15 +22,15 @@ export interface FileWatchOptions {
 export class FileWatch {
   readonly #options: FileWatchOptions;
   /** What `onChange` was last called for. */
-  #told: string;
+  #reported: string;
   #seen: string;
-  #isLooking = false;
+  #isChecking = false;
   #timer: Timer;
 
   constructor(options: FileWatchOptions) {
     this.#options = options;
-    this.#told = options.paths.map(lookNow).join("\n");
-    this.#seen = this.#told;
+    this.#reported = options.paths.map(readFingerprint).join("\n");
+    this.#seen = this.#reported;
     this.#timer = this.#schedule();
   }
 
@@ -43,7 +43,7 @@ export class FileWatch {
     return this.#options.clock.after(INTERVAL_MS, () => {
       // Set at once, so that `close` ends it at any time.
       this.#timer = this.#schedule();
-      if (!this.#isLooking) void this.#look();
+      if (!this.#isChecking) void this.#check();
     });
   }
 
@@ -51,34 +51,34 @@ export class FileWatch {
    * One file after the other: a network share that is gone holds each look for as long as it likes, on one of the four
    * threads that all of the process has for files and names.
    */
-  async #look(): Promise<void> {
-    this.#isLooking = true;
+  async #check(): Promise<void> {
+    this.#isChecking = true;
     const { paths, stat: statOf = stat } = this.#options;
-    const looks: string[] = [];
-    for (const path of paths) looks.push(await statOf(path).then(looksOf, noLook));
-    this.#isLooking = false;
+    const fingerprints: string[] = [];
+    for (const path of paths) fingerprints.push(await statOf(path).then(fingerprintOf, absentFingerprint));
+    this.#isChecking = false;
     const before = this.#seen;
-    this.#seen = looks.join("\n");
-    if (this.#seen !== before || this.#seen === this.#told) return;
-    this.#told = this.#seen;
+    this.#seen = fingerprints.join("\n");
+    if (this.#seen !== before || this.#seen === this.#reported) return;
+    this.#reported = this.#seen;
     this.#options.onChange();
   }
 }
 
-function lookNow(path: string): string {
+function readFingerprint(path: string): string {
   try {
-    return looksOf(statSync(path));
+    return fingerprintOf(statSync(path));
   } catch {
-    return noLook();
+    return absentFingerprint();
   }
 }
 
 /** Not there, or not ours to see: whoever reads it says so. */
-function noLook(): string {
+function absentFingerprint(): string {
   return "";
 }
 
 /** The last is another, too, when a file that could not be read may be read from now on. */
-function looksOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
+function fingerprintOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }

@@ -12,7 +12,7 @@ export class GarbageNudge {
   #highBytes = 0;
 
   /** Called now and then with what is in use. True when V8 has been nudged. */
-  look(usedBytes: number): boolean {
+  check(usedBytes: number): boolean {
     this.#highBytes = Math.max(this.#highBytes, usedBytes);
     if (this.#highBytes - usedBytes < WORTH_BYTES) return false;
     this.#highBytes = usedBytes;

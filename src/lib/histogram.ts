@@ -1,7 +1,7 @@
 // Counts of values in equal steps, for quantiles without keeping the values. Fixed memory.
 
 /** Decides the memory: 4 bytes a bucket, however many values are added. */
-export interface HistogramShape {
+interface HistogramShape {
   /** Width of one bucket. */
   readonly widthMs: number;
   /** Values at or above `widthMs * buckets` count in the last bucket. */
@@ -44,11 +44,11 @@ export class Histogram {
    * The upper edge of the bucket that holds the given share (0 to 1) of the values, never above `max`. 0 when empty.
    */
   quantile(share: number): number {
-    const wanted = this.#total * share;
+    const target = this.#total * share;
     let seen = 0;
     for (let bucket = 0; bucket < this.#counts.length && this.#total > 0; bucket++) {
       seen += this.#counts[bucket]!;
-      if (seen >= wanted) return Math.min(this.#max, (bucket + 1) * this.#widthMs);
+      if (seen >= target) return Math.min(this.#max, (bucket + 1) * this.#widthMs);
     }
     return this.#max;
   }
@@ -60,10 +60,10 @@ export class Histogram {
   classCounts(boundsMs: readonly number[]): number[] {
     const counts = boundsMs.map(() => 0);
     counts.push(0);
-    let place = 0;
+    let boundIndex = 0;
     for (let bucket = 0; bucket < this.#counts.length; bucket++) {
-      while (place < boundsMs.length && bucket * this.#widthMs >= boundsMs[place]!) place++;
-      counts[place]! += this.#counts[bucket]!;
+      while (boundIndex < boundsMs.length && bucket * this.#widthMs >= boundsMs[boundIndex]!) boundIndex++;
+      counts[boundIndex]! += this.#counts[bucket]!;
     }
     return counts;
   }

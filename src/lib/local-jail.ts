@@ -56,8 +56,8 @@ export class LocalJail {
       realPath = await realpath(path);
     } catch (error) {
       // Missing, or unreadable. Outside of the roots nobody is told which.
-      const wanted = path.includes("\0") ? "" : resolve(path);
-      if (wanted === "" || !isBelow(wanted, [...this.#roots, ...realRoots])) throw refusal();
+      const resolved = path.includes("\0") ? "" : resolve(path);
+      if (resolved === "" || !isBelow(resolved, [...this.#roots, ...realRoots])) throw refusal();
       throw new NodeError("input-not-found", "opening a local file: there is no such file", { cause: error });
     }
     if (!isBelow(realPath, realRoots)) throw refusal();

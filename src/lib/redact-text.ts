@@ -162,7 +162,7 @@ const SEGMENT =
 const PAIR = /(?<![\w%.~+-])((?:[\w%.~+-]|\[[\w%.-]{0,40}\]){1,200})(=|\s{0,3}:\s{1,3})/g;
 const VALUE = /(?:[^&\s"'`<>#]|['`](?![\s,)}\]:;]|$))*/y;
 /** So much of a value tells what it is; the next name may be right behind its sign. */
-const LOOK_LENGTH = 200;
+const INSPECTED_LENGTH = 200;
 /** What is this long and of letters and digits is a signature by some other name. */
 const OPAQUE = /^(?=.*\d)(?=.*[a-z])(?!.*\/\/)[\w%+/=.~:*!-]{32,}$/i;
 /** These have looks of their own, which the rules above and below know. */
@@ -170,8 +170,8 @@ const SHOWN_NAME = /track|identifier|url/i;
 
 function redactPairs(text: string): string {
   return redactBehind(text, PAIR, ([, name = "", sign = ""], start) => {
-    const isTold = sign === "=" ? isSecretPair : isSecretSentence;
-    if (!isTold(name, valueAt(text.slice(start, start + LOOK_LENGTH), 0))) return undefined;
+    const isSecret = sign === "=" ? isSecretPair : isSecretSentence;
+    if (!isSecret(name, valueAt(text.slice(start, start + INSPECTED_LENGTH), 0))) return undefined;
     return start + valueAt(text, start).length;
   });
 }

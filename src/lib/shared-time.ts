@@ -7,7 +7,7 @@
 const TRIES = 20;
 
 /** Where the two times are read, milliseconds; tests pass their own. */
-export interface SharedTimeClocks {
+interface SharedTimeClocks {
   /** The thread's own. */
   readonly ownMs: () => number;
   /** The one that is the same for all. */

@@ -3,7 +3,7 @@
 // allocates nothing. Audio thread.
 
 /** In samples of each channel; 8 bytes of memory for one. */
-export interface StereoFifoOptions {
+interface StereoFifoOptions {
   /** Room at the start; grows by doubling up to `capacitySamplesMax`. Default 8192 (64 kB). */
   readonly capacitySamples?: number;
   /** Bound. Default 524288: 10.9 s at 48 kHz, 4 MB; more than the longest FLAC block at 8 kHz resamples to. */
@@ -21,7 +21,7 @@ export class StereoFifo {
   #read = 0;
   /** Samples before the first one that have been read and are still there. */
   #behind = 0;
-  #keptMax = 0;
+  #retainedMax = 0;
 
   constructor(options: StereoFifoOptions = {}) {
     this.#capacityMax = options.capacitySamplesMax ?? 524_288;
@@ -57,7 +57,7 @@ export class StereoFifo {
 
   /** From now on at least so many of them stay, as far as the bound allows; more while there is room. Default 0. */
   keepRead(lengthSamples: number): void {
-    this.#keptMax = lengthSamples;
+    this.#retainedMax = lengthSamples;
   }
 
   /**
@@ -67,7 +67,7 @@ export class StereoFifo {
   append(left: Float32Array, right: Float32Array, offset: number, lengthSamples: number): void {
     const length = Math.min(lengthSamples, this.writableSamples);
     this.#dropped += lengthSamples - length;
-    const needed = this.#length + length + Math.min(this.#behind, this.#keptMax);
+    const needed = this.#length + length + Math.min(this.#behind, this.#retainedMax);
     if (needed > this.#left.length) this.#grow(needed);
     const ownLeft = this.#left;
     const ownRight = this.#right;

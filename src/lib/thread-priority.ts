@@ -8,20 +8,20 @@ import { ownThreadNumber } from "./thread-cpu.ts";
  * Of `nice`, 0 to 19. Where it shares a processor with a thread that has 0, as all others do, it gets a quarter of it:
  * little enough that nobody is late for it, enough to go on where a machine has too much to do.
  */
-const BACK = 5;
+const LOWERED_NICENESS = 5;
 /**
  * Whoever wakes with it has a processor at once in nine cases of ten, and not when the one who has it has had enough.
  */
-const FORWARD = -10;
+const RAISED_NICENESS = -10;
 
 /** For good: taking it back needs rights. The programs that the calling thread starts have it too. */
-export function standBack(): void {
-  setOwnPriority(BACK);
+export function lowerPriority(): void {
+  setOwnPriority(LOWERED_NICENESS);
 }
 
 /** Where the process has the right to (CAP_SYS_NICE). For a thread that takes a few per cent of a processor. */
-export function standForward(): void {
-  setOwnPriority(FORWARD);
+export function raisePriority(): void {
+  setOwnPriority(RAISED_NICENESS);
 }
 
 function setOwnPriority(niceness: number): void {

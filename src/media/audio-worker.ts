@@ -2,47 +2,47 @@
 // Everything it needs comes in through the constructor; main.ts connects it to the real world. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
+import { type AudioState, packAudioStates } from "../bridge/audio-batch.ts";
+import type { PlayerReport } from "../bridge/audio-report.ts";
 import type { PlainCommand, PlainEvent, WorkerRequest } from "../bridge/channel.ts";
 import type { PlayerId } from "../bridge/commands.ts";
 import type { FrameMinute } from "../bridge/events.ts";
 import { packPositions } from "../bridge/position-batch.ts";
 import type { PositionReport } from "../bridge/position-report.ts";
 import type { WorkerReplies } from "../bridge/replies.ts";
-import { packSounds, type SoundState } from "../bridge/sound-batch.ts";
-import type { PlayerReport } from "../bridge/sound-report.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../log/log.ts";
+import type { AudioCommand } from "./handoff/relay-messages.ts";
+import { RelayPort } from "./handoff/relay-port.ts";
+import { RelayedVoice } from "./handoff/relayed-voice.ts";
 import type { PacerLink } from "./pacer/pacer-link.ts";
-import { AudioPlayer, type PlayerSurroundings } from "./player/audio-player.ts";
-import { createRepairAllowance } from "./player/silence-watch.ts";
-import type { SoundCommand } from "./relay/relay-messages.ts";
-import { RelayPort } from "./relay/relay-port.ts";
-import { RelayedVoice } from "./relay/relayed-voice.ts";
-import type { Bulkhead } from "./tick/bulkhead.ts";
-import { TickLoop } from "./tick/tick-loop.ts";
+import { AudioPlayer, type PlayerContext } from "./player/audio-player.ts";
+import { createRepairBucket } from "./player/silence-watch.ts";
+import type { ErrorBoundary } from "./scheduler/error-boundary.ts";
+import { TickLoop } from "./scheduler/tick-loop.ts";
 import type { Voice } from "./voice/voice.ts";
 
 const COUNTERS_INTERVAL_MS = 500;
 /** How far ahead frames are made: a worker that is held up for less than 100 ms is not heard. */
-const LEAD_FRAMES = 5;
+const LOOK_AHEAD_FRAMES = 5;
 /** Those of a guest are sent by another worker, which cannot tell how many it could take back. */
-const GUEST_LEAD_FRAMES = 1;
+const REMOTE_LOOK_AHEAD_FRAMES = 1;
 
 /** Commands for a player that is there. */
 type PlayerCommand = Exclude<
   PlainCommand,
-  { readonly type: "createPlayer" | "hostSound" | "setComplexity" | "setPacer" | "close" }
+  { readonly type: "createPlayer" | "renderRemotePlayer" | "setComplexity" | "setPacer" | "close" }
 >;
 
-export interface AudioWorkerOptions {
+interface AudioWorkerOptions {
   readonly clock: Clock;
   /** Its faults go to `onFault` of the worker. */
-  readonly bulkhead: Bulkhead;
+  readonly boundary: ErrorBoundary;
   readonly logger: Logger;
-  readonly open: PlayerSurroundings["open"];
-  readonly codecs: PlayerSurroundings["codecs"];
-  readonly createBudget: PlayerSurroundings["createBudget"];
+  readonly open: PlayerContext["open"];
+  readonly codecs: PlayerContext["codecs"];
+  readonly createBudget: PlayerContext["createBudget"];
   readonly createVoice: (player: AudioPlayer, ids: { guildId: string; userId: string }) => Promise<Voice>;
   readonly trackStuckThresholdMs: number;
   /** Share of the time since the last call in which the thread was busy, 0 to 1. */
@@ -62,9 +62,9 @@ export interface AudioWorkerOptions {
 export class AudioWorker {
   readonly #options: AudioWorkerOptions;
   readonly #loop: TickLoop;
-  readonly #guestLoop: TickLoop;
+  readonly #remoteLoop: TickLoop;
   readonly #players = new Map<PlayerId, AudioPlayer>();
-  readonly #surroundings: PlayerSurroundings;
+  readonly #context: PlayerContext;
   #countersTimer: Timer | undefined;
   #sentTotalOfGone = 0;
   #lostTotalOfGone = 0;
@@ -74,28 +74,31 @@ export class AudioWorker {
 
   constructor(options: AudioWorkerOptions) {
     this.#options = options;
-    const giveWay = () => options.pacer.giveWay();
-    this.#loop = new TickLoop(options.clock, options.bulkhead, { leadFrames: LEAD_FRAMES, giveWay });
-    this.#guestLoop = new TickLoop(options.clock, options.bulkhead, { leadFrames: GUEST_LEAD_FRAMES, giveWay });
+    const yieldToPacer = () => options.pacer.yieldToPacer();
+    this.#loop = new TickLoop(options.clock, options.boundary, { lookAheadFrames: LOOK_AHEAD_FRAMES, yieldToPacer });
+    this.#remoteLoop = new TickLoop(options.clock, options.boundary, {
+      lookAheadFrames: REMOTE_LOOK_AHEAD_FRAMES,
+      yieldToPacer,
+    });
     const { clock, open, codecs, createBudget, trackStuckThresholdMs, send } = options;
-    const repairs = createRepairAllowance(clock);
-    this.#surroundings = { clock, loop: this.#loop, open, codecs, createBudget, trackStuckThresholdMs, repairs, send };
+    const repairs = createRepairBucket(clock);
+    this.#context = { clock, loop: this.#loop, open, codecs, createBudget, trackStuckThresholdMs, repairs, send };
     this.#armCounters();
   }
 
   /** The thread can be held up for half of what lies ready, and nobody hears it. */
   get areFramesAhead(): boolean {
-    return this.#loop.isAhead && this.#guestLoop.isAhead;
+    return this.#loop.isAhead && this.#remoteLoop.isAhead;
   }
 
   /** Carries out one command. A command for a player that is gone is dropped: its answer could reach nobody. */
   execute(command: PlainCommand): void {
     switch (command.type) {
       case "createPlayer":
-        this.#options.bulkhead.run(command.playerId, "command", () => this.#createPlayer(command));
+        this.#options.boundary.run(command.playerId, "command", () => this.#createPlayer(command));
         return;
-      case "hostSound":
-        this.#options.bulkhead.run(command.playerId, "command", () => this.#hostSound(command));
+      case "renderRemotePlayer":
+        this.#options.boundary.run(command.playerId, "command", () => this.#renderRemotePlayer(command));
         return;
       case "setComplexity":
         this.#options.setComplexity(command.complexity);
@@ -107,7 +110,7 @@ export class AudioWorker {
         this.close();
         return;
       default:
-        this.#options.bulkhead.run(command.playerId, "command", () => this.#executeForPlayer(command));
+        this.#options.boundary.run(command.playerId, "command", () => this.#executeForPlayer(command));
     }
   }
 
@@ -125,11 +128,11 @@ export class AudioWorker {
 
   close(): void {
     this.#countersTimer?.cancel();
-    const { bulkhead } = this.#options;
-    for (const player of this.#players.values()) bulkhead.run(player.playerId, "command", () => player.close());
+    const { boundary } = this.#options;
+    for (const player of this.#players.values()) boundary.run(player.playerId, "command", () => player.close());
     this.#players.clear();
     this.#loop.close();
-    this.#guestLoop.close();
+    this.#remoteLoop.close();
     this.#options.pacer.close();
     this.#options.onClosed();
   }
@@ -138,17 +141,17 @@ export class AudioWorker {
     if (this.#players.has(command.playerId)) return;
     const { guildId, userId } = command;
     const createVoice = (owner: AudioPlayer) => this.#options.createVoice(owner, { guildId, userId });
-    const player = new AudioPlayer(command.playerId, this.#surroundings, createVoice);
+    const player = new AudioPlayer(command.playerId, this.#context, createVoice);
     player.setVolume(command.volume);
     player.setFilters(command.filters);
     this.#players.set(command.playerId, player);
   }
 
-  #hostSound({ playerId, port }: Extract<PlainCommand, { readonly type: "hostSound" }>): void {
+  #renderRemotePlayer({ playerId, port }: Extract<PlainCommand, { readonly type: "renderRemotePlayer" }>): void {
     const { clock } = this.#options;
     const voice = new RelayedVoice(this.#relayPort(playerId, port), clock);
-    const surroundings = { ...this.#surroundings, loop: this.#guestLoop };
-    const player = new AudioPlayer(playerId, surroundings, () => Promise.resolve(voice));
+    const context = { ...this.#context, loop: this.#remoteLoop };
+    const player = new AudioPlayer(playerId, context, () => Promise.resolve(voice));
     player.adoptVoice(voice);
     voice.attach({
       begin: ({ volume, filters, play, seekId }) => {
@@ -157,13 +160,13 @@ export class AudioWorker {
         player.play({ ...play, playerId }, seekId);
       },
       onGateChanged: () => player.onGateChanged(),
-      execute: (command) => changeSound(player, { ...command, playerId }),
+      execute: (command) => changeAudio(player, { ...command, playerId }),
     });
     this.#players.set(playerId, player);
   }
 
   #relayPort<Out, In>(playerId: PlayerId, port: MessagePort): RelayPort<Out, In> {
-    return new RelayPort(port, (work) => this.#options.bulkhead.run(playerId, "command", work));
+    return new RelayPort(port, (work) => this.#options.boundary.run(playerId, "command", work));
   }
 
   #executeForPlayer(command: PlayerCommand): void {
@@ -185,13 +188,13 @@ export class AudioWorker {
         return;
       }
       case "handOver": {
-        const { bulkhead, clock } = this.#options;
+        const { boundary, clock } = this.#options;
         const { playerId, port } = command;
-        player.handOver({ port: this.#relayPort(playerId, port), clock: bulkhead.clockOf(playerId, clock) });
+        player.handOver({ port: this.#relayPort(playerId, port), clock: boundary.clockOf(playerId, clock) });
         return;
       }
       default:
-        if (!player.passOn(command)) changeSound(player, command);
+        if (!player.passOn(command)) changeAudio(player, command);
     }
   }
 
@@ -222,7 +225,7 @@ export class AudioWorker {
 
   #sendCounters(): void {
     const positions: PositionReport[] = [];
-    const sounds: SoundState[] = [];
+    const audioStates: AudioState[] = [];
     const minutes: FrameMinute[] = [];
     const reports = this.#reportsOfGone;
     this.#reportsOfGone = [];
@@ -237,7 +240,7 @@ export class AudioWorker {
     let heaviestMs = -1;
     for (const player of this.#players.values()) {
       let usedMs = 0;
-      this.#options.bulkhead.run(player.playerId, "timer", () => {
+      this.#options.boundary.run(player.playerId, "timer", () => {
         usedMs = player.takeUsedMs();
         if (usedMs > heaviestMs && player.canHandOver) [heaviestPlayer, heaviestMs] = [player.playerId, usedMs];
         player.checkHealth({ hasOthers, threadLoad });
@@ -247,12 +250,12 @@ export class AudioWorker {
         const position = player.position;
         if (position !== undefined) positions.push(position);
       }
-      const sound = player.takeSoundState(usedMs);
-      if (sound !== undefined) sounds.push(sound);
+      const audio = player.takeAudioState(usedMs);
+      if (audio !== undefined) audioStates.push(audio);
       const { counters } = player.watch;
       const minute = counters.takeMinute(player.playerId, epochMs);
       if (minute !== undefined) minutes.push(minute);
-      const report = this.#options.bulkhead.run(player.playerId, "timer", () => player.watch.takeReport());
+      const report = this.#options.boundary.run(player.playerId, "timer", () => player.watch.takeReport());
       if (report !== undefined) reports.push(report);
       framesSent += counters.sentTotal;
       framesLost += counters.lostTotal;
@@ -262,7 +265,7 @@ export class AudioWorker {
     const worker = {
       playerCount: this.#players.size,
       playingCount,
-      tickLoad: this.#loop.takeLoad() + this.#guestLoop.takeLoad(),
+      tickLoad: this.#loop.takeLoad() + this.#remoteLoop.takeLoad(),
       threadLoad,
       framesSent,
       framesLost,
@@ -277,7 +280,7 @@ export class AudioWorker {
       type: "counters",
       worker,
       positions: packPositions(positions, epochMs),
-      sounds: packSounds(sounds),
+      audioStates: packAudioStates(audioStates),
     });
     if (reports.length > 0) this.#options.send({ type: "playerReports", reports });
     if (minutes.length > 0) this.#options.send({ type: "frameMinutes", minutes });
@@ -285,7 +288,7 @@ export class AudioWorker {
 }
 
 /** Carries out what is about the sound of a player that makes it here. */
-function changeSound(player: AudioPlayer, command: SoundCommand): void {
+function changeAudio(player: AudioPlayer, command: AudioCommand): void {
   switch (command.type) {
     case "play":
       player.play(command);

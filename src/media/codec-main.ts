@@ -4,7 +4,7 @@
 import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import { parentPort } from "node:worker_threads";
-import type { CodecAnswer, CodecName, CodecWish, LoadedCodec } from "../bridge/codec-wish.ts";
+import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../bridge/codec-request.ts";
 import { readWasmCodec } from "../lib/read-wasm-codec.ts";
 import type { WebCodecs } from "./decode/aac-decoder.ts";
 import { AAC_PACKAGE } from "./decode/codec-modules.ts";
@@ -34,7 +34,7 @@ function warmUp({ AudioDecoder }: WebCodecs): void {
   decoder.close();
 }
 
-async function answer({ codec }: CodecWish): Promise<CodecAnswer> {
+async function answer({ codec }: CodecRequest): Promise<CodecAnswer> {
   try {
     return { codec, loaded: await load(codec) };
   } catch (error) {
@@ -45,4 +45,4 @@ async function answer({ codec }: CodecWish): Promise<CodecAnswer> {
 if (parentPort === null) throw new Error("media/codec-main.ts runs in a worker thread only");
 const port = parentPort;
 // The other end is our own main thread, compiled with the same contract.
-port.on("message", (wish) => void answer(wish as CodecWish).then((reply) => port.postMessage(reply)));
+port.on("message", (request) => void answer(request as CodecRequest).then((reply) => port.postMessage(reply)));

@@ -3,24 +3,24 @@
 
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import type { PacerStart, ThreadMessage } from "../bridge/pacer-start.ts";
-import { catchStrays, openOwnMark, startBeating } from "../bridge/thread-start.ts";
+import { catchStrays, openHeartbeat, startHeartbeat } from "../bridge/thread-start.ts";
 import { systemClock } from "../lib/clock.ts";
-import { standForward } from "../lib/thread-priority.ts";
-import { createLogger } from "../log.ts";
+import { raisePriority } from "../lib/thread-priority.ts";
+import { createLogger } from "../log/log.ts";
 import { PacerThread } from "./pacer/pacer-thread.ts";
 
-function startThread(port: NonNullable<typeof parentPort>, { markMemory, bellMemory }: PacerStart): void {
-  standForward();
+function startThread(port: NonNullable<typeof parentPort>, { heartbeatMemory, wakeUpMemory }: PacerStart): void {
+  raisePriority();
   const clock = systemClock;
-  const mark = openOwnMark(markMemory);
-  const tell = (message: ThreadMessage): void => port.postMessage(message);
-  const logger = createLogger((level, message, fields) => tell({ type: "log", level, message, fields }));
-  const pacer = new PacerThread(bellMemory);
+  const heartbeat = openHeartbeat(heartbeatMemory);
+  const post = (message: ThreadMessage): void => port.postMessage(message);
+  const logger = createLogger((level, message, fields) => post({ type: "log", level, message, fields }));
+  const pacer = new PacerThread(wakeUpMemory);
   // The other end is our own main thread, compiled with the same contract.
   port.on("message", (message) => pacer.connect(message as MessagePort));
   catchStrays({ threadName: "the pacer", clock, logger, attribute: () => false });
-  startBeating(mark, clock);
-  tell({ type: "ready" });
+  startHeartbeat(heartbeat, clock);
+  post({ type: "ready" });
 }
 
 if (parentPort === null) throw new Error("media/pacer-main.ts runs in a worker thread only");

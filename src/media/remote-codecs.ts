@@ -2,7 +2,7 @@
 // silent. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
-import type { CodecAnswer, CodecName, LoadedCodec } from "../bridge/codec-wish.ts";
+import type { CodecAnswer, CodecName, LoadedCodec } from "../bridge/codec-request.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { WasmCodecName } from "../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../lib/wasm-codec.ts";

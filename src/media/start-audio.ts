@@ -4,37 +4,37 @@
 
 import type { MessagePort } from "node:worker_threads";
 import { EventChannel, type PlainCommand, type ThreadEnd } from "../bridge/channel.ts";
-import type { WorkMark } from "../bridge/work-mark.ts";
+import type { Heartbeat } from "../bridge/heartbeat.ts";
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { GarbageNudge } from "../lib/garbage-nudge.ts";
 import type { Random } from "../lib/random.ts";
-import { createLogger, type Logger } from "../log.ts";
+import { createLogger, type Logger } from "../log/log.ts";
 import type { Sockets } from "../network/sockets.ts";
 import { AudioWorker } from "./audio-worker.ts";
-import { ThreadTurns } from "./budget/thread-turns.ts";
-import { TrackBudget } from "./budget/track-budget.ts";
-import { createTrackMemory } from "./budget/track-memory.ts";
 import { CodecModules, packageSource } from "./decode/codec-modules.ts";
-import { createGuard, createOpener } from "./opening/create-opener.ts";
 import { type PacerEnd, PacerLink } from "./pacer/pacer-link.ts";
 import { RemotePacer } from "./pacer/remote-pacer.ts";
 import { Codecs } from "./pipeline/codecs.ts";
+import { createGuard, createOpener } from "./probe/create-opener.ts";
+import { TimeSlicer } from "./quota/time-slicer.ts";
+import { TrackBudget } from "./quota/track-budget.ts";
+import { createTrackMemory } from "./quota/track-memory.ts";
 import { RemoteCodecs } from "./remote-codecs.ts";
-import { Bulkhead } from "./tick/bulkhead.ts";
+import { ErrorBoundary } from "./scheduler/error-boundary.ts";
 import { VoiceThreadLimits } from "./voice/voice-limits.ts";
 
 /** Kept outside of V8's heap by all tracks of a worker together. */
 const WORKER_MEMORY_BYTES_MAX = 512 * 1024 * 1024;
 
 /** What an audio worker stands on. */
-export interface AudioGround {
+interface AudioEnvironment {
   /** To the main thread. */
   readonly port: ThreadEnd<PlainCommand>;
   readonly settings: WorkerSettings;
   /** Its own end of it. */
-  readonly mark: WorkMark;
+  readonly heartbeat: Heartbeat;
   /** Where codecs are asked for; undefined: they are loaded here. */
   readonly codecPort: MessagePort | undefined;
   readonly clock: Clock;
@@ -49,26 +49,26 @@ export interface AudioGround {
 }
 
 /** What the thread does with a worker that has been started. */
-export interface StartedAudio {
+interface StartedAudio {
   readonly logger: Logger;
   /** Gives what nobody has caught to the player whose work it was. False: that is not known. */
   attribute(error: unknown): boolean;
   /** To be called with every beat of the mark. */
-  readonly onBeat: () => void;
+  readonly onHeartbeat: () => void;
   /** For players to come, without waiting for it. */
   readonly loadEncoder: () => void;
 }
 
 /** Starts an audio worker, which takes commands from then on. That it is ready, and lives, its thread says. */
-export function startAudio(ground: AudioGround): StartedAudio {
-  const { port, settings, mark, codecPort, clock, random, sockets } = ground;
-  const bulkhead = new Bulkhead({ mark, onFault: (playerId, error) => worker.onFault(playerId, error) });
-  const turns = new ThreadTurns({ clock });
+export function startAudio(environment: AudioEnvironment): StartedAudio {
+  const { port, settings, heartbeat, codecPort, clock, random, sockets } = environment;
+  const boundary = new ErrorBoundary({ heartbeat, onFault: (playerId, error) => worker.onFault(playerId, error) });
+  const slicer = new TimeSlicer({ clock });
   const memory = new ByteBudget({ owner: "the audio worker", limitBytes: WORKER_MEMORY_BYTES_MAX });
   const createBudget = (owner: number): TrackBudget => {
     const ofTrack = createTrackMemory("the track", memory);
-    const ownClock = bulkhead.clockOf(owner, clock);
-    return new TrackBudget({ clock: ownClock, turns, memory: ofTrack, mark, owner, activity: "read" });
+    const ownClock = boundary.clockOf(owner, clock);
+    return new TrackBudget({ clock: ownClock, slicer, memory: ofTrack, heartbeat, owner, activity: "read" });
   };
   const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
@@ -78,14 +78,19 @@ export function startAudio(ground: AudioGround): StartedAudio {
   const codecs = new Codecs(settings.opus, modules, clock);
   const { createConnector } = sockets;
   const opener = createOpener({
-    ...{ settings, guard, createConnector, clock, logger, channel },
+    settings,
+    guard,
+    createConnector,
+    clock,
+    logger,
+    channel,
     onContainer: (container) => codecs.warmUp(container),
   });
-  const pacer = new PacerLink(() => channel.send({ type: "pacerWanted" }));
-  if (ground.ownPacer !== undefined) pacer.give(ground.ownPacer);
+  const pacer = new PacerLink(() => channel.send({ type: "pacerRequested" }));
+  if (environment.ownPacer !== undefined) pacer.connect(environment.ownPacer);
   const worker = new AudioWorker({
     clock,
-    bulkhead,
+    boundary,
     logger,
     createBudget,
     open: (input, work) => {
@@ -94,7 +99,7 @@ export function startAudio(ground: AudioGround): StartedAudio {
     },
     codecs,
     createVoice: async (listener, ids) => {
-      const { VoiceConnection } = await import("./voice/voice-connection.ts");
+      const { VoiceConnection } = await import("./voice/connection/voice-connection.ts");
       return new VoiceConnection({
         ...ids,
         settings: settings.voice,
@@ -102,27 +107,28 @@ export function startAudio(ground: AudioGround): StartedAudio {
         sockets,
         pacer,
         threadLimits,
-        work: (handler) => bulkhead.run(listener.playerId, "voice", handler),
-        clock: bulkhead.clockOf(listener.playerId, clock),
+        work: (handler) => boundary.run(listener.playerId, "voice", handler),
+        clock: boundary.clockOf(listener.playerId, clock),
         random,
         logger,
         listener,
       });
     },
-    takeThreadLoad: ground.takeThreadLoad,
+    takeThreadLoad: environment.takeThreadLoad,
     pacer,
-    setPacer: ({ port, bellMemory }) => pacer.give(new RemotePacer(port, bellMemory)),
+    setPacer: ({ port, wakeUpMemory }) => pacer.connect(new RemotePacer(port, wakeUpMemory)),
     setComplexity: (complexity) => codecs.setComplexity(complexity),
     trackStuckThresholdMs: settings.players.trackStuckThresholdMs,
     send: (event) => channel.send(event),
     answer: (request, work) => void channel.answer(request, work),
-    onClosed: ground.onClosed,
+    onClosed: environment.onClosed,
   });
   const garbage = new GarbageNudge();
-  const onBeat = (): void => void garbage.look(memory.usedBytes);
+  const onHeartbeat = (): void => void garbage.check(memory.usedBytes);
   return {
-    ...{ logger, onBeat },
-    attribute: (error) => bulkhead.attribute(error),
+    logger,
+    onHeartbeat,
+    attribute: (error) => boundary.attribute(error),
     loadEncoder: () => codecs.loadEncoder(),
   };
 }

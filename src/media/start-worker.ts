@@ -2,8 +2,8 @@
 // thread; loaded by main.ts.
 
 import type { PlainCommand, ThreadEnd } from "../bridge/channel.ts";
+import type { Heartbeat } from "../bridge/heartbeat.ts";
 import { catchStrays } from "../bridge/thread-start.ts";
-import type { WorkMark } from "../bridge/work-mark.ts";
 import type { WorkerStart } from "../bridge/worker-settings.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { systemRandom } from "../lib/random.ts";
@@ -12,27 +12,35 @@ import { systemSockets } from "../network/sockets.ts";
 import { startAudio } from "./start-audio.ts";
 
 /** What its thread gives a worker. */
-export interface ThreadGround {
+export interface ThreadEnvironment {
   readonly start: WorkerStart;
-  readonly mark: WorkMark;
+  readonly heartbeat: Heartbeat;
   readonly port: ThreadEnd<PlainCommand>;
   /** The worker has closed everything: the thread may end. */
   readonly onClosed: () => void;
 }
 
-/** Starts the worker, which takes commands from then on; `onBeat` is to be called with every beat of its mark. */
-export function startWorker({ start, mark, port, onClosed }: ThreadGround): { readonly onBeat: () => void } {
+/** Starts the worker, which takes commands from then on; `onHeartbeat` is to be called with every beat of its mark. */
+export function startWorker({ start, heartbeat, port, onClosed }: ThreadEnvironment): {
+  readonly onHeartbeat: () => void;
+} {
   const { settings, codecPort } = start;
   const clock = systemClock;
-  const { logger, attribute, onBeat, loadEncoder } = startAudio({
-    ...{ port, settings, mark, codecPort, clock, random: systemRandom, sockets: systemSockets },
+  const { logger, attribute, onHeartbeat, loadEncoder } = startAudio({
+    port,
+    settings,
+    heartbeat,
+    codecPort,
+    clock,
+    random: systemRandom,
+    sockets: systemSockets,
     ownPacer: undefined,
-    takeThreadLoad: createLoadMeter(clock, mark.threadNumber),
+    takeThreadLoad: createLoadMeter(clock, heartbeat.threadNumber),
     onClosed,
   });
   catchStrays({ threadName: "an audio worker", clock, logger, attribute });
   loadEncoder();
-  return { onBeat };
+  return { onHeartbeat };
 }
 
 /**
@@ -41,11 +49,11 @@ export function startWorker({ start, mark, port, onClosed }: ThreadGround): { re
  */
 export async function loadAhead(): Promise<void> {
   const parts = [
-    import("./voice/voice-connection.ts"),
+    import("./voice/connection/voice-connection.ts"),
     import("./input/open-input.ts"),
     import("./input/http-client.ts"),
     import("./input/playlist.ts"),
-    import("./opening/open-demuxer.ts"),
+    import("./probe/open-demuxer.ts"),
     import("./demux/hls/hls-demuxer.ts"),
   ];
   // What cannot be loaded is told when a player asks for it.

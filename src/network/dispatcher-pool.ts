@@ -7,7 +7,7 @@ import { createGuardedDispatcher, type GuardedDispatcherOptions } from "./guarde
 import { SocketPortions } from "./socket-portions.ts";
 
 /** Dispatchers kept per thread; each holds what connections its requests left idle: for 4 s, or as the server says. */
-const KEPT_MAX = 32;
+const RETAINED_MAX = 32;
 
 /** One for each guard of a thread. */
 export class DispatcherPool {
@@ -31,7 +31,7 @@ export class DispatcherPool {
     this.#bound.delete(localAddress);
     this.#bound.set(localAddress, dispatcher);
     for (const [address, oldest] of this.#bound) {
-      if (this.#bound.size <= KEPT_MAX) break;
+      if (this.#bound.size <= RETAINED_MAX) break;
       this.#bound.delete(address);
       // Idle connections go now; what is still being received goes on, and is its reader's to cancel.
       oldest.close().catch(() => undefined);

@@ -48,7 +48,7 @@ const NOTHING_SENT: Dispatcher.DispatchController = {
 };
 
 /** Of a name's addresses, when the socket is bound. */
-const ADDRESSES_DIALLED_MAX = 3;
+const ADDRESSES_TRIED_MAX = 3;
 /** For those that are not the last hope. */
 const EARLIER_TIMEOUT_MS = 1_000;
 
@@ -161,18 +161,18 @@ function boundConnector(
   const earlierTimeoutMs = Math.min(connectTimeoutMs, EARLIER_TIMEOUT_MS);
   const connectEarlier = createConnector({ ...TLS_OFFER, timeout: earlierTimeoutMs });
   return (target, callback) => {
-    const dial = ([address, ...others]: readonly string[]): void => {
+    const connectNext = ([address, ...others]: readonly string[]): void => {
       const connect = others.length === 0 ? connectLast : connectEarlier;
       connect({ ...target, hostname: address ?? target.hostname }, (...outcome) => {
         if (outcome[0] === null || others.length === 0) callback(...outcome);
-        else dial(others);
+        else connectNext(others);
       });
     };
-    if (isIP(target.hostname) !== 0) return dial([target.hostname]);
+    if (isIP(target.hostname) !== 0) return connectNext([target.hostname]);
     guard.lookup(target.hostname, { all: true, family: isIP(localAddress) }, (error, found) => {
       if (error !== null) return callback(error, null);
       const addresses = Array.isArray(found) ? found.map(({ address }) => address) : [found];
-      dial(addresses.slice(0, ADDRESSES_DIALLED_MAX));
+      connectNext(addresses.slice(0, ADDRESSES_TRIED_MAX));
     });
   };
 }

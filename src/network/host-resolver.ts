@@ -64,8 +64,8 @@ export function createHostResolver(options: HostResolverOptions = {}): ResolveHo
 
 /** IPv4 and IPv6 addresses, as far as wanted. Rejects when there are none of either. */
 async function askDns(resolver: Resolver, hostname: string, { family }: LookupOptions): Promise<LookupAddress[]> {
-  const wanted = ([4, 6] as const).filter((each) => family === each || (family !== 4 && family !== 6));
-  const results = await Promise.allSettled(wanted.map((each) => askFor(resolver, hostname, each)));
+  const families = ([4, 6] as const).filter((each) => family === each || (family !== 4 && family !== 6));
+  const results = await Promise.allSettled(families.map((each) => askFor(resolver, hostname, each)));
   const found = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
   if (found.length === 0) throw lookupError("ENOTFOUND", hostname);
   return found;

@@ -14,11 +14,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type AddressBlock = [Address, number];
 
 /** As `dns.lookup` of Node.js calls it back: a list with `all: true`, else one address and its family (4 or 6). */
-export type LookupCallback = (
-  error: NodeJS.ErrnoException | null,
-  address: string | LookupAddress[],
-  family?: number,
-) => void;
+type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
 
 /** How names become addresses: `dns.lookup` with `all: true`. Replaced in tests. */
 export type ResolveHost = (
@@ -75,12 +71,12 @@ export class OutboundGuard {
     maybeCallback?: LookupCallback,
   ): void => {
     const isAllowed = (address: string): boolean => this.#isAllowed(address);
-    this.#lookUp(hostname, { isAllowed, optionsOrCallback, maybeCallback });
+    this.#resolveAllowed(hostname, { isAllowed, optionsOrCallback, maybeCallback });
   };
 
   /** The same for servers of the operator's own, whose addresses are not judged. */
   readonly lookupOwn: OutboundGuard["lookup"] = (hostname, optionsOrCallback, maybeCallback) => {
-    this.#lookUp(hostname, { isAllowed: () => true, optionsOrCallback, maybeCallback });
+    this.#resolveAllowed(hostname, { isAllowed: () => true, optionsOrCallback, maybeCallback });
   };
 
   /** A guard that lets this server, `host:port`, through and judges everything else as this one does. */
@@ -139,7 +135,7 @@ export class OutboundGuard {
     for (const { address } of addresses) this.check(address, host);
   }
 
-  #lookUp(
+  #resolveAllowed(
     hostname: string,
     {
       isAllowed,

@@ -6,14 +6,14 @@
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 import type { AddressFamily, RouteEvent, RouteFailure } from "../bridge/events.ts";
-import type { RouteWishes } from "../bridge/route-wishes.ts";
+import type { RouteRequests } from "../bridge/route-requests.ts";
 import type { RoutingSettings } from "../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { describeUrl } from "../lib/parse-url.ts";
 import { pause } from "../lib/pause.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../log/log.ts";
 import type { OutboundGuard } from "./outbound-guard.ts";
 import { BAN_STATUS, SiteRefusals } from "./site-refusals.ts";
 import type { WorkRoute } from "./work-route.ts";
@@ -25,9 +25,9 @@ export interface OutgoingRoutesOptions extends Pick<RoutingSettings, "retriesMax
   /** Told of each address that fails, and once of each host that is sent to unbound. */
   readonly logger: Pick<Logger, "debug" | "warn">;
   /** Looking a host name up may take this long. */
-  readonly lookupTimeoutMs: number;
+  readonly resolveTimeoutMs: number;
   /** Asks the planner. */
-  readonly wantRoute: RouteWishes["want"];
+  readonly requestRoute: RouteRequests["requestRoute"];
   /** Tells the planner. */
   readonly send: (event: Extract<RouteEvent, { readonly type: "routeFailed" }>) => void;
 }
@@ -100,7 +100,7 @@ export class OutgoingRoutes {
   async addressOf(work: WorkRoute, signal: AbortSignal): Promise<string | undefined> {
     try {
       return await unlessAborted(
-        work.choose((preferred) => this.#options.wantRoute([4, 6], preferred)),
+        work.choose((preferred) => this.#options.requestRoute([4, 6], preferred)),
         signal,
       );
     } catch (error) {
@@ -119,13 +119,13 @@ export class OutgoingRoutes {
   ): Promise<Answer | undefined> {
     const { url, sendFrom, signal } = request;
     const families = await this.#familiesOf(url, signal);
-    const named = await unlessAborted(this.#options.wantRoute(families, address), signal);
+    const named = await unlessAborted(this.#options.requestRoute(families, address), signal);
     if (named === undefined) {
       this.#warnOfUnbound(url, families);
       return sendFrom(undefined);
     }
     if (named !== address) return undefined;
-    const outcome = await this.#send(request, { address, isBanBelieved: true });
+    const outcome = await this.#send(request, { address, isBanTrusted: true });
     if (outcome.failure === undefined) return outcome.answer;
     this.#report(url, address, outcome.failure);
     return undefined;
@@ -137,17 +137,17 @@ export class OutgoingRoutes {
   ): Promise<Answer> {
     const { url, sendFrom, signal } = request;
     const { clock, retriesMax = Number.POSITIVE_INFINITY, isTriggeredBySearch } = this.#options;
-    const isBanBelieved = work?.isSearch !== true || isTriggeredBySearch;
+    const isBanTrusted = work?.isSearch !== true || isTriggeredBySearch;
     const families = await this.#familiesOf(url, signal);
     const startedMs = clock.now();
     let failure: Failure | undefined;
     for (let retries = 0; ; retries++) {
-      const address = await this.#wantRoute(url, { families, failure, signal, work });
+      const address = await this.#requestRoute(url, { families, failure, signal, work });
       if (address === undefined) {
         this.#warnOfUnbound(url, families);
         return sendFrom(undefined);
       }
-      const outcome = await this.#send(request, { address, isBanBelieved });
+      const outcome = await this.#send(request, { address, isBanTrusted });
       if (outcome.failure === undefined) return outcome.answer;
       failure = outcome.failure;
       if (!this.#report(url, address, failure)) throw exhaustedError(url, retries + 1, failure);
@@ -161,10 +161,10 @@ export class OutgoingRoutes {
 
   async #send<Answer extends Refusable>(
     { url, sendFrom }: RoutedRequest<Answer>,
-    { address, isBanBelieved }: { readonly address: string; readonly isBanBelieved: boolean },
+    { address, isBanTrusted }: { readonly address: string; readonly isBanTrusted: boolean },
   ): Promise<Outcome<Answer>> {
     const outcome = await sendFrom(address).then(
-      (answer) => (isBanBelieved ? outcomeOfAnswer(answer) : { answer }),
+      (answer) => (isBanTrusted ? outcomeOfAnswer(answer) : { answer }),
       failureOfError,
     );
     if (outcome.failure === undefined && outcome.answer.status !== BAN_STATUS) {
@@ -182,7 +182,7 @@ export class OutgoingRoutes {
     return true;
   }
 
-  async #wantRoute(
+  async #requestRoute(
     url: URL,
     context: {
       readonly families: readonly AddressFamily[];
@@ -192,9 +192,9 @@ export class OutgoingRoutes {
     },
   ): Promise<string | undefined> {
     const { families, failure, signal, work } = context;
-    const want = (preferred?: string) => this.#options.wantRoute(families, preferred);
+    const requestRoute = (preferred?: string) => this.#options.requestRoute(families, preferred);
     try {
-      return await unlessAborted(work === undefined ? want() : work.choose(want), signal);
+      return await unlessAborted(work === undefined ? requestRoute() : work.choose(requestRoute), signal);
     } catch (error) {
       if (failure === undefined || !isExhaustion(error)) throw error;
       const message = `${error.message}; the last one tried for ${describeUrl(url)}: ${failure.text}`;
@@ -204,16 +204,16 @@ export class OutgoingRoutes {
 
   /** The families the target can be reached by. Whoever dials looks the name up again and has the answer judged. */
   async #familiesOf(url: URL, signal: AbortSignal): Promise<readonly AddressFamily[]> {
-    const { guard, clock, lookupTimeoutMs } = this.#options;
+    const { guard, clock, resolveTimeoutMs } = this.#options;
     const host = url.hostname.replace(/^\[|\]$/g, "");
     guard.checkHost(host);
     if (isIP(host) !== 0) return [familyOf(host)];
     const tooLong = new AbortController();
-    const timer = clock.after(lookupTimeoutMs, () => {
-      tooLong.abort(new Error(`looking the name up took more than ${lookupTimeoutMs} ms`));
+    const timer = clock.after(resolveTimeoutMs, () => {
+      tooLong.abort(new Error(`looking the name up took more than ${resolveTimeoutMs} ms`));
     });
     try {
-      const addresses = await unlessAborted(lookUp(guard, host), AbortSignal.any([signal, tooLong.signal]));
+      const addresses = await unlessAborted(resolveHost(guard, host), AbortSignal.any([signal, tooLong.signal]));
       return [...new Set(addresses.map(({ address }) => familyOf(address)))];
     } finally {
       timer.cancel();
@@ -268,7 +268,7 @@ function familyOf(address: string): AddressFamily {
   return isIP(address) === 6 ? 6 : 4;
 }
 
-function lookUp(guard: OutboundGuard, host: string): Promise<LookupAddress[]> {
+function resolveHost(guard: OutboundGuard, host: string): Promise<LookupAddress[]> {
   return new Promise((resolve, reject) => {
     guard.lookup(host, { all: true }, (error, addresses) => {
       if (error !== null) reject(error);

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { IPV6_INTERFACE_BITS } from "../lib/ip-block.ts";
 
 /** All have a default: the real clock, no blocks, the system's interfaces. */
-export interface OwnNetworkOptions {
+interface OwnNetworkOptions {
   readonly clock?: Clock;
   /** Blocks that are routed to this machine though no interface has them: CIDR, or single addresses. */
   readonly blocks?: readonly string[];
@@ -18,7 +18,7 @@ export interface OwnNetworkOptions {
 type Block = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /** Addresses come and go (DHCP, rotation of prefixes); reading them takes about 50 µs. */
-const KEPT_MS = 10_000;
+const CACHED_MS = 10_000;
 /**
  * One link in IPv6. An interface may have been given a whole routed block, to send from all of
  * it: of that only the part around the address is our own. IPv4 networks are not taken for our own beyond the very
@@ -45,7 +45,7 @@ export class OwnNetwork {
 
   /** True for an address of this machine, and for one of the same IPv6 link. */
   has(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-    if (this.#clock.now() - this.#readAtMs >= KEPT_MS) {
+    if (this.#clock.now() - this.#readAtMs >= CACHED_MS) {
       this.#assigned = this.#read();
       this.#readAtMs = this.#clock.now();
     }

@@ -9,7 +9,7 @@ import { Duplex } from "node:stream";
 const SLICE_BYTES = 1024;
 
 /** How much comes through, and when; what is written goes out at once and undivided. */
-export interface PacedSocketOptions {
+interface PacedSocketOptions {
   /** Told of every slice before it is handed out. False: neither it nor anything after it is. Default: all are. */
   readonly admit?: (sizeBytes: number) => boolean;
   /** Runs `handOut` when the next slice is due. Default: in the next turn of the event loop. */
@@ -29,7 +29,7 @@ export class PacedSocket extends Duplex {
   readonly #schedule: (handOut: () => void) => void;
   readonly #cut: (slice: Buffer) => number;
   #handedOutBytes = 0;
-  #isWanted = false;
+  #isRequested = false;
   #isScheduled = false;
   #isRefused = false;
   #isHeld = false;
@@ -68,7 +68,7 @@ export class PacedSocket extends Duplex {
   }
 
   override _read(): void {
-    this.#isWanted = true;
+    this.#isRequested = true;
     this.#ask();
   }
 
@@ -99,7 +99,7 @@ export class PacedSocket extends Duplex {
   }
 
   #ask(): void {
-    if (!this.#isWanted || this.#isScheduled || this.#isRefused || this.#isHeld || this.destroyed) return;
+    if (!this.#isRequested || this.#isScheduled || this.#isRefused || this.#isHeld || this.destroyed) return;
     // How the stream learns to tell of the next bytes, and of the end.
     if (this.inner.readableLength === 0) this.inner.read(0);
     if (this.inner.readableLength === 0) return;
@@ -119,8 +119,8 @@ export class PacedSocket extends Duplex {
       return;
     }
     this.#handedOutBytes += slice.length;
-    this.#isWanted = false;
-    if (this.push(slice)) this.#isWanted = true;
+    this.#isRequested = false;
+    if (this.push(slice)) this.#isRequested = true;
     this.#ask();
   }
 }

@@ -9,7 +9,7 @@ export const BAN_STATUS = 429;
 /** In this time … */
 const PERIOD_MS = 60_000;
 /** … so many addresses are believed to be refused by a site that answers none; more when more retries are wished. */
-const BELIEVED_MIN = 11;
+const TRUSTED_MIN = 11;
 /** Sites remembered. */
 const HOSTS_MAX = 256;
 
@@ -22,20 +22,20 @@ interface Refusals {
 /** One per thread: what its requests were answered. */
 export class SiteRefusals {
   readonly #clock: Clock;
-  readonly #believedMax: number;
+  readonly #trustedMax: number;
   readonly #byHost = new Map<string, Refusals>();
 
   /** @param retriesMax of one request; undefined, endless: whatever a site says is believed */
   constructor(options: { readonly clock: Clock; readonly retriesMax: number | undefined }) {
     this.#clock = options.clock;
-    this.#believedMax = Math.max(BELIEVED_MIN, (options.retriesMax ?? Number.POSITIVE_INFINITY) + 1);
+    this.#trustedMax = Math.max(TRUSTED_MIN, (options.retriesMax ?? Number.POSITIVE_INFINITY) + 1);
   }
 
   /** Notes that the site has refused this address; true when the address is likely to be what is wrong. */
   note(host: string, address: string): boolean {
-    if (this.#believedMax === Number.POSITIVE_INFINITY) return true;
+    if (this.#trustedMax === Number.POSITIVE_INFINITY) return true;
     const { addresses } = this.#refusalsOf(host);
-    if (addresses.size >= this.#believedMax) return false;
+    if (addresses.size >= this.#trustedMax) return false;
     addresses.add(address);
     return true;
   }

@@ -10,7 +10,7 @@ import type { buildConnector } from "undici";
 /** What the parser is given at once: up to seven hundred pieces of one byte each. */
 const PORTION_BYTES = 4 * 1024;
 /** For all sockets in one turn: parsed in less than a millisecond, whatever it is. */
-const TURN_BYTES = 64 * 1024;
+const ITERATION_BYTES = 64 * 1024;
 /** What a piece of a body costs beside its bytes. */
 const PIECE_BYTES = 96;
 /** Of a head, which may be one field for every five bytes: the portion, and what each byte costs. */
@@ -19,7 +19,7 @@ const HEAD_BYTE_COST = 32;
 
 /** Hold on the socket that an answer comes from. */
 export interface SocketFlow {
-  /** True from `hold` until `letGo` or `pump`. */
+  /** True from `hold` until `release` or `pump`. */
   readonly isHeld: boolean;
   /** What comes is taken to be of a head. */
   readonly isHead: boolean;
@@ -30,15 +30,15 @@ export interface SocketFlow {
   /** Nothing more is handed out until `pump`. */
   hold(): void;
   /** No longer held, the next head may come; for use while the parser is at work, which then goes on. */
-  letGo(): void;
+  release(): void;
   /** No longer held, and what the socket has is parsed now. Not to be called while the parser is at work. */
   pump(): void;
 }
 
 /** One per thread: all connectors that it has portioned share 64 KiB of parsing in a turn of the event loop. */
 export class SocketPortions {
-  #bytesLeft = TURN_BYTES;
-  #isTurnBegun = false;
+  #bytesLeft = ITERATION_BYTES;
+  #isIterationStarted = false;
   #current: SocketFlow | undefined;
   /** Those that had more in this turn. */
   readonly #waiting = new Set<Socket>();
@@ -106,7 +106,7 @@ export class SocketPortions {
       hold: () => {
         isHeld = true;
       },
-      letGo: () => {
+      release: () => {
         isHeld = false;
         isHead = true;
       },
@@ -120,14 +120,14 @@ export class SocketPortions {
 
   #spend(sizeBytes: number): void {
     this.#bytesLeft -= sizeBytes;
-    if (this.#isTurnBegun) return;
-    this.#isTurnBegun = true;
-    setImmediate(() => this.#endTurn());
+    if (this.#isIterationStarted) return;
+    this.#isIterationStarted = true;
+    setImmediate(() => this.#endIteration());
   }
 
-  #endTurn(): void {
-    this.#isTurnBegun = false;
-    this.#bytesLeft = TURN_BYTES;
+  #endIteration(): void {
+    this.#isIterationStarted = false;
+    this.#bytesLeft = ITERATION_BYTES;
     for (const socket of [...this.#waiting]) {
       if (this.#bytesLeft <= 0) return;
       this.#waiting.delete(socket);

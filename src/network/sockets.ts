@@ -1,5 +1,5 @@
 // Where sockets come from: passed in, so that a simulation can give a node links of its own (lab/simulate). Voice
-// gateways, voice servers and web sites are reached through it. A leaf, on audio and look-up threads.
+// gateways, voice servers and web sites are reached through it. A leaf, on audio and probe threads.
 
 import { createSocket } from "node:dgram";
 import { connect, type NetConnectOpts, type Socket as TcpSocket } from "node:net";

@@ -22,16 +22,18 @@ export class WorkRoute {
     return this.#address;
   }
 
-  /** The address for its next request, as `want` has it, which is told the one so far. */
-  choose(want: (preferred: string | undefined) => Promise<string | undefined>): Promise<string | undefined> {
+  /** The address for its next request, as `requestRoute` has it, which is told the one so far. */
+  choose(requestRoute: (preferred: string | undefined) => Promise<string | undefined>): Promise<string | undefined> {
     // One at a time: of requests that begin together, or fail together, the first one chooses for all.
-    const chosen = this.#choosing.then(() => this.#ask(want));
+    const chosen = this.#choosing.then(() => this.#ask(requestRoute));
     this.#choosing = chosen.catch(() => undefined);
     return chosen;
   }
 
-  async #ask(want: (preferred: string | undefined) => Promise<string | undefined>): Promise<string | undefined> {
-    const address = await want(this.#address);
+  async #ask(
+    requestRoute: (preferred: string | undefined) => Promise<string | undefined>,
+  ): Promise<string | undefined> {
+    const address = await requestRoute(this.#address);
     this.#address = address ?? this.#address;
     return address;
   }

@@ -286,8 +286,8 @@ export interface ResolveRequest {
    * bound to, and says nothing about the link.
    */
   readonly status?: number | undefined;
-  /** The `rendition` of the link that was played last. Return the same one if possible: see `Playable`. */
-  readonly rendition?: string | undefined;
+  /** The `variant` of the link that was played last. Return the same one if possible: see `Playable`. */
+  readonly variant?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -302,10 +302,10 @@ export type Playable =
       /** When the link expires, epoch milliseconds. Default: never. */
       readonly expiresAtMs?: number | undefined;
       /**
-       * Identifies the bytes behind the link. If a new link has the same `rendition`, playback continues at the byte
+       * Identifies the bytes behind the link. If a new link has the same `variant`, playback continues at the byte
        * where the last link ended, otherwise at the time.
        */
-      readonly rendition?: string | undefined;
+      readonly variant?: string | undefined;
       /**
        * Reads the file in ranges of this many bytes (an integer from 65,536 to 1,073,741,824), requested in the `Range`
        * header or in the query (`range=0-99`). Any other number is a fault of the plugin, and the track fails.

@@ -5,7 +5,7 @@ import { canonicalName } from "../lib/canonical-name.ts";
 import type { JsonObject, JsonValue } from "../lib/json.ts";
 import { isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../lib/plain-tree.ts";
 import type { OptionSchema, OptionType } from "../plugin-api/plugin.ts";
-import { type OptionPlace, OptionProblems } from "./option-problems.ts";
+import { type OptionLocation, OptionProblems } from "./option-problems.ts";
 
 /**
  * `tree` with `changes` in it. Groups are changed member by member, their names in relaxed spelling; all else is
@@ -60,23 +60,23 @@ export function problemsOfChanges(
   { path }: { readonly path: string },
 ): readonly string[] {
   const problems = new OptionProblems();
-  findFixed(schema, changes, { problems, place: { path, depth: 0 } });
+  findFixed(schema, changes, { problems, location: { path, depth: 0 } });
   return problems.all();
 }
 
 interface Finding {
   readonly problems: OptionProblems;
-  readonly place: OptionPlace;
+  readonly location: OptionLocation;
 }
 
 /** As deep as the changes are. What the schema does not know is found elsewhere. */
-function findFixed(schema: OptionSchema, changes: PlainTree, { problems, place }: Finding): void {
+function findFixed(schema: OptionSchema, changes: PlainTree, { problems, location }: Finding): void {
   const types = new Map(Object.entries(schema).map(([name, type]) => [canonicalName(name), type]));
   for (const [name, change] of Object.entries(isTreeMap(changes) ? changes : {})) {
     const type = types.get(canonicalName(name));
-    const own = { path: `${place.path}.${name}`, depth: place.depth + 1 };
+    const own = { path: `${location.path}.${name}`, depth: location.depth + 1 };
     if (type?.isFixed === true) problems.add(own, "can only be set in the configuration, not while the node runs");
-    else if (type !== undefined) findFixedBelow(type, change, { problems, place: own });
+    else if (type !== undefined) findFixedBelow(type, change, { problems, location: own });
   }
 }
 

@@ -5,7 +5,7 @@ import { parseUrl, serverOf } from "../lib/parse-url.ts";
 import type { OptionSchema, OptionValues } from "../plugin-api/plugin.ts";
 
 /** A server that a plugin and its tracks may reach although it is in a private network. */
-export interface AllowedServer {
+interface AllowedServer {
   /** In lower case; an IPv6 address without brackets, a full name without the dot at its end. */
   readonly host: string;
   readonly port: number;
@@ -36,17 +36,17 @@ export function secretsOf<Schema extends OptionSchema>(
 }
 
 /** Texts that are not empty. As deep as the values are, which are finite where a schema may hold itself. */
-function textsOf(wanted: "server" | "secret", schema: OptionSchema, values: unknown): string[] {
+function textsOf(kind: "server" | "secret", schema: OptionSchema, values: unknown): string[] {
   return Object.entries(schema).flatMap(([name, type]) => {
     const value = memberOf(values, name);
     switch (type.type) {
       case "group":
-        return value === undefined ? [] : textsOf(wanted, type.members, value);
+        return value === undefined ? [] : textsOf(kind, type.members, value);
       case "groups":
       case "named":
-        return groupsIn(value).flatMap((group) => textsOf(wanted, type.members, group));
+        return groupsIn(value).flatMap((group) => textsOf(kind, type.members, group));
       default:
-        return type.type === wanted && typeof value === "string" && value !== "" ? [value] : [];
+        return type.type === kind && typeof value === "string" && value !== "" ? [value] : [];
     }
   });
 }

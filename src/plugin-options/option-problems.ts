@@ -3,11 +3,11 @@
 import { closestName } from "../lib/closest-name.ts";
 
 /** More mistakes than this are counted, not told. */
-const TOLD_MAX = 50;
+const REPORTED_MAX = 50;
 const SHOWN_NAME_LENGTH_MAX = 60;
 
 /** Where in the options something stands. */
-export interface OptionPlace {
+export interface OptionLocation {
   /** `plugins.youtube.remoteCipher`, `plugins.x.servers[0]`. */
   readonly path: string;
   /** Of groups around it. */
@@ -15,29 +15,29 @@ export interface OptionPlace {
 }
 
 export class OptionProblems {
-  readonly #told: string[] = [];
-  #untoldCount = 0;
-  #isTooMuchTold = false;
+  readonly #reported: string[] = [];
+  #unreportedCount = 0;
+  #isTooMuchReported = false;
 
-  add({ path }: Pick<OptionPlace, "path">, message: string): void {
-    if (this.#told.length < TOLD_MAX) this.#told.push(`${path}: ${message}`);
-    else this.#untoldCount++;
+  add({ path }: Pick<OptionLocation, "path">, message: string): void {
+    if (this.#reported.length < REPORTED_MAX) this.#reported.push(`${path}: ${message}`);
+    else this.#unreportedCount++;
   }
 
-  unknown({ path }: OptionPlace, name: string, known: readonly string[]): void {
-    const closest = this.#told.length < TOLD_MAX ? closestName(name, known) : undefined;
+  unknown({ path }: OptionLocation, name: string, known: readonly string[]): void {
+    const closest = this.#reported.length < REPORTED_MAX ? closestName(name, known) : undefined;
     const hint = closest === undefined ? "" : `; did you mean ${closest}?`;
     this.add({ path: `${path}.${shownName(name)}` }, `there is no such option${hint}`);
   }
 
   /** Told once: whatever follows would say the same. */
-  tooMuch(place: OptionPlace): void {
-    if (!this.#isTooMuchTold) this.add(place, "the options are too deep or too many");
-    this.#isTooMuchTold = true;
+  tooMuch(location: OptionLocation): void {
+    if (!this.#isTooMuchReported) this.add(location, "the options are too deep or too many");
+    this.#isTooMuchReported = true;
   }
 
   all(): readonly string[] {
-    return this.#untoldCount === 0 ? this.#told : [...this.#told, `and ${this.#untoldCount} more`];
+    return this.#unreportedCount === 0 ? this.#reported : [...this.#reported, `and ${this.#unreportedCount} more`];
   }
 }
 

@@ -4,7 +4,7 @@
 import { deepFreeze } from "../lib/deep-freeze.ts";
 import { isTreeList, isTreeMap, type PlainTree } from "../lib/plain-tree.ts";
 import type { OptionSchema, OptionType, OptionValues } from "../plugin-api/plugin.ts";
-import { type OptionPlace, OptionProblems, shownName } from "./option-problems.ts";
+import { type OptionLocation, OptionProblems, shownName } from "./option-problems.ts";
 import { isTextual, type LeafOption, parseLeaf } from "./parse-leaf.ts";
 import { writtenMembers } from "./written-members.ts";
 
@@ -17,7 +17,7 @@ const DEPTH_MAX = 16;
 const VALUES_MAX = 20_000;
 
 /** The options of a plugin, or all that is wrong with what was written: each with its path, none with its value. */
-export type OptionsReading<Schema extends OptionSchema> =
+type OptionsReading<Schema extends OptionSchema> =
   | { readonly values: OptionValues<Schema>; readonly problems?: undefined }
   | { readonly problems: readonly string[]; readonly values?: undefined };
 
@@ -44,90 +44,90 @@ class OptionWalk {
   readonly problems = new OptionProblems();
   #valueCount = 0;
 
-  group(schema: OptionSchema, raw: PlainTree | undefined, place: OptionPlace): Record<string, unknown> {
-    if (place.depth > DEPTH_MAX || this.#valueCount > VALUES_MAX) {
-      this.problems.tooMuch(place);
+  group(schema: OptionSchema, raw: PlainTree | undefined, location: OptionLocation): Record<string, unknown> {
+    if (location.depth > DEPTH_MAX || this.#valueCount > VALUES_MAX) {
+      this.problems.tooMuch(location);
       return {};
     }
     const written = writtenMembers(raw);
-    if (written === undefined) this.problems.add(place, "expected options by their names");
+    if (written === undefined) this.problems.add(location, "expected options by their names");
     const entries = Object.entries(schema).map(([name, type]): [string, unknown] => {
       this.#valueCount++;
       const member = written?.take(name);
-      return [name, this.#value(type, member, { path: `${place.path}.${name}`, depth: place.depth + 1 })];
+      return [name, this.#value(type, member, { path: `${location.path}.${name}`, depth: location.depth + 1 })];
     });
-    for (const name of written?.rest() ?? []) this.problems.unknown(place, name, Object.keys(schema));
+    for (const name of written?.rest() ?? []) this.problems.unknown(location, name, Object.keys(schema));
     return Object.fromEntries(entries);
   }
 
-  #value(type: OptionType, raw: PlainTree | undefined, place: OptionPlace): unknown {
+  #value(type: OptionType, raw: PlainTree | undefined, location: OptionLocation): unknown {
     switch (type.type) {
       case "group":
-        return this.group(type.members, raw, place);
+        return this.group(type.members, raw, location);
       case "groups":
-        return this.#groups(type.members, raw, place);
+        return this.#groups(type.members, raw, location);
       case "named":
-        return this.#named(type.members, raw, place);
+        return this.#named(type.members, raw, location);
       case "texts":
-        return this.#texts(raw, place) ?? [...(type.default ?? [])];
+        return this.#texts(raw, location) ?? [...(type.default ?? [])];
       default:
-        return this.#leaf(type, raw, place);
+        return this.#leaf(type, raw, location);
     }
   }
 
-  #groups(members: OptionSchema, raw: PlainTree | undefined, place: OptionPlace): unknown[] {
+  #groups(members: OptionSchema, raw: PlainTree | undefined, location: OptionLocation): unknown[] {
     if (raw === undefined || raw === "") return [];
     if (!isTreeList(raw)) {
-      this.problems.add(place, "expected a list of groups of options");
+      this.problems.add(location, "expected a list of groups of options");
       return [];
     }
-    if (raw.length > GROUPS_MAX) this.problems.add(place, `expected at most ${GROUPS_MAX} groups of options`);
+    if (raw.length > GROUPS_MAX) this.problems.add(location, `expected at most ${GROUPS_MAX} groups of options`);
     return raw.slice(0, GROUPS_MAX).map((item, index) => {
-      return this.group(members, item, { path: `${place.path}[${index}]`, depth: place.depth });
+      return this.group(members, item, { path: `${location.path}[${index}]`, depth: location.depth });
     });
   }
 
-  #named(members: OptionSchema, raw: PlainTree | undefined, place: OptionPlace): Record<string, unknown> {
+  #named(members: OptionSchema, raw: PlainTree | undefined, location: OptionLocation): Record<string, unknown> {
     if (raw === undefined || raw === "") return {};
     if (!isTreeMap(raw)) {
-      this.problems.add(place, "expected names, not only numbers, each with a group of options");
+      this.problems.add(location, "expected names, not only numbers, each with a group of options");
       return {};
     }
     const entries = Object.entries(raw);
-    if (entries.length > GROUPS_MAX) this.problems.add(place, `expected at most ${GROUPS_MAX} groups of options`);
+    if (entries.length > GROUPS_MAX) this.problems.add(location, `expected at most ${GROUPS_MAX} groups of options`);
     const groups = entries.slice(0, GROUPS_MAX).map(([name, item]): [string, unknown] => {
-      const path = `${place.path}.${shownName(name)}`;
-      return [name, this.group(members, item, { path, depth: place.depth })];
+      const path = `${location.path}.${shownName(name)}`;
+      return [name, this.group(members, item, { path, depth: location.depth })];
     });
     return Object.fromEntries(groups);
   }
 
   /** Undefined when nothing is written. One text stands for a list with commas; an empty one for an empty list. */
-  #texts(raw: PlainTree | undefined, place: OptionPlace): string[] | undefined {
+  #texts(raw: PlainTree | undefined, location: OptionLocation): string[] | undefined {
     if (raw === undefined) return undefined;
     const items = typeof raw === "string" ? raw.split(",").map((text) => text.trim()) : raw;
     if (!isTreeList(items)) {
-      this.problems.add(place, "expected a list of texts");
+      this.problems.add(location, "expected a list of texts");
       return undefined;
     }
-    if (items.length > TEXTS_MAX) this.problems.add(place, `expected at most ${TEXTS_MAX} texts`);
+    if (items.length > TEXTS_MAX) this.problems.add(location, `expected at most ${TEXTS_MAX} texts`);
     return items.slice(0, TEXTS_MAX).flatMap((item, index) => {
       if (typeof item === "string") return item === "" ? [] : [item];
-      this.problems.add({ ...place, path: `${place.path}[${index}]` }, "expected a text");
+      this.problems.add({ ...location, path: `${location.path}[${index}]` }, "expected a text");
       return [];
     });
   }
 
-  #leaf(type: LeafOption, raw: PlainTree | undefined, place: OptionPlace): unknown {
+  #leaf(type: LeafOption, raw: PlainTree | undefined, location: OptionLocation): unknown {
     const isRequired = isTextual(type) && type.isRequired === true;
     if (raw === undefined || (raw === "" && (!isTextual(type) || type.default === undefined))) {
-      if (isRequired && type.default === undefined) this.problems.add(place, "must be set for the plugin to work");
+      if (isRequired && type.default === undefined) this.problems.add(location, "must be set for the plugin to work");
       return type.default;
     }
-    if (raw === "" && isRequired) this.problems.add(place, "must not be empty for the plugin to work");
+    if (raw === "" && isRequired) this.problems.add(location, "must not be empty for the plugin to work");
     if (raw === "") return "";
     const parsed = parseLeaf(type, raw);
-    if (parsed.problem !== undefined) this.problems.add(place, parsed.problem);
+    if (parsed.problem !== undefined) this.problems.add(location, parsed.problem);
     return parsed.value;
   }
 }

@@ -4,7 +4,7 @@ import { canonicalName } from "../lib/canonical-name.ts";
 import { isTreeMap, type PlainTree } from "../lib/plain-tree.ts";
 
 /** Each is taken once; the rest is what nobody knows. */
-export interface WrittenMembers {
+interface WrittenMembers {
   take(name: string): PlainTree | undefined;
   /** As they were written. */
   rest(): readonly string[];

@@ -46,9 +46,9 @@ export class AheadPlayer {
   }
 
   /** Takes back what was not sent, or as much of it as can be; returns how many frames. */
-  takeBack(frameCount = this.#waiting.length): number {
-    const count = Math.min(frameCount, this.#waiting.length, this.pipeline.takeBackMax);
-    this.pipeline.takeBack(count);
+  rewind(frameCount = this.#waiting.length): number {
+    const count = Math.min(frameCount, this.#waiting.length, this.pipeline.rewindFramesMax);
+    this.pipeline.rewind(count);
     this.#waiting.length -= count;
     return count;
   }
@@ -57,14 +57,14 @@ export class AheadPlayer {
   async makeAhead(): Promise<void> {
     const deadlineMs = performance.now() + 20_000;
     while (this.#waiting.length <= this.#aheadFrames) {
-      if (this.pipeline.isOutdated) this.takeBack();
+      if (this.pipeline.isOutdated) this.rewind();
       const startMs = this.pipeline.positionMs;
       const opus = this.pipeline.produce();
       if (opus !== undefined) this.#waiting.push({ opus: opus.slice(), startMs, endMs: this.pipeline.positionMs });
       else if (this.pipeline.isEnded) return;
-      else if (performance.now() > deadlineMs) throw new Error(`nothing came: the ${this.pipeline.dryCause} is dry`);
+      else if (performance.now() > deadlineMs) throw new Error(`nothing came: the ${this.pipeline.stallReason} is dry`);
       // What waits for input or a codec has its turns.
-      for (let turns = 0; turns < 4; turns++) await new Promise((next) => setImmediate(next));
+      for (let iterations = 0; iterations < 4; iterations++) await new Promise((next) => setImmediate(next));
     }
   }
 }

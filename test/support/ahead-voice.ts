@@ -23,7 +23,7 @@ export class AheadVoice extends UndiagnosedVoice implements Voice {
   stopCount = 0;
   /** Nothing leaves, whenever it is due. */
   isStalled = false;
-  takenBackCount = 0;
+  revokedCount = 0;
   readonly #clock: FakeClock;
   readonly #left: SentFrame[] = [];
   #waiting: SentFrame[] = [];
@@ -40,7 +40,7 @@ export class AheadVoice extends UndiagnosedVoice implements Voice {
   }
 
   /** Their numbers. */
-  get heard(): readonly number[] {
+  get received(): readonly number[] {
     return this.left.map(({ number }) => number);
   }
 
@@ -51,7 +51,7 @@ export class AheadVoice extends UndiagnosedVoice implements Voice {
   }
 
   /** How far ahead of now what waits reaches, milliseconds; 0 when nothing does. */
-  get leadMs(): number {
+  get lookAheadMs(): number {
     return Math.max(0, (this.#waiting.at(-1)?.dueMs ?? 0) - this.#clock.now());
   }
 
@@ -81,11 +81,11 @@ export class AheadVoice extends UndiagnosedVoice implements Voice {
     return this.#waiting.length === 0;
   }
 
-  override takeBack(countMax: number): number {
+  override revoke(countMax: number): number {
     this.#letLeave();
     const count = Math.min(countMax, this.#waiting.length);
     this.#waiting = this.#waiting.slice(0, this.#waiting.length - count);
-    this.takenBackCount += count;
+    this.revokedCount += count;
     return count;
   }
 

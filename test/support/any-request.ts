@@ -99,9 +99,22 @@ function nearlyRight(pick: Pick): object {
   const encoded = buildTrack().encoded;
   const voice = { token: "t", endpoint: pick(["127.0.0.1:1", "a/b", "", "[::1]:1"]), sessionId: "s", channelId: "1" };
   const right = {
-    ...{ volume: 50, paused: true, position: 1000, endTime: 5000, resuming: true, timeout: 60, encodedTrack: encoded },
-    ...{ filters: pick(FILTERS), track: { encoded, userData: {} }, voice, identifier: "nothing", pause: false },
-    ...{ event: { token: "t", endpoint: "127.0.0.1:1" }, sessionId: "s", bands: [{ band: 1, gain: 0.5 }], key: "k" },
+    volume: 50,
+    paused: true,
+    position: 1000,
+    endTime: 5000,
+    resuming: true,
+    timeout: 60,
+    encodedTrack: encoded,
+    filters: pick(FILTERS),
+    track: { encoded, userData: {} },
+    voice,
+    identifier: "nothing",
+    pause: false,
+    event: { token: "t", endpoint: "127.0.0.1:1" },
+    sessionId: "s",
+    bands: [{ band: 1, gain: 0.5 }],
+    key: "k",
   };
   const names = Object.keys(right) as (keyof typeof right)[]; // its own keys
   const members = [pick(names), pick(names), pick(names)].map((name) => [name, right[name]] as const);

@@ -4,8 +4,6 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import type { RequestLogging } from "../../src/config/node-config.ts";
-import { createInfo } from "../../src/control/about/node-info.ts";
-import { loadToJson } from "../../src/control/about/node-load.ts";
 import { KeyRing } from "../../src/control/access/key-ring.ts";
 import type { PlannerControl, SourceControl } from "../../src/control/api/api-context.ts";
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
@@ -19,7 +17,9 @@ import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import type { LoadResult } from "../../src/control/sources/load-result.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { type Logger, silentLogger } from "../../src/log.ts";
+import { type Logger, silentLogger } from "../../src/log/log.ts";
+import { createInfo } from "../../src/observability/status/node-info.ts";
+import { loadToJson } from "../../src/observability/status/node-load.ts";
 import { createSessions } from "./session-builders.ts";
 import { SilentWorkers } from "./silent-workers.ts";
 
@@ -28,7 +28,7 @@ type Parsed = ReturnType<JSON["parse"]>;
 
 export const PASSWORD = "youshallnotpass";
 
-export interface ApiServerOptions {
+interface ApiServerOptions {
   readonly password?: string;
   readonly clock?: Clock;
   readonly logger?: Logger;
@@ -108,7 +108,7 @@ export class ApiServer {
           complexityMax: 10,
           movedCount: 0,
           refusedCount: 0,
-          hasRoom: true,
+          hasCapacity: true,
         }),
       readSupport: async (key) => `# What the running node says ${key ?? ""}\n`,
       readInfo: () =>
@@ -121,8 +121,12 @@ export class ApiServer {
           plugins: [],
         }),
       sources: {
-        ...{ sourcesJson: () => [], pluginsJson: () => [], reload: async () => undefined },
-        ...{ change: async () => undefined, call: async () => undefined, ...options.sources },
+        sourcesJson: () => [],
+        pluginsJson: () => [],
+        reload: async () => undefined,
+        change: async () => undefined,
+        call: async () => undefined,
+        ...options.sources,
       },
     });
     return new ApiServer({ sessions, api, keys, port: await api.listen({ host: "127.0.0.1", port: 0 }) });
@@ -177,7 +181,7 @@ export class ApiServer {
 
   /** As the node does it when the file of keys has changed. */
   keysChanged(): void {
-    this.sessions.endStrangers((owner) => this.#keys.has(owner));
+    this.sessions.endUnowned((owner) => this.#keys.has(owner));
     this.#api.dropStale();
   }
 
@@ -223,16 +227,16 @@ export class TestClient {
   /** Resolves with the first message, received or to come, that `matches`. */
   until(matches: (message: Parsed) => boolean): Promise<Parsed> {
     return new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         const found = this.messages.find(matches);
         if (found !== undefined) resolve(found);
       };
       const before = this.#onMessage;
       this.#onMessage = () => {
         before();
-        look();
+        check();
       };
-      look();
+      check();
     });
   }
 

@@ -2,27 +2,27 @@
 
 import type { PlayCommand } from "../../src/bridge/commands.ts";
 import { FRAME_MS } from "../../src/media/format/audio-format.ts";
-import { AudioPlayer, type PlayerSurroundings } from "../../src/media/player/audio-player.ts";
-import { createRepairAllowance } from "../../src/media/player/silence-watch.ts";
-import { TickLoop } from "../../src/media/tick/tick-loop.ts";
+import { AudioPlayer, type PlayerContext } from "../../src/media/player/audio-player.ts";
+import { createRepairBucket } from "../../src/media/player/silence-watch.ts";
+import { TickLoop } from "../../src/media/scheduler/tick-loop.ts";
 import type { Voice } from "../../src/media/voice/voice.ts";
-import { createBulkhead } from "./bulkheads.ts";
+import { createErrorBoundary } from "./error-boundaries.ts";
 import type { FakeClock } from "./fake-clock.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 
 export const STUCK_MS = 10_000;
 
-interface AudioPlayerTraits extends Pick<PlayerSurroundings, "clock" | "open" | "send"> {
+interface AudioPlayerTraits extends Pick<PlayerContext, "clock" | "open" | "send"> {
   readonly voice: Voice;
   /** Default: songs are Opus that is passed on, and wanting another is an error. */
-  readonly codecs?: PlayerSurroundings["codecs"];
+  readonly codecs?: PlayerContext["codecs"];
   /** Default: room for anything. */
-  readonly createBudget?: PlayerSurroundings["createBudget"];
+  readonly createBudget?: PlayerContext["createBudget"];
   /** Default 0: a frame is made when the one before is sent. */
-  readonly leadFrames?: number;
+  readonly lookAheadFrames?: number;
 }
 
-const NO_CODECS: PlayerSurroundings["codecs"] = {
+const NO_CODECS: PlayerContext["codecs"] = {
   createDecoder: () => Promise.reject(new Error("nothing is decoded here")),
   acquireEncoder: () => Promise.reject(new Error("nothing is encoded here")),
   releaseEncoder: () => undefined,
@@ -30,18 +30,18 @@ const NO_CODECS: PlayerSurroundings["codecs"] = {
 
 /** Player 1, who is connected to nothing yet. */
 export function createAudioPlayer(traits: AudioPlayerTraits): AudioPlayer {
-  const { clock, open, send, voice, codecs = NO_CODECS, leadFrames = 0 } = traits;
-  const surroundings: PlayerSurroundings = {
+  const { clock, open, send, voice, codecs = NO_CODECS, lookAheadFrames = 0 } = traits;
+  const context: PlayerContext = {
     clock,
-    loop: new TickLoop(clock, createBulkhead().bulkhead, { leadFrames }),
+    loop: new TickLoop(clock, createErrorBoundary().boundary, { lookAheadFrames }),
     open,
     codecs,
     createBudget: traits.createBudget ?? ((owner) => createTrackBudget({ clock, owner })),
     trackStuckThresholdMs: STUCK_MS,
-    repairs: createRepairAllowance(clock),
+    repairs: createRepairBucket(clock),
     send,
   };
-  return new AudioPlayer(1, surroundings, async () => voice);
+  return new AudioPlayer(1, context, async () => voice);
 }
 
 /** Until then it plays to nobody. */
@@ -65,6 +65,6 @@ export async function tickFrames(clock: FakeClock, count: number): Promise<void>
 }
 
 /** Lets reads that are due happen, without time passing. */
-export async function readAhead(turns = 10): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) await new Promise((next) => setImmediate(next));
+export async function readAhead(iterations = 10): Promise<void> {
+  for (let iteration = 0; iteration < iterations; iteration++) await new Promise((next) => setImmediate(next));
 }

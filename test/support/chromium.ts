@@ -5,16 +5,16 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, chromium, type Page } from "playwright-core";
 
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const CANDIDATES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** How a page is looked at: `phone` is 390 pixels wide and has touch. */
-export interface Look {
+export interface Appearance {
   readonly scheme: "light" | "dark";
   readonly width: "desktop" | "phone";
 }
 
-export const LOOKS: readonly Look[] = [
+export const APPEARANCES: readonly Appearance[] = [
   { scheme: "light", width: "desktop" },
   { scheme: "dark", width: "desktop" },
   { scheme: "light", width: "phone" },
@@ -22,7 +22,7 @@ export const LOOKS: readonly Look[] = [
 ];
 
 /** What axe has found, one line for each rule. */
-export interface AxeFinding {
+interface AxeFinding {
   readonly impact: string;
   readonly rule: string;
   /** The first of the elements, and what is wrong with it. */
@@ -31,7 +31,9 @@ export interface AxeFinding {
 
 /** `CHROMIUM`, or where Debian and its like have it. @throws when there is none, with what to install */
 function chromiumPath(): string {
-  const path = [process.env.CHROMIUM ?? "", ...PLACES].find((place) => place !== "" && existsSync(place));
+  const path = [process.env.CHROMIUM ?? "", ...CANDIDATES].find(
+    (candidate) => candidate !== "" && existsSync(candidate),
+  );
   if (path === undefined) throw new Error("there is no Chromium: `apt-get install chromium`, or set CHROMIUM to one");
   return path;
 }
@@ -49,13 +51,14 @@ export async function startChromium(): Promise<Browser> {
 export async function openPage(
   browser: Browser,
   origin: string,
-  { scheme, width }: Look,
+  { scheme, width }: Appearance,
 ): Promise<{ readonly page: Page; readonly strays: readonly string[] }> {
   const isPhone = width === "phone";
   const context = await browser.newContext({
     colorScheme: scheme,
     viewport: isPhone ? { width: 390, height: 844 } : { width: 1366, height: 900 },
-    ...{ hasTouch: isPhone, reducedMotion: "reduce" },
+    hasTouch: isPhone,
+    reducedMotion: "reduce",
   });
   const strays: string[] = [];
   await context.route(

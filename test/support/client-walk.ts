@@ -22,7 +22,7 @@ interface WalkOptions {
   readonly song: readonly string[];
 }
 
-const HEARD_TIMEOUT_MS = 20_000;
+const RECEIVE_TIMEOUT_MS = 20_000;
 const SEEK_MS = 4500;
 
 /** Leaves the song playing at volume 100, close to its end. */
@@ -31,10 +31,10 @@ export async function walk(
   { discord, guildId, channelId, song }: WalkOptions,
 ): Promise<void> {
   const { listener } = discord.channel(channelId);
-  const heard = () => listener.heardSound.map(({ opus }) => packetText(opus));
+  const received = () => listener.receivedAudio.map(({ opus }) => packetText(opus));
   const more = (count: number) => {
-    const enough = heard().length + count;
-    return discord.until(() => listener.heardSound.length >= enough, `${enough} frames`, HEARD_TIMEOUT_MS);
+    const enough = received().length + count;
+    return discord.until(() => listener.receivedAudio.length >= enough, `${enough} frames`, RECEIVE_TIMEOUT_MS);
   };
 
   await controls.play();
@@ -42,20 +42,20 @@ export async function walk(
   await controls.pause();
   // The one comes by TCP, the other by UDP.
   await discord.until(() => discord.session(guildId).speaking === 0 && listener.isAtStop, "the end of sound");
-  const beforePause = heard().length;
+  const beforePause = received().length;
   await controls.resume();
   await more(25);
-  expect(heard()).toEqual(song.slice(0, heard().length));
-  expect(heard().length).toBeGreaterThan(beforePause);
+  expect(received()).toEqual(song.slice(0, received().length));
+  expect(received().length).toBeGreaterThan(beforePause);
 
   await controls.seek(SEEK_MS);
-  const jump = () => heard().findIndex((packet, index) => packet !== song[index]);
-  await discord.until(() => jump() >= 0 && heard().length >= jump() + 10, "sound behind the seek");
-  const behindSeek = heard().slice(jump());
+  const jump = () => received().findIndex((packet, index) => packet !== song[index]);
+  await discord.until(() => jump() >= 0 && received().length >= jump() + 10, "sound behind the seek");
+  const behindSeek = received().slice(jump());
   expect(behindSeek).toEqual(song.slice(SEEK_MS / FRAME_MS, SEEK_MS / FRAME_MS + behindSeek.length));
 
   await controls.setVolume(50);
-  await discord.until(() => !song.includes(heard().at(-1) ?? ""), "sound that was changed");
+  await discord.until(() => !song.includes(received().at(-1) ?? ""), "sound that was changed");
   await controls.setVolume(100);
-  await discord.until(() => song.includes(heard().at(-1) ?? ""), "sound as it came");
+  await discord.until(() => song.includes(received().at(-1) ?? ""), "sound as it came");
 }

@@ -5,7 +5,7 @@ import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import { freePort } from "../../lab/free-port.ts";
 import { countedSong } from "../../lab/media-files/counted-song.ts";
 import { MediaServer } from "../../lab/media-server/media-server.ts";
-import { Bot } from "../../lab/stage/bot.ts";
+import { Bot } from "../../lab/test-environment/bot.ts";
 import { LISTENING, type RunningNode, RunningNodes } from "./running-node.ts";
 
 const PASSWORD = "the node's own";
@@ -70,8 +70,8 @@ lavalink.server.timeouts: { connectTimeoutMs: 30000, socketTimeoutMs: 30000 }
   }
 
   /** Frames of sound that came from a guild's player since it joined. */
-  heard(guildId: string): number {
-    return this.#discord.session(guildId).soundFrameCount;
+  received(guildId: string): number {
+    return this.#discord.session(guildId).audioFrameCount;
   }
 
   async close(): Promise<void> {
@@ -88,7 +88,7 @@ lavalink.server.timeouts: { connectTimeoutMs: 30000, socketTimeoutMs: 30000 }
   }
 }
 
-export interface CrowdOptions {
+interface CrowdOptions {
   readonly dashboardPassword: string;
   readonly playerCount: number;
 }

@@ -3,32 +3,36 @@
 import type { Browser, Page } from "playwright-core";
 import { expect } from "vitest";
 import type { DashboardRole } from "../../src/control/dashboard/live-messages.ts";
-import { type Look, openPage } from "./chromium.ts";
+import { type Appearance, openPage } from "./chromium.ts";
 import { type FakeDashboardNode, PASSWORDS } from "./fake-dashboard-node.ts";
 
-const DESKTOP_LIGHT: Look = { scheme: "light", width: "desktop" };
+const DESKTOP_LIGHT: Appearance = { scheme: "light", width: "desktop" };
 /** The least that the page is made for. */
 const PHONE_PX = 360;
 
-/** An open page; `strays` is what it asked of others, `complaints` what the browser wrote to its console. */
-export interface DashboardVisit {
+/** An open page; `strays` is what it asked of others, `problems` what the browser wrote to its console. */
+interface DashboardVisit {
   readonly page: Page;
   readonly strays: readonly string[];
-  readonly complaints: readonly string[];
+  readonly problems: readonly string[];
 }
 
 /** Opens the page at the login. */
-export async function visit(browser: Browser, node: FakeDashboardNode, look = DESKTOP_LIGHT): Promise<DashboardVisit> {
-  const { page, strays } = await openPage(browser, node.origin, look);
-  if (look.width === "phone") await page.setViewportSize({ width: PHONE_PX, height: 740 });
-  const complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
+export async function visit(
+  browser: Browser,
+  node: FakeDashboardNode,
+  appearance = DESKTOP_LIGHT,
+): Promise<DashboardVisit> {
+  const { page, strays } = await openPage(browser, node.origin, appearance);
+  if (appearance.width === "phone") await page.setViewportSize({ width: PHONE_PX, height: 740 });
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(String(error)));
   page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(message.text());
+    if (message.type() === "error") problems.push(message.text());
   });
   await page.goto(`${node.origin}/dashboard`);
   await page.getByLabel("Password of the dashboard").waitFor();
-  return { page, strays, complaints };
+  return { page, strays, problems };
 }
 
 /** Shows the password of that role, and waits for the players. */

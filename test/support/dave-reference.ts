@@ -4,7 +4,7 @@
 
 import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 
-export interface RatchetStep {
+interface RatchetStep {
   /** AES-128 key of this generation. */
   readonly key: Buffer;
   /** Secret of the next generation. */

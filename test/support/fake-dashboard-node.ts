@@ -32,7 +32,13 @@ const POLICY =
 const WRONG_MAX = 3;
 const LEVELS = ["debug", "info", "warn", "error"];
 const WATCH_ALL: ViewMessage = {
-  ...{ type: "view", filter: "", onlyTrouble: false, offset: 0, count: 100, focus: null, logLevel: null },
+  type: "view",
+  filter: "",
+  onlyTrouble: false,
+  offset: 0,
+  count: 100,
+  focus: null,
+  logLevel: null,
 };
 
 /** By role. */

@@ -27,7 +27,7 @@ export class FakeRoutePlanner {
     );
   }
 
-  readonly wantRoute: OutgoingRoutesOptions["wantRoute"] = async (families, preferred) => {
+  readonly requestRoute: OutgoingRoutesOptions["requestRoute"] = async (families, preferred) => {
     this.asked.push(families);
     const fitting = this.#addresses.filter((address) => families.includes(address.includes(":") ? 6 : 4));
     if (fitting.length === 0) return undefined;

@@ -2,12 +2,12 @@
 
 import { EventEmitter } from "node:events";
 import { MessageChannel, type WorkerOptions } from "node:worker_threads";
-import { BEAT_MS, WorkMark } from "../../src/bridge/work-mark.ts";
+import { HEARTBEAT_INTERVAL_MS, Heartbeat } from "../../src/bridge/heartbeat.ts";
 import type { Thread, Threads } from "../../src/control/workers/threads.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 
 /** `Start` is the thread's workerData. */
-export abstract class FakeThread<Start extends { readonly markMemory: SharedArrayBuffer }>
+export abstract class FakeThread<Start extends { readonly heartbeatMemory: SharedArrayBuffer }>
   extends EventEmitter
   implements Thread
 {
@@ -19,11 +19,11 @@ export abstract class FakeThread<Start extends { readonly markMemory: SharedArra
   constructor(start: Start, clock: Clock) {
     super();
     this.start = start;
-    const mark = new WorkMark(start.markMemory);
+    const heartbeat = new Heartbeat(start.heartbeatMemory);
     const beat = (): void => {
       if (this.isEnded) return;
-      if (!this.isHanging) mark.beat();
-      clock.after(BEAT_MS, beat);
+      if (!this.isHanging) heartbeat.beat();
+      clock.after(HEARTBEAT_INTERVAL_MS, beat);
     };
     beat();
   }

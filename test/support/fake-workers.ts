@@ -1,20 +1,20 @@
 // Stands in for the WorkerPool: gives players a worker that records what it is asked and says what the test tells it
 // to.
 
+import type { Incident } from "../../src/bridge/audio-report.ts";
 import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
 import type { WorkerCommand } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { WorkerReply } from "../../src/bridge/replies.ts";
-import type { Incident } from "../../src/bridge/sound-report.ts";
 import type { WireError } from "../../src/bridge/wire-error.ts";
 import type { WorkerProvider } from "../../src/control/players/player-providers.ts";
 import {
-  type Blame,
+  type CrashAttribution,
   type PlayerEvent,
+  type PooledPlayer,
   WorkerHandle,
-  type WorkerTenant,
 } from "../../src/control/workers/worker-handle.ts";
-import type { TenantPlace } from "../../src/control/workers/worker-pool.ts";
+import type { PlayerPlacement } from "../../src/control/workers/worker-pool.ts";
 import { NodeError } from "../../src/errors.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 
@@ -28,11 +28,11 @@ export class FakeWorkers implements WorkerProvider {
   /** False: players stay without a worker until `start`. */
   isRunning = true;
   /** What the next handles say. */
-  isAlone = false;
+  isIsolated = false;
   readonly #clock: Clock;
   #channel: CommandChannel | undefined;
   #deliver: ((event: WorkerEvent) => void) | undefined;
-  #tenant: WorkerTenant | undefined;
+  #player: PooledPlayer | undefined;
   #playerCount = 0;
 
   constructor(clock: Clock) {
@@ -43,17 +43,17 @@ export class FakeWorkers implements WorkerProvider {
     return this.#playerCount;
   }
 
-  get hasTenant(): boolean {
-    return this.#tenant !== undefined;
+  get hasPlayer(): boolean {
+    return this.#player !== undefined;
   }
 
-  attach(tenant: WorkerTenant): void {
-    this.#tenant = tenant;
+  attach(player: PooledPlayer): void {
+    this.#player = player;
     if (this.isRunning) this.start();
   }
 
-  detach(tenant: WorkerTenant): void {
-    if (this.#tenant === tenant) this.#tenant = undefined;
+  detach(player: PooledPlayer): void {
+    if (this.#player === player) this.#player = undefined;
   }
 
   /** Gives the player a new worker. */
@@ -66,24 +66,24 @@ export class FakeWorkers implements WorkerProvider {
     };
     this.isRunning = true;
     this.#channel = new CommandChannel(endpoint, { clock: this.#clock, onEvent: () => undefined });
-    this.#tenant?.onWorkerAssigned(
+    this.#player?.onWorkerAssigned(
       new WorkerHandle({
         playerId: ++this.#playerCount,
         workerIndex: 0,
-        isAlone: this.isAlone,
+        isIsolated: this.isIsolated,
         channel: this.#channel,
       }),
     );
   }
 
   /** Whether one more may have a worker of its own. */
-  hasRoomAlone = true;
+  hasIsolatedCapacity = true;
 
   /** The player gets a worker of its own. */
-  isolate(tenant: WorkerTenant): boolean {
-    if (!this.hasRoomAlone) return false;
-    this.isAlone = true;
-    tenant.onWorkerLost({ kind: "suspect", activity: "prepare" });
+  isolate(player: PooledPlayer): boolean {
+    if (!this.hasIsolatedCapacity) return false;
+    this.isIsolated = true;
+    player.onWorkerLost({ kind: "suspect", activity: "prepare" });
     this.start();
     return true;
   }
@@ -98,14 +98,14 @@ export class FakeWorkers implements WorkerProvider {
   }
 
   /** Where the player is said to be; the worker told of itself just now. */
-  place: TenantPlace | undefined = {
-    home: { index: 0, isAlone: false, counters: undefined, toldAgoMs: 0 },
-    host: undefined,
+  placement: PlayerPlacement | undefined = {
+    ownerWorker: { index: 0, isIsolated: false, counters: undefined, reportedAgoMs: 0 },
+    renderWorker: undefined,
   };
   readonly incidents: Incident[] = [];
 
-  placeOf(): TenantPlace | undefined {
-    return this.place;
+  placementOf(): PlayerPlacement | undefined {
+    return this.placement;
   }
 
   addIncident(incident: Incident): void {
@@ -113,15 +113,15 @@ export class FakeWorkers implements WorkerProvider {
   }
 
   /** The worker dies. */
-  lose(blame: Blame = { kind: "none" }): void {
+  lose(attribution: CrashAttribution = { kind: "none" }): void {
     this.isRunning = false;
     this.#channel?.close(new NodeError("worker-lost", "killed by the test"));
-    this.#tenant?.onWorkerLost(blame);
+    this.#player?.onWorkerLost(attribution);
   }
 
   /** The worker says something about the player. */
   say(event: WithoutPlayerId<PlayerEvent>): void {
-    this.#tenant?.onWorkerEvent({ ...event, playerId: this.#playerCount } as PlayerEvent);
+    this.#player?.onWorkerEvent({ ...event, playerId: this.#playerCount } as PlayerEvent);
   }
 
   /** The worker answers the last request of that type. */
@@ -154,5 +154,5 @@ export class FakeWorkers implements WorkerProvider {
 
 /** Lets everything that waits for promises only run its course. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  for (let iteration = 0; iteration < 20; iteration++) await Promise.resolve();
 }

@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
-import { SoundChain } from "../../src/media/sound/sound-chain.ts";
+import { EffectChain } from "../../src/media/effects/effect-chain.ts";
 import { filterSettings } from "./filter-settings.ts";
 
 /** What JSON.parse gives. */
@@ -79,8 +79,8 @@ export const signals = {
 export type SignalName = keyof typeof signals;
 
 /** A chain that has these filters, as a client would send them, from its first sample on. */
-export function chainWith(filters: Parsed, playerVolume = 100): SoundChain {
-  const chain = new SoundChain();
+export function chainWith(filters: Parsed, playerVolume = 100): EffectChain {
+  const chain = new EffectChain();
   chain.setFilters(filterSettings(filters));
   chain.setVolume(playerVolume);
   chain.begin();
@@ -88,7 +88,7 @@ export function chainWith(filters: Parsed, playerVolume = 100): SoundChain {
 }
 
 /** The whole sound through a chain, 20 ms at a time, for filters that keep its length. */
-export function filtered(chain: SoundChain, input: Stereo, blockSamples = 960): Stereo {
+export function filtered(chain: EffectChain, input: Stereo, blockSamples = 960): Stereo {
   const lengthSamples = input.left.length;
   const output = { left: new Float32Array(lengthSamples), right: new Float32Array(lengthSamples) };
   const fifo = new StereoFifo();
@@ -109,7 +109,7 @@ export function impulseResponse(filters: Parsed, side: "left" | "right"): Stereo
   const input = { left: silence(), right: silence() };
   input[side][480] = 512 / 32_768;
   const { left, right } = filtered(chainWith(filters), input);
-  const scaled = (sound: Float32Array) => sound.subarray(480).map((value) => value * 64);
+  const scaled = (audio: Float32Array) => audio.subarray(480).map((value) => value * 64);
   return { left: scaled(left), right: scaled(right) };
 }
 
@@ -136,39 +136,39 @@ export function responseAt(response: Float32Array, frequencyHz: number): { magni
   return { magnitude: Math.hypot(re, im), degrees: (Math.atan2(im, re) * 180) / Math.PI };
 }
 
-export function rms(sound: Float32Array, from = 0, to = sound.length): number {
+export function rms(audio: Float32Array, from = 0, to = audio.length): number {
   let sum = 0;
-  for (let sample = from; sample < to; sample++) sum += sound[sample]! ** 2;
+  for (let sample = from; sample < to; sample++) sum += audio[sample]! ** 2;
   return Math.sqrt(sum / (to - from));
 }
 
-export function peak(sound: Float32Array): number {
+export function peak(audio: Float32Array): number {
   let largest = 0;
-  for (const value of sound) largest = Math.max(largest, Math.abs(value));
+  for (const value of audio) largest = Math.max(largest, Math.abs(value));
   return largest;
 }
 
 /** RMS of each 10 ms. */
-export function rms10(sound: Float32Array): number[] {
-  return Array.from({ length: Math.floor(sound.length / 480) }, (_, index) =>
-    rms(sound, index * 480, index * 480 + 480),
+export function rms10(audio: Float32Array): number[] {
+  return Array.from({ length: Math.floor(audio.length / 480) }, (_, index) =>
+    rms(audio, index * 480, index * 480 + 480),
   );
 }
 
 /** The frequency near a carrier in each 10 ms: the phase of its second half against the first. */
-export function instantFrequency10(sound: Float32Array, carrierHz: number): number[] {
+export function instantFrequency10(audio: Float32Array, carrierHz: number): number[] {
   const phase = (start: number) => {
     let re = 0;
     let im = 0;
     for (let index = 0; index < 240; index++) {
       const weight = 0.5 - 0.5 * Math.cos((2 * Math.PI * (index + 0.5)) / 240);
       const angle = (-2 * Math.PI * carrierHz * (start + index)) / 48_000;
-      re += weight * sound[start + index]! * Math.cos(angle);
-      im += weight * sound[start + index]! * Math.sin(angle);
+      re += weight * audio[start + index]! * Math.cos(angle);
+      im += weight * audio[start + index]! * Math.sin(angle);
     }
     return Math.atan2(im, re);
   };
-  return Array.from({ length: Math.floor(sound.length / 480) }, (_, index) => {
+  return Array.from({ length: Math.floor(audio.length / 480) }, (_, index) => {
     const turned = phase(index * 480 + 240) - phase(index * 480);
     const wrapped = turned - 2 * Math.PI * Math.round(turned / (2 * Math.PI));
     return carrierHz + wrapped / (2 * Math.PI * 0.005);

@@ -1,8 +1,8 @@
 // What a bot finds first under an identifier, whatever kind of result it is.
 
-import type { Bot } from "../../lab/stage/bot.ts";
+import type { Bot } from "../../lab/test-environment/bot.ts";
 
-export interface FoundTrack {
+interface FoundTrack {
   readonly encoded: string;
   readonly info: { readonly sourceName: string; readonly identifier: string; readonly title: string };
 }

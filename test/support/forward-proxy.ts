@@ -3,7 +3,7 @@
 import { createServer, type Server, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface ForwardProxyOptions {
+interface ForwardProxyOptions {
   /** `user:password`; whoever does not know it is refused. Default: everybody is let through. */
   readonly login?: string;
   /** Where an address that is asked for really is; undefined: it is refused. */

@@ -3,7 +3,7 @@
 import { type LoadedConfig, loadConfig } from "../../src/config/load-config.ts";
 import { type GoldenStep, readRecorded } from "./golden.ts";
 
-export interface GoldenPlannerCase {
+interface GoldenPlannerCase {
   readonly name: string;
   /** The text of the configuration that differed from Lavalink's example. */
   readonly config: string;

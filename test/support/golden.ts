@@ -7,7 +7,7 @@ import { createTrack, decodeTrack } from "../../src/track/track.ts";
 /** What JSON.parse gives. */
 export type Parsed = ReturnType<JSON["parse"]>;
 
-export interface GoldenRequest {
+interface GoldenRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

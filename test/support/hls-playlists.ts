@@ -1,10 +1,10 @@
 // HLS playlists out of texts, as the demuxer reads them.
 
-import type { TrackBudget } from "../../src/media/budget/track-budget.ts";
 import { type HlsMaster, readHlsPlaylist } from "../../src/media/demux/hls/hls-playlist.ts";
 import type { HlsSegment } from "../../src/media/demux/hls/hls-segment.ts";
 import type { MediaPlaylist } from "../../src/media/demux/hls/media-playlist.ts";
 import { ByteWindow } from "../../src/media/input/byte-window.ts";
+import type { TrackBudget } from "../../src/media/quota/track-budget.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 
 /** The text as it may arrive: in pieces. */

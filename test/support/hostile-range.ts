@@ -4,7 +4,7 @@
 import { rootCause } from "../../src/errors.ts";
 import { Canary, HostileSite, SITE_ADDRESS } from "./hostile-site.ts";
 import type { HostileTarget } from "./hostile-targets.ts";
-import type { Dial } from "./worker-scripts/record-dials.mjs";
+import type { RecordedConnection } from "./worker-scripts/record-connections.mjs";
 
 /** A port of its own tells what is dialled to be the target. */
 interface Aim {
@@ -28,9 +28,9 @@ export class HostileRange {
   /** May be visited, and leads on. */
   readonly site: HostileSite;
   /** Everything so far. */
-  readonly dials: Dial[] = [];
+  readonly recordedConnections: RecordedConnection[] = [];
   readonly #waiters = new Map<number, () => void>();
-  #onDial: (dial: Dial) => void = () => undefined;
+  #onConnection: (recordedConnection: RecordedConnection) => void = () => undefined;
 
   private constructor(aims: readonly Aim[], site: HostileSite) {
     this.aims = aims;
@@ -41,11 +41,11 @@ export class HostileRange {
     return new HostileRange(await Promise.all(targets.map(aimAt)), await HostileSite.start());
   }
 
-  /** For `recordDials`. */
-  note(dial: Dial): void {
-    this.dials.push(dial);
-    this.#waiters.get(dial.port)?.();
-    this.#onDial(dial);
+  /** For `recordConnections`. */
+  note(recordedConnection: RecordedConnection): void {
+    this.recordedConnections.push(recordedConnection);
+    this.#waiters.get(recordedConnection.port)?.();
+    this.#onConnection(recordedConnection);
   }
 
   /** By URL: the code of the error that each attempt ends with. */
@@ -64,8 +64,8 @@ export class HostileRange {
     const reached: string[] = [];
     await inParallel(this.aims, async (aim) => {
       const abort = new AbortController();
-      const dialled = new Promise<void>((resolve) => this.#waiters.set(aim.port, resolve));
-      const arrived = aim.canary?.visited() ?? dialled;
+      const contacted = new Promise<void>((resolve) => this.#waiters.set(aim.port, resolve));
+      const arrived = aim.canary?.visited() ?? contacted;
       const ended = attempt(aim.url, abort.signal).then(() => "opened", codeOf);
       if ((await Promise.race([arrived.then(() => "reached"), ended])) === "reached") reached.push(aim.url);
       abort.abort();
@@ -75,23 +75,23 @@ export class HostileRange {
   }
 
   /** Resolves with the next dial to this address. */
-  dialled(address: string): Promise<void> {
+  contacted(address: string): Promise<void> {
     return new Promise((resolve) => {
-      this.#onDial = (dial) => {
-        if (dial.address === address) resolve();
+      this.#onConnection = (recordedConnection) => {
+        if (recordedConnection.address === address) resolve();
       };
     });
   }
 
   /** What was dialled since `first`, except the places that may be. */
-  strayDials(first: number, allowed: readonly string[] = [SITE_ADDRESS]): readonly Dial[] {
-    return this.dials.slice(first).filter(({ address }) => !allowed.includes(address));
+  strayConnections(first: number, allowed: readonly string[] = [SITE_ADDRESS]): readonly RecordedConnection[] {
+    return this.recordedConnections.slice(first).filter(({ address }) => !allowed.includes(address));
   }
 
   /** Dials to a target's port that went to another address than the target's. */
-  misledDials(first: number): readonly Dial[] {
+  misledConnections(first: number): readonly RecordedConnection[] {
     const addressesByPort = new Map(this.aims.map(({ port, target }) => [port, target.addresses.map(canonical)]));
-    return this.dials
+    return this.recordedConnections
       .slice(first)
       .filter(({ port, address }) => addressesByPort.get(port)?.includes(canonical(address)) === false);
   }
@@ -121,13 +121,13 @@ export async function inParallel<T>(
 }
 
 async function aimAt(target: HostileTarget, index: number): Promise<Aim> {
-  const canary = target.addresses.every(leadsHere) ? await Canary.start() : undefined;
+  const canary = target.addresses.every(isLocal) ? await Canary.start() : undefined;
   const port = canary?.port ?? FIRST_PORT + index;
   return { target, port, canary, url: target.url.replace("PORT", String(port)).replace("PATH", "song.mp3") };
 }
 
 /** To a socket of this machine that anybody can listen at. */
-function leadsHere(address: string): boolean {
+function isLocal(address: string): boolean {
   return /^(127\.|0\.0\.0\.0$|::1?$|::ffff:7f)/.test(canonical(address));
 }
 

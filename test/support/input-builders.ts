@@ -3,7 +3,7 @@
 
 import type { WorkerSettings } from "../../src/bridge/worker-settings.ts";
 import type { Clock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/log.ts";
+import { silentLogger } from "../../src/log/log.ts";
 import { HttpClient } from "../../src/media/input/http-client.ts";
 import type { InputDeps } from "../../src/media/input/open-input.ts";
 import { OutboundGuard } from "../../src/network/outbound-guard.ts";
@@ -22,25 +22,25 @@ export const inputSettings: WorkerSettings = {
 };
 
 /** For tests in which no track of a site is played. */
-export const noLinks: InputDeps["wantLink"] = async ({ track }) => {
+export const noLinks: InputDeps["requestLink"] = async ({ track }) => {
   throw new Error(`no link for ${track.encoded}`);
 };
 
-export interface InputDepsOptions {
+interface InputDepsOptions {
   readonly clock: Clock;
   readonly settings?: Partial<WorkerSettings>;
   readonly signal?: AbortSignal;
-  readonly wantLink?: InputDeps["wantLink"];
+  readonly requestLink?: InputDeps["requestLink"];
 }
 
 /** Deps for `openInput`; close `client` at the end. */
 export function createInputDeps(options: InputDepsOptions): InputDeps {
-  const { clock, signal = new AbortController().signal, wantLink = noLinks } = options;
+  const { clock, signal = new AbortController().signal, requestLink = noLinks } = options;
   const settings = { ...inputSettings, ...options.settings };
   const guard = new OutboundGuard(settings.network.allow);
   const client = new HttpClient({ guard, settings: settings.http, clock });
   const budget = createTrackBudget({ clock });
-  return { client, settings, clock, logger: silentLogger, signal, budget, wantLink };
+  return { client, settings, clock, logger: silentLogger, signal, budget, requestLink };
 }
 
 /** Bytes in which every position looks different from its neighbourhood, so that a slip shows. */

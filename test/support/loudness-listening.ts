@@ -2,8 +2,8 @@
 
 import { seededRandom } from "../../lab/seeded-random.ts";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
+import { type LoudnessSettings, LoudnessStage } from "../../src/media/effects/loudness/loudness-stage.ts";
 import { LoudnessKernel } from "../../src/media/kernels/loudness-kernel.ts";
-import { type LoudnessSettings, LoudnessStage } from "../../src/media/loudness/loudness-stage.ts";
 import { loudnessOf } from "./loudness-of.ts";
 
 const FRAME_SAMPLES = 960;
@@ -12,7 +12,7 @@ const FRAME_SAMPLES = 960;
 export type At = (sample: number) => number;
 
 export class LoudnessListening {
-  readonly stage: LoudnessStage;
+  readonly env: LoudnessStage;
   song: At;
   pushedSamples = 0;
   readonly #fifo = new StereoFifo();
@@ -23,41 +23,41 @@ export class LoudnessListening {
     { settings, lufs, isSimd = true }: { settings?: LoudnessSettings; lufs?: number; isSimd?: boolean } = {},
   ) {
     this.song = song;
-    this.stage = isSimd ? new LoudnessStage() : new LoudnessStage(() => new LoudnessKernel({ isSimd }));
-    if (settings !== undefined) this.stage.set(settings);
-    this.stage.begin(lufs);
+    this.env = isSimd ? new LoudnessStage() : new LoudnessStage(() => new LoudnessKernel({ isSimd }));
+    if (settings !== undefined) this.env.set(settings);
+    this.env.begin(lufs);
   }
 
   /** Song samples that have been heard. */
   get position(): number {
-    return this.pushedSamples - this.#fifo.lengthSamples - this.stage.heldSamples;
+    return this.pushedSamples - this.#fifo.lengthSamples - this.env.heldSamples;
   }
 
   /** What is heard in the next while. */
-  hear(seconds: number, pieceSamples = FRAME_SAMPLES): Float32Array {
-    const wantedSamples = Math.round(seconds * 48_000);
-    const heard = new Float32Array(wantedSamples);
-    for (let done = 0; done < wantedSamples; ) {
-      const queue = this.stage.over(this.#fifo);
-      const count = Math.min(pieceSamples, wantedSamples - done);
+  render(seconds: number, pieceSamples = FRAME_SAMPLES): Float32Array {
+    const neededSamples = Math.round(seconds * 48_000);
+    const rendered = new Float32Array(neededSamples);
+    for (let done = 0; done < neededSamples; ) {
+      const queue = this.env.over(this.#fifo);
+      const count = Math.min(pieceSamples, neededSamples - done);
       while (queue.lengthSamples < count) this.#push();
       if (queue.readInto(this.#frame.left, this.#frame.right, count) !== count) throw new Error("less than announced");
-      heard.set(this.#frame.left.subarray(0, count), done);
+      rendered.set(this.#frame.left.subarray(0, count), done);
       done += count;
     }
-    return heard;
+    return rendered;
   }
 
   /** No more song: everything that is left. */
   finish(): Float32Array {
-    this.stage.finish();
-    const queue = this.stage.over(this.#fifo);
-    const heard: number[] = [];
+    this.env.finish();
+    const queue = this.env.over(this.#fifo);
+    const rendered: number[] = [];
     for (let count = -1; count !== 0; ) {
       count = queue.readInto(this.#frame.left, this.#frame.right, Math.min(FRAME_SAMPLES, queue.lengthSamples));
-      heard.push(...this.#frame.left.subarray(0, count));
+      rendered.push(...this.#frame.left.subarray(0, count));
     }
-    return Float32Array.from(heard);
+    return Float32Array.from(rendered);
   }
 
   #push(): void {
@@ -83,7 +83,7 @@ export function music(lufs: number, seed = 5): At {
     const beat = Math.exp(-((seconds * 2) % 1) * 12);
     return 0.1 * chord + beat * (0.4 * Math.sin(2 * Math.PI * 60 * seconds) + 0.2 * noise[sample % 9600]!);
   };
-  const sound = Float32Array.from({ length: 48_000 * 2 }, (_, sample) => raw(sample));
-  const gain = 10 ** ((lufs - loudnessOf(sound)) / 20);
-  return (sample) => gain * sound[sample % sound.length]!;
+  const audio = Float32Array.from({ length: 48_000 * 2 }, (_, sample) => raw(sample));
+  const gain = 10 ** ((lufs - loudnessOf(audio)) / 20);
+  return (sample) => gain * audio[sample % audio.length]!;
 }

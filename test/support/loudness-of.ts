@@ -1,7 +1,7 @@
-// How loud sound is, in LUFS: by the node's own meter, which test/unit/media/loudness/ holds against the EBU's signals.
+// How loud sound is, in LUFS: by the node's own meter, which test/unit/media/effects/loudness/ holds against the EBU's signals.
 
+import { LoudnessMeter } from "../../src/media/effects/loudness/loudness-meter.ts";
 import { sharedLoudnessKernel } from "../../src/media/kernels/loudness-kernel.ts";
-import { LoudnessMeter } from "../../src/media/loudness/loudness-meter.ts";
 
 const BLOCK_SAMPLES = 960;
 

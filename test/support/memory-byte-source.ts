@@ -43,7 +43,7 @@ export class MemoryByteSource implements ByteSource {
     if (this.isClosed) throw new NodeError("internal", "the source was closed");
     this.readCount += 1;
     const end = positionBytes + lengthBytes;
-    if (!this.#isKept(positionBytes, end)) {
+    if (!this.#isAvailable(positionBytes, end)) {
       throw new Error(`contract broken: forward-only source asked for ${positionBytes} at ${this.#arrivedBytes}`);
     }
     this.#arrivedBytes = Math.min(this.#bytes.length, Math.max(this.#arrivedBytes, end + this.#readAheadBytes));
@@ -53,7 +53,7 @@ export class MemoryByteSource implements ByteSource {
   readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
     const end = positionBytes + lengthBytes;
     const isKnownEnd = this.#arrivedBytes >= this.#bytes.length;
-    if (this.isClosed || (end > this.#arrivedBytes && !isKnownEnd) || !this.#isKept(positionBytes, end))
+    if (this.isClosed || (end > this.#arrivedBytes && !isKnownEnd) || !this.#isAvailable(positionBytes, end))
       return undefined;
     return this.#hand(positionBytes, end);
   }
@@ -68,7 +68,7 @@ export class MemoryByteSource implements ByteSource {
     return bytes;
   }
 
-  #isKept(start: number, end: number): boolean {
+  #isAvailable(start: number, end: number): boolean {
     return (
       this.isRandomAccess || end <= WINDOW_BYTES || start >= this.#arrivedBytes - WINDOW_BYTES - this.#readAheadBytes
     );

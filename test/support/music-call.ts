@@ -2,17 +2,17 @@
 // run side by side on one stage.
 
 import type { FakeDiscord, IssueVoiceOptions } from "../../lab/discord/fake-discord.ts";
-import type { HeardFrame, Listener } from "../../lab/discord/listener.ts";
+import type { Listener, ReceivedFrame } from "../../lab/discord/listener.ts";
 import type { VoiceChannel } from "../../lab/discord/voice-channel.ts";
 import type { IssuedVoice, VoiceSession } from "../../lab/discord/voice-session.ts";
-import type { Bot, NodeMessage, PlayerView } from "../../lab/stage/bot.ts";
-import type { Stage } from "../../lab/stage/stage.ts";
+import type { Bot, NodeMessage, PlayerView } from "../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../lab/test-environment/test-environment.ts";
 import { packetText } from "./song.ts";
 
 /** What a call needs of a stage. */
-type CallStage = Pick<Stage, "connectBot" | "discord" | "media">;
+type CallTestEnvironment = Pick<TestEnvironment, "connectBot" | "discord" | "media">;
 
-const HEARD_TIMEOUT_MS = 20_000;
+const RECEIVE_TIMEOUT_MS = 20_000;
 let guildCount = 0;
 
 export class MusicCall {
@@ -21,15 +21,15 @@ export class MusicCall {
   readonly bot: Bot;
   /** What Discord's main gateway handed out. */
   readonly voice: IssuedVoice;
-  readonly #stage: CallStage;
+  readonly #env: CallTestEnvironment;
 
   private constructor(
-    stage: CallStage,
+    env: CallTestEnvironment,
     bot: Bot,
     ids: { readonly guildId: string; readonly channelId: string },
     voice: IssuedVoice,
   ) {
-    this.#stage = stage;
+    this.#env = env;
     this.bot = bot;
     this.guildId = ids.guildId;
     this.channelId = ids.channelId;
@@ -37,24 +37,24 @@ export class MusicCall {
   }
 
   /** With voice credentials that are not used yet, so that faults can be planted. */
-  static async create(stage: CallStage, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
+  static async create(env: CallTestEnvironment, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
     const guildId = String(++guildCount);
     const channelId = `${guildId}7`;
-    const bot = await stage.connectBot();
-    const voice = stage.discord.issueVoice({ guildId, userId: bot.userId, channelId, ...options });
-    return new MusicCall(stage, bot, { guildId, channelId }, voice);
+    const bot = await env.connectBot();
+    const voice = env.discord.issueVoice({ guildId, userId: bot.userId, channelId, ...options });
+    return new MusicCall(env, bot, { guildId, channelId }, voice);
   }
 
   /** In the channel, ready to sound. */
-  static async join(stage: CallStage, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
-    const call = await MusicCall.create(stage, options);
+  static async join(env: CallTestEnvironment, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
+    const call = await MusicCall.create(env, options);
     await call.connect();
     await call.channel.settled();
     return call;
   }
 
   get discord(): FakeDiscord {
-    return this.#stage.discord;
+    return this.#env.discord;
   }
 
   get channel(): VoiceChannel {
@@ -66,8 +66,8 @@ export class MusicCall {
     return this.discord.session(this.guildId);
   }
 
-  get sound(): readonly HeardFrame[] {
-    return this.channel.listener.heardSound;
+  get audio(): readonly ReceivedFrame[] {
+    return this.channel.listener.receivedAudio;
   }
 
   connect(voice: Partial<IssuedVoice> = this.voice): Promise<PlayerView> {
@@ -75,7 +75,7 @@ export class MusicCall {
   }
 
   play(file: string, options: object = {}): Promise<PlayerView> {
-    return this.update({ track: { identifier: `${this.#stage.media.url}/${file}` }, ...options });
+    return this.update({ track: { identifier: `${this.#env.media.url}/${file}` }, ...options });
   }
 
   update(body: object): Promise<PlayerView> {
@@ -86,18 +86,18 @@ export class MusicCall {
     return this.bot.player(this.guildId);
   }
 
-  heardBy(listener: Listener = this.channel.listener): string[] {
-    return listener.heardSound.map(({ opus }) => packetText(opus));
+  receivedBy(listener: Listener = this.channel.listener): string[] {
+    return listener.receivedAudio.map(({ opus }) => packetText(opus));
   }
 
   /** Resolves when so many more frames of sound have been heard than now. */
-  async hearMore(frameCount: number, listener: Listener = this.channel.listener): Promise<void> {
-    const enough = listener.heardSound.length + frameCount;
-    await this.discord.until(() => listener.heardSound.length >= enough, `${enough} frames`, HEARD_TIMEOUT_MS);
+  async receiveMore(frameCount: number, listener: Listener = this.channel.listener): Promise<void> {
+    const enough = listener.receivedAudio.length + frameCount;
+    await this.discord.until(() => listener.receivedAudio.length >= enough, `${enough} frames`, RECEIVE_TIMEOUT_MS);
   }
 
   ended(): Promise<NodeMessage> {
-    return this.bot.untilEvent("TrackEndEvent", HEARD_TIMEOUT_MS);
+    return this.bot.untilEvent("TrackEndEvent", RECEIVE_TIMEOUT_MS);
   }
 
   /** Resolves when all that sounds has been heard: the event of an end may be faster than the last packets. */

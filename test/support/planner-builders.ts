@@ -7,7 +7,7 @@ import { AddressPool } from "../../src/control/route-planner/address-pool.ts";
 import { RoutePlanner } from "../../src/control/route-planner/route-planner.ts";
 import { type IpBlock, parseIpBlock } from "../../src/lib/ip-block.ts";
 import type { Random } from "../../src/lib/random.ts";
-import { type Logger, silentLogger } from "../../src/log.ts";
+import { type Logger, silentLogger } from "../../src/log/log.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 export function plannerBlocks(...texts: string[]): IpBlock[] {
@@ -21,7 +21,7 @@ export function repeatableRandom(seed: number): Random {
   return { unit, uint32, bytes: (length) => Uint8Array.from({ length }, () => Math.floor(unit() * 256)) };
 }
 
-export interface PoolParts {
+interface PoolParts {
   readonly pool: AddressPool;
   readonly clock: FakeClock;
   readonly random: Random;

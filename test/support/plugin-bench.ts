@@ -3,12 +3,12 @@
 
 import { EventEmitter } from "node:events";
 import type {
-  LinkWish,
   PersistedValue,
   PluginAnswer,
   PluginCommand,
   PluginEvent,
   PluginLink,
+  PluginLinkRequest,
   PluginManifest,
   PluginReturn,
   PluginSettings,
@@ -18,8 +18,8 @@ import { type RouteSource, serveRoutes } from "../../src/control/workers/route-s
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { PlainTree, PlainTreeMap } from "../../src/lib/plain-tree.ts";
 import type { Json, Plugin, SourceAnswer } from "../../src/plugin-api/plugin.ts";
-import { startPlugin } from "../../src/plugin-thread/start-plugin.ts";
-import { readAnswer } from "../../src/plugin-thread/written-answer.ts";
+import { startPlugin } from "../../src/plugin-host/runtime/start-plugin.ts";
+import { readAnswer } from "../../src/plugin-host/runtime/written-answer.ts";
 import type { TrackJson } from "../../src/track/track-info.ts";
 
 export interface BenchOptions {
@@ -58,7 +58,7 @@ export class PluginBench {
       toMain.on("message", (event: PluginEvent) => {
         if (event.type === "ready") resolve(event.manifest);
         if (event.type === "unusable") reject(new Error(event.problem));
-        if (event.type === "routeWanted" || event.type === "routeFailed") {
+        if (event.type === "routeRequested" || event.type === "routeFailed") {
           serveRoutes(event, options.routes, (answer) => void toPlugin.emit("message", structuredClone(answer)));
         }
         if (event.type !== "named") return;
@@ -75,7 +75,9 @@ export class PluginBench {
       port,
       clock: options.clock ?? systemClock,
       settings: {
-        ...{ module: "in this thread", hosts: options.hosts ?? {}, allow: ["127.0.0.0/8"] },
+        module: "in this thread",
+        hosts: options.hosts ?? {},
+        allow: ["127.0.0.0/8"],
         http: { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 3000, socketTimeoutMs: 3000 },
         ownProxyUrl: undefined,
         routing: undefined,
@@ -115,9 +117,9 @@ export class PluginBench {
   }
 
   /** Where the sound of an encoded track is. */
-  resolve(source: string, encoded: string, wish: Partial<LinkWish> = {}): Promise<PluginLink> {
-    const whole: LinkWish = { encoded, userData: {}, reason: "start", ...wish };
-    return this.#ask((requestId) => ({ type: "resolve", requestId, source, wish: whole }));
+  resolve(source: string, encoded: string, linkRequest: Partial<PluginLinkRequest> = {}): Promise<PluginLink> {
+    const whole: PluginLinkRequest = { encoded, userData: {}, reason: "start", ...linkRequest };
+    return this.#ask((requestId) => ({ type: "resolve", requestId, source, linkRequest: whole }));
   }
 
   /** What it answers to a route of the node. */
@@ -156,7 +158,7 @@ export class PluginBench {
     else if (event.type === "reply")
       this.#waiting.get(event.requestId)?.resolve(event.value as never); // as asked
     else if (event.type === "replyError") this.#waiting.get(event.requestId)?.reject(new RemoteError(event.error));
-    else if (event.type === "loadWanted") {
+    else if (event.type === "loadRequested") {
       const { askId, identifier } = event;
       const answer = elsewhere?.(identifier) ?? { kind: "empty" as const };
       this.#toPlugin.emit("message", { type: "loaded", askId, answer } satisfies PluginCommand);

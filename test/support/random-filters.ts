@@ -65,12 +65,12 @@ class RandomValue {
 
   #number(member: NumberMember): number {
     const { min = -Infinity, max = Infinity, isMinExcluded = false, numberType, defaultValue = 0 } = member;
-    const cut = Math.min(Math.max(this.#wish(member), min), max);
+    const cut = Math.min(Math.max(this.#limited(member), min), max);
     const value = numberType === "integer" ? Math.floor(cut) : numberType === "float" ? Math.fround(cut) : cut;
     return isMinExcluded && value <= min ? defaultValue : value;
   }
 
-  #wish({ min = -1, max = Infinity, unit }: NumberMember): number {
+  #limited({ min = -1, max = Infinity, unit }: NumberMember): number {
     const kind = this.#random();
     if (kind < 0.15) return this.#pick(EDGES) ?? 0;
     if (kind < 0.25) return this.#pick([min, Math.min(max, 1e9)]) ?? 0;

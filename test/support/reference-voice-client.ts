@@ -25,7 +25,7 @@ export interface ReferenceClientOptions {
 }
 
 /** One packet; what is left out continues the stream. */
-export interface PacketOverrides {
+interface PacketOverrides {
   readonly sequence?: number;
   readonly timestamp?: number;
   readonly ssrc?: number;

@@ -27,7 +27,7 @@ const PRE_SKIP_MS = 6.5;
 const MP3_FRAME_SAMPLES = 1152;
 /** Most songs are a tone that rises: its pitch tells the time. */
 const START_HZ = 300;
-const RISE_HZ_PER_MS = 0.15;
+const SWEEP_HZ_PER_MS = 0.15;
 /** Some filters do not cut to full scale. */
 const PEAK_MAX = 200;
 /** Silent ticks in a row before the first sound of a track or place. */
@@ -57,7 +57,8 @@ interface Song {
   readonly packets: readonly Packet[];
 }
 
-const soundAt = (ms: number) => 0.4 * Math.sin((2 * Math.PI * (START_HZ * ms + (RISE_HZ_PER_MS * ms * ms) / 2)) / 1000);
+const sampleAt = (ms: number) =>
+  0.4 * Math.sin((2 * Math.PI * (START_HZ * ms + (SWEEP_HZ_PER_MS * ms * ms) / 2)) / 1000);
 
 /**
  * One song as Opus, which can be passed through, and at another rate, which cannot; and MP3, some seconds over and
@@ -68,13 +69,13 @@ export async function makeSongs(): Promise<readonly Song[]> {
   const rest = { durationMs: FRAME_MS, trimEndSamples: 0 };
   const numbers = Array.from({ length: SONG_MS / FRAME_MS }, (_, number) => number);
   const opus = numbers.map((number) => {
-    const sound = Float32Array.from({ length: FRAME_SAMPLES }, (_, at) => soundAt(number * FRAME_MS + at / 48));
-    const data = Uint8Array.from(encoder.encode(sound, sound));
+    const audio = Float32Array.from({ length: FRAME_SAMPLES }, (_, at) => sampleAt(number * FRAME_MS + at / 48));
+    const data = Uint8Array.from(encoder.encode(audio, audio));
     return { ...rest, data, timestampMs: number * FRAME_MS - PRE_SKIP_MS };
   });
   const pcm = numbers.map((number) => {
-    const sound = Float32Array.from({ length: 882 }, (_, at) => soundAt(number * FRAME_MS + at / 44.1));
-    return { ...rest, data: new Uint8Array(sound.buffer), timestampMs: number * FRAME_MS };
+    const audio = Float32Array.from({ length: 882 }, (_, at) => sampleAt(number * FRAME_MS + at / 44.1));
+    return { ...rest, data: new Uint8Array(audio.buffer), timestampMs: number * FRAME_MS };
   });
   encoder.close();
   const { stream, packets } = readCodecFixture("mp3");
@@ -91,13 +92,13 @@ export async function makeSongs(): Promise<readonly Song[]> {
 }
 
 /** A real player has 100 ms for it. */
-const PREPARE_TURNS = 5;
+const PREPARE_ATTEMPTS = 5;
 
 /** What a listener's client does with what it gets. */
 class ListeningVoice extends UndiagnosedVoice implements Voice {
   readonly gate = "send";
   /** The last two frames, left side. */
-  heard = new Float32Array(2 * FRAME_SAMPLES);
+  received = new Float32Array(2 * FRAME_SAMPLES);
   lastPacket = new Uint8Array();
   frames = 0;
   readonly #decoder: Decoder;
@@ -112,9 +113,9 @@ class ListeningVoice extends UndiagnosedVoice implements Voice {
   sendFrame(opus: Uint8Array): boolean {
     const block = this.#decoder.decode(opus);
     if (block instanceof Promise || block.lengthSamples !== FRAME_SAMPLES) throw new Error("a damaged packet was sent");
-    this.heard.copyWithin(0, FRAME_SAMPLES);
+    this.received.copyWithin(0, FRAME_SAMPLES);
     for (const channel of block.channels) expectSane(channel);
-    this.heard.set(block.channels[0]!.subarray(0, FRAME_SAMPLES), FRAME_SAMPLES);
+    this.received.set(block.channels[0]!.subarray(0, FRAME_SAMPLES), FRAME_SAMPLES);
     this.lastPacket = Uint8Array.from(opus);
     this.frames += 1;
     return true;
@@ -234,7 +235,7 @@ export class RestlessPlayer {
       await this.#tick(1);
       const positionMs = this.#player.position?.positionMs;
       if (positionMs === undefined || this.#hasEnded) return;
-      const packet = this.#song?.stream === OPUS ? this.#packetHeard() : undefined;
+      const packet = this.#song?.stream === OPUS ? this.#receivedPacket() : undefined;
       if (packet !== undefined) {
         this.checksByPacket += 1;
         expectNear(positionMs, packet.timestampMs + FRAME_MS, "packet");
@@ -242,7 +243,7 @@ export class RestlessPlayer {
       }
       if (this.#clock.now() > this.#isMixedUntilMs && this.#song?.stream === PCM && this.#isSteady()) {
         this.checksByPitch += 1;
-        expectNear(positionMs, this.#timeHeardMs(), "pitch");
+        expectNear(positionMs, this.#receivedTimeMs(), "pitch");
         return;
       }
     }
@@ -317,15 +318,15 @@ export class RestlessPlayer {
   async #tick(count: number): Promise<void> {
     for (let tick = 0; tick < count; tick++) {
       const before = this.#voice.frames;
-      const isSoundDue = this.#player.isPlaying;
+      const isAudioDue = this.#player.isPlaying;
       // As frames are made ahead: a decoder may need some turns.
-      for (let turn = 0; turn < PREPARE_TURNS && !this.#player.prepare(); turn++) await this.#settle();
+      for (let attempt = 0; attempt < PREPARE_ATTEMPTS && !this.#player.prepare(); attempt++) await this.#settle();
       this.#clock.advance(FRAME_MS);
       await this.#settle();
       this.#player.checkHealth({ hasOthers: false, threadLoad: 0 });
       const frames = this.#voice.frames - before;
       if (frames > 1) throw new Error(`${frames} frames in one tick`);
-      this.#silentTicks = frames === 0 && isSoundDue && this.#player.isPlaying ? this.#silentTicks + 1 : 0;
+      this.#silentTicks = frames === 0 && isAudioDue && this.#player.isPlaying ? this.#silentTicks + 1 : 0;
       if (this.#silentTicks > START_TICKS_MAX) throw new Error(`no sound for ${this.#silentTicks} ticks`);
       const { lostTotal } = this.#player.watch.counters;
       if (lostTotal > 0) throw new Error(`${lostTotal} frames lost`);
@@ -352,31 +353,31 @@ export class RestlessPlayer {
     } else throw wrong("not expected here");
   }
 
-  #packetHeard(): Packet | undefined {
+  #receivedPacket(): Packet | undefined {
     const { lastPacket } = this.#voice;
     return this.#songs[0]!.packets.find(({ data }) => Buffer.compare(data, lastPacket) === 0);
   }
 
   /** One tone of the song's loudness, and no fade in it. */
   #isSteady(): boolean {
-    const { heard } = this.#voice;
+    const { received } = this.#voice;
     const power = (from: number) =>
-      heard.subarray(from, from + 480).reduce((sum, value) => sum + value * value, 0) / 480;
+      received.subarray(from, from + 480).reduce((sum, value) => sum + value * value, 0) / 480;
     return [0, 480, 960, 1440].every((from) => Math.abs(power(from) - 0.08) < 0.01);
   }
 
   /** The end of what was heard in song time, by the pitch of the last two frames. */
-  #timeHeardMs(): number {
-    const { heard } = this.#voice;
+  #receivedTimeMs(): number {
+    const { received } = this.#voice;
     const crossings: number[] = [];
-    for (let at = 1; at < heard.length; at++) {
-      const [before, now] = [heard[at - 1]!, heard[at]!];
+    for (let at = 1; at < received.length; at++) {
+      const [before, now] = [received[at - 1]!, received[at]!];
       if (before < 0 !== now < 0) crossings.push(at - now / (now - before));
     }
     const [first, last] = [crossings[0]!, crossings[crossings.length - 1]!];
     const frequencyHz = ((crossings.length - 1) * 24_000) / (last - first);
-    const middleMs = (frequencyHz - START_HZ) / RISE_HZ_PER_MS;
-    return middleMs + (heard.length - (first + last) / 2) / 48;
+    const middleMs = (frequencyHz - START_HZ) / SWEEP_HZ_PER_MS;
+    return middleMs + (received.length - (first + last) / 2) / 48;
   }
 
   /** Loaded from disk in the middle of a song they would come late, by a time that is no clock's of ours. */
@@ -399,7 +400,7 @@ function bound(decoder: Decoder): Omit<Decoder, "close"> {
   };
 }
 
-function expectNear(positionMs: number, heardMs: number, by: string): void {
-  if (Math.abs(positionMs - heardMs) <= POSITION_MS_MAX) return;
-  throw new Error(`the position says ${positionMs} ms, the listener's ${by} ${heardMs} ms`);
+function expectNear(positionMs: number, receivedMs: number, by: string): void {
+  if (Math.abs(positionMs - receivedMs) <= POSITION_MS_MAX) return;
+  throw new Error(`the position says ${positionMs} ms, the listener's ${by} ${receivedMs} ms`);
 }

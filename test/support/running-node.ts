@@ -52,18 +52,18 @@ export class RunningNodes {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on("data", (data: Buffer) => {
         output += data.toString();
-        for (const look of waiting) look();
+        for (const check of waiting) check();
       });
     }
     const exited = once(child, "close").then(([code]: (number | null)[]) => code ?? null);
     const until = (pattern: RegExp) =>
       new Promise<RegExpExecArray>((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           const match = pattern.exec(output);
           if (match !== null) resolve(match);
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
         exited.then(() => reject(new Error(`ended without ${pattern}: ${output}`)));
       });
     return { child, cwd, output: () => output, until, exited };

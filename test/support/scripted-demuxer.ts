@@ -5,7 +5,7 @@ import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 
 const PRE_ROLL_MS = 80;
 
-export interface ScriptedDemuxerOptions {
+interface ScriptedDemuxerOptions {
   readonly stream: AudioStream;
   readonly packets: readonly Packet[];
   readonly isSeekable?: boolean;

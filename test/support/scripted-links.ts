@@ -9,8 +9,16 @@ export const SITE_INPUT: PlayableInput = { kind: "site", track: SITE_TRACK };
 /** A link that never expires, without a rendition or headers. */
 export function linkTo(url: string, changes: Partial<SiteLink> = {}): SiteLink {
   return {
-    ...{ kind: "link", url, headers: {}, container: undefined, expiresAtEpochMs: undefined },
-    ...{ rendition: undefined, rangeStep: undefined, isOwnServer: false, departure: "blocks", ...changes },
+    kind: "link",
+    url,
+    headers: {},
+    container: undefined,
+    expiresAtEpochMs: undefined,
+    variant: undefined,
+    rangeStep: undefined,
+    isOwnServer: false,
+    egress: "blocks",
+    ...changes,
   };
 }
 
@@ -28,7 +36,7 @@ export class ScriptedLinks {
     return this.requests.map(({ reason, status }) => (status === undefined ? reason : `${reason} ${status}`));
   }
 
-  readonly wantLink = async (request: LinkRequest): Promise<PlayableLink> => {
+  readonly requestLink = async (request: LinkRequest): Promise<PlayableLink> => {
     const link = this.#script(this.requests.length, request);
     this.requests.push(request);
     if (link instanceof Error) throw link;

@@ -93,7 +93,7 @@ export class ScriptedVoiceGateway {
   }
 }
 
-export class ScriptedConnection {
+class ScriptedConnection {
   readonly socket: WebSocket;
   /** JSON messages of the client, and binary ones with the payload as `d`. */
   readonly received: { readonly op: number; readonly d: unknown }[] = [];

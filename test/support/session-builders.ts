@@ -4,7 +4,7 @@ import { UNLIMITED } from "../../src/control/access/identity.ts";
 import type { PlayerUpdate } from "../../src/control/players/player-update.ts";
 import { Sessions, type SessionsOptions } from "../../src/control/sessions/sessions.ts";
 import { systemRandom } from "../../src/lib/random.ts";
-import { silentLogger } from "../../src/log.ts";
+import { silentLogger } from "../../src/log/log.ts";
 import { FakeSessionPlayer } from "./fake-session-player.ts";
 
 /** Changes nothing. */

@@ -4,8 +4,8 @@
 import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { WorkerProvider } from "../../src/control/players/player-providers.ts";
-import { WorkerHandle, type WorkerTenant } from "../../src/control/workers/worker-handle.ts";
-import type { TenantPlace } from "../../src/control/workers/worker-pool.ts";
+import { type PooledPlayer, WorkerHandle } from "../../src/control/workers/worker-handle.ts";
+import type { PlayerPlacement } from "../../src/control/workers/worker-pool.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 
 export class SilentWorkers implements WorkerProvider {
@@ -16,9 +16,9 @@ export class SilentWorkers implements WorkerProvider {
     this.#clock = clock;
   }
 
-  attach(tenant: WorkerTenant): void {
+  attach(player: PooledPlayer): void {
     const channel = new CommandChannel(silentEndpoint(), { clock: this.#clock, onEvent: () => undefined });
-    tenant.onWorkerAssigned(new WorkerHandle({ playerId: ++this.#playerCount, workerIndex: 0, channel }));
+    player.onWorkerAssigned(new WorkerHandle({ playerId: ++this.#playerCount, workerIndex: 0, channel }));
   }
 
   detach(): void {}
@@ -29,9 +29,9 @@ export class SilentWorkers implements WorkerProvider {
 
   admit(): void {}
 
-  placeOf(): TenantPlace {
-    const home = { index: 0, isAlone: false, counters: undefined, toldAgoMs: undefined };
-    return { home, host: undefined };
+  placementOf(): PlayerPlacement {
+    const ownerWorker = { index: 0, isIsolated: false, counters: undefined, reportedAgoMs: undefined };
+    return { ownerWorker, renderWorker: undefined };
   }
 
   addIncident(): void {}

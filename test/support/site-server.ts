@@ -23,8 +23,8 @@ export interface SiteServer {
 
 /** The file of `folder` that an address' path stands for, or undefined. */
 export function siteFile(folder: string, path: string): string | undefined {
-  const place = join(folder, normalize(`/${decodeURIComponent(path)}`));
-  return [place, `${place}.html`, join(place, "index.html")].find(
+  const location = join(folder, normalize(`/${decodeURIComponent(path)}`));
+  return [location, `${location}.html`, join(location, "index.html")].find(
     (file) => existsSync(file) && statSync(file).isFile(),
   );
 }

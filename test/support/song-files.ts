@@ -2,13 +2,13 @@
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { StereoSound } from "../../lab/listen/heard.ts";
+import type { StereoAudio } from "../../lab/listen/received.ts";
 import { songExpression } from "./song-signal.ts";
 
 const OUTPUT_BYTES_MAX = 512 * 1024 * 1024;
 const OUTPUT_RATE_HZ = 48_000;
 
-export interface SongFileOptions {
+interface SongFileOptions {
   readonly folder: string;
   readonly file: string;
   /** Codec, container and metadata arguments. */
@@ -50,7 +50,7 @@ export async function makeSongFile(options: SongFileOptions): Promise<void> {
 /**
  * What ffmpeg makes of a file: 48 kHz stereo; more channels are mixed by ITU-R BS.775 and scaled so that nothing clips.
  */
-export async function decodeSongFile(folder: string, file: string): Promise<StereoSound> {
+export async function decodeSongFile(folder: string, file: string): Promise<StereoAudio> {
   const probe = ["-v", "error", "-select_streams", "a:0", "-show_entries", "stream=channels,channel_layout"];
   const answer = JSON.parse((await run("ffprobe", folder, [...probe, "-of", "json", file])).toString());
   const { channels, channel_layout: layout } = answer.streams[0];
@@ -90,23 +90,23 @@ function channelsOf(layout: string): readonly string[] {
   return channels;
 }
 
-function mixToStereo(interleaved: Float32Array, layout: string): StereoSound {
-  const places = channelsOf(layout);
+function mixToStereo(interleaved: Float32Array, layout: string): StereoAudio {
+  const speakers = channelsOf(layout);
   const mix = (side: "L" | "R") => {
-    const shares = places.map((place) => shareOf(place, side));
+    const shares = speakers.map((speaker) => shareOf(speaker, side));
     const sum = shares.reduce((total, share) => total + share, 0);
-    return Float32Array.from({ length: interleaved.length / places.length }, (_, sample) =>
-      shares.reduce((total, share, index) => total + (share / sum) * interleaved[sample * places.length + index]!, 0),
+    return Float32Array.from({ length: interleaved.length / speakers.length }, (_, sample) =>
+      shares.reduce((total, share, index) => total + (share / sum) * interleaved[sample * speakers.length + index]!, 0),
     );
   };
   return { left: mix("L"), right: mix("R") };
 }
 
 /** ITU-R BS.775-3 annex 4. */
-function shareOf(place: string, side: "L" | "R"): number {
-  if (place === "LFE") return 0;
-  if (place === "BC") return 0.5;
-  if (place === "FC") return Math.SQRT1_2;
-  if (!place.endsWith(side)) return 0;
-  return place.startsWith("F") ? 1 : Math.SQRT1_2;
+function shareOf(speaker: string, side: "L" | "R"): number {
+  if (speaker === "LFE") return 0;
+  if (speaker === "BC") return 0.5;
+  if (speaker === "FC") return Math.SQRT1_2;
+  if (!speaker.endsWith(side)) return 0;
+  return speaker.startsWith("F") ? 1 : Math.SQRT1_2;
 }

@@ -3,10 +3,10 @@
 // all the same.
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { HeardFrame } from "../../lab/discord/listener.ts";
-import { decodeHeard, type StereoSound } from "../../lab/listen/heard.ts";
-import type { Bot, LoadView, NodeMessage } from "../../lab/stage/bot.ts";
-import type { Stage } from "../../lab/stage/stage.ts";
+import type { ReceivedFrame } from "../../lab/discord/listener.ts";
+import { decodeReceived, type StereoAudio } from "../../lab/listen/received.ts";
+import type { Bot, LoadView, NodeMessage } from "../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../lab/test-environment/test-environment.ts";
 
 const FRAME_TICKS = 960;
 const SONG_TIMEOUT_MS = 60_000;
@@ -16,10 +16,10 @@ const START_PACKETS = 3;
 const STARVED_NS = 40e6;
 const END_TYPES: readonly string[] = ["TrackEndEvent", "TrackExceptionEvent"];
 
-export interface Recording {
+interface Recording {
   /** The packets of sound in order, without silence. */
   readonly packets: readonly Uint8Array[];
-  readonly sound: StereoSound;
+  readonly audio: StereoAudio;
   /** Frames that should have been there between the first and the last one, and were not, or were silence. */
   readonly missingFrames: number;
 }
@@ -29,27 +29,27 @@ export interface WholeRecording extends Recording {
   readonly isStarved: boolean;
 }
 
-export interface PlayOptions {
+interface PlayOptions {
   readonly daveVersion?: 0 | 1;
   /** Fields of the PATCH besides the track. */
   readonly player?: object;
 }
 
 export class SongListener {
-  readonly #stage: Stage;
+  readonly #env: TestEnvironment;
   readonly #bot: Bot;
   /** Ends of tracks that were waited for. */
   readonly #seen = new WeakSet<NodeMessage>();
   #guildCount = 0;
   #lastStart: Promise<void> = Promise.resolve();
 
-  private constructor(stage: Stage, bot: Bot) {
-    this.#stage = stage;
+  private constructor(env: TestEnvironment, bot: Bot) {
+    this.#env = env;
     this.#bot = bot;
   }
 
-  static async join(stage: Stage): Promise<SongListener> {
-    return new SongListener(stage, await stage.connectBot());
+  static async join(env: TestEnvironment): Promise<SongListener> {
+    return new SongListener(env, await env.connectBot());
   }
 
   get bot(): Bot {
@@ -64,7 +64,7 @@ export class SongListener {
   /** A guild whose player is in a voice channel. */
   async openGuild(daveVersion: 0 | 1 = 0): Promise<string> {
     const guildId = String(5_000 + this.#guildCount++);
-    await this.#stage.joinVoice(this.#bot, { guildId, daveVersion });
+    await this.#env.joinVoice(this.#bot, { guildId, daveVersion });
     return guildId;
   }
 
@@ -83,11 +83,11 @@ export class SongListener {
 
   /** Starts a track and waits for its first sounds; one at a time, since many that start at once starve each other. */
   start(guildId: string, url: string, player: object = {}): Promise<void> {
-    const heardBefore = this.soundCount(guildId);
+    const receivedBefore = this.audioPacketCount(guildId);
     const started = this.#lastStart.then(async () => {
       const encoded = await this.#bot.loadEncoded(url);
       await this.#bot.update(guildId, { track: { encoded }, ...player });
-      await this.untilHeard(guildId, heardBefore + START_PACKETS);
+      await this.untilReceived(guildId, receivedBefore + START_PACKETS);
     });
     // Whoever waits for this start hears of its failure; the next one starts all the same.
     this.#lastStart = started.catch(() => undefined);
@@ -110,40 +110,40 @@ export class SongListener {
 
   /** Waits for the silence frames of a stop. */
   untilSilence(guildId: string): Promise<void> {
-    return this.#stage.discord.untilSilent(`${guildId}7`);
+    return this.#env.discord.untilSilent(`${guildId}7`);
   }
 
   /** Destroys the player, and waits until it has left: the answer may come before its end of the call. */
   async leave(guildId: string): Promise<void> {
     await this.#bot.destroy(guildId);
-    const { call } = this.#stage.discord.channel(`${guildId}7`);
-    await this.#stage.discord.until(() => call.sessions.length === 0, `the end of guild ${guildId}'s call`);
+    const { call } = this.#env.discord.channel(`${guildId}7`);
+    await this.#env.discord.until(() => call.sessions.length === 0, `the end of guild ${guildId}'s call`);
   }
 
-  framesOf(guildId: string): readonly HeardFrame[] {
-    return this.#stage.discord.channel(`${guildId}7`).listener.heard;
+  framesOf(guildId: string): readonly ReceivedFrame[] {
+    return this.#env.discord.channel(`${guildId}7`).listener.received;
   }
 
   /** How many packets of sound have been heard so far. */
-  soundCount(guildId: string): number {
-    return this.#stage.discord.channel(`${guildId}7`).listener.heardSound.length;
+  audioPacketCount(guildId: string): number {
+    return this.#env.discord.channel(`${guildId}7`).listener.receivedAudio.length;
   }
 
   /** Waits until so many packets of sound have been heard. */
-  async untilHeard(guildId: string, count: number): Promise<void> {
-    const { listener } = this.#stage.discord.channel(`${guildId}7`);
+  async untilReceived(guildId: string, count: number): Promise<void> {
+    const { listener } = this.#env.discord.channel(`${guildId}7`);
     // Counting the sound anew for every packet of every guild would be the larger work: only when there may be enough.
-    const isHeard = () => listener.heardCount >= count && listener.heardSound.length >= count;
-    await this.#stage.discord.until(isHeard, `${count} packets of sound in guild ${guildId}`, SONG_TIMEOUT_MS);
+    const isReceived = () => listener.receivedCount >= count && listener.receivedAudio.length >= count;
+    await this.#env.discord.until(isReceived, `${count} packets of sound in guild ${guildId}`, SONG_TIMEOUT_MS);
   }
 
   /** What was heard so far, without the first `from` packets of sound. */
   async take(guildId: string, from = 0): Promise<Recording> {
-    const frames = this.#stage.discord.channel(`${guildId}7`).listener.heardSound.slice(from);
+    const frames = this.#env.discord.channel(`${guildId}7`).listener.receivedAudio.slice(from);
     const [first, last] = [frames[0], frames.at(-1)];
     if (first === undefined || last === undefined) throw new Error(`guild ${guildId}: nothing was heard`);
     const dueFrames = ((last.timestamp - first.timestamp) >>> 0) / FRAME_TICKS + 1;
     const packets = frames.map(({ opus }) => opus);
-    return { packets, sound: await decodeHeard(packets), missingFrames: dueFrames - frames.length };
+    return { packets, audio: await decodeReceived(packets), missingFrames: dueFrames - frames.length };
   }
 }

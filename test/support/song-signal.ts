@@ -1,7 +1,7 @@
 // The song that sound tests play: on every channel a tone of its own under one that wanders irregularly, so that each
 // moment is like no other and any codec keeps it well. As samples and as an expression for ffmpeg's aevalsrc.
 
-export interface SongOptions {
+interface SongOptions {
   readonly sampleRateHz: number;
   readonly lengthMs: number;
 }

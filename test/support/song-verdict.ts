@@ -3,7 +3,7 @@
 
 import { bestFit, levelDb, shiftBy } from "../../lab/listen/compare.ts";
 import { findClicks, findGaps } from "../../lab/listen/faults.ts";
-import type { StereoSound } from "../../lab/listen/heard.ts";
+import type { StereoAudio } from "../../lab/listen/received.ts";
 
 const SAMPLES_PER_MS = 48;
 /** Length of the moments looked at one by one. */
@@ -35,23 +35,23 @@ export interface SongVerdict {
 }
 
 /** Throws when they have nothing in common. */
-export function judgeSong(reference: StereoSound, heard: StereoSound): SongVerdict {
+export function judgeSong(reference: StereoAudio, received: StereoAudio): SongVerdict {
   const middle = Math.max(0, Math.floor(reference.left.length / 2) - 30_000);
-  const fit = fitAt(reference.left, heard.left, { from: middle, length: 60_000 });
+  const fit = fitAt(reference.left, received.left, { from: middle, length: 60_000 });
   const sides = [
-    compareSides(reference.left, heard.left, fit.delaySamples),
-    compareSides(reference.right, heard.right, fit.delaySamples),
+    compareSides(reference.left, received.left, fit.delaySamples),
+    compareSides(reference.right, received.right, fit.delaySamples),
   ] as const;
   const worse = sides[0].worstMomentDb < sides[1].worstMomentDb ? sides[0] : sides[1];
-  const inside = heard.left.subarray(EDGE_SAMPLES, -EDGE_SAMPLES);
+  const inside = received.left.subarray(EDGE_SAMPLES, -EDGE_SAMPLES);
   return {
     delayMs: fit.delaySamples / SAMPLES_PER_MS,
-    surplusMs: (heard.left.length - reference.left.length) / SAMPLES_PER_MS,
+    surplusMs: (received.left.length - reference.left.length) / SAMPLES_PER_MS,
     signalToNoiseDb: Math.min(sides[0].signalToNoiseDb, sides[1].signalToNoiseDb),
     worstMomentDb: worse.worstMomentDb,
     worstMomentMs: worse.worstMomentMs,
     levelDb: Math.abs(sides[0].levelDb) > Math.abs(sides[1].levelDb) ? sides[0].levelDb : sides[1].levelDb,
-    pitchCents: pitchCents(reference.left, heard.left),
+    pitchCents: pitchCents(reference.left, received.left),
     gapCount: findGaps(inside).length,
     clickCount: findClicks(inside).length,
   };
@@ -65,71 +65,71 @@ export interface Landing {
 }
 
 /**
- * Where in the song the end of `heard` comes from, followed back to the seam at which it begins. The seam must be at
+ * Where in the song the end of `received` comes from, followed back to the seam at which it begins. The seam must be at
  * least half a second before the end, and the place within `withinMs` behind the target. Throws when it is not there.
  */
 export function findLanding(
   reference: Float32Array,
-  heard: Float32Array,
+  received: Float32Array,
   { targetMs, withinMs }: { readonly targetMs: number; readonly withinMs: number },
 ): Landing {
-  const tailFrom = heard.length - TAIL_SAMPLES;
+  const tailFrom = received.length - TAIL_SAMPLES;
   const from = Math.max(0, Math.round(targetMs * SAMPLES_PER_MS) - DELAY_SAMPLES_MAX);
   const to = Math.round((targetMs + withinMs) * SAMPLES_PER_MS);
-  const fit = bestFit(heard.subarray(tailFrom), reference.subarray(from, to), { delaySamplesMax: to - from });
+  const fit = bestFit(received.subarray(tailFrom), reference.subarray(from, to), { delaySamplesMax: to - from });
   if (fit === undefined || fit.signalToNoiseDb < 10) {
     throw new Error(`nothing like it between ${targetMs} and ${targetMs + withinMs} ms of the song`);
   }
   // Heard sample `at` is reference sample `at + offset`, back to where the two have nothing in common any more.
   const offset = Math.round(from + fit.delaySamples) - tailFrom;
   let at = tailFrom;
-  while (at >= MOMENT_SAMPLES && isAlike(heard, reference, at - MOMENT_SAMPLES, offset)) at -= MOMENT_SAMPLES;
+  while (at >= MOMENT_SAMPLES && isAlike(received, reference, at - MOMENT_SAMPLES, offset)) at -= MOMENT_SAMPLES;
   return { songMs: (at + offset) / SAMPLES_PER_MS, signalToNoiseDb: fit.signalToNoiseDb };
 }
 
-function isAlike(heard: Float32Array, reference: Float32Array, at: number, offset: number): boolean {
+function isAlike(received: Float32Array, reference: Float32Array, at: number, offset: number): boolean {
   const [a, b] = [
-    heard.subarray(at, at + MOMENT_SAMPLES),
+    received.subarray(at, at + MOMENT_SAMPLES),
     reference.subarray(at + offset, at + offset + MOMENT_SAMPLES),
   ];
   return at + offset >= 0 && dot(a, b) > 0.8 * Math.sqrt(dot(a, a) * dot(b, b));
 }
 
-function fitAt(reference: Float32Array, heard: Float32Array, place: { from: number; length: number }) {
-  const from = Math.max(0, place.from - DELAY_SAMPLES_MAX);
-  const piece = heard.subarray(from, place.from + place.length + DELAY_SAMPLES_MAX);
-  const fit = bestFit(reference.subarray(place.from, place.from + place.length), piece, {
+function fitAt(reference: Float32Array, received: Float32Array, range: { from: number; length: number }) {
+  const from = Math.max(0, range.from - DELAY_SAMPLES_MAX);
+  const piece = received.subarray(from, range.from + range.length + DELAY_SAMPLES_MAX);
+  const fit = bestFit(reference.subarray(range.from, range.from + range.length), piece, {
     delaySamplesMax: 2 * DELAY_SAMPLES_MAX,
   });
   if (fit === undefined) throw new Error("what was heard has nothing in common with the reference");
-  return { ...fit, delaySamples: fit.delaySamples + from - place.from };
+  return { ...fit, delaySamples: fit.delaySamples + from - range.from };
 }
 
-function compareSides(reference: Float32Array, heard: Float32Array, delaySamples: number) {
-  const shifted = shiftBy(reference, delaySamples, heard.length);
+function compareSides(reference: Float32Array, received: Float32Array, delaySamples: number) {
+  const shifted = shiftBy(reference, delaySamples, received.length);
   const from = Math.max(0, Math.ceil(delaySamples)) + EDGE_SAMPLES;
-  const to = Math.min(heard.length, reference.length + Math.floor(delaySamples)) - EDGE_SAMPLES;
-  const [own, other] = [shifted.subarray(from, to), heard.subarray(from, to)];
+  const to = Math.min(received.length, reference.length + Math.floor(delaySamples)) - EDGE_SAMPLES;
+  const [own, other] = [shifted.subarray(from, to), received.subarray(from, to)];
   const gain = dot(own, other) / dot(own, own);
   const residue = other.map((value, index) => value - gain * own[index]!);
-  const soundDb = levelDb(other);
+  const audioDb = levelDb(other);
   let worst = { worstMomentDb: Number.POSITIVE_INFINITY, worstMomentMs: 0 };
   for (let at = 0; at + MOMENT_SAMPLES <= residue.length; at += MOMENT_SAMPLES) {
-    const momentDb = soundDb - levelDb(residue.subarray(at, at + MOMENT_SAMPLES));
+    const momentDb = audioDb - levelDb(residue.subarray(at, at + MOMENT_SAMPLES));
     if (momentDb < worst.worstMomentDb) {
       worst = { worstMomentDb: momentDb, worstMomentMs: (from + at) / SAMPLES_PER_MS };
     }
   }
-  return { ...worst, signalToNoiseDb: soundDb - levelDb(residue), levelDb: soundDb - levelDb(own) };
+  return { ...worst, signalToNoiseDb: audioDb - levelDb(residue), levelDb: audioDb - levelDb(own) };
 }
 
 /** From how far the end is shifted against the beginning. */
-function pitchCents(reference: Float32Array, heard: Float32Array): number {
+function pitchCents(reference: Float32Array, received: Float32Array): number {
   const early = EDGE_SAMPLES;
   const late = reference.length - EDGE_SAMPLES - PITCH_SAMPLES;
   const [first, last] = [early, late].map((from) => {
-    const place = { from, length: PITCH_SAMPLES };
-    return fitAt(reference, heard, place).delaySamples;
+    const range = { from, length: PITCH_SAMPLES };
+    return fitAt(reference, received, range).delaySamples;
   });
   return 1200 * Math.log2((late - early) / (late - early + last! - first!));
 }

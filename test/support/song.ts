@@ -2,7 +2,7 @@
 // the song each packet heard is from.
 
 import { readFileSync } from "node:fs";
-import { openDemuxer } from "../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../src/media/probe/open-demuxer.ts";
 import { MemoryByteSource } from "./memory-byte-source.ts";
 import { createTrackBudget } from "./track-budgets.ts";
 
@@ -28,13 +28,13 @@ export function packetText(opus: Uint8Array): string {
 /**
  * Where in the song each packet is from, -1 for none; of several that are alike the one nearest to where it should be.
  */
-export function placesIn(song: readonly string[], packets: readonly string[]): number[] {
+export function positionsIn(song: readonly string[], packets: readonly string[]): number[] {
   let expected = 0;
   return packets.map((packet) => {
     let nearest = -1;
-    song.forEach((other, place) => {
+    song.forEach((other, position) => {
       if (other !== packet) return;
-      if (nearest < 0 || Math.abs(place - expected) < Math.abs(nearest - expected)) nearest = place;
+      if (nearest < 0 || Math.abs(position - expected) < Math.abs(nearest - expected)) nearest = position;
     });
     expected = nearest + 1;
     return nearest;

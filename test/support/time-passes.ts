@@ -1,13 +1,13 @@
 // Moves a fake clock on while real sockets of this process have their turns in between: time that does not depend on
 // the machine.
 
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextIteration } from "node:timers/promises";
 import type { FakeClock } from "./fake-clock.ts";
 
 /** A millisecond with each turn, until this is so. */
 export async function timePasses(clock: FakeClock, isSo: () => boolean): Promise<void> {
   while (!isSo()) {
-    await turn();
+    await nextIteration();
     clock.advance(1);
   }
 }

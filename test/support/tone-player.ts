@@ -1,7 +1,7 @@
 // A player whose songs are tones, with real codecs and a clock that stands still: what it sends can be listened to,
 // tone by tone, so a test hears which songs sound and how loud each one is.
 
-import { decodeHeard } from "../../lab/listen/heard.ts";
+import { decodeReceived } from "../../lab/listen/received.ts";
 import { fitTone } from "../../lab/listen/tone.ts";
 import type { PlayCommand } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
@@ -26,7 +26,7 @@ const FRAME_SAMPLES = 960;
 /** Of 25 Hz whole numbers of periods fit: tones do not disturb each other's measurement. */
 export const WINDOW_MS = 40;
 const WINDOW_SAMPLES = 2 * FRAME_SAMPLES;
-const SETTLE_TURNS = 12;
+const SETTLE_ITERATIONS = 12;
 const OPUS_STREAM = {
   codec: "opus",
   sampleRateHz: 48_000,
@@ -189,7 +189,7 @@ export class TonePlayer {
 
   /** Lets what is under way happen, without time passing. */
   async settle(): Promise<void> {
-    await readAhead(SETTLE_TURNS);
+    await readAhead(SETTLE_ITERATIONS);
   }
 
   async tick(count: number): Promise<void> {
@@ -221,16 +221,16 @@ export class TonePlayer {
     return [isOwn.indexOf(false), isOwn.lastIndexOf(false)];
   }
 
-  async heard(): Promise<Float32Array> {
-    return (await decodeHeard(this.voice.frames)).left;
+  async received(): Promise<Float32Array> {
+    return (await decodeReceived(this.voice.frames)).left;
   }
 }
 
 /** How loud a tone is in each window of 40 ms, full being 1. */
-export function levelsOf(heard: Float32Array, hz: number): number[] {
+export function levelsOf(received: Float32Array, hz: number): number[] {
   const levels: number[] = [];
-  for (let start = 0; start + WINDOW_SAMPLES <= heard.length; start += WINDOW_SAMPLES) {
-    levels.push(fitTone(heard.subarray(start, start + WINDOW_SAMPLES), hz, 48_000).amplitude / AMPLITUDE);
+  for (let start = 0; start + WINDOW_SAMPLES <= received.length; start += WINDOW_SAMPLES) {
+    levels.push(fitTone(received.subarray(start, start + WINDOW_SAMPLES), hz, 48_000).amplitude / AMPLITUDE);
   }
   return levels;
 }

@@ -4,18 +4,18 @@
 const FACTOR = 8;
 const HALF_TAPS = 32;
 /** No sound goes higher between samples than this times those on both sides; nothing of interest is missed. */
-const RISE_MAX = 2.5;
+const OVERSHOOT_MAX = 2.5;
 
 const ROWS = Array.from({ length: FACTOR - 1 }, (_, row) => sinc(1, HALF_TAPS, (row + 1) / FACTOR));
 
-export function truePeak(sound: Float32Array): number {
-  const samplePeak = sound.reduce((top, value) => Math.max(top, Math.abs(value)), 0);
+export function truePeak(audio: Float32Array): number {
+  const samplePeak = audio.reduce((top, value) => Math.max(top, Math.abs(value)), 0);
   let highest = samplePeak;
-  for (let at = HALF_TAPS - 1; at < sound.length - HALF_TAPS; at++) {
-    if (Math.max(Math.abs(sound[at]!), Math.abs(sound[at + 1]!)) * RISE_MAX < samplePeak) continue;
+  for (let at = HALF_TAPS - 1; at < audio.length - HALF_TAPS; at++) {
+    if (Math.max(Math.abs(audio[at]!), Math.abs(audio[at + 1]!)) * OVERSHOOT_MAX < samplePeak) continue;
     for (const taps of ROWS) {
       let value = 0;
-      for (let tap = 0; tap < taps.length; tap++) value += taps[tap]! * sound[at - HALF_TAPS + 1 + tap]!;
+      for (let tap = 0; tap < taps.length; tap++) value += taps[tap]! * audio[at - HALF_TAPS + 1 + tap]!;
       highest = Math.max(highest, Math.abs(value));
     }
   }
@@ -23,12 +23,12 @@ export function truePeak(sound: Float32Array): number {
 }
 
 /** Sound without what is above a frequency, at 48 kHz. */
-export function lowPassed(sound: Float32Array, hz: number): Float32Array {
+export function lowPassed(audio: Float32Array, hz: number): Float32Array {
   const halfTaps = 128;
   const taps = sinc((2 * hz) / 48_000, halfTaps, 0);
-  return sound.map((_, at) => {
+  return audio.map((_, at) => {
     let value = 0;
-    for (let tap = 0; tap < taps.length; tap++) value += taps[tap]! * (sound[at - halfTaps + 1 + tap] ?? 0);
+    for (let tap = 0; tap < taps.length; tap++) value += taps[tap]! * (audio[at - halfTaps + 1 + tap] ?? 0);
     return value;
   });
 }

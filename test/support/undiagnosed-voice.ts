@@ -5,11 +5,11 @@ import type { Voice } from "../../src/media/voice/voice.ts";
 
 type Undiagnosed = Pick<
   Voice,
-  "obstacle" | "counters" | "rejoin" | "describe" | "takeBack" | "isFull" | "isDrained" | "startsMs"
+  "sendBlockReason" | "counters" | "rejoin" | "describe" | "revoke" | "isFull" | "isDrained" | "startsMs"
 >;
 
 export class UndiagnosedVoice implements Undiagnosed {
-  obstacle: Voice["obstacle"] = "voiceNotReady";
+  sendBlockReason: Voice["sendBlockReason"] = "voiceNotReady";
   readonly counters: Voice["counters"] = undefined;
   readonly startsMs: number | undefined = undefined;
   rejoinCount = 0;
@@ -22,7 +22,7 @@ export class UndiagnosedVoice implements Undiagnosed {
     return true;
   }
 
-  takeBack(_countMax: number): number {
+  revoke(_countMax: number): number {
     return 0;
   }
 

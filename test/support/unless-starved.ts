@@ -2,7 +2,7 @@
 // by nothing. What goes wrong while the control is heard as it should be is a fault; what goes wrong while the control
 // stutters too is the machine's doing, and the story is told again.
 
-import type { Stage } from "../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "./music-call.ts";
 import { stepsOf } from "./steps-of.ts";
 
@@ -10,14 +10,14 @@ const ATTEMPTS = 3;
 /** Frames are 20 ms apart; two that are further apart than this came late. */
 const STEP_MS_MAX = 30;
 /** Of a control that has played at all. */
-const SOUND_FRAMES_MIN = 5;
+const AUDIO_FRAMES_MIN = 5;
 /** A song of six seconds that is decoded, and encoded anew for its volume. The stage serves it. */
 const CONTROL = { file: "chord.mp3", player: { volume: 50 } };
 
 /** Tells a story, up to three times where the machine spoils it. Throws what it throws while the control is well. */
-export async function unlessStarved(stage: Stage, story: () => Promise<void>): Promise<void> {
+export async function unlessStarved(env: TestEnvironment, story: () => Promise<void>): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const control = await MusicCall.join(stage, { daveVersion: 0 });
+    const control = await MusicCall.join(env, { daveVersion: 0 });
     await control.play(CONTROL.file, CONTROL.player);
     try {
       return await story();
@@ -31,10 +31,10 @@ export async function unlessStarved(stage: Stage, story: () => Promise<void>): P
 }
 
 function isStarved(control: MusicCall): boolean {
-  const { heard } = control.channel.listener;
-  const lastSound = heard.findLastIndex(({ isSilence }) => !isSilence);
-  const sound = heard.slice(0, lastSound + 1);
-  const isHoley = sound.length < SOUND_FRAMES_MIN || sound.some(({ isSilence }) => isSilence);
-  const isLate = stepsOf(sound.map(({ arrivalMs }) => arrivalMs)).some((stepMs) => stepMs > STEP_MS_MAX);
+  const { received } = control.channel.listener;
+  const lastAudio = received.findLastIndex(({ isSilence }) => !isSilence);
+  const audio = received.slice(0, lastAudio + 1);
+  const isHoley = audio.length < AUDIO_FRAMES_MIN || audio.some(({ isSilence }) => isSilence);
+  const isLate = stepsOf(audio.map(({ arrivalMs }) => arrivalMs)).some((stepMs) => stepMs > STEP_MS_MAX);
   return isHoley || isLate || control.session.receiver.skippedFrames > 0;
 }

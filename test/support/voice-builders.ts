@@ -4,11 +4,11 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import type { VoiceCredentials } from "../../src/bridge/voice-credentials.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Random } from "../../src/lib/random.ts";
-import { createLogger, type LogFields } from "../../src/log.ts";
+import { createLogger, type LogFields } from "../../src/log/log.ts";
 import { LocalPacer } from "../../src/media/pacer/local-pacer.ts";
 import { PacerLink } from "../../src/media/pacer/pacer-link.ts";
+import { VoiceConnection } from "../../src/media/voice/connection/voice-connection.ts";
 import type { VoiceStatus } from "../../src/media/voice/voice.ts";
-import { VoiceConnection } from "../../src/media/voice/voice-connection.ts";
 import { VoiceThreadLimits } from "../../src/media/voice/voice-limits.ts";
 import { OutboundGuard, type ResolveHost } from "../../src/network/outbound-guard.ts";
 import { type Sockets, systemSockets } from "../../src/network/sockets.ts";
@@ -53,7 +53,7 @@ export interface VoiceFixtureOptions {
   readonly random?: Random;
   readonly work?: (handler: () => void) => void;
   /** Told before what has not left would leave another way. */
-  readonly onWayChanging?: () => void;
+  readonly onSendPathChanging?: () => void;
 }
 
 export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
@@ -65,7 +65,7 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
   const clock = options.clock ?? systemClock;
   const sockets = options.sockets ?? systemSockets;
   const pacer = new PacerLink(() => undefined);
-  pacer.give(new LocalPacer(clock, sockets));
+  pacer.connect(new LocalPacer(clock, sockets));
   const connection = new VoiceConnection({
     guildId: options.guildId ?? "4001",
     userId: options.userId ?? "5001",
@@ -94,7 +94,7 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
         closes.push(close);
         story.push(`closed ${close.code} ${close.isByRemote}`);
       },
-      onWayChanging: () => options.onWayChanging?.(),
+      onSendPathChanging: () => options.onSendPathChanging?.(),
       onFramesLost: (count) => framesLost.push(count),
     },
   });
@@ -106,9 +106,9 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
     ...changes,
   });
   const sendNow = (opus: Uint8Array): boolean => {
-    const isTaken = connection.sendFrame(opus, clock.now());
+    const isSent = connection.sendFrame(opus, clock.now());
     if (clock instanceof FakeClock) clock.advance(0);
-    return isTaken;
+    return isSent;
   };
   return { connection, states, closes, story, lines, framesLost, pacer, sendNow, credentials };
 }

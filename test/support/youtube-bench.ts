@@ -35,8 +35,8 @@ export interface YoutubeBenchOptions {
   readonly startPort?: StartPort;
 }
 
-export async function startYoutubeBench(wishes: YoutubeBenchOptions = {}): Promise<YoutubeBench> {
-  const { options, clock, startPort = inThisThread() } = wishes;
+export async function startYoutubeBench(benchOptions: YoutubeBenchOptions = {}): Promise<YoutubeBench> {
+  const { options, clock, startPort = inThisThread() } = benchOptions;
   const site = await YoutubeSite.start();
   const plugin = createYoutubePlugin((host) => createSolverThread(host, startPort));
   const bench = await PluginBench.start(plugin, {
@@ -45,7 +45,8 @@ export async function startYoutubeBench(wishes: YoutubeBenchOptions = {}): Promi
     ...(clock !== undefined && { clock }),
   });
   return {
-    ...{ site, bench },
+    site,
+    bench,
     async close() {
       bench.close();
       await site.close();

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { createLogger } from "../../src/log.ts";
+import { createLogger } from "../../src/log/log.ts";
 import { createNode, type Node } from "../../src/node.ts";
 import { TestClient } from "../support/api-server.ts";
 import { buildTrack } from "../support/track-builder.ts";
@@ -25,7 +25,7 @@ afterEach(async () => {
 async function start(port = 0, variables: Readonly<Record<string, string>> = {}): Promise<string> {
   const env = { LAVALINK_SERVER_PASSWORD: PASSWORD, ...variables };
   const { config } = loadConfig({ args: [`--server.port=${port}`], env, cwd: import.meta.dirname, coreCount: 3 });
-  node = await createNode(config, { logger, mediaEntry: OBEDIENT, lookupEntry: OBEDIENT });
+  node = await createNode(config, { logger, mediaEntry: OBEDIENT, probeEntry: OBEDIENT });
   return `127.0.0.1:${node.address.port}`;
 }
 

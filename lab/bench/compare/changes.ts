@@ -36,7 +36,7 @@ export const firstPacket: Workload = {
     await sleep(VOICE_SETTLE_MS);
     return () =>
       fillingWindow(seconds, () =>
-        firstSounds(crowd, guildIds, players * SINGLE_START_MS, async (guildId, begin) => {
+        measureFirstAudio(crowd, guildIds, players * SINGLE_START_MS, async (guildId, begin) => {
           begin();
           await crowd.update(guildId, { track });
         }),
@@ -60,7 +60,7 @@ export const starts: Workload = {
     });
     return () =>
       fillingWindow(seconds, () =>
-        firstSounds(crowd, guildIds, SECOND_MS, async (guildId, begin) => {
+        measureFirstAudio(crowd, guildIds, SECOND_MS, async (guildId, begin) => {
           begin();
           await crowd.update(guildId, { voice: voices.get(guildId), track });
         }),
@@ -78,7 +78,7 @@ export const reconnects: Workload = {
     const guildIds = await crowd.play(SONG, players);
     return () =>
       fillingWindow(seconds, () =>
-        firstSounds(crowd, guildIds, SECOND_MS, async (guildId, begin) => {
+        measureFirstAudio(crowd, guildIds, SECOND_MS, async (guildId, begin) => {
           begin();
           await crowd.update(guildId, { voice: await crowd.world.moveVoice(guildId) });
         }),
@@ -110,7 +110,7 @@ export const seeks: Workload = {
 };
 
 /** How long each player took from `begin()` until it was heard, when all have been told within `spanMs`. */
-async function firstSounds(
+async function measureFirstAudio(
   crowd: Crowd,
   guildIds: readonly string[],
   spanMs: number,
@@ -122,25 +122,25 @@ async function firstSounds(
       begunAtMs[index] = monotonicMs();
     }),
   );
-  const heardAtMs = await untilNobodyIsNew(crowd, guildIds);
-  const tookMs = heardAtMs.flatMap((atMs, index) => (atMs === undefined ? [] : [atMs - (begunAtMs[index] ?? atMs)]));
-  const all = { neverHeard: guildIds.length - tookMs.length };
+  const audibleAtMs = await untilNobodyIsNew(crowd, guildIds);
+  const tookMs = audibleAtMs.flatMap((atMs, index) => (atMs === undefined ? [] : [atMs - (begunAtMs[index] ?? atMs)]));
+  const all = { neverAudible: guildIds.length - tookMs.length };
   if (tookMs.length === 0) return all;
   return {
     ...all,
-    firstSoundMsP50: quantile(tookMs, 0.5),
-    firstSoundMsP99: quantile(tookMs, 0.99),
-    firstSoundMsMax: quantile(tookMs, 1),
+    firstAudioMsP50: quantile(tookMs, 0.5),
+    firstAudioMsP99: quantile(tookMs, 0.99),
+    firstAudioMsMax: quantile(tookMs, 1),
   };
 }
 
 /** Those who are not heard within some seconds are given up. */
 async function untilNobodyIsNew(crowd: Crowd, guildIds: readonly string[]) {
   const deadlineMs = performance.now() + 5 * SECOND_MS;
-  let heardAtMs = await crowd.heardAtMs(guildIds);
-  while (heardAtMs.includes(undefined) && performance.now() < deadlineMs) {
+  let audibleAtMs = await crowd.audibleAtMs(guildIds);
+  while (audibleAtMs.includes(undefined) && performance.now() < deadlineMs) {
     await sleep(SINGLE_START_MS);
-    heardAtMs = await crowd.heardAtMs(guildIds);
+    audibleAtMs = await crowd.audibleAtMs(guildIds);
   }
-  return heardAtMs;
+  return audibleAtMs;
 }

@@ -1,7 +1,7 @@
 // A node that is measured: started by the bench and ended with it, or one that runs already. Runs in the bench's own
 // process; what it tells of CPU and memory is of the node's processes.
 
-import { requestNode } from "../../stage/rest-request.ts";
+import { requestNode } from "../../test-environment/rest-request.ts";
 import { within } from "../../within.ts";
 import { findListeningProcess } from "../listening-process.ts";
 import { type NodeCommand, NodeProcess } from "../node-process.ts";
@@ -13,7 +13,7 @@ export type NodePlan =
   | { readonly name: string; readonly command: NodeCommand }
   | { readonly name: string; readonly url: string; readonly password: string; readonly pid: number | undefined };
 
-export interface ContestantUse {
+interface ContestantUse {
   readonly cpuSeconds: number | undefined;
   readonly residentBytes: number | undefined;
 }

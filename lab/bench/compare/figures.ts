@@ -13,7 +13,7 @@ interface FigureText {
 }
 
 /** In the order of the table. */
-export const FIGURES = {
+const FIGURES = {
   cpuPercentPerPlayer: { title: "CPU per player, % of a core", digits: 3 },
   cpuPercent: { title: "CPU of all its processes, % of a core", digits: 1 },
   pssMegabytes: { title: "memory (PSS), MB", digits: 0 },
@@ -29,10 +29,10 @@ export const FIGURES = {
   framesLeftOut: { title: "of them left out by the node", digits: 0, hasRatio: false },
   packetsLost: { title: "of them lost on the way", digits: 0, hasRatio: false },
   silentFrames: { title: "silent frames", digits: 0, hasRatio: false },
-  firstSoundMsP50: { title: "first sound after p50, ms", digits: 1 },
-  firstSoundMsP99: { title: "first sound after p99, ms", digits: 1 },
-  firstSoundMsMax: { title: "first sound after, worst, ms", digits: 1 },
-  neverHeard: { title: "players that were not heard", digits: 0, hasRatio: false },
+  firstAudioMsP50: { title: "first sound after p50, ms", digits: 1 },
+  firstAudioMsP99: { title: "first sound after p99, ms", digits: 1 },
+  firstAudioMsMax: { title: "first sound after, worst, ms", digits: 1 },
+  neverAudible: { title: "players that were not heard", digits: 0, hasRatio: false },
   answersPerSecond: { title: "answers a second", digits: 0 },
   answersFailed: { title: "requests that failed", digits: 0, hasRatio: false },
   answerMsP50: { title: "answer after p50, ms", digits: 1 },

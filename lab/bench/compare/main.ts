@@ -8,7 +8,7 @@ import { makeBenchMedia } from "../media.ts";
 import { NodeTrouble } from "../trouble.ts";
 import { type BenchRunOptions, parseBenchOptions, USAGE, WrongArgument } from "./options.ts";
 import { emptyRamp, type RampResult, runRamp } from "./ramp.ts";
-import { emptyResult, playersOf, type RunGround, runRounds, type WorkloadResult } from "./rounds.ts";
+import { emptyResult, playersOf, type RunEnvironment, runRounds, type WorkloadResult } from "./rounds.ts";
 import { CAVEAT, type RunResult, rampTable, runChart, runJson, summaryTable, workloadTable } from "./run-report.ts";
 
 /** Of a song, beside the window: players join, settle, and seek. */
@@ -45,15 +45,15 @@ async function run(asked: BenchRunOptions): Promise<number> {
   const workloads: WorkloadResult[] = [];
   const ramps: RampResult[] = [];
   const result: RunResult = { about, nodes: asked.plans.map(({ name }) => name), workloads, ramps };
-  const ground: RunGround = {
+  const environment: RunEnvironment = {
     options: asked,
     mediaRoot,
     interrupted: interruption(),
-    tell: (line) => console.log(line),
+    report: (line) => console.log(line),
   };
   let trouble: string | undefined;
   try {
-    await measureAll(ground, { workloads, ramps, save: () => save(asked, result) });
+    await measureAll(environment, { workloads, ramps, save: () => save(asked, result) });
   } catch (error) {
     if (!(error instanceof NodeTrouble)) throw error;
     trouble = error.message;
@@ -69,21 +69,21 @@ async function run(asked: BenchRunOptions): Promise<number> {
 }
 
 async function measureAll(
-  ground: RunGround,
+  environment: RunEnvironment,
   into: { readonly workloads: WorkloadResult[]; readonly ramps: RampResult[]; readonly save: () => Promise<void> },
 ): Promise<void> {
-  for (const workload of ground.options.workloads) {
-    ground.tell(`${workload.name}, ${playersOf(workload, ground.options)} players …`);
-    if (ground.options.ramp === undefined) {
-      const result = emptyResult(workload, ground);
+  for (const workload of environment.options.workloads) {
+    environment.report(`${workload.name}, ${playersOf(workload, environment.options)} players …`);
+    if (environment.options.ramp === undefined) {
+      const result = emptyResult(workload, environment);
       into.workloads.push(result);
-      await runRounds(workload, ground, result);
-      ground.tell(`\n${workloadTable(result)}`);
+      await runRounds(workload, environment, result);
+      environment.report(`\n${workloadTable(result)}`);
     } else {
-      const result = emptyRamp(workload, ground);
+      const result = emptyRamp(workload, environment);
       into.ramps.push(result);
-      await runRamp(workload, ground, result);
-      ground.tell(`\n${rampTable(result)}`);
+      await runRamp(workload, environment, result);
+      environment.report(`\n${rampTable(result)}`);
     }
     await into.save();
   }

@@ -60,7 +60,7 @@ export function parseBenchOptions(args: readonly string[]): BenchRunOptions {
   const other = values.against === undefined ? [] : [planOf(values.against, { ...values, startMsMax })];
   return {
     plans: [{ name: "tonearm", command: { ...TONEARM, startMsMax } }, ...other],
-    workloads: wanted(values.only ?? (values.ramp ? RAMPED.join(",") : undefined), values.ramp),
+    workloads: selectedWorkloads(values.only ?? (values.ramp ? RAMPED.join(",") : undefined), values.ramp),
     rounds: number("rounds", 1, 100),
     seconds: number("seconds", 0.5, 300),
     settleSeconds: number("settle", 0, 60),
@@ -82,10 +82,23 @@ function readArguments(args: readonly string[]) {
     const { values } = parseArgs({
       args: [...args],
       options: {
-        ...{ against: maybe, name: text("other"), password: text("youshallnotpass"), pid: maybe },
-        ...{ only: maybe, rounds: text("6"), seconds: text("10"), settle: text("4"), players: maybe },
-        ...{ rate: text("3000"), ramp: off, "ramp-max": text("4000"), "start-seconds": text("60") },
-        ...{ "no-dave": off, media: maybe, json: maybe, svg: maybe },
+        against: maybe,
+        name: text("other"),
+        password: text("youshallnotpass"),
+        pid: maybe,
+        only: maybe,
+        rounds: text("6"),
+        seconds: text("10"),
+        settle: text("4"),
+        players: maybe,
+        rate: text("3000"),
+        ramp: off,
+        "ramp-max": text("4000"),
+        "start-seconds": text("60"),
+        "no-dave": off,
+        media: maybe,
+        json: maybe,
+        svg: maybe,
       },
     });
     return values;
@@ -126,7 +139,7 @@ function readUrl(text: string): URL {
   }
 }
 
-function wanted(names: string | undefined, isRamp: boolean): readonly Workload[] {
+function selectedWorkloads(names: string | undefined, isRamp: boolean): readonly Workload[] {
   if (names === undefined) return WORKLOADS;
   return names.split(",").map((name) => {
     const workload = WORKLOADS.find((candidate) => candidate.name === name.trim());

@@ -32,7 +32,7 @@ export class RampSearch {
   }
 
   /** What `next` came to. */
-  tell(isHeld: boolean): void {
+  report(isHeld: boolean): void {
     const tried = this.#next;
     if (isHeld) this.#held = tried;
     else this.#broke = tried;

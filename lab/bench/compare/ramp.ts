@@ -3,9 +3,9 @@
 
 import { CannotPlay } from "../trouble.ts";
 import type { Figures } from "./figures.ts";
+import { type MeasuredNode, measureNode } from "./measure-node.ts";
 import { RampSearch } from "./ramp-search.ts";
-import { type RunGround, withNodes } from "./rounds.ts";
-import { type TurnPlace, takeTurn } from "./turn.ts";
+import { type RunEnvironment, withNodes } from "./rounds.ts";
 import type { Workload } from "./workload.ts";
 
 /** One frame: what the smallest listener's buffer takes. */
@@ -22,7 +22,7 @@ interface RampStep {
 }
 
 /** What one node came to so far; filled as the search goes on. */
-export interface RampNode {
+interface RampNode {
   readonly name: string;
   readonly steps: RampStep[];
 }
@@ -34,43 +34,45 @@ export interface RampResult {
 }
 
 /** What the search has found for one node. */
-export interface RampFinding {
+interface RampFinding {
   readonly held: number;
   /** By the share of one core that the node used while it carried them; undefined where that was not measured. */
   readonly playersPerCore: number | undefined;
   readonly broke: { readonly players: number; readonly reason: string } | undefined;
 }
 
-export function emptyRamp({ name, detail }: Workload, { options }: RunGround): RampResult {
+export function emptyRamp({ name, detail }: Workload, { options }: RunEnvironment): RampResult {
   return { name, detail, nodes: options.plans.map((plan) => ({ name: plan.name, steps: [] })) };
 }
 
 /** Fills `result`; rejects when the run cannot go on. */
-export async function runRamp(workload: Workload, ground: RunGround, result: RampResult): Promise<void> {
-  const { plans, ramp, players = workload.players } = ground.options;
+export async function runRamp(workload: Workload, environment: RunEnvironment, result: RampResult): Promise<void> {
+  const { plans, ramp, players = workload.players } = environment.options;
   const searches = plans.map(() => new RampSearch({ start: players, playersMax: ramp?.playersMax ?? players }));
-  await withNodes(ground, plans, async (places) => {
+  await withNodes(environment, plans, async (contexts) => {
     while (searches.some(({ next }) => next !== undefined)) {
-      for (const [index, place] of places.entries()) {
+      for (const [index, context] of contexts.entries()) {
         const search = searches[index];
         if (search?.next === undefined) continue;
-        const step = await tryStep(place, workload, { ground, players: search.next });
-        search.tell(step.isHeld);
+        const step = await tryStep(context, workload, { environment, players: search.next });
+        search.report(step.isHeld);
         result.nodes[index]?.steps.push(step);
-        ground.tell(`  ${place.contestant.name}: ${step.players} players ${step.isHeld ? "held" : step.reason}`);
+        environment.report(
+          `  ${context.contestant.name}: ${step.players} players ${step.isHeld ? "held" : step.reason}`,
+        );
       }
     }
   });
 }
 
 async function tryStep(
-  place: TurnPlace,
+  context: MeasuredNode,
   workload: Workload,
-  { ground, players }: { readonly ground: RunGround; readonly players: number },
+  { environment, players }: { readonly environment: RunEnvironment; readonly players: number },
 ): Promise<RampStep> {
   const attempt = async (): Promise<RampStep> => {
     try {
-      const figures = await takeTurn(place, { workload, ...ground.options, players });
+      const figures = await measureNode(context, { workload, ...environment.options, players });
       const reason = whyNotCarried(figures);
       return { players, isHeld: reason === undefined, figures, ...(reason !== undefined && { reason }) };
     } catch (error) {
@@ -78,11 +80,11 @@ async function tryStep(
       return { players, isHeld: false, reason: error.message, figures: {} };
     }
   };
-  return lookTwice(attempt);
+  return attemptTwice(attempt);
 }
 
 /** Before it believes that the node, and not the machine for a moment, is what failed. */
-export async function lookTwice<T extends { readonly isHeld: boolean }>(attempt: () => Promise<T>): Promise<T> {
+export async function attemptTwice<T extends { readonly isHeld: boolean }>(attempt: () => Promise<T>): Promise<T> {
   const first = await attempt();
   return first.isHeld ? first : attempt();
 }

@@ -6,14 +6,14 @@ import { CannotPlay } from "../trouble.ts";
 import { World } from "../world.ts";
 import { Contestant, type NodePlan } from "./contestant.ts";
 import type { Figures } from "./figures.ts";
+import { type MeasuredNode, measureNode } from "./measure-node.ts";
 import type { BenchRunOptions } from "./options.ts";
-import { type TurnPlace, takeTurn } from "./turn.ts";
 import type { Workload } from "./workload.ts";
 
 /** One node's turns, in order; one that failed has no figures. */
-export interface NodeTurns {
+interface NodeMeasurements {
   readonly name: string;
-  readonly turns: Figures[];
+  readonly measurements: Figures[];
 }
 
 /** What a workload came to so far: it is filled as the run goes on, and whole even when that breaks off. */
@@ -22,18 +22,18 @@ export interface WorkloadResult {
   readonly detail: string;
   readonly players: number;
   readonly seconds: number;
-  readonly nodes: readonly NodeTurns[];
+  readonly nodes: readonly NodeMeasurements[];
   /** Why turns are missing, and what a real Discord would have refused. */
   readonly notes: string[];
 }
 
 /** What all turns of a run have in common. */
-export interface RunGround {
+export interface RunEnvironment {
   readonly options: BenchRunOptions;
   readonly mediaRoot: string;
   /** Rejects when the user has had enough. */
   readonly interrupted: Promise<never>;
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 /** Before the memory at rest is read. */
@@ -41,45 +41,49 @@ const REST_MS = 3000;
 /** A node that fails so often does not do what the workload wants: the other one goes on alone. */
 const FAILURES_MAX = 2;
 
-export function emptyResult(workload: Workload, { options }: RunGround): WorkloadResult {
+export function emptyResult(workload: Workload, { options }: RunEnvironment): WorkloadResult {
   return {
     name: workload.name,
     detail: workload.detail,
     players: playersOf(workload, options),
     seconds: options.seconds,
-    nodes: options.plans.map(({ name }) => ({ name, turns: [] })),
+    nodes: options.plans.map(({ name }) => ({ name, measurements: [] })),
     notes: [],
   };
 }
 
 /** Fills `result`; rejects when the run cannot go on. */
-export async function runRounds(workload: Workload, ground: RunGround, result: WorkloadResult): Promise<void> {
-  const { options, tell } = ground;
-  const order = turnOrder(options.plans.length, options.rounds);
+export async function runRounds(
+  workload: Workload,
+  environment: RunEnvironment,
+  result: WorkloadResult,
+): Promise<void> {
+  const { options, report } = environment;
+  const order = measuringOrder(options.plans.length, options.rounds);
   if (workload.players === 0) {
-    for (const index of order) await restTurn(workload, ground, { index, result });
+    for (const index of order) await measureRest(workload, environment, { index, result });
     return;
   }
-  await withNodes(ground, options.plans, async (places) => {
+  await withNodes(environment, options.plans, async (contexts) => {
     for (const index of order) {
-      const [place, node] = [places[index], result.nodes[index]];
-      if (place === undefined || node === undefined || failuresOf(node) >= FAILURES_MAX) continue;
+      const [context, node] = [contexts[index], result.nodes[index]];
+      if (context === undefined || node === undefined || failuresOf(node) >= FAILURES_MAX) continue;
       const plan = { workload, ...options, players: result.players };
-      const figures = await takeTurn(place, plan).catch((error: unknown) => {
+      const figures = await measureNode(context, plan).catch((error: unknown) => {
         if (!(error instanceof CannotPlay)) throw error;
         note(result, error.message);
-        tell(`  ${error.message}`);
+        report(`  ${error.message}`);
         return {};
       });
-      node.turns.push(figures);
-      await noteViolations(place, result);
-      if (Object.keys(figures).length > 0) tell(`  ${node.name}: ${briefly(figures)}`);
+      node.measurements.push(figures);
+      await noteViolations(context, result);
+      if (Object.keys(figures).length > 0) report(`  ${node.name}: ${briefly(figures)}`);
     }
   });
 }
 
-function failuresOf({ turns }: NodeTurns): number {
-  return turns.filter((figures) => Object.keys(figures).length === 0).length;
+function failuresOf({ measurements }: NodeMeasurements): number {
+  return measurements.filter((figures) => Object.keys(figures).length === 0).length;
 }
 
 function note({ notes }: WorkloadResult, words: string): void {
@@ -87,7 +91,7 @@ function note({ notes }: WorkloadResult, words: string): void {
 }
 
 /** Those that are new since the last turn. */
-async function noteViolations({ world, contestant }: TurnPlace, result: WorkloadResult): Promise<void> {
+async function noteViolations({ world, contestant }: MeasuredNode, result: WorkloadResult): Promise<void> {
   const { violations } = await world.stats();
   for (const { kind, detail } of violations) {
     const words = `broke a rule of Discord's: ${kind}: ${detail}`;
@@ -96,7 +100,7 @@ async function noteViolations({ world, contestant }: TurnPlace, result: Workload
 }
 
 /** Whose turn it is, by the index of the node: 0 1, 1 0, 0 1, … */
-export function turnOrder(nodes: number, rounds: number): readonly number[] {
+export function measuringOrder(nodes: number, rounds: number): readonly number[] {
   return Array.from({ length: rounds }, (_, round) => {
     const pair = Array.from({ length: nodes }, (__, index) => index);
     return round % 2 === 0 ? pair : pair.toReversed();
@@ -105,9 +109,9 @@ export function turnOrder(nodes: number, rounds: number): readonly number[] {
 
 /** Starts the nodes and the world around them, and ends them when `measure` is through. */
 export async function withNodes<T>(
-  { options, mediaRoot, interrupted }: RunGround,
+  { options, mediaRoot, interrupted }: RunEnvironment,
   plans: readonly NodePlan[],
-  measure: (places: readonly TurnPlace[]) => Promise<T>,
+  measure: (contexts: readonly MeasuredNode[]) => Promise<T>,
 ): Promise<T> {
   const contestants: Contestant[] = [];
   const world = await World.start(mediaRoot);
@@ -115,14 +119,14 @@ export async function withNodes<T>(
     for (const plan of plans) contestants.push(await Contestant.open(plan));
     await sleep(REST_MS);
     const attached = contestants.flatMap(({ pid, startMs }) => (startMs === undefined ? (pid ?? []) : []));
-    const places = contestants.map((contestant) => ({
+    const contexts = contestants.map((contestant) => ({
       world,
       contestant,
       restPssBytes: contestant.pssBytes(),
       ourPids: [process.pid, ...attached],
       daveVersion: options.daveVersion,
     }));
-    return measure(places);
+    return measure(contexts);
   };
   const working = work();
   try {
@@ -135,20 +139,20 @@ export async function withNodes<T>(
 }
 
 /** A fresh node that nobody uses. */
-async function restTurn(
+async function measureRest(
   workload: Workload,
-  ground: RunGround,
+  environment: RunEnvironment,
   { index, result }: { readonly index: number; readonly result: WorkloadResult },
 ): Promise<void> {
-  const plan = ground.options.plans[index];
+  const plan = environment.options.plans[index];
   if (plan === undefined) return;
-  await withNodes(ground, [plan], async ([place]) => {
-    if (place === undefined) return;
-    const figures = await takeTurn(place, { workload, ...ground.options, players: 0 });
-    const { startMs, name } = place.contestant;
+  await withNodes(environment, [plan], async ([context]) => {
+    if (context === undefined) return;
+    const figures = await measureNode(context, { workload, ...environment.options, players: 0 });
+    const { startMs, name } = context.contestant;
     const all = { ...figures, ...(startMs !== undefined && { startMs }) };
-    result.nodes[index]?.turns.push(all);
-    ground.tell(`  ${name}: ${briefly(all)}`);
+    result.nodes[index]?.measurements.push(all);
+    environment.report(`  ${name}: ${briefly(all)}`);
   });
 }
 
@@ -158,12 +162,12 @@ export function playersOf(workload: Workload, { players }: BenchRunOptions): num
 
 /** One line while the run goes on. */
 function briefly(figures: Figures): string {
-  const { cpuPercent, latenessMsP99, packetsMissing, firstSoundMsP99, startMs, othersPercent } = figures;
+  const { cpuPercent, latenessMsP99, packetsMissing, firstAudioMsP99, startMs, othersPercent } = figures;
   const parts: readonly (readonly [string, number | undefined, string])[] = [
     ["CPU", cpuPercent, " %"],
     ["late p99", latenessMsP99, " ms"],
     ["missing", packetsMissing, ""],
-    ["first sound p99", firstSoundMsP99, " ms"],
+    ["first sound p99", firstAudioMsP99, " ms"],
     ["start", startMs, " ms"],
     ["others", othersPercent, " %"],
   ];

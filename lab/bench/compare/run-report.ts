@@ -27,7 +27,7 @@ const CPU = ["CPU per player (idle: in all), %", ["cpuPercentPerPlayer", "cpuPer
 const MEMORY = ["memory (PSS), MB", ["pssMegabytes"]] as const;
 const LATENESS = ["lateness p99, ms", ["latenessMsP99"]] as const;
 const SPACING = ["|interval - 20 ms| p99, ms", ["spacingMsP99"]] as const;
-const OWN = ["first sound or answer p99, start, ms", ["firstSoundMsP99", "answerMsP99", "startMs"]] as const;
+const OWN = ["first sound or answer p99, start, ms", ["firstAudioMsP99", "answerMsP99", "startMs"]] as const;
 const CHARTED = [CPU, MEMORY, LATENESS, SPACING, OWN] as const;
 const SUMMARISED = [
   ...[CPU, MEMORY, LATENESS, ["jitter (RFC 3550), ms", ["jitterMs"]], SPACING],
@@ -49,10 +49,10 @@ export function runJson(run: RunResult): string {
 
 export function workloadTable(result: WorkloadResult): string {
   const { name, detail, players, seconds, nodes, notes } = result;
-  const rounds = Math.max(0, ...nodes.map(({ turns }) => turns.length));
+  const rounds = Math.max(0, ...nodes.map(({ measurements }) => measurements.length));
   const crowd = players === 0 ? "no players" : `${players} players`;
-  const turns = `${rounds} turns of ${seconds} s for each node, middle (least to most)`;
-  const title = `### ${name}: ${crowd}\n\n${detail}; ${turns}:\n`;
+  const measurements = `${rounds} turns of ${seconds} s for each node, middle (least to most)`;
+  const title = `### ${name}: ${crowd}\n\n${detail}; ${measurements}:\n`;
   const names = nodes.map((node) => node.name);
   const header = ["", ...names, ...(names.length > 1 ? [names.join(" / ")] : [])];
   const rows = FIGURE_NAMES.flatMap((figure) => {
@@ -121,11 +121,11 @@ export function runChart(run: RunResult): string {
 
 /** How busy others kept the machine in all turns. */
 function othersNote({ workloads, ramps }: RunResult): string[] {
-  const turns = [
-    ...workloads.flatMap(({ nodes }) => nodes.flatMap((node) => node.turns)),
+  const measurements = [
+    ...workloads.flatMap(({ nodes }) => nodes.flatMap((node) => node.measurements)),
     ...ramps.flatMap(({ nodes }) => nodes.flatMap(({ steps }) => steps.map(({ figures }) => figures))),
   ];
-  const others = spreadOf(turns.map(({ othersPercent }) => othersPercent));
+  const others = spreadOf(measurements.map(({ othersPercent }) => othersPercent));
   return others === undefined ? [] : [`Others kept ${spreadText(others, 0)} % of all cores busy meanwhile.`];
 }
 
@@ -159,9 +159,9 @@ function measuredOf(result: WorkloadResult, figures: readonly FigureName[]): Fig
 }
 
 function figureOf({ nodes }: WorkloadResult, name: FigureName) {
-  const turns = nodes.map((node) => node.turns.map((figures) => figures[name]));
-  const spreads: readonly (Spread | undefined)[] = turns.map((values) => spreadOf(values));
-  const [first, second] = turns;
+  const measurements = nodes.map((node) => node.measurements.map((figures) => figures[name]));
+  const spreads: readonly (Spread | undefined)[] = measurements.map((values) => spreadOf(values));
+  const [first, second] = measurements;
   const hasRatio = (textOf(name).hasRatio ?? true) && first !== undefined && second !== undefined;
   return { spreads, ratio: hasRatio ? ratioOf(first, second) : undefined };
 }

@@ -17,7 +17,7 @@ export interface WorkloadScene {
 }
 
 /** What happens within the window, which it lasts as long as; its own figures. */
-export type During = () => Promise<Figures>;
+type During = () => Promise<Figures>;
 
 export interface Workload {
   readonly name: string;

@@ -279,7 +279,10 @@ const order = checksOf("PATCH order", [
       const player = await bench.busyPlayer("tone.wav", { paused: false });
       const body = {
         track: { encoded: SOME_TRACK, userData: { a: 1 } },
-        ...{ paused: true, position: 9000, volume: 20, filters: { volume: 0.5 } },
+        paused: true,
+        position: 9000,
+        volume: 20,
+        filters: { volume: 0.5 },
       };
       const json = await player.update(body, "?noReplace=true");
       expectMatch(

@@ -1,7 +1,7 @@
 // Sessions: their settings, how long they live, and how a client that lost its connection comes back.
 
 import { sleep } from "../../sleep.ts";
-import type { Bot } from "../../stage/bot.ts";
+import type { Bot } from "../../test-environment/bot.ts";
 import { type Check, checksOf } from "../workbench/check.ts";
 import { exactly, expectMatch, where } from "../workbench/expectation.ts";
 import type { Json, Reply } from "../workbench/node-client.ts";
@@ -182,7 +182,7 @@ const resuming = checksOf("resuming", [
       await player.untilEvent("TrackStartEvent");
       await park(bench, player.session);
       const voice = bench.discord.session(player.guildId);
-      const isOver = () => voice.soundFrameCount > 0 && voice.speaking === 0;
+      const isOver = () => voice.audioFrameCount > 0 && voice.speaking === 0;
       await bench.discord.until(isOver, "the end of the track");
       await bench.http.get("/v4/stats"); // whatever the node has to say of the end, it has said now
       const back = await bench.session({ sessionId: player.session.sessionId });

@@ -131,7 +131,14 @@ const loading = checksOf("loading", [
       const { data } = (await bench.load(bench.url("tone.wav"))).json;
       const { title, author, identifier, isStream, uri, artworkUrl, isrc, sourceName } = data.info;
       const expected = encodeTrack({
-        ...{ title, author, identifier, isStream, uri, artworkUrl, isrc, sourceName },
+        title,
+        author,
+        identifier,
+        isStream,
+        uri,
+        artworkUrl,
+        isrc,
+        sourceName,
         lengthMs: BigInt(data.info.length),
         details: [data.pluginInfo.probeInfo],
         positionMs: 0n,
@@ -226,7 +233,7 @@ const decoding = checksOf("decoding", [
 /** What stands in each version, as it must be told. */
 const VERSIONS: readonly (readonly [
   version: number,
-  told: Partial<Record<"uri" | "artworkUrl" | "isrc", string | null>>,
+  expectedInfo: Partial<Record<"uri" | "artworkUrl" | "isrc", string | null>>,
 ])[] = [
   [1, { artworkUrl: null, isrc: null }],
   [2, { uri: "http://h/a.wav", artworkUrl: null, isrc: null }],
@@ -243,14 +250,14 @@ const TEXTS: readonly (readonly [name: string, title: string])[] = [
 
 const PROBES = ["mp3", "mp4", "flac", "ogg", "matroska/webm", "adts", "mpegts-adts", "m3u|hls-outer"] as const;
 
-async function expectDecoded(bench: Workbench, track: TrackText, told: object, version = 3): Promise<void> {
+async function expectDecoded(bench: Workbench, track: TrackText, expectedInfo: object, version = 3): Promise<void> {
   const reply = await bench.decode(encodeTrack(track, version));
   expectStatus(reply, 200);
-  expectMatch(reply.json?.info, told, "info");
+  expectMatch(reply.json?.info, expectedInfo, "info");
 }
 
 const encodedTracks = [
-  ...VERSIONS.flatMap(([version, told]) =>
+  ...VERSIONS.flatMap(([version, expectedInfo]) =>
     checksOf("encoded tracks", [
       [
         `version ${version} is read`,
@@ -258,7 +265,7 @@ const encodedTracks = [
         async (bench) => {
           const track = { ...HTTP_TRACK, artworkUrl: "http://h/a.png", isrc: "GBARL9300135" };
           const common = { title: "Conformance", author: "Kit", length: 30_000, identifier: "http://h/a.wav" };
-          await expectDecoded(bench, track, { ...common, isStream: false, isSeekable: true, ...told }, version);
+          await expectDecoded(bench, track, { ...common, isStream: false, isSeekable: true, ...expectedInfo }, version);
         },
       ],
     ]),

@@ -1,6 +1,6 @@
 // The older protocol under /v3, which a v4 node may or may not have (protocol-v4.md section 2.11).
 
-import type { Bot } from "../../stage/bot.ts";
+import type { Bot } from "../../test-environment/bot.ts";
 import { type Check, checksOf } from "../workbench/check.ts";
 import { encodeTrack, httpTrack } from "../workbench/encoded-track.ts";
 import { anInteger, aString, exactly, expectMatch, matching, oneOf, someText } from "../workbench/expectation.ts";

@@ -7,18 +7,18 @@ import { expectError, expectStatus } from "../workbench/shapes.ts";
 import type { PlayerUnderTest, Workbench } from "../workbench/workbench.ts";
 
 /** A connected player whose music somebody hears. */
-async function heardPlayer(bench: Workbench): Promise<PlayerUnderTest> {
+async function audiblePlayer(bench: Workbench): Promise<PlayerUnderTest> {
   const player = await bench.connectedPlayer();
   await player.play("tone.wav");
-  await hearMore(bench, player, 25);
+  await receiveMore(bench, player, 25);
   return player;
 }
 
 /** Resolves when the listener in the first channel has heard so many more frames. */
-async function hearMore(bench: Workbench, { guildId }: PlayerUnderTest, frameCount: number): Promise<void> {
+async function receiveMore(bench: Workbench, { guildId }: PlayerUnderTest, frameCount: number): Promise<void> {
   const { listener } = bench.discord.channel(`${guildId}7`);
-  const enough = listener.heardSound.length + frameCount;
-  await bench.discord.until(() => listener.heardSound.length >= enough, `${enough} frames of sound`);
+  const enough = listener.receivedAudio.length + frameCount;
+  await bench.discord.until(() => listener.receivedAudio.length >= enough, `${enough} frames of sound`);
 }
 
 const REPORTED_CODES = [4004, 4006, 4011, 4014] as const;
@@ -31,7 +31,7 @@ const closes = [
         `Discord's close ${code} is told, and the player keeps its track`,
         `recording voice-close-${code}; sheet 4.6`,
         async (bench) => {
-          const player = await heardPlayer(bench);
+          const player = await audiblePlayer(bench);
           bench.discord.session(player.guildId).close(code, "test");
           const event = await player.untilEvent("WebSocketClosedEvent");
           const { guildId } = player;
@@ -52,9 +52,9 @@ const closes = [
         `Discord's close ${code} is mended without a word`,
         `recording voice-close-${code}; sheet 4.6`,
         async (bench) => {
-          const player = await heardPlayer(bench);
+          const player = await audiblePlayer(bench);
           bench.discord.session(player.guildId).close(code, "test");
-          await hearMore(bench, player, 50);
+          await receiveMore(bench, player, 50);
           expectMatch(player.eventNames, ["TrackStart"], "events");
         },
         "media",
@@ -82,8 +82,8 @@ const calls = checksOf("voice", [
     "music is heard, and the position follows it",
     "sheet 3.2",
     async (bench) => {
-      const player = await heardPlayer(bench);
-      await hearMore(bench, player, 25);
+      const player = await audiblePlayer(bench);
+      await receiveMore(bench, player, 25);
       expectMatch(
         (await player.get()).json?.state?.position,
         where("from 500 to 14000", between(500, 14_000)),
@@ -99,7 +99,7 @@ const calls = checksOf("voice", [
     async (bench) => {
       const player = await bench.player();
       await player.play("tone.wav", { voice: player.issueVoice(), position: 5000, volume: 50 });
-      await hearMore(bench, player, 25);
+      await receiveMore(bench, player, 25);
       expectMatch((await player.get()).json?.state?.position, where("beyond 5000", between(5001, 15_000)), "position");
     },
     "media",
@@ -129,8 +129,10 @@ const calls = checksOf("voice", [
       const isBack = () =>
         player.messages.slice(before).some(({ op, state }) => op === "playerUpdate" && state.connected);
       await player.session.until(isBack, "a playerUpdate that is connected");
-      const told = player.messages.slice(before).map((one) => (one.op === "event" ? one.type : one.state.connected));
-      expectMatch(told.slice(0, 3), ["WebSocketClosedEvent", false, true], "messages");
+      const received = player.messages
+        .slice(before)
+        .map((one) => (one.op === "event" ? one.type : one.state.connected));
+      expectMatch(received.slice(0, 3), ["WebSocketClosedEvent", false, true], "messages");
       const { code, reason, byRemote } = await player.untilEvent("WebSocketClosedEvent");
       expectMatch({ code, reason, byRemote }, { code: 1000, reason: "", byRemote: false }, "event");
     },
@@ -140,13 +142,13 @@ const calls = checksOf("voice", [
     "DELETE: the track ends, then the connection, then a last playerUpdate",
     "recording destroy-while-playing; sheet 2.10",
     async (bench) => {
-      const player = await heardPlayer(bench);
+      const player = await audiblePlayer(bench);
       const before = player.messages.length;
       await player.destroy();
       await player.untilUpdate(({ connected }) => !connected, "a playerUpdate without connection");
-      const told = player.messages.slice(before).filter(({ op, state }) => op === "event" || !state.connected);
+      const received = player.messages.slice(before).filter(({ op, state }) => op === "event" || !state.connected);
       const events = [{ reason: "stopped" }, { code: 1000, reason: "", byRemote: false }];
-      expectMatch(told, [...events, { state: { connected: false, ping: -1 } }], "messages");
+      expectMatch(received, [...events, { state: { connected: false, ping: -1 } }], "messages");
     },
     "media",
     "voice",
@@ -155,7 +157,7 @@ const calls = checksOf("voice", [
     "a paused player is silent and its position stands",
     "recording play-seek-pause",
     async (bench) => {
-      const player = await heardPlayer(bench);
+      const player = await audiblePlayer(bench);
       await player.update({ paused: true });
       const session = bench.discord.session(player.guildId);
       await bench.discord.until(() => session.speaking === 0, "the end of speaking");
@@ -163,7 +165,7 @@ const calls = checksOf("voice", [
       await sleep(200);
       expectMatch((await player.get()).json?.state?.position, position, "position");
       await player.update({ paused: false });
-      await hearMore(bench, player, 10);
+      await receiveMore(bench, player, 10);
     },
     "media",
     "voice",
@@ -172,12 +174,12 @@ const calls = checksOf("voice", [
     "a seek moves the position",
     "recording play-http-seek-range",
     async (bench) => {
-      const player = await heardPlayer(bench);
+      const player = await audiblePlayer(bench);
       await player.update({ position: 10_000 });
       // Half a second of sound may still be that of the old place.
       let position: unknown;
       for (let tries = 0; tries < 10 && !(Number(position) > 10_000); tries++) {
-        await hearMore(bench, player, 25);
+        await receiveMore(bench, player, 25);
         position = (await player.get()).json?.state?.position;
       }
       expectMatch(position, where("beyond 10000", between(10_001, 15_000)), "position");
@@ -189,9 +191,9 @@ const calls = checksOf("voice", [
     "music is heard again after a lost connection, without a word to the client",
     "recording voice-tcp-drop",
     async (bench) => {
-      const player = await heardPlayer(bench);
+      const player = await audiblePlayer(bench);
       bench.discord.session(player.guildId).terminate();
-      await hearMore(bench, player, 50);
+      await receiveMore(bench, player, 50);
       expectMatch(player.eventNames, ["TrackStart"], "events");
     },
     "media",
@@ -229,7 +231,7 @@ const calls = checksOf("voice", [
     "nothing was sent that Discord refuses",
     "discord-voice",
     async (bench) => {
-      const player = await heardPlayer(bench);
+      const player = await audiblePlayer(bench);
       await player.destroy();
       const broken = bench.discord.violations.filter(({ guildId }) => guildId === player.guildId);
       expectMatch(broken, [], "violations");

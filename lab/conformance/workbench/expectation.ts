@@ -14,7 +14,7 @@ export class Mismatch extends Error {
 }
 
 /** A rule for one value. */
-export class Matcher {
+class Matcher {
   readonly text: string;
   readonly fits: (value: unknown) => boolean;
 
@@ -80,37 +80,39 @@ export function expectMatch(actual: unknown, pattern: unknown, what = "answer"):
   if (difference !== undefined) throw difference;
 }
 
-function firstDifference(actual: unknown, pattern: unknown, place: string): Mismatch | undefined {
-  if (pattern instanceof Matcher) return pattern.fits(actual) ? undefined : mismatch(actual, pattern, place);
-  if (pattern instanceof Exactly) return membersDiffer(actual, pattern, place);
+function firstDifference(actual: unknown, pattern: unknown, location: string): Mismatch | undefined {
+  if (pattern instanceof Matcher) return pattern.fits(actual) ? undefined : mismatch(actual, pattern, location);
+  if (pattern instanceof Exactly) return membersDiffer(actual, pattern, location);
   if (Array.isArray(pattern)) {
-    if (!Array.isArray(actual) || actual.length !== pattern.length) return mismatch(actual, pattern, place);
-    return first(pattern.map((item, index) => firstDifference(actual[index], item, `${place}[${index}]`)));
+    if (!Array.isArray(actual) || actual.length !== pattern.length) return mismatch(actual, pattern, location);
+    return first(pattern.map((item, index) => firstDifference(actual[index], item, `${location}[${index}]`)));
   }
   if (typeof pattern === "object" && pattern !== null) {
-    if (!anObject.fits(actual)) return mismatch(actual, pattern, place);
+    if (!anObject.fits(actual)) return mismatch(actual, pattern, location);
     const members = actual as Readonly<Record<string, unknown>>; // just checked
-    return first(Object.entries(pattern).map(([key, item]) => firstDifference(members[key], item, `${place}.${key}`)));
+    return first(
+      Object.entries(pattern).map(([key, item]) => firstDifference(members[key], item, `${location}.${key}`)),
+    );
   }
-  return Object.is(actual, pattern) ? undefined : mismatch(actual, pattern, place);
+  return Object.is(actual, pattern) ? undefined : mismatch(actual, pattern, location);
 }
 
-function membersDiffer(actual: unknown, { members }: Exactly, place: string): Mismatch | undefined {
+function membersDiffer(actual: unknown, { members }: Exactly, location: string): Mismatch | undefined {
   const keys = Object.keys(members).sort().join(", ");
-  if (!anObject.fits(actual)) return mismatch(actual, members, place);
+  if (!anObject.fits(actual)) return mismatch(actual, members, location);
   const actualKeys = Object.keys(actual as object)
     .sort()
     .join(", "); // just checked
-  if (keys !== actualKeys) return new Mismatch(`${place} with members ${keys}`, `members ${actualKeys}`);
-  return firstDifference(actual, members, place);
+  if (keys !== actualKeys) return new Mismatch(`${location} with members ${keys}`, `members ${actualKeys}`);
+  return firstDifference(actual, members, location);
 }
 
 function first(differences: readonly (Mismatch | undefined)[]): Mismatch | undefined {
   return differences.find((difference) => difference !== undefined);
 }
 
-function mismatch(actual: unknown, pattern: unknown, place: string): Mismatch {
-  return new Mismatch(`${place} ${describe(pattern)}`, describe(actual));
+function mismatch(actual: unknown, pattern: unknown, location: string): Mismatch {
+  return new Mismatch(`${location} ${describe(pattern)}`, describe(actual));
 }
 
 function describe(value: unknown): string {

@@ -5,10 +5,10 @@ import { WebSocket } from "ws";
 import type { FakeDiscord } from "../../discord/fake-discord.ts";
 import type { IssuedVoice } from "../../discord/voice-session.ts";
 import type { MediaServer } from "../../media-server/media-server.ts";
-import { Bot, type BotOptions } from "../../stage/bot.ts";
+import { Bot, type BotOptions } from "../../test-environment/bot.ts";
 import { type Json, type NodeClient, type Reply, type RequestOptions, readReply } from "./node-client.ts";
 
-export interface Surroundings {
+export interface CheckContext {
   readonly http: NodeClient;
   readonly media: MediaServer;
   readonly discord: FakeDiscord;
@@ -24,7 +24,7 @@ export class Workbench {
   readonly #sessions: Bot[] = [];
   readonly #sockets: WebSocket[] = [];
 
-  constructor({ http, media, discord }: Surroundings) {
+  constructor({ http, media, discord }: CheckContext) {
     this.http = http;
     this.media = media;
     this.discord = discord;

@@ -23,7 +23,7 @@ interface Ticket {
   readonly signature: string;
 }
 
-interface LinkWish {
+interface MediaLinkRequest {
   readonly clientName: string;
   /** For whom it is good. */
   readonly ip: string;
@@ -33,7 +33,7 @@ interface LinkWish {
 }
 
 /** A link as the client is given it. */
-export interface IssuedLink {
+interface IssuedLink {
   readonly url: string;
   /** Only for those that have to turn it. */
   readonly lockedSignature: string | undefined;
@@ -43,7 +43,7 @@ export class GoogleVideo {
   /** Clients whose links are all refused. */
   readonly refusedClients = new Set<string>();
   /** With which every link must come; undefined: none is asked for. */
-  wantedToken: string | undefined;
+  expectedToken: string | undefined;
   readonly #baseUrl: string;
   readonly #tickets: Ticket[] = [];
   #expiredCount = 0;
@@ -53,7 +53,7 @@ export class GoogleVideo {
   }
 
   /** `script`: the link is locked so that this one opens it. `isLengthSaid`: it tells how large the file is. */
-  issue(media: OfferedMedia, { clientName, ip, itag, script, isLengthSaid }: LinkWish): IssuedLink {
+  issue(media: OfferedMedia, { clientName, ip, itag, script, isLengthSaid }: MediaLinkRequest): IssuedLink {
     const id = this.#tickets.length;
     const n = `n${String(id).padStart(4, "0")}-AbCdEf_9`;
     const signature = `AJfQdSswRQIgSIGNATURE${String(id).padStart(6, "0")}==`;
@@ -89,7 +89,7 @@ export class GoogleVideo {
     const ticket = this.#tickets[id];
     if (ticket === undefined) return { status: 404 };
     const isRight = query.get("n") === ticket.n && query.get("sig") === ticket.signature;
-    const hasToken = this.wantedToken === undefined || query.get("pot") === this.wantedToken;
+    const hasToken = this.expectedToken === undefined || query.get("pot") === this.expectedToken;
     const isOver = id < this.#expiredCount || Number(query.get("expire")) * 1000 < Date.now();
     const isElsewhere = from !== ticket.ip;
     if (!isRight || isElsewhere || !hasToken || isOver || this.refusedClients.has(ticket.clientName))
@@ -101,7 +101,7 @@ export class GoogleVideo {
     const [, id = "", n, token] = /\/id\/(\d+)\/n\/([^/]+)(?:\/pot\/([^/]+))?\/file\/index\.m3u8$/.exec(path) ?? [];
     const ticket = this.#tickets[Number(id)];
     const isRight =
-      ticket?.ip === from && n === ticket.n && Number(id) >= this.#expiredCount && token === this.wantedToken;
+      ticket?.ip === from && n === ticket.n && Number(id) >= this.#expiredCount && token === this.expectedToken;
     return isRight ? part(ticket.media, null) : { status: 403 };
   }
 }

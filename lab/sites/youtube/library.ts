@@ -3,7 +3,7 @@
 
 import type { ListedVideo } from "./shapes.ts";
 
-export type VideoState =
+type VideoState =
   | "playable"
   | "live"
   | "upcoming"
@@ -56,7 +56,8 @@ export const STATUSES: Readonly<Partial<Record<VideoState, object>>> = {
   removed: { status: "ERROR", reason: "This video has been removed by the uploader" },
   age: { status: "LOGIN_REQUIRED", reason: "This video may be inappropriate for some users." },
   region: {
-    ...{ status: "UNPLAYABLE", reason: "Video unavailable" },
+    status: "UNPLAYABLE",
+    reason: "Video unavailable",
     errorScreen: {
       playerErrorMessageRenderer: {
         subreason: { runs: [{ text: "The uploader has not made this video available in your country" }] },
@@ -66,7 +67,8 @@ export const STATUSES: Readonly<Partial<Record<VideoState, object>>> = {
   login: { status: "LOGIN_REQUIRED", reason: "Join this channel" },
   "bot-check": { status: "LOGIN_REQUIRED", reason: "Sign in to confirm you’re not a bot" },
   "embedding-disabled": {
-    ...{ status: "UNPLAYABLE", reason: "Playback on other websites has been disabled by the video owner" },
+    status: "UNPLAYABLE",
+    reason: "Playback on other websites has been disabled by the video owner",
   },
   "no-reason": { status: "UNPLAYABLE" },
   upcoming: { status: "LIVE_STREAM_OFFLINE", reason: "Premieres in 3 hours" },

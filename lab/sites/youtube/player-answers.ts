@@ -7,9 +7,9 @@ import { type SiteVideo, STATUSES, VIDEOS } from "./library.ts";
 import type { PlayerScript } from "./player-scripts.ts";
 
 /** How a client is given its links. */
-export type Offer = "open" | "locked" | "sabr" | "nothing";
+type Offer = "open" | "locked" | "sabr" | "nothing";
 
-export interface PlayerQuestion {
+interface PlayerQuestion {
   readonly body: Readonly<Record<string, unknown>>;
   readonly clientName: string;
   readonly authorization: string | undefined;
@@ -53,9 +53,9 @@ export class PlayerAnswers {
   unlocked(locked: string): string {
     const { lock } = this.#parts.script();
     const length = locked.length;
-    const places = lock(Array.from({ length }, (_, index) => String.fromCharCode(0x4e00 + index)).join(""));
+    const positions = lock(Array.from({ length }, (_, index) => String.fromCharCode(0x4e00 + index)).join(""));
     const parts = new Array<string>(length);
-    [...places].forEach((mark, index) => {
+    [...positions].forEach((mark, index) => {
       parts[mark.charCodeAt(0) - 0x4e00] = locked[index]!; // as long as each other
     });
     return parts.join("");
@@ -97,8 +97,11 @@ export class PlayerAnswers {
     const url = `https://i.ytimg.com/vi/${video.id}/maxresdefault.jpg`;
     return {
       videoDetails: {
-        ...{ videoId: state === "other-video" ? "song0000001" : video.id, title, author },
-        ...{ lengthSeconds: String(seconds), isLive: state === "live" },
+        videoId: state === "other-video" ? "song0000001" : video.id,
+        title,
+        author,
+        lengthSeconds: String(seconds),
+        isLive: state === "live",
         thumbnail: { thumbnails: [{ url: url.replace("maxres", "mq") }, { url, width: 1280, height: 720 }] },
       },
     };
@@ -114,7 +117,9 @@ export class PlayerAnswers {
       this.#format(251, webm, { mimeType: 'audio/webm; codecs="opus"', bitrate: 141_000 }),
       this.#format(251, low, { mimeType: 'audio/webm; codecs="opus"', bitrate: 150_000, isDrc: true, xtags: "drc=1" }),
       this.#format(251, low, {
-        ...{ mimeType: 'audio/webm; codecs="opus"', bitrate: 160_000, xtags: "lang=de" },
+        mimeType: 'audio/webm; codecs="opus"',
+        bitrate: 160_000,
+        xtags: "lang=de",
         audioTrack: { displayName: "German", id: "de.3", audioIsDefault: false },
       }),
     ];
@@ -145,13 +150,17 @@ export class PlayerAnswers {
     },
   ): object {
     const base = {
-      ...{ itag, ...more, lastModified: this.lastModified, audioSampleRate: "48000", audioChannels: 2 },
+      itag,
+      ...more,
+      lastModified: this.lastModified,
+      audioSampleRate: "48000",
+      audioChannels: 2,
       ...(isLengthSaid && { contentLength: String(media.bytes.length) }),
     };
     if (offer === "sabr") return base;
     const script = offer === "locked" ? this.#parts.script() : undefined;
-    const wish = { clientName, ip: from, itag, script, isLengthSaid };
-    const { url, lockedSignature } = this.#parts.media.issue(media, wish);
+    const linkRequest = { clientName, ip: from, itag, script, isLengthSaid };
+    const { url, lockedSignature } = this.#parts.media.issue(media, linkRequest);
     if (lockedSignature === undefined) return { ...base, url };
     // For another script than the one of the day, as an old timestamp gets.
     const s = isRightTimestamp ? lockedSignature : `x${lockedSignature}`;

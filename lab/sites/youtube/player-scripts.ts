@@ -58,7 +58,10 @@ const REVERSING: Pieces = {
 
 /** The script of the day. */
 export const REVERSE_SCRIPT: PlayerScript = {
-  ...{ id: "0badcafe", text: twoStatements(REVERSING), solveN: reversed, lock: reversed },
+  id: "0badcafe",
+  text: twoStatements(REVERSING),
+  solveN: reversed,
+  lock: reversed,
 };
 
 /** The next day's: another layout, other transforms. */

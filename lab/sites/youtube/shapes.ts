@@ -71,7 +71,8 @@ export function lockupViewModel({ id, title, author, seconds }: ListedVideo): ob
   const parts = [{ text: { content: author, commandRuns: [channel] } }, { text: { content: "12K views" } }];
   return {
     lockupViewModel: {
-      ...{ contentId: id, contentType: "LOCKUP_CONTENT_TYPE_VIDEO" },
+      contentId: id,
+      contentType: "LOCKUP_CONTENT_TYPE_VIDEO",
       contentImage: {
         thumbnailViewModel: {
           image: { sources: [{ url: `https://i.ytimg.com/vi/${id}/hqdefault.jpg`, width: 336 }] },
@@ -92,7 +93,9 @@ function playlistPanelVideoRenderer({ id, title, author, seconds }: ListedVideo)
   const lengthText = { lengthText: { simpleText: clockText(seconds) } };
   return {
     playlistPanelVideoRenderer: {
-      ...{ videoId: id, title: { simpleText: title }, longBylineText: runs(author) },
+      videoId: id,
+      title: { simpleText: title },
+      longBylineText: runs(author),
       ...lengthText,
     },
   };
@@ -138,7 +141,7 @@ export function searchAnswer(clientName: string, videos: readonly ListedVideo[])
 
 const ASIDE: ListedVideo = { id: "advertise00", title: "Buy this", author: "Shop", seconds: 30 };
 
-export interface ListedPage {
+interface ListedPage {
   readonly title: string;
   readonly items: readonly object[];
   /** Leads to the next page. */

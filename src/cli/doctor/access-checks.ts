@@ -12,13 +12,13 @@ const SOON_MS = 14 * 24 * 60 * 60 * 1000;
 /** None where neither is set. */
 export function accessChecks({ tls, keysPath }: NodeConfig["server"]): Check[] {
   return [
-    ...(tls === undefined ? [] : [{ name: "TLS", run: () => lookAtTls(tls, Date.now()) }]),
-    ...(keysPath === undefined ? [] : [{ name: "client keys", run: () => lookAtKeys(keysPath) }]),
+    ...(tls === undefined ? [] : [{ name: "TLS", run: () => checkTls(tls, Date.now()) }]),
+    ...(keysPath === undefined ? [] : [{ name: "client keys", run: () => checkKeys(keysPath) }]),
   ];
 }
 
 /** `epochMs` is what time it is. */
-export function lookAtTls(settings: NonNullable<NodeConfig["server"]["tls"]>, epochMs: number): Promise<CheckResult> {
+export function checkTls(settings: NonNullable<NodeConfig["server"]["tls"]>, epochMs: number): Promise<CheckResult> {
   return advised("set server.ssl anew", async () => {
     const { subject, validFrom, validTo } = await servedCertificate(readTlsMaterial(settings));
     const name = subject?.replaceAll("\n", ", ") || "a name of its own";
@@ -30,7 +30,7 @@ export function lookAtTls(settings: NonNullable<NodeConfig["server"]["tls"]>, ep
   });
 }
 
-function lookAtKeys(path: string): Promise<CheckResult> {
+function checkKeys(path: string): Promise<CheckResult> {
   return advised("mend the file, or make keys with `tonearm keys add NAME`", async () => {
     const keys = readKeys(path);
     if (keys === undefined) {
@@ -40,9 +40,9 @@ function lookAtKeys(path: string): Promise<CheckResult> {
   });
 }
 
-async function advised(advice: string, look: () => Promise<CheckResult>): Promise<CheckResult> {
+async function advised(advice: string, check: () => Promise<CheckResult>): Promise<CheckResult> {
   try {
-    return await look();
+    return await check();
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     return { status: "fail", found: error.message, advice };

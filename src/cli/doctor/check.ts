@@ -1,6 +1,6 @@
 // What a check of `tonearm doctor` is: a name, and a look at one thing that ends in one line. Main thread.
 
-export type CheckStatus = "ok" | "warn" | "fail";
+type CheckStatus = "ok" | "warn" | "fail";
 
 export interface CheckResult {
   readonly status: CheckStatus;

@@ -105,9 +105,9 @@ export function udpRouteCheck(resolve: (host: string) => Promise<string> = resol
   };
 }
 
-function portTrouble(error: unknown, place: string): CheckResult {
+function portTrouble(error: unknown, endpoint: string): CheckResult {
   const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-  return { status: "fail", found: `${place} cannot be listened on (${code})`, advice: listenAdvice(code) };
+  return { status: "fail", found: `${endpoint} cannot be listened on (${code})`, advice: listenAdvice(code) };
 }
 
 async function resolveHost(host: string): Promise<string> {

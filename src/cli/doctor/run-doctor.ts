@@ -8,8 +8,6 @@ import { SAMPLE_RATE_HZ } from "../../media/format/audio-format.ts";
 import type { AudioStream } from "../../media/format/packet.ts";
 import { VERSION } from "../../version.ts";
 import { accessChecks } from "./access-checks.ts";
-import { type Check, type CheckResult, checkLine } from "./check.ts";
-import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
 import {
   clockCheck,
   daveCheck,
@@ -18,7 +16,9 @@ import {
   encryptionCheck,
   opusCheck,
   vorbisCheck,
-} from "./sound-checks.ts";
+} from "./audio-checks.ts";
+import { type Check, type CheckResult, checkLine } from "./check.ts";
+import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
 
 /** What the doctor sees of the process. */
 export interface DoctorContext {

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { NodeConfig } from "../../config/node-config.ts";
-import { NODE_BUNDLE_HEADING } from "../../support/node-bundle.ts";
+import { NODE_BUNDLE_HEADING } from "../../observability/support-bundle/node-bundle.ts";
 import { askOwnNode } from "../own-node.ts";
 
 const TIMEOUT_MS = 5000;

@@ -4,12 +4,12 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type LoadedConfig, loadConfig } from "../../config/load-config.ts";
-import { secretsAround } from "../../config/surroundings.ts";
+import { secretsAround } from "../../config/process-environment.ts";
 import { NodeError } from "../../errors.ts";
-import { type BundlePart, bundleText } from "../../support/bundle-text.ts";
-import { configText } from "../../support/config-text.ts";
-import { Disguise } from "../../support/disguise.ts";
-import { describeMachine } from "../../support/machine.ts";
+import { type BundlePart, bundleText } from "../../observability/support-bundle/bundle-text.ts";
+import { configText } from "../../observability/support-bundle/config-text.ts";
+import { describeMachine } from "../../observability/support-bundle/machine.ts";
+import { Pseudonymizer } from "../../observability/support-bundle/pseudonymizer.ts";
 import { runDoctor } from "../doctor/run-doctor.ts";
 import { askNode, type NodeAnswer } from "./ask-node.ts";
 
@@ -56,28 +56,28 @@ export async function runSupport(args: readonly string[], context: SupportContex
 async function gather(args: readonly string[], context: SupportContext): Promise<string> {
   const loaded = tryLoad(args, context.cwd);
   const shown = "shown" in loaded ? loaded.shown : undefined;
-  const disguise = new Disguise({ secrets: [...(shown?.hidden.reveal() ?? []), ...secretsAround(args)] });
+  const pseudonymizer = new Pseudonymizer({ secrets: [...(shown?.hidden.reveal() ?? []), ...secretsAround(args)] });
   context.writeError("Asking the node and looking at this machine; this takes some seconds.\n");
   const answer: NodeAnswer =
     "config" in loaded
-      ? await askNode(loaded.config.server, disguise.key)
+      ? await askNode(loaded.config.server, pseudonymizer.key)
       : { reason: "the configuration is wrong, so nobody knows where the node is" };
-  const settings = disguise.text(shown === undefined ? withoutFound(textOf(loaded)) : configText(shown.settings));
+  const settings = pseudonymizer.text(shown === undefined ? withoutFound(textOf(loaded)) : configText(shown.settings));
   const doctor = withoutFound(await doctorText(args, context, "text" in answer));
-  const running = "text" in answer ? disguise.text(answer.text) : "";
+  const running = "text" in answer ? pseudonymizer.text(answer.text) : "";
   const parts: BundlePart[] = [
     {
       title: "Here: the running node",
-      text: "text" in answer ? "it has answered, see below" : disguise.text(`it is not there: ${answer.reason}`),
+      text: "text" in answer ? "it has answered, see below" : pseudonymizer.text(`it is not there: ${answer.reason}`),
       lengthMax: 1000,
     },
-    { title: "Here: versions and machine", text: disguise.text(await describeMachine()), lengthMax: 2000 },
+    { title: "Here: versions and machine", text: pseudonymizer.text(await describeMachine()), lengthMax: 2000 },
     {
       title: "Here: configuration",
       text: running.includes(settings) ? "the same as the node's, see below" : settings,
       lengthMax: 9000,
     },
-    { title: "Here: doctor", text: disguise.text(doctor), lengthMax: 5000 },
+    { title: "Here: doctor", text: pseudonymizer.text(doctor), lengthMax: 5000 },
   ];
   const whole = [bundleText("Tonearm support bundle", WORDS, parts), running].join("\n");
   return whole.length <= BUNDLE_LENGTH_MAX ? whole : `${whole.slice(0, BUNDLE_LENGTH_MAX)}\n… the rest is left out\n`;

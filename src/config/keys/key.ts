@@ -22,7 +22,7 @@ export interface Setting {
   readonly tail: string | undefined;
   readonly text: string;
   /** Where it was given: `application.yml:3:9`, `environment variable SERVER_PORT`, `--server.port`. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /** Where a key tells what is wrong with a setting. Neither call may be given the text of a secret. */
@@ -59,7 +59,7 @@ export interface Key<T> {
 }
 
 /** What people are told about a key. */
-export interface KeyDocs {
+interface KeyDocs {
   readonly meaning: string;
   readonly unit?: string;
   /** In words, when the default is not a plain value. */

@@ -7,7 +7,7 @@ import { parseBaseUrl } from "../../lib/parse-url.ts";
 import { Secret } from "./secret.ts";
 
 /** A value that was understood; with `warning` when it had to be bent. */
-export interface Parsed<T> {
+interface Parsed<T> {
   readonly value: T;
   readonly warning?: string;
 }
@@ -71,8 +71,8 @@ export function choiceType<T extends string>(names: readonly T[]): ValueType<T> 
   return {
     expected: `one of ${names.join(", ")}`,
     parse(text) {
-      const wanted = text.trim().toLowerCase();
-      const value = names.find((name) => name.toLowerCase() === wanted);
+      const written = text.trim().toLowerCase();
+      const value = names.find((name) => name.toLowerCase() === written);
       return value === undefined ? undefined : { value };
     },
     format: (value) => value,

@@ -8,7 +8,7 @@ import { NodeError } from "../../errors.ts";
  */
 const FILE_NAMES = ["tonearm.yml", "tonearm.yaml", "application.yml", "application.yaml", "config/application.yml"];
 
-export interface FoundFile {
+interface FoundFile {
   /** As it is named in messages. */
   readonly name: string;
   readonly text: string;

@@ -7,7 +7,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** A default in a default in a default … ends here. */
 const DEPTH_MAX = 8;
 
-export interface ResolvedText {
+interface ResolvedText {
   readonly text: string;
   /** A variable that is not set and has no default. */
   readonly missing: string | undefined;

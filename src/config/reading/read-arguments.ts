@@ -4,7 +4,7 @@
 import { pathNames } from "./read-file.ts";
 import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
 
-export interface ArgumentReading {
+interface ArgumentReading {
   readonly settings: readonly WrittenSetting[];
   /** The file asked for, or undefined. */
   readonly filePath: string | undefined;
@@ -21,12 +21,13 @@ export function readArguments(args: readonly string[]): ArgumentReading {
     const [, name = "", value] = /^--([^=]+)(?:=(.*))?$/s.exec(argument) ?? [];
     if (name === "config" || name === "spring.config.location") {
       filePath = value ?? args[++index];
-      if (filePath === undefined) problems.push({ place: argument, message: "expected the path of a file after it" });
+      if (filePath === undefined)
+        problems.push({ location: argument, message: "expected the path of a file after it" });
     } else if (name.includes(".") && value !== undefined) {
-      settings.push({ names: pathNames(name), text: value, place: `--${name}` });
+      settings.push({ names: pathNames(name), text: value, location: `--${name}` });
     } else {
       problems.push({
-        place: shorten(argument),
+        location: shorten(argument),
         message: "expected a key and its value as one word, such as --server.port=2333",
       });
     }

@@ -14,7 +14,7 @@ export function readEnvironment(variables: Variables): WrittenSetting[] {
   return Object.entries(variables).flatMap(([name, text]) => {
     if (text === undefined || text === "" || !isOurVariable(name)) return [];
     if (SERVICE_LINK_VALUE.test(text) && SERVICE_LINK_NAME.test(name)) return [];
-    return [{ names: [name], text, place: `environment variable ${name}` }];
+    return [{ names: [name], text, location: `environment variable ${name}` }];
   });
 }
 

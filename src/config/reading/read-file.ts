@@ -28,7 +28,7 @@ const DEPTH_MAX = 32;
 /** No key is named so; it would have to be shown, and compared with all that there are. */
 const NAME_LENGTH_MAX = 200;
 
-export interface FileReading {
+interface FileReading {
   readonly settings: readonly WrittenSetting[];
   readonly problems: readonly ConfigProblem[];
 }
@@ -73,7 +73,7 @@ class FileWalk {
   }
 
   problem(offset: number, message: string): void {
-    this.problems.push({ place: this.#placeAt(offset), message });
+    this.problems.push({ location: this.#locationAt(offset), message });
   }
 
   #map(map: YAMLMap, names: readonly string[]): void {
@@ -146,10 +146,10 @@ class FileWalk {
       );
       return;
     }
-    this.settings.push({ names, text: resolved.text, place: this.#placeAt(offset) });
+    this.settings.push({ names, text: resolved.text, location: this.#locationAt(offset) });
   }
 
-  #placeAt(offset: number): string {
+  #locationAt(offset: number): string {
     const { line, col } = this.#lineCounter.linePos(offset);
     return `${this.#options.fileName}:${line}:${col}`;
   }

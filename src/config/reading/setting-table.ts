@@ -17,7 +17,7 @@ const SUGGESTIONS_MAX = 20;
 export interface WrittenValue {
   readonly name: string;
   readonly text: string;
-  readonly place: string;
+  readonly location: string;
   readonly isShown: boolean;
 }
 
@@ -49,7 +49,7 @@ export class SettingTable {
       if (found === undefined) this.#unknownVariable(name, setting);
       else {
         if (found.isMisspelt) {
-          this.warnings.push(`${setting.place} is misspelt but taken; its name is ${variableNameOf(found.key)}`);
+          this.warnings.push(`${setting.location} is misspelt but taken; its name is ${variableNameOf(found.key)}`);
         }
         add(added, found, setting);
       }
@@ -76,7 +76,7 @@ export class SettingTable {
       return counting.map((setting) => ({
         name: setting.tail === undefined ? key.path : `${key.path}.${setting.tail}`,
         text: setting.text,
-        place: setting.place,
+        location: setting.location,
         isShown: key.shows(setting),
       }));
     });
@@ -104,22 +104,25 @@ export class SettingTable {
   #override(added: SettingsByKey): void {
     for (const [{ path, shape }, settings] of added) {
       const earlier = this.#settings.get(path) ?? [];
-      const kept = { one: [], list: [], map: earlier, tree: notReplaced(earlier, settings) }[shape];
-      this.#settings.set(path, [...kept, ...settings]);
+      const retained = { one: [], list: [], map: earlier, tree: notReplaced(earlier, settings) }[shape];
+      this.#settings.set(path, [...retained, ...settings]);
     }
   }
 
   #unknownPath(setting: WrittenSetting): void {
     const path = setting.names.join(".");
     if (isGroup(setting.names)) {
-      this.problems.push({ place: setting.place, message: `${path}: expected further keys below it, not a value` });
+      this.problems.push({
+        location: setting.location,
+        message: `${path}: expected further keys below it, not a value`,
+      });
       return;
     }
     const suggestion = this.#isSuggesting() ? suggestPath(setting.names) : undefined;
     const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
     if (canonicalName(setting.names[0] ?? "") === "tonearm") {
-      this.problems.push({ place: setting.place, message: `${path}: there is no such key${hint}` });
-    } else this.warnings.push(`${setting.place}: ${path} is not a known key${hint}`);
+      this.problems.push({ location: setting.location, message: `${path}: there is no such key${hint}` });
+    } else this.warnings.push(`${setting.location}: ${path} is not a known key${hint}`);
   }
 
   #unknownVariable(name: string, setting: WrittenSetting): void {
@@ -127,8 +130,8 @@ export class SettingTable {
     if (isServiceLink(upper) || !/^(TONEARM|LAVALINK)_/.test(upper)) return;
     const suggestion = this.#isSuggesting() ? closestName(upper, ALL_KEYS.map(variableNameOf)) : undefined;
     const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
-    if (upper.startsWith("TONEARM_")) this.problems.push({ place: setting.place, message: `sets no key${hint}` });
-    else this.warnings.push(`${setting.place} sets no key${hint}`);
+    if (upper.startsWith("TONEARM_")) this.problems.push({ location: setting.location, message: `sets no key${hint}` });
+    else this.warnings.push(`${setting.location} sets no key${hint}`);
   }
 
   #isSuggesting(): boolean {
@@ -138,10 +141,10 @@ export class SettingTable {
   #reportFor({ path }: Key<unknown>): SettingReport {
     return {
       problem: (setting, message) => {
-        this.problems.push({ place: setting.place, message: `${path}: ${message}` });
+        this.problems.push({ location: setting.location, message: `${path}: ${message}` });
       },
       warning: (setting, message) => {
-        this.warnings.push(`${setting.place}: ${path}: ${message}`);
+        this.warnings.push(`${setting.location}: ${path}: ${message}`);
       },
     };
   }
@@ -154,9 +157,9 @@ export class SettingTable {
   }
 }
 
-function add(settings: SettingsByKey, { key, tail }: FoundKey, { text, place }: WrittenSetting): void {
+function add(settings: SettingsByKey, { key, tail }: FoundKey, { text, location }: WrittenSetting): void {
   const list = settings.get(key) ?? [];
-  list.push({ tail, text, place });
+  list.push({ tail, text, location });
   settings.set(key, list);
 }
 

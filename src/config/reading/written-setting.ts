@@ -6,11 +6,11 @@ export interface WrittenSetting {
   readonly names: readonly string[];
   readonly text: string;
   /** Where: `application.yml:3:9`, `environment variable SERVER_PORT`, `--server.port`. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /** Something wrong that stops the start. All of them are gathered and shown together. */
 export interface ConfigProblem {
-  readonly place: string;
+  readonly location: string;
   readonly message: string;
 }

@@ -54,11 +54,11 @@ export function isKeyName(name: string): boolean {
  */
 export function readKeyFile(text: string, fileName: string): readonly ClientKey[] {
   const { settings, problems } = readConfigFile(text, { fileName, variables: {} });
-  const mistakes = problems.map(({ place, message }) => `${place}: ${message}`);
+  const mistakes = problems.map(({ location, message }) => `${location}: ${message}`);
   const drafts = new Map<string, Draft>();
   for (const setting of settings) {
     const mistake = readSetting(drafts, setting);
-    if (mistake !== undefined) mistakes.push(`${setting.place}: ${mistake}`);
+    if (mistake !== undefined) mistakes.push(`${setting.location}: ${mistake}`);
   }
   mistakes.push(...mistakesTogether(drafts, fileName));
   if (mistakes.length > 0) throw invalid(mistakes);
@@ -67,14 +67,14 @@ export function readKeyFile(text: string, fileName: string): readonly ClientKey[
 
 interface Draft {
   readonly name: string;
-  readonly place: string;
+  readonly location: string;
   role: Role;
   readonly hashes: string[];
   limits: Limits;
 }
 
 /** Gives the mistake, if it is one. */
-function readSetting(drafts: Map<string, Draft>, { names, text, place }: WrittenSetting): string | undefined {
+function readSetting(drafts: Map<string, Draft>, { names, text, location }: WrittenSetting): string | undefined {
   const [name = "", member = "", ...tail] = names;
   if (!isKeyName(name)) return "expected the name of a key: up to 64 letters, digits, - and _";
   const known = MEMBERS.find((candidate) => candidate === member);
@@ -83,7 +83,7 @@ function readSetting(drafts: Map<string, Draft>, { names, text, place }: Written
     const hint = closest === undefined ? `it has ${MEMBERS.join(", ")}` : `did you mean ${closest}?`;
     return member === "" ? `expected what ${name} may do below its name` : `a key has no ${shown(member)}; ${hint}`;
   }
-  const draft = drafts.get(name) ?? { name, place, role: "client", hashes: [], limits: UNLIMITED };
+  const draft = drafts.get(name) ?? { name, location, role: "client", hashes: [], limits: UNLIMITED };
   drafts.set(name, draft);
   if (drafts.size > KEYS_MAX) return `more than ${KEYS_MAX} keys`;
   const isItem = tail.length === 1 && /^\d{1,4}$/.test(tail[0] ?? "");
@@ -132,8 +132,9 @@ function setMember(draft: Draft, member: Member, text: string): string | undefin
 function mistakesTogether(drafts: ReadonlyMap<string, Draft>, fileName: string): string[] {
   const mistakes: string[] = [];
   const owners = new Map<string, string>();
-  for (const { name, place, hashes } of drafts.values()) {
-    if (hashes.length === 0) mistakes.push(`${place}: ${name} has no hashes: \`tonearm keys add ${name}\` makes a key`);
+  for (const { name, location, hashes } of drafts.values()) {
+    if (hashes.length === 0)
+      mistakes.push(`${location}: ${name} has no hashes: \`tonearm keys add ${name}\` makes a key`);
     for (const hash of hashes) {
       const owner = owners.get(hash);
       if (owner !== undefined && owner !== name) mistakes.push(`${fileName}: ${owner} and ${name} have the same hash`);

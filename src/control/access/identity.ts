@@ -56,7 +56,9 @@ export const PASSWORD_HOLDER: Identity = { name: undefined, role: "operator", li
 
 /** On a route that is open to everyone, whoever asks. */
 export const NOBODY: Identity = {
-  ...{ name: undefined, role: "client", hash: undefined },
+  name: undefined,
+  role: "client",
+  hash: undefined,
   limits: { ...UNLIMITED, sessions: 0, players: 0 },
 };
 

@@ -9,13 +9,13 @@ import { basename } from "node:path";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { FileWatch } from "../../lib/file-watch.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import { type ClientKey, readKeyFile } from "./client-key.ts";
 import type { KeyRing } from "./key-ring.ts";
 
 const SIZE_MAX_BYTES = 1024 * 1024;
 
-export interface KeyFileOptions {
+interface KeyFileOptions {
   /** Absolute. */
   readonly path: string;
   readonly ring: Pick<KeyRing, "replace">;

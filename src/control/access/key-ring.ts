@@ -1,8 +1,8 @@
 // The client keys that are in force: who has shown which, and whether its requests come too fast. Main thread; one for
 // the node, asked at every request.
 
-import { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 import { type ClientKey, hashOf } from "./client-key.ts";
 import { type Identity, type Limits, UNLIMITED } from "./identity.ts";
 
@@ -15,7 +15,7 @@ export class KeyRing {
   readonly #clock: Clock;
   #identities: ReadonlyMap<string, Identity> = new Map();
   #limits: ReadonlyMap<string, Limits> = new Map();
-  #requests: ReadonlyMap<string, Allowance> = new Map();
+  #requests: ReadonlyMap<string, TokenBucket> = new Map();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -52,16 +52,16 @@ export class KeyRing {
   /** From now on these are all there are. */
   replace(keys: readonly ClientKey[]): void {
     const identities = new Map<string, Identity>();
-    const requests = new Map<string, Allowance>();
+    const requests = new Map<string, TokenBucket>();
     for (const { name, role, limits, hashes } of keys) {
       for (const hash of hashes) identities.set(hash, { name, role, limits, hash });
       const perSecond = limits.requestsPerSecond;
       if (!Number.isFinite(perSecond)) continue;
       // Whoever has spent it all does not get more by a change of the file.
       const isSame = this.#limits.get(name)?.requestsPerSecond === perSecond;
-      const kept = isSame ? this.#requests.get(name) : undefined;
+      const retained = isSame ? this.#requests.get(name) : undefined;
       const fresh = { clock: this.#clock, burst: perSecond * BURST_SECONDS, perSecond };
-      requests.set(name, kept ?? new Allowance(fresh));
+      requests.set(name, retained ?? new TokenBucket(fresh));
     }
     this.#identities = identities;
     this.#limits = new Map(keys.map(({ name, limits }) => [name, limits]));

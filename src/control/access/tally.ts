@@ -1,9 +1,9 @@
 // Tells of what strangers do wrong, without letting them fill the log. Main thread.
 
 import type { Clock } from "../../lib/clock.ts";
-import type { LogFields, Logger } from "../../log.ts";
+import type { LogFields, Logger } from "../../log/log.ts";
 
-const TOLD_INTERVAL_MS = 60_000;
+const REPORT_INTERVAL_MS = 60_000;
 
 interface TallyOptions {
   readonly clock: Clock;
@@ -15,7 +15,7 @@ export class Tally {
   readonly #options: TallyOptions;
   readonly #message: string;
   #count = 0;
-  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #reportedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: TallyOptions, message: string) {
     this.#options = options;
@@ -25,9 +25,9 @@ export class Tally {
   count(fields: LogFields): void {
     this.#count++;
     const now = this.#options.clock.now();
-    if (now - this.#toldAtMs < TOLD_INTERVAL_MS) return;
+    if (now - this.#reportedAtMs < REPORT_INTERVAL_MS) return;
     this.#options.logger.warn(this.#message, { ...fields, count: this.#count });
-    this.#toldAtMs = now;
+    this.#reportedAtMs = now;
     this.#count = 0;
   }
 }

@@ -2,8 +2,8 @@
 
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { WorkTurns } from "../../lib/work-turns.ts";
-import type { Logger } from "../../log.ts";
+import type { TaskSlicer } from "../../lib/task-slicer.ts";
+import type { Logger } from "../../log/log.ts";
 import type { Json } from "../../plugin-api/plugin.ts";
 import type { Limits } from "../access/identity.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
@@ -15,7 +15,7 @@ import type { LoadResult } from "../sources/load-result.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
 
 /** Where tracks come from; control/sources/track-loader.ts is the real one. */
-export interface TrackLookup {
+interface TrackProvider {
   /** Failures to load are results, not errors. */
   load(identifier: string, options: LoadOptions): Promise<LoadResult>;
 }
@@ -30,7 +30,7 @@ export interface PlannerControl {
   freeAll(): void;
 }
 
-/** How sources and plugins do, loading one anew and changing its options; control/plugins/plugins.ts is the real one. */
+/** How sources and plugins do, loading one anew and changing its options; plugin-host/manage/plugins.ts is the real one. */
 export interface SourceControl {
   sourcesJson(): readonly SourceJson[];
   pluginsJson(): readonly PluginJson[];
@@ -48,11 +48,11 @@ export interface SourceControl {
 /** What routes work with. They know nothing else of the node. */
 export interface ApiContext {
   readonly sessions: Sessions;
-  readonly tracks: TrackLookup;
+  readonly tracks: TrackProvider;
   readonly clock: Clock;
   readonly logger: Logger;
   /** For what takes long on the main thread. */
-  readonly turns: WorkTurns;
+  readonly slicer: TaskSlicer;
   /** Names of filters that the configuration has switched off. */
   readonly disabledFilters: ReadonlySet<string>;
   /** Undefined while no addresses to rotate through are configured. */

@@ -141,12 +141,12 @@ export function decodeOne({ query }: RestRequest): TrackJson {
  * Each is decoded twice, to know that all can be before the answer begins, and for the answer: a long one is never
  * whole.
  */
-export async function decodeMany({ turns }: ApiContext, request: RestRequest): Promise<ListAnswer> {
+export async function decodeMany({ slicer }: ApiContext, request: RestRequest): Promise<ListAnswer> {
   const encodedTracks = request.body(decodeTracksBody);
   if (encodedTracks.length === 0) throw new ApiError(400, "No tracks to decode provided");
-  let turn = turns.begun();
+  let slice = slicer.begun();
   for (const encoded of encodedTracks) {
-    if (turn.isOver) turn = await turns.next();
+    if (slice.isOver) slice = await slicer.next();
     decodeTrack(encoded);
   }
   return listOf(encodedTracks, (encoded) => trackToJson(decodeTrack(encoded)));

@@ -4,7 +4,7 @@
 
 import { Readable } from "node:stream";
 import { stringifyJson } from "../../lib/json.ts";
-import type { WorkTurns } from "../../lib/work-turns.ts";
+import type { TaskSlicer } from "../../lib/task-slicer.ts";
 
 /** Characters of JSON that are made at once, but for the last item. */
 const PART_LENGTH = 64 * 1024;
@@ -53,29 +53,33 @@ export function writtenInto(
 }
 
 /** The whole JSON when it is short, else a stream of it. */
-export function listBody(answer: ListAnswer | WrittenAnswer, turns: WorkTurns): Buffer | Readable {
+export function listBody(answer: ListAnswer | WrittenAnswer, slicer: TaskSlicer): Buffer | Readable {
   const pieces = answer.kind === "list" ? listPieces(answer) : writtenPieces(answer);
   const first = pieces.next();
   if (first.done === true) return first.value;
-  const isOneATurn = answer.kind === "written";
-  return Readable.from(inTurns(pieces, { first: first.value, turns, isOneATurn }), { objectMode: false });
+  const isOnePerSlice = answer.kind === "written";
+  return Readable.from(inSlices(pieces, { first: first.value, slicer, isOnePerSlice }), { objectMode: false });
 }
 
 /** Yields pieces of the JSON, each made when it is asked for, and returns the last one. */
 type Pieces = Generator<Buffer, Buffer>;
 
-async function* inTurns(
+async function* inSlices(
   pieces: Pieces,
-  { first, turns, isOneATurn }: { readonly first: Buffer; readonly turns: WorkTurns; readonly isOneATurn: boolean },
+  {
+    first,
+    slicer,
+    isOnePerSlice,
+  }: { readonly first: Buffer; readonly slicer: TaskSlicer; readonly isOnePerSlice: boolean },
 ): AsyncGenerator<Buffer> {
   yield first;
   for (let isLast = false; !isLast; ) {
-    const turn = await turns.next();
+    const slice = await slicer.next();
     do {
       const piece = pieces.next();
       isLast = piece.done === true;
       yield piece.value;
-    } while (!isOneATurn && !turn.isOver && !isLast);
+    } while (!isOnePerSlice && !slice.isOver && !isLast);
   }
 }
 

@@ -1,5 +1,5 @@
 // The metrics for Prometheus, on the path that the configuration names (protocol-v4.md sections 1.2 and 6.4). Main
-// thread; what they say is made in src/metrics.
+// thread; what they say is made in src/observability/metrics.
 
 import type { RestRoute } from "./route.ts";
 

@@ -20,7 +20,7 @@ const VOICE_INCOMPLETE = "token, endpoint, sessionId and channelId must be provi
 const USER_DATA_SIZE_MAX_BYTES = 256 * 1024;
 
 /** What an update may not hold, whatever is right about it. */
-export interface UpdateBounds {
+interface UpdateBounds {
   readonly disabledFilters: ReadonlySet<string>;
   /** Name of the key of the player's session; undefined: it may do everything. */
   readonly owner: string | undefined;

@@ -105,10 +105,10 @@ function parseText(text: string, schema: z.ZodType): JsonTree {
 }
 
 function tooBigText({ path, origin, maximum }: z.core.$ZodIssueTooBig): string {
-  const place = path.length === 0 ? "the body" : z.core.toDotPath(path);
+  const location = path.length === 0 ? "the body" : z.core.toDotPath(path);
   return origin === "array"
-    ? `${place} must hold at most ${maximum} items`
-    : `${place} must have at most ${maximum} characters`;
+    ? `${location} must hold at most ${maximum} items`
+    : `${location} must have at most ${maximum} characters`;
 }
 
 function checkContentType(contentType: string | undefined, text: string): void {

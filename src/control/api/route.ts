@@ -45,7 +45,7 @@ export type RestAnswer =
     };
 
 /** Further headers of an answer. */
-export type AnswerHeaders = Readonly<Record<string, string>>;
+type AnswerHeaders = Readonly<Record<string, string>>;
 
 /** 200 with `value` as JSON; bigints as their digits. */
 export function json(value: unknown): RestAnswer {

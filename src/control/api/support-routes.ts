@@ -1,7 +1,7 @@
 // The route that says of the running node what belongs into a support bundle (docs/how-to/support.md). Main thread;
-// what it says is made in src/support.
+// what it says is made in src/observability/support-bundle.
 
-import { Allowance } from "../../lib/allowance.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 import type { RestRoute } from "./route.ts";
@@ -15,7 +15,7 @@ const TOO_OFTEN = "support bundles are asked for too often; wait five seconds";
 
 /** GET /v4/tonearm/support. */
 export function supportRoutes({ readSupport, clock }: Pick<ApiContext, "readSupport" | "clock">): readonly RestRoute[] {
-  const bundles = new Allowance({ clock, ...BUNDLES });
+  const bundles = new TokenBucket({ clock, ...BUNDLES });
   return [
     {
       method: "GET",

@@ -5,7 +5,7 @@ import type { PlannerControl, SourceControl } from "../api/api-context.ts";
 import type { PlayerUpdate } from "../players/player-update.ts";
 import type { SessionPlayer } from "../sessions/session-player.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { DashboardAction, PlayerPlace } from "./live-messages.ts";
+import type { DashboardAction, PlayerReference } from "./live-messages.ts";
 
 /** What they are done to. */
 export interface ActionParts {
@@ -15,8 +15,14 @@ export interface ActionParts {
 }
 
 const UNCHANGED: PlayerUpdate = {
-  ...{ trackChange: undefined, userData: undefined, positionMs: undefined, endTimeMs: undefined, volume: undefined },
-  ...{ isPaused: undefined, filters: undefined, voice: undefined },
+  trackChange: undefined,
+  userData: undefined,
+  positionMs: undefined,
+  endTimeMs: undefined,
+  volume: undefined,
+  isPaused: undefined,
+  filters: undefined,
+  voice: undefined,
 };
 
 /** Resolves when it is done. Rejects with a NodeError that says why not. */
@@ -48,7 +54,7 @@ function update(player: SessionPlayer, change: PlayerUpdate): Promise<void> {
   return player.update(change, { isReplacing: true });
 }
 
-function playerAt({ sessions }: ActionParts, { sessionId, guildId }: PlayerPlace): SessionPlayer {
+function playerAt({ sessions }: ActionParts, { sessionId, guildId }: PlayerReference): SessionPlayer {
   const player = sessions.get(sessionId)?.players.get(guildId);
   if (player === undefined) throw gone("the player is not there any more");
   return player;

@@ -1,7 +1,7 @@
 // What the dashboard's page and the node say to each other over /dashboard/live: JSON, one object a message. Main
 // thread, and the page in the browser, which imports types only.
 
-import type { LogLevel } from "../../log.ts";
+import type { LogLevel } from "../../log/log.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
@@ -73,7 +73,7 @@ export interface PlayerRow {
   /** Index of the audio worker; null while it waits for one. */
   readonly worker: number | null;
   /** Kept apart from the others, on a worker of its own. */
-  readonly isAlone: boolean;
+  readonly isIsolated: boolean;
   readonly mode: "opening" | "passthrough" | "transcoding" | null;
   /** Share of a core, over the last half second; null: not known. */
   readonly cost: number | null;
@@ -99,7 +99,7 @@ export interface SessionRow {
 }
 
 /** Lines of the node's log, oldest first; only while the view has a `logLevel`. */
-export interface LogMessage {
+interface LogMessage {
   readonly type: "log";
   readonly lines: readonly LogRow[];
 }
@@ -135,13 +135,13 @@ export interface ViewMessage {
   readonly offset: number;
   /** 1 to 200. */
   readonly count: number;
-  readonly focus: PlayerPlace | null;
+  readonly focus: PlayerReference | null;
   /** Least level of the log lines that are sent; null: none. The latest come first, then each as it is logged. */
   readonly logLevel: LogLevel | null;
 }
 
 /** For operators. */
-export interface ActMessage {
+interface ActMessage {
   readonly type: "act";
   /** For the answer: a whole number. */
   readonly id: number;
@@ -149,14 +149,14 @@ export interface ActMessage {
 }
 
 /** Whose player. */
-export interface PlayerPlace {
+export interface PlayerReference {
   readonly sessionId: string;
   readonly guildId: string;
 }
 
 /** What an operator can have done. `skip` ends the track as if it were over, so that the bot goes on with the next. */
 export type DashboardAction =
-  | ({ readonly kind: "pause" | "resume" | "skip" | "stop" } & PlayerPlace)
+  | ({ readonly kind: "pause" | "resume" | "skip" | "stop" } & PlayerReference)
   | { readonly kind: "reloadPlugin"; readonly name: string }
   | { readonly kind: "drain"; readonly isOn: boolean }
   | { readonly kind: "freeAddress"; readonly address: string }

@@ -5,12 +5,12 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { z } from "zod";
 import { NodeError } from "../../errors.ts";
-import { Allowance } from "../../lib/allowance.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { CLOSE_GOING_AWAY, CLOSE_POLICY } from "../../lib/close-codes.ts";
 import { stringifyJson } from "../../lib/json.ts";
-import type { Logger } from "../../log.ts";
-import type { LogRing } from "../../log-ring.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
+import type { Logger } from "../../log/log.ts";
+import type { LogRing } from "../../log/log-ring.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
 import { watchLiveness } from "../server/socket-liveness.ts";
 import { type ActionParts, carryOut } from "./actions.ts";
@@ -34,19 +34,19 @@ const ACTIONS_MAX = 8;
 const ROWS_MAX = 200;
 const TEXT_LENGTH_MAX = 200;
 
-const placeFields = { sessionId: z.string().max(64), guildId: z.string().max(20) };
-const place = z.strictObject(placeFields);
+const playerReferenceFields = { sessionId: z.string().max(64), guildId: z.string().max(20) };
+const playerReference = z.strictObject(playerReferenceFields);
 const viewSchema: z.ZodType<ViewMessage> = z.strictObject({
   type: z.literal("view"),
   filter: z.string().max(TEXT_LENGTH_MAX),
   onlyTrouble: z.boolean(),
   offset: z.int().min(0),
   count: z.int().min(1).max(ROWS_MAX),
-  focus: place.nullable(),
+  focus: playerReference.nullable(),
   logLevel: z.enum(["debug", "info", "warn", "error"]).nullable(),
 });
 const actionSchema: z.ZodType<DashboardAction> = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.enum(["pause", "resume", "skip", "stop"]), ...placeFields }),
+  z.strictObject({ kind: z.enum(["pause", "resume", "skip", "stop"]), ...playerReferenceFields }),
   z.strictObject({ kind: z.literal("reloadPlugin"), name: z.string().max(TEXT_LENGTH_MAX) }),
   z.strictObject({ kind: z.literal("drain"), isOn: z.boolean() }),
   z.strictObject({ kind: z.literal("freeAddress"), address: z.string().max(TEXT_LENGTH_MAX) }),
@@ -58,7 +58,13 @@ const pageMessage: z.ZodType<PageMessage> = z.union([
 ]);
 
 const FIRST_VIEW: ViewMessage = {
-  ...{ type: "view", filter: "", onlyTrouble: false, offset: 0, count: ROWS_MAX, focus: null, logLevel: null },
+  type: "view",
+  filter: "",
+  onlyTrouble: false,
+  offset: 0,
+  count: ROWS_MAX,
+  focus: null,
+  logLevel: null,
 };
 
 export interface LiveSocketOptions {
@@ -74,7 +80,10 @@ export interface LiveSocketOptions {
 export class LiveSocket implements UpgradeTarget {
   readonly #options: LiveSocketOptions;
   readonly #server = new WebSocketServer({
-    ...{ noServer: true, perMessageDeflate: false, clientTracking: false, autoPong: false },
+    noServer: true,
+    perMessageDeflate: false,
+    clientTracking: false,
+    autoPong: false,
     maxPayload: INCOMING_SIZE_MAX_BYTES,
   });
   readonly #viewers = new Set<Viewer>();
@@ -140,7 +149,7 @@ class Viewer {
   readonly #webSocket: WebSocket;
   readonly #login: Login;
   readonly #options: LiveSocketOptions;
-  readonly #messages: Allowance;
+  readonly #messages: TokenBucket;
   readonly #log: LogTail;
   #view = FIRST_VIEW;
   #actionCount = 0;
@@ -150,10 +159,10 @@ class Viewer {
     this.#webSocket = webSocket;
     this.#login = login;
     this.#options = options;
-    this.#messages = new Allowance({ clock: options.clock, ...MESSAGES });
+    this.#messages = new TokenBucket({ clock: options.clock, ...MESSAGES });
     this.#log = new LogTail(options.log);
     webSocket.on("error", (error) => options.logger.debug("a dashboard's WebSocket failed", { error }));
-    webSocket.on("message", (data, isBinary) => this.#hear(isBinary ? "" : String(data)));
+    webSocket.on("message", (data, isBinary) => this.#receive(isBinary ? "" : String(data)));
     webSocket.on("ping", (data) => {
       if (!this.#isBacklogged) webSocket.pong(data);
     });
@@ -193,7 +202,7 @@ class Viewer {
     if (lines.length > 0) this.#send({ type: "log", lines });
   }
 
-  #hear(text: string): void {
+  #receive(text: string): void {
     // Whoever is being let go has no more say, however long that takes.
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
     if (!this.#messages.spend(1)) {

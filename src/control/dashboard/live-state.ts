@@ -80,17 +80,21 @@ function isMatching({ session, player }: Entry, text: string): boolean {
 }
 
 function rowOf({ session, player }: Entry): PlayerRow {
-  const { positionMs, isPaused, isConnected, worker, isAlone, sound, track } = player.overview();
+  const { positionMs, isPaused, isConnected, worker, isIsolated, audio, track } = player.overview();
   return {
     sessionId: session.id,
     guildId: player.guildId,
     track: track === undefined ? null : trackRow(track),
-    ...{ positionMs, isPaused, isConnected, isAlone, worker: worker ?? null },
-    mode: track === undefined ? null : (sound.mode ?? null),
-    cost: track === undefined ? null : (sound.cost ?? null),
-    heldBytes: track === undefined ? 0 : sound.heldBytes,
-    framesLost: sound.framesLost,
-    lastIncident: sound.lastIncident ?? null,
+    positionMs,
+    isPaused,
+    isConnected,
+    isIsolated,
+    worker: worker ?? null,
+    mode: track === undefined ? null : (audio.mode ?? null),
+    cost: track === undefined ? null : (audio.cost ?? null),
+    heldBytes: track === undefined ? 0 : audio.heldBytes,
+    framesLost: audio.framesLost,
+    lastIncident: audio.lastIncident ?? null,
   };
 }
 

@@ -1,7 +1,7 @@
 // The node's log lines as one viewer wants them: the latest that are kept, then each as it comes. Main thread.
 
-import type { LogLevel } from "../../log.ts";
-import type { LogLine, LogRing } from "../../log-ring.ts";
+import type { LogLevel } from "../../log/log.ts";
+import type { LogLine, LogRing } from "../../log/log-ring.ts";
 import type { LogRow } from "./live-messages.ts";
 
 /** Between two looks; of more the oldest are lost. */

@@ -7,8 +7,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Secret } from "../../config/keys/secret.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
-import type { Logger } from "../../log.ts";
-import { Guesses } from "../access/guesses.ts";
+import type { Logger } from "../../log/log.ts";
+import { FailedLogins } from "../access/failed-logins.ts";
 import type { DashboardRole } from "./live-messages.ts";
 
 /**
@@ -42,7 +42,7 @@ export interface Login {
 }
 
 /** Where somebody logs in from. */
-export interface LoginPlace {
+interface LoginOrigin {
   readonly address: string | undefined;
   /** As browsers send it. */
   readonly origin?: string | undefined;
@@ -50,21 +50,24 @@ export interface LoginPlace {
 
 export class Logins {
   readonly #options: LoginsOptions;
-  readonly #guesses: Guesses;
+  readonly #failedLogins: FailedLogins;
   readonly #keys = new Map<DashboardRole, Promise<Buffer>>();
 
   constructor(options: LoginsOptions) {
     this.#options = options;
-    this.#guesses = new Guesses({
-      ...{ countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS, believedMs: 0 },
-      ...{ clock: options.clock, logger: options.logger },
+    this.#failedLogins = new FailedLogins({
+      countMax: WRONG_COUNT_MAX,
+      forgivenMs: FORGIVEN_MS,
+      trustedMs: 0,
+      clock: options.clock,
+      logger: options.logger,
       message: "somebody sends many wrong passwords to the dashboard",
     });
   }
 
   /** The `Set-Cookie` of a right password; "refused": its address has sent too many wrong ones. */
-  async logIn(password: string, { address, origin }: LoginPlace): Promise<{ cookie: string } | "wrong" | "refused"> {
-    const role = this.#guesses.try(address, () => this.#roleOf(password));
+  async logIn(password: string, { address, origin }: LoginOrigin): Promise<{ cookie: string } | "wrong" | "refused"> {
+    const role = this.#failedLogins.try(address, () => this.#roleOf(password));
     if (role === "wrong" || role === "refused") return role;
     const { clock, random, logger } = this.#options;
     logger.info("somebody has logged in to the dashboard", { role, address });
@@ -75,7 +78,7 @@ export class Logins {
   }
 
   /** The `Set-Cookie` that takes it away. */
-  logOut({ origin }: Pick<LoginPlace, "origin">): string {
+  logOut({ origin }: Pick<LoginOrigin, "origin">): string {
     return this.#cookie("", 0, origin);
   }
 

@@ -27,7 +27,7 @@ export class LoadedTrack {
   #seekId: SeekId = 0;
   /** Added to what the worker reports: a stream that was started again counts from 0 there. */
   #offsetMs = 0;
-  #hasSounded = false;
+  #hasBeenAudible = false;
   #startedEpochMs = 0;
   #workerLossCount = 0;
   #isSuspect = false;
@@ -60,8 +60,8 @@ export class LoadedTrack {
   }
 
   /** True once the worker has moved on from where it started: a failure is no longer a failure to load. */
-  get hasSounded(): boolean {
-    return this.#hasSounded;
+  get hasBeenAudible(): boolean {
+    return this.#hasBeenAudible;
   }
 
   set userData(userData: JsonObject) {
@@ -75,7 +75,7 @@ export class LoadedTrack {
   /** Takes over a report unless it is of another playing or from before the last seek. */
   report(report: PositionReport): void {
     if (report.trackId !== this.trackId || report.seekId !== this.#seekId) return;
-    if (report.rate > 0) this.#hasSounded = true;
+    if (report.rate > 0) this.#hasBeenAudible = true;
     this.#clock.report({ ...report, positionMs: report.positionMs + this.#offsetMs });
   }
 
@@ -117,11 +117,11 @@ export class LoadedTrack {
   }
 
   /** Its worker is gone, and was working for it if it is blamed. */
-  onWorkerLost(epochMs: number, { isBlamed }: { readonly isBlamed: boolean }): void {
+  onWorkerLost(epochMs: number, { isAttributed }: { readonly isAttributed: boolean }): void {
     this.hold(epochMs);
     const isSoon = epochMs - this.#startedEpochMs < HARMLESS_AFTER_MS;
     this.#workerLossCount = isSoon ? this.#workerLossCount + 1 : 1;
-    if (isBlamed || this.#workerLossCount >= WORKER_LOSSES_MAX) this.#isSuspect = true;
+    if (isAttributed || this.#workerLossCount >= WORKER_LOSSES_MAX) this.#isSuspect = true;
   }
 
   /** It has probably cost a worker. */

@@ -2,7 +2,7 @@
 // became of it while a worker was lost. Answers although a worker hangs: with what was told last, and how long ago.
 // Main thread.
 
-import type { SoundState } from "../../bridge/sound-batch.ts";
+import type { AudioState } from "../../bridge/audio-batch.ts";
 import {
   type Incident,
   LOSS_CAUSES,
@@ -14,25 +14,25 @@ import {
   VOICE_COUNTS,
   type VoiceCounts,
   type VoiceReport,
-} from "../../bridge/sound-report.ts";
+} from "../../bridge/audio-report.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import type { TrackInfo } from "../../track/track-info.ts";
 import type {
   IncidentJson,
   PlayerDiagnosisJson,
   VoiceDiagnosisJson,
-  WorkerPlaceJson,
+  WorkerPlacementJson,
 } from "../protocol/player-diagnosis-json.ts";
-import type { TenantPlace } from "../workers/worker-pool.ts";
+import type { PlayerPlacement } from "../workers/worker-pool.ts";
 import type { WorkerView } from "../workers/worker-slot.ts";
 import { IncidentLines } from "./incident-lines.ts";
 
-const INCIDENTS_KEPT = 20;
+const INCIDENTS_MAX = 20;
 const FRAME_MS = 20;
 const COST_SPAN_MIN_MS = 100;
 
-export interface PlayerDiagnosisOptions {
+interface PlayerDiagnosisOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** An incident that no worker could tell of. */
@@ -40,9 +40,9 @@ export interface PlayerDiagnosisOptions {
 }
 
 /** How a player's sound does, in short. */
-export interface SoundOverview {
+export interface AudioOverview {
   /** Undefined: there has been none. */
-  readonly mode: SoundState["mode"] | undefined;
+  readonly mode: AudioState["mode"] | undefined;
   /** Share of a core that its track takes; undefined: not known. */
   readonly cost: number | undefined;
   readonly heldBytes: number;
@@ -67,19 +67,26 @@ export class PlayerDiagnosis {
   #framesSent = 0;
   readonly #lost = noLosses();
   readonly #voiceCounts: Record<keyof VoiceCounts, number> = {
-    ...{ framesRefused: 0, encryptFailures: 0, daveTransitions: 0, daveRecoveries: 0, plainFallbacks: 0 },
-    ...{ udpErrors: 0, malformedMessages: 0, resumes: 0, reconnects: 0 },
+    framesRefused: 0,
+    encryptFailures: 0,
+    daveTransitions: 0,
+    daveRecoveries: 0,
+    plainFallbacks: 0,
+    udpErrors: 0,
+    malformedMessages: 0,
+    resumes: 0,
+    reconnects: 0,
   };
   readonly #repairCounts: Record<RepairKind, number> = { reopen: 0, rejoin: 0 };
   #inputReopened = 0;
-  #sound: SoundState | undefined;
+  #audio: AudioState | undefined;
   #voice: VoiceReport | undefined;
   #open: Incident | undefined;
   /** Newest first. */
   #incidents: readonly Incident[] = [];
   #lastRepair: Repair | undefined;
-  #toldAtMs: number | undefined;
-  #soundAtMs: number | undefined;
+  #reportedAtMs: number | undefined;
+  #audioAtMs: number | undefined;
   /** A worker was lost while sound was heard: when, Unix epoch milliseconds. */
   #lostEpochMs: number | undefined;
 
@@ -88,20 +95,20 @@ export class PlayerDiagnosis {
     this.#lines = new IncidentLines(options);
   }
 
-  onSoundState(state: SoundState): void {
+  onAudioState(state: AudioState): void {
     const now = this.#options.clock.now();
-    const sinceMs = this.#soundAtMs === undefined ? 0 : now - this.#soundAtMs;
+    const sinceMs = this.#audioAtMs === undefined ? 0 : now - this.#audioAtMs;
     // What came together says nothing of how long it took.
     if (sinceMs >= COST_SPAN_MIN_MS) this.#cost = Math.min(1, state.usedMs / sinceMs);
-    this.#soundAtMs = now;
-    this.#toldAtMs = now;
-    this.#sound = state;
+    this.#audioAtMs = now;
+    this.#reportedAtMs = now;
+    this.#audio = state;
     this.#framesSent += state.framesSent;
   }
 
   onReport(report: PlayerReport): void {
     const { lostFrames, incidents, openIncident, repairs, inputReopened, voiceCounts, voice } = report;
-    this.#toldAtMs = this.#options.clock.now();
+    this.#reportedAtMs = this.#options.clock.now();
     this.#framesSent += report.framesSent;
     if (lostFrames !== undefined) for (const cause of LOSS_CAUSES) this.#lost[cause] += lostFrames[cause];
     if (voiceCounts !== undefined) for (const name of VOICE_COUNTS) this.#voiceCounts[name] += voiceCounts[name];
@@ -110,16 +117,16 @@ export class PlayerDiagnosis {
     for (const repair of repairs) {
       this.#repairCounts[repair.kind] += 1;
       this.#lastRepair = repair;
-      this.#lines.tellRepair(repair);
+      this.#lines.reportRepair(repair);
     }
     for (const incident of incidents) this.#add(incident);
     this.#open = openIncident;
   }
 
-  /** `isHeard`: its track had sounded, and was not paused. */
-  onWorkerLost({ isHeard }: { readonly isHeard: boolean }): void {
+  /** `isAudible`: its track had sounded, and was not paused. */
+  onWorkerLost({ isAudible }: { readonly isAudible: boolean }): void {
     this.#open = undefined;
-    if (isHeard) this.#lostEpochMs ??= this.#options.clock.epochMs();
+    if (isAudible) this.#lostEpochMs ??= this.#options.clock.epochMs();
   }
 
   /** When it stuttered last, Unix epoch milliseconds; -Infinity: never. */
@@ -128,14 +135,14 @@ export class PlayerDiagnosis {
   }
 
   /** In short; without a track there is no sound. */
-  get overview(): SoundOverview {
-    const sound = this.#sound;
+  get overview(): AudioOverview {
+    const audio = this.#audio;
     const incident = this.#lastIncident;
     const isOver = incident !== undefined && incident === this.#incidents[0];
     return {
-      mode: sound?.mode,
+      mode: audio?.mode,
       cost: this.#cost,
-      heldBytes: sound?.heldBytes ?? 0,
+      heldBytes: audio?.heldBytes ?? 0,
       framesLost: sumOf(this.#lost),
       lastIncident: incident && incidentToJson(incident, { isOver }),
     };
@@ -155,21 +162,21 @@ export class PlayerDiagnosis {
     this.#add(incident);
   }
 
-  toJson(player: PlayerPart, place: TenantPlace | undefined): PlayerDiagnosisJson {
-    const toldAgoMs = this.#toldAtMs === undefined ? undefined : this.#options.clock.now() - this.#toldAtMs;
-    const sound = player.track === null ? undefined : this.#sound;
+  toJson(player: PlayerPart, placement: PlayerPlacement | undefined): PlayerDiagnosisJson {
+    const reportedAgoMs = this.#reportedAtMs === undefined ? undefined : this.#options.clock.now() - this.#reportedAtMs;
+    const audio = player.track === null ? undefined : this.#audio;
     const openNow = this.#loss ?? this.#open;
     const open = openNow === undefined ? [] : [incidentToJson(openNow, { isOver: false })];
     const over = this.#incidents.map((incident) => incidentToJson(incident, { isOver: true }));
     return {
       ...player,
-      age: roundedOrNull(place?.home.toldAgoMs ?? toldAgoMs),
-      worker: place === undefined ? null : workerToJson(place.home),
-      soundWorker: place?.host === undefined ? null : workerToJson(place.host),
-      sound: sound === undefined ? null : { mode: sound.mode, queued: sound.queuedMs, heldBytes: sound.heldBytes },
+      age: roundedOrNull(placement?.ownerWorker.reportedAgoMs ?? reportedAgoMs),
+      worker: placement === undefined ? null : workerToJson(placement.ownerWorker),
+      renderWorker: placement?.renderWorker === undefined ? null : workerToJson(placement.renderWorker),
+      audio: audio === undefined ? null : { mode: audio.mode, queued: audio.queuedMs, heldBytes: audio.heldBytes },
       voice: this.#voice === undefined ? null : voiceToJson(this.#voice, this.#voiceCounts),
       frames: { sent: this.#framesSent, lost: { ...this.#lost } },
-      incidents: [...open, ...over].slice(0, INCIDENTS_KEPT),
+      incidents: [...open, ...over].slice(0, INCIDENTS_MAX),
       repairs: { ...this.#repairCounts, last: this.#lastRepair === undefined ? null : repairToJson(this.#lastRepair) },
       inputReopened: this.#inputReopened,
     };
@@ -185,21 +192,23 @@ export class PlayerDiagnosis {
   }
 
   #add(incident: Incident): void {
-    this.#incidents = [incident, ...this.#incidents].slice(0, INCIDENTS_KEPT);
-    this.#lines.tell(incident);
+    this.#incidents = [incident, ...this.#incidents].slice(0, INCIDENTS_MAX);
+    this.#lines.report(incident);
   }
 }
 
-function workerToJson({ index, isAlone, counters }: WorkerView): WorkerPlaceJson {
+function workerToJson({ index, isIsolated, counters }: WorkerView): WorkerPlacementJson {
   const { threadLoad = 0, latenessMsP99 = 0, latenessMsMax = 0 } = counters ?? {};
   const [load, latenessP99, latenessMax] = [threadLoad, latenessMsP99, latenessMsMax].map(rounded);
-  return { index, isAlone, load: load ?? 0, latenessP99: latenessP99 ?? 0, latenessMax: latenessMax ?? 0 };
+  return { index, isIsolated, load: load ?? 0, latenessP99: latenessP99 ?? 0, latenessMax: latenessMax ?? 0 };
 }
 
 function voiceToJson({ state, gate, pingMs, dave }: VoiceReport, counts: VoiceCounts): VoiceDiagnosisJson {
   const { version, epoch, readyMs } = dave;
   return {
-    ...{ state, gate, ping: pingMs },
+    state,
+    gate,
+    ping: pingMs,
     dave: { version, epoch: epoch ?? null, state: dave.state, ready: readyMs },
     counts: { ...counts },
   };

@@ -17,11 +17,11 @@ type Part = (typeof PARTS)[number];
 type Sizes = Record<Part, number>;
 
 /** What an update has brought and the player does not keep yet. */
-export type BroughtSizes = Sizes;
+export type ReservedSizes = Sizes;
 
 export class PlayerMemory {
   readonly #budget: ByteBudget;
-  readonly #kept: Sizes = { track: 0, userData: 0, filters: 0, voice: 0 };
+  readonly #retained: Sizes = { track: 0, userData: 0, filters: 0, voice: 0 };
 
   /** Throws `memory-exhausted` when there is no room for one more player. */
   constructor(parent: ByteBudget | undefined) {
@@ -29,35 +29,35 @@ export class PlayerMemory {
     this.#budget.take(PLAYER_SIZE_BYTES, "itself");
   }
 
-  /** Counts an update until `letGo`. Throws `memory-exhausted`. */
-  admit(update: PlayerUpdate): BroughtSizes {
+  /** Counts an update until `release`. Throws `memory-exhausted`. */
+  admit(update: PlayerUpdate): ReservedSizes {
     const sizes = sizesOf(update);
     this.#budget.take(sum(sizes), "an update");
     return sizes;
   }
 
   /** From now on the player keeps what the update brought for this part, and no more what it had. */
-  keep(part: Part, brought: BroughtSizes): void {
+  keep(part: Part, reserved: ReservedSizes): void {
     this.drop(part);
-    this.#kept[part] = brought[part];
-    brought[part] = 0;
+    this.#retained[part] = reserved[part];
+    reserved[part] = 0;
   }
 
   /** The same for a track that was found by its identifier. Throws `memory-exhausted`. */
-  bring(track: Track, brought: BroughtSizes): void {
+  reserveTrack(track: Track, reserved: ReservedSizes): void {
     const sizeBytes = trackSize(track);
     this.#budget.take(sizeBytes, "a track");
-    brought.track += sizeBytes;
+    reserved.track += sizeBytes;
   }
 
   drop(part: Part): void {
-    this.#budget.release(this.#kept[part]);
-    this.#kept[part] = 0;
+    this.#budget.release(this.#retained[part]);
+    this.#retained[part] = 0;
   }
 
   /** The update is over; what is not kept of it goes. */
-  letGo(brought: BroughtSizes): void {
-    this.#budget.release(sum(brought));
+  release(reserved: ReservedSizes): void {
+    this.#budget.release(sum(reserved));
   }
 
   /** The player is gone. */

@@ -1,7 +1,7 @@
 // How a player does, in short, for whoever looks at many. Main thread.
 
 import type { Track } from "../../track/track.ts";
-import type { SoundOverview } from "./player-diagnosis.ts";
+import type { AudioOverview } from "./player-diagnosis.ts";
 
 /** Cheap to make: a node has thousands. */
 export interface PlayerOverview {
@@ -14,6 +14,6 @@ export interface PlayerOverview {
   /** That makes its sound; undefined while it waits for one. */
   readonly worker: number | undefined;
   /** Kept apart from the others. */
-  readonly isAlone: boolean;
-  readonly sound: SoundOverview;
+  readonly isIsolated: boolean;
+  readonly audio: AudioOverview;
 }

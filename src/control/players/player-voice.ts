@@ -5,7 +5,7 @@ import { areSameCredentials, type VoiceCredentials } from "../../bridge/voice-cr
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import type { VoiceStateJson } from "../protocol/player-json.ts";
 import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
 import { connectionOf, type OpeningResult, type VoiceLinkState, voiceToJson } from "./voice-link-state.ts";

@@ -5,22 +5,28 @@
 
 import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
+import type { Activity } from "../../bridge/heartbeat.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
-import type { Activity } from "../../bridge/work-mark.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import type { Track } from "../../track/track.ts";
 import type { EventMessage, TrackEndReasonJson } from "../protocol/outgoing-message.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { PlayerJson, PlayerStateJson } from "../protocol/player-json.ts";
 import { exceptionToJson } from "../sources/load-result.ts";
-import type { Blame, PlayerEvent, PlayerNotice, WorkerHandle, WorkerTenant } from "../workers/worker-handle.ts";
+import type {
+  CrashAttribution,
+  PlayerEvent,
+  PlayerNotice,
+  PooledPlayer,
+  WorkerHandle,
+} from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack, type TrackState } from "./loaded-track.ts";
 import { diagnosedTrack, PlayerDiagnosis } from "./player-diagnosis.ts";
-import { type BroughtSizes, PlayerMemory } from "./player-memory.ts";
+import { PlayerMemory, type ReservedSizes } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
 import type { TrackProvider, WorkerProvider } from "./player-providers.ts";
@@ -37,9 +43,9 @@ const DESTROY_TIMEOUT_MS = 1000;
  */
 const ADMITTED_MS = 60_000;
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
-const FRAME_MINUTES_KEPT = 2;
+const FRAME_MINUTES_MAX = 2;
 
-export interface PlayerOptions extends PlayerOwner {
+interface PlayerOptions extends PlayerOwner {
   readonly workers: WorkerProvider;
   readonly tracks: TrackProvider;
   readonly updateTimer: UpdateTimer;
@@ -51,7 +57,7 @@ export interface PlayerOptions extends PlayerOwner {
 }
 
 /** What a session asks of it, and when, is said in control/sessions/session-player.ts. */
-export class Player implements WorkerTenant, UpdateTarget {
+export class Player implements PooledPlayer, UpdateTarget {
   readonly guildId: string;
   readonly #options: PlayerOptions;
   readonly #sink: EventSink;
@@ -83,7 +89,10 @@ export class Player implements WorkerTenant, UpdateTarget {
     this.#sink = options.sink;
     this.#clock = options.clock;
     this.#trackChecks = new TrackChecks({
-      ...{ tracks: options.tracks, userId: options.userId, memory: this.#memory, clock: options.clock },
+      tracks: options.tracks,
+      userId: options.userId,
+      memory: this.#memory,
+      clock: options.clock,
       seekAdmission: () => this.#seekAdmission(),
       signal: this.#destruction.signal,
     });
@@ -107,7 +116,7 @@ export class Player implements WorkerTenant, UpdateTarget {
     return this.#state.kind === "loaded" && !this.#isPaused;
   }
 
-  get needsRoom(): boolean {
+  get needsCapacity(): boolean {
     return this.isPlaying || this.#isStarting;
   }
 
@@ -116,11 +125,11 @@ export class Player implements WorkerTenant, UpdateTarget {
   }
 
   async update(update: PlayerUpdate, { isReplacing }: { readonly isReplacing: boolean }): Promise<void> {
-    const brought = this.#memory.admit(update);
+    const reserved = this.#memory.admit(update);
     try {
-      await this.#updates.run(() => this.#apply(update, { brought, isReplacing }));
+      await this.#updates.run(() => this.#apply(update, { reserved, isReplacing }));
     } finally {
-      this.#memory.letGo(brought);
+      this.#memory.release(reserved);
     }
   }
 
@@ -143,7 +152,7 @@ export class Player implements WorkerTenant, UpdateTarget {
     const { position } = this.#stateJson();
     const track = this.#state.kind === "loaded" ? diagnosedTrack(this.#state.playing.track.info) : null;
     const own = { guildId, sessionId, track, position, paused: this.#isPaused };
-    return this.#diagnosis.toJson(own, workers.placeOf(this));
+    return this.#diagnosis.toJson(own, workers.placementOf(this));
   }
 
   get lastTroubleEpochMs(): number {
@@ -152,15 +161,15 @@ export class Player implements WorkerTenant, UpdateTarget {
 
   overview(): PlayerOverview {
     const { position, connected } = this.#stateJson();
-    const place = this.#options.workers.placeOf(this);
+    const placement = this.#options.workers.placementOf(this);
     return {
       track: this.#state.kind === "loaded" ? this.#state.playing.track : undefined,
       positionMs: position,
       isPaused: this.#isPaused,
       isConnected: connected,
-      worker: (place?.host ?? place?.home)?.index,
-      isAlone: place?.home.isAlone ?? false,
-      sound: this.#diagnosis.overview,
+      worker: (placement?.renderWorker ?? placement?.ownerWorker)?.index,
+      isIsolated: placement?.ownerWorker.isIsolated ?? false,
+      audio: this.#diagnosis.overview,
     };
   }
 
@@ -194,15 +203,15 @@ export class Player implements WorkerTenant, UpdateTarget {
     if (this.#state.kind === "loaded") this.#startOnWorker(this.#state.playing);
   }
 
-  onWorkerLost(blame: Blame): void {
+  onWorkerLost(attribution: CrashAttribution): void {
     this.#handle = undefined;
     this.#voice.onWorkerLost();
-    const isHeard = this.isPlaying && this.#state.kind === "loaded" && this.#state.playing.hasSounded;
-    this.#diagnosis.onWorkerLost({ isHeard });
+    const isAudible = this.isPlaying && this.#state.kind === "loaded" && this.#state.playing.hasBeenAudible;
+    this.#diagnosis.onWorkerLost({ isAudible });
     if (this.#state.kind === "loaded") {
-      this.#state.playing.onWorkerLost(this.#clock.epochMs(), { isBlamed: blame.kind === "suspect" });
+      this.#state.playing.onWorkerLost(this.#clock.epochMs(), { isAttributed: attribution.kind === "suspect" });
     }
-    if (blame.kind === "guilty") this.#giveUp(blame.activity);
+    if (attribution.kind === "culprit") this.#giveUp(attribution.activity);
   }
 
   get isSuspect(): boolean {
@@ -211,35 +220,35 @@ export class Player implements WorkerTenant, UpdateTarget {
 
   onWorkerEvent(event: PlayerEvent): void {
     if (event.type === "frameMinute")
-      this.#frameMinutes = [event.minute, ...this.#frameMinutes].slice(0, FRAME_MINUTES_KEPT);
-    else if (event.type === "soundState") this.#diagnosis.onSoundState(event.state);
+      this.#frameMinutes = [event.minute, ...this.#frameMinutes].slice(0, FRAME_MINUTES_MAX);
+    else if (event.type === "audioState") this.#diagnosis.onAudioState(event.state);
     else if (event.type === "playerReport") this.#diagnosis.onReport(event.report);
     else if (event.type === "voiceState" || event.type === "voiceClosed") this.#voice.onWorkerEvent(event);
     else if (this.#state.kind === "loaded") this.#onTrackEvent(this.#state.playing, event);
   }
 
   /** Everything that can be refused comes first: after that, nothing fails. */
-  async #apply(update: PlayerUpdate, { brought, isReplacing }: ApplyOptions): Promise<void> {
+  async #apply(update: PlayerUpdate, { reserved, isReplacing }: ApplyOptions): Promise<void> {
     try {
       // A track that is loaded now counts for noReplace, also when it ends while this update waits for its voice.
       const change = isReplacing || this.#state.kind === "idle" ? update.trackChange : undefined;
       const onPassed = (): void => {
         this.#isStarting = update.isPaused !== true;
       };
-      const checked = change && (await this.#trackChecks.check(change, { brought, onPassed }));
-      if (update.voice !== undefined) await this.#connectVoice(update.voice, brought);
-      this.#carryOut(update, checked, brought);
+      const checked = change && (await this.#trackChecks.check(change, { reserved, onPassed }));
+      if (update.voice !== undefined) await this.#connectVoice(update.voice, reserved);
+      this.#carryOut(update, checked, reserved);
     } finally {
       this.#isStarting = false;
     }
   }
 
   /** The steps and their order are those of protocol-v4.md section 2.7, from step 5 on. */
-  #carryOut(update: PlayerUpdate, change: CheckedChange | undefined, brought: BroughtSizes): void {
+  #carryOut(update: PlayerUpdate, change: CheckedChange | undefined, reserved: ReservedSizes): void {
     if (update.trackChange === undefined) {
       if (update.isPaused !== undefined) this.#setPaused(update.isPaused);
       if (update.userData !== undefined && this.#state.kind === "loaded") {
-        this.#memory.keep("userData", brought);
+        this.#memory.keep("userData", reserved);
         this.#state.playing.userData = update.userData;
       }
     }
@@ -249,13 +258,13 @@ export class Player implements WorkerTenant, UpdateTarget {
       if (update.endTimeMs !== undefined) this.#setEndTime(update.endTimeMs ?? undefined);
     }
     if (update.filters !== undefined) {
-      this.#memory.keep("filters", brought);
+      this.#memory.keep("filters", reserved);
       this.#setFilters(update.filters);
     }
-    if (change !== undefined) this.#changeTrack(change, update, brought);
+    if (change !== undefined) this.#changeTrack(change, update, reserved);
   }
 
-  async #connectVoice(credentials: VoiceCredentials, brought: BroughtSizes): Promise<void> {
+  async #connectVoice(credentials: VoiceCredentials, reserved: ReservedSizes): Promise<void> {
     try {
       await this.#voice.connect(credentials, this.#handle);
     } catch (error) {
@@ -264,14 +273,14 @@ export class Player implements WorkerTenant, UpdateTarget {
       throw error;
     }
     this.#refuseDestroyed();
-    this.#memory.keep("voice", brought);
+    this.#memory.keep("voice", reserved);
   }
 
   /**
    * The end of a pause takes effect with the track change and never before it: a worker that is un-paused first plays
    * the old track until the next command arrives.
    */
-  #changeTrack(change: CheckedChange, update: PlayerUpdate, brought: BroughtSizes): void {
+  #changeTrack(change: CheckedChange, update: PlayerUpdate, reserved: ReservedSizes): void {
     const isPaused = update.isPaused ?? false;
     if (change.kind === "stop") {
       this.#send({ type: "stop" });
@@ -281,8 +290,8 @@ export class Player implements WorkerTenant, UpdateTarget {
     }
     const { track } = change;
     this.#end("replaced");
-    this.#memory.keep("track", brought);
-    this.#memory.keep("userData", brought);
+    this.#memory.keep("track", reserved);
+    this.#memory.keep("userData", reserved);
     // The worker is told by the play command.
     this.#isPaused = isPaused;
     this.#play(update.userData === undefined ? track : { ...track, userData: update.userData }, {
@@ -313,7 +322,7 @@ export class Player implements WorkerTenant, UpdateTarget {
   #startOnWorker(playing: LoadedTrack): void {
     if (this.#handle === undefined) return;
     try {
-      if (!this.#handle.isAlone && this.#options.deadlyTracks.has(playing.track)) {
+      if (!this.#handle.isIsolated && this.#options.deadlyTracks.has(playing.track)) {
         if (this.#options.workers.isolate(this)) return;
         const message = "the track has stopped audio workers before, and as many as may play alone do; try again later";
         throw new NodeError("track-crashes-worker", message);
@@ -343,9 +352,9 @@ export class Player implements WorkerTenant, UpdateTarget {
   }
 
   /** It takes so much of its worker that others are late. */
-  #onGreedy(share: number): void {
+  #onOverQuota(share: number): void {
     const percent = Math.round(share * 100);
-    if (this.#handle?.isAlone !== true && this.#options.workers.isolate(this)) {
+    if (this.#handle?.isIsolated !== true && this.#options.workers.isolate(this)) {
       const fields = { guildId: this.guildId, percent };
       this.#options.logger.warn("a track takes more than its share of a worker and plays on alone", fields);
       return;
@@ -364,7 +373,7 @@ export class Player implements WorkerTenant, UpdateTarget {
       track: this.#trackJson(playing),
       exception: exceptionToJson(error),
     });
-    this.#end(playing.hasSounded ? "finished" : "loadFailed");
+    this.#end(playing.hasBeenAudible ? "finished" : "loadFailed");
   }
 
   #end(reason: TrackEndReasonJson): void {
@@ -416,7 +425,7 @@ export class Player implements WorkerTenant, UpdateTarget {
 
   #onTrackEvent(
     playing: LoadedTrack,
-    event: Exclude<PlayerEvent, { type: "frameMinute" | "soundState" | "playerReport" | "voiceState" | "voiceClosed" }>,
+    event: Exclude<PlayerEvent, { type: "frameMinute" | "audioState" | "playerReport" | "voiceState" | "voiceClosed" }>,
   ): void {
     if (event.type === "position") {
       if (event.report.rate > 0) this.#diagnosis.endLoss();
@@ -425,8 +434,8 @@ export class Player implements WorkerTenant, UpdateTarget {
       // Of a track that has been replaced or stopped meanwhile: its end has been told.
     } else if (event.type === "trackEnded") {
       this.#end(event.reason);
-    } else if (event.type === "trackGreedy") {
-      this.#onGreedy(event.share);
+    } else if (event.type === "trackOverQuota") {
+      this.#onOverQuota(event.share);
     } else if (event.type === "trackException") {
       const exception = exceptionToJson(event.error);
       this.#sendEvent({ type: "TrackExceptionEvent", track: this.#trackJson(playing), exception });
@@ -484,7 +493,7 @@ export class Player implements WorkerTenant, UpdateTarget {
 }
 
 interface ApplyOptions {
-  readonly brought: BroughtSizes;
+  readonly reserved: ReservedSizes;
   readonly isReplacing: boolean;
 }
 

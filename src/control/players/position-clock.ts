@@ -16,7 +16,7 @@ export class PositionClock {
   /** Where it will be ended, Infinity for its own end. */
   #endMs = Number.POSITIVE_INFINITY;
   #positionMs: number;
-  #toldMs = 0;
+  #reportedMs = 0;
   #epochMs = 0;
   #rate = 0;
 
@@ -44,7 +44,7 @@ export class PositionClock {
   jumpTo(positionMs: number): void {
     this.#positionMs = positionMs;
     this.#rate = 0;
-    this.#toldMs = 0;
+    this.#reportedMs = 0;
   }
 
   /** Stands still where it is at `epochMs` until the next report. */
@@ -58,8 +58,8 @@ export class PositionClock {
     const elapsedMs = Math.min(Math.max(0, epochMs - this.#epochMs), CARRY_ON_MS_MAX);
     const carriedOnMs = this.#rate === 0 ? 0 : Math.min(this.#positionMs + elapsedMs * this.#rate, this.#endMs);
     const positionMs = Math.floor(Math.min(Math.max(this.#positionMs, carriedOnMs), this.#lengthMs));
-    const backMs = this.#toldMs - positionMs;
-    if (backMs < 0 || backMs > STAND_STILL_MS_MAX) this.#toldMs = positionMs;
-    return this.#toldMs;
+    const backMs = this.#reportedMs - positionMs;
+    if (backMs < 0 || backMs > STAND_STILL_MS_MAX) this.#reportedMs = positionMs;
+    return this.#reportedMs;
   }
 }

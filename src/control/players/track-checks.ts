@@ -1,12 +1,12 @@
 // What a track change has to pass before anything of its update is carried out: not too many of them at once, room on
 // a worker, an identifier that leads to one track, memory to keep that. Main thread; one per player.
 
-import { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { Track } from "../../track/track.ts";
 import { singleTrackOf } from "../sources/load-result.ts";
-import type { BroughtSizes, PlayerMemory } from "./player-memory.ts";
+import type { PlayerMemory, ReservedSizes } from "./player-memory.ts";
 import type { TrackProvider } from "./player-providers.ts";
 import type { TrackChange } from "./player-update.ts";
 
@@ -19,7 +19,7 @@ const TRACK_CHANGES = { burst: 20, perSecond: 5 };
 /** A track change that nothing stands in the way of: an identifier has been loaded. */
 export type CheckedChange = Exclude<TrackChange, { readonly kind: "load" }>;
 
-export interface TrackChecksOptions {
+interface TrackChecksOptions {
   readonly tracks: TrackProvider;
   /** The bot's user id. */
   readonly userId: string;
@@ -33,7 +33,7 @@ export interface TrackChecksOptions {
 
 interface CheckOptions {
   /** Counts the track that is found. */
-  readonly brought: BroughtSizes;
+  readonly reserved: ReservedSizes;
   /** Called for a track that may start, in the same breath in which an encoded one is admitted. */
   readonly onPassed: () => void;
 }
@@ -41,28 +41,28 @@ interface CheckOptions {
 /** One per player. Nothing of the update has changed anything when a check fails. */
 export class TrackChecks {
   readonly #options: TrackChecksOptions;
-  readonly #changes: Allowance;
+  readonly #changes: TokenBucket;
 
   constructor(options: TrackChecksOptions) {
     this.#options = options;
-    this.#changes = new Allowance({ clock: options.clock, ...TRACK_CHANGES });
+    this.#changes = new TokenBucket({ clock: options.clock, ...TRACK_CHANGES });
   }
 
   /**
    * Resolves when the change can be carried out. Rejects with `node-overloaded`, `load-no-matches`, `load-not-a-track`,
    * `load-failed`, `key-forbidden`, `memory-exhausted`, or the reason of the signal.
    */
-  async check(change: TrackChange, { brought, onPassed }: CheckOptions): Promise<CheckedChange> {
-    await this.#waitForTurn();
+  async check(change: TrackChange, { reserved, onPassed }: CheckOptions): Promise<CheckedChange> {
+    await this.#waitForToken();
     if (change.kind === "stop") return change;
     this.#options.seekAdmission();
     const track = change.kind === "play" ? change.track : await this.#load(change);
-    if (change.kind === "load") this.#options.memory.bring(track, brought);
+    if (change.kind === "load") this.#options.memory.reserveTrack(track, reserved);
     onPassed();
     return { kind: "play", track };
   }
 
-  async #waitForTurn(): Promise<void> {
+  async #waitForToken(): Promise<void> {
     this.#changes.spend(1);
     const { waitMs } = this.#changes;
     if (waitMs === 0) return;

@@ -1,4 +1,4 @@
-// The Info object of the protocol (protocol-v4.md section 3.6). Main thread; made in control/about.
+// The Info object of the protocol (protocol-v4.md section 3.6). Main thread; made in observability/status.
 
 import { z } from "zod";
 import { count, type JsonOf, text } from "./json-of.ts";

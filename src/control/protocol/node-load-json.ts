@@ -1,5 +1,5 @@
 // How busy the node is, for those who run it: GET /v4/tonearm/load, and the hint in Stats while it holds back. Main
-// thread; made in control/about.
+// thread; made in observability/status.
 
 import { z } from "zod";
 import { count, type JsonOf, share } from "./json-of.ts";
@@ -16,13 +16,13 @@ const milliseconds = z.number().min(0);
 
 /** Of OverloadJson. */
 export const overloadSchema = z
-  .strictObject({ hasRoom: z.boolean(), complexity, complexityMax: complexity })
+  .strictObject({ hasCapacity: z.boolean(), complexity, complexityMax: complexity })
   .meta({ id: "Overload" });
 
 /** Of LoadJson. */
 export const loadSchema = z
   .strictObject({
-    hasRoom: z.boolean().describe("False: a player that is silent now would be refused"),
+    hasCapacity: z.boolean().describe("False: a player that is silent now would be refused"),
     /** Starts that were refused so far. */
     refused: count,
     moved: count.describe("Players whose sound has gone to a thread with less to do, while they were heard"),
@@ -35,7 +35,7 @@ export const loadSchema = z
     workers: z.array(
       z.strictObject({
         index: count,
-        isAlone: z.boolean().describe("Its one player is kept apart from the others"),
+        isIsolated: z.boolean().describe("Its one player is kept apart from the others"),
         isReady: z.boolean(),
         players: count,
         playingPlayers: count,

@@ -7,21 +7,21 @@ import type { PlayerStateJson } from "./player-json.ts";
 import type { StatsJson } from "./stats-json.ts";
 
 /** The first message on every socket; `resumed` when the session was there before. */
-export interface ReadyMessage {
+interface ReadyMessage {
   readonly op: "ready";
   readonly resumed: boolean;
   readonly sessionId: string;
 }
 
 /** Where a player is: regularly (players/update-timer.ts), and at every change in between. */
-export interface PlayerUpdateMessage {
+interface PlayerUpdateMessage {
   readonly op: "playerUpdate";
   readonly state: PlayerStateJson;
   readonly guildId: string;
 }
 
 /** Every minute, and at the start. */
-export interface StatsMessage extends StatsJson {
+interface StatsMessage extends StatsJson {
   readonly op: "stats";
 }
 

@@ -2,14 +2,14 @@
 // part of Lavalink's protocol. Main thread; made by control/players/player-diagnosis.ts.
 
 import { z } from "zod";
-import { SOUND_MODES } from "../../bridge/sound-batch.ts";
-import { LOSS_CAUSES, REPAIR_KINDS, VOICE_COUNTS, VOICE_STATES } from "../../bridge/sound-report.ts";
+import { AUDIO_MODES } from "../../bridge/audio-batch.ts";
+import { LOSS_CAUSES, REPAIR_KINDS, VOICE_COUNTS, VOICE_STATES } from "../../bridge/audio-report.ts";
 import { count, type JsonOf, share, text } from "./json-of.ts";
 
 /** One player. All that is told by its worker is from the time that `age` says. */
 export type PlayerDiagnosisJson = JsonOf<typeof playerDiagnosisSchema>;
 /** An audio thread, as it told of itself last. */
-export type WorkerPlaceJson = NonNullable<PlayerDiagnosisJson["worker"]>;
+export type WorkerPlacementJson = NonNullable<PlayerDiagnosisJson["worker"]>;
 /** How its voice connection stands, and what it has counted. */
 export type VoiceDiagnosisJson = NonNullable<PlayerDiagnosisJson["voice"]>;
 /** What a listener would call one stutter. */
@@ -20,16 +20,16 @@ const epochMilliseconds = z.int().describe("Epoch milliseconds");
 const cause = z.enum(LOSS_CAUSES);
 const repairKind = z.enum(REPAIR_KINDS);
 
-const workerPlace = z.strictObject({
+const workerPlacement = z.strictObject({
   index: count,
-  isAlone: z.boolean(),
+  isIsolated: z.boolean(),
   load: share.describe("Share of a core"),
   latenessP99: milliseconds.describe("Of all its packets over its last half second"),
   latenessMax: milliseconds,
 });
 
-const sound = z.strictObject({
-  mode: z.enum(SOUND_MODES),
+const audio = z.strictObject({
+  mode: z.enum(AUDIO_MODES),
   queued: milliseconds.describe("Sound that is read and not sent yet"),
   heldBytes: count.describe("Memory of the track: bytes read ahead, tables, decoder"),
 });
@@ -77,9 +77,9 @@ const playerDiagnosisSchema = z
     position: count.describe("Milliseconds"),
     paused: z.boolean(),
     age: count.nullable().describe("Milliseconds since its worker last told of itself; null if it never has"),
-    worker: workerPlace.nullable().describe("That of its voice; null while it waits for one"),
-    soundWorker: workerPlace.nullable().describe("Another one that makes its sound"),
-    sound: sound.nullable().describe("Null without a track"),
+    worker: workerPlacement.nullable().describe("That of its voice; null while it waits for one"),
+    renderWorker: workerPlacement.nullable().describe("Another one that makes its sound"),
+    audio: audio.nullable().describe("Null without a track"),
     voice: voice.nullable().describe("Null before it has ever had a connection"),
     frames: z.strictObject({ sent: count, lost: z.record(cause, count) }).describe("Of 20 ms"),
     incidents: z.array(incident).describe("Newest first; the last 20"),

@@ -1,5 +1,5 @@
 // How the sources and plugins do, as GET /v4/tonearm/sources and /plugins tell it. Main thread; made by
-// control/plugins.
+// plugin-host/manage.
 
 import { z } from "zod";
 import { type JsonOf, text } from "./json-of.ts";

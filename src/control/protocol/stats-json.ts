@@ -1,4 +1,4 @@
-// The Stats object of the protocol (protocol-v4.md section 3.7). Main thread; made by sessions and control/about.
+// The Stats object of the protocol (protocol-v4.md section 3.7). Main thread; made by sessions and observability/status.
 
 import { z } from "zod";
 import { count, type JsonOf, share } from "./json-of.ts";

@@ -12,7 +12,7 @@ const BANNED_MS = 7 * 24 * 60 * 60 * 1000;
 /** The machine may get the address any moment: an interface comes up, a route is set. */
 const UNUSABLE_MS = 60 * 1000;
 
-export interface AddressPoolOptions {
+interface AddressPoolOptions {
   /** How many addresses there are. */
   readonly size: bigint;
   /** Numbers of those that are never used. */
@@ -35,7 +35,7 @@ export class AddressPool {
     this.size = size;
     this.#free = new FreeIndexes(size);
     this.#excluded = new Set(excluded);
-    const onFreed = (index: bigint) => this.#free.giveBack(index);
+    const onFreed = (index: bigint) => this.#free.release(index);
     this.#banned = new FailingAddresses({ clock, addressAt, onFreed, barredMs: BANNED_MS });
     this.#unusable = new FailingAddresses({ clock, addressAt, onFreed, barredMs: UNUSABLE_MS });
     this.#random = random;

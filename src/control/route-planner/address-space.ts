@@ -3,7 +3,7 @@
 
 import { formatIpAddress, type IpAddress, type IpBlock } from "../../lib/ip-block.ts";
 
-interface PlacedBlock extends IpBlock {
+interface PositionedBlock extends IpBlock {
   /** Index of the first address. */
   readonly start: bigint;
 }
@@ -12,16 +12,16 @@ export class AddressSpace {
   readonly family: 4 | 6;
   /** How many addresses there are. */
   readonly size: bigint;
-  readonly #byStart: readonly PlacedBlock[];
-  readonly #byAddress: readonly PlacedBlock[];
+  readonly #byStart: readonly PositionedBlock[];
+  readonly #byAddress: readonly PositionedBlock[];
 
   /** @param blocks at least one, all of one IP version, none within another: the configuration sees to that */
   constructor(blocks: readonly IpBlock[]) {
     let size = 0n;
     this.#byStart = blocks.map((block) => {
-      const placed = { ...block, start: size };
+      const positioned = { ...block, start: size };
       size += block.size;
-      return placed;
+      return positioned;
     });
     this.#byAddress = this.#byStart.toSorted((a, b) => (a.first < b.first ? -1 : 1));
     this.family = blocks[0]?.family ?? 4;
@@ -42,16 +42,16 @@ export class AddressSpace {
   }
 }
 
-/** The last block whose key is not above `wanted`, by halving: there may be thousands of single addresses. */
+/** The last block whose key is not above `sought`, by halving: there may be thousands of single addresses. */
 function lastAtMost(
-  blocks: readonly PlacedBlock[],
-  wanted: bigint,
-  keyOf: (block: PlacedBlock) => bigint,
-): PlacedBlock | undefined {
+  blocks: readonly PositionedBlock[],
+  sought: bigint,
+  keyOf: (block: PositionedBlock) => bigint,
+): PositionedBlock | undefined {
   let [low, high] = [0, blocks.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (keyOf(blocks[middle]!) <= wanted) low = middle + 1;
+    if (keyOf(blocks[middle]!) <= sought) low = middle + 1;
     else high = middle;
   }
   return blocks[low - 1];

@@ -12,14 +12,14 @@ import { FreeIndexes } from "./free-indexes.ts";
 const BLOCKS_MAX = 64;
 const GUIDE = "docs/reference/route-planner.md has the whole set-up";
 
-export interface BindTrouble {
+interface BindTrouble {
   /** Which blocks it concerns, with an address and the system's error. */
   readonly found: string;
   /** What the system needs. */
   readonly advice: string;
 }
 
-export interface BindCheckOptions {
+interface BindCheckOptions {
   readonly random: Random;
   /** Default: that of this process. */
   readonly platform?: NodeJS.Platform;

@@ -24,7 +24,7 @@ interface Failure {
   later: Failure | undefined;
 }
 
-export interface FailingAddressesOptions {
+interface FailingAddressesOptions {
   readonly clock: Clock;
   /** How long each stays out. */
   readonly barredMs: number;

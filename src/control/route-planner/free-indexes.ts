@@ -12,7 +12,7 @@ export class FreeIndexes {
   readonly size: bigint;
   #freeCount: bigint;
   readonly #indexAt = new Map<bigint, bigint>();
-  readonly #placeOf = new Map<bigint, bigint>();
+  readonly #positionOf = new Map<bigint, bigint>();
 
   constructor(size: bigint) {
     this.size = size;
@@ -24,7 +24,7 @@ export class FreeIndexes {
   }
 
   isFree(index: bigint): boolean {
-    return this.#place(index) < this.#freeCount;
+    return this.#position(index) < this.#freeCount;
   }
 
   /** Without effect when it is taken. */
@@ -35,7 +35,7 @@ export class FreeIndexes {
   }
 
   /** Without effect when it is free. */
-  giveBack(index: bigint): void {
+  release(index: bigint): void {
     if (this.isFree(index)) return;
     const joined = this.#freeCount++;
     this.#swap(index, joined);
@@ -52,30 +52,30 @@ export class FreeIndexes {
   /** Any free one, each as likely as the others; undefined when there is none. */
   pick(random: Random): bigint | undefined {
     if (this.#freeCount === 0n) return undefined;
-    const place = randomBelow(this.#freeCount, random);
-    return this.#indexAt.get(place) ?? place;
+    const position = randomBelow(this.#freeCount, random);
+    return this.#indexAt.get(position) ?? position;
   }
 
-  /** Puts `index` at `place`, and what stood there where `index` was. */
-  #swap(index: bigint, place: bigint): void {
-    const other = this.#indexAt.get(place) ?? place;
-    const oldPlace = this.#place(index);
-    this.#put(other, oldPlace);
-    this.#put(index, place);
+  /** Puts `index` at `position`, and what stood there where `index` was. */
+  #swap(index: bigint, position: bigint): void {
+    const other = this.#indexAt.get(position) ?? position;
+    const oldPosition = this.#position(index);
+    this.#put(other, oldPosition);
+    this.#put(index, position);
   }
 
-  #put(index: bigint, place: bigint): void {
-    if (index === place) {
-      this.#indexAt.delete(place);
-      this.#placeOf.delete(index);
+  #put(index: bigint, position: bigint): void {
+    if (index === position) {
+      this.#indexAt.delete(position);
+      this.#positionOf.delete(index);
     } else {
-      this.#indexAt.set(place, index);
-      this.#placeOf.set(index, place);
+      this.#indexAt.set(position, index);
+      this.#positionOf.set(index, position);
     }
   }
 
-  #place(index: bigint): bigint {
-    return this.#placeOf.get(index) ?? index;
+  #position(index: bigint): bigint {
+    return this.#positionOf.get(index) ?? index;
   }
 }
 

@@ -10,7 +10,7 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { type IpBlock, parseIpAddress, parseIpBlock } from "../../lib/ip-block.ts";
 import type { Random } from "../../lib/random.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
 import type { AddressChooser, ChooserOptions } from "./address-chooser.ts";
 import { AddressPool } from "./address-pool.ts";
@@ -29,7 +29,7 @@ const CHOOSERS: Readonly<Record<RoutePlannerStrategy, new (options: ChooserOptio
   LoadBalance: BalancingIp,
 };
 
-export interface RoutePlannerOptions {
+interface RoutePlannerOptions {
   /** Checked, with at least one block. */
   readonly settings: NodeConfig["routePlanner"];
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface RoutePlannerOptions {
   readonly logger: Logger;
 }
 
-type RouteWanted = Extract<RouteEvent, { readonly type: "routeWanted" }>;
+type RouteRequested = Extract<RouteEvent, { readonly type: "routeRequested" }>;
 type RouteFailed = Extract<RouteEvent, { readonly type: "routeFailed" }>;
 
 /** Never waits: an answer to `routeWanted` is there at once, as addresses are only numbers until a thread binds one. */
@@ -49,8 +49,8 @@ export class RoutePlanner {
   readonly #logger: Logger;
   readonly #clock: Clock;
   /** Failures that the log has not been told of yet. */
-  #untoldFailures = 0;
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #unreportedFailures = 0;
+  #reportedMs = Number.NEGATIVE_INFINITY;
 
   constructor({ settings, clock, random, logger }: RoutePlannerOptions) {
     this.#settings = settings;
@@ -65,7 +65,7 @@ export class RoutePlanner {
   }
 
   /** Answers a thread's wish for an address; with an error when all are barred. */
-  answer({ routeId, families, preferred }: RouteWanted): RouteCommand {
+  answer({ routeId, families, preferred }: RouteRequested): RouteCommand {
     if (!families.includes(this.#space.family)) return { type: "route", routeId, address: undefined };
     const index = this.#freeIndexOf(preferred) ?? this.#chooser.choose();
     if (index === undefined) return { type: "routeError", routeId, error: toWireError(this.#exhausted()) };
@@ -109,12 +109,16 @@ export class RoutePlanner {
 
   /** At once the first time, then gathered: a site may refuse one request after the other. */
   #logFailure(): void {
-    this.#untoldFailures++;
-    if (this.#clock.now() - this.#toldMs < LOG_INTERVAL_MS) return;
-    const fields = { failures: this.#untoldFailures, failing: this.#pool.failingCount, of: String(this.#space.size) };
+    this.#unreportedFailures++;
+    if (this.#clock.now() - this.#reportedMs < LOG_INTERVAL_MS) return;
+    const fields = {
+      failures: this.#unreportedFailures,
+      failing: this.#pool.failingCount,
+      of: String(this.#space.size),
+    };
     this.#logger.warn("addresses to send from have failed and are not used for a while", fields);
-    this.#toldMs = this.#clock.now();
-    this.#untoldFailures = 0;
+    this.#reportedMs = this.#clock.now();
+    this.#unreportedFailures = 0;
   }
 
   #freeIndexOf(text: string | undefined): bigint | undefined {

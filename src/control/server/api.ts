@@ -4,7 +4,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
-import { WorkTurns } from "../../lib/work-turns.ts";
+import { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { Identity } from "../access/identity.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { ApiContext } from "../api/api-context.ts";
@@ -35,7 +35,7 @@ import { WebSocketEndpoint } from "./web-socket-endpoint.ts";
 /** Connections that have not been accepted yet. One more would try again after a second. */
 const BACKLOG = 2048;
 
-export interface ApiOptions extends Omit<ApiContext, "turns"> {
+export interface ApiOptions extends Omit<ApiContext, "slicer"> {
   readonly password: string;
   /** Undefined: there is none. */
   readonly dashboard: DashboardPart | undefined;
@@ -83,7 +83,7 @@ export class Api {
     this.#endpoint = endpoint;
     this.#connections = connections;
     const { requestLogging, logger } = options;
-    const context = { ...options, turns: new WorkTurns(options.clock) };
+    const context = { ...options, slicer: new TaskSlicer(options.clock) };
     const v4Routes = [
       ...generalRoutes(context),
       ...sessionRoutes(context),

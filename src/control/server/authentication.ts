@@ -8,29 +8,29 @@
 
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
-import type { Logger } from "../../log.ts";
-import { Guesses } from "../access/guesses.ts";
+import type { Logger } from "../../log/log.ts";
+import { FailedLogins } from "../access/failed-logins.ts";
 import { type Identity, PASSWORD_HOLDER } from "../access/identity.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import { Tally } from "../access/tally.ts";
 import type { Asker } from "../api/route.ts";
 
 /**
- * `wrong`: looked at, and not right. `refused`: there were too many wrong ones from its address. `hasty`: right, but
+ * `wrong`: looked at, and not right. `refused`: there were too many wrong ones from its address. `rateLimited`: right, but
  * its key asks too often.
  */
 export type Recognition =
   | { readonly kind: "known"; readonly identity: Identity }
   | { readonly kind: "missing" | "wrong" | "refused" }
-  | { readonly kind: "hasty"; readonly name: string; readonly waitMs: number };
+  | { readonly kind: "rateLimited"; readonly name: string; readonly waitMs: number };
 
 /** So many may be wrong at once, as with many bots that start with an old password; afterwards one a second. */
 const WRONG_COUNT_MAX = 100;
 const FORGIVEN_MS = 1000;
 /** A bot that is configured well is let in even when somebody guesses from its address. */
-const BELIEVED_MS = 24 * 60 * 60 * 1000;
+const TRUSTED_MS = 24 * 60 * 60 * 1000;
 
-export interface AuthenticationOptions {
+interface AuthenticationOptions {
   readonly password: string;
   readonly keys: Pick<KeyRing, "find" | "spend">;
   readonly clock: Clock;
@@ -40,22 +40,22 @@ export interface AuthenticationOptions {
 export class Authentication {
   readonly #keys: AuthenticationOptions["keys"];
   readonly #isPassword: (header: string) => boolean;
-  readonly #guesses: Guesses;
-  readonly #hasty: Tally;
+  readonly #failedLogins: FailedLogins;
+  readonly #rateLimited: Tally;
 
   constructor({ password, keys, clock, logger }: AuthenticationOptions) {
     this.#keys = keys;
     this.#isPassword = createComparison(password);
-    const bounds = { countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS, believedMs: BELIEVED_MS };
-    this.#guesses = new Guesses({ ...bounds, clock, logger, message: "somebody sends many wrong passwords" });
-    this.#hasty = new Tally({ clock, logger }, "a client asks more often than its key may");
+    const bounds = { countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS, trustedMs: TRUSTED_MS };
+    this.#failedLogins = new FailedLogins({ ...bounds, clock, logger, message: "somebody sends many wrong passwords" });
+    this.#rateLimited = new Tally({ clock, logger }, "a client asks more often than its key may");
   }
 
   /** Looks at the `Authorization` header of a request, and counts the request. */
   recognize({ headers, socket }: Asker): Recognition {
     const { authorization } = headers;
     if (authorization === undefined) return { kind: "missing" };
-    const found = this.#guesses.try(socket.remoteAddress, () => this.#identify(authorization));
+    const found = this.#failedLogins.try(socket.remoteAddress, () => this.#identify(authorization));
     return typeof found === "string" ? { kind: found } : this.#admit(found);
   }
 
@@ -67,8 +67,8 @@ export class Authentication {
     const { name } = identity;
     const waitMs = this.#keys.spend(identity);
     if (name === undefined || waitMs === 0) return { kind: "known", identity };
-    this.#hasty.count({ key: name });
-    return { kind: "hasty", name, waitMs };
+    this.#rateLimited.count({ key: name });
+    return { kind: "rateLimited", name, waitMs };
   }
 }
 

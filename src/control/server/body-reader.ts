@@ -7,7 +7,7 @@ import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { nudgeCollector, WORTH_BYTES } from "../../lib/garbage-nudge.ts";
 import { GrowingBytes } from "../../lib/large-buffer.ts";
-import type { WorkTurns } from "../../lib/work-turns.ts";
+import type { TaskSlicer } from "../../lib/task-slicer.ts";
 import { ApiError } from "../api/api-error.ts";
 
 const SIZE_MAX_BYTES = 4 * 1024 * 1024;
@@ -22,18 +22,18 @@ export class BodyReader {
   readonly #memory = new ByteBudget({ owner: "the node", limitBytes: HELD_MAX_BYTES });
   readonly #heldBytes = new WeakMap<IncomingMessage, number>();
   readonly #clock: Clock;
-  readonly #turns: Pick<WorkTurns, "next">;
-  #letGoBytes = 0;
+  readonly #slicer: Pick<TaskSlicer, "next">;
+  #releasedBytes = 0;
   #nudgeTimer: Timer | undefined;
 
-  constructor({ clock, turns }: { clock: Clock; turns: Pick<WorkTurns, "next"> }) {
+  constructor({ clock, slicer }: { clock: Clock; slicer: Pick<TaskSlicer, "next"> }) {
     this.#clock = clock;
-    this.#turns = turns;
+    this.#slicer = slicer;
   }
 
   /**
    * Resolves, with a large body, in a turn that whatever is done with it at once belongs to. Rejects with a 413, with
-   * `requests-busy`, or when the client is gone. Whatever comes, `letGo` follows.
+   * `requests-busy`, or when the client is gone. Whatever comes, `release` follows.
    */
   read(message: IncomingMessage): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export class BodyReader {
       const onEnd = async (): Promise<void> => {
         message.off("close", onClose);
         // Making text of 4 MiB takes some milliseconds, and dozens of bodies may end in one moment.
-        if (body.sizeBytes > LIGHT_BODY_SIZE_MAX_BYTES) await this.#turns.next();
+        if (body.sizeBytes > LIGHT_BODY_SIZE_MAX_BYTES) await this.#slicer.next();
         resolve(body.toString());
       };
       message.once("end", () => void onEnd());
@@ -67,24 +67,24 @@ export class BodyReader {
   }
 
   /** The request has been answered, or nobody waits for the answer any more. */
-  letGo(message: IncomingMessage): void {
+  release(message: IncomingMessage): void {
     const heldBytes = this.#heldBytes.get(message);
     if (heldBytes === undefined) return;
     this.#memory.release(heldBytes);
     this.#heldBytes.delete(message);
-    this.#letGoBytes += heldBytes;
-    if (this.#letGoBytes >= WORTH_BYTES) this.#nudgeTimer ??= this.#clock.after(NUDGE_DELAY_MS, () => this.#nudge());
+    this.#releasedBytes += heldBytes;
+    if (this.#releasedBytes >= WORTH_BYTES) this.#nudgeTimer ??= this.#clock.after(NUDGE_DELAY_MS, () => this.#nudge());
   }
 
   #nudge(): void {
-    this.#letGoBytes = 0;
+    this.#releasedBytes = 0;
     this.#nudgeTimer = undefined;
     nudgeCollector();
   }
 
   #hold(message: IncomingMessage, sizeBytes: number): boolean {
     const moreBytes = sizeBytes - (this.#heldBytes.get(message) ?? 0);
-    if (!this.#memory.hasRoom(moreBytes)) return false;
+    if (!this.#memory.hasCapacity(moreBytes)) return false;
     this.#memory.take(moreBytes, "a request body");
     this.#heldBytes.set(message, sizeBytes);
     return true;

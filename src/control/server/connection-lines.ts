@@ -32,10 +32,10 @@ export class ConnectionLines {
     if (before === undefined) return undefined;
     // There are some dozens in a slice at most. To pause would not do: Node resumes when a request is whole.
     socket.hold();
-    return before.then(() => this.#turn(socket, ended));
+    return before.then(() => this.#proceed(socket, ended));
   }
 
-  async #turn(socket: InboundConnection, ended: Promise<void>): Promise<void> {
+  async #proceed(socket: InboundConnection, ended: Promise<void>): Promise<void> {
     await pause(this.#clock, 0);
     // Nobody would hear the answer.
     if (socket.destroyed) await never();

@@ -123,13 +123,19 @@ export class Connections {
       return;
     }
     const address = socket.remoteAddress ?? "";
-    if (!this.#makeRoom(address)) {
+    if (!this.#makeSpace(address)) {
       socket.destroy();
       return;
     }
     const connection: Connection = {
-      ...{ socket, address, state: "reading", sinceMs: this.#clock.now() },
-      ...{ unanswered: new Set(), lastRequest: undefined, idleAtBytes: 0, onAnswered: undefined },
+      socket,
+      address,
+      state: "reading",
+      sinceMs: this.#clock.now(),
+      unanswered: new Set(),
+      lastRequest: undefined,
+      idleAtBytes: 0,
+      onAnswered: undefined,
     };
     this.#connections.set(socket, connection);
     this.#unknown.add(connection);
@@ -187,7 +193,7 @@ export class Connections {
   }
 
   /** Ends the oldest of those that may make room; false when there is none. */
-  #makeRoom(address: string): boolean {
+  #makeSpace(address: string): boolean {
     const ofAddress = this.#unknownOf.get(address);
     if (ofAddress !== undefined && ofAddress.size >= UNKNOWN_PER_ADDRESS_MAX) this.#drop(first(ofAddress));
     if (this.#unknown.size >= UNKNOWN_MAX) this.#drop(first(this.#unknown));

@@ -78,7 +78,7 @@ class Rounds {
   readonly #clock: Pick<Clock, "now">;
   readonly #due: (() => void)[] = [];
   readonly #newcomers: (() => void)[] = [];
-  #isNewcomersTurn = true;
+  #isNewcomerNext = true;
   #isScheduled = false;
   #hasAccepted = false;
   #lastEndMs = 0;
@@ -124,8 +124,8 @@ class Rounds {
   }
 
   #next(): (() => void) | undefined {
-    this.#isNewcomersTurn = !this.#isNewcomersTurn;
-    const isNewcomer = this.#due.length === 0 || (this.#isNewcomersTurn && this.#newcomers.length > 0);
+    this.#isNewcomerNext = !this.#isNewcomerNext;
+    const isNewcomer = this.#due.length === 0 || (this.#isNewcomerNext && this.#newcomers.length > 0);
     return isNewcomer ? this.#newcomers.pop() : this.#due.shift();
   }
 }

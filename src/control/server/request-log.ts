@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
 import { REDACTED, redactText } from "../../lib/redact-text.ts";
 import { isSecretName } from "../../lib/secret-names.ts";
-import type { LogFields, Logger } from "../../log.ts";
+import type { LogFields, Logger } from "../../log/log.ts";
 import { HEALTH_AGENT, HEALTH_PATH } from "./health-check.ts";
 
 /** So much more of a body is looked through, so that a secret which is cut off at its end is still seen to be one. */
@@ -42,11 +42,11 @@ export class RequestLog {
     });
   }
 
-  #line(stage: string, { method, originalUrl }: FastifyRequest, query: ReadonlyMap<string, string>): string {
+  #line(env: string, { method, originalUrl }: FastifyRequest, query: ReadonlyMap<string, string>): string {
     const path = originalUrl.split(/[?#]/, 1)[0] ?? "";
     const pairs = Array.from(query, ([name, value]) => `${name}=${isSecretName(name) ? REDACTED : redactText(value)}`);
     const isQueryShown = this.#settings.isQueryShown && pairs.length > 0;
-    return `${stage} ${method} ${path}${isQueryShown ? `?${pairs.join("&")}` : ""}`;
+    return `${env} ${method} ${path}${isQueryShown ? `?${pairs.join("&")}` : ""}`;
   }
 
   #origin({ ip, headers }: FastifyRequest): LogFields {

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerOptions } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { NodeError } from "../../errors.ts";
 import { stringifyJson } from "../../lib/json.ts";
-import type { WorkTurns } from "../../lib/work-turns.ts";
+import type { TaskSlicer } from "../../lib/task-slicer.ts";
 import { type Access, type Identity, mayUse, NOBODY } from "../access/identity.ts";
 import { accepts } from "../api/accept.ts";
 import type { ApiContext } from "../api/api-context.ts";
@@ -36,8 +36,8 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
 };
 
-export interface RestServerOptions {
-  readonly context: Pick<ApiContext, "clock" | "logger" | "turns">;
+interface RestServerOptions {
+  readonly context: Pick<ApiContext, "clock" | "logger" | "slicer">;
   readonly connections: Pick<Connections, "whenAnswered">;
   readonly recognize: (asker: Asker) => Recognition;
   readonly routes: readonly RestRoute[];
@@ -85,9 +85,9 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     reply.header(API_VERSION_HEADER, API_VERSION);
     // An empty one says as much as none, and the framework would refuse it.
     if (request.headers["content-type"] === "") delete request.headers["content-type"];
-    reply.raw.once("close", () => bodies.letGo(request.raw));
-    const turn = lines.enter(request.raw, reply.raw);
-    if (turn !== undefined) await turn;
+    reply.raw.once("close", () => bodies.release(request.raw));
+    const ready = lines.enter(request.raw, reply.raw);
+    if (ready !== undefined) await ready;
   });
   if (options.requestLog !== undefined) logRequests(app, options.requestLog, options.routes);
   // Before the framework looks at a body, which nobody would read.
@@ -160,7 +160,7 @@ function addRoute(
     handler: async (request, reply) => {
       const identity = identities.get(request.raw) ?? NOBODY;
       const answer = await route.handle(restRequest(request, reply, identity));
-      return sendAnswer(answer, { request, reply, turns: context.turns });
+      return sendAnswer(answer, { request, reply, slicer: context.slicer });
     },
   });
 }
@@ -176,9 +176,9 @@ function recognized(
 ): Identity | undefined {
   const recognition = recognize(request.raw);
   if (recognition.kind === "known") return recognition.identity;
-  if (recognition.kind === "hasty") {
+  if (recognition.kind === "rateLimited") {
     reply.header("Retry-After", Math.ceil(recognition.waitMs / 1000));
-    throw new NodeError("key-limit", hastyText(recognition));
+    throw new NodeError("key-limit", rateLimitText(recognition));
   }
   // Another try has to connect again.
   if (recognition.kind === "refused") reply.header("Connection", "close");
@@ -187,7 +187,7 @@ function recognized(
 }
 
 /** What is told to a client whose key asks too often. */
-export function hastyText({ name }: { readonly name: string }): string {
+export function rateLimitText({ name }: { readonly name: string }): string {
   return `the key ${name} asks more often than it may; wait a moment`;
 }
 
@@ -210,13 +210,13 @@ const REFUSED_STATUSES = { missing: 401, wrong: 403, refused: 429 } as const;
 
 function restRequest(request: FastifyRequest, reply: FastifyReply, identity: Identity): RestRequest {
   const { name } = identity;
-  const looks = `${request.ip} ${request.headers["user-agent"] ?? ""}`.slice(0, CLIENT_LENGTH_MAX);
+  const clientText = `${request.ip} ${request.headers["user-agent"] ?? ""}`.slice(0, CLIENT_LENGTH_MAX);
   return {
     segments: segmentsOf(request),
     query: checkedQueryOf(request),
     method: request.method,
     headers: request.headers,
-    client: name === undefined ? looks : `key ${name}`,
+    client: name === undefined ? clientText : `key ${name}`,
     identity,
     get signal() {
       return whenGone(reply);
@@ -242,7 +242,7 @@ function whenGone(reply: FastifyReply): AbortSignal {
 
 function sendAnswer(
   answer: RestAnswer,
-  { request, reply, turns }: { request: FastifyRequest; reply: FastifyReply; turns: WorkTurns },
+  { request, reply, slicer }: { request: FastifyRequest; reply: FastifyReply; slicer: TaskSlicer },
 ): FastifyReply {
   switch (answer.kind) {
     case "empty":
@@ -259,7 +259,7 @@ function sendAnswer(
     case "list":
     case "written": {
       if (!accepts(request.headers.accept, "application/json")) return reply.code(406).send();
-      const body = answer.kind === "json" ? jsonBody(answer.value) : listBody(answer, turns);
+      const body = answer.kind === "json" ? jsonBody(answer.value) : listBody(answer, slicer);
       return reply.header("Content-Type", "application/json").send(body);
     }
   }

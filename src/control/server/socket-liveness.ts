@@ -10,19 +10,19 @@ const SILENCE_MAX_MS = 180_000;
 
 /** Asks once a minute, and cuts the connection off when nothing at all was heard for three. */
 export function watchLiveness(webSocket: WebSocket, clock: Clock): void {
-  let heardAtMs = clock.now();
-  const onHeard = (): void => {
-    heardAtMs = clock.now();
+  let receivedAtMs = clock.now();
+  const onReceived = (): void => {
+    receivedAtMs = clock.now();
   };
-  for (const event of ["pong", "ping", "message"] as const) webSocket.on(event, onHeard);
-  const look = (): void => {
-    if (clock.now() - heardAtMs >= SILENCE_MAX_MS) {
+  for (const event of ["pong", "ping", "message"] as const) webSocket.on(event, onReceived);
+  const check = (): void => {
+    if (clock.now() - receivedAtMs >= SILENCE_MAX_MS) {
       webSocket.terminate();
       return;
     }
     webSocket.ping();
-    timer = clock.after(PING_INTERVAL_MS, look);
+    timer = clock.after(PING_INTERVAL_MS, check);
   };
-  let timer = clock.after(PING_INTERVAL_MS, look);
+  let timer = clock.after(PING_INTERVAL_MS, check);
   webSocket.on("close", () => timer.cancel());
 }

@@ -8,7 +8,7 @@ import { createServer, type SecureContextOptions, type TLSSocket, type Server as
 import type { TlsSettings } from "../../config/tls-rules.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { FileWatch } from "../../lib/file-watch.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import { Tally } from "../access/tally.ts";
 import { servedCertificate } from "./served-certificate.ts";
 import { readTlsMaterial, tlsPaths } from "./tls-material.ts";
@@ -18,8 +18,8 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Handshakes at one time; one more ends the oldest, of its address first. */
 const HANDSHAKES_MAX = 512;
 const HANDSHAKES_PER_ADDRESS_MAX = 64;
-const EXPIRY_LOOK_MS = 24 * 60 * 60 * 1000;
-const EXPIRY_TOLD_MS = 14 * 24 * 60 * 60 * 1000;
+const EXPIRY_CHECK_MS = 24 * 60 * 60 * 1000;
+const EXPIRY_WARNING_MS = 14 * 24 * 60 * 60 * 1000;
 
 /** What HTTPS is served with. */
 export interface TlsListenerOptions {
@@ -66,7 +66,7 @@ export class TlsListener {
     });
     this.#tls.on("connection", (socket: Socket) => this.#begin(socket));
     this.#tls.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => this.#failed(error, socket));
-    this.#expiryTimer = this.#lookAtExpiry();
+    this.#expiryTimer = this.#scheduleExpiryCheck();
   }
 
   /** Hands connections to `server`, which must not listen itself. Resolves with the port. */
@@ -94,21 +94,21 @@ export class TlsListener {
     const ofAddress = [...this.#shaking].filter(([, { remoteAddress: other }]) => other === remoteAddress);
     if (ofAddress.length >= HANDSHAKES_PER_ADDRESS_MAX) this.#drop(ofAddress[0]?.[0]);
     else if (this.#shaking.size >= HANDSHAKES_MAX) this.#drop(this.#shaking.keys().next().value);
-    const place = placeOf(socket);
-    this.#shaking.set(place, socket);
+    const peer = peerOf(socket);
+    this.#shaking.set(peer, socket);
     socket.once("close", () => {
-      if (this.#shaking.get(place) === socket) this.#shaking.delete(place);
+      if (this.#shaking.get(peer) === socket) this.#shaking.delete(peer);
     });
   }
 
-  #drop(place: string | undefined): void {
-    if (place === undefined) return;
-    this.#shaking.get(place)?.destroy();
-    this.#shaking.delete(place);
+  #drop(peer: string | undefined): void {
+    if (peer === undefined) return;
+    this.#shaking.get(peer)?.destroy();
+    this.#shaking.delete(peer);
   }
 
   #secured(socket: TLSSocket, server: Server): void {
-    this.#shaking.delete(placeOf(socket));
+    this.#shaking.delete(peerOf(socket));
     server.emit("connection", socket);
   }
 
@@ -127,28 +127,28 @@ export class TlsListener {
       this.#tls.setSecureContext(this.#material);
       logger.info("the certificate was read again: new connections get it");
       this.#expiryTimer.cancel();
-      this.#expiryTimer = this.#lookAtExpiry();
+      this.#expiryTimer = this.#scheduleExpiryCheck();
     } catch (error) {
       logger.error("the certificate stays as it was, because what is in its files now makes no sense", { error });
     }
   }
 
   /** Now, and once a day from now on. */
-  #lookAtExpiry(): Timer {
+  #scheduleExpiryCheck(): Timer {
     const { clock, logger } = this.#options;
     servedCertificate(this.#material)
       .then(({ validTo }) => {
         const leftMs = Date.parse(validTo) - clock.epochMs();
-        if (leftMs < EXPIRY_TOLD_MS)
+        if (leftMs < EXPIRY_WARNING_MS)
           logger.warn(leftMs < 0 ? "the certificate has expired" : "the certificate expires soon", { validTo });
       })
       .catch((error: unknown) => logger.debug("the certificate could not be looked at", { error }));
-    return clock.after(EXPIRY_LOOK_MS, () => {
-      this.#expiryTimer = this.#lookAtExpiry();
+    return clock.after(EXPIRY_CHECK_MS, () => {
+      this.#expiryTimer = this.#scheduleExpiryCheck();
     });
   }
 }
 
-function placeOf({ remoteAddress, remotePort }: Socket): string {
+function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

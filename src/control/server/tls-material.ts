@@ -4,7 +4,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
-import type { PemPlace, TlsSettings } from "../../config/tls-rules.ts";
+import type { PemSource, TlsSettings } from "../../config/tls-rules.ts";
 import { NodeError } from "../../errors.ts";
 
 /** A chain with its key has some kilobytes. */
@@ -28,9 +28,9 @@ const OLD_STORE =
 
 /** The files that it is read from. */
 export function tlsPaths({ material, trust }: TlsSettings): readonly string[] {
-  const places: readonly (PemPlace | undefined)[] =
+  const sources: readonly (PemSource | undefined)[] =
     material.kind === "pem" ? [material.certificate, material.privateKey, trust] : [trust];
-  const files = places.flatMap((place) => (place?.kind === "file" ? [place.path] : []));
+  const files = sources.flatMap((source) => (source?.kind === "file" ? [source.path] : []));
   return material.kind === "pem" ? files : [material.path, ...files];
 }
 
@@ -70,8 +70,8 @@ function unlocked(text: Buffer, passphrase: string | undefined): KeyObject {
   return createPrivateKey({ key: text, passphrase: passphrase ?? "" });
 }
 
-function pem(key: string, place: PemPlace): Buffer {
-  return place.kind === "file" ? read(key, place.path) : Buffer.from(place.text.reveal());
+function pem(key: string, source: PemSource): Buffer {
+  return source.kind === "file" ? read(key, source.path) : Buffer.from(source.text.reveal());
 }
 
 function read(key: string, path: string): Buffer {

@@ -73,7 +73,7 @@ function replayWithoutUpgrade(server: Server, { request, socket, head }: Upgrade
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
   for (let index = 0; index + 1 < request.rawHeaders.length; index += 2) {
     const name = request.rawHeaders[index]!; // names and values alternate
-    const value = keptValue(name.toLowerCase(), request.rawHeaders[index + 1] ?? "");
+    const value = forwardedValue(name.toLowerCase(), request.rawHeaders[index + 1] ?? "");
     if (value !== undefined) lines.push(`${name}: ${value}`);
   }
   if (head.length > 0) socket.unshift(head);
@@ -84,9 +84,9 @@ function replayWithoutUpgrade(server: Server, { request, socket, head }: Upgrade
 }
 
 /** Undefined for a header that asks for the switch; `close` and the like stay in `Connection`. */
-function keptValue(name: string, value: string): string | undefined {
+function forwardedValue(name: string, value: string): string | undefined {
   if (SWITCHING_HEADERS.has(name)) return undefined;
   if (name !== "connection") return value;
-  const kept = value.split(",").filter((option) => !SWITCHING_HEADERS.has(option.trim().toLowerCase()));
-  return kept.length === 0 ? undefined : kept.join(",");
+  const forwarded = value.split(",").filter((option) => !SWITCHING_HEADERS.has(option.trim().toLowerCase()));
+  return forwarded.length === 0 ? undefined : forwarded.join(",");
 }

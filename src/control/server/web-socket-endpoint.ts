@@ -9,8 +9,8 @@ import { CLOSE_POLICY } from "../../lib/close-codes.ts";
 import { isInt64 } from "../../lib/int64.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { pause } from "../../lib/pause.ts";
-import { WorkTurns } from "../../lib/work-turns.ts";
-import type { LogFields, Logger } from "../../log.ts";
+import { TaskSlicer } from "../../lib/task-slicer.ts";
+import type { LogFields, Logger } from "../../log/log.ts";
 import { type Identity, mayUse } from "../access/identity.ts";
 import type { Asker, RestAnswer } from "../api/route.ts";
 import type { SocketProtocol } from "../api/socket-protocol.ts";
@@ -18,7 +18,7 @@ import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Recognition } from "./authentication.ts";
-import { apiVersionLine, bareAnswer, hastyText } from "./rest-server.ts";
+import { apiVersionLine, bareAnswer, rateLimitText } from "./rest-server.ts";
 import { watchLiveness } from "./socket-liveness.ts";
 
 /** A client that says more at once is closed (1009). */
@@ -46,7 +46,7 @@ const SESSION_RETRY_S = 10;
 /** A connection that is silent this long is probed, so that one that broke unnoticed is found within a minute. */
 const KEEP_ALIVE_MS = 30_000;
 
-export interface WebSocketEndpointOptions {
+interface WebSocketEndpointOptions {
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -82,13 +82,13 @@ export class WebSocketEndpoint implements UpgradeTarget {
     autoPong: false,
   });
   /** Hundreds of clients that return together are let in one by one, so that others are heard meanwhile. */
-  readonly #turns: WorkTurns;
+  readonly #slicer: TaskSlicer;
   /** Every open socket with its session, for asking whether it still answers and for the end. */
   readonly #sockets = new Map<WebSocket, { readonly session: Session; readonly identity: Identity }>();
 
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
-    this.#turns = new WorkTurns(options.clock);
+    this.#slicer = new TaskSlicer(options.clock);
     // Wrong version or key: ws leaves the answer to us when somebody listens.
     this.#server.on("wsClientError", (_error, socket, request) => {
       refuse(socket, { status: "400 Bad Request" }, this.#protocolOf(request).version);
@@ -111,7 +111,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
       return;
     }
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    this.#turns
+    this.#slicer
       .next()
       .then(() => this.#findResumable(protocol, request, identity))
       .then((session) => {
@@ -148,7 +148,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
   /** What a request to the path of v4 that asks for no upgrade is told. */
   answerPlainRequest(method: string, asker: Asker): RestAnswer {
     const { kind } = this.#options.recognize(asker);
-    if (kind !== "known") return { kind: "empty", status: kind === "refused" || kind === "hasty" ? 429 : 401 };
+    if (kind !== "known") return { kind: "empty", status: kind === "refused" || kind === "rateLimited" ? 429 : 401 };
     if (readUserId(asker.headers["user-id"]) === undefined) return { kind: "empty", status: 400 };
     if (method !== "GET") return { kind: "empty", status: 405 };
     const text = 'Can "Upgrade" only to "WebSocket".';
@@ -167,9 +167,9 @@ export class WebSocketEndpoint implements UpgradeTarget {
     const { headers } = request;
     const recognition = this.#options.recognize(request);
     if (recognition.kind === "refused") return { status: "429 Too Many Requests" };
-    if (recognition.kind === "hasty") {
+    if (recognition.kind === "rateLimited") {
       const retryAfterS = Math.ceil(recognition.waitMs / 1000);
-      return { status: "429 Too Many Requests", retryAfterS, text: hastyText(recognition) };
+      return { status: "429 Too Many Requests", retryAfterS, text: rateLimitText(recognition) };
     }
     if (recognition.kind !== "known") return { status: "401 Unauthorized" };
     const { identity } = recognition;
@@ -235,8 +235,8 @@ export class WebSocketEndpoint implements UpgradeTarget {
     // The keys may have changed while its old socket was asked; whoever comes now is not among those let go then.
     if (!this.#options.isCurrent(identity)) return { status: "401 Unauthorized" };
     const resumable = session?.isWaiting ? session : undefined;
-    const room = resumable === undefined ? this.#options.sessions.makeRoomFor(identity.name) : "room";
-    if (room !== "room") return room === "draining" ? DRAINING : tooManySessions(identity);
+    const availability = resumable === undefined ? this.#options.sessions.makeSpaceFor(identity.name) : "available";
+    if (availability !== "available") return availability === "draining" ? DRAINING : tooManySessions(identity);
     const addHeader = (headers: string[]): void => {
       headers.push(apiVersionLine(protocol.version), `Session-Resumed: ${resumable !== undefined}`);
     };
@@ -258,7 +258,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     webSocket.on("error", (error) => this.#options.logger.debug("a client's WebSocket failed", { error }));
     webSocket.on("message", (data: RawData, isBinary: boolean) => {
       if (isBinary) webSocket.close(1003, "Binary messages not supported");
-      else this.#hear(webSocket, () => protocol.onText(session, String(data)));
+      else this.#receive(webSocket, () => protocol.onText(session, String(data)));
     });
     webSocket.on("ping", (data) => {
       if (webSocket.bufferedAmount <= PONG_BACKLOG_MAX_BYTES) webSocket.pong(data);
@@ -272,7 +272,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     this.#log("a client is connected", session, { isResumed });
   }
 
-  #hear(webSocket: WebSocket, work: () => void): void {
+  #receive(webSocket: WebSocket, work: () => void): void {
     const { clock } = this.#options;
     const startMs = clock.now();
     work();

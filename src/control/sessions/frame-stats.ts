@@ -1,7 +1,7 @@
 // The `frameStats` of one session (protocol-v4.md section 4.5): averages over its players of the last whole minute.
 // Main thread.
 
-import { sumOf } from "../../bridge/sound-report.ts";
+import { sumOf } from "../../bridge/audio-report.ts";
 import type { FrameStatsJson } from "../protocol/stats-json.ts";
 import type { SessionPlayer } from "./session-player.ts";
 

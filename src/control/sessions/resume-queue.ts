@@ -40,7 +40,7 @@ export class ResumeQueue {
 
   push(message: QueuedMessage): void {
     const sizeBytes = Buffer.byteLength(message.text);
-    while (this.#memory?.hasRoom(sizeBytes) === false) {
+    while (this.#memory?.hasCapacity(sizeBytes) === false) {
       if (this.#messages.length === 0) {
         this.#droppedCount++;
         return;

@@ -10,7 +10,7 @@ import { NodeError } from "../../errors.ts";
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { type JsonInteger, stringifyJson, toNumber } from "../../lib/json.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import type { EventSink } from "../players/player-owner.ts";
 import type { PlayerUpdate } from "../players/player-update.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
@@ -47,7 +47,7 @@ export interface SessionSocket {
   terminate(): void;
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly id: string;
   /** The bot's user id. */
   readonly userId: string;
@@ -71,7 +71,7 @@ export interface SessionOptions {
 }
 
 /** What a client may set; `undefined` leaves it as it is. */
-export interface SessionSettings {
+interface SessionSettings {
   readonly resuming?: boolean | undefined;
   /** Seconds. */
   readonly timeout?: JsonInteger | undefined;
@@ -238,7 +238,7 @@ export class Session implements EventSink {
       return;
     }
     const queue = new ResumeQueue(this.memory);
-    for (const message of unsent) if (isKept(message)) queue.push(message);
+    for (const message of unsent) if (isRetained(message)) queue.push(message);
     const deadlineMs = this.#options.clock.now() + timeoutMs;
     this.#state = { kind: "waiting", queue, deadlineMs, timer: this.#waitUntil(deadlineMs) };
     this.#options.onWaiting(this);
@@ -354,6 +354,6 @@ export class Session implements EventSink {
 }
 
 /** Messages about a moment that has passed are not worth keeping; nor is `ready`, which each socket gets anew. */
-function isKept(message: QueuedMessage): boolean {
+function isRetained(message: QueuedMessage): boolean {
   return message.topic !== "playerUpdate" && message.topic !== "ready";
 }

@@ -7,7 +7,7 @@ import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { CLOSE_GOING_AWAY, CLOSE_POLICY } from "../../lib/close-codes.ts";
 import type { Random } from "../../lib/random.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import type { Limits } from "../access/identity.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
@@ -104,12 +104,12 @@ export class Sessions {
    * Whether the owner may have one more session. Where it has as many as it may, the one that has waited longest for
    * its client makes room; "limit" when all are connected.
    */
-  makeRoomFor(owner: string | undefined): "room" | "limit" | "draining" {
+  makeSpaceFor(owner: string | undefined): "available" | "limit" | "draining" {
     if (this.#isDraining) return "draining";
     const { sessions: countMax } = this.#options.limitsOf(owner);
-    if (countMax === Number.POSITIVE_INFINITY) return "room";
+    if (countMax === Number.POSITIVE_INFINITY) return "available";
     const owned = [...this.#sessions.values()].filter((session) => session.owner === owner);
-    if (owned.length < countMax) return "room";
+    if (owned.length < countMax) return "available";
     const waiting = owned.find(({ isWaiting }) => isWaiting);
     if (waiting === undefined || owned.length > countMax) return "limit";
     this.#options.logger.warn("a session that waited for its client makes room for another of its key", {
@@ -117,7 +117,7 @@ export class Sessions {
       key: owner,
     });
     waiting.destroy();
-    return "room";
+    return "available";
   }
 
   /** The node is to be stopped when those are done who are there: no new sessions and players are taken. */
@@ -132,7 +132,7 @@ export class Sessions {
   }
 
   /** Closes and ends all sessions whose owner is not known any more. */
-  endStrangers(isKnown: (owner: string) => boolean): void {
+  endUnowned(isKnown: (owner: string) => boolean): void {
     for (const session of [...this.#sessions.values()]) {
       if (session.owner !== undefined && !isKnown(session.owner)) session.close(CLOSE_POLICY);
     }

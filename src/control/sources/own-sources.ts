@@ -4,7 +4,7 @@ import { HttpSource } from "./http/source.ts";
 import { LocalSource } from "./local/source.ts";
 import type { Prober, Source } from "./source.ts";
 
-export interface OwnSourcesOptions {
+interface OwnSourcesOptions {
   readonly isEnabled: { readonly http: boolean; readonly local: boolean };
   /** Folders below which local files may be read, absolute real paths. */
   readonly localRoots: readonly string[];

@@ -1,5 +1,5 @@
 // Looks identifiers up: asks the sources in order, follows references, bounds how long each lookup may take;
-// lookup-turns.ts bounds how many run. Main thread; used by GET /v4/loadtracks and by updates that name an identifier.
+// load-scheduler.ts bounds how many run. Main thread; used by GET /v4/loadtracks and by updates that name an identifier.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
@@ -9,7 +9,7 @@ import { parseUrl } from "../../lib/parse-url.ts";
 import type { Track } from "../../track/track.ts";
 import type { AllowedSources } from "../access/identity.ts";
 import type { LoadResult } from "./load-result.ts";
-import { LookupTurns } from "./lookup-turns.ts";
+import { LoadScheduler } from "./load-scheduler.ts";
 import type { Source, SourceAnswer, SourceRequest } from "./source.ts";
 
 /** References followed for one identifier; what is still one then is taken to lead nowhere. */
@@ -33,13 +33,13 @@ export interface LoadOptions {
 export class TrackLoader {
   readonly #listSources: () => readonly Source[];
   readonly #clock: Clock;
-  readonly #turns: LookupTurns;
+  readonly #scheduler: LoadScheduler;
 
   /** `listSources`: all that there are at this moment, in the order in which they are asked. */
   constructor(options: { listSources: () => readonly Source[]; clock: Clock }) {
     this.#listSources = options.listSources;
     this.#clock = options.clock;
-    this.#turns = new LookupTurns(options.clock);
+    this.#scheduler = new LoadScheduler(options.clock);
   }
 
   /** The names of the sources, in the order they are asked. */
@@ -62,14 +62,14 @@ export class TrackLoader {
     const onAsk = (source: Source): void => {
       asked = source;
     };
-    const turn = {
+    const owner = {
       client: options.client,
       site: siteOf(identifier),
       signal: AbortSignal.any([deadline.signal, options.signal]),
     };
     try {
       const { depth = 0, allowed } = options;
-      return await this.#turns.run(turn, (signal) =>
+      return await this.#scheduler.run(owner, (signal) =>
         this.#follow({ identifier, title: undefined, depth, signal }, { onAsk, allowed }),
       );
     } catch (error) {

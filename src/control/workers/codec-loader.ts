@@ -2,15 +2,15 @@
 // of them, also by those that start later. Main thread.
 
 import type { MessagePort } from "node:worker_threads";
-import type { CodecAnswer, CodecName, CodecWish } from "../../bridge/codec-wish.ts";
+import type { CodecAnswer, CodecName, CodecRequest } from "../../bridge/codec-request.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import type { Thread, Threads } from "./threads.ts";
 
 /** Long after the last wish: an audio thread has opened by then what only this thread holds open. */
 const IDLE_MS = 10_000;
 
-export interface CodecLoaderOptions {
+interface CodecLoaderOptions {
   /** The module that runs in the thread. */
   readonly entry: URL;
   readonly threads: Threads;
@@ -36,7 +36,7 @@ export class CodecLoader {
   connect(): MessagePort {
     const { port1, port2 } = this.#options.threads.createChannel();
     // The other end is our own worker, compiled with the same contract.
-    port1.on("message", (message) => this.#onWish(port1, message as CodecWish));
+    port1.on("message", (message) => this.#onRequest(port1, message as CodecRequest));
     port1.unref();
     return port2;
   }
@@ -46,7 +46,7 @@ export class CodecLoader {
     await this.#end();
   }
 
-  #onWish(port: MessagePort, { codec }: CodecWish): void {
+  #onRequest(port: MessagePort, { codec }: CodecRequest): void {
     const known = this.#known.get(codec);
     if (known !== undefined) {
       port.postMessage(known);
@@ -60,7 +60,7 @@ export class CodecLoader {
     }
     this.#waiting.set(codec, new Set([port]));
     this.#thread ??= this.#start();
-    this.#thread.postMessage({ codec } satisfies CodecWish);
+    this.#thread.postMessage({ codec } satisfies CodecRequest);
     this.#idle?.cancel();
     this.#idle = this.#options.clock.after(IDLE_MS, () => void this.#end());
   }

@@ -1,4 +1,4 @@
-// Answers a thread that wants a link to a site's track: the same for audio workers and the look-up thread. What the
+// Answers a thread that wants a link to a site's track: the same for audio workers and the probe thread. What the
 // source takes long for is no answer any more once the thread is gone. Main thread; how links are used:
 // docs/internals/links.md.
 
@@ -18,7 +18,7 @@ export interface LinkSource {
 }
 
 /** Who asks. */
-export interface LinkAsker {
+interface LinkAsker {
   /** Without effect once the thread is gone: another in its place counts its wishes anew. */
   send(answer: LinkCommand): void;
   /** Fires when it is gone. */
@@ -27,7 +27,7 @@ export interface LinkAsker {
 
 /** Deals with an event about links; false: it is about something else. Without `links` there are none. */
 export function serveLinks(event: WorkerEvent, links: LinkSource | undefined, asker: LinkAsker): boolean {
-  if (event.type !== "linkWanted") return false;
+  if (event.type !== "linkRequested") return false;
   const { type: _type, linkId, ...request } = event;
   void answer(request, links, asker).then((given) => {
     if (!asker.gone.aborted) asker.send({ ...given, linkId });

@@ -5,7 +5,7 @@
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 
 /** Complexities of libopus that differ in cost; 10, 9 and 8 cost the same (docs/benchmarks.md). */
 const STEPS = [10, 7, 5, 4, 1, 0] as const;
@@ -31,7 +31,7 @@ const RAISE_AFTER_MS = 10_000;
 const MISTAKE_MS = 30_000;
 const RAISE_AFTER_MS_MAX = 5 * 60_000;
 
-export interface LoadGovernorOptions {
+interface LoadGovernorOptions {
   /** The complexity that is configured, never exceeded. */
   readonly complexityMax: number;
   /** False: encoders have one complexity, so that nothing can be saved with them. */
@@ -84,7 +84,7 @@ export class LoadGovernor {
   }
 
   /** False: one more would make others late; `load` is that of the thread it would go to. */
-  hasRoom(load: number): boolean {
+  hasCapacity(load: number): boolean {
     if (!this.#options.isOn) return true;
     const isCheapest = this.#step === this.#steps.length - 1;
     return load < (isCheapest ? LOAD_FULL : LOAD_OVER);
@@ -97,7 +97,7 @@ export class LoadGovernor {
 
   /** @throws NodeError "node-overloaded" when there is no room for one more */
   admit(load: number): void {
-    if (this.hasRoom(load)) return;
+    if (this.hasCapacity(load)) return;
     this.#refusedCount += 1;
     const percent = Math.round(load * 100);
     throw new NodeError(

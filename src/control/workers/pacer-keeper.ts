@@ -1,9 +1,9 @@
 // Starts the pacer thread when the first audio worker needs it, connects every worker to it, and replaces it when it is
 // lost: workers then begin their voice sessions anew. Main thread.
 
-import { BELL_BYTES, type ThreadMessage } from "../../bridge/pacer-start.ts";
+import { type ThreadMessage, WAKE_UP_FLAG_BYTES } from "../../bridge/pacer-start.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import type { Threads } from "./threads.ts";
 import { type ThreadLoss, WatchedThread } from "./watched-thread.ts";
 import type { WorkerThread } from "./worker-thread.ts";
@@ -15,13 +15,13 @@ const PROVEN_MS = 10_000;
 const RESTART_MS = 1000;
 
 /** A worker that sends through the pacer. */
-export interface PacerClient {
+export interface PacedWorker {
   readonly channel: Pick<WorkerThread["channel"], "send">;
   /** Fires when it is lost or released. */
   readonly gone: AbortSignal;
 }
 
-export interface PacerKeeperOptions {
+interface PacerKeeperOptions {
   /** The module that runs in the thread. */
   readonly entry: URL;
   readonly threads: Threads;
@@ -31,13 +31,13 @@ export interface PacerKeeperOptions {
 
 interface RunningPacer {
   readonly thread: WatchedThread;
-  readonly bellMemory: SharedArrayBuffer;
+  readonly wakeUpMemory: SharedArrayBuffer;
 }
 
 /** One for the node. */
 export class PacerKeeper {
   readonly #options: PacerKeeperOptions;
-  readonly #clients = new Set<PacerClient>();
+  readonly #workers = new Set<PacedWorker>();
   #running: RunningPacer | undefined;
   #startedMs = 0;
   #restart: Timer | undefined;
@@ -48,13 +48,13 @@ export class PacerKeeper {
   }
 
   /** Connects a worker, now and whenever there is another pacer, until the worker is gone. */
-  serve(client: PacerClient): void {
-    if (this.#isClosed || client.gone.aborted) return;
-    if (!this.#clients.has(client)) {
-      this.#clients.add(client);
-      client.gone.addEventListener("abort", () => this.#clients.delete(client), { once: true });
+  serve(worker: PacedWorker): void {
+    if (this.#isClosed || worker.gone.aborted) return;
+    if (!this.#workers.has(worker)) {
+      this.#workers.add(worker);
+      worker.gone.addEventListener("abort", () => this.#workers.delete(worker), { once: true });
     }
-    if (this.#restart === undefined) this.#connect(client);
+    if (this.#restart === undefined) this.#connect(worker);
   }
 
   async close(): Promise<void> {
@@ -63,26 +63,32 @@ export class PacerKeeper {
     await this.#running?.thread.terminate();
   }
 
-  #connect({ channel }: PacerClient): void {
-    const { thread, bellMemory } = this.#thread;
+  #connect({ channel }: PacedWorker): void {
+    const { thread, wakeUpMemory } = this.#thread;
     const { port1, port2 } = this.#options.threads.createChannel();
     thread.thread.postMessage(port1, [port1]);
-    channel.send({ type: "setPacer", port: port2, bellMemory });
+    channel.send({ type: "setPacer", port: port2, wakeUpMemory });
   }
 
   get #thread(): RunningPacer {
     if (this.#running !== undefined) return this.#running;
     const { entry, threads, clock, logger } = this.#options;
-    const bellMemory = new SharedArrayBuffer(BELL_BYTES);
+    const wakeUpMemory = new SharedArrayBuffer(WAKE_UP_FLAG_BYTES);
     const thread = new WatchedThread({
-      ...{ name: "pacer", title: "the pacer", entry, start: { bellMemory }, threads, clock, logger },
+      name: "pacer",
+      title: "the pacer",
+      entry,
+      start: { wakeUpMemory },
+      threads,
+      clock,
+      logger,
       limits: { maxOldGenerationSizeMb: HEAP_MEGABYTES_MAX },
       onLost: (loss) => this.#onLost(loss),
     });
     // What runs in it is compiled with the same contract.
     thread.thread.on("message", (message) => this.#onMessage(thread, message as ThreadMessage));
     this.#startedMs = clock.now();
-    this.#running = { thread, bellMemory };
+    this.#running = { thread, wakeUpMemory };
     return this.#running;
   }
 
@@ -104,7 +110,7 @@ export class PacerKeeper {
     });
     this.#restart = clock.after(restartInMs, () => {
       this.#restart = undefined;
-      for (const client of this.#clients) this.#connect(client);
+      for (const worker of this.#workers) this.#connect(worker);
     });
   }
 }

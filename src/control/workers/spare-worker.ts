@@ -10,14 +10,14 @@ const START_DELAY_MS = 5000;
 /** After a spare that failed. */
 const RETRY_DELAY_MS = 30_000;
 /** Without a player for this long, it is let go. */
-const LET_GO_AFTER_MS = 60_000;
+const RELEASE_AFTER_MS = 60_000;
 
 export class SpareWorker {
   readonly #clock: Clock;
   readonly #options: () => WorkerThreadOptions;
   #thread: WorkerThread | undefined;
   #timer: Timer | undefined;
-  #isWanted = false;
+  #isNeeded = false;
   #isClosed = false;
 
   /** `options` gives those of a new thread. */
@@ -27,12 +27,12 @@ export class SpareWorker {
   }
 
   /** Whether there are players. */
-  set isWanted(isWanted: boolean) {
-    if (isWanted === this.#isWanted || this.#isClosed) return;
-    this.#isWanted = isWanted;
-    if (isWanted && this.#thread === undefined) this.#startIn(START_DELAY_MS);
-    else if (isWanted) this.#timer?.cancel();
-    else this.#after(LET_GO_AFTER_MS, () => void this.#letGo());
+  set isNeeded(isNeeded: boolean) {
+    if (isNeeded === this.#isNeeded || this.#isClosed) return;
+    this.#isNeeded = isNeeded;
+    if (isNeeded && this.#thread === undefined) this.#startIn(START_DELAY_MS);
+    else if (isNeeded) this.#timer?.cancel();
+    else this.#after(RELEASE_AFTER_MS, () => void this.#release());
   }
 
   get isReady(): boolean {
@@ -45,17 +45,17 @@ export class SpareWorker {
     if (thread?.isReady !== true) return undefined;
     this.#thread = undefined;
     thread.listener = listener;
-    if (this.#isWanted) this.#startIn(START_DELAY_MS);
+    if (this.#isNeeded) this.#startIn(START_DELAY_MS);
     return thread;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
-    await this.#letGo();
+    await this.#release();
   }
 
-  async #letGo(): Promise<void> {
+  async #release(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
     await thread?.close();
@@ -68,7 +68,7 @@ export class SpareWorker {
         onEvent: () => undefined,
         onLost: () => {
           this.#thread = undefined;
-          if (this.#isWanted) this.#startIn(RETRY_DELAY_MS);
+          if (this.#isNeeded) this.#startIn(RETRY_DELAY_MS);
         },
       });
     });

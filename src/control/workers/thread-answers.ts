@@ -1,4 +1,4 @@
-// Answers what a thread itself asks of the main thread, the same for audio workers and the look-up thread: an address
+// Answers what a thread itself asks of the main thread, the same for audio workers and the probe thread: an address
 // to send from, or a link to play from. Main thread.
 
 import type { AnswerCommand } from "../../bridge/commands.ts";
@@ -15,7 +15,7 @@ export interface Answerers {
 }
 
 /** The thread that asks. */
-export interface AskingThread {
+interface AskingThread {
   /** Without effect once it is gone. */
   send(answer: AnswerCommand): void;
   /** Fires when it is gone. */

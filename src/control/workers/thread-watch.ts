@@ -2,7 +2,7 @@
 // long. On a machine that is starved, a thread may not come to its timers for half a second, but then it has hardly run
 // either. Looks are counted, not seconds: where the main thread does not look, nobody is taken to hang. Main thread.
 
-import type { WorkMark } from "../../bridge/work-mark.ts";
+import type { Heartbeat } from "../../bridge/heartbeat.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { ThreadTimes } from "../../lib/thread-cpu.ts";
 
@@ -17,8 +17,8 @@ const HANGING_CPU_MS = 500;
  * Looks in a row after which it hangs where its times are not known, and where they are: it waits for something that is
  * no processor.
  */
-const LOOKS_WITHOUT_CPU = 18;
-const LOOKS_MAX = 60;
+const CHECKS_WITHOUT_CPU = 18;
+const CHECKS_MAX = 60;
 /** Who has waited so much of the time for a processor would go on if it had one. */
 const STARVED_SHARE = 0.5;
 /**
@@ -27,8 +27,8 @@ const STARVED_SHARE = 0.5;
  */
 const WORKING_PATIENCE = 5;
 
-export interface ThreadWatchOptions {
-  readonly mark: WorkMark;
+interface ThreadWatchOptions {
+  readonly heartbeat: Heartbeat;
   readonly clock: Clock;
   readonly intervalMs: number;
   /** What the thread has had of processors so far; undefined where the system does not tell. */
@@ -41,7 +41,7 @@ export interface ThreadWatchOptions {
 class Stillness {
   readonly #intervalMs: number;
   #value = 0;
-  #looks = 0;
+  #checks = 0;
   #before: ThreadTimes | undefined;
 
   constructor(intervalMs: number) {
@@ -50,27 +50,27 @@ class Stillness {
 
   reset(value: number): void {
     this.#value = value;
-    this.#looks = 0;
+    this.#checks = 0;
   }
 
-  look(value: number, readTimes: ThreadWatchOptions["readTimes"]): void {
+  check(value: number, readTimes: ThreadWatchOptions["readTimes"]): void {
     if (value !== this.#value) {
       this.reset(value);
       return;
     }
-    this.#looks += 1;
-    if (this.#looks === ASK_AFTER) this.#before = readTimes();
+    this.#checks += 1;
+    if (this.#checks === ASK_AFTER) this.#before = readTimes();
   }
 
   isTooLong(patience: number, readTimes: ThreadWatchOptions["readTimes"]): boolean {
-    if (this.#looks <= ASK_AFTER) return false;
+    if (this.#checks <= ASK_AFTER) return false;
     const before = this.#before;
     const now = readTimes();
-    if (now === undefined || before === undefined) return this.#looks >= LOOKS_WITHOUT_CPU * patience;
+    if (now === undefined || before === undefined) return this.#checks >= CHECKS_WITHOUT_CPU * patience;
     if (now.cpuMs - before.cpuMs >= HANGING_CPU_MS * patience) return true;
-    const passedMs = (this.#looks - ASK_AFTER) * this.#intervalMs;
+    const passedMs = (this.#checks - ASK_AFTER) * this.#intervalMs;
     const isStarved = now.queuedMs - before.queuedMs >= passedMs * STARVED_SHARE;
-    return this.#looks >= LOOKS_MAX * patience && !isStarved;
+    return this.#checks >= CHECKS_MAX * patience && !isStarved;
   }
 }
 
@@ -89,7 +89,7 @@ export class ThreadWatch {
 
   start(): void {
     this.stop();
-    const { beats, steps } = this.#options.mark;
+    const { beats, steps } = this.#options.heartbeat;
     this.#beats.reset(beats);
     this.#signs.reset(beats + steps);
     this.#arm();
@@ -101,14 +101,14 @@ export class ThreadWatch {
   }
 
   #arm(): void {
-    this.#timer = this.#options.clock.after(this.#options.intervalMs, () => this.#look());
+    this.#timer = this.#options.clock.after(this.#options.intervalMs, () => this.#check());
   }
 
-  #look(): void {
-    const { mark, readTimes, onSilent } = this.#options;
-    const { beats, steps } = mark;
-    this.#beats.look(beats, readTimes);
-    this.#signs.look(beats + steps, readTimes);
+  #check(): void {
+    const { heartbeat, readTimes, onSilent } = this.#options;
+    const { beats, steps } = heartbeat;
+    this.#beats.check(beats, readTimes);
+    this.#signs.check(beats + steps, readTimes);
     const isSilent = this.#signs.isTooLong(1, readTimes) || this.#beats.isTooLong(WORKING_PATIENCE, readTimes);
     if (isSilent) onSilent();
     else this.#arm();

@@ -9,7 +9,11 @@ import { VERSION } from "../../version.ts";
 export function toWorkerSettings(config: NodeConfig): WorkerSettings {
   const { network, players, opus, buffer, voice, http } = config;
   return {
-    ...{ network, players, opus, buffer, voice },
+    network,
+    players,
+    opus,
+    buffer,
+    voice,
     // A source that is off must not be reachable by an encoded track either.
     localRoots: config.sources.local ? config.local.roots : [],
     http: { ...http, userAgent: `Tonearm/${VERSION}`, proxyUrl: http.proxyUrl?.reveal() },

@@ -1,19 +1,19 @@
 // The life of one thread of ours: starts it, watches its signs of life and says once, and only once, that it is gone,
 // unless it was released before. Main thread; what is said to it is the matter of worker-thread.ts and
-// lookup-thread.ts.
+// probe-thread.ts.
 
 import { setMaxListeners } from "node:events";
 import type { ResourceLimits } from "node:worker_threads";
 import type { MainEnd } from "../../bridge/channel.ts";
-import type { LookupCommand, WorkerCommand } from "../../bridge/commands.ts";
+import type { ProbeThreadCommand, WorkerCommand } from "../../bridge/commands.ts";
+import { type CurrentTask, HEARTBEAT_INTERVAL_MS, Heartbeat } from "../../bridge/heartbeat.ts";
 import type { PacerStart } from "../../bridge/pacer-start.ts";
 import type { PluginStart } from "../../bridge/plugin-messages.ts";
-import { BEAT_MS, type MarkedWork, WorkMark } from "../../bridge/work-mark.ts";
 import type { WorkerStart } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { readThreadTimes } from "../../lib/thread-cpu.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import { ThreadWatch } from "./thread-watch.ts";
 import type { Thread, Threads } from "./threads.ts";
 
@@ -30,18 +30,21 @@ export interface ThreadLoss {
   readonly reason: NodeError;
   /** False: it failed to start. */
   readonly wasReady: boolean;
-  readonly work: MarkedWork | undefined;
+  readonly currentTask: CurrentTask | undefined;
 }
 
-export interface WatchedThreadOptions {
+interface WatchedThreadOptions {
   /** What it is called in a debugger and in the log. */
   readonly name: string;
-  /** How the reason of its loss begins: "the look-up thread". */
+  /** How the reason of its loss begins: "the probe thread". */
   readonly title: string;
   /** The module that runs in it. */
   readonly entry: URL;
   /** What it is told besides its mark. */
-  readonly start: Omit<WorkerStart, "markMemory"> | Omit<PluginStart, "markMemory"> | Omit<PacerStart, "markMemory">;
+  readonly start:
+    | Omit<WorkerStart, "heartbeatMemory">
+    | Omit<PluginStart, "heartbeatMemory">
+    | Omit<PacerStart, "heartbeatMemory">;
   readonly limits: ResourceLimits;
   readonly threads: Threads;
   readonly clock: Clock;
@@ -55,7 +58,7 @@ export class WatchedThread {
   /** Resolves when the thread has ended. */
   readonly exited: Promise<void>;
   readonly #options: WatchedThreadOptions;
-  readonly #mark: WorkMark;
+  readonly #heartbeat: Heartbeat;
   readonly #thread: Thread;
   readonly #watch: ThreadWatch;
   readonly #gone = new AbortController();
@@ -68,8 +71,8 @@ export class WatchedThread {
     // Each link that is looked for listens.
     setMaxListeners(0, this.#gone.signal);
     const { name, entry, limits, threads, clock } = options;
-    const start = { ...options.start, markMemory: WorkMark.allocate() };
-    this.#mark = new WorkMark(start.markMemory);
+    const start = { ...options.start, heartbeatMemory: Heartbeat.allocate() };
+    this.#heartbeat = new Heartbeat(start.heartbeatMemory);
     const transferList = "codecPort" in start && start.codecPort !== undefined ? [start.codecPort] : [];
     this.#thread = threads.start(entry, { name, workerData: start, transferList, resourceLimits: limits });
     this.#thread.on("error", (error) => this.#lose("stopped by an error", error));
@@ -79,8 +82,10 @@ export class WatchedThread {
       this.#thread.on("exit", () => resolve());
     });
     this.#watch = new ThreadWatch({
-      ...{ mark: this.#mark, clock, intervalMs: BEAT_MS },
-      readTimes: () => readThreadTimes(this.#mark.threadNumber),
+      heartbeat: this.#heartbeat,
+      clock,
+      intervalMs: HEARTBEAT_INTERVAL_MS,
+      readTimes: () => readThreadTimes(this.#heartbeat.threadNumber),
       onSilent: () => this.#lose("shows no sign of life any more"),
     });
     this.#startTimer = clock.after(START_TIMEOUT_MS, () => {
@@ -89,8 +94,8 @@ export class WatchedThread {
   }
 
   /** What is sent before the thread is ready waits for it. */
-  get endpoint(): MainEnd<WorkerCommand | LookupCommand> {
-    return this.#thread as MainEnd<WorkerCommand | LookupCommand>; // what runs in it is compiled with the same contract
+  get endpoint(): MainEnd<WorkerCommand | ProbeThreadCommand> {
+    return this.#thread as MainEnd<WorkerCommand | ProbeThreadCommand>; // what runs in it is compiled with the same contract
   }
 
   /** The same for a thread that takes other commands: a plugin's, or the pacer. */
@@ -159,6 +164,6 @@ export class WatchedThread {
     if (!this.release()) return;
     void this.terminate();
     const reason = new NodeError("worker-lost", `${this.#options.title} ${what}`, { cause });
-    this.#options.onLost({ reason, wasReady, work: this.#mark.work });
+    this.#options.onLost({ reason, wasReady, currentTask: this.#heartbeat.currentTask });
   }
 }

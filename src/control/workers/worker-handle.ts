@@ -1,19 +1,19 @@
 // What one player holds of the worker it lives on: a number there and a way to command it. Main thread. A handle dies
 // with its worker; the pool then gives the player's owner another one.
 
+import type { AudioState } from "../../bridge/audio-batch.ts";
+import type { PlayerReport } from "../../bridge/audio-report.ts";
 import type { CommandChannel, UnnumberedRequest, WorkerNotice } from "../../bridge/channel.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { FrameMinute, WorkerEvent } from "../../bridge/events.ts";
+import type { Activity } from "../../bridge/heartbeat.ts";
 import type { WorkerReplies } from "../../bridge/replies.ts";
-import type { SoundState } from "../../bridge/sound-batch.ts";
-import type { PlayerReport } from "../../bridge/sound-report.ts";
-import type { Activity } from "../../bridge/work-mark.ts";
 
 type WithoutPlayerId<Command> = Command extends { readonly playerId: PlayerId } ? Omit<Command, "playerId"> : never;
 
 /** Commands for one player, the player's number left out. */
 export type PlayerNotice = WithoutPlayerId<WorkerNotice>;
-export type PlayerRequest = WithoutPlayerId<UnnumberedRequest>;
+type PlayerRequest = WithoutPlayerId<UnnumberedRequest>;
 
 /** What a worker says of a player whose sound is to be made on another: the pool's matter. */
 export type HandOverEvent = Extract<WorkerEvent, { readonly type: "handedOver" | "handOverFailed" }>;
@@ -23,27 +23,27 @@ export type PlayerEvent =
   | Exclude<Extract<WorkerEvent, { readonly playerId: PlayerId }>, HandOverEvent>
   | Extract<WorkerEvent, { readonly type: "position" }>
   | { readonly type: "frameMinute"; readonly minute: FrameMinute }
-  | { readonly type: "soundState"; readonly state: SoundState }
+  | { readonly type: "audioState"; readonly state: AudioState }
   | { readonly type: "playerReport"; readonly report: PlayerReport };
 
 /** What the loss of its worker has to do with a player. */
-export type Blame =
+export type CrashAttribution =
   /** Nothing that is known. */
   | { readonly kind: "none" }
   /** The worker was doing this for it at the end: it goes on alone. */
   | { readonly kind: "suspect"; readonly activity: Activity }
   /** The worker was its alone: what it was doing is given up. */
-  | { readonly kind: "guilty"; readonly activity: Activity };
+  | { readonly kind: "culprit"; readonly activity: Activity };
 
 /** A player as the pool sees it. */
-export interface WorkerTenant {
+export interface PooledPlayer {
   /** The player has a worker: create it there from all that was asked for. Called again after a worker was lost. */
   onWorkerAssigned(handle: WorkerHandle): void;
   /** Its worker is gone, and all that it was doing with it. */
-  onWorkerLost(blame: Blame): void;
+  onWorkerLost(attribution: CrashAttribution): void;
   onWorkerEvent(event: PlayerEvent): void;
   /** It has a track that is not paused, or has been admitted with one that is about to start. */
-  readonly needsRoom: boolean;
+  readonly needsCapacity: boolean;
   /** What it does has probably cost a worker: it is not to share one with others. */
   readonly isSuspect: boolean;
 }
@@ -54,13 +54,13 @@ export class WorkerHandle {
   /** Which worker, counted from 0: for logs. */
   readonly workerIndex: number;
   /** True when it shares the worker with nobody. */
-  readonly isAlone: boolean;
+  readonly isIsolated: boolean;
   readonly #channel: CommandChannel;
 
-  constructor(options: { playerId: PlayerId; workerIndex: number; isAlone?: boolean; channel: CommandChannel }) {
+  constructor(options: { playerId: PlayerId; workerIndex: number; isIsolated?: boolean; channel: CommandChannel }) {
     this.playerId = options.playerId;
     this.workerIndex = options.workerIndex;
-    this.isAlone = options.isAlone ?? false;
+    this.isIsolated = options.isIsolated ?? false;
     this.#channel = options.channel;
   }
 

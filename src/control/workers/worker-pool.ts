@@ -1,23 +1,29 @@
 // Starts the audio workers, gives every player one of them, and replaces a worker that dies or hangs: its players move
 // to another at once and create themselves again there. Main thread.
 
+import { unpackAudioStates } from "../../bridge/audio-batch.ts";
+import type { Incident } from "../../bridge/audio-report.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import { unpackPositions } from "../../bridge/position-batch.ts";
-import { unpackSounds } from "../../bridge/sound-batch.ts";
-import type { Incident } from "../../bridge/sound-report.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
+import { AudioTotals } from "./audio-totals.ts";
 import type { CodecLoader } from "./codec-loader.ts";
 import { LoadGovernor } from "./load-governor.ts";
 import type { PacerKeeper } from "./pacer-keeper.ts";
-import { SoundTotals } from "./sound-totals.ts";
 import { SpareWorker } from "./spare-worker.ts";
 import { type Answerers, answerThread } from "./thread-answers.ts";
 import type { Threads } from "./threads.ts";
 import type { ThreadLoss } from "./watched-thread.ts";
-import { type Blame, type HandOverEvent, type PlayerEvent, WorkerHandle, type WorkerTenant } from "./worker-handle.ts";
+import {
+  type CrashAttribution,
+  type HandOverEvent,
+  type PlayerEvent,
+  type PooledPlayer,
+  WorkerHandle,
+} from "./worker-handle.ts";
 import { WorkerSlot, type WorkerView } from "./worker-slot.ts";
 import { type WorkerListener, WorkerThread, type WorkerThreadOptions } from "./worker-thread.ts";
 
@@ -29,17 +35,17 @@ const HEAP_MEGABYTES_DEFAULT = 512;
 const MOVES_PER_WORKER = 5;
 const MOVE_INTERVAL_MS = 50;
 /** Players kept apart at once, each on a worker of its own. */
-const ALONE_MAX = 4;
+const ISOLATED_MAX = 4;
 /** Players of one worker whose sound may be on its way to others at once: each has its track opened there. */
 const HAND_OVERS_MAX = 4;
 /** What such a worker may take to close its player when that has left. */
 const EMPTIED_MS = 1000;
 
 /** How one worker is doing. */
-export interface WorkerLoad {
+interface WorkerLoad {
   readonly index: number;
   /** It has one player, which is kept apart. */
-  readonly isAlone: boolean;
+  readonly isIsolated: boolean;
   readonly isReady: boolean;
   readonly playerCount: number;
   /** What it said last; undefined before that. */
@@ -47,9 +53,9 @@ export interface WorkerLoad {
 }
 
 /** Where a player is: its voice, and its sound where another worker makes that. */
-export interface TenantPlace {
-  readonly home: WorkerView;
-  readonly host: WorkerView | undefined;
+export interface PlayerPlacement {
+  readonly ownerWorker: WorkerView;
+  readonly renderWorker: WorkerView | undefined;
 }
 
 /** As of the workers' last reports, which come twice a second. */
@@ -65,10 +71,10 @@ export interface PoolLoad {
   /** Starts that were refused so far. */
   readonly refusedCount: number;
   /** False: the next one would be. */
-  readonly hasRoom: boolean;
+  readonly hasCapacity: boolean;
 }
 
-export interface WorkerPoolOptions extends Answerers {
+interface WorkerPoolOptions extends Answerers {
   /** The module that runs in each worker. */
   readonly entry: URL;
   readonly count: number;
@@ -86,19 +92,19 @@ export interface WorkerPoolOptions extends Answerers {
   readonly logger: Logger;
 }
 
-interface Place {
+interface Placement {
   readonly slot: WorkerSlot;
   readonly playerId: PlayerId;
 }
 
 /** Where a player's voice is, and its sound unless that is made by a host. */
-interface Home extends Place {
-  host?: Host;
+interface OwnerWorkerPlacement extends Placement {
+  renderWorker?: RenderWorkerPlacement;
 }
 
-interface Host extends Place {
+interface RenderWorkerPlacement extends Placement {
   /** Sound comes from there; before that, it is only being made ready. */
-  isHeard: boolean;
+  isAudible: boolean;
 }
 
 /**
@@ -110,16 +116,16 @@ export class WorkerPool {
   /** Those that players share. */
   readonly #slots: readonly WorkerSlot[];
   /** Those with one player each, oldest first; and those whose player has left, until they are closed. */
-  readonly #alone = new Set<WorkerSlot>();
+  readonly #isolated = new Set<WorkerSlot>();
   readonly #emptied = new Set<WorkerSlot>();
   readonly #spare: SpareWorker;
   readonly #governor: LoadGovernor;
   /** Players without a worker, because theirs was lost or none is running: served in order, a batch at a time. */
-  readonly #waiting = new Set<WorkerTenant>();
+  readonly #waiting = new Set<PooledPlayer>();
   /** What has become of all sound so far. */
-  readonly totals = new SoundTotals();
+  readonly totals = new AudioTotals();
   #nextBatch: Timer | undefined;
-  readonly #places = new Map<WorkerTenant, Home>();
+  readonly #placements = new Map<PooledPlayer, OwnerWorkerPlacement>();
   #playerCount = 0;
   #movedCount = 0;
   #threadCount = 0;
@@ -130,47 +136,51 @@ export class WorkerPool {
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
     this.#spare = new SpareWorker(options.clock, () => ({ ...this.#threadOptions(), isSpare: true }));
-    this.#slots = Array.from({ length: options.count }, (_, index) => new WorkerSlot(index, { isAlone: false }));
+    this.#slots = Array.from({ length: options.count }, (_, index) => new WorkerSlot(index, { isIsolated: false }));
     this.#slotCount = options.count;
     const { clock, logger, isLoadControlled = true } = options;
     const { complexity, encoder } = options.settings.opus;
     this.#governor = new LoadGovernor({
-      ...{ complexityMax: complexity, canLower: encoder === "libopus", isOn: isLoadControlled, clock, logger },
-      onComplexity: (complexity) => this.#tellComplexity(complexity),
+      complexityMax: complexity,
+      canLower: encoder === "libopus",
+      isOn: isLoadControlled,
+      clock,
+      logger,
+      onComplexity: (complexity) => this.#sendComplexity(complexity),
     });
     for (const slot of this.#slots) this.#start(slot);
   }
 
   /** Players may come soon: workers load what plays, which they do with their first command, whatever it is. */
   wake(): void {
-    this.#tellComplexity(this.#governor.complexity);
+    this.#sendComplexity(this.#governor.complexity);
   }
 
   /** Gives the player a worker, at once if one is running, else when one is. */
-  attach(tenant: WorkerTenant): void {
-    if (this.#isClosed || this.#places.has(tenant)) return;
+  attach(player: PooledPlayer): void {
+    if (this.#isClosed || this.#placements.has(player)) return;
     const slot = this.#freest();
     if (slot?.thread === undefined) {
-      this.#waiting.add(tenant);
+      this.#waiting.add(player);
       return;
     }
-    this.#place(tenant, slot);
+    this.#assign(player, slot);
   }
 
   /**
    * The player, silent until now, is about to play: on another worker, where its own has no room.
    * @throws NodeError "node-overloaded" when that would make others late
    */
-  admit(tenant: WorkerTenant): void {
-    const place = this.#places.get(tenant);
-    if (place === undefined) return;
-    const { slot } = place.host ?? place;
+  admit(player: PooledPlayer): void {
+    const placement = this.#placements.get(player);
+    if (placement === undefined) return;
+    const { slot } = placement.renderWorker ?? placement;
     const freest = this.#freest();
     const isMoved =
-      !slot.isAlone && freest !== undefined && freest !== slot && !this.#governor.hasRoom(slot.promisedLoad);
+      !slot.isIsolated && freest !== undefined && freest !== slot && !this.#governor.hasCapacity(slot.promisedLoad);
     const target = isMoved ? freest : slot;
     this.#governor.admit(target.promisedLoad);
-    if (isMoved) this.#move(tenant, freest);
+    if (isMoved) this.#move(player, freest);
     this.#governor.judge(this.#peakLoad);
   }
 
@@ -179,11 +189,11 @@ export class WorkerPool {
     const { complexity, complexityMax, refusedCount } = this.#governor;
     const freest = this.#freest();
     return {
-      workers: [...this.#slots, ...this.#alone].map(({ index, isAlone, tenants, thread }) => ({
+      workers: [...this.#slots, ...this.#isolated].map(({ index, isIsolated, players, thread }) => ({
         index,
-        isAlone,
+        isIsolated,
         isReady: thread?.isReady === true,
-        playerCount: tenants.size,
+        playerCount: players.size,
         counters: thread?.counters,
       })),
       hasSpare: this.#spare.isReady,
@@ -191,7 +201,7 @@ export class WorkerPool {
       complexityMax,
       movedCount: this.#movedCount,
       refusedCount,
-      hasRoom: freest !== undefined && this.#governor.hasRoom(freest.promisedLoad),
+      hasCapacity: freest !== undefined && this.#governor.hasCapacity(freest.promisedLoad),
     };
   }
 
@@ -201,10 +211,13 @@ export class WorkerPool {
   }
 
   /** Undefined while the player waits for a worker. */
-  placeOf(tenant: WorkerTenant): TenantPlace | undefined {
-    const place = this.#places.get(tenant);
-    if (place === undefined) return undefined;
-    return { home: place.slot.view, host: place.host?.isHeard ? place.host.slot.view : undefined };
+  placementOf(player: PooledPlayer): PlayerPlacement | undefined {
+    const placement = this.#placements.get(player);
+    if (placement === undefined) return undefined;
+    return {
+      ownerWorker: placement.slot.view,
+      renderWorker: placement.renderWorker?.isAudible ? placement.renderWorker.slot.view : undefined,
+    };
   }
 
   /** Counts an incident that no worker could tell of. */
@@ -213,21 +226,21 @@ export class WorkerPool {
   }
 
   /** Takes a player off the worker that it shares: it goes on alone. False, and no effect: as many are as may be. */
-  isolate(tenant: WorkerTenant): boolean {
-    const place = this.#places.get(tenant);
-    if (place === undefined || place.slot.isAlone) return true;
-    if (!this.#makeRoom()) return false;
-    this.#destroyAt(place);
-    this.#displace(tenant, { kind: "suspect", activity: "prepare" });
+  isolate(player: PooledPlayer): boolean {
+    const placement = this.#placements.get(player);
+    if (placement === undefined || placement.slot.isIsolated) return true;
+    if (!this.#makeSpace()) return false;
+    this.#destroyAt(placement);
+    this.#displace(player, { kind: "suspect", activity: "prepare" });
     this.#serveWaiting();
     return true;
   }
 
   /** Forgets the player. What it had on its worker is destroyed by the player's own command. */
-  detach(tenant: WorkerTenant): void {
-    this.#waiting.delete(tenant);
-    this.#leave(tenant);
-    this.#spare.isWanted = this.#places.size > 0;
+  detach(player: PooledPlayer): void {
+    this.#waiting.delete(player);
+    this.#leave(player);
+    this.#spare.isNeeded = this.#placements.size > 0;
   }
 
   /** Ends all workers, each within about 2 s. */
@@ -235,47 +248,47 @@ export class WorkerPool {
     this.#isClosed = true;
     this.#waiting.clear();
     this.#nextBatch?.cancel();
-    const slots = [...this.#slots, ...this.#alone, ...this.#emptied];
+    const slots = [...this.#slots, ...this.#isolated, ...this.#emptied];
     for (const slot of slots) slot.restart?.cancel();
     await Promise.all([this.#spare.close(), ...slots.map((slot) => slot.thread?.close())]);
   }
 
   /** One that is silent: its voice connection is made anew. */
-  #move(tenant: WorkerTenant, slot: WorkerSlot): void {
-    const place = this.#places.get(tenant);
-    if (place !== undefined) this.#destroyAt(place);
-    this.#leave(tenant);
-    this.#guarded(() => tenant.onWorkerLost({ kind: "none" }));
-    this.#guarded(() => this.#place(tenant, slot));
+  #move(player: PooledPlayer, slot: WorkerSlot): void {
+    const placement = this.#placements.get(player);
+    if (placement !== undefined) this.#destroyAt(placement);
+    this.#leave(player);
+    this.#guarded(() => player.onWorkerLost({ kind: "none" }));
+    this.#guarded(() => this.#assign(player, slot));
   }
 
-  #destroyAt({ slot, playerId }: Place): void {
+  #destroyAt({ slot, playerId }: Placement): void {
     const ended = slot.thread?.channel.request({ type: "destroyPlayer", playerId }, { timeoutMs: EMPTIED_MS });
     // It is gone from there as far as anybody here is concerned.
     ended?.catch(() => undefined);
   }
 
-  #place(tenant: WorkerTenant, slot: WorkerSlot): void {
-    const { thread, index, isAlone } = slot;
+  #assign(player: PooledPlayer, slot: WorkerSlot): void {
+    const { thread, index, isIsolated } = slot;
     if (thread === undefined) return;
     const playerId = ++this.#playerCount;
-    this.#waiting.delete(tenant);
-    this.#places.set(tenant, { slot, playerId });
-    this.#spare.isWanted = true;
-    slot.tenants.set(playerId, tenant);
-    slot.newTenantCount++;
-    tenant.onWorkerAssigned(new WorkerHandle({ playerId, workerIndex: index, isAlone, channel: thread.channel }));
+    this.#waiting.delete(player);
+    this.#placements.set(player, { slot, playerId });
+    this.#spare.isNeeded = true;
+    slot.players.set(playerId, player);
+    slot.newPlayerCount++;
+    player.onWorkerAssigned(new WorkerHandle({ playerId, workerIndex: index, isIsolated, channel: thread.channel }));
   }
 
   /** A worker that nobody shares goes with its player, when it has closed it. */
-  #leave(tenant: WorkerTenant): void {
-    const place = this.#places.get(tenant);
-    if (place === undefined) return;
-    const { slot, playerId } = place;
-    this.#dismissHost(place);
-    this.#places.delete(tenant);
+  #leave(player: PooledPlayer): void {
+    const placement = this.#placements.get(player);
+    if (placement === undefined) return;
+    const { slot, playerId } = placement;
+    this.#dismissRenderWorker(placement);
+    this.#placements.delete(player);
     slot.forget(playerId);
-    if (!this.#alone.delete(slot) || slot.thread === undefined) return;
+    if (!this.#isolated.delete(slot) || slot.thread === undefined) return;
     this.#emptied.add(slot);
     slot.restart = this.#options.clock.after(EMPTIED_MS, () => {
       void slot.thread?.close().then(() => this.#emptied.delete(slot));
@@ -283,31 +296,33 @@ export class WorkerPool {
   }
 
   /** Takes the player off its worker and says so. Who is to blame goes on alone; all others wait for a place. */
-  #displace(tenant: WorkerTenant, blame: Blame): void {
-    this.#leave(tenant);
-    const isBlamed = blame.kind !== "none";
-    const hasRoom = !isBlamed || this.#makeRoom();
+  #displace(player: PooledPlayer, attribution: CrashAttribution): void {
+    this.#leave(player);
+    const isAttributed = attribution.kind !== "none";
+    const hasCapacity = !isAttributed || this.#makeSpace();
     // Among the others again it would cost them another worker.
-    this.#guarded(() => tenant.onWorkerLost(isBlamed && !hasRoom ? { ...blame, kind: "guilty" } : blame));
-    if ((isBlamed && hasRoom) || (tenant.isSuspect && this.#makeRoom())) this.#giveOwnWorker(tenant);
-    else this.#waiting.add(tenant);
+    this.#guarded(() =>
+      player.onWorkerLost(isAttributed && !hasCapacity ? { ...attribution, kind: "culprit" } : attribution),
+    );
+    if ((isAttributed && hasCapacity) || (player.isSuspect && this.#makeSpace())) this.#startIsolatedWorker(player);
+    else this.#waiting.add(player);
   }
 
   /** True when one more can be kept apart: the longest that is suspect no more goes back to the others. */
-  #makeRoom(): boolean {
-    if (this.#alone.size < ALONE_MAX) return true;
-    const tenants = [...this.#alone].flatMap((slot) => [...slot.tenants.values()]);
-    const cleared = tenants.find((tenant) => !tenant.isSuspect);
+  #makeSpace(): boolean {
+    if (this.#isolated.size < ISOLATED_MAX) return true;
+    const players = [...this.#isolated].flatMap((slot) => [...slot.players.values()]);
+    const cleared = players.find((player) => !player.isSuspect);
     if (cleared !== undefined) this.#displace(cleared, { kind: "none" });
     return cleared !== undefined;
   }
 
-  #giveOwnWorker(tenant: WorkerTenant): void {
+  #startIsolatedWorker(player: PooledPlayer): void {
     if (this.#isClosed) return;
-    const slot = new WorkerSlot(this.#slotCount++, { isAlone: true });
-    this.#alone.add(slot);
+    const slot = new WorkerSlot(this.#slotCount++, { isIsolated: true });
+    this.#isolated.add(slot);
     this.#start(slot);
-    this.#guarded(() => this.#place(tenant, slot));
+    this.#guarded(() => this.#assign(player, slot));
   }
 
   #start(slot: WorkerSlot): void {
@@ -325,8 +340,8 @@ export class WorkerPool {
     if (complexity < complexityMax) slot.thread.channel.send({ type: "setComplexity", complexity });
   }
 
-  #tellComplexity(complexity: number): void {
-    for (const { thread } of [...this.#slots, ...this.#alone])
+  #sendComplexity(complexity: number): void {
+    for (const { thread } of [...this.#slots, ...this.#isolated])
       thread?.channel.send({ type: "setComplexity", complexity });
   }
 
@@ -341,7 +356,7 @@ export class WorkerPool {
     this.#nextBatch = undefined;
     if (this.#freest() === undefined) return;
     const batch = [...this.#waiting].slice(0, MOVES_PER_WORKER * this.#slots.length);
-    for (const tenant of batch) this.#guarded(() => this.attach(tenant));
+    for (const player of batch) this.#guarded(() => this.attach(player));
     if (this.#waiting.size === 0) return;
     this.#nextBatch = this.#options.clock.after(MOVE_INTERVAL_MS, () => this.#serveWaiting());
   }
@@ -349,43 +364,43 @@ export class WorkerPool {
   /** A player's sound is made on a worker with less to do from now on. Its voice stays, so nothing is heard of it. */
   #relieve(slot: WorkerSlot): void {
     const target = this.#freest();
-    const tenant = slot.heaviestTenant;
-    if (slot.isAlone || slot.leaving.size >= HAND_OVERS_MAX || tenant === undefined) return;
+    const player = slot.heaviestPooledPlayer;
+    if (slot.isIsolated || slot.leaving.size >= HAND_OVERS_MAX || player === undefined) return;
     if (target === undefined || !this.#governor.isWorthMoving(slot.promisedLoad, target.promisedLoad)) return;
-    const place = this.#places.get(tenant);
-    if (place?.slot !== slot || place.host !== undefined || !target.thread?.isReady) return;
+    const placement = this.#placements.get(player);
+    if (placement?.slot !== slot || placement.renderWorker !== undefined || !target.thread?.isReady) return;
     const playerId = ++this.#playerCount;
-    place.host = { slot: target, playerId, isHeard: false };
-    slot.leaving.add(place.playerId);
-    target.tenants.set(playerId, tenant);
-    target.newTenantCount++;
+    placement.renderWorker = { slot: target, playerId, isAudible: false };
+    slot.leaving.add(placement.playerId);
+    target.players.set(playerId, player);
+    target.newPlayerCount++;
     const { port1, port2 } = this.#options.threads.createChannel();
-    target.thread.channel.send({ type: "hostSound", playerId, port: port1 });
-    slot.thread?.channel.send({ type: "handOver", playerId: place.playerId, port: port2 });
+    target.thread.channel.send({ type: "renderRemotePlayer", playerId, port: port1 });
+    slot.thread?.channel.send({ type: "handOver", playerId: placement.playerId, port: port2 });
   }
 
   #onHandOver(slot: WorkerSlot, { type, playerId }: HandOverEvent): void {
-    const tenant = slot.tenants.get(playerId);
-    const place = tenant && this.#places.get(tenant);
-    if (place?.playerId !== playerId || place.host === undefined) return;
+    const player = slot.players.get(playerId);
+    const placement = player && this.#placements.get(player);
+    if (placement?.playerId !== playerId || placement.renderWorker === undefined) return;
     slot.leaving.delete(playerId);
     if (type === "handOverFailed") {
-      this.#dismissHost(place);
+      this.#dismissRenderWorker(placement);
       return;
     }
-    place.host.isHeard = true;
+    placement.renderWorker.isAudible = true;
     slot.away.add(playerId);
     this.#movedCount++;
   }
 
-  #dismissHost(place: Home): void {
-    const { host, slot, playerId } = place;
-    if (host === undefined) return;
-    delete place.host;
-    host.slot.forget(host.playerId);
+  #dismissRenderWorker(placement: OwnerWorkerPlacement): void {
+    const { renderWorker, slot, playerId } = placement;
+    if (renderWorker === undefined) return;
+    delete placement.renderWorker;
+    renderWorker.slot.forget(renderWorker.playerId);
     slot.leaving.delete(playerId);
     slot.away.delete(playerId);
-    this.#destroyAt(host);
+    this.#destroyAt(renderWorker);
   }
 
   #onEvent(slot: WorkerSlot, event: WorkerEvent): void {
@@ -396,37 +411,37 @@ export class WorkerPool {
       this.#relieve(slot);
       this.#governor.judge(this.#peakLoad);
       for (const report of unpackPositions(event.positions)) {
-        this.#toTenant(slot, report.playerId, { type: "position", report });
+        this.#forwardToPlayer(slot, report.playerId, { type: "position", report });
       }
-      for (const state of unpackSounds(event.sounds))
-        this.#toTenant(slot, state.playerId, { type: "soundState", state });
+      for (const state of unpackAudioStates(event.audioStates))
+        this.#forwardToPlayer(slot, state.playerId, { type: "audioState", state });
     } else if (event.type === "playerReports") {
       for (const report of event.reports) {
         this.totals.addReport(report);
-        this.#toTenant(slot, report.playerId, { type: "playerReport", report });
+        this.#forwardToPlayer(slot, report.playerId, { type: "playerReport", report });
       }
     } else if (event.type === "frameMinutes") {
-      for (const minute of event.minutes) this.#toTenant(slot, minute.playerId, { type: "frameMinute", minute });
+      for (const minute of event.minutes) this.#forwardToPlayer(slot, minute.playerId, { type: "frameMinute", minute });
     } else if (event.type === "position") {
-      this.#toTenant(slot, event.report.playerId, event);
+      this.#forwardToPlayer(slot, event.report.playerId, event);
     } else if (slot.thread !== undefined && answerThread(event, this.#options, slot.thread)) {
       return;
-    } else if (event.type === "pacerWanted") {
+    } else if (event.type === "pacerRequested") {
       if (slot.thread !== undefined) this.#options.pacer?.serve(slot.thread);
     } else if (event.type === "handedOver" || event.type === "handOverFailed") {
       this.#onHandOver(slot, event);
     } else if ("playerId" in event) {
       if (event.type === "voiceClosed" && event.isByRemote) this.totals.addVoiceClose(event.code);
-      this.#toTenant(slot, event.playerId, event);
+      this.#forwardToPlayer(slot, event.playerId, event);
     }
   }
 
-  #toTenant(slot: WorkerSlot, playerId: PlayerId, event: PlayerEvent): void {
-    const tenant = slot.tenants.get(playerId);
-    const host = tenant && this.#places.get(tenant)?.host;
+  #forwardToPlayer(slot: WorkerSlot, playerId: PlayerId, event: PlayerEvent): void {
+    const player = slot.players.get(playerId);
+    const renderWorker = player && this.#placements.get(player)?.renderWorker;
     // What becomes of a track on a host that is not heard yet is nothing to the client.
-    if (host?.playerId === playerId && !host.isHeard) return;
-    if (tenant !== undefined) this.#guarded(() => tenant.onWorkerEvent(event));
+    if (renderWorker?.playerId === playerId && !renderWorker.isAudible) return;
+    if (player !== undefined) this.#guarded(() => player.onWorkerEvent(event));
   }
 
   /** One player's mistake must not keep the others from hearing theirs. */
@@ -438,37 +453,37 @@ export class WorkerPool {
     }
   }
 
-  #onLost(slot: WorkerSlot, { reason, wasReady, work }: ThreadLoss): void {
+  #onLost(slot: WorkerSlot, { reason, wasReady, currentTask }: ThreadLoss): void {
     const ranMs = this.#options.clock.now() - (slot.thread?.startedMs ?? 0);
     const delayMs = slot.countLoss(ranMs);
     // Nothing is left to close.
     if (this.#emptied.delete(slot)) slot.restart?.cancel();
     this.totals.workersLost++;
-    const tenants = [...slot.tenants];
+    const players = [...slot.players];
     this.#options.logger.error("an audio worker was lost and will be replaced", {
       worker: slot.index,
       ranMs: Math.round(ranMs),
-      players: tenants.length,
+      players: players.length,
       lossesInARow: slot.failureCount,
       restartInMs: delayMs,
-      ...(work && { blamedPlayer: work.owner, activity: work.activity }),
+      ...(currentTask && { attributedPlayer: currentTask.owner, activity: currentTask.activity }),
       error: reason,
     });
     // First all leave, then the worker starts anew, then they move: a lone worker has to be there to move to.
-    const activity = work?.activity ?? "idle";
-    for (const [playerId, tenant] of tenants) {
-      const place = this.#places.get(tenant);
-      if (place?.host?.playerId === playerId) {
-        const isNeeded = place.host.isHeard || playerId === work?.owner;
-        if (isNeeded) this.#destroyAt(place);
-        else this.#dismissHost(place);
+    const activity = currentTask?.activity ?? "idle";
+    for (const [playerId, player] of players) {
+      const placement = this.#placements.get(player);
+      if (placement?.renderWorker?.playerId === playerId) {
+        const isNeeded = placement.renderWorker.isAudible || playerId === currentTask?.owner;
+        if (isNeeded) this.#destroyAt(placement);
+        else this.#dismissRenderWorker(placement);
         if (!isNeeded) continue;
       }
-      if (slot.isAlone && wasReady) this.#displace(tenant, { kind: "guilty", activity });
-      else this.#displace(tenant, playerId === work?.owner ? { kind: "suspect", activity } : { kind: "none" });
+      if (slot.isIsolated && wasReady) this.#displace(player, { kind: "culprit", activity });
+      else this.#displace(player, playerId === currentTask?.owner ? { kind: "suspect", activity } : { kind: "none" });
     }
-    if (!slot.isAlone && delayMs > 0) slot.restart = this.#options.clock.after(delayMs, () => this.#restart(slot));
-    else if (!slot.isAlone) this.#start(slot);
+    if (!slot.isIsolated && delayMs > 0) slot.restart = this.#options.clock.after(delayMs, () => this.#restart(slot));
+    else if (!slot.isIsolated) this.#start(slot);
     this.#serveWaiting();
   }
 

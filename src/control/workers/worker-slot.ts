@@ -4,7 +4,7 @@
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters } from "../../bridge/events.ts";
 import type { Timer } from "../../lib/clock.ts";
-import type { WorkerTenant } from "./worker-handle.ts";
+import type { PooledPlayer } from "./worker-handle.ts";
 import type { WorkerThread } from "./worker-thread.ts";
 
 /** Wait before a lost worker is started again, by how often its place has failed in a row; the last one repeats. */
@@ -27,18 +27,18 @@ const REPORTS = 4;
 /** A worker as one of its players is told of it. */
 export interface WorkerView {
   readonly index: number;
-  readonly isAlone: boolean;
+  readonly isIsolated: boolean;
   /** What it said last, and how long ago that was, milliseconds; undefined before the first time. */
   readonly counters: WorkerCounters | undefined;
-  readonly toldAgoMs: number | undefined;
+  readonly reportedAgoMs: number | undefined;
 }
 
 export class WorkerSlot {
   readonly index: number;
   /** Its one player is kept apart from all others. */
-  readonly isAlone: boolean;
+  readonly isIsolated: boolean;
   /** Those who have something here: all of it, or only their voice, or only their sound. */
-  readonly tenants = new Map<PlayerId, WorkerTenant>();
+  readonly players = new Map<PlayerId, PooledPlayer>();
   /** Of these: those whose sound is made elsewhere. */
   readonly away = new Set<PlayerId>();
   /** Those whose sound another worker is just being made ready for. */
@@ -46,15 +46,15 @@ export class WorkerSlot {
   thread: WorkerThread | undefined;
   restart: Timer | undefined;
   /** Players given to it since its last counters, which do not know of them. */
-  newTenantCount = 0;
+  newPlayerCount = 0;
   /** What it told of last, newest first. */
   #reports: readonly WorkerCounters[] = [];
   /** Losses in a row without a stable run between. */
   #failureCount = 0;
 
-  constructor(index: number, { isAlone }: { readonly isAlone: boolean }) {
+  constructor(index: number, { isIsolated }: { readonly isIsolated: boolean }) {
     this.index = index;
-    this.isAlone = isAlone;
+    this.isIsolated = isIsolated;
   }
 
   get failureCount(): number {
@@ -76,7 +76,7 @@ export class WorkerSlot {
     if (this.#isTrusted !== other.#isTrusted) return this.#isTrusted;
     const step = Math.floor(this.#expectedLoad / LOAD_STEP);
     const otherStep = Math.floor(other.#expectedLoad / LOAD_STEP);
-    return step === otherStep ? this.tenants.size < other.tenants.size : step < otherStep;
+    return step === otherStep ? this.players.size < other.players.size : step < otherStep;
   }
 
   /** While the node starts, players need not crowd on the worker that was ready first: what they are told waits. */
@@ -85,32 +85,32 @@ export class WorkerSlot {
   }
 
   get view(): WorkerView {
-    const { index, isAlone, thread } = this;
-    return { index, isAlone, counters: thread?.counters, toldAgoMs: thread?.toldAgoMs };
+    const { index, isIsolated, thread } = this;
+    return { index, isIsolated, counters: thread?.counters, reportedAgoMs: thread?.reportedAgoMs };
   }
 
   /** Another worker is in its place. */
   onStart(): void {
-    this.newTenantCount = 0;
+    this.newPlayerCount = 0;
     this.#reports = [];
   }
 
   /** Its worker has said how it is doing. Returns what it said before, if anything. */
   onCounters(counters: WorkerCounters): WorkerCounters | undefined {
     const [before] = this.#reports;
-    this.newTenantCount = 0;
+    this.newPlayerCount = 0;
     this.#reports = [counters, ...this.#reports].slice(0, REPORTS);
     return before;
   }
 
   /** Who takes most of it and could have its sound made elsewhere. */
-  get heaviestTenant(): WorkerTenant | undefined {
-    return this.tenants.get(this.thread?.counters?.heaviestPlayer ?? 0);
+  get heaviestPooledPlayer(): PooledPlayer | undefined {
+    return this.players.get(this.thread?.counters?.heaviestPlayer ?? 0);
   }
 
   /** The player has nothing here any more. */
   forget(playerId: PlayerId): void {
-    this.tenants.delete(playerId);
+    this.players.delete(playerId);
     this.away.delete(playerId);
     this.leaving.delete(playerId);
   }
@@ -128,7 +128,8 @@ export class WorkerSlot {
     const measured = Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, meanCount)));
     const perTrack = meanCount === 0 ? LOAD_PER_TRACK : measured;
     let playingNow = 0;
-    for (const [playerId, { needsRoom }] of this.tenants) playingNow += needsRoom && !this.away.has(playerId) ? 1 : 0;
+    for (const [playerId, { needsCapacity }] of this.players)
+      playingNow += needsCapacity && !this.away.has(playerId) ? 1 : 0;
     return this.load + Math.max(0, playingNow - meanCount) * perTrack;
   }
 
@@ -141,6 +142,6 @@ export class WorkerSlot {
   get #expectedLoad(): number {
     const playingCount = this.thread?.counters?.playingCount ?? 0;
     const loadPerPlayer = this.load / Math.max(1, playingCount);
-    return Math.max(this.promisedLoad, this.load + this.newTenantCount * Math.max(LOAD_PER_PLAYER_MIN, loadPerPlayer));
+    return Math.max(this.promisedLoad, this.load + this.newPlayerCount * Math.max(LOAD_PER_PLAYER_MIN, loadPerPlayer));
   }
 }

@@ -7,7 +7,7 @@ import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../log/log.ts";
 import type { CodecLoader } from "./codec-loader.ts";
 import type { Threads } from "./threads.ts";
 import { type ThreadLoss, WatchedThread } from "./watched-thread.ts";
@@ -48,7 +48,7 @@ export class WorkerThread {
   readonly #thread: WatchedThread;
   #listener: WorkerListener;
   #counters: WorkerCounters | undefined;
-  #toldAtMs: number | undefined;
+  #reportedAtMs: number | undefined;
 
   constructor(options: WorkerThreadOptions, listener: WorkerListener) {
     const { index, entry, settings, heapMegabytesMax, codecs, isSpare, threads, clock, logger } = options;
@@ -58,7 +58,13 @@ export class WorkerThread {
     this.#listener = listener;
     const start = { settings, codecPort: codecs?.connect(), isSpare };
     this.#thread = new WatchedThread({
-      ...{ name: `audio-${index}`, title: `audio worker ${index}`, entry, start, threads, clock, logger },
+      name: `audio-${index}`,
+      title: `audio worker ${index}`,
+      entry,
+      start,
+      threads,
+      clock,
+      logger,
       limits: { maxOldGenerationSizeMb: heapMegabytesMax, maxYoungGenerationSizeMb: YOUNG_HEAP_MEGABYTES_MAX },
       onLost: (loss) => this.#onLost(loss),
     });
@@ -90,8 +96,8 @@ export class WorkerThread {
   }
 
   /** Milliseconds since it sent them; undefined before the first. */
-  get toldAgoMs(): number | undefined {
-    return this.#toldAtMs === undefined ? undefined : this.#clock.now() - this.#toldAtMs;
+  get reportedAgoMs(): number | undefined {
+    return this.#reportedAtMs === undefined ? undefined : this.#clock.now() - this.#reportedAtMs;
   }
 
   /** Lets the worker close its players, for at most 2 s, then ends it. Resolves when the thread is gone. */
@@ -108,7 +114,7 @@ export class WorkerThread {
     if (event.type === "ready" && this.#thread.onReady()) this.#listener.onReady();
     else if (event.type === "counters" && this.isReady) {
       this.#counters = event.worker;
-      this.#toldAtMs = this.#clock.now();
+      this.#reportedAtMs = this.#clock.now();
     }
     if (event.type === "log" || this.isReady) this.#listener.onEvent(event);
   }

@@ -2,8 +2,8 @@
 // first such track comes. It decodes on a thread of its own, so each packet is a promise. Audio thread.
 
 import { NodeError } from "../../errors.ts";
-import type { Allowance } from "../../lib/allowance.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
+import type { TokenBucket } from "../../lib/token-bucket.ts";
 import type { AudioStream } from "../format/packet.ts";
 import { AAC_PACKAGE } from "./codec-modules.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
@@ -61,7 +61,7 @@ const PACKET_TIMEOUT_MS = 250;
 interface AacDecoderOptions {
   readonly clock?: Clock | undefined;
   /** What all tracks of the thread may spend on decoders in place of those that failed. Default: no limit. */
-  readonly replacements?: Allowance | undefined;
+  readonly replacements?: TokenBucket | undefined;
   /** Loads the package. */
   readonly load: () => Promise<unknown>;
 }
@@ -86,13 +86,13 @@ export async function createAacDecoder(
 
 class AacDecoder implements Decoder {
   readonly #begin: () => Session;
-  readonly #replacements: Allowance | undefined;
+  readonly #replacements: TokenBucket | undefined;
   readonly #damage = new DamageLimit("aac");
   /** Undefined after an error, until there may be another. */
   #session: Session | undefined;
   #isClosed = false;
 
-  constructor(begin: () => Session, replacements: Allowance | undefined) {
+  constructor(begin: () => Session, replacements: TokenBucket | undefined) {
     this.#begin = begin;
     this.#replacements = replacements;
     this.#session = begin();

@@ -3,7 +3,7 @@
 
 import type { BitReader } from "../../lib/bit-reader.ts";
 
-export interface GolombSettings {
+interface GolombSettings {
   /**
    * How fast the mean follows (pb, scaled by the frame's factor), where it starts (mb), and the longest suffix (kb).
    */

@@ -3,8 +3,8 @@
 
 import { NodeError } from "../../errors.ts";
 import { BitReader } from "../../lib/bit-reader.ts";
-import { STRETCH_MS_MAX, type TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../format/packet.ts";
+import { SLICE_MS_MAX, type TrackBudget } from "../quota/track-budget.ts";
 import { type ResidueProgress, readResidue, undoDifferences, undoPrediction } from "./alac-coding.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
@@ -76,17 +76,17 @@ class AlacDecoder implements Decoder {
       const step = steps.next();
       if (step.done === true) return this.#toBlock(step.value);
       // In turns of the thread: the first packets, and frames of many channels.
-      if (budget !== undefined && budget.clock.now() - startedMs >= STRETCH_MS_MAX) return this.#goOn(steps, budget);
+      if (budget !== undefined && budget.clock.now() - startedMs >= SLICE_MS_MAX) return this.#goOn(steps, budget);
     }
   }
 
   async #goOn(steps: Steps, budget: TrackBudget): Promise<PcmBlock> {
     try {
-      await budget.turn();
+      await budget.yield();
       for (let step = steps.next(); ; step = steps.next()) {
         if (this.#isClosed) return EMPTY_BLOCK;
         if (step.done === true) return this.#toBlock(step.value);
-        if (budget.isSpent) await budget.turn();
+        if (budget.isSpent) await budget.yield();
       }
     } finally {
       budget.pause();

@@ -1,9 +1,9 @@
 // The one place that knows which decoder plays which codec. Each is loaded when the first track needs it. Audio thread.
 
-import type { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
+import type { TokenBucket } from "../../lib/token-bucket.ts";
 import type { AudioStream } from "../format/packet.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import { type CodecModules, ownCodecModules } from "./codec-modules.ts";
 import type { Decoder } from "./decoder.ts";
 import { decoderBytes } from "./decoder-bytes.ts";
@@ -15,7 +15,7 @@ export interface DecoderParts {
   /** What the decoder keeps is taken from its memory until it is closed. */
   readonly budget?: TrackBudget | undefined;
   /** What all tracks of the thread may spend on native decoders in place of those that failed. */
-  readonly replacements?: Allowance | undefined;
+  readonly replacements?: TokenBucket | undefined;
 }
 
 /**
@@ -57,7 +57,8 @@ async function create(
       return (await import("./pcm-decoder.ts")).createPcmDecoder(stream);
     case "aac":
       return (await import("./aac-decoder.ts")).createAacDecoder(stream, {
-        ...{ clock, replacements },
+        clock,
+        replacements,
         load: () => modules.aac(),
       });
     case "alac":

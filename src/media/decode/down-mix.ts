@@ -4,12 +4,12 @@
 
 import type { AudioCodec } from "../format/packet.ts";
 
-type Place = "FL" | "FR" | "FC" | "LFE" | "BL" | "BR" | "SL" | "SR" | "BC" | "FLC" | "FRC";
+type Speaker = "FL" | "FR" | "FC" | "LFE" | "BL" | "BR" | "SL" | "SR" | "BC" | "FLC" | "FRC";
 
 const MINUS_3_DB = Math.SQRT1_2;
 
 /** What each place gives to left and right. */
-const SHARES: Record<Place, readonly [left: number, right: number]> = {
+const SHARES: Record<Speaker, readonly [left: number, right: number]> = {
   FL: [1, 0],
   FR: [0, 1],
   FLC: [1, 0],
@@ -24,7 +24,7 @@ const SHARES: Record<Place, readonly [left: number, right: number]> = {
 };
 
 /** Orders by channel count from 3 to 8. WAV without a mask and FLAC (RFC 9639 section 9.1.3) agree. */
-const WAVE_ORDERS: readonly (readonly Place[])[] = [
+const WAVE_ORDERS: readonly (readonly Speaker[])[] = [
   ["FL", "FR", "FC"],
   ["FL", "FR", "BL", "BR"],
   ["FL", "FR", "FC", "BL", "BR"],
@@ -34,7 +34,7 @@ const WAVE_ORDERS: readonly (readonly Place[])[] = [
 ];
 
 /** Vorbis I specification section 4.3.9; Opus mapping family 1 is the same (RFC 7845 section 5.1.1.2). */
-const VORBIS_ORDERS: readonly (readonly Place[])[] = [
+const VORBIS_ORDERS: readonly (readonly Speaker[])[] = [
   ["FL", "FC", "FR"],
   ["FL", "FR", "BL", "BR"],
   ["FL", "FC", "FR", "BL", "BR"],
@@ -44,7 +44,7 @@ const VORBIS_ORDERS: readonly (readonly Place[])[] = [
 ];
 
 /** AAC in the order its decoder (FFmpeg) puts out, which is not the order of the bit stream. */
-const AAC_ORDERS: readonly (readonly Place[])[] = [
+const AAC_ORDERS: readonly (readonly Speaker[])[] = [
   ["FL", "FR", "FC"],
   ["FL", "FR", "FC", "BC"],
   ["FL", "FR", "FC", "BL", "BR"],
@@ -54,7 +54,7 @@ const AAC_ORDERS: readonly (readonly Place[])[] = [
 ];
 
 /** ALAC in the order of its packets. */
-const ALAC_ORDERS: readonly (readonly Place[])[] = [
+const ALAC_ORDERS: readonly (readonly Speaker[])[] = [
   ["FC", "FL", "FR"],
   ["FC", "FL", "FR", "BC"],
   ["FC", "FL", "FR", "SL", "SR"],
@@ -63,7 +63,7 @@ const ALAC_ORDERS: readonly (readonly Place[])[] = [
   ["FC", "FLC", "FRC", "FL", "FR", "SL", "SR", "LFE"],
 ];
 
-const ORDERS: Record<AudioCodec, readonly (readonly Place[])[]> = {
+const ORDERS: Record<AudioCodec, readonly (readonly Speaker[])[]> = {
   opus: VORBIS_ORDERS,
   vorbis: VORBIS_ORDERS,
   aac: AAC_ORDERS,
@@ -81,9 +81,9 @@ export interface MixMatrix {
 
 /** The matrix for `channelCount` channels (3 or more) in the order of `codec`; above 8, pairs of left and right. */
 export function stereoMixMatrix(codec: AudioCodec, channelCount: number): MixMatrix {
-  const places = ORDERS[codec][channelCount - 3] ?? pairs(channelCount);
-  const left = Float32Array.from(places, (place) => SHARES[place][0]);
-  const right = Float32Array.from(places, (place) => SHARES[place][1]);
+  const speakers = ORDERS[codec][channelCount - 3] ?? pairs(channelCount);
+  const left = Float32Array.from(speakers, (speaker) => SHARES[speaker][0]);
+  const right = Float32Array.from(speakers, (speaker) => SHARES[speaker][1]);
   return { left: scaleToOne(left), right: scaleToOne(right) };
 }
 
@@ -105,7 +105,7 @@ export function mixToStereo(
   }
 }
 
-function pairs(channelCount: number): readonly Place[] {
+function pairs(channelCount: number): readonly Speaker[] {
   return Array.from({ length: channelCount }, (_, index) => (index % 2 === 0 ? "FL" : "FR"));
 }
 

@@ -1,7 +1,7 @@
 // How much sound a FLAC frame says it holds (RFC 9639 section 9.1), before anybody spends time on decoding it. Audio
 // thread.
 
-export interface FlacFrameSize {
+interface FlacFrameSize {
   readonly lengthSamples: number;
   readonly channelCount: number;
 }

@@ -3,7 +3,7 @@
 
 import type { Packet } from "../format/packet.ts";
 
-export interface PcmPieces {
+interface PcmPieces {
   readonly first: Packet;
   /** Undefined when `first` is all of it. */
   readonly rest: Packet | undefined;
@@ -11,9 +11,9 @@ export interface PcmPieces {
 
 /** Cuts off the first `pieceSamples` samples; all that is meant to be heard when there are no more. */
 export function cutPcm(packet: Packet, { pieceSamples, frameBytes, sampleRateHz }: PieceSize): PcmPieces {
-  const heardSamples = Math.max(0, Math.floor(packet.data.length / frameBytes) - packet.trimEndSamples);
-  const middle = Math.min(heardSamples, pieceSamples) * frameBytes;
-  if (heardSamples <= pieceSamples) {
+  const audibleSamples = Math.max(0, Math.floor(packet.data.length / frameBytes) - packet.trimEndSamples);
+  const middle = Math.min(audibleSamples, pieceSamples) * frameBytes;
+  if (audibleSamples <= pieceSamples) {
     return { first: { ...packet, data: packet.data.subarray(0, middle), trimEndSamples: 0 }, rest: undefined };
   }
   const pieceMs = (pieceSamples / sampleRateHz) * 1000;

@@ -98,13 +98,13 @@ export class Resampler {
   /** Produces every output whose taps lie within the `available` input samples and keeps the rest of those. */
   #convert(available: number, sink: StereoSink): void {
     const { phaseCount, phaseStep, tapCount, outputLeft, outputRight, inputLeft, inputRight } = this.#kernel;
-    const room = available - tapCount + 1;
-    const count = room <= 0 ? 0 : Math.floor((room * phaseCount - 1 - this.#phase) / phaseStep) + 1;
+    const capacity = available - tapCount + 1;
+    const count = capacity <= 0 ? 0 : Math.floor((capacity * phaseCount - 1 - this.#phase) / phaseStep) + 1;
     if (count > 0) {
       this.#kernel.run(this.#phase, count);
-      const wanted = Math.min(count, this.#outputCountMax() - this.#outputCount);
-      sink.append(outputLeft, outputRight, 0, wanted);
-      this.#outputCount += wanted;
+      const takeCount = Math.min(count, this.#outputCountMax() - this.#outputCount);
+      sink.append(outputLeft, outputRight, 0, takeCount);
+      this.#outputCount += takeCount;
     }
     const moved = this.#phase + Math.max(count, 0) * phaseStep;
     const start = Math.floor(moved / phaseCount);

@@ -11,7 +11,7 @@ import type { PcmBlock } from "./decoder.ts";
 import { type MixMatrix, mixToStereo, stereoMixMatrix } from "./down-mix.ts";
 import { Resampler } from "./resampler.ts";
 
-export interface StereoConverterOptions {
+interface StereoConverterOptions {
   /** Decides the order of more than two channels. */
   readonly codec: AudioCodec;
   /** The track's. */

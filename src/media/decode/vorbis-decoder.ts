@@ -3,9 +3,9 @@
 
 import { NodeError } from "../../errors.ts";
 import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../format/packet.ts";
 import { splitXiphLaced } from "../format/xiph-lacing.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { isVorbisSetupBounded } from "./vorbis-setup.ts";
@@ -46,9 +46,9 @@ export async function createVorbisDecoder(
     throw new NodeError("media-unsupported-codec", message);
   }
   if (!isVorbisSetupBounded(setup)) throw damagedHeaders();
-  await budget?.turn();
+  await budget?.yield();
   const instance = startWasmCodec<VorbisFunctions>(codec);
-  await budget?.turn();
+  await budget?.yield();
   try {
     return new VorbisDecoder(instance, identification, setup);
   } catch (cause) {
@@ -107,7 +107,7 @@ class VorbisDecoder implements Decoder {
   decode(packet: Uint8Array): PcmBlock {
     if (this.#isClosed) return EMPTY_BLOCK;
     const sizeBytesMax = CHANNEL_BYTES_MAX * this.#channels.length;
-    if (packet.length === 0 || packet.length > sizeBytesMax || !this.#give(packet)) return this.#damage.damaged();
+    if (packet.length === 0 || packet.length > sizeBytesMax || !this.#feed(packet)) return this.#damage.damaged();
     this.#samplesDecoded.view[0] = 0;
     this.#errorsLength.view[0] = 0;
     this.#instance.functions._decode_packets(this.#decoder);
@@ -136,7 +136,7 @@ class VorbisDecoder implements Decoder {
     this.#isClosed = true;
   }
 
-  #give(data: Uint8Array): boolean {
+  #feed(data: Uint8Array): boolean {
     if (data.length > HEADER_BYTES_MAX) return false;
     this.#input.view.set(data);
     this.#inputLength.view[0] = data.length;
@@ -145,7 +145,7 @@ class VorbisDecoder implements Decoder {
 
   /** A header that libvorbis does not like must not be followed by anything: it would run wild. */
   #sendHeader(header: Uint8Array, isFirst: number): void {
-    const isGiven = this.#give(header);
+    const isGiven = this.#feed(header);
     this.#errorsLength.view[0] = 0;
     if (isGiven) this.#instance.functions._send_setup(this.#decoder, isFirst);
     if (!isGiven || this.#errorsLength.view[0] !== 0) throw damagedHeaders();

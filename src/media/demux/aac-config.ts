@@ -3,7 +3,7 @@
 
 import { BitReader } from "../../lib/bit-reader.ts";
 
-export interface AacConfig {
+interface AacConfig {
   /** Rate of the core codec; HE-AAC decodes to twice that. */
   readonly sampleRateHz: number;
   readonly channelCount: number;

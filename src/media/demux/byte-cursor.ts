@@ -32,7 +32,7 @@ interface Request {
 /**
  * How a look for a pattern went: it stands where it was wanted now, or that many bytes are known not to be its start.
  */
-export interface Scan {
+interface Scan {
   readonly isFound: boolean;
   readonly skippedBytes: number;
 }
@@ -46,7 +46,7 @@ export class ByteCursor {
   #window: Uint8Array = NOTHING;
   #windowStart = 0;
   #offset = 0;
-  #wantedBytes = 0;
+  #neededBytes = 0;
   #endBytes: number | undefined;
   #fetchedBytes = 0;
 
@@ -74,7 +74,7 @@ export class ByteCursor {
    * True when at least `count` bytes can be looked at now. If not, `fill` fetches them and `isShort` tells of the end.
    */
   has(count: number): boolean {
-    this.#wantedBytes = count;
+    this.#neededBytes = count;
     if (this.#offset + count <= this.#window.length) return true;
     const exact = this.#request(count);
     // A window's worth at least, so that what is kept is not copied anew for every few bytes.
@@ -90,12 +90,12 @@ export class ByteCursor {
 
   /** After `has` said no: true when the data ends before the bytes it was asked for. */
   get isShort(): boolean {
-    return this.#endBytes !== undefined && this.position + this.#wantedBytes > this.#endBytes;
+    return this.#endBytes !== undefined && this.position + this.#neededBytes > this.#endBytes;
   }
 
   /** Waits for the bytes that `has` last asked for (or the end of the data). */
   async fill(): Promise<void> {
-    const request = this.#request(this.#wantedBytes);
+    const request = this.#request(this.#neededBytes);
     this.#take(await this.source.read(request.from, request.asked), request);
   }
 
@@ -197,8 +197,8 @@ export class ByteCursor {
   #request(count: number): Request {
     const held = this.#window.subarray(this.#offset);
     const position = this.position;
-    const isKept = held.length >= HELD_BYTES_MIN && count > held.length;
-    if (!isKept) return { position, held: NOTHING, from: position, asked: count };
+    const isRetained = held.length >= HELD_BYTES_MIN && count > held.length;
+    if (!isRetained) return { position, held: NOTHING, from: position, asked: count };
     return { position, held, from: position + held.length, asked: count - held.length };
   }
 

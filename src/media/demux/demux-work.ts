@@ -3,9 +3,9 @@
 // threads.
 
 import { ByteBudget } from "../../lib/byte-budget.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import { closedError } from "../input/read-bounds.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 
 /** What a container reader is made of. */
 export interface ReaderParts {
@@ -25,14 +25,14 @@ export class DemuxWork {
     this.#memory = new ByteBudget({ owner: "the track", limitBytes, parent: budget.memory });
   }
 
-  /** Asked once per step: true when the caller has to `await turn()` before the next. */
+  /** Asked once per step: true when the caller has to `await yield()` before the next. */
   get isSpent(): boolean {
     return this.#budget.isSpent;
   }
 
   /** Gives the thread back until it is this track's turn again. Rejects when the reader was closed meanwhile. */
-  async turn(): Promise<void> {
-    await this.#budget.turn();
+  async yield(): Promise<void> {
+    await this.#budget.yield();
     if (this.#isClosed) throw closedError();
   }
 

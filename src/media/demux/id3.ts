@@ -59,7 +59,7 @@ export async function readId3(cursor: ByteCursor, tags: Tags, work: DemuxWork): 
   }
 }
 
-interface TagPlace {
+interface TagContext {
   readonly version: number;
   readonly flags: number;
   readonly end: number;
@@ -67,17 +67,17 @@ interface TagPlace {
   readonly work: DemuxWork;
 }
 
-async function readFrames(cursor: ByteCursor, place: TagPlace): Promise<void> {
-  const { version, tags, work } = place;
+async function readFrames(cursor: ByteCursor, context: TagContext): Promise<void> {
+  const { version, tags, work } = context;
   const headerBytes = version === 2 ? 6 : 10;
-  if (version > 2 && (place.flags & 0x40) !== 0) await skipExtendedHeader(cursor, version);
-  for (let count = 0; count < FRAME_COUNT_MAX && cursor.position + headerBytes <= place.end; count++) {
-    if (work.isSpent) await work.turn();
+  if (version > 2 && (context.flags & 0x40) !== 0) await skipExtendedHeader(cursor, version);
+  for (let count = 0; count < FRAME_COUNT_MAX && cursor.position + headerBytes <= context.end; count++) {
+    if (work.isSpent) await work.yield();
     const head = await cursor.read(headerBytes);
     const frame = parseFrameHeader(head, version);
-    if (frame === undefined || cursor.position + frame.sizeBytes > place.end) return;
+    if (frame === undefined || cursor.position + frame.sizeBytes > context.end) return;
     const next = cursor.position + frame.sizeBytes;
-    if (isWanted(frame)) {
+    if (isNeeded(frame)) {
       const body = await cursor.read(Math.min(frame.sizeBytes, TEXT_BYTES_MAX));
       readText(frame, await unwrapFrame(body, frame.formatFlags, work), tags);
     }
@@ -86,21 +86,21 @@ async function readFrames(cursor: ByteCursor, place: TagPlace): Promise<void> {
 }
 
 /** Up to 2.3 the whole tag is escaped, frame headers too: undo that, then walk the frames in memory. */
-async function readUnsynchronised(cursor: ByteCursor, place: TagPlace): Promise<void> {
-  const { work } = place;
-  const sizeBytes = Math.min(place.end - cursor.position, UNSYNCHRONISED_BYTES_MAX);
+async function readUnsynchronised(cursor: ByteCursor, context: TagContext): Promise<void> {
+  const { work } = context;
+  const sizeBytes = Math.min(context.end - cursor.position, UNSYNCHRONISED_BYTES_MAX);
   const escaped = await readOwned(cursor, { sizeBytes, work, purpose: "its tags" });
   const bytes = await undoUnsynchronisation(escaped, work);
-  const headerBytes = place.version === 2 ? 6 : 10;
+  const headerBytes = context.version === 2 ? 6 : 10;
   let at = 0;
-  if (place.version === 3 && (place.flags & 0x40) !== 0) at = 4 + readBe(bytes, 0, 4);
+  if (context.version === 3 && (context.flags & 0x40) !== 0) at = 4 + readBe(bytes, 0, 4);
   for (let count = 0; count < FRAME_COUNT_MAX && at + headerBytes <= bytes.length; count++) {
-    if (work.isSpent) await work.turn();
-    const frame = parseFrameHeader(bytes.subarray(at, at + headerBytes), place.version);
+    if (work.isSpent) await work.yield();
+    const frame = parseFrameHeader(bytes.subarray(at, at + headerBytes), context.version);
     if (frame === undefined) break;
     const start = at + headerBytes;
     const textEnd = start + Math.min(frame.sizeBytes, TEXT_BYTES_MAX);
-    if (isWanted(frame)) readText(frame, bytes.subarray(start, textEnd), place.tags);
+    if (isNeeded(frame)) readText(frame, bytes.subarray(start, textEnd), context.tags);
     at = start + frame.sizeBytes;
   }
   work.release(escaped.length);
@@ -135,7 +135,7 @@ function parseFrameHeader(head: Uint8Array, version: number): FrameHeader | unde
   };
 }
 
-function isWanted({ id }: FrameHeader): boolean {
+function isNeeded({ id }: FrameHeader): boolean {
   return FREE_FRAMES.includes(id) || Object.hasOwn(TAG_BY_FRAME, id);
 }
 
@@ -162,7 +162,7 @@ async function unwrapFrame(body: Uint8Array, formatFlags: number, work: DemuxWor
 async function undoUnsynchronisation(bytes: Uint8Array, work: DemuxWork): Promise<Uint8Array> {
   let length = 0;
   for (let at = 0; at < bytes.length; at++) {
-    if (length % UNDO_BYTES === 0 && work.isSpent) await work.turn();
+    if (length % UNDO_BYTES === 0 && work.isSpent) await work.yield();
     const byte = bytes[at]!;
     if (byte === 0xff && bytes[at + 1] === 0) at += 1;
     bytes[length++] = byte;

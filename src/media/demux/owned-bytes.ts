@@ -1,5 +1,5 @@
 // Reads the larger parts of a container (tables, lists of tags) into memory of their own: counted, in pieces, with
-// turns in between. Used by the container readers. Audio and look-up threads.
+// turns in between. Used by the container readers. Audio and probe threads.
 
 import { allocateBytes } from "../../lib/large-buffer.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
@@ -8,7 +8,7 @@ import type { DemuxWork } from "./demux-work.ts";
 /** Copied in one go. */
 const PIECE_BYTES = 64 * 1024;
 
-export interface OwnedPart {
+interface OwnedPart {
   readonly sizeBytes: number;
   readonly work: DemuxWork;
   /** What it is, for the error when there is no memory left: "its list of places". */
@@ -25,14 +25,14 @@ export async function readOwned(cursor: ByteCursor, { sizeBytes, work, purpose }
   const bytes = allocateBytes(Math.max(0, Math.min(sizeBytes, leftBytes)));
   let filledBytes = 0;
   while (filledBytes < bytes.length) {
-    const wantedBytes = Math.min(PIECE_BYTES, bytes.length - filledBytes);
-    work.take(wantedBytes, purpose);
-    const piece = await cursor.read(wantedBytes);
+    const neededBytes = Math.min(PIECE_BYTES, bytes.length - filledBytes);
+    work.take(neededBytes, purpose);
+    const piece = await cursor.read(neededBytes);
     bytes.set(piece, filledBytes);
     filledBytes += piece.length;
-    if (work.isSpent) await work.turn();
-    if (piece.length === wantedBytes) continue;
-    work.release(wantedBytes - piece.length);
+    if (work.isSpent) await work.yield();
+    if (piece.length === neededBytes) continue;
+    work.release(neededBytes - piece.length);
     break;
   }
   return filledBytes === bytes.length ? bytes : bytes.subarray(0, filledBytes);

@@ -56,7 +56,7 @@ export class PacketPump {
     const { cursor, work } = this.#options;
     const bytesMax = cursor.fetchedBytes + BYTES_MAX;
     for (let steps = 0; steps < STEPS_MAX && cursor.fetchedBytes < bytesMax; steps++) {
-      if (steps > 0 && work.isSpent) await work.turn();
+      if (steps > 0 && work.isSpent) await work.yield();
       let step = this.#options.step();
       if (step instanceof Promise) step = await step;
       if (step === WAIT) step = await this.#fill();

@@ -16,7 +16,7 @@ export async function spoolSource({ source, work }: ReaderParts): Promise<ByteSo
   if ((source.sizeBytes ?? 0) > SPOOL_BYTES_MAX) throw tooLongError();
   const bytes = new ByteWindow(work, "a file whose index is at its end");
   for (;;) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     const part = await source.read(bytes.endBytes, READ_BYTES);
     bytes.append(part);
     if (part.length < READ_BYTES) return new SpooledSource(source, bytes);

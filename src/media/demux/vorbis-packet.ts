@@ -4,7 +4,7 @@
 import { splitXiphLaced } from "../format/xiph-lacing.ts";
 
 /** What the identification header says. */
-export interface VorbisIdentification {
+interface VorbisIdentification {
   readonly channelCount: number;
   readonly sampleRateHz: number;
   /** Samples of a short and a long block. */

@@ -33,7 +33,7 @@ export interface FrameEncoder {
    * The last `frameCount` packets (FRAMES_AHEAD_MAX at most) are sent to nobody: goes on as if they had not been
    * encoded. The same sound gives the same packets again.
    */
-  takeBack(frameCount: number): void;
+  rewind(frameCount: number): void;
   /** Forgets all sound before: the next packet starts a new stream. */
   reset(): void;
   /** Frees the encoder. May be called more than once; `encode` must not be called afterwards. */

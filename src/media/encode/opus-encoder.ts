@@ -49,10 +49,10 @@ export class OpusFrameEncoder implements FrameEncoder {
     this.#savedStates.makeNextIndependent();
   }
 
-  takeBack(frameCount: number): void {
+  rewind(frameCount: number): void {
     if (this.#encoder === 0) return;
     if (this.#generation !== this.#opus.generation) this.#make();
-    this.#savedStates.takeBack(frameCount, this.#viewState());
+    this.#savedStates.rewind(frameCount, this.#viewState());
     this.#opus.setComplexity(this.#encoder, this.#complexity);
   }
 

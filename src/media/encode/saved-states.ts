@@ -13,7 +13,7 @@ export class SavedStates {
   readonly #stateBytes: number;
   #states: readonly SavedState[] | undefined;
   /** Place of the next one, and how many there are. */
-  #place = 0;
+  #index = 0;
   #count = 0;
   #isNextIndependent = false;
 
@@ -37,10 +37,10 @@ export class SavedStates {
       return { bytes: new Uint8Array(this.#stateBytes), isNextIndependent: false };
     });
     const isIndependent = this.#isNextIndependent;
-    const saved = this.#states[this.#place]!; // a place in the ring
+    const saved = this.#states[this.#index]!; // a place in the ring
     saved.bytes.set(state);
     saved.isNextIndependent = isIndependent;
-    this.#place = (this.#place + 1) % FRAMES_AHEAD_MAX;
+    this.#index = (this.#index + 1) % FRAMES_AHEAD_MAX;
     this.#count = Math.min(this.#count + 1, FRAMES_AHEAD_MAX);
     this.#isNextIndependent = false;
     return isIndependent;
@@ -50,13 +50,13 @@ export class SavedStates {
    * Makes `state` again what it was before the last `frameCount` frames, which count no more. Where that is not known,
    * it stays as it is, and the next frame stands alone instead.
    */
-  takeBack(frameCount: number, state: Uint8Array): void {
-    const place = (this.#place + FRAMES_AHEAD_MAX - frameCount) % FRAMES_AHEAD_MAX;
-    const saved = frameCount < 1 || frameCount > this.#count ? undefined : this.#states?.[place];
+  rewind(frameCount: number, state: Uint8Array): void {
+    const index = (this.#index + FRAMES_AHEAD_MAX - frameCount) % FRAMES_AHEAD_MAX;
+    const saved = frameCount < 1 || frameCount > this.#count ? undefined : this.#states?.[index];
     this.#isNextIndependent ||= saved?.isNextIndependent ?? true;
     if (saved === undefined) return;
     state.set(saved.bytes);
-    this.#place = place;
+    this.#index = index;
     this.#count -= frameCount;
   }
 

@@ -9,7 +9,7 @@ import { PacketBuffers } from "./packet-buffers.ts";
 import { SavedStates } from "./saved-states.ts";
 
 /** What the encoder of our own can be told; it has one complexity. */
-export interface TonearmEncoderOptions extends Pick<OpusEncoderOptions, "bitrateBps"> {
+interface TonearmEncoderOptions extends Pick<OpusEncoderOptions, "bitrateBps"> {
   /** Default 2. With 1, only the left side is encoded. */
   readonly channelCount?: 1 | 2;
   /** Packets vary in size around the bit rate (default), or all have the same. */
@@ -52,8 +52,8 @@ export class TonearmFrameEncoder implements FrameEncoder {
     this.#savedStates.makeNextIndependent();
   }
 
-  takeBack(frameCount: number): void {
-    if (this.#slot !== undefined) this.#savedStates.takeBack(frameCount, this.#viewState(this.#slot));
+  rewind(frameCount: number): void {
+    if (this.#slot !== undefined) this.#savedStates.rewind(frameCount, this.#viewState(this.#slot));
   }
 
   reset(): void {

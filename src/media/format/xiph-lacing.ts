@@ -1,6 +1,6 @@
 // Several packets in one run of bytes, in the manner of Xiph: blocks of Matroska (RFC 9559 section 10.3.3), and the
 // three headers of Vorbis, which are its set-up data (`AudioStream.description`), as in Matroska's CodecPrivate.
-// Between container and decoder. Audio thread, and the look-up thread.
+// Between container and decoder. Audio thread, and the probe thread.
 //
 //   packet count less 1 (one byte) | sizes of all packets but the last | the packets
 //

@@ -2,7 +2,7 @@
 // a new one begins when they are there. Stands in front of every source that a demuxer reads. Audio and look-up
 // threads.
 
-import type { TrackBudget } from "../budget/track-budget.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
 
 /** As the source it stands in front of; `onClose` is called at each `close`, before the source's own. */
@@ -14,7 +14,7 @@ export class BudgetedSource implements ByteSource {
   readonly #onClose: () => void;
 
   constructor(source: ByteSource, budget: TrackBudget, onClose: () => void) {
-    const { sizeBytes, isRandomAccess } = source.told ?? source;
+    const { sizeBytes, isRandomAccess } = source.declared ?? source;
     this.sizeBytes = sizeBytes;
     this.isRandomAccess = isRandomAccess;
     this.#source = source;

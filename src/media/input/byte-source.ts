@@ -15,7 +15,7 @@ export interface ByteSource {
    * The two above as they were when it was opened, where they may change: what a file is taken for must not depend on
    * how soon its end has arrived.
    */
-  readonly told?: Pick<ByteSource, "sizeBytes" | "isRandomAccess"> | undefined;
+  readonly declared?: Pick<ByteSource, "sizeBytes" | "isRandomAccess"> | undefined;
   /** Media type from the server or undefined, lower case, without parameters. A hint only: content decides. */
   readonly mimeType: string | undefined;
   /**

@@ -1,5 +1,5 @@
 // Who may have how many connections for inputs: a site that answers slowly, or never, holds up those who want something
-// of it, and nobody else. One per worker, in front of every connection of HttpClient. Audio and look-up threads.
+// of it, and nobody else. One per worker, in front of every connection of HttpClient. Audio and probe threads.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -32,7 +32,7 @@ export interface ConnectionShare {
   readonly release: () => void;
 }
 
-export interface ConnectionWait {
+interface ConnectionWait {
   readonly waitMsMax: number;
   readonly signal: AbortSignal;
 }
@@ -53,10 +53,10 @@ export class ConnectionShares {
    */
   async take(name: string, wait: ConnectionWait): Promise<ConnectionShare> {
     wait.signal.throwIfAborted();
-    return this.#hasRoom(name) ? this.#share(name) : this.#wait(name, wait);
+    return this.#hasCapacity(name) ? this.#share(name) : this.#wait(name, wait);
   }
 
-  #hasRoom(name: string): boolean {
+  #hasCapacity(name: string): boolean {
     const { openingCount, connectionCount } = this.#sites.get(name) ?? NO_CONNECTIONS;
     return (
       openingCount < SITE_OPENING_MAX &&
@@ -123,7 +123,7 @@ export class ConnectionShares {
   #admit(): void {
     for (const waiting of this.#waiting) {
       if (this.#connectionCount >= CONNECTIONS_MAX) return;
-      if (this.#hasRoom(waiting.name)) waiting.admit(this.#share(waiting.name));
+      if (this.#hasCapacity(waiting.name)) waiting.admit(this.#share(waiting.name));
     }
   }
 }

@@ -1,5 +1,5 @@
 // Tells a body that drips from one that flows: a byte now and then keeps every silence short, and nobody can hear it.
-// Audio and look-up threads.
+// Audio and probe threads.
 
 import type { Clock } from "../../lib/clock.ts";
 

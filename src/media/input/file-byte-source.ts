@@ -38,34 +38,34 @@ export class FileByteSource implements ByteSource {
   }
 
   async read(positionBytes: number, lengthBytes: number): Promise<Uint8Array> {
-    const wantedBytes = this.#clamp(positionBytes, lengthBytes);
-    if (wantedBytes > READ_BYTES_MAX) throw readTooLargeError(wantedBytes);
+    const neededBytes = this.#clamp(positionBytes, lengthBytes);
+    if (neededBytes > READ_BYTES_MAX) throw readTooLargeError(neededBytes);
     const parts: Uint8Array[] = [];
-    for (let filled = 0; filled < wantedBytes; ) {
+    for (let filled = 0; filled < neededBytes; ) {
       if (this.#isClosed) throw closedError();
       const at = positionBytes + filled;
       const index = Math.floor(at / BLOCK_BYTES);
       const data = await this.#load(index).loading;
-      const part = data.subarray(at - index * BLOCK_BYTES, at - index * BLOCK_BYTES + wantedBytes - filled);
+      const part = data.subarray(at - index * BLOCK_BYTES, at - index * BLOCK_BYTES + neededBytes - filled);
       // The file has become shorter meanwhile: what is left counts as its end.
       if (part.length === 0) break;
       parts.push(part);
       filled += part.length;
     }
     if (this.#isClosed) throw closedError();
-    this.#loadAhead(positionBytes + wantedBytes);
+    this.#loadAhead(positionBytes + neededBytes);
     return joinParts(parts);
   }
 
   readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
     if (this.#isClosed) return undefined;
-    const wantedBytes = this.#clamp(positionBytes, lengthBytes);
-    if (wantedBytes === 0) return new Uint8Array(0);
+    const neededBytes = this.#clamp(positionBytes, lengthBytes);
+    if (neededBytes === 0) return new Uint8Array(0);
     const firstIndex = Math.floor(positionBytes / BLOCK_BYTES);
-    const lastIndex = Math.floor((positionBytes + wantedBytes - 1) / BLOCK_BYTES);
+    const lastIndex = Math.floor((positionBytes + neededBytes - 1) / BLOCK_BYTES);
     if (lastIndex - firstIndex >= BLOCKS_MAX) return undefined;
     const parts: Uint8Array[] = [];
-    let missingBytes = wantedBytes;
+    let missingBytes = neededBytes;
     for (let index = firstIndex; index <= lastIndex; index++) {
       const data = this.#blocks.get(index)?.data;
       if (data === undefined) return undefined;
@@ -75,7 +75,7 @@ export class FileByteSource implements ByteSource {
       missingBytes -= part.length;
     }
     if (missingBytes > 0) return undefined;
-    this.#loadAhead(positionBytes + wantedBytes);
+    this.#loadAhead(positionBytes + neededBytes);
     return joinParts(parts);
   }
 
@@ -92,9 +92,9 @@ export class FileByteSource implements ByteSource {
 
   #loadAhead(positionBytes: number): void {
     const index = Math.floor(positionBytes / BLOCK_BYTES);
-    for (const wanted of [index, index + 1]) {
+    for (const requested of [index, index + 1]) {
       // A failure is met again, and reported, by the read that needs the block.
-      if (wanted * BLOCK_BYTES < this.sizeBytes) this.#load(wanted).loading.catch(() => undefined);
+      if (requested * BLOCK_BYTES < this.sizeBytes) this.#load(requested).loading.catch(() => undefined);
     }
   }
 

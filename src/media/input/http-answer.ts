@@ -1,5 +1,5 @@
 // What a site answers to a GET, whoever has asked it: HttpClient over undici, or a bare socket for old Shoutcast
-// servers. Audio and look-up threads.
+// servers. Audio and probe threads.
 
 import type { HttpHeaders } from "./http-headers.ts";
 

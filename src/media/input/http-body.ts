@@ -74,8 +74,8 @@ export class IcyBody implements HttpBody {
     for (;;) {
       const chunk = await this.#body.next(timeoutMs);
       if (chunk === undefined) return undefined;
-      const sound = this.#stripper.strip(chunk);
-      if (sound.length > 0) return sound;
+      const audio = this.#stripper.strip(chunk);
+      if (audio.length > 0) return audio;
     }
   }
 

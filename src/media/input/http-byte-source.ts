@@ -4,8 +4,8 @@
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { describeUrl } from "../../lib/parse-url.ts";
-import type { Logger } from "../../log.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
+import type { Logger } from "../../log/log.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { DripWatch } from "./drip-watch.ts";
@@ -19,7 +19,7 @@ import { RequestPace } from "./request-pace.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { InputReplacedError, type TrackLink } from "./track-link.ts";
 
-export interface HttpByteSourceOptions {
+interface HttpByteSourceOptions {
   readonly client: HttpClient;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -78,7 +78,7 @@ interface WaitingRead {
 }
 
 export class HttpByteSource implements ByteSource {
-  readonly told: Pick<ByteSource, "sizeBytes" | "isRandomAccess">;
+  readonly declared: Pick<ByteSource, "sizeBytes" | "isRandomAccess">;
   readonly #options: HttpByteSourceOptions;
   readonly #resource: HttpResource;
   readonly #window: ByteWindow;
@@ -121,7 +121,7 @@ export class HttpByteSource implements ByteSource {
   private constructor(resource: HttpResource, options: HttpByteSourceOptions) {
     this.#options = options;
     this.#resource = resource;
-    this.told = { sizeBytes: resource.sizeBytes, isRandomAccess: resource.isRandomAccess };
+    this.declared = { sizeBytes: resource.sizeBytes, isRandomAccess: resource.isRandomAccess };
     this.#retries = new RetryBudget(options.clock);
     this.#window = new ByteWindow(options.budget.memory);
     const headBytes = Math.min(HEAD_BYTES, resource.sizeBytes ?? HEAD_BYTES);
@@ -189,10 +189,10 @@ export class HttpByteSource implements ByteSource {
   /** These bytes from what is in memory, as far as the data goes. Moves the reader. */
   #take(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
     const sizeBytes = this.#resource.sizeBytes;
-    const wantedBytes = sizeBytes === undefined ? lengthBytes : Math.min(lengthBytes, sizeBytes - positionBytes);
-    if (wantedBytes <= 0) return new Uint8Array(0);
-    const endBytes = positionBytes + wantedBytes;
-    const data = this.#window.read(positionBytes, wantedBytes);
+    const neededBytes = sizeBytes === undefined ? lengthBytes : Math.min(lengthBytes, sizeBytes - positionBytes);
+    if (neededBytes <= 0) return new Uint8Array(0);
+    const endBytes = positionBytes + neededBytes;
+    const data = this.#window.read(positionBytes, neededBytes);
     if (data !== undefined) {
       this.#moveReader(endBytes);
       return data;
@@ -253,8 +253,9 @@ export class HttpByteSource implements ByteSource {
   #steerTowards({ positionBytes }: WaitingRead): unknown {
     if (this.#state.kind === "failed") return this.#state.error;
     const gapBytesMax = this.#resource.acceptsRanges ? GAP_BYTES_MAX : Number.POSITIVE_INFINITY;
-    const isOnTheWay = positionBytes >= this.#window.startBytes && positionBytes <= this.#window.endBytes + gapBytesMax;
-    if (!isOnTheWay) {
+    const isWithinGap =
+      positionBytes >= this.#window.startBytes && positionBytes <= this.#window.endBytes + gapBytesMax;
+    if (!isWithinGap) {
       if (!this.isRandomAccess) return notSeekableError(positionBytes);
       if (positionBytes >= this.#readerBytes - BACK_BYTES) this.#backBytes = BACK_BYTES;
       this.#hangUp();
@@ -312,7 +313,7 @@ export class HttpByteSource implements ByteSource {
   /** Moves one body into the window, as fast as there is room. */
   async #receiveBody(body: HttpBody, signal: AbortSignal): Promise<void> {
     const drips = new DripWatch(this.#options.clock);
-    while (await this.#waitForRoom(signal)) {
+    while (await this.#waitForSpace(signal)) {
       const chunk = await body.next(this.#resource.isReopenable ? undefined : LAST_CONNECTION_SILENCE_MS);
       if (chunk === undefined || signal.aborted) return;
       this.#append(chunk);
@@ -352,7 +353,7 @@ export class HttpByteSource implements ByteSource {
   }
 
   /** Waits while the read-ahead is full. False: aborted, or the reader has been silent for so long that we hang up. */
-  async #waitForRoom(signal: AbortSignal): Promise<boolean> {
+  async #waitForSpace(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted && this.#isFull()) {
       const isIdle = await this.#waitForReader();
       if (signal.aborted) return false;
@@ -374,8 +375,8 @@ export class HttpByteSource implements ByteSource {
 
   #isFull(): boolean {
     const first = this.#waiting[0];
-    const wantedBytes = first === undefined ? 0 : first.positionBytes + first.lengthBytes;
-    const untilBytes = Math.max(this.#readerBytes + this.#readAheadBytes, wantedBytes);
+    const neededBytes = first === undefined ? 0 : first.positionBytes + first.lengthBytes;
+    const untilBytes = Math.max(this.#readerBytes + this.#readAheadBytes, neededBytes);
     return this.#window.endBytes >= untilBytes;
   }
 

@@ -3,7 +3,7 @@
 // sent from is for outgoing-routes.ts to say, where the operator has blocks of them. Audio thread.
 
 import { errors } from "undici";
-import type { Departure } from "../../bridge/playable-link.ts";
+import type { Egress } from "../../bridge/playable-link.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -36,7 +36,7 @@ export interface HttpRequest {
   /** A server of the operator's own, `host:port`, that this request may reach wherever it is; redirects as well. */
   readonly ownServer?: string | undefined;
   /** Default: as the client has it. */
-  readonly departure?: Departure | undefined;
+  readonly egress?: Egress | undefined;
 }
 
 export interface HttpClientOptions {
@@ -48,7 +48,7 @@ export interface HttpClientOptions {
   /** Undefined: every request leaves from the machine's own address. */
   readonly routes?: OutgoingRoutes | undefined;
   /** Of requests that do not say theirs. Default: `blocks`. */
-  readonly departure?: Departure | undefined;
+  readonly egress?: Egress | undefined;
 }
 
 /** protocol-v4.md section 2.3. */
@@ -58,7 +58,7 @@ const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 const ALL_HOPS_FACTOR = 3;
 
 /** What a request goes out through. */
-interface Door {
+interface ClientPool {
   readonly guard: OutboundGuard;
   readonly dispatchers: DispatcherPool;
   readonly isProxied: boolean;
@@ -67,17 +67,17 @@ interface Door {
 /** Made once per worker; its idle connections are shared by all inputs. */
 export class HttpClient {
   readonly #options: HttpClientOptions;
-  readonly #door: Door;
+  readonly #pool: ClientPool;
   /** For the tracks of servers of the operator's own: what they are let through nobody else may use, open or idle. */
-  readonly #ownDoors = new Map<string, Door>();
+  readonly #ownPools = new Map<string, ClientPool>();
   /** By the proxy that they lead to, of the tracks of plugins that have one of their own. */
-  readonly #proxyDoors = new Map<string, Door>();
+  readonly #proxyPools = new Map<string, ClientPool>();
   readonly #shares: ConnectionShares;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
     this.#shares = new ConnectionShares(options.clock);
-    this.#door = this.#openDoor(options.guard);
+    this.#pool = this.#openPool(options.guard);
   }
 
   /**
@@ -108,48 +108,49 @@ export class HttpClient {
   }
 
   close(): void {
-    const doors = [this.#door, ...this.#ownDoors.values(), ...this.#proxyDoors.values()];
-    for (const { dispatchers } of doors) dispatchers.close();
-    this.#ownDoors.clear();
-    this.#proxyDoors.clear();
+    const pools = [this.#pool, ...this.#ownPools.values(), ...this.#proxyPools.values()];
+    for (const { dispatchers } of pools) dispatchers.close();
+    this.#ownPools.clear();
+    this.#proxyPools.clear();
   }
 
-  #openDoor(guard: OutboundGuard, proxyUrl = this.#options.settings.proxyUrl): Door {
+  #openPool(guard: OutboundGuard, proxyUrl = this.#options.settings.proxyUrl): ClientPool {
     const { createConnector, settings } = this.#options;
     const { connectTimeoutMs, socketTimeoutMs } = settings;
     return {
-      ...{ guard, isProxied: proxyUrl !== undefined },
+      guard,
+      isProxied: proxyUrl !== undefined,
       dispatchers: new DispatcherPool({ guard, createConnector, connectTimeoutMs, socketTimeoutMs, proxyUrl }),
     };
   }
 
-  #doorFor(url: URL, { ownServer, departure }: HttpRequest): Door {
-    if (ownServer === undefined || ownServer !== serverOf(url)) return this.#doorTo(departure);
-    const door = this.#ownDoors.get(ownServer) ?? this.#openDoor(this.#options.guard.withOwnServer(ownServer));
+  #poolFor(url: URL, { ownServer, egress }: HttpRequest): ClientPool {
+    if (ownServer === undefined || ownServer !== serverOf(url)) return this.#poolVia(egress);
+    const pool = this.#ownPools.get(ownServer) ?? this.#openPool(this.#options.guard.withOwnServer(ownServer));
     // Few: the operator has written them down.
-    this.#ownDoors.set(ownServer, door);
-    return door;
+    this.#ownPools.set(ownServer, pool);
+    return pool;
   }
 
-  #doorTo(departure: Departure | undefined): Door {
-    if (!hasProxy(departure)) return this.#door;
-    const { proxyUrl } = departure;
-    const door = this.#proxyDoors.get(proxyUrl) ?? this.#openDoor(this.#options.guard, proxyUrl);
+  #poolVia(egress: Egress | undefined): ClientPool {
+    if (!hasProxy(egress)) return this.#pool;
+    const { proxyUrl } = egress;
+    const pool = this.#proxyPools.get(proxyUrl) ?? this.#openPool(this.#options.guard, proxyUrl);
     // Few: the operator has written these down, too.
-    this.#proxyDoors.set(proxyUrl, door);
-    return door;
+    this.#proxyPools.set(proxyUrl, pool);
+    return pool;
   }
 
   async #getRouted(url: URL, request: HttpRequest): Promise<HttpAnswer> {
-    const { routes, departure: usual = "blocks" } = this.#options;
-    const { departure = usual, signal } = request;
+    const { routes, egress: usual = "blocks" } = this.#options;
+    const { egress = usual, signal } = request;
     // Servers of the operator's own are no sites: they are asked from the machine's own address.
-    const isOwn = departure === "machine" || request.ownServer === serverOf(url);
-    if (routes === undefined || isOwn || hasProxy(departure)) return this.#getOnce(url, request, undefined);
+    const isOwn = egress === "machine" || request.ownServer === serverOf(url);
+    if (routes === undefined || isOwn || hasProxy(egress)) return this.#getOnce(url, request, undefined);
     const routed = { url, signal, sendFrom: (address: string | undefined) => this.#getOnce(url, request, address) };
     try {
-      if (departure === "blocks") return await routes.request(routed);
-      const answer = await routes.requestFrom(departure.address, routed);
+      if (egress === "blocks") return await routes.request(routed);
+      const answer = await routes.requestFrom(egress.address, routed);
       if (answer === undefined) throw barredError(url);
       return answer;
     } catch (error) {
@@ -177,7 +178,7 @@ export class HttpClient {
 
   async #answerTo(url: URL, request: HttpRequest, localAddress: string | undefined): Promise<HttpAnswer> {
     const { settings, clock } = this.#options;
-    const { guard, dispatchers, isProxied } = this.#doorFor(url, request);
+    const { guard, dispatchers, isProxied } = this.#poolFor(url, request);
     const waitMs = this.#answerMsMax;
     const silence = new AbortController();
     const timer = clock.after(waitMs, () => silence.abort(new Error(`no answer within ${waitMs} ms`)));
@@ -262,8 +263,8 @@ function decodePercent(text: string): string {
   }
 }
 
-function hasProxy(departure: Departure | undefined): departure is Extract<Departure, { readonly proxyUrl: string }> {
-  return typeof departure === "object" && "proxyUrl" in departure;
+function hasProxy(egress: Egress | undefined): egress is Extract<Egress, { readonly proxyUrl: string }> {
+  return typeof egress === "object" && "proxyUrl" in egress;
 }
 
 /** Old Shoutcast servers answer "ICY 200 OK", which no HTTP parser takes. */

@@ -1,7 +1,7 @@
 // A whole small body at once: playlists, segments and keys. Tries again as a byte source would, in bounded time; what
 // came is kept in the pieces it came in. Audio thread.
 
-import type { Departure } from "../../bridge/playable-link.ts";
+import type { Egress } from "../../bridge/playable-link.ts";
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
 import { ByteWindow } from "./byte-window.ts";
 import type { HttpAnswer } from "./http-answer.ts";
@@ -25,7 +25,7 @@ export interface DownloadOptions {
   /** See HttpRequest, all three. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly headersOf?: URL | undefined;
-  readonly departure?: Departure | undefined;
+  readonly egress?: Egress | undefined;
   /** More than this is an error. */
   readonly sizeBytesMax: number;
   /** Only these bytes of the file. */
@@ -91,8 +91,8 @@ export async function download(url: URL, options: Omit<DownloadOptions, "known">
 }
 
 async function downloadOnce(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
-  const { client, pace, signal, range, known, headersOf, departure } = options;
-  const answer = await client.get({ url, headers: requestHeaders(options), headersOf, signal, pace, departure });
+  const { client, pace, signal, range, known, headersOf, egress } = options;
+  const answer = await client.get({ url, headers: requestHeaders(options), headersOf, signal, pace, egress });
   const data = new ByteWindow(pace.budget.memory);
   try {
     if (answer.status === NOT_MODIFIED && known !== undefined) return undefined;
@@ -127,20 +127,20 @@ async function receive(
 ): Promise<void> {
   const { range, skipBytes, sizeBytesMax, data } = options;
   const transform = options.transform?.();
-  const wantedBytes = range?.lengthBytes ?? Number.POSITIVE_INFINITY;
+  const neededBytes = range?.lengthBytes ?? Number.POSITIVE_INFINITY;
   const tooLarge = (): Error => answerError(url, `it is larger than ${sizeBytesMax} bytes`);
-  if (skipBytes + Math.min(wantedBytes, contentLengthOf(headers) ?? 0) > sizeBytesMax) throw tooLarge();
+  if (skipBytes + Math.min(neededBytes, contentLengthOf(headers) ?? 0) > sizeBytesMax) throw tooLarge();
   let receivedBytes = 0;
-  while (receivedBytes < skipBytes + wantedBytes) {
+  while (receivedBytes < skipBytes + neededBytes) {
     const chunk = await body.next();
     if (chunk === undefined) break;
     const from = Math.max(0, skipBytes - receivedBytes);
-    const part = chunk.subarray(from, Math.max(from, skipBytes + wantedBytes - receivedBytes));
+    const part = chunk.subarray(from, Math.max(from, skipBytes + neededBytes - receivedBytes));
     receivedBytes += chunk.length;
     if (receivedBytes > sizeBytesMax) throw tooLarge();
     data.append(transform === undefined ? part : transform.update(part));
   }
-  if (Number.isFinite(wantedBytes) && receivedBytes < skipBytes + wantedBytes) {
+  if (Number.isFinite(neededBytes) && receivedBytes < skipBytes + neededBytes) {
     throw interruptedError(url, new Error("the answer is shorter than the range asked for"));
   }
   if (transform !== undefined) data.append(transform.final());

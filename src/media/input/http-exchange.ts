@@ -5,11 +5,11 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../lib/clock.ts";
 import type { SocketFlow, SocketPortions } from "../../network/socket-portions.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { interruptedError } from "./http-errors.ts";
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** Ends the request, and the body when it fires later. */
@@ -118,7 +118,7 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
     const { budget } = this.#options;
     if (this.#pieces.length === 0 && this.#flow?.isHeld === true) {
       // What the socket has already is taken apart now: a stretch of work, for the track.
-      await budget.turn();
+      await budget.yield();
       // It may have ended meanwhile, and answer another request.
       if (!this.#isEnded) this.#flow?.pump();
       // Whoever reads ahead may wait for the reader next: that is no work.
@@ -171,7 +171,7 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
 
   #finish(): void {
     // The next answer of the connection is not ours to hold.
-    this.#flow?.letGo();
+    this.#flow?.release();
     this.#flow = undefined;
     this.#options.signal.removeEventListener("abort", this.#onAbort);
     this.#wake();

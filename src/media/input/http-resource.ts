@@ -21,7 +21,7 @@ import {
   validatorOf,
 } from "./http-headers.ts";
 import { type IcyStation, metadataIntervalOf, stationOf } from "./icy-metadata.ts";
-import type { RequestPlace } from "./link-place.ts";
+import type { RequestDestination } from "./link-destination.ts";
 import { type PartRequest, partFrom, sizeInQuery, withoutRange } from "./range-steps.ts";
 import type { RequestPace } from "./request-pace.ts";
 import { InputReplacedError, type TrackLink } from "./track-link.ts";
@@ -33,14 +33,14 @@ const SKIP_TO_RECOVER_BYTES_MAX = 256 * 1024 * 1024;
 /** Statuses of a link that has expired or moved: the redirect in front of it may give a fresh one. */
 const EXPIRED_STATUSES = new Set([401, 403, 404, 410]);
 
-export interface OpenedResource {
+interface OpenedResource {
   readonly resource: HttpResource;
   /** The body from byte 0. */
   readonly body: HttpBody;
 }
 
 /** Whom to ask, and how fast. */
-export interface ResourceAccess {
+interface ResourceAccess {
   readonly client: HttpClient;
   readonly pace: RequestPace;
   /** Of a site's track: where to ask, now and later. */
@@ -49,7 +49,7 @@ export interface ResourceAccess {
 
 /** What was asked for, and where. */
 interface Asked {
-  readonly place: RequestPlace;
+  readonly destination: RequestDestination;
   readonly part: PartRequest;
   readonly answer: HttpAnswer;
 }
@@ -60,11 +60,11 @@ export class HttpResource {
   readonly #access: ResourceAccess;
   readonly #metadataIntervalBytes: number | undefined;
   /** Where it all began, and where the body came from after redirects. */
-  #place: RequestPlace;
+  #destination: RequestDestination;
   #url: URL;
   #validator: Validator;
   /** The place is another than that of the last body: what it has must be looked at. */
-  #isNewPlace = false;
+  #isNewDestination = false;
   /** Of the step that was asked for last. */
   #stepEndBytes: number | undefined;
   #station: IcyStation | undefined;
@@ -82,14 +82,14 @@ export class HttpResource {
     const askedFirst =
       link === undefined
         ? askAt(access, { url, headers: {} }, signal)
-        : askRenewing(link, { ask: () => askAt(access, link.place, signal), signal });
+        : askRenewing(link, { ask: () => askAt(access, link.destination, signal), signal });
     let asked = await askedFirst;
     if (asked.answer.status === 416) {
       // An empty file has no range, not even this one.
       asked.answer.body.cancel();
-      const { url: from, ownServer, departure } = asked.place;
-      const headers = { ...asked.place.headers, "icy-metadata": "1" };
-      asked = { ...asked, answer: await client.get({ url: from, headers, signal, pace, ownServer, departure }) };
+      const { url: from, ownServer, egress } = asked.destination;
+      const headers = { ...asked.destination.headers, "icy-metadata": "1" };
+      asked = { ...asked, answer: await client.get({ url: from, headers, signal, pace, ownServer, egress }) };
     }
     try {
       const resource = new HttpResource(access, asked);
@@ -100,13 +100,13 @@ export class HttpResource {
     }
   }
 
-  private constructor(access: ResourceAccess, { place, part, answer }: Asked) {
+  private constructor(access: ResourceAccess, { destination, part, answer }: Asked) {
     const { status, headers } = answer;
     checkHasBody(answer);
     const range = status === 206 ? checkedRange(answer, 0) : undefined;
     const stepBytes = status === 206 || isStep(answer, part, 0) ? part.endBytes : undefined;
     this.#access = access;
-    this.#place = place;
+    this.#destination = destination;
     this.#url = part.isByQuery ? withoutRange(answer.url) : answer.url;
     this.#stepEndBytes = stepBytes;
     this.mimeType = mimeTypeOf(headers);
@@ -114,7 +114,7 @@ export class HttpResource {
     this.#station = stationOf(headers);
     this.#metadataIntervalBytes = metadataIntervalOf(headers);
     const lengthBytes = status === 206 ? range?.sizeBytes : lengthOf(answer, stepBytes);
-    const wholeBytes = (part.isByQuery ? sizeInQuery(place.url) : undefined) ?? lengthBytes;
+    const wholeBytes = (part.isByQuery ? sizeInQuery(destination.url) : undefined) ?? lengthBytes;
     this.#isLive = this.#station !== undefined && wholeBytes === undefined;
     // With titles in between, neither the length nor any position is that of the sound.
     this.#sizeBytes = this.#metadataIntervalBytes === undefined ? wholeBytes : undefined;
@@ -191,7 +191,7 @@ export class HttpResource {
   }
 
   /** Asks at the link, renewed where it is expiring or refused. */
-  async #requestLinked(positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "place">> {
+  async #requestLinked(positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "destination">> {
     const { link } = this.#access;
     if (link === undefined) return this.#request(positionBytes, signal);
     await link.keepFresh(signal);
@@ -202,56 +202,56 @@ export class HttpResource {
         return this.#request(positionBytes, signal);
       },
       // As a redirect's target, it was there before.
-      isExpired: ({ status }) => status === 404 && this.#url.href !== this.#place.url.href,
+      isExpired: ({ status }) => status === 404 && this.#url.href !== this.#destination.url.href,
     });
   }
 
   #adopt(link: TrackLink): void {
-    const { place } = link;
-    if (place === this.#place) return;
-    if (place.rendition !== this.#place.rendition) throw new InputReplacedError(link);
-    this.#place = place;
-    this.#url = place.url;
-    this.#isNewPlace = true;
+    const { destination } = link;
+    if (destination === this.#destination) return;
+    if (destination.variant !== this.#destination.variant) throw new InputReplacedError(link);
+    this.#destination = destination;
+    this.#url = destination.url;
+    this.#isNewDestination = true;
   }
 
   /** Asks where the body came from last, and if that has expired, at the address it all began with. */
-  async #request(positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "place">> {
+  async #request(positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "destination">> {
     const asked = await this.#get(this.#url, positionBytes, signal);
-    if (!EXPIRED_STATUSES.has(asked.answer.status) || this.#url.href === this.#place.url.href) return asked;
+    if (!EXPIRED_STATUSES.has(asked.answer.status) || this.#url.href === this.#destination.url.href) return asked;
     asked.answer.body.cancel();
-    const fresh = await this.#get(this.#place.url, positionBytes, signal);
+    const fresh = await this.#get(this.#destination.url, positionBytes, signal);
     const { status, url } = fresh.answer;
     if (status === 200 || status === 206) this.#url = fresh.part.isByQuery ? withoutRange(url) : url;
     return fresh;
   }
 
-  async #get(url: URL, positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "place">> {
+  async #get(url: URL, positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "destination">> {
     const { client, pace } = this.#access;
     const whole: PartRequest = { url, headers: {}, endBytes: undefined, isByQuery: false };
-    const part = this.#acceptsRanges ? partFrom(this.#place, url, positionBytes) : whole;
-    const headers: Record<string, string> = { ...this.#place.headers, "icy-metadata": "1", ...part.headers };
-    const ifRange = this.#isNewPlace ? undefined : ifRangeOf(this.#validator);
+    const part = this.#acceptsRanges ? partFrom(this.#destination, url, positionBytes) : whole;
+    const headers: Record<string, string> = { ...this.#destination.headers, "icy-metadata": "1", ...part.headers };
+    const ifRange = this.#isNewDestination ? undefined : ifRangeOf(this.#validator);
     if (headers.range !== undefined && ifRange !== undefined) headers["if-range"] = ifRange;
-    const { url: headersOf, ownServer, departure } = this.#place;
+    const { url: headersOf, ownServer, egress } = this.#destination;
     const { url: from } = part;
-    return { part, answer: await client.get({ url: from, headers, headersOf, signal, pace, ownServer, departure }) };
+    return { part, answer: await client.get({ url: from, headers, headersOf, signal, pace, ownServer, egress }) };
   }
 
-  #continuation({ part, answer }: Omit<Asked, "place">, positionBytes: number, head: Uint8Array): HttpBody {
+  #continuation({ part, answer }: Omit<Asked, "destination">, positionBytes: number, head: Uint8Array): HttpBody {
     const isPastEnd = this.#sizeBytes === undefined || contentRangeOf(answer.headers)?.sizeBytes === positionBytes;
     if (answer.status === 416 && isPastEnd) {
       // What we have is all there is.
       this.setEnd(positionBytes);
       return answer.body;
     }
-    if (answer.status === 416 && this.#isNewPlace) throw this.#changedError(answer.url);
+    if (answer.status === 416 && this.#isNewDestination) throw this.#changedError(answer.url);
     checkHasBody(answer);
     if (this.isLive) return this.#bodyOf(answer);
     const range = answer.status === 206 ? checkedRange(answer, positionBytes) : undefined;
     const hasStep = answer.status === 206 || isStep(answer, part, positionBytes);
     this.#stepEndBytes = hasStep ? part.endBytes : undefined;
-    const wholeBytes = hasStep ? sizeInQuery(this.#place.url) : contentLengthOf(answer.headers);
+    const wholeBytes = hasStep ? sizeInQuery(this.#destination.url) : contentLengthOf(answer.headers);
     const changed = this.#changedError(answer.url);
     this.#checkSame(answer, answer.status === 206 ? range?.sizeBytes : wholeBytes);
     if (answer.status === 206) return answer.body;
@@ -264,16 +264,16 @@ export class HttpResource {
   #checkSame(answer: HttpAnswer, sizeBytes: number | undefined): void {
     const validator = validatorOf(answer.headers);
     // Hosts that share a file agree on its bytes and not on how they name its version.
-    const isNamed = this.#isNewPlace && this.#place.rendition !== undefined;
+    const isNamed = this.#isNewDestination && this.#destination.variant !== undefined;
     const isSame = (isNamed || isSameVersion(this.#validator, validator)) && isSameSize(this.#sizeBytes, sizeBytes);
     if (!isSame) throw this.#changedError(answer.url);
-    if (this.#isNewPlace) this.#validator = validator;
-    this.#isNewPlace = false;
+    if (this.#isNewDestination) this.#validator = validator;
+    this.#isNewDestination = false;
   }
 
   #changedError(url: URL): NodeError {
     const { link } = this.#access;
-    return link !== undefined && this.#isNewPlace ? new InputReplacedError(link) : changedError(url);
+    return link !== undefined && this.#isNewDestination ? new InputReplacedError(link) : changedError(url);
   }
 
   /** A step that was asked for in the query. A shorter one is the last. */
@@ -320,12 +320,12 @@ function offersRanges(status: number, headers: HttpHeaders): boolean {
 }
 
 /** Asks for the beginning. */
-async function askAt(access: ResourceAccess, place: RequestPlace, signal: AbortSignal): Promise<Asked> {
+async function askAt(access: ResourceAccess, destination: RequestDestination, signal: AbortSignal): Promise<Asked> {
   const { client, pace } = access;
-  const part = partFrom(place, place.url, 0);
-  const headers = { ...place.headers, "icy-metadata": "1", ...part.headers };
-  const { ownServer, departure } = place;
-  return { place, part, answer: await client.get({ url: part.url, headers, signal, pace, ownServer, departure }) };
+  const part = partFrom(destination, destination.url, 0);
+  const headers = { ...destination.headers, "icy-metadata": "1", ...part.headers };
+  const { ownServer, egress } = destination;
+  return { destination, part, answer: await client.get({ url: part.url, headers, signal, pace, ownServer, egress }) };
 }
 
 /**

@@ -51,7 +51,7 @@ export class IcyStripper {
   readonly #onTitle: (streamTitle: string) => void;
   readonly #block = new Uint8Array(METADATA_BYTES_MAX);
   /** Sound bytes until the next length byte. */
-  #soundBytesLeft: number;
+  #audioBytesLeft: number;
   /** Of the metadata block being read; `blockBytesLeft` is 0 while sound or the length byte comes. */
   #blockBytes = 0;
   #blockBytesLeft = 0;
@@ -60,18 +60,18 @@ export class IcyStripper {
 
   constructor(intervalBytes: number, onTitle: (streamTitle: string) => void) {
     this.#intervalBytes = intervalBytes;
-    this.#soundBytesLeft = intervalBytes;
+    this.#audioBytesLeft = intervalBytes;
     this.#onTitle = onTitle;
   }
 
   /** The sound in this chunk: a view of it where it is in one piece, else a copy. */
   strip(chunk: Uint8Array): Uint8Array {
     this.#titlesInChunk = 0;
-    if (this.#blockBytesLeft === 0 && chunk.length <= this.#soundBytesLeft) {
-      this.#soundBytesLeft -= chunk.length;
+    if (this.#blockBytesLeft === 0 && chunk.length <= this.#audioBytesLeft) {
+      this.#audioBytesLeft -= chunk.length;
       return chunk;
     }
-    const sound = new Uint8Array(chunk.length);
+    const audio = new Uint8Array(chunk.length);
     let sizeBytes = 0;
     for (let at = 0; at < chunk.length; ) {
       if (this.#blockBytesLeft > 0) {
@@ -79,10 +79,10 @@ export class IcyStripper {
         copyBytes(chunk, at, { to: this.#block, toBytes: this.#blockBytes, count });
         this.#noteBlockBytes(count);
         at += count;
-      } else if (this.#soundBytesLeft > 0) {
-        const count = Math.min(this.#soundBytesLeft, chunk.length - at);
-        copyBytes(chunk, at, { to: sound, toBytes: sizeBytes, count });
-        this.#soundBytesLeft -= count;
+      } else if (this.#audioBytesLeft > 0) {
+        const count = Math.min(this.#audioBytesLeft, chunk.length - at);
+        copyBytes(chunk, at, { to: audio, toBytes: sizeBytes, count });
+        this.#audioBytesLeft -= count;
         sizeBytes += count;
         at += count;
       } else {
@@ -91,7 +91,7 @@ export class IcyStripper {
       }
     }
     if (this.#hasUnreadTitle) this.#readTitle();
-    return sound.subarray(0, sizeBytes);
+    return audio.subarray(0, sizeBytes);
   }
 
   #startBlock(sizeBytes: number): void {
@@ -99,7 +99,7 @@ export class IcyStripper {
     if (sizeBytes > 0) this.#hasUnreadTitle = false;
     this.#blockBytes = 0;
     this.#blockBytesLeft = sizeBytes;
-    this.#soundBytesLeft = this.#intervalBytes;
+    this.#audioBytesLeft = this.#intervalBytes;
   }
 
   #noteBlockBytes(count: number): void {

@@ -1,5 +1,5 @@
 // What may be loaded at all, by its address. Apart from the HTTP client, which is large and loaded when it is first
-// needed. Audio and look-up threads.
+// needed. Audio and probe threads.
 
 import { NodeError } from "../../errors.ts";
 import { parseUrl } from "../../lib/parse-url.ts";

@@ -5,8 +5,8 @@ import type { LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { LocalJail } from "../../lib/local-jail.ts";
-import type { Logger } from "../../log.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
+import type { Logger } from "../../log/log.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { FileByteSource } from "./file-byte-source.ts";
 import { HttpByteSource } from "./http-byte-source.ts";
@@ -24,8 +24,8 @@ export interface InputDeps {
   /** Ends the opening; afterwards the source's `close` is the way. */
   readonly signal: AbortSignal;
   readonly budget: TrackBudget;
-  /** Asks for links; see `EventChannel.wantLink`. */
-  readonly wantLink: (request: LinkRequest) => Promise<PlayableLink>;
+  /** Asks for links; see `EventChannel.requestLink`. */
+  readonly requestLink: (request: LinkRequest) => Promise<PlayableLink>;
   /** Of a site's track that was opened before: it goes on from this link. */
   readonly link?: TrackLink | undefined;
   /** See HttpByteSourceOptions. */
@@ -72,8 +72,8 @@ async function openSite(track: SiteTrack, deps: InputDeps): Promise<OpenedInput>
     const plain = target.input;
     return { ...(await openPlain(plain, deps)), plain, container: plain.container };
   }
-  const { place, container } = target;
-  return { ...(await openHttp(place.url, { ...deps, link })), link, container };
+  const { destination, container } = target;
+  return { ...(await openHttp(destination.url, { ...deps, link })), link, container };
 }
 
 async function openHttp(url: URL, deps: InputDeps): Promise<OpenedInput> {

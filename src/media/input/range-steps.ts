@@ -1,7 +1,7 @@
 // How the bytes of a file from one place on are asked for: in one go, or in steps where the site wants it so. Pure.
-// Audio and look-up threads.
+// Audio and probe threads.
 
-import type { RequestPlace } from "./link-place.ts";
+import type { RequestDestination } from "./link-destination.ts";
 
 /** One request for bytes. */
 export interface PartRequest {
@@ -15,7 +15,7 @@ export interface PartRequest {
 }
 
 /** The request for the bytes from `positionBytes` on, at the place's own address or the one it led to. */
-export function partFrom({ rangeStep }: RequestPlace, url: URL, positionBytes: number): PartRequest {
+export function partFrom({ rangeStep }: RequestDestination, url: URL, positionBytes: number): PartRequest {
   if (rangeStep === undefined) {
     return { url, headers: { range: `bytes=${positionBytes}-` }, endBytes: undefined, isByQuery: false };
   }

@@ -1,9 +1,9 @@
 // How fast one track may ask sites for something, whatever makes it ask: segments of no length, a key for each,
-// redirects, connections that end after a few bytes. Who asks faster waits. Audio and look-up threads.
+// redirects, connections that end after a few bytes. Who asks faster waits. Audio and probe threads.
 
-import { Allowance } from "../../lib/allowance.ts";
 import { pause } from "../../lib/pause.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 
 /**
  * Opening an HLS stream takes ten requests; one that plays asks twice a second at most. A jump in a file without an
@@ -16,12 +16,12 @@ const REQUESTS_PER_SECOND = 20;
 export class RequestPace {
   /** Takes the answers apart in turns. */
   readonly budget: TrackBudget;
-  readonly #requests: Allowance;
+  readonly #requests: TokenBucket;
 
   constructor(budget: TrackBudget) {
     const { clock } = budget;
     this.budget = budget;
-    this.#requests = new Allowance({ clock, burst: BURST_REQUESTS, perSecond: REQUESTS_PER_SECOND });
+    this.#requests = new TokenBucket({ clock, burst: BURST_REQUESTS, perSecond: REQUESTS_PER_SECOND });
   }
 
   /** Resolves when the next request may be sent, or the signal fires. */

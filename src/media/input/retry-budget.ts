@@ -8,7 +8,7 @@ const RETRY_DELAYS_MS = [0, 500, 1_500, 3_000, 5_000, 10_000];
 /** New data that counts as recovered; less, and a server that gives one byte per connection would be asked for ever. */
 const PROGRESS_BYTES = 16 * 1024;
 
-export interface RetryLimits {
+interface RetryLimits {
   /** At most six, the default. */
   readonly triesMax?: number;
   /** New data that counts as recovered; default 16 KiB. */

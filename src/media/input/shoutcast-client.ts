@@ -9,7 +9,7 @@ import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { interruptedError } from "./http-errors.ts";
 
-export interface ShoutcastRequest {
+interface ShoutcastRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** Bounds the time until the headers are there, and ends the body when it fires later. */

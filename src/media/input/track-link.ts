@@ -1,14 +1,14 @@
 // The link that a site's track is played from: asked for when the track is opened, anew shortly before it expires, and
 // anew when the site refuses it, so many times and no more. Kept from one opening of the track to the next where its
-// bytes become others. Audio and look-up threads; the whole of it: docs/internals/links.md.
+// bytes become others. Audio and probe threads; the whole of it: docs/internals/links.md.
 
 import type { PlainInput, SiteTrack } from "../../bridge/playable-input.ts";
 import type { LinkReason, LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
-import type { Logger } from "../../log.ts";
-import { placeOfLink, type RequestPlace } from "./link-place.ts";
+import type { Logger } from "../../log/log.ts";
+import { destinationOfLink, type RequestDestination } from "./link-destination.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
 /** A link that expires this soon is renewed before it is used; of one that lives shorter, half its life. */
@@ -21,14 +21,14 @@ const RENEWALS_MAX = 3;
 const PROGRESS_BYTES = 64 * 1024;
 
 /** What the link leads to. */
-export type LinkTarget =
-  | { readonly kind: "place"; readonly place: RequestPlace; readonly container: string | undefined }
+type LinkTarget =
+  | { readonly kind: "destination"; readonly destination: RequestDestination; readonly container: string | undefined }
   | { readonly kind: "input"; readonly input: PlainInput };
 
-export interface TrackLinkOptions {
+interface TrackLinkOptions {
   readonly track: SiteTrack;
-  /** See `EventChannel.wantLink`. */
-  readonly wantLink: (request: LinkRequest) => Promise<PlayableLink>;
+  /** See `EventChannel.requestLink`. */
+  readonly requestLink: (request: LinkRequest) => Promise<PlayableLink>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -53,8 +53,8 @@ export class TrackLink {
 
   /** Asks for the first link. Rejects with why there is none, "link-invalid", or the signal's reason. */
   static async obtain(options: TrackLinkOptions, signal: AbortSignal): Promise<TrackLink> {
-    const { track, wantLink } = options;
-    return new TrackLink(await unlessAborted(wantLink({ track, reason: "start" }), signal), options);
+    const { track, requestLink } = options;
+    return new TrackLink(await unlessAborted(requestLink({ track, reason: "start" }), signal), options);
   }
 
   private constructor(link: PlayableLink, options: TrackLinkOptions) {
@@ -72,9 +72,9 @@ export class TrackLink {
    * The place it leads to.
    * @throws InputReplacedError when the track plays what another source's track plays by now
    */
-  get place(): RequestPlace {
+  get destination(): RequestDestination {
     if (this.#target.kind === "input") throw new InputReplacedError(this);
-    return this.#target.place;
+    return this.#target.destination;
   }
 
   /** It is to be renewed before it is used again. */
@@ -115,8 +115,8 @@ export class TrackLink {
   }
 
   async #renew(reason: Exclude<LinkReason, "start">, status: number | undefined, signal: AbortSignal): Promise<void> {
-    const { track, wantLink, logger } = this.#options;
-    const rendition = this.#target.kind === "place" ? this.#target.place.rendition : undefined;
+    const { track, requestLink, logger } = this.#options;
+    const variant = this.#target.kind === "destination" ? this.#target.destination.variant : undefined;
     let failure: unknown;
     for (;;) {
       const hasTry = await this.#renewals.waitForTry(signal);
@@ -125,7 +125,7 @@ export class TrackLink {
       try {
         const tries = this.#renewals.triesUsed;
         logger.debug("a link is renewed", { source: track.sourceName, reason, status, tries });
-        return this.#take(await unlessAborted(wantLink({ track, reason, status, rendition }), signal), reason);
+        return this.#take(await unlessAborted(requestLink({ track, reason, status, variant }), signal), reason);
       } catch (error) {
         signal.throwIfAborted();
         // Where the old one is good for a while, there is time.
@@ -154,7 +154,7 @@ export class TrackLink {
 function targetOf(link: PlayableLink): LinkTarget {
   return link.kind === "input"
     ? { kind: "input", input: link.input }
-    : { kind: "place", place: placeOfLink(link), container: link.container };
+    : { kind: "destination", destination: destinationOfLink(link), container: link.container };
 }
 
 /** What neither the track nor the source is at fault for may be otherwise a little later. */

@@ -34,8 +34,8 @@ export class WindowSource implements ByteSource {
 
   readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
     if (this.#isClosed) return undefined;
-    const wantedBytes = Math.max(0, Math.min(lengthBytes, this.sizeBytes - positionBytes));
-    return wantedBytes === 0 ? new Uint8Array(0) : this.#window.read(this.#firstBytes + positionBytes, wantedBytes);
+    const neededBytes = Math.max(0, Math.min(lengthBytes, this.sizeBytes - positionBytes));
+    return neededBytes === 0 ? new Uint8Array(0) : this.#window.read(this.#firstBytes + positionBytes, neededBytes);
   }
 
   close(): void {

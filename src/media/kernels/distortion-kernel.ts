@@ -107,8 +107,8 @@ export class DistortionKernel {
   }
 
   #writeCurve(curve: Curve, { x, step }: { readonly x: number; readonly step: number }): void {
-    const write = (place: number, value: number) => {
-      this.#curve[(place - CURVE_ANGLES) / F64_BYTES] = value;
+    const write = (address: number, value: number) => {
+      this.#curve[(address - CURVE_ANGLES) / F64_BYTES] = value;
     };
     for (const [index, scale] of [curve.sinScale, curve.cosScale, curve.tanScale].entries()) {
       const angle = 2 * F64_BYTES * index;
@@ -149,12 +149,12 @@ export class DistortionKernel {
 
   #shapePlainly(count: number, middle: number): void {
     const table = this.#table;
-    for (const sound of [this.left, this.right]) {
+    for (const audio of [this.left, this.right]) {
       for (let sample = 0; sample < count; sample++) {
-        const place = (clamp(sound[sample]!) + 1) * middle;
-        const row = Math.floor(place);
+        const address = (clamp(audio[sample]!) + 1) * middle;
+        const row = Math.floor(address);
         const base = table[row]!;
-        sound[sample] = clamp(base + (table[row + 1]! - base) * (place - row));
+        audio[sample] = clamp(base + (table[row + 1]! - base) * (address - row));
       }
     }
   }

@@ -43,10 +43,10 @@ export class EqualizerKernel {
 
   #equalizePlainly(count: number, groupCount: number): void {
     const { state } = this;
-    for (const [side, sound] of [this.left, this.right].entries()) {
+    for (const [side, audio] of [this.left, this.right].entries()) {
       const history = HISTORY_OFFSET + side;
       for (let sample = 0; sample < count; sample++) {
-        const x = sound[sample]!;
+        const x = audio[sample]!;
         const difference = x - state[history + 2]!;
         state[history + 2] = state[history]!;
         state[history] = x;
@@ -57,7 +57,7 @@ export class EqualizerKernel {
           state[band + 6] = w;
           sum += state[band + 4]! * w;
         }
-        sound[sample] = Math.min(Math.max(sum, -1), 1);
+        audio[sample] = Math.min(Math.max(sum, -1), 1);
       }
     }
   }

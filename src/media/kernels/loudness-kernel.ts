@@ -42,7 +42,7 @@ const ABOVE_HALVES_MAX = 1.27;
 const WINDOW_SHAPE = 3.5;
 /** Places on the way to the next sample: half of it, and those that stand for two each. */
 const HALF_WAY = 0.5;
-const EARLY_PLACES = [1 / 8, 2 / 8, 3 / 8];
+const EARLY_POSITIONS = [1 / 8, 2 / 8, 3 / 8];
 
 interface LoudnessExports {
   weigh(start: number, count: number): number;
@@ -119,11 +119,11 @@ export class LoudnessKernel {
 
   #weighPlainly(start: number, count: number): number {
     let sum = 0;
-    for (const [side, sound] of [this.left, this.right].entries()) {
+    for (const [side, audio] of [this.left, this.right].entries()) {
       let [w1, w2] = [this.state[side]!, this.state[2 + side]!];
       let [v1, v2] = [this.state[4 + side]!, this.state[6 + side]!];
       for (let at = start; at < start + count; at++) {
-        const w = sound[at]! - SHELF_A2 * w2 - SHELF_A1 * w1;
+        const w = audio[at]! - SHELF_A2 * w2 - SHELF_A1 * w1;
         const shelved = SHELF_B0 * w + SHELF_B1 * w1 + SHELF_B2 * w2;
         w2 = w1;
         w1 = w;
@@ -156,38 +156,38 @@ export class LoudnessKernel {
 
   #scalePlainly(start: number, count: number, within: number): void {
     for (let sample = 0; sample < count; sample++) {
-      const place = within + sample;
-      const chunk = Math.floor(place / CHUNK_SAMPLES);
-      const factor = this.gains[2 * chunk]! + (place % CHUNK_SAMPLES) * this.gains[2 * chunk + 1]!;
+      const position = within + sample;
+      const chunk = Math.floor(position / CHUNK_SAMPLES);
+      const factor = this.gains[2 * chunk]! + (position % CHUNK_SAMPLES) * this.gains[2 * chunk + 1]!;
       this.leftOut[sample] = this.left[start + sample]! * factor;
       this.rightOut[sample] = this.right[start + sample]! * factor;
     }
   }
 
   /** The highest at the samples of a chunk, the one behind it, and the places of one row of taps in between. */
-  #peakIn(sound: Float32Array, from: number, row: number): number {
+  #peakIn(audio: Float32Array, from: number, row: number): number {
     const taps = this.#taps;
-    let highest = Math.abs(sound[from + CHUNK_SAMPLES]!);
+    let highest = Math.abs(audio[from + CHUNK_SAMPLES]!);
     for (let at = from; at < from + CHUNK_SAMPLES; at++) {
       let even = 0;
       let odd = 0;
       for (let pair = 0; pair < TAP_PAIRS; pair++) {
         const tap = (pair * TAPS_PER_PAIR + row) * 4;
-        const before = sound[at - pair]!;
-        const behind = sound[at + 1 + pair]!;
+        const before = audio[at - pair]!;
+        const behind = audio[at + 1 + pair]!;
         even += taps[tap]! * (before + behind);
         if (row > 0) odd += taps[tap + 4]! * (before - behind);
       }
       // Of the two places, early and late, one is even plus odd and the other even minus odd.
-      highest = Math.max(highest, Math.abs(sound[at]!), Math.abs(even) + Math.abs(odd));
+      highest = Math.max(highest, Math.abs(audio[at]!), Math.abs(even) + Math.abs(odd));
     }
     return highest;
   }
 }
 
-function highestIn(sound: Float32Array, { from, to }: { readonly from: number; readonly to: number }): number {
+function highestIn(audio: Float32Array, { from, to }: { readonly from: number; readonly to: number }): number {
   let highest = 0;
-  for (let at = from; at < to; at++) highest = Math.max(highest, Math.abs(sound[at]!));
+  for (let at = from; at < to; at++) highest = Math.max(highest, Math.abs(audio[at]!));
   return highest;
 }
 
@@ -198,7 +198,7 @@ function highestIn(sound: Float32Array, { from, to }: { readonly from: number; r
  */
 function interpolationTaps(): number[] {
   const half = rowAt(HALF_WAY);
-  const early = EARLY_PLACES.map(rowAt);
+  const early = EARLY_POSITIONS.map(rowAt);
   const taps = Array.from({ length: TAP_PAIRS }, (_, pair) => {
     const [before, behind] = [TAP_PAIRS - 1 - pair, TAP_PAIRS + pair];
     const parts = early.map((row) => [(row[before]! + row[behind]!) / 2, (row[before]! - row[behind]!) / 2]);

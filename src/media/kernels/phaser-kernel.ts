@@ -61,9 +61,9 @@ export class PhaserKernel {
   #turn(x: number, side: number, { a, feedback, mix }: { a: number; feedback: number; mix: number }): number {
     const state = this.state;
     let value = x + feedback * state[10 + side]!;
-    for (let stage = side; stage < 8; stage += 2) {
-      const next = a * value + state[stage]!;
-      state[stage] = value - a * next;
+    for (let env = side; env < 8; env += 2) {
+      const next = a * value + state[env]!;
+      state[env] = value - a * next;
       value = next;
     }
     state[10 + side] = state[8 + side]!;

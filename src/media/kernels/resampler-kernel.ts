@@ -1,8 +1,8 @@
 // The filter tables of the resampler, one per conversion ratio and shared by all streams of the thread, each with the
 // scratch memory its WebAssembly loop works in. Windowed sinc (Kaiser), polyphase. Audio thread.
 
-import type { TrackBudget } from "../budget/track-budget.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import { F32_BYTES } from "./numbers/block.ts";
 import { TAPS_STEP } from "./numbers/resampler.ts";
 import { WasmKernel } from "./wasm-loop.ts";
@@ -166,7 +166,7 @@ export function isRateReady(inputRateHz: number): boolean {
 /** Computes the filter for one input rate in turns of the thread. */
 export async function prepareRate(inputRateHz: number, budget: TrackBudget): Promise<void> {
   const kernel = new ResamplerKernel(inputRateHz);
-  do if (budget.isSpent) await budget.turn();
+  do if (budget.isSpent) await budget.yield();
   while (kernel.fillRow());
   budget.pause();
   keep(inputRateHz, kernel);

@@ -123,25 +123,25 @@ export class ReverbKernel {
   #diffuse(diffuser: number, value: number): number {
     const start = diffuser * DIFFUSER_STRIDE;
     const past = this.#diffusers[start + ((this.#at - DIFFUSER_SAMPLES[diffuser]!) & (DIFFUSER_SIZE - 1))]!;
-    const kept = Math.fround(value - DIFFUSION * past);
-    write(this.#diffusers, start, DIFFUSER_SIZE, this.#at & (DIFFUSER_SIZE - 1), kept);
-    return past + DIFFUSION * kept;
+    const retained = Math.fround(value - DIFFUSION * past);
+    write(this.#diffusers, start, DIFFUSER_SIZE, this.#at & (DIFFUSER_SIZE - 1), retained);
+    return past + DIFFUSION * retained;
   }
 }
 
 /** Sums and differences of neighbours, of pairs, of halves: a Hadamard matrix, the energy times eight. */
 function mix(values: Float64Array): void {
   for (let distance = 1; distance < 8; distance *= 2) {
-    for (let place = 0; place < 8; place++) {
-      if ((place & distance) !== 0) continue;
-      const [one, other] = [values[place]!, values[place + distance]!];
-      values[place] = one + other;
-      values[place + distance] = one - other;
+    for (let index = 0; index < 8; index++) {
+      if ((index & distance) !== 0) continue;
+      const [one, other] = [values[index]!, values[index + distance]!];
+      values[index] = one + other;
+      values[index + distance] = one - other;
     }
   }
 }
 
-function write(ring: Float32Array, ...[start, size, place, value]: [number, number, number, number]): void {
-  ring[start + place] = value;
-  if (place < GROUP_SAMPLES) ring[start + size + place] = value;
+function write(ring: Float32Array, ...[start, size, index, value]: [number, number, number, number]): void {
+  ring[start + index] = value;
+  if (index < GROUP_SAMPLES) ring[start + size + index] = value;
 }

@@ -6,7 +6,7 @@ import {
   COMPARED_SAMPLES_MAX,
   HERE_LEFT,
   HERE_RIGHT,
-  PLACES_MAX,
+  POSITIONS_MAX,
   PRODUCTS,
   THERE_LEFT,
   THERE_RIGHT,
@@ -47,7 +47,7 @@ export class TimescaleSearchKernel {
   /** `isSimd` false forces the plain loop (for tests). */
   constructor({ isSimd = true }: { readonly isSimd?: boolean } = {}) {
     const { memory, exports } = WASM.createLoop({ isSimd });
-    this.products = new Float32Array(memory, PRODUCTS, PLACES_MAX);
+    this.products = new Float32Array(memory, PRODUCTS, POSITIONS_MAX);
     this.#hereLeft = new Float32Array(memory, HERE_LEFT, COMPARED_SAMPLES_MAX);
     this.#hereRight = new Float32Array(memory, HERE_RIGHT, COMPARED_SAMPLES_MAX);
     this.#thereLeft = new Float32Array(memory, THERE_LEFT, THERE_SAMPLES);
@@ -66,13 +66,13 @@ export class TimescaleSearchKernel {
   }
 
   #comparePlainly(length: number, count: number): void {
-    for (let place = 0; place < count; place++) {
+    for (let index = 0; index < count; index++) {
       let product = 0;
       for (let sample = 0; sample < length; sample++) {
-        product += this.#hereLeft[sample]! * this.#thereLeft[place + sample]!;
-        product += this.#hereRight[sample]! * this.#thereRight[place + sample]!;
+        product += this.#hereLeft[sample]! * this.#thereLeft[index + sample]!;
+        product += this.#hereRight[sample]! * this.#thereRight[index + sample]!;
       }
-      this.products[place] = product;
+      this.products[index] = product;
     }
   }
 }

@@ -27,7 +27,7 @@ type Vibrate = (
 const WASM = new WasmKernel<{ vibrate: Vibrate }>("vibrato");
 
 /** Places in the memory, each of KERNEL_SAMPLES. */
-interface Sound {
+interface AudioBlock {
   readonly left: Float32Array;
   readonly right: Float32Array;
 }
@@ -38,8 +38,8 @@ export class VibratoKernel {
   readonly left: Float32Array;
   readonly right: Float32Array;
   /** The block at work, and what comes of it. */
-  readonly input: Sound;
-  readonly output: Sound;
+  readonly input: AudioBlock;
+  readonly output: AudioBlock;
   readonly run: Vibrate;
 
   /** `isSimd` false forces the plain loop (for tests). */
@@ -61,9 +61,9 @@ export class VibratoKernel {
     let sine = startSine;
     let cosine = startCosine;
     for (let sample = 0; sample < count; sample++) {
-      const place = origin + sample - swing * sine;
-      const at = Math.floor(place);
-      const t = place - at;
+      const position = origin + sample - swing * sine;
+      const at = Math.floor(position);
+      const t = position - at;
       const t2 = t * t;
       const t3 = t2 * t;
       const w0 = t2 - 0.5 * (t + t3);

@@ -25,7 +25,7 @@ export function kernelFileName(name: KernelName): string {
   return `${name}.wasm`;
 }
 
-export interface WasmLoop<Exports> {
+interface WasmLoop<Exports> {
   /** As large as was asked for, rounded up to whole pages of 64 KiB. It never grows. */
   readonly memory: ArrayBuffer;
   /** Undefined where the processor lacks the SIMD instructions (or `isSimd` is false): the caller has a plain loop. */

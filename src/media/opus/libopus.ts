@@ -58,27 +58,27 @@ const OPUS_SET_PREDICTION_DISABLED = 4042;
  */
 export class Libopus {
   readonly #codec: WasmCodec;
-  #home: Home;
+  #instance: CodecInstance;
   #generation = 0;
 
   constructor(codec: WasmCodec) {
     this.#codec = codec;
-    this.#home = createHome(codec);
+    this.#instance = createInstance(codec);
   }
 
   /** Another after a decoder has run wild: take it anew for each call. */
   get module(): LibopusModule {
-    return this.#home.module;
+    return this.#instance.module;
   }
 
   /** Scratch of `OPUS_PACKET_SAMPLES_MAX` interleaved stereo floats; overwritten by every encode and decode. */
   get pcmPointer(): number {
-    return this.#home.pcmPointer;
+    return this.#instance.pcmPointer;
   }
 
   /** Scratch of `OPUS_PACKET_BYTES_MAX` bytes. */
   get packetPointer(): number {
-    return this.#home.packetPointer;
+    return this.#instance.packetPointer;
   }
 
   /** Grows when the instance has been replaced: encoders and decoders made before are gone. */
@@ -90,7 +90,7 @@ export class Libopus {
    * The packet of `sizeBytes` in the scratch to sound in the scratch; samples per channel, negative for a damaged one.
    */
   decode(decoder: number, sizeBytes: number): number {
-    const { module, packetPointer, pcmPointer } = this.#home;
+    const { module, packetPointer, pcmPointer } = this.#instance;
     try {
       return module._oc_decode_float(decoder, packetPointer, sizeBytes, pcmPointer, OPUS_PACKET_SAMPLES_MAX, 0);
     } catch (cause) {
@@ -101,7 +101,7 @@ export class Libopus {
 
   /** So many samples of both channels in the scratch to a packet in the scratch; its size, negative for a failure. */
   encode(encoder: number, lengthSamples: number, sizeBytesMax: number): number {
-    const { module, packetPointer, pcmPointer } = this.#home;
+    const { module, packetPointer, pcmPointer } = this.#instance;
     try {
       return module._oc_encode_float(encoder, pcmPointer, lengthSamples, packetPointer, sizeBytesMax);
     } catch (cause) {
@@ -113,7 +113,7 @@ export class Libopus {
   /** A new stereo encoder for music at 48 kHz (about 49 kB). Complexity 0 to 10, bitrate 500 to 512000. */
   createEncoder(options: { readonly complexity: number; readonly bitrateBps: number }): number {
     const module = this.module;
-    const encoder = module._oc_create_encoder(SAMPLE_RATE_HZ, 2, OPUS_APPLICATION_AUDIO, this.#home.errorPointer);
+    const encoder = module._oc_create_encoder(SAMPLE_RATE_HZ, 2, OPUS_APPLICATION_AUDIO, this.#instance.errorPointer);
     this.#check(encoder, "create an encoder");
     const results = [
       module._oc_encoder_ctl(encoder, OPUS_SET_BITRATE, options.bitrateBps),
@@ -142,42 +142,43 @@ export class Libopus {
 
   /** A new decoder to 48 kHz (about 27 kB). `gainQ8` is the output gain of OpusHead, 1/256 dB. */
   createDecoder(channelCount: 1 | 2, gainQ8: number): number {
-    const decoder = this.module._oc_create_decoder(SAMPLE_RATE_HZ, channelCount, this.#home.errorPointer);
+    const decoder = this.module._oc_create_decoder(SAMPLE_RATE_HZ, channelCount, this.#instance.errorPointer);
     this.#check(decoder, "create a decoder");
     if (gainQ8 !== 0) this.module._oc_decoder_ctl(decoder, OPUS_SET_GAIN, gainQ8);
     return decoder;
   }
 
   #replace(): void {
-    this.#home = createHome(this.#codec);
+    this.#instance = createInstance(this.#codec);
     this.#generation += 1;
   }
 
   #check(pointer: number, action: string): void {
-    const code = this.module.HEAP32[this.#home.errorPointer >> 2];
+    const code = this.module.HEAP32[this.#instance.errorPointer >> 2];
     if (pointer === 0 || code !== 0) throw new Error(`libopus could not ${action} (${code})`);
   }
 }
 
 /** One instance and the scratch areas in it. */
-interface Home {
+interface CodecInstance {
   readonly module: LibopusModule;
   readonly pcmPointer: number;
   readonly packetPointer: number;
   readonly errorPointer: number;
 }
 
-function createHome(codec: WasmCodec): Home {
+function createInstance(codec: WasmCodec): CodecInstance {
   const { functions, heap } = startWasmCodec<LibopusFunctions>(codec, { sizeBytesMax: HEAP_BYTES_MAX });
   const module = Object.defineProperties({ ...functions }, viewsOf(heap)) as LibopusModule; // the views are added here
-  const home: Home = {
+  const instance: CodecInstance = {
     module,
     pcmPointer: module._malloc(OPUS_PACKET_SAMPLES_MAX * 2 * Float32Array.BYTES_PER_ELEMENT),
     packetPointer: module._malloc(OPUS_PACKET_BYTES_MAX),
     errorPointer: module._malloc(4),
   };
-  if (!home.pcmPointer || !home.packetPointer || !home.errorPointer) throw new Error("libopus has no memory to start");
-  return home;
+  if (!instance.pcmPointer || !instance.packetPointer || !instance.errorPointer)
+    throw new Error("libopus has no memory to start");
+  return instance;
 }
 
 function viewsOf(heap: { readonly buffer: ArrayBuffer }): PropertyDescriptorMap {

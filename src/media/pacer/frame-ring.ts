@@ -68,7 +68,7 @@ export class FrameRingWriter {
   }
 
   /** Takes the newest frames back, `countMax` of them at most: they never leave. Returns how many were still there. */
-  takeBack(countMax: number): number {
+  revoke(countMax: number): number {
     let count = 0;
     while (count < countMax) {
       const slot = (this.#next + RING_FRAMES - 1) % RING_FRAMES;

@@ -3,7 +3,7 @@
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Sockets } from "../../network/sockets.ts";
-import { Pacer, type PacerDesk } from "./pacer.ts";
+import { Pacer, type PacerClient } from "./pacer.ts";
 import type { PacerEnd } from "./pacer-link.ts";
 import type { PacerCommand, PacerEvent } from "./pacer-messages.ts";
 
@@ -11,7 +11,7 @@ export class LocalPacer implements PacerEnd {
   readonly offsetMs = 0;
   readonly #clock: Clock;
   readonly #pacer: Pacer;
-  readonly #desk: PacerDesk;
+  readonly #client: PacerClient;
   #onEvent: (event: PacerEvent) => void = () => undefined;
   #timer: Timer | undefined;
   #wakesAtMs = Number.POSITIVE_INFINITY;
@@ -19,7 +19,7 @@ export class LocalPacer implements PacerEnd {
   constructor(clock: Clock, sockets: Sockets) {
     this.#clock = clock;
     this.#pacer = new Pacer({ clock, sockets, offsetMs: 0 });
-    this.#desk = this.#pacer.serve((event) => this.#onEvent(event));
+    this.#client = this.#pacer.serve((event) => this.#onEvent(event));
   }
 
   listen(onEvent: (event: PacerEvent) => void): void {
@@ -27,7 +27,7 @@ export class LocalPacer implements PacerEnd {
   }
 
   post(command: PacerCommand): void {
-    this.#desk.execute(command);
+    this.#client.execute(command);
     if (command.type === "start") this.#run();
   }
 
@@ -36,7 +36,7 @@ export class LocalPacer implements PacerEnd {
   }
 
   /** There is nobody to give way to. */
-  giveWay(): void {}
+  yieldToPacer(): void {}
 
   close(): void {
     this.#timer?.cancel();

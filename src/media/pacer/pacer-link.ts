@@ -1,8 +1,8 @@
 // An audio worker's end of the pacer: opens paths for its voice sessions, and gives each what the pacer tells of it.
 // The pacer itself may come later than the first path, and be another one after a loss. Audio thread.
 
-import { MediaPath, type MediaPathOptions, type PathLink } from "./media-path.ts";
-import type { Lateness, OutletId, PacerCommand, PacerEvent } from "./pacer-messages.ts";
+import type { Lateness, PacerCommand, PacerEvent, RtpSenderId } from "./pacer-messages.ts";
+import { type PathLink, VoiceSendPath, type VoiceSendPathOptions } from "./voice-send-path.ts";
 
 /** A pacer as a worker reaches it: in another thread (remote-pacer.ts) or in its own (local-pacer.ts). */
 export interface PacerEnd {
@@ -12,7 +12,7 @@ export interface PacerEnd {
   /** A frame has been put into a ring, due at `dueMs` of the worker's clock. */
   onPut(dueMs: number): void;
   /** Lets it have a processor, if it lacks one. To be called between two pieces of work. */
-  giveWay(): void;
+  yieldToPacer(): void;
   /** What it tells. Once. */
   listen(onEvent: (event: PacerEvent) => void): void;
   /** The worker is closing. */
@@ -20,40 +20,43 @@ export interface PacerEnd {
 }
 
 const NOT_LATE: Lateness = {
-  ...{ latenessMsP50: 0, latenessMsP99: 0, latenessMsMax: 0, latenessMsSum: 0 },
+  latenessMsP50: 0,
+  latenessMsP99: 0,
+  latenessMsMax: 0,
+  latenessMsSum: 0,
   latenessCounts: [],
 };
 
 /** One per worker. */
 export class PacerLink implements PathLink {
-  readonly #want: () => void;
-  readonly #paths = new Map<OutletId, MediaPath>();
+  readonly #onRequest: () => void;
+  readonly #paths = new Map<RtpSenderId, VoiceSendPath>();
   /** Said while there was no pacer: a few commands for each path that is open. */
   #unsaid: PacerCommand[] = [];
   #end: PacerEnd | undefined;
-  #isWanted = false;
+  #isRequested = false;
   #lastId = 0;
   #lateness = NOT_LATE;
 
-  /** `want` asks for a pacer, once: `give` is the answer. */
-  constructor(want: () => void) {
-    this.#want = want;
+  /** `onRequest` asks for a pacer, once: `connect` is the answer. */
+  constructor(onRequest: () => void) {
+    this.#onRequest = onRequest;
   }
 
   /** A way to a voice server, which asks for our address at once. */
-  open(options: MediaPathOptions): MediaPath {
-    if (!this.#isWanted) this.#want();
-    this.#isWanted = true;
-    const outletId = ++this.#lastId;
-    const path = new MediaPath(outletId, this, options);
-    this.#paths.set(outletId, path);
+  open(options: VoiceSendPathOptions): VoiceSendPath {
+    if (!this.#isRequested) this.#onRequest();
+    this.#isRequested = true;
+    const rtpSenderId = ++this.#lastId;
+    const path = new VoiceSendPath(rtpSenderId, this, options);
+    this.#paths.set(rtpSenderId, path);
     return path;
   }
 
   /** The pacer to use from now on. In place of another one, every session begins anew there. */
-  give(end: PacerEnd): void {
+  connect(end: PacerEnd): void {
     const isAnother = this.#end !== undefined;
-    this.#isWanted = true;
+    this.#isRequested = true;
     this.#end?.close();
     this.#end = end;
     end.listen((event) => this.#onEvent(event));
@@ -71,8 +74,8 @@ export class PacerLink implements PathLink {
   }
 
   /** See PacerEnd. */
-  giveWay(): void {
-    this.#end?.giveWay();
+  yieldToPacer(): void {
+    this.#end?.yieldToPacer();
   }
 
   close(): void {
@@ -94,14 +97,14 @@ export class PacerLink implements PathLink {
     this.#end?.onPut(dueMs);
   }
 
-  forget(outletId: OutletId): void {
-    this.#paths.delete(outletId);
-    this.#unsaid = this.#unsaid.filter((command) => command.type === "wake" || command.outletId !== outletId);
+  forget(rtpSenderId: RtpSenderId): void {
+    this.#paths.delete(rtpSenderId);
+    this.#unsaid = this.#unsaid.filter((command) => command.type === "wake" || command.rtpSenderId !== rtpSenderId);
   }
 
   #onEvent(event: PacerEvent): void {
     if (event.type === "lateness") this.#lateness = addLateness(this.#lateness, event.lateness);
-    else this.#paths.get(event.outletId)?.onEvent(event);
+    else this.#paths.get(event.rtpSenderId)?.onEvent(event);
   }
 }
 

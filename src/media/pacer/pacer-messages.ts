@@ -6,11 +6,11 @@ import type { RtpStart } from "./rtp-stream.ts";
 import type { EncryptionMode } from "./transport-encryption.ts";
 
 /** Given out by the worker; new with every outlet. */
-export type OutletId = number;
+export type RtpSenderId = number;
 
-export interface OpenOutlet {
+export interface OpenRtpSender {
   readonly type: "open";
-  readonly outletId: OutletId;
+  readonly rtpSenderId: RtpSenderId;
   /** The voice server's, checked by the outbound guard. */
   readonly address: string;
   readonly port: number;
@@ -27,24 +27,24 @@ export interface TransportKey {
 
 export type PacerCommand =
   /** A socket, connected, and our address as the server sees it: `discovered` or `unreachable` follows. */
-  | OpenOutlet
+  | OpenRtpSender
   /** From now on what lies in the ring leaves. */
-  | { readonly type: "start"; readonly outletId: OutletId; readonly key: TransportKey; readonly rtp: RtpStart }
+  | { readonly type: "start"; readonly rtpSenderId: RtpSenderId; readonly key: TransportKey; readonly rtp: RtpStart }
   /** Another key, whose counter starts afresh. */
-  | { readonly type: "rekey"; readonly outletId: OutletId; readonly key: TransportKey }
-  | { readonly type: "close"; readonly outletId: OutletId }
+  | { readonly type: "rekey"; readonly rtpSenderId: RtpSenderId; readonly key: TransportKey }
+  | { readonly type: "close"; readonly rtpSenderId: RtpSenderId }
   /** Something has been put into a ring while the pacer was asleep. */
   | { readonly type: "wake" };
 
 export type PacerEvent =
   /** Undefined: no answer came in 3 s. */
-  | { readonly type: "discovered"; readonly outletId: OutletId; readonly found: ExternalAddress | undefined }
+  | { readonly type: "discovered"; readonly rtpSenderId: RtpSenderId; readonly found: ExternalAddress | undefined }
   /** The socket could not be connected. */
-  | { readonly type: "unreachable"; readonly outletId: OutletId; readonly reason: string }
+  | { readonly type: "unreachable"; readonly rtpSenderId: RtpSenderId; readonly reason: string }
   /** The system refused a packet. */
-  | { readonly type: "udpError"; readonly outletId: OutletId }
+  | { readonly type: "udpError"; readonly rtpSenderId: RtpSenderId }
   /** Nothing leaves any more: a new session is due. */
-  | { readonly type: "dead"; readonly outletId: OutletId; readonly reason: string }
+  | { readonly type: "dead"; readonly rtpSenderId: RtpSenderId; readonly reason: string }
   /** Twice a second while anything is sent: how late this worker's packets left. */
   | { readonly type: "lateness"; readonly lateness: Lateness };
 

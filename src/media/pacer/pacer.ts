@@ -8,8 +8,8 @@ import { Histogram } from "../../lib/histogram.ts";
 import type { Sockets } from "../../network/sockets.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import { RING_FRAMES } from "./frame-ring.ts";
-import { Outlet, reasonOf } from "./outlet.ts";
-import type { OpenOutlet, OutletId, PacerCommand, PacerEvent } from "./pacer-messages.ts";
+import type { OpenRtpSender, PacerCommand, PacerEvent, RtpSenderId } from "./pacer-messages.ts";
+import { RtpSender, reasonOf } from "./rtp-sender.ts";
 
 /** How often a worker is told how late its packets are. */
 const REPORT_MS = 500;
@@ -17,14 +17,14 @@ const REPORT_MS = 500;
 const GRACE_MS = 2 * RING_FRAMES * FRAME_MS;
 
 /** One worker's end, as the pacer sees it. */
-interface Tenant {
-  readonly outlets: Map<OutletId, Outlet>;
+interface ConnectedWorker {
+  readonly rtpSenders: Map<RtpSenderId, RtpSender>;
   readonly lateness: Histogram;
   readonly send: (event: PacerEvent) => void;
   reportedAtMs: number;
 }
 
-export interface PacerOptions {
+interface PacerOptions {
   /** Of its thread. */
   readonly clock: Clock;
   readonly sockets: Sockets;
@@ -33,7 +33,7 @@ export interface PacerOptions {
 }
 
 /** What one worker says. */
-export interface PacerDesk {
+export interface PacerClient {
   execute(command: PacerCommand): void;
   /** The worker is gone: what it has put into its rings still leaves. */
   leave(): void;
@@ -42,9 +42,9 @@ export interface PacerDesk {
 /** One for the node, or one for each worker of a simulation. Throws nothing: what an outlet throws ends that outlet. */
 export class Pacer {
   readonly #options: PacerOptions;
-  readonly #tenants = new Set<Tenant>();
+  readonly #workers = new Set<ConnectedWorker>();
   /** All outlets of all tenants, in one row to walk over. */
-  #outlets: { readonly outlet: Outlet; readonly tenant: Tenant }[] = [];
+  #rtpSenders: { readonly rtpSender: RtpSender; readonly worker: ConnectedWorker }[] = [];
   #joiningCount = 0;
 
   constructor(options: PacerOptions) {
@@ -56,16 +56,16 @@ export class Pacer {
     return this.#joiningCount > 0;
   }
 
-  get hasOutlets(): boolean {
-    return this.#outlets.length > 0;
+  get hasRtpSenders(): boolean {
+    return this.#rtpSenders.length > 0;
   }
 
   /** Another worker. */
-  serve(send: (event: PacerEvent) => void): PacerDesk {
+  serve(send: (event: PacerEvent) => void): PacerClient {
     const lateness = new Histogram({ widthMs: 0.25, buckets: 400 });
-    const tenant: Tenant = { outlets: new Map(), lateness, send, reportedAtMs: this.#options.clock.now() };
-    this.#tenants.add(tenant);
-    return { execute: (command) => this.#execute(tenant, command), leave: () => this.#dismiss(tenant) };
+    const worker: ConnectedWorker = { rtpSenders: new Map(), lateness, send, reportedAtMs: this.#options.clock.now() };
+    this.#workers.add(worker);
+    return { execute: (command) => this.#execute(worker, command), leave: () => this.#dismiss(worker) };
   }
 
   /** Sends all that is due; returns when the next frame will be, in the time of frames, Infinity without one. */
@@ -73,14 +73,14 @@ export class Pacer {
     const { clock, offsetMs } = this.#options;
     let nowMs = clock.now() + offsetMs;
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const { outlet, tenant } of this.#outlets) {
+    for (const { rtpSender, worker } of this.#rtpSenders) {
       // Several when it is late: they follow each other at once, listeners' buffers even it out.
-      while (outlet.dueMs <= nowMs) {
-        const dueMs = outlet.sendNext(nowMs);
+      while (rtpSender.dueMs <= nowMs) {
+        const dueMs = rtpSender.sendNext(nowMs);
         nowMs = clock.now() + offsetMs;
-        if (dueMs !== undefined) tenant.lateness.add(nowMs - dueMs);
+        if (dueMs !== undefined) worker.lateness.add(nowMs - dueMs);
       }
-      nextMs = Math.min(nextMs, outlet.dueMs);
+      nextMs = Math.min(nextMs, rtpSender.dueMs);
     }
     this.#report(nowMs - offsetMs);
     return nextMs;
@@ -88,63 +88,63 @@ export class Pacer {
 
   /** Closes everything. */
   close(): void {
-    for (const { outlet } of this.#outlets) outlet.close();
-    this.#outlets = [];
-    this.#tenants.clear();
+    for (const { rtpSender } of this.#rtpSenders) rtpSender.close();
+    this.#rtpSenders = [];
+    this.#workers.clear();
   }
 
-  #execute(tenant: Tenant, command: PacerCommand): void {
+  #execute(worker: ConnectedWorker, command: PacerCommand): void {
     if (command.type === "wake") return;
-    const { outletId } = command;
+    const { rtpSenderId } = command;
     if (command.type === "open") {
-      this.#open(tenant, command);
+      this.#open(worker, command);
       return;
     }
-    const outlet = tenant.outlets.get(outletId);
-    if (command.type === "start") outlet?.start(command.key, command.rtp);
-    else if (command.type === "rekey") outlet?.rekey(command.key);
-    else this.#close(tenant, outletId);
+    const rtpSender = worker.rtpSenders.get(rtpSenderId);
+    if (command.type === "start") rtpSender?.start(command.key, command.rtp);
+    else if (command.type === "rekey") rtpSender?.rekey(command.key);
+    else this.#close(worker, rtpSenderId);
   }
 
-  #open(tenant: Tenant, open: OpenOutlet): void {
+  #open(worker: ConnectedWorker, open: OpenRtpSender): void {
     const { clock, sockets } = this.#options;
-    const { outletId } = open;
-    let outlet: Outlet;
+    const { rtpSenderId } = open;
+    let rtpSender: RtpSender;
     try {
-      outlet = new Outlet({ open, socket: sockets.createUdp(), clock, send: tenant.send });
+      rtpSender = new RtpSender({ open, socket: sockets.createUdp(), clock, send: worker.send });
     } catch (error) {
-      tenant.send({ type: "unreachable", outletId, reason: reasonOf(error) });
+      worker.send({ type: "unreachable", rtpSenderId, reason: reasonOf(error) });
       return;
     }
-    tenant.outlets.set(outletId, outlet);
-    this.#outlets.push({ outlet, tenant });
+    worker.rtpSenders.set(rtpSenderId, rtpSender);
+    this.#rtpSenders.push({ rtpSender, worker });
     this.#joiningCount += 1;
-    void outlet.discover().finally(() => {
+    void rtpSender.discover().finally(() => {
       this.#joiningCount -= 1;
     });
   }
 
-  #close(tenant: Tenant, outletId: OutletId): void {
-    const outlet = tenant.outlets.get(outletId);
-    if (outlet === undefined) return;
-    outlet.close();
-    tenant.outlets.delete(outletId);
-    this.#outlets = this.#outlets.filter((entry) => entry.outlet !== outlet);
+  #close(worker: ConnectedWorker, rtpSenderId: RtpSenderId): void {
+    const rtpSender = worker.rtpSenders.get(rtpSenderId);
+    if (rtpSender === undefined) return;
+    rtpSender.close();
+    worker.rtpSenders.delete(rtpSenderId);
+    this.#rtpSenders = this.#rtpSenders.filter((entry) => entry.rtpSender !== rtpSender);
   }
 
   /** What lies ready is heard to its end, so that those whose worker is lost miss as little as can be. */
-  #dismiss(tenant: Tenant): void {
-    this.#tenants.delete(tenant);
+  #dismiss(worker: ConnectedWorker): void {
+    this.#workers.delete(worker);
     this.#options.clock.after(GRACE_MS, () => {
-      for (const outletId of [...tenant.outlets.keys()]) this.#close(tenant, outletId);
+      for (const rtpSenderId of [...worker.rtpSenders.keys()]) this.#close(worker, rtpSenderId);
     });
   }
 
   #report(nowMs: number): void {
-    for (const tenant of this.#tenants) {
-      if (nowMs - tenant.reportedAtMs < REPORT_MS) continue;
-      tenant.reportedAtMs = nowMs;
-      const { lateness, send } = tenant;
+    for (const worker of this.#workers) {
+      if (nowMs - worker.reportedAtMs < REPORT_MS) continue;
+      worker.reportedAtMs = nowMs;
+      const { lateness, send } = worker;
       if (lateness.max === 0) continue;
       send({
         type: "lateness",

@@ -3,19 +3,19 @@
 
 import type { MessagePort } from "node:worker_threads";
 import { sharedTimeOffsetMs } from "../../lib/shared-time.ts";
-import { Bell } from "./bell.ts";
 import type { PacerEnd } from "./pacer-link.ts";
 import type { PacerCommand, PacerEvent } from "./pacer-messages.ts";
+import { WakeUpFlag } from "./wake-up-flag.ts";
 
 /** One per worker and pacer, over the two things that the main thread has given: never used again after `close`. */
 export class RemotePacer implements PacerEnd {
   readonly offsetMs = sharedTimeOffsetMs();
   readonly #port: MessagePort;
-  readonly #bell: Bell;
+  readonly #wakeUpFlag: WakeUpFlag;
 
-  constructor(port: MessagePort, bellMemory: SharedArrayBuffer) {
+  constructor(port: MessagePort, wakeUpMemory: SharedArrayBuffer) {
     this.#port = port;
-    this.#bell = new Bell(bellMemory);
+    this.#wakeUpFlag = new WakeUpFlag(wakeUpMemory);
   }
 
   listen(onEvent: (event: PacerEvent) => void): void {
@@ -26,15 +26,15 @@ export class RemotePacer implements PacerEnd {
 
   post(command: PacerCommand): void {
     this.#port.postMessage(command);
-    this.#bell.call();
+    this.#wakeUpFlag.call();
   }
 
   onPut(dueMs: number): void {
-    if (this.#bell.ring(dueMs + this.offsetMs)) this.#port.postMessage({ type: "wake" } satisfies PacerCommand);
+    if (this.#wakeUpFlag.signal(dueMs + this.offsetMs)) this.#port.postMessage({ type: "wake" } satisfies PacerCommand);
   }
 
-  giveWay(): void {
-    this.#bell.giveWay(performance.now() + this.offsetMs);
+  yieldToPacer(): void {
+    this.#wakeUpFlag.yieldToPacer(performance.now() + this.offsetMs);
   }
 
   close(): void {

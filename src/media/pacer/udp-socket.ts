@@ -1,10 +1,10 @@
 // The UDP socket of one voice session: connect, IP discovery, packets out, keep-alive, and notice when nothing leaves
 // any more (discord-voice.md section 1.8). Last station before Discord, on the pacer thread.
 
-import { Allowance } from "../../lib/allowance.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { DatagramSocket } from "../../network/sockets.ts";
-import type { Contain } from "./containment.ts";
+import type { HandlerGuard } from "./handler-guard.ts";
 import { type ExternalAddress, encodeDiscoveryRequest, parseDiscoveryResponse } from "./ip-discovery.ts";
 
 const DISCOVERY_TRIES_MAX = 6;
@@ -22,12 +22,12 @@ const DATAGRAMS_BURST = 100;
 const DATAGRAMS_PER_SECOND = 50;
 const DEAF_MS = 1000;
 
-export interface UdpSocketOptions {
+interface UdpSocketOptions {
   /** Not connected yet; closed with this one. */
   readonly socket: DatagramSocket;
   readonly address: string;
   readonly port: number;
-  readonly contain: Contain;
+  readonly guardHandler: HandlerGuard;
   /** What its timers throw is contained. */
   readonly clock: Clock;
   /** An error of the network, each time. */
@@ -41,7 +41,7 @@ export class UdpSocket {
   readonly #socket: DatagramSocket;
   readonly #keepAlive = Buffer.alloc(8);
   readonly #checkSent: (error: Error | null) => void;
-  readonly #datagrams: Allowance;
+  readonly #datagrams: TokenBucket;
   #keepAliveTimer: Timer | undefined;
   #deafTimer: Timer | undefined;
   #giveUpConnecting: ((error: Error) => void) | undefined;
@@ -55,19 +55,19 @@ export class UdpSocket {
 
   constructor(options: UdpSocketOptions) {
     this.#options = options;
-    const { socket, clock, contain } = options;
+    const { socket, clock, guardHandler } = options;
     this.#socket = socket;
-    this.#datagrams = new Allowance({ clock, burst: DATAGRAMS_BURST, perSecond: DATAGRAMS_PER_SECOND });
+    this.#datagrams = new TokenBucket({ clock, burst: DATAGRAMS_BURST, perSecond: DATAGRAMS_PER_SECOND });
     // Connected sockets report "port unreachable" here, at any time.
     this.#socket.on(
       "error",
-      contain((error: Error) => this.#onError(error)),
+      guardHandler((error: Error) => this.#onError(error)),
     );
     this.#socket.on(
       "message",
-      contain((packet: Buffer) => this.#onDatagram(packet)),
+      guardHandler((packet: Buffer) => this.#onDatagram(packet)),
     );
-    this.#checkSent = contain((error: Error | null) => {
+    this.#checkSent = guardHandler((error: Error | null) => {
       if (error !== null) this.#onError(error);
       else if (!this.#hasFailedSinceCheck) this.#failingSinceMs = undefined;
       this.#hasFailedSinceCheck = false;

@@ -2,9 +2,8 @@
 // ahead, as a change of volume in mid-track wants it at once; a decoder is when a track is found to need it. Audio
 // thread.
 
-import { Allowance } from "../../lib/allowance.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 import { type CodecModules, ownCodecModules } from "../decode/codec-modules.ts";
 import { createDecoder } from "../decode/create-decoder.ts";
 import type { Decoder } from "../decode/decoder.ts";
@@ -12,6 +11,7 @@ import { EncoderPool, type FrameEncoder, type OpusEncoderOptions } from "../enco
 import { OpusFrameEncoder } from "../encode/opus-encoder.ts";
 import { TonearmFrameEncoder } from "../encode/tonearm-encoder.ts";
 import type { AudioStream } from "../format/packet.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 
 /** Containers that nearly always hold the same. The others mostly hold Opus, which needs nothing. */
 const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknown>> = new Map([
@@ -40,7 +40,7 @@ export interface CodecSupply {
 }
 
 /** What is configured of encoding. */
-export interface EncodingOptions extends OpusEncoderOptions {
+interface EncodingOptions extends OpusEncoderOptions {
   /** `tonearm` has one complexity. Where it does not run (no SIMD), `libopus` stands in for it. */
   readonly encoder: "tonearm" | "libopus";
 }
@@ -52,7 +52,7 @@ export class Codecs implements CodecSupply {
   readonly #isOwnEncoder: boolean;
   readonly #modules: CodecModules;
   readonly #clock: Clock;
-  readonly #replacements: Allowance;
+  readonly #replacements: TokenBucket;
   #pool: Promise<EncoderPool> | undefined;
 
   constructor(options: EncodingOptions, modules: CodecModules = ownCodecModules, clock: Clock = systemClock) {
@@ -60,7 +60,7 @@ export class Codecs implements CodecSupply {
     this.#isOwnEncoder = options.encoder === "tonearm";
     this.#modules = modules;
     this.#clock = clock;
-    this.#replacements = new Allowance({ clock, ...REPLACEMENTS });
+    this.#replacements = new TokenBucket({ clock, ...REPLACEMENTS });
   }
 
   /** Rejects with a NodeError when the codec is not available here. */

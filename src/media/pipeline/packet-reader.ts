@@ -5,14 +5,14 @@
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
 import type { Timer } from "../../lib/clock.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
 import type { Demuxer } from "../demux/demuxer.ts";
 import { FRAME_MS, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
 import { InputReplacedError, type TrackLink } from "../input/track-link.ts";
 import { OPUS_PACKET_BYTES_MAX, OpusRepacketizer } from "../opus/opus-packet.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import { PacketQueue } from "./packet-queue.ts";
-import { Successor } from "./successor.ts";
+import { ReplacementStream } from "./replacement-stream.ts";
 
 /** A seek that waits this long for a stalled read gives the connection up and opens the track anew at the target. */
 const SEEK_PATIENCE_MS = 400;
@@ -21,8 +21,8 @@ const PACKETS_PER_MS_MAX = 16;
 /** Packets that may come without any sound in them, as where a file is damaged. */
 const SILENT_PACKETS_MAX = 4096;
 /** Times in a row that the bytes of a site's track may become others, each before this much more of it was read. */
-const SUCCESSORS_MAX = 3;
-const SUCCESSOR_GAIN_MS = 1_000;
+const REPLACEMENTS_MAX = 3;
+const REPLACEMENT_GAIN_MS = 1_000;
 /** What lies before the place where other bytes take over, for the decoder to be warm there: ten frames of MP3. */
 const WARM_UP_MS = 270;
 /** Times that are closer are the same. */
@@ -34,7 +34,7 @@ export type OpenTrack = (
   work: {
     readonly signal: AbortSignal;
     readonly budget: TrackBudget;
-    /** See OpeningWork of opening/track-opener.ts. */
+    /** See OpeningWork of probe/track-opener.ts. */
     readonly link?: TrackLink | undefined;
     readonly onReplaced?: ((link: TrackLink) => void) | undefined;
   },
@@ -77,10 +77,10 @@ export class PacketReader {
   #silentPackets = 0;
   #hasFailed = false;
   /** Takes the demuxer's place, once it can. */
-  #successor: Successor | undefined;
-  #successorCount = 0;
+  #replacement: ReplacementStream | undefined;
+  #replacementCount = 0;
   /** How far reading had come when the last one was opened. */
-  #successorAtMs = Number.NEGATIVE_INFINITY;
+  #replacementAtMs = Number.NEGATIVE_INFINITY;
   /** Where its packets begin to be new. */
   #joinMs: number | undefined;
 
@@ -110,8 +110,8 @@ export class PacketReader {
    * Where the track ends: what its container says, and once all has been read what there was; undefined without an end.
    */
   get lengthMs(): number | undefined {
-    const toldMs = this.#demuxer?.info.lengthMs ?? this.#options.lengthMs;
-    return toldMs !== undefined && this.#isAtEnd ? (this.#readUntilMs ?? toldMs) : toldMs;
+    const reportedMs = this.#demuxer?.info.lengthMs ?? this.#options.lengthMs;
+    return reportedMs !== undefined && this.#isAtEnd ? (this.#readUntilMs ?? reportedMs) : reportedMs;
   }
 
   /** No more packets will come (end of track or failure). */
@@ -151,7 +151,7 @@ export class PacketReader {
     this.#patience?.cancel();
     this.#generation += 1;
     this.#demuxer?.close();
-    this.#successor?.close();
+    this.#replacement?.close();
     this.queue.clear();
     this.#options.budget.memory.releaseAll();
   }
@@ -160,8 +160,8 @@ export class PacketReader {
   #start(): void {
     this.#demuxer?.close();
     this.#demuxer = undefined;
-    this.#successor?.close();
-    this.#successor = undefined;
+    this.#replacement?.close();
+    this.#replacement = undefined;
     const generation = ++this.#generation;
     this.#isReading = true;
     const { budget } = this.#options;
@@ -194,7 +194,7 @@ export class PacketReader {
     this.#isReading = true;
     const { budget } = this.#options;
     try {
-      await budget.turn();
+      await budget.yield();
       let isThrough = false;
       while (!isThrough && generation === this.#generation) isThrough = await this.#readOrWait(generation);
       budget.pause();
@@ -216,12 +216,12 @@ export class PacketReader {
       if (!(error instanceof InputReplacedError) || generation !== this.#generation) throw error;
       // Not all that notice it can say so beforehand.
       this.#onReplaced(error.link, generation);
-      const successor = this.#successor;
-      if (successor === undefined) throw error;
+      const replacement = this.#replacement;
+      if (replacement === undefined) throw error;
       const { budget } = this.#options;
       budget.pause();
-      await budget.upstream.await(successor.ready);
-      if (!successor.isReady && generation === this.#generation) throw error;
+      await budget.upstream.await(replacement.ready);
+      if (!replacement.isReady && generation === this.#generation) throw error;
       return false;
     }
   }
@@ -232,8 +232,8 @@ export class PacketReader {
     let demuxer: Demuxer | undefined;
     let soughtMs: number | undefined;
     for (;;) {
-      if (budget.isSpent) await budget.turn();
-      if (this.#successor?.isReady === true) await this.#succeed(this.#successor, generation);
+      if (budget.isSpent) await budget.yield();
+      if (this.#replacement?.isReady === true) await this.#useReplacement(this.#replacement, generation);
       if (generation !== this.#generation || this.#demuxer === undefined) return;
       if (demuxer !== this.#demuxer) soughtMs = undefined;
       demuxer = this.#demuxer;
@@ -253,8 +253,8 @@ export class PacketReader {
       }
       if (packet === undefined) {
         this.#isAtEnd = true;
-        this.#successor?.close();
-        this.#successor = undefined;
+        this.#replacement?.close();
+        this.#replacement = undefined;
         return;
       }
       this.#count(packet);
@@ -266,16 +266,16 @@ export class PacketReader {
 
   /** The bytes come to an end, and the link leads to others: they are opened while those play on. */
   #onReplaced(link: TrackLink, generation: number): void {
-    if (generation !== this.#generation || this.#abort.signal.aborted || this.#successor !== undefined) return;
+    if (generation !== this.#generation || this.#abort.signal.aborted || this.#replacement !== undefined) return;
     // What cannot be sought fails once it is read to its end; so does what becomes another again and again.
     if (this.#demuxer?.isSeekable !== true) return;
     const { budget } = this.#options;
     const positionMs = this.#seekTargetMs ?? this.#readToMs;
-    const hasGained = this.#readToMs >= this.#successorAtMs + SUCCESSOR_GAIN_MS;
-    this.#successorCount = hasGained ? 1 : this.#successorCount + 1;
-    if (this.#successorCount > SUCCESSORS_MAX) return;
-    this.#successorAtMs = this.#readToMs;
-    this.#successor = new Successor(this.#open(link, generation), positionMs, budget);
+    const hasGained = this.#readToMs >= this.#replacementAtMs + REPLACEMENT_GAIN_MS;
+    this.#replacementCount = hasGained ? 1 : this.#replacementCount + 1;
+    if (this.#replacementCount > REPLACEMENTS_MAX) return;
+    this.#replacementAtMs = this.#readToMs;
+    this.#replacement = new ReplacementStream(this.#open(link, generation), positionMs, budget);
     budget.upstream.countReopened();
   }
 
@@ -284,10 +284,10 @@ export class PacketReader {
     return this.#reachedMs === Number.NEGATIVE_INFINITY ? this.#landedMs : this.#reachedMs;
   }
 
-  async #succeed(successor: Successor, generation: number): Promise<void> {
+  async #useReplacement(replacement: ReplacementStream, generation: number): Promise<void> {
     const positionMs = this.#seekTargetMs ?? this.#readToMs;
-    this.#successor = undefined;
-    const demuxer = await successor.take(positionMs);
+    this.#replacement = undefined;
+    const demuxer = await replacement.take(positionMs);
     if (generation !== this.#generation) return demuxer?.close();
     if (demuxer === undefined) return;
     this.#demuxer?.close();
@@ -358,7 +358,7 @@ export class PacketReader {
     this.#hasFailed = true;
     this.#seekTargetMs = undefined;
     this.#demuxer?.close();
-    this.#successor?.close();
+    this.#replacement?.close();
     this.#options.onFailure(
       error instanceof NodeError ? error : new NodeError("internal", "reading the track failed", { cause: error }),
     );

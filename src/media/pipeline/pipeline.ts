@@ -5,17 +5,17 @@
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
+import { EffectChain } from "../effects/effect-chain.ts";
+import type { Fade } from "../effects/fade-curve.ts";
 import { FRAME_MS, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
-import type { Fade } from "../sound/fade-curve.ts";
-import { SoundChain } from "../sound/sound-chain.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import type { CodecSupply } from "./codecs.ts";
 import { type OpenTrack, PacketReader } from "./packet-reader.ts";
 import { PassablePackets } from "./passable-packets.ts";
 import { HISTORY_PACKETS, RecentPackets } from "./recent-packets.ts";
 import type { PacketSupply } from "./track-decoder.ts";
-import { type SoundFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
+import { type AudioFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
 import { TranscoderSupply } from "./transcoder-supply.ts";
 
 /** What one playing of a track needs. Times are track time in milliseconds. */
@@ -42,7 +42,7 @@ export interface PipelineOptions {
 }
 
 /** Why `produce` gave nothing. */
-export type DryCause = "input" | "decoder";
+type StallReason = "input" | "decoder";
 
 /**
  * Made for one playing of one track; opening begins at once. All of it is called in the tick or upon `onProgress`, but
@@ -53,7 +53,7 @@ export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #reader: PacketReader;
   readonly #supply: PacketSupply;
-  readonly #chain = new SoundChain();
+  readonly #chain = new EffectChain();
   /** What is heard of the track: what was asked for, as far as the track goes. */
   readonly #span: { readonly startMs: number; endMs: number };
   #transcoder: Transcoder | undefined;
@@ -131,7 +131,7 @@ export class Pipeline {
     if (this.hasLanded) return true;
     if (this.#transcoders.ready === undefined || this.#startsMs.length === 0) return false;
     // What fades begin with was known before: it would be passed through again, and again be outdated.
-    return this.#contain(() => !this.#chain.areSettingsNeutral) ?? false;
+    return this.#guard(() => !this.#chain.areSettingsNeutral) ?? false;
   }
 
   /**
@@ -139,26 +139,26 @@ export class Pipeline {
    * before packets were passed through or were no longer, before the run of a seek began, before sound was mixed
    * (`render`, `encode`), and before the bytes of the track became others.
    */
-  get takeBackMax(): number {
+  get rewindFramesMax(): number {
     if (this.#isBroken || this.#isClosed) return 0;
-    const countMax = this.#transcoder?.takeBackMax ?? FRAMES_AHEAD_MAX;
+    const countMax = this.#transcoder?.rewindFramesMax ?? FRAMES_AHEAD_MAX;
     return Math.min(countMax, this.#startsMs.length);
   }
 
   /**
-   * The last `frameCount` frames (up to `takeBackMax`) have not been sent and never will be: `positionMs` is that
+   * The last `frameCount` frames (up to `rewindFramesMax`) have not been sent and never will be: `positionMs` is that
    * before them, and `produce` gives the same place again, with the settings of then. Settings may change before or
    * after this call; falls and rises are to be asked for after it.
    */
-  takeBack(frameCount: number): void {
-    const count = Math.min(frameCount, this.takeBackMax);
+  rewind(frameCount: number): void {
+    const count = Math.min(frameCount, this.rewindFramesMax);
     if (count <= 0) return;
     const first = this.#startsMs.length - count;
     this.#positionMs = this.#startsMs[first] ?? this.#positionMs;
     this.#startsMs.length = first;
     this.#runFrames -= count;
-    if (this.#transcoder === undefined) this.#takeBackPackets(count);
-    else this.#contain(() => this.#transcoder?.takeBack(count));
+    if (this.#transcoder === undefined) this.#rewindPackets(count);
+    else this.#guard(() => this.#transcoder?.rewind(count));
   }
 
   /** True when no frame will come any more. */
@@ -166,12 +166,12 @@ export class Pipeline {
     if (this.#reader.seekTargetMs !== undefined) return false;
     if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return true;
     if (this.#isBroken) return true;
-    if (this.#transcoder !== undefined) return this.#contain(() => this.#transcoder?.isDrained) ?? true;
+    if (this.#transcoder !== undefined) return this.#guard(() => this.#transcoder?.isDrained) ?? true;
     return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#transcoders.isPending;
   }
 
   /** What an empty `produce` waits for. */
-  get dryCause(): DryCause {
+  get stallReason(): StallReason {
     const isDecoding = this.#transcoders.isPending || (this.#transcoder?.isWaiting ?? false);
     return isDecoding ? "decoder" : "input";
   }
@@ -226,18 +226,18 @@ export class Pipeline {
   }
 
   /** Until it has fallen silent, counted likewise; Infinity while it does not fall. */
-  get fallingSamples(): number {
-    return this.#chain.fades.fallingSamples;
+  get remainingFadeOutSamples(): number {
+    return this.#chain.fades.remainingFadeOutSamples;
   }
 
   /** It comes in over another track, with its first sample on. For a track that has not been heard. */
-  rise(fade: Fade): void {
-    this.#chain.fades.rise(fade);
+  crossfadeIn(fade: Fade): void {
+    this.#chain.fades.crossfadeIn(fade);
   }
 
   /** It goes, from as loud as it is, `delaySamples` from now on. A fall under way that is over sooner goes on. */
-  fall(fade: Fade, delaySamples?: number): void {
-    this.#chain.fades.fall(fade, delaySamples);
+  crossfadeOut(fade: Fade, delaySamples?: number): void {
+    this.#chain.fades.crossfadeOut(fade, delaySamples);
   }
 
   /** It will be mixed with another track: from the next frame on it is decoded, whatever else is asked for. */
@@ -245,9 +245,9 @@ export class Pipeline {
     this.#chain.fades.keepDecoded();
   }
 
-  /** The next 20 ms as one Opus packet, or undefined (`isEnded` and `dryCause` say why). Valid until the next call. */
+  /** The next 20 ms as one Opus packet, or undefined (`isEnded` and `stallReason` say why). Valid until the next call. */
   produce(): Uint8Array | undefined {
-    return this.#contain(() => {
+    return this.#guard(() => {
       if (this.#isClosed) return undefined;
       if (this.hasLanded) this.#beginRun();
       if (this.isEnded) return undefined;
@@ -262,8 +262,8 @@ export class Pipeline {
    * The next 20 ms as sound, for a mix; always decoded. Undefined as for `produce`. May be written to until the next
    * call.
    */
-  render(): SoundFrame | undefined {
-    return this.#contain(() => {
+  render(): AudioFrame | undefined {
+    return this.#guard(() => {
       if (!this.canRender() || this.#transcoder === undefined) return undefined;
       this.#updateSpan();
       const frame = this.#transcoder.render(this.#supply);
@@ -276,7 +276,7 @@ export class Pipeline {
 
   /** True when `render` will probably give sound. Otherwise sees that it soon can. */
   canRender(): boolean {
-    const canRender = this.#contain(() => {
+    const canRender = this.#guard(() => {
       if (this.#isClosed) return false;
       if (this.hasLanded) this.#beginRun();
       if (this.isEnded) return false;
@@ -294,12 +294,12 @@ export class Pipeline {
 
   /** False when what `render` gave is all there is, at the end or because the input is dry. */
   get hasMore(): boolean {
-    return this.#contain(() => this.#transcoder?.hasMore(this.#supply)) ?? false;
+    return this.#guard(() => this.#transcoder?.hasMore(this.#supply)) ?? false;
   }
 
   /** Encodes a mix in place of this track's own next frame. */
-  encode({ left, right }: SoundFrame): Uint8Array | undefined {
-    return this.#contain(() => this.#transcoder?.encoder.encode(left, right));
+  encode({ left, right }: AudioFrame): Uint8Array | undefined {
+    return this.#guard(() => this.#transcoder?.encoder.encode(left, right));
   }
 
   /** What was heard of the other track so far is followed by this one's, and the other way round. Both are decoded. */
@@ -351,7 +351,7 @@ export class Pipeline {
     const head = queue.peek();
     if (head === undefined) return undefined;
     const canPass = this.#passable.has(head);
-    this.#chain.place(this.#positionMs, this.#span);
+    this.#chain.setPosition(this.#positionMs, this.#span);
     if (!canPass || !this.#chain.isNeutral) {
       this.#startTranscoder(head.stream);
       // Until the decoder is there, music that can go on as it is goes on.
@@ -373,11 +373,11 @@ export class Pipeline {
   }
 
   /** Packets that were passed through and not sent come next again, unless a seek leads elsewhere. */
-  #takeBackPackets(count: number): void {
+  #rewindPackets(count: number): void {
     const packets = this.#recent.takeNewest(count);
     if (!this.hasLanded) this.#reader.queue.unshift(packets);
     this.#updateSpan();
-    this.#contain(() => this.#chain.place(this.#positionMs, this.#span));
+    this.#guard(() => this.#chain.setPosition(this.#positionMs, this.#span));
   }
 
   /** Nothing has been made of this run of packets: what lies before its start is to be dropped. */
@@ -387,8 +387,9 @@ export class Pipeline {
 
   #transcode(transcoder: Transcoder): Uint8Array | undefined {
     const canReturn = this.#chain.isNeutral;
-    if (canReturn && transcoder.leadsBack && this.#resumePassingThrough(transcoder)) return this.#passThrough();
-    const frame = transcoder.encode(this.#supply, canReturn ? this.#packetToLeadBack(transcoder) : undefined);
+    if (canReturn && transcoder.canResumePassthrough && this.#resumePassingThrough(transcoder))
+      return this.#passThrough();
+    const frame = transcoder.encode(this.#supply, canReturn ? this.#packetToReplace(transcoder) : undefined);
     if (frame !== undefined) this.#onFrame(transcoder);
     return frame;
   }
@@ -398,7 +399,7 @@ export class Pipeline {
   }
 
   /** Nothing changes the sound any more: the packet behind this one, in whose place a frame is made, may come next. */
-  #packetToLeadBack(transcoder: Transcoder): Uint8Array | undefined {
+  #packetToReplace(transcoder: Transcoder): Uint8Array | undefined {
     const nextMs = transcoder.encodedUntilMs;
     const packet = this.#recent.dataAt(nextMs);
     if (packet !== undefined) return packet;
@@ -419,8 +420,8 @@ export class Pipeline {
   }
 
   /** Sees that there is a transcoder: the first call asks for it, a later one finds it and begins with it. */
-  #startTranscoder(wanted: AudioStream): void {
-    const ready = this.#transcoders.take(wanted);
+  #startTranscoder(nextStream: AudioStream): void {
+    const ready = this.#transcoders.take(nextStream);
     if (ready === undefined) return;
     const { transcoder, stream } = ready;
     this.#transcoder = transcoder;
@@ -465,12 +466,12 @@ export class Pipeline {
 
   /** Before a frame is made: end time and length may have become others. */
   #updateSpan(): void {
-    const wantedMs = this.#endMs ?? Number.POSITIVE_INFINITY;
-    this.#span.endMs = Math.min(wantedMs, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
+    const neededMs = this.#endMs ?? Number.POSITIVE_INFINITY;
+    this.#span.endMs = Math.min(neededMs, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** The one way into decoder, filters and encoder: what they throw is this track's failure, and goes no further. */
-  #contain<T>(work: () => T): T | undefined {
+  #guard<T>(work: () => T): T | undefined {
     try {
       return work();
     } catch (error) {

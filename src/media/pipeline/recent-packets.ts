@@ -9,12 +9,12 @@ import type { PacketSupply } from "./track-decoder.ts";
 /** Packets kept behind the play position (80 ms): they warm a decoder up when passing through ends. */
 export const HISTORY_PACKETS = 4;
 /** While packets pass through, those that may be taken back besides. */
-const PASSED_PACKETS_KEPT = HISTORY_PACKETS + FRAMES_AHEAD_MAX;
+const PASSED_PACKETS_MAX = HISTORY_PACKETS + FRAMES_AHEAD_MAX;
 /**
  * Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead, priming, and
  * frames that are taken back, which at higher speeds hold more than a packet each.
  */
-const DECODED_PACKETS_KEPT = 12 + 2 * FRAMES_AHEAD_MAX;
+const DECODED_PACKETS_MAX = 12 + 2 * FRAMES_AHEAD_MAX;
 /** Track times of a packet and of the end of the last frame agree when closer than this. */
 const SAME_MOMENT_MS = 0.5;
 /** A skip takes a cross-fade of this length. */
@@ -74,7 +74,7 @@ export class RecentPackets {
 
   /** Adds one that is passed through. */
   addPassed(entry: QueuedPacket): void {
-    this.add(entry, PASSED_PACKETS_KEPT);
+    this.add(entry, PASSED_PACKETS_MAX);
   }
 
   /** What a decoder takes from the reader's queue, noted here; nothing while `isStale`. */
@@ -86,7 +86,7 @@ export class RecentPackets {
       take: () => {
         if (isStale()) return undefined;
         const entry = reader.queue.shift();
-        if (entry !== undefined) this.add(entry, DECODED_PACKETS_KEPT);
+        if (entry !== undefined) this.add(entry, DECODED_PACKETS_MAX);
         return entry;
       },
       get isFinished() {

@@ -4,7 +4,6 @@
 
 import { NodeError } from "../../errors.ts";
 import { StereoFifo } from "../../lib/stereo-fifo.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
 import { ChangeLimit } from "../decode/change-limit.ts";
 import type { Decoder, PcmBlock } from "../decode/decoder.ts";
 import { cutPcm } from "../decode/pcm-pieces.ts";
@@ -13,6 +12,7 @@ import { StereoConverter } from "../decode/stereo-converter.ts";
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
 import { isRateReady, prepareRate } from "../kernels/resampler-kernel.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 
 /** Decoded sound kept ready: two frames for decoders that answer at once, 100 ms for those that answer later. */
@@ -69,7 +69,7 @@ export class TrackDecoder {
   /** A decode or a change of decoder that has not answered yet. */
   #isWaiting = false;
   /** More than one call may do was wanted: the rest has a turn of its own. */
-  #isTurnWanted = false;
+  #isSliceRequested = false;
   #isAsync = false;
   #end: "open" | "flushing" | "flushed" = "open";
   #isClosed = false;
@@ -94,7 +94,7 @@ export class TrackDecoder {
 
   /** True while a decoder works on a packet, or decoding waits for its turn. */
   get isWaiting(): boolean {
-    return this.#isWaiting || this.#isTurnWanted;
+    return this.#isWaiting || this.#isSliceRequested;
   }
 
   /** True when the last of the sound is in the queue. */
@@ -135,9 +135,9 @@ export class TrackDecoder {
   fill(supply: PacketSupply): void {
     const { clock } = this.#options.budget;
     const startedMs = clock.now();
-    for (let steps = 0; this.#wantsMore && this.#step(supply); steps++) {
+    for (let steps = 0; this.#needsMore && this.#step(supply); steps++) {
       if (steps < STEPS_MAX && clock.now() - startedMs < FILL_MS_MAX) continue;
-      if (this.#wantsMore) this.#fillLater(supply);
+      if (this.#needsMore) this.#fillLater(supply);
       return;
     }
   }
@@ -150,7 +150,7 @@ export class TrackDecoder {
     this.#decoder.close();
   }
 
-  get #wantsMore(): boolean {
+  get #needsMore(): boolean {
     const targetSamples = this.#isAsync ? TARGET_SAMPLES_ASYNC : TARGET_SAMPLES_SYNC;
     return !this.#isClosed && !this.#isWaiting && !this.isFlushed && this.fifo.lengthSamples < targetSamples;
   }
@@ -183,13 +183,13 @@ export class TrackDecoder {
 
   /** The tick goes on without it. Sockets and the other tracks have their turns in between. */
   #fillLater(supply: PacketSupply): void {
-    if (this.#isTurnWanted) return;
-    this.#isTurnWanted = true;
+    if (this.#isSliceRequested) return;
+    this.#isSliceRequested = true;
     const { budget, onFailure, onProgress } = this.#options;
     budget
-      .turn()
+      .yield()
       .then(() => {
-        this.#isTurnWanted = false;
+        this.#isSliceRequested = false;
         if (this.#isClosed) return;
         this.fill(supply);
         onProgress();
@@ -226,7 +226,7 @@ export class TrackDecoder {
     this.#nextMs = undefined;
     const run = this.#run;
     // The same sound in other bytes: what it was resampled from goes on, sample for sample.
-    const goesOn = entry.fromMs !== undefined && isAlike(entry.stream, this.#stream);
+    const isContinuation = entry.fromMs !== undefined && isAlike(entry.stream, this.#stream);
     const whenChanged = this.#options.createDecoder(entry.stream).then((decoder) => {
       if (this.#isClosed) {
         decoder.close();
@@ -236,7 +236,7 @@ export class TrackDecoder {
       this.#decoder.close();
       this.#decoder = decoder;
       this.#stream = entry.stream;
-      if (!goesOn) {
+      if (!isContinuation) {
         if (run === this.#run) this.#converter.flush(this.fifo);
         this.#converter.close();
         this.#converter = this.#createConverter();

@@ -1,12 +1,12 @@
 // Decoder and encoder of one track, asked for when it can no longer be passed through: they are there a moment later,
 // and wait as a transcoder that has not begun until a frame needs it. Part of pipeline.ts. Audio thread.
 
-import type { TrackBudget } from "../budget/track-budget.ts";
 import type { AudioStream } from "../format/packet.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import type { CodecSupply } from "./codecs.ts";
 import type { Transcoder, TranscoderOptions } from "./transcoder.ts";
 
-export interface TranscoderSupplyOptions {
+interface TranscoderSupplyOptions {
   readonly codecs: CodecSupply;
   readonly budget: TrackBudget;
   readonly create: (parts: Pick<TranscoderOptions, "stream" | "decoder" | "encoder">) => Transcoder;

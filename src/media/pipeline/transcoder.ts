@@ -4,12 +4,12 @@
 // heard. Frames that were made and not sent can be taken back, and are made again as the settings of now want them.
 // Audio thread.
 
+import type { EffectChain, TrackSpan } from "../effects/effect-chain.ts";
 import type { FrameEncoder } from "../encode/frame-encoder.ts";
 import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES, FRAMES_AHEAD_MAX, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { readFrameHead } from "../opus/frame-head.ts";
-import type { SoundChain, TrackSpan } from "../sound/sound-chain.ts";
-import { KeptFrames } from "./kept-frames.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
+import { RecentFrames } from "./recent-frames.ts";
 import { type PacketSupply, TrackDecoder, type TrackDecoderOptions } from "./track-decoder.ts";
 
 /** The part of the priming frame that lies before the first sample to be heard. */
@@ -19,13 +19,13 @@ const SEEK_FADE_SAMPLES = 240;
 /**
  * Decoded sound kept for frames that are made anew, at most (0.4 s): enough for all of them at three times the speed.
  */
-const READ_KEPT_SAMPLES_MAX = 19_200;
+const READ_RETAINED_SAMPLES_MAX = 19_200;
 
 /** The pitch filter of before still holds at the beginning of the first, which is then louder than all the rest. */
 const LEADING_FRAMES = 2;
 
 /** 20 ms of sound. */
-export interface SoundFrame {
+export interface AudioFrame {
   readonly left: Float32Array;
   readonly right: Float32Array;
 }
@@ -35,7 +35,7 @@ export interface SoundFrame {
  * is over then (see pipeline.ts).
  */
 export interface TranscoderOptions extends Omit<TrackDecoderOptions, "onStream"> {
-  readonly chain: SoundChain;
+  readonly chain: EffectChain;
   readonly encoder: FrameEncoder;
   /** What is heard of the track. */
   readonly span: TrackSpan;
@@ -48,8 +48,8 @@ export class Transcoder {
   readonly #decoder: TrackDecoder;
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
-  readonly #frame: SoundFrame = { left: this.#left, right: this.#right };
-  readonly #kept = new KeptFrames();
+  readonly #frame: AudioFrame = { left: this.#left, right: this.#right };
+  readonly #recentFrames = new RecentFrames();
   /** Track time of the first sample in the fifo. */
   #headMs = 0;
   /** "no": the fifo begins with what lies before the first sample to be heard; "half": that is in the frame buffers. */
@@ -77,7 +77,7 @@ export class Transcoder {
   /** Track time at the end of what has been encoded, as the listener hears it. */
   get encodedUntilMs(): number {
     const { chain } = this.#options;
-    if (this.#kept.isRepeating) return this.#kept.last.endMs;
+    if (this.#recentFrames.isRepeating) return this.#recentFrames.last.endMs;
     if (this.#primed === "no") return this.#headMs + PRIMING_SAMPLES / SAMPLES_PER_MS;
     const encoderSamples = this.#primed === "yes" ? ENCODER_DELAY_SAMPLES * chain.rate : 0;
     return this.#headMs - (chain.heldSamples + encoderSamples) / SAMPLES_PER_MS;
@@ -116,29 +116,29 @@ export class Transcoder {
     const encoderSamples = this.#primed === "yes" ? ENCODER_DELAY_SAMPLES * this.#options.chain.rate : 0;
     this.#headMs = positionMs + encoderSamples / SAMPLES_PER_MS;
     this.#decoder.jumpTo(this.#headMs);
-    this.#kept.dropTakenBack();
-    this.#kept.settle();
+    this.#recentFrames.dropRewound();
+    this.#recentFrames.settle();
     if (this.#primed === "no") this.#prependSilence();
-    else this.#markPlace();
+    else this.#savePosition();
   }
 
   /** As many of the frames encoded last can be taken back: those of one run, in one encoder, and not of a mix. */
-  get takeBackMax(): number {
-    return this.#kept.takeBackMax;
+  get rewindFramesMax(): number {
+    return this.#recentFrames.rewindFramesMax;
   }
 
   /**
-   * The last `frameCount` frames (up to `takeBackMax`) were not sent. What comes next is their sound again, with fades
+   * The last `frameCount` frames (up to `rewindFramesMax`) were not sent. What comes next is their sound again, with fades
    * and volume of then; the same sound, sample for sample, unless filters are set.
    */
-  takeBack(frameCount: number): void {
+  rewind(frameCount: number): void {
     const { chain, span } = this.#options;
     this.#leadingFrames = 0;
-    this.#kept.takeBack(frameCount);
-    this.encoder.takeBack(frameCount);
-    const { level, contentMs } = this.#kept.last;
-    chain.takeBackLevel(level, frameCount * FRAME_SAMPLES);
-    chain.place(contentMs, span);
+    this.#recentFrames.rewind(frameCount);
+    this.encoder.rewind(frameCount);
+    const { level, contentMs } = this.#recentFrames.last;
+    chain.rewindLevel(level, frameCount * FRAME_SAMPLES);
+    chain.setPosition(contentMs, span);
   }
 
   /**
@@ -147,7 +147,7 @@ export class Transcoder {
    */
   skipTo(positionMs: number): boolean {
     const lengthSamples = Math.round((positionMs - this.encodedUntilMs) * SAMPLES_PER_MS);
-    const isReady = this.#primed === "yes" && !this.#kept.isRepeating && lengthSamples >= SEEK_FADE_SAMPLES;
+    const isReady = this.#primed === "yes" && !this.#recentFrames.isRepeating && lengthSamples >= SEEK_FADE_SAMPLES;
     if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#decoder.fifo.lengthSamples < lengthSamples) return false;
     this.#leadingFrames = 0;
     this.#startFade();
@@ -174,7 +174,7 @@ export class Transcoder {
   }
 
   /** The last frames were made for the packet behind the one in the place of the last to follow. */
-  get leadsBack(): boolean {
+  get canResumePassthrough(): boolean {
     return this.#leadingFrames >= LEADING_FRAMES;
   }
 
@@ -183,10 +183,10 @@ export class Transcoder {
    * The first one of a track begins with silence, as an encoder that is under way gives sound later by as much as it is
    * behind.
    */
-  render(supply: PacketSupply): SoundFrame | undefined {
+  render(supply: PacketSupply): AudioFrame | undefined {
     this.#leadingFrames = 0;
     const isThere = this.#primed === "yes" ? this.#renderFrame(supply) : this.#renderPriming(supply);
-    this.#kept.settle();
+    this.#recentFrames.settle();
     return isThere ? this.#frame : undefined;
   }
 
@@ -204,14 +204,14 @@ export class Transcoder {
   /** True when there is sound for another frame. */
   hasMore(supply: PacketSupply): boolean {
     this.#remakeWithNewFilters();
-    if (this.#kept.isRepeating) return true;
+    if (this.#recentFrames.isRepeating) return true;
     const readySamples = this.#gather(supply, FRAME_SAMPLES);
     return readySamples >= FRAME_SAMPLES || (this.#isFinished && readySamples > 0);
   }
 
   /** True when every packet has been decoded and every sample encoded. */
   get isDrained(): boolean {
-    if (this.#kept.isRepeating) return false;
+    if (this.#recentFrames.isRepeating) return false;
     if (!this.#isClosedOff || this.#decoder.fifo.lengthSamples > 0) return false;
     const { chain } = this.#options;
     return chain.heldSamples === 0 || (this.#isFinished && chain.prepare(this.#decoder.fifo, 1) === 0);
@@ -246,7 +246,7 @@ export class Transcoder {
   #render(left: Float32Array, right: Float32Array, lengthSamples: number): void {
     const { chain, span } = this.#options;
     const before = this.#decoder.fifo.lengthSamples;
-    chain.place(this.#headMs - chain.heldSamples / SAMPLES_PER_MS, span);
+    chain.setPosition(this.#headMs - chain.heldSamples / SAMPLES_PER_MS, span);
     chain.render(this.#decoder.fifo, left, right, lengthSamples);
     this.#headMs += (before - this.#decoder.fifo.lengthSamples) / SAMPLES_PER_MS;
     const fade = this.#fade;
@@ -262,8 +262,8 @@ export class Transcoder {
 
   /** Finds what would come next without a jump, to be faded out. */
   #startFade(): void {
-    if (this.#kept.isRepeating) {
-      const { left, right } = this.#kept.next;
+    if (this.#recentFrames.isRepeating) {
+      const { left, right } = this.#recentFrames.next;
       this.#fade = { left: left.slice(0, SEEK_FADE_SAMPLES), right: right.slice(0, SEEK_FADE_SAMPLES) };
     }
     if (this.#primed !== "yes" || this.#fade !== undefined) return;
@@ -284,7 +284,7 @@ export class Transcoder {
   #remakeWithNewFilters(): void {
     const { chain } = this.#options;
     const { fifo } = this.#decoder;
-    const { last, next, isRepeating } = this.#kept;
+    const { last, next, isRepeating } = this.#recentFrames;
     if (!isRepeating || next.filterChanges === chain.filterChanges) return;
     const backSamples = fifo.readSamples - last.readSamples;
     if (backSamples > fifo.unreadableSamples || chain.isEchoing) return;
@@ -294,16 +294,16 @@ export class Transcoder {
     this.#warmUp();
     this.#headMs = last.contentMs + (fifo.readSamples - last.readSamples) / SAMPLES_PER_MS;
     this.#isFinished = false;
-    this.#kept.dropTakenBack();
+    this.#recentFrames.dropRewound();
   }
 
   /** Lets the new filters hear the 20 ms before, unheard by others, as far as that is at hand. */
   #warmUp(): void {
     const { chain } = this.#options;
     const { fifo } = this.#decoder;
-    const wantedSamples = Math.round(FRAME_SAMPLES * chain.rate);
-    if (fifo.unreadableSamples < wantedSamples) return;
-    fifo.unread(wantedSamples);
+    const neededSamples = Math.round(FRAME_SAMPLES * chain.rate);
+    if (fifo.unreadableSamples < neededSamples) return;
+    fifo.unread(neededSamples);
     const start = fifo.readSamples;
     if (chain.prepare(fifo, FRAME_SAMPLES) >= FRAME_SAMPLES) {
       chain.render(fifo, this.#left, this.#right, FRAME_SAMPLES);
@@ -311,7 +311,7 @@ export class Transcoder {
     }
     chain.jump();
     fifo.unread(fifo.readSamples - start);
-    fifo.discard(wantedSamples);
+    fifo.discard(neededSamples);
   }
 
   #fill(supply: PacketSupply): void {
@@ -327,23 +327,23 @@ export class Transcoder {
   #renderFrame(supply: PacketSupply): boolean {
     if (!this.hasMore(supply)) return false;
     const { chain, span } = this.#options;
-    const { isRepeating, last, next } = this.#kept;
-    if (isRepeating) chain.place(last.contentMs, span);
+    const { isRepeating, last, next } = this.#recentFrames;
+    if (isRepeating) chain.setPosition(last.contentMs, span);
     else this.#render(next.left, next.right, FRAME_SAMPLES);
     this.#left.set(next.left);
     this.#right.set(next.right);
     chain.level(this.#left, this.#right, FRAME_SAMPLES);
-    this.#kept.advance();
-    chain.markLevel(next.level);
-    if (!isRepeating) this.#markPlace();
+    this.#recentFrames.advance();
+    chain.saveLevel(next.level);
+    if (!isRepeating) this.#savePosition();
     return true;
   }
 
   /** Notes where the sound has come to, for frames behind it to be taken back. */
-  #markPlace(): void {
+  #savePosition(): void {
     const { chain } = this.#options;
     const { fifo } = this.#decoder;
-    const { last } = this.#kept;
+    const { last } = this.#recentFrames;
     const heldSamples = chain.heldSamples;
     last.endMs = this.encodedUntilMs;
     last.contentMs = this.#headMs - heldSamples / SAMPLES_PER_MS;
@@ -351,7 +351,7 @@ export class Transcoder {
     last.filterChanges = chain.filterChanges;
     // One more for the new filters to warm up with.
     const aheadSamples = (FRAMES_AHEAD_MAX + 1) * FRAME_SAMPLES * chain.rate;
-    fifo.keepRead(Math.min(READ_KEPT_SAMPLES_MAX, Math.ceil(aheadSamples + heldSamples)));
+    fifo.keepRead(Math.min(READ_RETAINED_SAMPLES_MAX, Math.ceil(aheadSamples + heldSamples)));
   }
 
   /** What lies before the first frame, and as much of that as the encoder is behind. */
@@ -371,8 +371,8 @@ export class Transcoder {
     this.#render(newLeft, newRight, ENCODER_DELAY_SAMPLES);
     chain.level(newLeft, newRight, ENCODER_DELAY_SAMPLES);
     this.#primed = "yes";
-    chain.markLevel(this.#kept.last.level);
-    this.#markPlace();
+    chain.saveLevel(this.#recentFrames.last.level);
+    this.#savePosition();
     return true;
   }
 

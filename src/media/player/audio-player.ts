@@ -4,28 +4,28 @@
 // one. Long because commands, turns of the loop and changes of the way out all decide what becomes of the next frame
 // and of those that lie ready. Audio thread.
 
+import type { AudioState } from "../../bridge/audio-batch.ts";
+import type { LossCause } from "../../bridge/audio-report.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayCommand, PlayerId, SeekCommand, SeekId, TrackId, VoiceId } from "../../bridge/commands.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
-import type { SoundState } from "../../bridge/sound-batch.ts";
-import type { LossCause } from "../../bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
-import type { Allowance } from "../../lib/allowance.ts";
+import type { TokenBucket } from "../../lib/token-bucket.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
-import type { HandOverOptions } from "../relay/hand-over.ts";
-import type { SoundCommand } from "../relay/relay-messages.ts";
-import type { LoopMember, TickLoop } from "../tick/tick-loop.ts";
+import type { HandOverOptions } from "../handoff/hand-over.ts";
+import type { AudioCommand } from "../handoff/relay-messages.ts";
+import type { LoopMember, TickLoop } from "../scheduler/tick-loop.ts";
 import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
+import { AudioWatch } from "./audio-watch.ts";
+import type { CpuQuotaCheck } from "./cpu-quota-watch.ts";
 import { FrameSlot } from "./frame-slot.ts";
-import type { GreedCheck } from "./greed-watch.ts";
 import { HealthWatch } from "./health-watch.ts";
 import { PlayerTracks } from "./player-tracks.ts";
-import { dryCauseOf, type TrackSurroundings, takeReopened, takeUsedMs } from "./playing-track.ts";
+import { stallCauseOf, type TrackContext, takeReopened, takeUsedMs } from "./playing-track.ts";
 import { PositionReporter } from "./position-reporter.ts";
-import type { Lack } from "./silence-watch.ts";
-import { SoundPlace } from "./sound-place.ts";
-import { SoundWatch } from "./sound-watch.ts";
+import { RenderPlacement } from "./render-placement.ts";
+import type { Stall } from "./silence-watch.ts";
 import { VoiceOutput } from "./voice-output.ts";
 
 /** Discord wants five silence frames at every stop, else decoders make up sound (discord-voice.md section 2.4). */
@@ -34,32 +34,32 @@ const SILENCE_FRAMES = 5;
 const CHANGE_MS_MIN = 60;
 
 /** What all players of a worker share. */
-export interface PlayerSurroundings extends TrackSurroundings {
+export interface PlayerContext extends TrackContext {
   readonly loop: TickLoop;
   /** A track without sound for so long is told to be stuck. */
   readonly trackStuckThresholdMs: number;
   /** For players that should sound and send nothing (silence-watch.ts). */
-  readonly repairs: Allowance;
+  readonly repairs: TokenBucket;
   /** To the main thread, in this order. */
   readonly send: (event: PlainEvent) => void;
 }
 
 /**
- * One for each guild, from `createPlayer` (or, as a guest, `hostSound`) to `destroyPlayer`. Commands and the voice
+ * One for each guild, from `createPlayer` (or, as a guest, `renderRemotePlayer`) to `destroyPlayer`. Commands and the voice
  * connection call it as they come; the tick loop calls `send` and `prepare` while it has anything to send; the worker
  * `checkHealth` twice a second. What it throws is a fault, which the bulkhead brings back to `onFault`.
  */
 export class AudioPlayer implements LoopMember {
   readonly playerId: PlayerId;
-  readonly watch: SoundWatch;
-  readonly #surroundings: PlayerSurroundings;
+  readonly watch: AudioWatch;
+  readonly #context: PlayerContext;
   readonly #output: VoiceOutput;
   readonly #tracks: PlayerTracks;
   /** The frame for the next deadline. */
   readonly #slot = new FrameSlot();
   readonly #positions: PositionReporter;
   readonly #health: HealthWatch;
-  readonly #place: SoundPlace;
+  readonly #placement: RenderPlacement;
   #isPaused = false;
   /** All of them as long as the last frame sent was one of sound. */
   #silenceFramesLeft = 0;
@@ -67,25 +67,21 @@ export class AudioPlayer implements LoopMember {
   #isSpeaking = false;
   /** Frames of sound in a row that were sent last, and may not have left. */
   #unsentFramesMax = 0;
-  #takenBackAtMs = Number.NEGATIVE_INFINITY;
+  #remadeAtMs = Number.NEGATIVE_INFINITY;
   #outdatedAtMs = Number.NEGATIVE_INFINITY;
   /** The home of its voice is another worker. */
-  #isGuest = false;
+  #isRemote = false;
   #isClosed = false;
 
-  constructor(
-    playerId: PlayerId,
-    surroundings: PlayerSurroundings,
-    createVoice: (player: AudioPlayer) => Promise<Voice>,
-  ) {
-    const { clock, send, trackStuckThresholdMs } = surroundings;
+  constructor(playerId: PlayerId, context: PlayerContext, createVoice: (player: AudioPlayer) => Promise<Voice>) {
+    const { clock, send, trackStuckThresholdMs } = context;
     this.playerId = playerId;
-    this.#surroundings = surroundings;
+    this.#context = context;
     this.#output = new VoiceOutput({ playerId, create: () => createVoice(this), send });
-    this.watch = new SoundWatch({ ...surroundings, playerId, output: this.#output });
+    this.watch = new AudioWatch({ ...context, playerId, output: this.#output });
     this.#tracks = new PlayerTracks({
       playerId,
-      surroundings,
+      context,
       send,
       onProgress: () => this.prepare(),
       onEnded: () => this.#onTrackEnded(),
@@ -97,10 +93,10 @@ export class AudioPlayer implements LoopMember {
       send: (report) => send({ type: "position", report }),
     });
     this.#health = new HealthWatch({ playerId, clock, trackStuckThresholdMs, send });
-    this.#place = new SoundPlace({
+    this.#placement = new RenderPlacement({
       playerId,
       send,
-      onTaken: (startMs) => this.#letSoundGo(startMs),
+      onHandedOver: (startMs) => this.#releaseAudio(startMs),
       onFailed: () => this.#tracks.keepHere(),
       onLost: (cause) => this.watch.onLost(cause, 1),
     });
@@ -116,7 +112,7 @@ export class AudioPlayer implements LoopMember {
   }
 
   /** Also true while only the rest of a track is heard that has ended for the client. */
-  get #isSounding(): boolean {
+  get #hasAudio(): boolean {
     return !this.#isPaused && (this.#tracks.areAny || this.#slot.opus !== undefined);
   }
 
@@ -127,14 +123,14 @@ export class AudioPlayer implements LoopMember {
     // A paused player is silent from the pause on, also before its first silence frame has left; so is one whose voice
     // connection holds: when that opens, nothing of the track before comes out.
     const isSilent = this.#isPaused || this.#output.isHolding || this.#gate === "down";
-    const isHeard = !isSilent && this.#silenceFramesLeft === SILENCE_FRAMES;
-    if (!isHeard) this.#dropSound();
+    const isAudible = !isSilent && this.#silenceFramesLeft === SILENCE_FRAMES;
+    if (!isAudible) this.#dropAudio();
     this.#isPaused = command.isPaused;
-    this.#tracks.play(command, { seekId, isHeard });
+    this.#tracks.play(command, { seekId, isAudible });
     this.#positions.begin(command.startMs);
     this.#health.onFlowing();
-    this.watch.onWish();
-    if (command.isPaused) this.#dropSound();
+    this.watch.onRequest();
+    if (command.isPaused) this.#dropAudio();
     this.#attend();
   }
 
@@ -151,9 +147,9 @@ export class AudioPlayer implements LoopMember {
     if (this.#isPaused === isPaused) return;
     this.#isPaused = isPaused;
     this.#health.onFlowing();
-    this.watch.onWish();
+    this.watch.onRequest();
     if (isPaused) {
-      this.#takeBack();
+      this.#remakeUnsent();
       this.#tracks.dropWaiting();
       this.#goSilent();
     } else {
@@ -175,20 +171,20 @@ export class AudioPlayer implements LoopMember {
     const track = this.#tracks.current;
     if (track?.trackId !== trackId) return;
     // It may lie within what is made and has not been heard.
-    this.#takeBack();
+    this.#remakeUnsent();
     track.pipeline.setEnd(endMs === undefined ? undefined : endMs - track.offsetMs);
     track.command = { ...track.command, endMs };
   }
 
   /** Percent, 0 to 1000; heard with the next frame that is made. */
   setVolume(volume: number): void {
-    this.#takeBackForChange();
+    this.#remakeForChange();
     this.#tracks.setVolume(volume);
   }
 
   /** Replaces all filters; heard with the next frames that are made. */
   setFilters(filters: FilterSettings): void {
-    this.#takeBackForChange();
+    this.#remakeForChange();
     this.#tracks.setFilters(filters);
   }
 
@@ -199,35 +195,35 @@ export class AudioPlayer implements LoopMember {
 
   /** The player is a guest: its voice connection is on another worker. */
   adoptVoice(voice: Voice): void {
-    this.#isGuest = true;
+    this.#isRemote = true;
     this.#output.adopt(voice);
   }
 
   /** The voice connection's gate is another now. */
   onGateChanged(): void {
-    if (this.#gate !== "send") this.#takeBack();
-    this.#place.onGateChanged();
+    if (this.#gate !== "send") this.#remakeUnsent();
+    this.#placement.onGateChanged();
     this.#attend();
   }
 
   /** What has not left would leave another way, or with other keys. */
-  onWayChanging(): void {
-    this.#takeBack();
+  onSendPathChanging(): void {
+    this.#remakeUnsent();
   }
 
   /** What could not be made anew was on its way when that ended: also the sound of another worker. */
   onFramesLost(count: number): void {
-    if (this.#place.isAway || this.#tracks.haveSounded) this.watch.onLost("voiceNotReady", count);
+    if (this.#placement.isAway || this.#tracks.haveBeenAudible) this.watch.onLost("voiceNotReady", count);
   }
 
   /** Has the worker at the other end make the sound from a place a little ahead on. */
   handOver({ port, clock }: Pick<HandOverOptions, "port" | "clock">): void {
-    const track = this.canHandOver ? this.#tracks.guestTrack : undefined;
+    const track = this.canHandOver ? this.#tracks.remoteTrack : undefined;
     if (track !== undefined) {
-      this.#place.move({ port, clock, track, voice: () => this.#output.voice });
+      this.#placement.move({ port, clock, track, voice: () => this.#output.voice });
     } else {
       port.close();
-      this.#place.tellFailed();
+      this.#placement.reportFailed();
     }
   }
 
@@ -235,14 +231,14 @@ export class AudioPlayer implements LoopMember {
    * True: the sound is made elsewhere, and the command is carried out there. Otherwise it stays here, whatever was
    * under way.
    */
-  passOn(command: SoundCommand): boolean {
-    return this.#place.passOn(command);
+  passOn(command: AudioCommand): boolean {
+    return this.#placement.passOn(command);
   }
 
   /** It plays a track that another worker could go on with, and has not just been tried in vain. */
   get canHandOver(): boolean {
-    if (this.#isPaused || this.#isGuest || !this.#place.isHere || this.#gate !== "send") return false;
-    return this.#tracks.guestTrack !== undefined;
+    if (this.#isPaused || this.#isRemote || !this.#placement.isHere || this.#gate !== "send") return false;
+    return this.#tracks.remoteTrack !== undefined;
   }
 
   /** Packets its voice connections have handed to the system so far. */
@@ -254,16 +250,16 @@ export class AudioPlayer implements LoopMember {
    * How its track's sound is made, with the frames sent since the last call; undefined without a track. `usedMs` is
    * what `takeUsedMs` gave.
    */
-  takeSoundState(usedMs: number): SoundState | undefined {
+  takeAudioState(usedMs: number): AudioState | undefined {
     const track = this.#tracks.current;
     if (track === undefined) return undefined;
     const { pipeline, budget } = track;
     this.watch.addInputReopened(takeReopened(track));
-    const heard = pipeline.isTranscoding ? "transcoding" : "passthrough";
+    const audibleMode = pipeline.isTranscoding ? "transcoding" : "passthrough";
     return {
       playerId: this.playerId,
       framesSent: this.watch.counters.takeSent(),
-      mode: track.hasSounded ? heard : "opening",
+      mode: track.hasBeenAudible ? audibleMode : "opening",
       queuedMs: Math.round(pipeline.queuedMs),
       heldBytes: budget.memory.usedBytes,
       usedMs,
@@ -280,8 +276,8 @@ export class AudioPlayer implements LoopMember {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#place.close();
-    this.#surroundings.loop.remove(this);
+    this.#placement.close();
+    this.#context.loop.remove(this);
     this.#tracks.close();
     this.#output.close();
     this.watch.onStopped();
@@ -290,18 +286,18 @@ export class AudioPlayer implements LoopMember {
   // What the voice connection tells
 
   onVoiceStatus(state: VoiceStatus): void {
-    this.#output.tellStatus(state);
+    this.#output.reportStatus(state);
     this.onGateChanged();
   }
 
   onVoiceClosed(close: VoiceClose): void {
-    this.#output.tellClosed(close);
+    this.#output.reportClosed(close);
   }
 
   // The tick
 
   send(deadlineMs: number): void {
-    if (this.#isSounding) this.#sendSound(deadlineMs);
+    if (this.#hasAudio) this.#sendAudio(deadlineMs);
     else this.#sendSilence(deadlineMs);
   }
 
@@ -309,16 +305,16 @@ export class AudioPlayer implements LoopMember {
   prepare(): boolean {
     if (this.#isClosed) return false;
     if (this.#slot.opus === undefined) this.#fillSlot();
-    return this.#slot.opus !== undefined && this.#isSounding && this.#gate === "send";
+    return this.#slot.opus !== undefined && this.#hasAudio && this.#gate === "send";
   }
 
   #fillSlot(): void {
     // The old place or sound is not to be heard any longer than it has to be.
-    if (this.#tracks.areOutdated) this.#takeBackOutdated();
+    if (this.#tracks.areOutdated) this.#remakeOutdated();
     if (this.#tracks.produceInto(this.#slot)) this.#dropUnsent();
     const track = this.#tracks.current;
     if (track === undefined) {
-      if (!this.#isSounding) this.#goSilent();
+      if (!this.#hasAudio) this.#goSilent();
     } else if (this.#slot.track !== track) {
       const isOver = track.pipeline.isEnded && (!this.#isPaused || track.hasFailed);
       if (isOver && this.#output.isDrained) this.#tracks.finish(track);
@@ -326,7 +322,7 @@ export class AudioPlayer implements LoopMember {
   }
 
   onDeadlinesDropped(frames: number): void {
-    if (this.#isSounding) this.#lose("workerLate", frames);
+    if (this.#hasAudio) this.#lose("workerLate", frames);
   }
 
   charge(usedMs: number): void {
@@ -341,10 +337,10 @@ export class AudioPlayer implements LoopMember {
   }
 
   /** Called twice a second: stuck, abandoned and greedy tracks, and players that are silent and should not be. */
-  checkHealth(worker: GreedCheck): void {
+  checkHealth(worker: CpuQuotaCheck): void {
     if (this.#isClosed) return;
-    const lack = this.#lack;
-    if (this.watch.check(lack) && lack !== undefined) this.#repair(lack);
+    const stall = this.#stall;
+    if (this.watch.check(stall) && stall !== undefined) this.#repair(stall);
     const track = this.#tracks.current;
     const isFlowing = this.#isPaused || this.#slot.track === track;
     const found = this.#health.check(worker, { track, hasVoice: this.#gate !== "down", isFlowing });
@@ -352,37 +348,37 @@ export class AudioPlayer implements LoopMember {
   }
 
   /** What might keep it from being heard, as far as it should be; undefined when it should not, or nothing does. */
-  get #lack(): Lack | undefined {
+  get #stall(): Stall | undefined {
     const gate = this.#gate;
     const track = this.#tracks.current;
-    if (gate === "down" || this.#isPaused || (track === undefined && !this.#place.isAway)) return undefined;
+    if (gate === "down" || this.#isPaused || (track === undefined && !this.#placement.isAway)) return undefined;
     if (gate === "send" && this.#slot.opus === undefined) {
       // Sound that is made elsewhere is looked after there.
-      return track && { kind: "reopen", cause: dryCauseOf(track), isHeld: false };
+      return track && { kind: "reopen", cause: stallCauseOf(track), isHeld: false };
     }
-    const cause = this.#output.obstacle;
+    const cause = this.#output.sendBlockReason;
     return cause === "nobodyThere" ? undefined : { kind: "rejoin", cause, isHeld: gate === "hold" };
   }
 
-  #repair(lack: Lack): void {
-    const isBegun = lack.kind === "rejoin" ? this.#output.rejoin() : this.#reopen();
-    if (isBegun) this.watch.onRepaired(lack);
+  #repair(stall: Stall): void {
+    const isBegun = stall.kind === "rejoin" ? this.#output.rejoin() : this.#reopen();
+    if (isBegun) this.watch.onRepaired(stall);
   }
 
   #reopen(): boolean {
     const { position } = this;
     if (position === undefined || !this.#tracks.canReopen) return false;
-    this.#place.keep();
+    this.#placement.keep();
     this.#tracks.reopen(position.positionMs);
     return true;
   }
 
-  #sendSound(deadlineMs: number): void {
+  #sendAudio(deadlineMs: number): void {
     const gate = this.#gate;
     if (gate === "hold" || gate === "down") {
-      if (this.#slot.opus !== undefined) this.#lose(this.#output.obstacle, 1);
+      if (this.#slot.opus !== undefined) this.#lose(this.#output.sendBlockReason, 1);
       this.#positions.run(0);
-      if (gate === "down") this.#surroundings.loop.remove(this);
+      if (gate === "down") this.#context.loop.remove(this);
       return;
     }
     // Its turn to prepare has not come (the thread was late, or others took long): a late frame is better than silence.
@@ -397,13 +393,13 @@ export class AudioPlayer implements LoopMember {
     if (this.#output.sendFrame(frame, deadlineMs)) {
       this.watch.onSent();
       this.#unsentFramesMax += 1;
-    } else this.#lose(this.#output.obstacle, 1);
+    } else this.#lose(this.#output.sendBlockReason, 1);
     // What is heard of the track before does not make up for one that is stuck.
     const track = this.#tracks.current;
     if (track === undefined || this.#slot.track === track) this.#health.onFlowing();
     this.#advance(deadlineMs);
     this.#slot.clear();
-    if (track !== undefined) this.#place.onSent(this.#slot.endMs, { rate: track.pipeline.rate, dueMs: deadlineMs });
+    if (track !== undefined) this.#placement.onSent(this.#slot.endMs, { rate: track.pipeline.rate, dueMs: deadlineMs });
   }
 
   /** Track time has moved on, unless the frame was the old place's while a seek or a new track is under way. */
@@ -413,7 +409,7 @@ export class AudioPlayer implements LoopMember {
       this.#positions.run(0);
       return;
     }
-    track.hasSounded = true;
+    track.hasBeenAudible = true;
     const { pipeline } = track;
     if (pipeline.seekTargetMs !== undefined || pipeline.runNumber !== runNumber) return;
     track.sentRun = runNumber;
@@ -423,20 +419,20 @@ export class AudioPlayer implements LoopMember {
   /** A frame is due and there is none: say why, and let the listeners' decoders fade out. */
   #sendNothing(deadlineMs: number): void {
     const track = this.#tracks.current;
-    if (track !== undefined) this.#lose(dryCauseOf(track), 1);
+    if (track !== undefined) this.#lose(stallCauseOf(track), 1);
     this.#positions.run(0);
     this.#sendSilenceFrame(deadlineMs);
   }
 
   /** Frames are missing where sound had begun: what comes late at the start of a track is not lost. */
   #lose(cause: LossCause, frames: number): void {
-    if (this.#tracks.haveSounded) this.watch.onLost(cause, frames);
+    if (this.#tracks.haveBeenAudible) this.watch.onLost(cause, frames);
   }
 
   #sendSilence(deadlineMs: number): void {
     this.#positions.run(0);
     this.#sendSilenceFrame(deadlineMs);
-    if (!this.#isSpeaking) this.#surroundings.loop.remove(this);
+    if (!this.#isSpeaking) this.#context.loop.remove(this);
   }
 
   /** After the last one, once that has left, Discord is told that nobody speaks. */
@@ -459,35 +455,35 @@ export class AudioPlayer implements LoopMember {
   // Changes of state
 
   #onTrackEnded(): void {
-    this.#place.keep();
-    if (!this.#isSounding) this.watch.onStopped();
+    this.#placement.keep();
+    if (!this.#hasAudio) this.watch.onStopped();
   }
 
   /** Another worker's first frame is there; until it is due, what was made here is heard. */
-  #letSoundGo(framesTooMany: number): number {
-    const takenBack = this.#output.takeBack(framesTooMany);
-    this.watch.onTakenBack(takenBack);
+  #releaseAudio(framesTooMany: number): number {
+    const revokedCount = this.#output.revoke(framesTooMany);
+    this.watch.onRevoked(revokedCount);
     const released = this.#tracks.release();
     this.#slot.clear();
     this.#silenceFramesLeft = 0;
     this.#isSpeaking = false;
-    this.#surroundings.loop.remove(this);
+    this.#context.loop.remove(this);
     this.watch.onStopped();
-    this.#surroundings.send({ type: "handedOver", playerId: this.playerId });
+    this.#context.send({ type: "handedOver", playerId: this.playerId });
     released?.pipeline.close();
-    return framesTooMany - takenBack;
+    return framesTooMany - revokedCount;
   }
 
   /** Nobody has listened for long. */
   #giveUp(): void {
-    this.#dropSound();
+    this.#dropAudio();
     const track = this.#tracks.current;
     if (track === undefined) this.#goSilent();
     else this.#tracks.giveUp(track);
   }
 
   /** What is there to be heard before the track goes on, or another one begins. */
-  #dropSound(): void {
+  #dropAudio(): void {
     this.#tracks.dropLeaving();
     this.#dropUnsent();
     this.#slot.clear();
@@ -495,54 +491,54 @@ export class AudioPlayer implements LoopMember {
 
   /** What has not left is never heard. */
   #dropUnsent(): void {
-    const count = this.#output.takeBack(this.#unsentFramesMax);
+    const count = this.#output.revoke(this.#unsentFramesMax);
     this.#unsentFramesMax = 0;
-    this.watch.onTakenBack(count);
-    this.#surroundings.loop.rewind(this, count);
+    this.watch.onRevoked(count);
+    this.#context.loop.rewind(this, count);
   }
 
   /** What has not left is made anew, as far as that can be done, with the settings of now. */
-  #takeBack(): void {
+  #remakeUnsent(): void {
     const track = this.#tracks.current;
     const slotFrames = this.#slot.opus === undefined ? 0 : 1;
-    const framesMax = Math.min(this.#tracks.takeBackMax, this.#unsentFramesMax + slotFrames);
+    const framesMax = Math.min(this.#tracks.rewindFramesMax, this.#unsentFramesMax + slotFrames);
     if (track === undefined || framesMax < slotFrames) return;
-    const sentFrames = this.#output.takeBack(framesMax - slotFrames);
+    const sentFrames = this.#output.revoke(framesMax - slotFrames);
     if (sentFrames + slotFrames === 0) return;
-    this.#place.keep();
+    this.#placement.keep();
     this.#slot.clear();
-    this.#tracks.takeBack(sentFrames + slotFrames);
+    this.#tracks.rewind(sentFrames + slotFrames);
     this.#unsentFramesMax -= sentFrames;
-    this.watch.onTakenBack(sentFrames);
+    this.watch.onRevoked(sentFrames);
     this.#positions.retreat(track.pipeline.positionMs + track.offsetMs, sentFrames);
-    this.#surroundings.loop.rewind(this, sentFrames);
+    this.#context.loop.rewind(this, sentFrames);
   }
 
   /** Once for each frame's time: what is outdated again at once would never be heard. */
-  #takeBackOutdated(): void {
-    const nowMs = this.#surroundings.clock.now();
+  #remakeOutdated(): void {
+    const nowMs = this.#context.clock.now();
     if (nowMs - this.#outdatedAtMs < FRAME_MS) return;
     this.#outdatedAtMs = nowMs;
-    this.#takeBack();
+    this.#remakeUnsent();
   }
 
   /** Whoever changes more often than that hears the rest of it a little later: making frames anew costs time. */
-  #takeBackForChange(): void {
-    const nowMs = this.#surroundings.clock.now();
-    if (nowMs - this.#takenBackAtMs < CHANGE_MS_MIN) return;
-    this.#takenBackAtMs = nowMs;
-    this.#takeBack();
+  #remakeForChange(): void {
+    const nowMs = this.#context.clock.now();
+    if (nowMs - this.#remadeAtMs < CHANGE_MS_MIN) return;
+    this.#remadeAtMs = nowMs;
+    this.#remakeUnsent();
   }
 
   /** Sound is wanted: be there at the next deadline. */
   #attend(): void {
-    if (this.#isClosed || !this.#isSounding) return;
+    if (this.#isClosed || !this.#hasAudio) return;
     if (this.#gate === "down") {
       this.prepare();
       return;
     }
     this.watch.onPlaying();
-    this.#surroundings.loop.add(this, this.#output.startsMs);
+    this.#context.loop.add(this, this.#output.startsMs);
   }
 
   /** No more sound: the loop serves the silence frames and then parks the player. */

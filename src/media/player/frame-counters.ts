@@ -1,8 +1,8 @@
 // Counts one player's frames per wall-clock minute, by what became of them: the node can say why it stuttered, and
 // clients get their frameStats (protocol-v4.md section 4.5). Audio thread; no allocation but once a minute.
 
+import { type CauseCounts, type LossCause, noLosses, sumOf } from "../../bridge/audio-report.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
-import { type CauseCounts, type LossCause, noLosses, sumOf } from "../../bridge/sound-report.ts";
 
 const MINUTE_MS = 60_000;
 /** A player that had no track for longer than this was not playing "without a gap". */
@@ -33,7 +33,7 @@ export class FrameCounters {
   }
 
   /** Frames that were counted as sent have been taken back. */
-  addTakenBack(frames: number): void {
+  addRevoked(frames: number): void {
     this.#sent -= frames;
     this.sentTotal -= frames;
   }

@@ -5,13 +5,13 @@
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { GreedCheck } from "./greed-watch.ts";
+import type { CpuQuotaCheck } from "./cpu-quota-watch.ts";
 import type { PlayingTrack } from "./playing-track.ts";
 
 /** Nobody has pulled sound for this long (no voice connection): the track is given up (protocol-v4.md section 4.6). */
 const CLEANUP_MS = 60_000;
 
-export interface HealthWatchOptions {
+interface HealthWatchOptions {
   readonly playerId: PlayerId;
   readonly clock: Clock;
   readonly trackStuckThresholdMs: number;
@@ -19,7 +19,7 @@ export interface HealthWatchOptions {
 }
 
 /** The player as it is at a check. */
-export interface PlayerHealth {
+interface PlayerHealth {
   readonly track: PlayingTrack | undefined;
   /** It has a voice connection, or is getting one. */
   readonly hasVoice: boolean;
@@ -42,11 +42,11 @@ export class HealthWatch {
   }
 
   /** Called twice a second. "abandoned": nobody has listened for a minute. */
-  check(worker: GreedCheck, { track, hasVoice, isFlowing }: PlayerHealth): "abandoned" | "attended" {
+  check(worker: CpuQuotaCheck, { track, hasVoice, isFlowing }: PlayerHealth): "abandoned" | "attended" {
     const { playerId, clock, trackStuckThresholdMs, send } = this.#options;
-    const share = track?.greed.check(worker);
+    const share = track?.cpuQuota.check(worker);
     if (track !== undefined && share !== undefined) {
-      send({ type: "trackGreedy", playerId, trackId: track.trackId, share });
+      send({ type: "trackOverQuota", playerId, trackId: track.trackId, share });
     }
     const idleMs = clock.now() - this.#flowedAtMs;
     if (!hasVoice) return idleMs >= CLEANUP_MS ? "abandoned" : "attended";

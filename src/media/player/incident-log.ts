@@ -1,6 +1,6 @@
 // Gathers missing frames of one player to incidents: what a listener would call one stutter. One begins with the first
 // frame that is missing and ends when sound has been whole for a second, or is not wanted any more. Held by
-// sound-watch.ts; `add` is called in the tick and allocates nothing. Audio thread.
+// audio-watch.ts; `add` is called in the tick and allocates nothing. Audio thread.
 
 import {
   INCIDENTS_PER_REPORT,
@@ -10,7 +10,7 @@ import {
   noLosses,
   type RepairKind,
   sumOf,
-} from "../../bridge/sound-report.ts";
+} from "../../bridge/audio-report.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 

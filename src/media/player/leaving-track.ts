@@ -3,18 +3,18 @@
 // seam. At most two tracks sound at once. Drives both inside the tick, for player-tracks.ts. Audio thread.
 
 import type { FilterSettings } from "../../filters/filter-settings.ts";
+import type { Fade } from "../effects/fade-curve.ts";
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import { clamp } from "../format/clamp.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
-import { PRIMING_SAMPLES, type SoundFrame } from "../pipeline/transcoder.ts";
-import type { Fade } from "../sound/fade-curve.ts";
+import { type AudioFrame, PRIMING_SAMPLES } from "../pipeline/transcoder.ts";
 
 /** A track that has to make room for a third one falls in 100 ms. */
-const ROOM_FADE: Fade = { lengthSamples: 4800, curve: "sine" };
+const MAKE_SPACE_FADE: Fade = { lengthSamples: 4800, curve: "sine" };
 /** Shorter than a frame (20 ms) no fade is. */
 const FADE_SAMPLES_MIN = FRAME_SAMPLES;
 
-export interface LeavingTrackOptions {
+interface LeavingTrackOptions {
   readonly pipeline: Pipeline;
   /** How it falls. Undefined: it does not, and is gone when the next one can be heard. */
   readonly crossfade: Fade | undefined;
@@ -28,9 +28,9 @@ export class LeavingTrack {
   #before: LeavingTrack | undefined;
   /** What it is mixed with: its packets come from that one's encoder. */
   #partner: Pipeline | undefined;
-  #isPartnerUnwanted = false;
+  #isPartnerObsolete = false;
   #isOver = false;
-  #isNextHeard = false;
+  #isNextAudible = false;
 
   constructor({ pipeline, crossfade, before }: LeavingTrackOptions) {
     this.#pipeline = pipeline;
@@ -45,8 +45,8 @@ export class LeavingTrack {
   }
 
   /** What `produce` gave last has sound of the next track in it. */
-  get isNextHeard(): boolean {
-    return this.#isNextHeard;
+  get isNextAudible(): boolean {
+    return this.#isNextAudible;
   }
 
   /** False for one that just waits for the next. */
@@ -56,30 +56,30 @@ export class LeavingTrack {
 
   /** True while it and the track behind it are heard. */
   get isMixing(): boolean {
-    return this.#partner !== undefined && !this.#isPartnerUnwanted;
+    return this.#partner !== undefined && !this.#isPartnerObsolete;
   }
 
   /**
    * The next 20 ms as one Opus packet: of this track, of both, or of the next one alone. Undefined when all are dry.
    */
   produce(next: Pipeline | undefined): Uint8Array | undefined {
-    this.#isNextHeard = false;
+    this.#isNextAudible = false;
     const partner = this.#partner;
     if (partner !== undefined) return this.#mix(partner, partner === next ? undefined : next);
     if (this.#crossfade === undefined) return this.#produceNextOrOwn(next);
     if (next?.canRender() === true) {
       // Room for the third track first.
       if (this.#before === undefined) return this.#begin(next, this.#crossfade);
-      this.#before.fall(ROOM_FADE);
+      this.#before.crossfadeOut(MAKE_SPACE_FADE);
     }
     return this.#produceOwnOrNext(next);
   }
 
   /** Falls, whether or not another track comes. */
-  fall(fade: Fade | undefined = this.#crossfade): void {
+  crossfadeOut(fade: Fade | undefined = this.#crossfade): void {
     if (fade === undefined) return;
     const lengthSamples = Math.max(FADE_SAMPLES_MIN, Math.min(fade.lengthSamples, this.#pipeline.remainingSamples));
-    this.#pipeline.fall({ lengthSamples, curve: fade.curve });
+    this.#pipeline.crossfadeOut({ lengthSamples, curve: fade.curve });
   }
 
   /**
@@ -88,23 +88,23 @@ export class LeavingTrack {
    */
   dropNext(): boolean {
     const partner = this.#partner;
-    if (partner === undefined || this.#isPartnerUnwanted) return false;
+    if (partner === undefined || this.#isPartnerObsolete) return false;
     if (partner.gain >= this.#pipeline.gain) return false;
-    partner.fall(ROOM_FADE);
-    this.#isPartnerUnwanted = true;
+    partner.crossfadeOut(MAKE_SPACE_FADE);
+    this.#isPartnerObsolete = true;
     return true;
   }
 
   setVolume(volume: number): void {
     this.#pipeline.setVolume(volume);
     this.#before?.setVolume(volume);
-    if (this.#isPartnerUnwanted) this.#partner?.setVolume(volume);
+    if (this.#isPartnerObsolete) this.#partner?.setVolume(volume);
   }
 
   setFilters(filters: FilterSettings): void {
     this.#pipeline.setFilters(filters);
     this.#before?.setFilters(filters);
-    if (this.#isPartnerUnwanted) this.#partner?.setFilters(filters);
+    if (this.#isPartnerObsolete) this.#partner?.setFilters(filters);
   }
 
   onSilenceSent(): void {
@@ -116,22 +116,22 @@ export class LeavingTrack {
     this.#isOver = true;
     this.#before?.close();
     this.#pipeline.close();
-    if (this.#isPartnerUnwanted) this.#partner?.close();
+    if (this.#isPartnerObsolete) this.#partner?.close();
   }
 
   /** Both are heard from now on, when the next one has something to be heard. */
   #begin(next: Pipeline, crossfade: Fade): Uint8Array | undefined {
     const own = this.#pipeline;
-    const canMix = own.isTranscoding && !own.isEnded && own.fallingSamples > 0;
+    const canMix = own.isTranscoding && !own.isEnded && own.remainingFadeOutSamples > 0;
     if (!canMix) return this.#produceOwnOrNext(next);
     const { curve } = crossfade;
-    const fadeSamples = Math.min(crossfade.lengthSamples, own.remainingSamples, own.fallingSamples);
+    const fadeSamples = Math.min(crossfade.lengthSamples, own.remainingSamples, own.remainingFadeOutSamples);
     const lengthSamples = Math.max(FADE_SAMPLES_MIN, fadeSamples);
-    next.rise({ lengthSamples, curve });
+    next.crossfadeIn({ lengthSamples, curve });
     const frame = next.render();
     if (frame === undefined) return this.#produceOwnOrNext(next);
     // The next track's first frame begins with silence; this one falls when that one begins to rise.
-    own.fall({ lengthSamples, curve }, PRIMING_SAMPLES);
+    own.crossfadeOut({ lengthSamples, curve }, PRIMING_SAMPLES);
     own.exchangeEncoders(next);
     this.#partner = next;
     return this.#encodeMix(next, this.#renderOwn(), frame);
@@ -139,31 +139,31 @@ export class LeavingTrack {
 
   /** `third`: what comes after both, when the partner has been replaced. */
   #mix(partner: Pipeline, third: Pipeline | undefined): Uint8Array | undefined {
-    const hasMadeRoom = this.#isPartnerUnwanted && partner.fallingSamples === 0;
-    const frame = hasMadeRoom ? undefined : partner.render();
-    if (!hasMadeRoom && (frame !== undefined || !partner.isEnded)) {
+    const hasMadeSpace = this.#isPartnerObsolete && partner.remainingFadeOutSamples === 0;
+    const frame = hasMadeSpace ? undefined : partner.render();
+    if (!hasMadeSpace && (frame !== undefined || !partner.isEnded)) {
       return this.#encodeMix(partner, this.#renderOwn(), frame);
     }
     // The partner is gone first: this one goes on alone where it was heard.
     this.#pipeline.exchangeEncoders(partner);
-    if (this.#isPartnerUnwanted) partner.close();
+    if (this.#isPartnerObsolete) partner.close();
     this.#partner = undefined;
-    this.#isPartnerUnwanted = false;
+    this.#isPartnerObsolete = false;
     return this.produce(third);
   }
 
   /** This track's next frame; its last one ends in silence, so that nothing breaks off. */
-  #renderOwn(): SoundFrame | undefined {
+  #renderOwn(): AudioFrame | undefined {
     const pipeline = this.#pipeline;
     const frame = pipeline.render();
-    if (frame !== undefined && pipeline.hasMore && pipeline.fallingSamples > 0) return frame;
+    if (frame !== undefined && pipeline.hasMore && pipeline.remainingFadeOutSamples > 0) return frame;
     this.#isOver = true;
     if (frame !== undefined) fadeToSilence(frame);
     return frame;
   }
 
-  #encodeMix(partner: Pipeline, own: SoundFrame | undefined, others: SoundFrame | undefined): Uint8Array | undefined {
-    this.#isNextHeard = others !== undefined && !this.#isPartnerUnwanted;
+  #encodeMix(partner: Pipeline, own: AudioFrame | undefined, others: AudioFrame | undefined): Uint8Array | undefined {
+    this.#isNextAudible = others !== undefined && !this.#isPartnerObsolete;
     if (own !== undefined && others !== undefined) addUp(own, others);
     const mix = own ?? others;
     const packet = mix === undefined ? undefined : partner.encode(mix);
@@ -174,14 +174,14 @@ export class LeavingTrack {
   /** The partner goes on alone, with the encoder it has. */
   #endMix(): void {
     this.#pipeline.close();
-    if (this.#isPartnerUnwanted) this.#partner?.close();
+    if (this.#isPartnerObsolete) this.#partner?.close();
     this.#partner = undefined;
   }
 
   #produceNextOrOwn(next: Pipeline | undefined): Uint8Array | undefined {
     const frame = next?.produce();
     if (frame === undefined) return this.#produceOwn();
-    this.#isNextHeard = true;
+    this.#isNextAudible = true;
     this.close();
     return frame;
   }
@@ -192,7 +192,7 @@ export class LeavingTrack {
     if (own !== undefined || next === undefined) return own;
     const frame = next.produce();
     if (frame === undefined) return undefined;
-    this.#isNextHeard = true;
+    this.#isNextAudible = true;
     this.close();
     return frame;
   }
@@ -204,14 +204,14 @@ export class LeavingTrack {
       if (before.isOver) this.#before = undefined;
       if (frame !== undefined || !before.isOver) return frame;
     }
-    const isSilent = this.#pipeline.fallingSamples === 0;
+    const isSilent = this.#pipeline.remainingFadeOutSamples === 0;
     const frame = isSilent ? undefined : this.#pipeline.produce();
     if (isSilent || (frame === undefined && this.#pipeline.isEnded)) this.close();
     return frame;
   }
 }
 
-function addUp(sum: SoundFrame, other: SoundFrame): void {
+function addUp(sum: AudioFrame, other: AudioFrame): void {
   const { left, right } = sum;
   for (let sample = 0; sample < left.length; sample++) {
     left[sample] = clamp(left[sample]! + other.left[sample]!);
@@ -219,7 +219,7 @@ function addUp(sum: SoundFrame, other: SoundFrame): void {
   }
 }
 
-function fadeToSilence({ left, right }: SoundFrame): void {
+function fadeToSilence({ left, right }: AudioFrame): void {
   for (let sample = 0; sample < left.length; sample++) {
     const gain = 1 - (sample + 1) / left.length;
     left[sample] = left[sample]! * gain;

@@ -8,24 +8,24 @@ import type { EndReason } from "../../bridge/events.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import { activeSettingsIn, type FilterSettings } from "../../filters/filter-settings.ts";
-import type { GuestTrack } from "../relay/relay-messages.ts";
-import { type Fade, fadeOf } from "../sound/fade-curve.ts";
+import { type Fade, fadeOf } from "../effects/fade-curve.ts";
+import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import type { FrameSlot } from "./frame-slot.ts";
 import { LeavingTrack } from "./leaving-track.ts";
 import {
   canGoOnElsewhere,
-  guestTrackOf,
   keepHere,
   type PipelineHooks,
   type PlayingTrack,
+  remoteTrackOf,
   reopenTrack,
   startTrack,
-  type TrackSurroundings,
+  type TrackContext,
 } from "./playing-track.ts";
 
-export interface PlayerTracksOptions {
+interface PlayerTracksOptions {
   readonly playerId: PlayerId;
-  readonly surroundings: TrackSurroundings;
+  readonly context: TrackContext;
   readonly send: (event: PlainEvent) => void;
   /** There may be a frame where there was none, or the end was reached. Also called from within `produceInto`. */
   readonly onProgress: () => void;
@@ -71,12 +71,12 @@ export class PlayerTracks {
     this.#current?.pipeline.setFilters(filters);
   }
 
-  /** `seekId`: of its last seek, where it goes on from another worker. `isHeard`: the track before is, right now. */
-  play(command: PlayCommand, { seekId, isHeard }: { readonly seekId: SeekId; readonly isHeard: boolean }): void {
-    if (this.#current !== undefined) this.#letLeave(this.#current, isHeard);
+  /** `seekId`: of its last seek, where it goes on from another worker. `isAudible`: the track before is, right now. */
+  play(command: PlayCommand, { seekId, isAudible }: { readonly seekId: SeekId; readonly isAudible: boolean }): void {
+    if (this.#current !== undefined) this.#letLeave(this.#current, isAudible);
     const track: PlayingTrack = startTrack(
       command,
-      this.#options.surroundings,
+      this.#options.context,
       this.#hooksOf(() => track),
     );
     track.seekId = seekId;
@@ -92,12 +92,12 @@ export class PlayerTracks {
   reopen(positionMs: number): void {
     const track = this.#current;
     if (track !== undefined)
-      reopenTrack(track, positionMs, { ...this.#options.surroundings, hooks: this.#hooksOf(() => track) });
+      reopenTrack(track, positionMs, { ...this.#options.context, hooks: this.#hooksOf(() => track) });
   }
 
   /** A listener has something to miss: sound of the track that plays has been heard, or one before still is. */
-  get haveSounded(): boolean {
-    return this.#leaving !== undefined || this.#current?.hasSounded === true;
+  get haveBeenAudible(): boolean {
+    return this.#leaving !== undefined || this.#current?.hasBeenAudible === true;
   }
 
   /**
@@ -108,20 +108,20 @@ export class PlayerTracks {
     const current = this.#current;
     const leaving = this.#leaving;
     const opus = leaving === undefined ? current?.pipeline.produce() : leaving.produce(current?.pipeline);
-    const isOfCurrent = leaving === undefined || leaving.isNextHeard;
+    const isOfCurrent = leaving === undefined || leaving.isNextAudible;
     slot.fill(opus, isOfCurrent ? current : undefined);
     if (leaving?.isOver) this.#leaving = undefined;
     return leaving?.isOver === true && !leaving.canFade && slot.track !== undefined;
   }
 
   /** How many of the frames that were produced last could be made anew; none while two tracks are heard. */
-  get takeBackMax(): number {
-    return this.#leaving === undefined ? (this.#current?.pipeline.takeBackMax ?? 0) : 0;
+  get rewindFramesMax(): number {
+    return this.#leaving === undefined ? (this.#current?.pipeline.rewindFramesMax ?? 0) : 0;
   }
 
-  /** The last `frames`, of `takeBackMax` at most, are not heard: the next ones begin where they did. */
-  takeBack(frames: number): void {
-    this.#current?.pipeline.takeBack(frames);
+  /** The last `frames`, of `rewindFramesMax` at most, are not heard: the next ones begin where they did. */
+  rewind(frames: number): void {
+    this.#current?.pipeline.rewind(frames);
   }
 
   /** What was produced last would be another now, though nothing has been asked for since. */
@@ -140,8 +140,8 @@ export class PlayerTracks {
   /** It has given all it had, or has failed: it is over. What is heard of the one before goes on. */
   finish(track: PlayingTrack): void {
     track.pipeline.close();
-    this.#letLeavingFall();
-    this.#end(track, track.hasFailed && !track.hasSounded ? "loadFailed" : "finished");
+    this.#fadeOutLeaving();
+    this.#end(track, track.hasFailed && !track.hasBeenAudible ? "loadFailed" : "finished");
   }
 
   /**
@@ -150,7 +150,7 @@ export class PlayerTracks {
    */
   finishEarly(track: PlayingTrack): void {
     this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: this.#leaving });
-    this.#leaving.fall();
+    this.#leaving.crossfadeOut();
     this.#end(track, "finished");
   }
 
@@ -167,8 +167,8 @@ export class PlayerTracks {
     const leaving = this.#leaving;
     this.#leaving = undefined;
     if (track !== undefined) {
-      this.#tellFailure(track, new NodeError("internal", "playing the track failed unexpectedly", { cause: error }));
-      this.#end(track, track.hasSounded ? "finished" : "loadFailed");
+      this.#reportFailure(track, new NodeError("internal", "playing the track failed unexpectedly", { cause: error }));
+      this.#end(track, track.hasBeenAudible ? "finished" : "loadFailed");
     }
     // Last, as this may fail again.
     leaving?.close();
@@ -203,18 +203,18 @@ export class PlayerTracks {
   // Tracks that go on elsewhere
 
   /** What another worker needs to go on a little ahead; undefined when it could not, or has just tried in vain. */
-  get guestTrack(): GuestTrack | undefined {
+  get remoteTrack(): RemoteTrack | undefined {
     const track = this.#current;
     // Fades, loudness and echoes remember what was heard of the track so far.
     if (track === undefined || this.#leaving !== undefined || this.#filters.pluginFilters !== undefined)
       return undefined;
-    if (!canGoOnElsewhere(track, this.#options.surroundings.clock.now())) return undefined;
-    return { volume: this.#volume, filters: this.#filters, ...guestTrackOf(track) };
+    if (!canGoOnElsewhere(track, this.#options.context.clock.now())) return undefined;
+    return { volume: this.#volume, filters: this.#filters, ...remoteTrackOf(track) };
   }
 
   /** Another worker was not ready for it in time. */
   keepHere(): void {
-    if (this.#current !== undefined) keepHere(this.#current, this.#options.surroundings.clock.now());
+    if (this.#current !== undefined) keepHere(this.#current, this.#options.context.clock.now());
   }
 
   /**
@@ -227,17 +227,17 @@ export class PlayerTracks {
   }
 
   /** Makes room for another track: it sounds on until that can be heard, or falls while that rises. */
-  #letLeave(track: PlayingTrack, isHeard: boolean): void {
+  #letLeave(track: PlayingTrack, isAudible: boolean): void {
     const leaving = this.#leaving;
     if (leaving?.dropNext()) return;
     // One that has not been heard yet is none to wait for.
-    const canLeave = isHeard && (leaving === undefined ? track.hasSounded : leaving.isMixing);
+    const canLeave = isAudible && (leaving === undefined ? track.hasBeenAudible : leaving.isMixing);
     if (!canLeave) track.pipeline.close();
     else this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: leaving });
   }
 
-  #letLeavingFall(): void {
-    if (this.#leaving?.canFade) this.#leaving.fall();
+  #fadeOutLeaving(): void {
+    if (this.#leaving?.canFade) this.#leaving.crossfadeOut();
     else this.dropLeaving();
   }
 
@@ -257,13 +257,13 @@ export class PlayerTracks {
   #onFailure(track: PlayingTrack, error: unknown): void {
     if (this.#isClosed || this.#current !== track) return;
     track.hasFailed = true;
-    this.#letLeavingFall();
+    this.#fadeOutLeaving();
     const message = "decoding the track failed: its decoder can make no sense of it";
     const isKnown = error instanceof NodeError;
-    this.#tellFailure(track, isKnown ? error : new NodeError("media-decode-failed", message, { cause: error }));
+    this.#reportFailure(track, isKnown ? error : new NodeError("media-decode-failed", message, { cause: error }));
   }
 
-  #tellFailure({ trackId }: PlayingTrack, error: unknown): void {
+  #reportFailure({ trackId }: PlayingTrack, error: unknown): void {
     const { playerId, send } = this.#options;
     send({ type: "trackException", playerId, trackId, error: toWireError(error) });
   }

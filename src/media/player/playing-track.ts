@@ -1,16 +1,16 @@
 // One playing of one track on the audio thread: its pipeline, what it may take, and what has become of it so far. Held
 // by player-tracks.ts. Audio thread.
 
+import type { LossCause } from "../../bridge/audio-report.ts";
 import type { PlayCommand, PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
-import type { LossCause } from "../../bridge/sound-report.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { TrackBudget } from "../budget/track-budget.ts";
+import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import { Pipeline, type PipelineOptions } from "../pipeline/pipeline.ts";
-import type { GuestTrack } from "../relay/relay-messages.ts";
-import { GreedWatch } from "./greed-watch.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
+import { CpuQuotaWatch } from "./cpu-quota-watch.ts";
 
 /** What opening a track on another worker may take: so far ahead that one takes over. */
-const LEAD_MS = 2000;
+const HAND_OVER_AHEAD_MS = 2000;
 /** For a rest that is shorter, it is not worth while. */
 const REST_MS_MIN = 10_000;
 /** Until it is tried again: opening it there has cost something. */
@@ -22,14 +22,14 @@ export interface PlayingTrack {
   command: PlayCommand;
   pipeline: Pipeline;
   budget: TrackBudget;
-  greed: GreedWatch;
+  cpuQuota: CpuQuotaWatch;
   /** Added to the pipeline's track times: a stream that was opened anew counts from 0 there. */
   offsetMs: number;
   seekId: SeekId;
   /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
   sentRun: number;
   /** Some of its sound has gone out (or would have, had somebody been there to hear it). */
-  hasSounded: boolean;
+  hasBeenAudible: boolean;
   hasFailed: boolean;
   isStuckReported: boolean;
   /** Another worker was not ready for it in time: before this moment it is not tried again. */
@@ -41,7 +41,7 @@ export interface PlayingTrack {
 }
 
 /** What a track is played with. */
-export interface TrackSurroundings {
+export interface TrackContext {
   readonly clock: Clock;
   readonly open: PipelineOptions["open"];
   readonly codecs: PipelineOptions["codecs"];
@@ -55,7 +55,7 @@ export type PipelineHooks = Pick<PipelineOptions, "volume" | "filters" | "onProg
 /** Begins to read it. */
 export function startTrack(
   command: PlayCommand,
-  { clock, open, codecs, createBudget }: TrackSurroundings,
+  { clock, open, codecs, createBudget }: TrackContext,
   hooks: PipelineHooks,
 ): PlayingTrack {
   const { playerId, trackId, input, startMs, endMs, lengthMs } = command;
@@ -64,11 +64,11 @@ export function startTrack(
     trackId,
     command,
     budget,
-    greed: new GreedWatch(clock, budget),
+    cpuQuota: new CpuQuotaWatch(clock, budget),
     offsetMs: 0,
     seekId: 0,
     sentRun: 0,
-    hasSounded: false,
+    hasBeenAudible: false,
     hasFailed: false,
     isStuckReported: false,
     staysUntilMs: Number.NEGATIVE_INFINITY,
@@ -85,17 +85,17 @@ export function startTrack(
 export function reopenTrack(
   track: PlayingTrack,
   positionMs: number,
-  surroundings: TrackSurroundings & { readonly hooks: PipelineHooks },
+  context: TrackContext & { readonly hooks: PipelineHooks },
 ): void {
   const { command } = track;
   const isStream = command.lengthMs === undefined;
   const offsetMs = isStream ? positionMs : 0;
   const endMs = command.endMs === undefined ? undefined : command.endMs - offsetMs;
   track.pipeline.close();
-  const anew = startTrack({ ...command, startMs: positionMs - offsetMs, endMs }, surroundings, surroundings.hooks);
-  track.pipeline = anew.pipeline;
-  track.budget = anew.budget;
-  track.greed = anew.greed;
+  const restarted = startTrack({ ...command, startMs: positionMs - offsetMs, endMs }, context, context.hooks);
+  track.pipeline = restarted.pipeline;
+  track.budget = restarted.budget;
+  track.cpuQuota = restarted.cpuQuota;
   track.offsetMs = offsetMs;
   track.sentRun = 0;
   track.usedBeforeMs = 0;
@@ -104,10 +104,10 @@ export function reopenTrack(
 
 /** It has some time to play that is known, and is where it was last sent to. */
 export function canGoOnElsewhere({ pipeline, command, ...track }: PlayingTrack, nowMs: number): boolean {
-  if (!track.hasSounded || track.hasFailed || nowMs < track.staysUntilMs) return false;
+  if (!track.hasBeenAudible || track.hasFailed || nowMs < track.staysUntilMs) return false;
   if (pipeline.seekTargetMs !== undefined) return false;
   const { lengthMs = 0, endMs = lengthMs } = command;
-  return Math.min(lengthMs, endMs) - pipeline.positionMs > LEAD_MS + REST_MS_MIN;
+  return Math.min(lengthMs, endMs) - pipeline.positionMs > HAND_OVER_AHEAD_MS + REST_MS_MIN;
 }
 
 /** Another worker was not ready for it in time. */
@@ -116,8 +116,8 @@ export function keepHere(track: PlayingTrack, nowMs: number): void {
 }
 
 /** How another worker goes on with it, a little ahead of where it is. */
-export function guestTrackOf({ command, pipeline, seekId }: PlayingTrack): Pick<GuestTrack, "play" | "seekId"> {
-  const startMs = pipeline.positionMs + LEAD_MS * pipeline.rate;
+export function remoteTrackOf({ command, pipeline, seekId }: PlayingTrack): Pick<RemoteTrack, "play" | "seekId"> {
+  const startMs = pipeline.positionMs + HAND_OVER_AHEAD_MS * pipeline.rate;
   return { play: { ...command, startMs, isPaused: false }, seekId };
 }
 
@@ -138,7 +138,7 @@ export function takeReopened(track: PlayingTrack): number {
 }
 
 /** Why it has no frame to give. */
-export function dryCauseOf({ pipeline, budget }: PlayingTrack): LossCause {
-  if (pipeline.dryCause === "decoder") return "decoderLate";
-  return budget.upstream.isAwaited ? "network" : "inputDry";
+export function stallCauseOf({ pipeline, budget }: PlayingTrack): LossCause {
+  if (pipeline.stallReason === "decoder") return "decoderLate";
+  return budget.upstream.isAwaited ? "network" : "inputStarved";
 }

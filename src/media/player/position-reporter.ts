@@ -13,7 +13,7 @@ const DRIFT_MS_MAX = 15;
 const DRIFT_REPORT_MS = 100;
 
 /** What is looked at of the track that plays. */
-export interface LocatedTrack {
+interface LocatedTrack {
   readonly trackId: TrackId;
   readonly seekId: SeekId;
   /** Added to the pipeline's track times. */
@@ -23,7 +23,7 @@ export interface LocatedTrack {
   readonly pipeline: Pick<Pipeline, "runNumber" | "seekTargetMs" | "landedMs">;
 }
 
-export interface PositionReporterOptions {
+interface PositionReporterOptions {
   readonly playerId: PlayerId;
   readonly clock: Clock;
   /** The track that plays, if any. */
@@ -55,12 +55,12 @@ export class PositionReporter {
     const landingMs = pipeline.seekTargetMs ?? (hasJumped ? pipeline.landedMs : undefined);
     const agoMs = this.#reportedRate === 0 ? 0 : clock.now() - this.#sentAtMs;
     // What has been sent ahead has not been heard.
-    const unheardMs = Math.max(0, -agoMs) * this.#reportedRate;
+    const aheadMs = Math.max(0, -agoMs) * this.#reportedRate;
     return {
       playerId,
       trackId,
       seekId,
-      positionMs: landingMs === undefined ? this.#sentUntilMs - unheardMs : landingMs + offsetMs,
+      positionMs: landingMs === undefined ? this.#sentUntilMs - aheadMs : landingMs + offsetMs,
       epochMs: clock.epochMs() - Math.max(0, agoMs),
       rate: this.#reportedRate,
     };

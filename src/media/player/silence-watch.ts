@@ -1,13 +1,13 @@
 // Notices a player that should sound and sends nothing, although whoever is responsible has had the time that their own
 // bounds allow, and says what may help: once per silence, a few times an hour, and not for many players of a worker at
-// once. What is being mended below is not mended from above. Held by sound-watch.ts. Audio thread.
+// once. What is being mended below is not mended from above. Held by audio-watch.ts. Audio thread.
 
-import type { LossCause, RepairKind } from "../../bridge/sound-report.ts";
-import { Allowance } from "../../lib/allowance.ts";
+import type { LossCause, RepairKind } from "../../bridge/audio-report.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 
 /** What keeps a player that should sound from being heard. */
-export interface Lack {
+export interface Stall {
   /** What might end it: reading the track anew, or a new voice session. */
   readonly kind: RepairKind;
   readonly cause: LossCause;
@@ -25,12 +25,12 @@ const HANGING_SHARE_OF_STUCK = 0.5;
  * A server is waited for by the source, which tries again for 20 s, on its last connection for 60 s, and then fails.
  */
 const NETWORK_MS = 90_000;
-/** Frames are held for a DAVE group for 3 s (voice/dave-gate.ts). */
+/** Frames are held for a DAVE group for 3 s (voice/dave/dave-gate.ts). */
 const DAVE_HELD_MS = 10_000;
-/** Two key packages of 10 s, the same again in a second session (voice/dave-session.ts, voice-connection.ts). */
+/** Two key packages of 10 s, the same again in a second session (voice/dave/dave-session.ts, voice-connection.ts). */
 const DAVE_MS = 60_000;
 /**
- * Attempts to reconnect begin for 60 s, and the last one takes at most 45 s more (voice/close-policy.ts,
+ * Attempts to reconnect begin for 60 s, and the last one takes at most 45 s more (voice/connection/close-policy.ts,
  * voice-session.ts).
  */
 const VOICE_MS = 120_000;
@@ -46,34 +46,34 @@ const WORKER_REPAIRS = { burst: 10, perSecond: 0.1 };
  * What one look counts for at most, however late it comes: on a thread that stands still or hardly gets to run, nobody
  * is silent by his own fault.
  */
-const LOOK_MS_MAX = 500;
+const CHECK_MS_MAX = 500;
 
 /** Shared by all players of a worker. */
-export function createRepairAllowance(clock: Clock): Allowance {
-  return new Allowance({ clock, ...WORKER_REPAIRS });
+export function createRepairBucket(clock: Clock): TokenBucket {
+  return new TokenBucket({ clock, ...WORKER_REPAIRS });
 }
 
 export interface SilenceWatchOptions {
   readonly clock: Clock;
   readonly trackStuckThresholdMs: number;
-  /** See `createRepairAllowance`. */
-  readonly repairs: Allowance;
+  /** See `createRepairBucket`. */
+  readonly repairs: TokenBucket;
 }
 
 export class SilenceWatch {
   readonly #options: SilenceWatchOptions;
-  readonly #own: Allowance;
+  readonly #own: TokenBucket;
   #hasSent = false;
   #silentMs = 0;
-  #lookedAtMs: number;
+  #checkedAtMs: number;
   /** One repair, done or refused, for each silence. */
   #isHandled = false;
 
   constructor(options: SilenceWatchOptions) {
     this.#options = options;
     const { clock } = options;
-    this.#own = new Allowance({ clock, burst: REPAIRS_PER_HOUR, perSecond: REPAIRS_PER_HOUR / 3600 });
-    this.#lookedAtMs = clock.now();
+    this.#own = new TokenBucket({ clock, burst: REPAIRS_PER_HOUR, perSecond: REPAIRS_PER_HOUR / 3600 });
+    this.#checkedAtMs = clock.now();
   }
 
   /** For how long nothing has been sent, as far as looks tell, milliseconds. */
@@ -90,26 +90,26 @@ export class SilenceWatch {
   reset(): void {
     this.#silentMs = 0;
     this.#isHandled = false;
-    this.#lookedAtMs = this.#options.clock.now();
+    this.#checkedAtMs = this.#options.clock.now();
   }
 
   /** Called twice a second, with what is lacking, if anything is; true when a repair is due. */
-  isRepairDue(lack: Lack | undefined): boolean {
+  isRepairDue(stall: Stall | undefined): boolean {
     const nowMs = this.#options.clock.now();
-    const sinceMs = Math.min(nowMs - this.#lookedAtMs, LOOK_MS_MAX);
-    this.#lookedAtMs = nowMs;
-    if (this.#hasSent || lack === undefined) {
+    const sinceMs = Math.min(nowMs - this.#checkedAtMs, CHECK_MS_MAX);
+    this.#checkedAtMs = nowMs;
+    if (this.#hasSent || stall === undefined) {
       this.#hasSent = false;
       this.reset();
       return false;
     }
     this.#silentMs += sinceMs;
-    if (this.#isHandled || this.#silentMs < this.#patienceMs(lack)) return false;
+    if (this.#isHandled || this.#silentMs < this.#patienceMs(stall)) return false;
     this.#isHandled = true;
     return this.#own.take(1) && this.#options.repairs.take(1);
   }
 
-  #patienceMs({ kind, cause, isHeld }: Lack): number {
+  #patienceMs({ kind, cause, isHeld }: Stall): number {
     if (kind === "reopen") {
       const hangingMs = this.#options.trackStuckThresholdMs * HANGING_SHARE_OF_STUCK;
       return cause === "network" ? NETWORK_MS : Math.max(HANGING_MS_MIN, hangingMs);

@@ -1,15 +1,15 @@
 // A player's way to its voice connection: has it made when it is first asked for, sends frames there, and tells the
 // main thread what becomes of it. Held by audio-player.ts. Audio thread.
 
+import type { VoiceCounts, VoiceReport } from "../../bridge/audio-report.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
-import type { VoiceCounts, VoiceReport } from "../../bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
-import type { Voice, VoiceClose, VoiceObstacle, VoiceStatus } from "../voice/voice.ts";
+import type { SendBlockReason, Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
 import { countedSince, createVoiceCounters, voiceCountsOf } from "../voice/voice-counters.ts";
 
-export interface VoiceOutputOptions {
+interface VoiceOutputOptions {
   readonly playerId: PlayerId;
   readonly create: () => Promise<Voice>;
   readonly send: (event: PlainEvent) => void;
@@ -22,8 +22,8 @@ export class VoiceOutput {
   #voice: Voice | undefined;
   #voiceId: VoiceId = 0;
   /** What has been told of the connection's counts, and how it was said to stand. */
-  #told: VoiceCounts = voiceCountsOf(createVoiceCounters());
-  #toldReport: VoiceReport | undefined;
+  #reported: VoiceCounts = voiceCountsOf(createVoiceCounters());
+  #lastReport: VoiceReport | undefined;
   /** Of connections before this one. */
   #packetsOfGone = 0;
   #isClosed = false;
@@ -48,9 +48,9 @@ export class VoiceOutput {
   }
 
   /** Why frames have no way out, where they have none. */
-  get obstacle(): VoiceObstacle | "workerLate" {
+  get sendBlockReason(): SendBlockReason | "workerLate" {
     if (this.#voice?.gate === "send" && this.#voice.isFull) return "workerLate";
-    return this.#voice?.obstacle ?? "voiceNotReady";
+    return this.#voice?.sendBlockReason ?? "voiceNotReady";
   }
 
   /** Packets handed to the system so far, silence included. */
@@ -67,11 +67,11 @@ export class VoiceOutput {
   takeReport(): { readonly voice: VoiceReport | undefined; readonly voiceCounts: VoiceCounts | undefined } {
     const voice = this.#voice;
     if (voice?.counters === undefined) return { voice: undefined, voiceCounts: undefined };
-    const voiceCounts = countedSince(this.#told, voice.counters);
-    if (voiceCounts !== undefined) this.#told = voiceCountsOf(voice.counters);
+    const voiceCounts = countedSince(this.#reported, voice.counters);
+    if (voiceCounts !== undefined) this.#reported = voiceCountsOf(voice.counters);
     const report = voice.describe();
-    const isNew = report !== undefined && !areSame(report, this.#toldReport);
-    if (isNew) this.#toldReport = report;
+    const isNew = report !== undefined && !areSame(report, this.#lastReport);
+    if (isNew) this.#lastReport = report;
     return { voice: isNew ? report : undefined, voiceCounts };
   }
 
@@ -100,8 +100,8 @@ export class VoiceOutput {
   }
 
   /** Of what has not left, the newest frames, so many at most; returns how many those were. */
-  takeBack(countMax: number): number {
-    return countMax === 0 ? 0 : (this.#voice?.takeBack(countMax) ?? 0);
+  revoke(countMax: number): number {
+    return countMax === 0 ? 0 : (this.#voice?.revoke(countMax) ?? 0);
   }
 
   /** Nothing may be due before; undefined: whenever it likes. */
@@ -118,12 +118,12 @@ export class VoiceOutput {
     this.#voice?.stopSpeaking();
   }
 
-  tellStatus(state: VoiceStatus): void {
+  reportStatus(state: VoiceStatus): void {
     const { playerId, send } = this.#options;
     if (!this.#isClosed) send({ type: "voiceState", playerId, voiceId: this.#voiceId, ...state });
   }
 
-  tellClosed(close: VoiceClose): void {
+  reportClosed(close: VoiceClose): void {
     const { playerId, send } = this.#options;
     // Closes of our own making (move, destroy) are known on the main thread.
     if (this.#isClosed || (close.code === CLOSE_NORMAL && !close.isByRemote)) return;
@@ -137,8 +137,8 @@ export class VoiceOutput {
     this.#whenVoice = undefined;
     if (voice === undefined) return;
     this.#packetsOfGone += voice.counters?.packetsSent ?? 0;
-    this.#told = voiceCountsOf(createVoiceCounters());
-    this.tellClosed({ code: CLOSE_ABNORMAL, reason: "the voice connection failed unexpectedly", isByRemote: false });
+    this.#reported = voiceCountsOf(createVoiceCounters());
+    this.reportClosed({ code: CLOSE_ABNORMAL, reason: "the voice connection failed unexpectedly", isByRemote: false });
     voice.close();
   }
 

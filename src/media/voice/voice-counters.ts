@@ -1,7 +1,7 @@
 // What is counted about one player's voice over its whole life: for diagnosis ("why did it stutter?") and metrics.
 // Filled in by the parts of media/voice, read by the player's voice-output.ts, which reports it. On the audio thread.
 
-import { VOICE_COUNTS, type VoiceCounts } from "../../bridge/sound-report.ts";
+import { VOICE_COUNTS, type VoiceCounts } from "../../bridge/audio-report.ts";
 
 export interface VoiceCounters extends Record<keyof VoiceCounts, number> {
   /** Packets handed to the pacer and not taken back, silence included. */
@@ -58,7 +58,14 @@ export function voiceCountsOf(counters: VoiceCounts): VoiceCounts {
   const { framesRefused, encryptFailures, daveTransitions, daveRecoveries, plainFallbacks } = counters;
   const { udpErrors, malformedMessages, resumes, reconnects } = counters;
   return {
-    ...{ framesRefused, encryptFailures, daveTransitions, daveRecoveries, plainFallbacks },
-    ...{ udpErrors, malformedMessages, resumes, reconnects },
+    framesRefused,
+    encryptFailures,
+    daveTransitions,
+    daveRecoveries,
+    plainFallbacks,
+    udpErrors,
+    malformedMessages,
+    resumes,
+    reconnects,
   };
 }

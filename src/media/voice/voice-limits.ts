@@ -3,10 +3,10 @@
 // connections of a thread together. On the audio thread.
 
 import { NodeError } from "../../errors.ts";
-import { Allowance } from "../../lib/allowance.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { GroupQueue, type GroupQueueOptions } from "./group-queue.ts";
-import { VoiceDials } from "./voice-dials.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
+import { GroupQueue, type GroupQueueOptions } from "./dave/group-queue.ts";
+import { VoiceConnectAttempts } from "./gateway/voice-connect-attempts.ts";
 
 /**
  * The largest messages are DAVE's: 99 Adds are 49 kB, a Welcome to as many 40 kB. WebSocket frames beyond are refused
@@ -29,29 +29,29 @@ const MLS_MS_PER_SECOND = 100;
 
 /** What all voice connections of an audio thread share. */
 export class VoiceThreadLimits {
-  readonly dials: VoiceDials;
+  readonly connectAttempts: VoiceConnectAttempts;
   readonly groupQueue: GroupQueue;
 
   constructor(options: GroupQueueOptions) {
-    this.dials = new VoiceDials(options.clock);
+    this.connectAttempts = new VoiceConnectAttempts(options.clock);
     this.groupQueue = new GroupQueue(options);
   }
 }
 
 /** What one voice connection may take, whatever gateways it goes through. */
 export class VoiceLimits {
-  readonly dials: VoiceDials;
+  readonly connectAttempts: VoiceConnectAttempts;
   readonly groupQueue: GroupQueue;
-  readonly #messages: Allowance;
-  readonly #bytes: Allowance;
-  readonly #mlsMs: Allowance;
+  readonly #messages: TokenBucket;
+  readonly #bytes: TokenBucket;
+  readonly #mlsMs: TokenBucket;
 
   constructor(clock: Clock, thread: VoiceThreadLimits) {
-    this.dials = thread.dials;
+    this.connectAttempts = thread.connectAttempts;
     this.groupQueue = thread.groupQueue;
-    this.#messages = new Allowance({ clock, burst: MESSAGES_BURST, perSecond: MESSAGES_PER_SECOND });
-    this.#bytes = new Allowance({ clock, burst: BYTES_BURST, perSecond: BYTES_PER_SECOND });
-    this.#mlsMs = new Allowance({ clock, burst: MLS_MS_BURST, perSecond: MLS_MS_PER_SECOND });
+    this.#messages = new TokenBucket({ clock, burst: MESSAGES_BURST, perSecond: MESSAGES_PER_SECOND });
+    this.#bytes = new TokenBucket({ clock, burst: BYTES_BURST, perSecond: BYTES_PER_SECOND });
+    this.#mlsMs = new TokenBucket({ clock, burst: MLS_MS_BURST, perSecond: MLS_MS_PER_SECOND });
   }
 
   /** Counts one message, ping included; what is wrong when it is one too many. */

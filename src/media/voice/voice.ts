@@ -1,10 +1,10 @@
-// What a player and its voice connection (voice/voice-connection.ts) know of each other. Audio thread.
+// What a player and its voice connection (connection/voice-connection.ts) know of each other. Audio thread.
 
-import type { LossCause, VoiceReport } from "../../bridge/sound-report.ts";
+import type { LossCause, VoiceReport } from "../../bridge/audio-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 
-/** What a player needs from its voice connection (voice/voice-connection.ts). */
+/** What a player needs from its voice connection (connection/voice-connection.ts). */
 export interface Voice {
   /**
    * Resolves when the gateway's WebSocket is open; rejects with a NodeError. Called again, it moves to other
@@ -23,7 +23,7 @@ export interface Voice {
   /** After the last silence frame: Discord shows that nobody speaks. */
   stopSpeaking(): void;
   /** Takes back what has not left, the newest first, `countMax` frames at most. Returns how many never leave now. */
-  takeBack(countMax: number): number;
+  revoke(countMax: number): number;
   /** Nothing may be due before, of the worker's clock: what others send is heard until then. Undefined: nothing is. */
   readonly startsMs: number | undefined;
   /** No more frames can wait to leave: the next one has to be held until some have. */
@@ -31,7 +31,7 @@ export interface Voice {
   /** No frame waits to leave. */
   readonly isDrained: boolean;
   /** Why frames have no way out. Asked while the gate is not "send", and after a `sendFrame` that was false. */
-  readonly obstacle: VoiceObstacle;
+  readonly sendBlockReason: SendBlockReason;
   /**
    * Gives up what session there is, whatever state it is in, and begins one with the same credentials, silently towards
    * the client. False: there is nothing to begin anew.
@@ -45,7 +45,7 @@ export interface Voice {
 }
 
 /** Why a frame has no way out, as far as voice can tell. */
-export type VoiceObstacle = Extract<LossCause, "network" | "voiceNotReady" | "daveNotReady" | "nobodyThere">;
+export type SendBlockReason = Extract<LossCause, "network" | "voiceNotReady" | "daveNotReady" | "nobodyThere">;
 
 /**
  * What to do with the next due frame. "send": it. "hold": wait with it, the clock stands (connecting, reconnecting, up

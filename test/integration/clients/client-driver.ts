@@ -4,7 +4,7 @@
 import type { RawPacket, VoiceStateRequest } from "../../support/fake-shard.ts";
 
 /** Where a client finds its node and its Discord. */
-export interface ClientSeat {
+export interface ClientBinding {
   readonly host: string;
   readonly port: number;
   readonly password: string;
@@ -78,5 +78,5 @@ export interface RealClient<Driver extends ClientDriver = ClientDriver> {
   /** Name on its registry. */
   readonly name: string;
   readonly afterDrop: AfterDrop;
-  readonly create: (seat: ClientSeat) => Driver | Promise<Driver>;
+  readonly create: (binding: ClientBinding) => Driver | Promise<Driver>;
 }

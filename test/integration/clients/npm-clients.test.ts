@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Stage } from "../../../lab/stage/stage.ts";
-import { startStage } from "../../support/start-stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { kazagumo } from "./npm/kazagumo.ts";
 import { lavalinkClient } from "./npm/lavalink-client.ts";
 import { magmastream } from "./npm/magmastream.ts";
@@ -13,34 +13,34 @@ import { moonlink } from "./npm/moonlink.ts";
 import { poru } from "./npm/poru.ts";
 import { riffy } from "./npm/riffy.ts";
 import { shoukaku } from "./npm/shoukaku.ts";
-import { tellStory } from "./story.ts";
+import { runScenario } from "./story.ts";
 import { makeSong } from "./two-tone-song.ts";
 
 const CLIENTS = [kazagumo, lavalinkClient, magmastream, moonlink, poru, riffy, shoukaku];
 const home = process.cwd();
 let folder: string;
-let stage: Stage;
+let env: TestEnvironment;
 
 beforeAll(async () => {
   // Some clients write files where the bot was started.
   folder = await mkdtemp(join(tmpdir(), "tonearm-clients-"));
   process.chdir(folder);
-  stage = await startStage({
+  env = await startTestEnvironment({
     media: { files: { "song.wav": makeSong() } },
     config: { LAVALINK_SERVER_PLAYER_UPDATE_INTERVAL: "1" },
   });
 });
 afterAll(async () => {
-  await stage.close();
+  await env.close();
   process.chdir(home);
   await rm(folder, { recursive: true, force: true });
 });
 
 // Some lose a request that failed on its way without a word (poru: `catch` and null): then the story is told once more.
 it.concurrent.each(CLIENTS)("$name understands the node, and the listener hears the music", { retry: 1 }, (client) =>
-  tellStory(stage, client),
+  runScenario(env, client),
 );
 
 it("nothing reached Discord that it would refuse", () => {
-  expect(() => stage.discord.assertClean()).not.toThrow();
+  expect(() => env.discord.assertClean()).not.toThrow();
 });

@@ -6,8 +6,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { RawPacket, VoiceStateRequest } from "../../support/fake-shard.ts";
 import type {
+  ClientBinding,
   ClientEvent,
-  ClientSeat,
   EqualizerBand,
   FoundTrack,
   LoadedTrack,
@@ -17,7 +17,7 @@ import type {
 
 const ERROR_TEXT_MAX = 20_000;
 
-export interface DriverProgram {
+interface DriverProgram {
   readonly command: string;
   readonly args: readonly string[];
 }
@@ -34,18 +34,18 @@ interface Call {
 }
 
 export class ProcessDriver implements SearchingDriver {
-  readonly #seat: ClientSeat;
+  readonly #binding: ClientBinding;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #calls = new Map<number, Call>();
   #callCount = 0;
   #errorText = "";
 
-  /** The program finds its seat as JSON in the environment variable CLIENT_SEAT. */
-  constructor({ command, args }: DriverProgram, seat: ClientSeat) {
-    this.#seat = seat;
-    const { host, port, password, userId, guildId, channelId } = seat;
-    const told = JSON.stringify({ host, port, password, userId, guildId, channelId });
-    this.#child = spawn(command, args, { env: { ...process.env, CLIENT_SEAT: told } });
+  /** The program finds its seat as JSON in the environment variable CLIENT_BINDING. */
+  constructor({ command, args }: DriverProgram, binding: ClientBinding) {
+    this.#binding = binding;
+    const { host, port, password, userId, guildId, channelId } = binding;
+    const settings = JSON.stringify({ host, port, password, userId, guildId, channelId });
+    this.#child = spawn(command, args, { env: { ...process.env, CLIENT_BINDING: settings } });
     this.#child.stdin.on("error", () => undefined); // `close` follows
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#errorText = (this.#errorText + text).slice(-ERROR_TEXT_MAX);
@@ -125,8 +125,8 @@ export class ProcessDriver implements SearchingDriver {
   }
 
   #onLine(line: Line): void {
-    if ("report" in line) this.#seat.report(line.report);
-    else if ("send" in line) this.#seat.send(line.send);
+    if ("report" in line) this.#binding.report(line.report);
+    else if ("send" in line) this.#binding.send(line.send);
     else {
       const call = this.#calls.get(line.id);
       this.#calls.delete(line.id);

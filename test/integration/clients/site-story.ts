@@ -12,9 +12,9 @@ import {
   TONES_AMPLITUDE,
   TONES_SECONDS,
 } from "../../../lab/media-files/counted-tones.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { BoundClient, LISTENED_FRAMES } from "./bound-client.ts";
 import type { FoundTrack, RealClient, SearchedSite, SearchingDriver } from "./client-driver.ts";
-import { LISTENED_FRAMES, SeatedClient } from "./seated-client.ts";
 import { toneAmplitude } from "./two-tone-song.ts";
 
 const PACKETS_PER_SECOND = 50;
@@ -33,55 +33,59 @@ export interface StorySite {
 }
 
 /** Tells it; throws where the node, the client and the site do not understand each other. */
-export async function tellSiteStory(
-  stage: Stage,
+export async function runSiteScenario(
+  env: TestEnvironment,
   { create }: RealClient<SearchingDriver>,
   site: StorySite,
 ): Promise<void> {
-  const client = await SeatedClient.take(stage, create);
+  const client = await BoundClient.take(env, create);
   try {
     await searchAndPlay(client, site);
     await client.driver.seek(TONE_CHANGE_SECONDS * 1000);
-    await client.hear(SECOND_TONE_HZ, TONES_AMPLITUDE);
+    await client.expectTone(SECOND_TONE_HZ, TONES_AMPLITUDE);
     expectJump(client.listener);
     const linksBefore = site.countLinks();
     site.expireLinks();
-    await client.told.once("end", SONG_TIMEOUT_MS);
-    await stage.discord.untilSilent(client.seat.channelId);
+    await client.receivedEvents.once("end", SONG_TIMEOUT_MS);
+    await env.discord.untilSilent(client.binding.channelId);
     expect(site.countLinks()).toBe(linksBefore + 1);
     await expectWholeSecondTone(client.listener);
-    expect([client.told.count("start"), client.told.count("exception"), client.told.count("stuck")]).toEqual([1, 0, 0]);
+    expect([
+      client.receivedEvents.count("start"),
+      client.receivedEvents.count("exception"),
+      client.receivedEvents.count("stuck"),
+    ]).toEqual([1, 0, 0]);
     await client.driver.destroy();
   } finally {
     await client.close();
   }
 }
 
-async function searchAndPlay(client: SeatedClient<SearchingDriver>, site: StorySite): Promise<void> {
-  const { driver, told } = client;
+async function searchAndPlay(client: BoundClient<SearchingDriver>, site: StorySite): Promise<void> {
+  const { driver, receivedEvents } = client;
   await driver.connect();
-  await told.once("ready");
+  await receivedEvents.once("ready");
   await driver.join();
   for (const name of site.names) expect(await driver.search(name, site.words)).toEqual(site.found);
   await driver.play();
-  await told.once("start");
-  await client.hear(FIRST_TONE_HZ, TONES_AMPLITUDE);
+  await receivedEvents.once("start");
+  await client.expectTone(FIRST_TONE_HZ, TONES_AMPLITUDE);
 }
 
 /** Once it was sought, the rest of the first tone is not heard any more. */
-function expectJump({ heardSound }: Listener): void {
-  expect(packetNumbers(heardSound)).not.toContain(TONE_CHANGE_SECONDS * PACKETS_PER_SECOND - 1);
+function expectJump({ receivedAudio }: Listener): void {
+  expect(packetNumbers(receivedAudio)).not.toContain(TONE_CHANGE_SECONDS * PACKETS_PER_SECOND - 1);
 }
 
 /** All of it was heard, packet for packet, with nothing lost or put in between, and every half second is the tone. */
-async function expectWholeSecondTone({ heardSound }: Listener): Promise<void> {
+async function expectWholeSecondTone({ receivedAudio }: Listener): Promise<void> {
   const [first, end] = [TONE_CHANGE_SECONDS * PACKETS_PER_SECOND, TONES_SECONDS * PACKETS_PER_SECOND];
-  const sound = heardSound.slice(first - end);
-  expect(packetNumbers(sound)).toEqual(numbersFrom(first, end));
-  const firstSequence = sound[0]?.sequence ?? 0;
-  expect(sound.map(({ sequence }) => (sequence - firstSequence) & 0xffff)).toEqual(numbersFrom(0, end - first));
-  for (let at = 0; at < sound.length; at += LISTENED_FRAMES) {
-    const packets = sound.slice(at, at + LISTENED_FRAMES).map(({ opus }) => opus);
+  const audio = receivedAudio.slice(first - end);
+  expect(packetNumbers(audio)).toEqual(numbersFrom(first, end));
+  const firstSequence = audio[0]?.sequence ?? 0;
+  expect(audio.map(({ sequence }) => (sequence - firstSequence) & 0xffff)).toEqual(numbersFrom(0, end - first));
+  for (let at = 0; at < audio.length; at += LISTENED_FRAMES) {
+    const packets = audio.slice(at, at + LISTENED_FRAMES).map(({ opus }) => opus);
     expect(await toneAmplitude(packets, SECOND_TONE_HZ)).toBeCloseTo(TONES_AMPLITUDE, 1);
     // Decoding takes a while: whoever else is in this process has a turn.
     await setImmediate();

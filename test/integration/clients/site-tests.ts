@@ -4,26 +4,26 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
 import { YoutubeSite } from "../../../lab/sites/youtube.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
-import { startSiteStage } from "../../support/site-stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { startSiteTestEnvironment } from "../../support/site-test-environment.ts";
 import type { RealClient, SearchingDriver } from "./client-driver.ts";
-import { type StorySite, tellSiteStory } from "./site-story.ts";
+import { runSiteScenario, type StorySite } from "./site-story.ts";
 
 /** Defines the tests of one client; `clientOf` is called when they run, so a `beforeAll` may install the client. */
 export function describeSitesWith(name: string, clientOf: () => RealClient<SearchingDriver>): void {
   describe(name, () => {
     let soundcloud: SoundCloudSite;
     let youtube: YoutubeSite;
-    let stage: Stage;
+    let env: TestEnvironment;
 
     beforeAll(async () => {
       [soundcloud, youtube] = [await SoundCloudSite.start(), await YoutubeSite.start()];
       // Steps so short that not all of the song is under way when its link expires.
-      stage = await startSiteStage([soundcloud, youtube], ["--plugins.youtube.rangeBytes=65536"]);
+      env = await startSiteTestEnvironment([soundcloud, youtube], ["--plugins.youtube.rangeBytes=65536"]);
     });
     afterAll(async () => {
-      stage.discord.assertClean();
-      await stage.close();
+      env.discord.assertClean();
+      await env.close();
       await soundcloud.close();
       await youtube.close();
     });
@@ -34,7 +34,7 @@ export function describeSitesWith(name: string, clientOf: () => RealClient<Searc
     ];
 
     it.concurrent.each(SITES)("finds a song of %s and plays it to its end, though its links expire", (_site, storyOf) =>
-      tellSiteStory(stage, clientOf(), storyOf()),
+      runSiteScenario(env, clientOf(), storyOf()),
     );
   });
 }

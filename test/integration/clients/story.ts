@@ -3,10 +3,10 @@
 // says of its player, and what the library tells its bot.
 
 import { expect, vi } from "vitest";
-import type { Bot, PlayerView } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { Bot, PlayerView } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { BoundClient, type ReceivedEvents, WAIT_MS } from "./bound-client.ts";
 import type { ClientDriver, RealClient } from "./client-driver.ts";
-import { SeatedClient, type ToldEvents, WAIT_MS } from "./seated-client.ts";
 import { FIRST_TONE_HZ, SECOND_TONE_HZ, SECOND_TONE_MS, SONG_AMPLITUDE, SONG_MS } from "./two-tone-song.ts";
 
 /** On a busy machine a frame may come too late now and then. */
@@ -21,8 +21,8 @@ const HALF_VOLUME_GAIN = Math.tan(0.79 * 0.5);
 let observerCount = 0;
 
 /** Goes through the whole story; throws where the client and the node do not understand each other. */
-export async function tellStory(stage: Stage, client: RealClient): Promise<void> {
-  const story = await Story.begin(stage, client);
+export async function runScenario(env: TestEnvironment, client: RealClient): Promise<void> {
+  const story = await Story.begin(env, client);
   try {
     await story.connectAndLoad();
     await story.joinAndPlay();
@@ -39,104 +39,104 @@ export async function tellStory(stage: Stage, client: RealClient): Promise<void>
 }
 
 class Story {
-  readonly #stage: Stage;
+  readonly #env: TestEnvironment;
   readonly #observer: Bot;
-  readonly #client: SeatedClient;
+  readonly #client: BoundClient;
 
-  private constructor(stage: Stage, parts: { readonly observer: Bot; readonly client: SeatedClient }) {
-    this.#stage = stage;
+  private constructor(env: TestEnvironment, parts: { readonly observer: Bot; readonly client: BoundClient }) {
+    this.#env = env;
     this.#observer = parts.observer;
     this.#client = parts.client;
   }
 
-  static async begin(stage: Stage, { create }: RealClient): Promise<Story> {
-    const client = await SeatedClient.take(stage, create);
-    const observer = await stage.connectBot({ userId: `${400_000_000_000_000_000n + BigInt(++observerCount)}` });
-    return new Story(stage, { observer, client });
+  static async begin(env: TestEnvironment, { create }: RealClient): Promise<Story> {
+    const client = await BoundClient.take(env, create);
+    const observer = await env.connectBot({ userId: `${400_000_000_000_000_000n + BigInt(++observerCount)}` });
+    return new Story(env, { observer, client });
   }
 
   async connectAndLoad(): Promise<void> {
     await this.#driver.connect();
-    await this.#told.once("ready");
-    const track = await this.#driver.load(`${this.#stage.media.url}/song.wav`);
+    await this.#receivedEvents.once("ready");
+    const track = await this.#driver.load(`${this.#env.media.url}/song.wav`);
     expect(track).toEqual({ title: "Unknown title", lengthMs: SONG_MS });
   }
 
   async joinAndPlay(): Promise<void> {
     await this.#driver.join();
     await this.#driver.play();
-    await this.#told.once("start");
-    await this.#client.hear(FIRST_TONE_HZ, SONG_AMPLITUDE);
-    await this.#told.once("update");
+    await this.#receivedEvents.once("start");
+    await this.#client.expectTone(FIRST_TONE_HZ, SONG_AMPLITUDE);
+    await this.#receivedEvents.once("update");
     await this.#untilPlayer({ paused: false, volume: 100, state: { connected: true } });
   }
 
   async pauseAndResume(): Promise<void> {
     await this.#driver.pause(true);
     await this.#untilPlayer({ paused: true });
-    await this.#stage.discord.until(() => this.#client.listener.heard.at(-1)?.isSilence === true, "silence", WAIT_MS);
+    await this.#env.discord.until(() => this.#client.listener.received.at(-1)?.isSilence === true, "silence", WAIT_MS);
     await this.#driver.pause(false);
     await this.#untilPlayer({ paused: false });
-    await this.#client.hear(FIRST_TONE_HZ, SONG_AMPLITUDE);
+    await this.#client.expectTone(FIRST_TONE_HZ, SONG_AMPLITUDE);
   }
 
   async seek(): Promise<void> {
     await this.#driver.seek(SECOND_TONE_MS);
-    await this.#client.hear(SECOND_TONE_HZ, SONG_AMPLITUDE);
+    await this.#client.expectTone(SECOND_TONE_HZ, SONG_AMPLITUDE);
     expect((await this.#player()).state.position).toBeGreaterThanOrEqual(SECOND_TONE_MS);
   }
 
   async setVolumeAndFilters(): Promise<void> {
     await this.#driver.setVolume(50);
-    await this.#client.hear(SECOND_TONE_HZ, SONG_AMPLITUDE * HALF_VOLUME_GAIN);
+    await this.#client.expectTone(SECOND_TONE_HZ, SONG_AMPLITUDE * HALF_VOLUME_GAIN);
     await this.#untilPlayer({ volume: 50 });
     await this.#driver.setVolume(100);
     await this.#untilPlayer({ volume: 100 });
     await this.#driver.setEqualizer(MUFFLED);
     await this.#untilPlayer({ filters: { equalizer: MUFFLED } });
-    await this.#client.hear(SECOND_TONE_HZ, MUFFLED_AMPLITUDE);
+    await this.#client.expectTone(SECOND_TONE_HZ, MUFFLED_AMPLITUDE);
     await this.#driver.setEqualizer(FLAT);
-    await this.#client.hear(SECOND_TONE_HZ, SONG_AMPLITUDE);
+    await this.#client.expectTone(SECOND_TONE_HZ, SONG_AMPLITUDE);
   }
 
   /** The connection is cut: the music goes on, and the client finds its session again. */
   async dropAndResume(): Promise<void> {
     const sessionId = await this.#driver.sessionId();
-    const heardBefore = this.#client.listener.heard.length;
+    const receivedBefore = this.#client.listener.received.length;
     this.#client.link.cut();
-    await this.#told.once("resumed");
+    await this.#receivedEvents.once("resumed");
     expect(await this.#driver.sessionId()).toBe(sessionId);
-    await this.#client.hear(SECOND_TONE_HZ, SONG_AMPLITUDE);
-    const heard = this.#client.listener.heard.slice(heardBefore);
-    expect(heard.filter(({ isSilence }) => isSilence).length / heard.length).toBeLessThan(SILENCE_SHARE_MAX);
+    await this.#client.expectTone(SECOND_TONE_HZ, SONG_AMPLITUDE);
+    const received = this.#client.listener.received.slice(receivedBefore);
+    expect(received.filter(({ isSilence }) => isSilence).length / received.length).toBeLessThan(SILENCE_SHARE_MAX);
   }
 
   /** The connection is cut, and the client plays on in a new session. */
   async dropAndStartOver(): Promise<void> {
     const sessionId = await this.#driver.sessionId();
-    const readyBefore = this.#told.count("ready");
+    const readyBefore = this.#receivedEvents.count("ready");
     this.#client.link.cut();
-    await this.#told.until("ready", readyBefore + 1);
+    await this.#receivedEvents.until("ready", readyBefore + 1);
     expect(await this.#driver.sessionId()).not.toBe(sessionId);
-    await this.#client.hear(SECOND_TONE_HZ, SONG_AMPLITUDE);
+    await this.#client.expectTone(SECOND_TONE_HZ, SONG_AMPLITUDE);
   }
 
   async playToTheEnd(): Promise<void> {
     await this.#driver.seek(SONG_MS - 1_000);
-    await this.#told.once("end");
+    await this.#receivedEvents.once("end");
     await this.#untilPlayer({ track: null });
   }
 
   async playAgainAndDestroy(): Promise<void> {
-    const startsBefore = this.#told.count("start");
+    const startsBefore = this.#receivedEvents.count("start");
     await this.#driver.play();
-    await this.#told.until("start", startsBefore + 1);
-    await this.#client.hear(FIRST_TONE_HZ, SONG_AMPLITUDE);
+    await this.#receivedEvents.until("start", startsBefore + 1);
+    await this.#client.expectTone(FIRST_TONE_HZ, SONG_AMPLITUDE);
     const sessionId = await this.#driver.sessionId();
     await this.#driver.destroy();
     const path = this.#playerPath(sessionId);
     await vi.waitFor(async () => expect((await this.#observer.request("GET", path)).status).toBe(404), POLL);
-    await this.#told.once("left");
+    await this.#receivedEvents.once("left");
   }
 
   close(): Promise<void> {
@@ -147,12 +147,12 @@ class Story {
     return this.#client.driver;
   }
 
-  get #told(): ToldEvents {
-    return this.#client.told;
+  get #receivedEvents(): ReceivedEvents {
+    return this.#client.receivedEvents;
   }
 
   #playerPath(sessionId: string): string {
-    return `/v4/sessions/${sessionId}/players/${this.#client.seat.guildId}`;
+    return `/v4/sessions/${sessionId}/players/${this.#client.binding.guildId}`;
   }
 
   async #player(): Promise<PlayerView> {

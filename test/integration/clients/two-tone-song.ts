@@ -1,6 +1,6 @@
 // The song of the client tests: one tone, then a higher one, so that a seek, a volume and a restart can be heard.
 
-import { decodeHeard } from "../../../lab/listen/heard.ts";
+import { decodeReceived } from "../../../lab/listen/received.ts";
 import { fitTone, makeTone } from "../../../lab/listen/tone.ts";
 import { wav } from "../../../lab/media-files/containers.ts";
 
@@ -28,6 +28,6 @@ export function makeSong(): Uint8Array {
 
 /** How loud a tone is in the end of what was heard, 0 to 1. */
 export async function toneAmplitude(packets: readonly Uint8Array[], frequencyHz: number): Promise<number> {
-  const { left } = await decodeHeard(packets);
+  const { left } = await decodeReceived(packets);
   return fitTone(left.subarray(-LISTENED_SAMPLES), frequencyHz, SAMPLE_RATE_HZ).amplitude;
 }

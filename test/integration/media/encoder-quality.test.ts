@@ -8,8 +8,8 @@ import { encoderCommand } from "../../../lab/quality/command.ts";
 
 let folder: string;
 
-async function makeSong(name: string, sound: string): Promise<void> {
-  const input = ["-v", "error", "-f", "lavfi", "-i", `aevalsrc=${sound}:s=44100:d=12`];
+async function makeSong(name: string, audio: string): Promise<void> {
+  const input = ["-v", "error", "-f", "lavfi", "-i", `aevalsrc=${audio}:s=44100:d=12`];
   await promisify(execFile)("ffmpeg", [...input, join(folder, name)]);
 }
 
@@ -51,7 +51,7 @@ test("music of a folder is judged, silence is left out, and one seed draws the s
   const other = await listen("--bitrates", "64,128", "--against", "libopus:10", "--seed", "2");
   expect(drawn(other)).not.toEqual(drawn(first));
   const [excerpt] = JSON.parse(readFileSync(file, "utf8"));
-  expect(excerpt.hearings.length).toBe(4);
+  expect(excerpt.judgements.length).toBe(4);
 });
 
 test("one bitrate is enough: the others are heard around it", async () => {

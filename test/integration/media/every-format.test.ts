@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { StereoSound } from "../../../lab/listen/heard.ts";
-import type { LoadView } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { StereoAudio } from "../../../lab/listen/received.ts";
+import type { LoadView } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { decodeSongFile, makeSongFile, runFfmpeg } from "../../support/song-files.ts";
 import { SongListener, type WholeRecording } from "../../support/song-listener.ts";
 import { judgeSong, type SongVerdict } from "../../support/song-verdict.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { LENGTH_MS, SONG_VARIANTS, type SongVariant, TAGS } from "./variants.ts";
 
 /** So many play at once: enough to be quick, few enough to leave the processor to the sound. */
@@ -29,12 +29,12 @@ interface TrackFacts {
 }
 
 interface Take {
-  readonly reference: StereoSound;
+  readonly reference: StereoAudio;
   readonly recording: WholeRecording;
   readonly load: LoadView;
 }
 
-let stage: Stage;
+let env: TestEnvironment;
 let listener: SongListener;
 const folder = mkdtempSync(join(tmpdir(), "tonearm-media-"));
 const takes = new Map<string, Take>();
@@ -43,22 +43,22 @@ const failures = new Map<string, unknown>();
 
 /** Files first, then sound: neither ffmpeg nor the comparing takes processor time from what plays. */
 beforeAll(async () => {
-  stage = await startStage({ media: { root: `${folder}/` } });
-  listener = await SongListener.join(stage);
+  env = await startTestEnvironment({ media: { root: `${folder}/` } });
+  listener = await SongListener.join(env);
   await makeCover();
   makeKey();
-  const references = new Map<string, StereoSound>();
+  const references = new Map<string, StereoAudio>();
   await each(FFMPEGS, async (variant) => void references.set(variant.file, await makeVariant(variant)));
   await each(PLAYERS, async ({ file }, index) => {
     const reference = references.get(file);
     if (reference === undefined) return;
-    const url = `${stage.media.url}/${file}`;
+    const url = `${env.media.url}/${file}`;
     takes.set(file, { reference, load: await listener.load(url), recording: await recordSteadily(url, index) });
   });
 }, 900_000);
 
 afterAll(async () => {
-  await stage?.close();
+  await env?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -72,7 +72,7 @@ function makeKey(): void {
   writeFileSync(join(folder, "key-info.txt"), `key.bin\n${join(folder, "key.bin")}\n${"0f".repeat(16)}\n`);
 }
 
-async function makeVariant(variant: SongVariant): Promise<StereoSound> {
+async function makeVariant(variant: SongVariant): Promise<StereoAudio> {
   await makeSongFile({
     folder,
     lengthMs: LENGTH_MS,
@@ -114,7 +114,7 @@ function takeOf(file: string): Take {
 /** Judging costs half a second: once per song. */
 function verdictOf(file: string): SongVerdict {
   const { reference, recording } = takeOf(file);
-  const verdict = verdicts.get(file) ?? judgeSong(reference, recording.sound);
+  const verdict = verdicts.get(file) ?? judgeSong(reference, recording.audio);
   verdicts.set(file, verdict);
   return verdict;
 }
@@ -138,9 +138,9 @@ describe.each(SONG_VARIANTS)("$file", (variant) => {
     // ffmpeg plays the encoder's padding at the end where the container does not say how much it is, and sometimes
     // though.
     const referenceMs = reference.left.length / SAMPLES_PER_MS;
-    const heardMs = recording.sound.left.length / SAMPLES_PER_MS;
-    expect(heardMs).toBeGreaterThan(Math.min(referenceMs, LENGTH_MS) - 1);
-    expect(heardMs).toBeLessThan(Math.max(referenceMs, LENGTH_MS) + FRAME_MS + 0.5);
+    const receivedMs = recording.audio.left.length / SAMPLES_PER_MS;
+    expect(receivedMs).toBeGreaterThan(Math.min(referenceMs, LENGTH_MS) - 1);
+    expect(receivedMs).toBeLessThan(Math.max(referenceMs, LENGTH_MS) + FRAME_MS + 0.5);
   });
 
   test("is loaded with its facts", () => {
@@ -154,5 +154,5 @@ describe.each(SONG_VARIANTS)("$file", (variant) => {
 });
 
 test("nothing was sent that Discord would refuse", () => {
-  stage.discord.assertClean({ except: ["rtp-lost"] });
+  env.discord.assertClean({ except: ["rtp-lost"] });
 });

@@ -6,12 +6,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { parseOpusPacket } from "../../../src/media/opus/opus-packet.ts";
 import { decodeSongFile, makeSongFile, packetHashes, readPackets } from "../../support/song-files.ts";
 import { SongListener } from "../../support/song-listener.ts";
 import { judgeSong } from "../../support/song-verdict.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const LENGTH_MS = 3000;
 const FRAME_MS = 20;
@@ -24,13 +24,13 @@ const ENCODE: Readonly<Record<string, string>> = {
   "low.opus": "-b:a 24k -application voip",
 };
 
-let stage: Stage;
+let env: TestEnvironment;
 let listener: SongListener;
 const folder = mkdtempSync(join(tmpdir(), "tonearm-opus-"));
 
 beforeAll(async () => {
-  stage = await startStage({ media: { root: `${folder}/` } });
-  listener = await SongListener.join(stage);
+  env = await startTestEnvironment({ media: { root: `${folder}/` } });
+  listener = await SongListener.join(env);
   const make = (file: string, encode: string) =>
     makeSongFile({
       folder,
@@ -47,7 +47,7 @@ beforeAll(async () => {
 }, 300_000);
 
 afterAll(async () => {
-  await stage?.close();
+  await env?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -62,30 +62,30 @@ function framesOf(packets: readonly Uint8Array[]): string[] {
 
 describe.concurrent("bit for bit", () => {
   test.each(FILES)("the packets of %s", async (file) => {
-    const { packets } = await listener.record(`${stage.media.url}/${file}`, { daveVersion: 1 });
+    const { packets } = await listener.record(`${env.media.url}/${file}`, { daveVersion: 1 });
     expect(packets.map(hashOf)).toEqual(await packetHashes(folder, file));
   });
 
   test.each(REGROUPED)("the frames of packets of %f ms, in packets of 20 ms", async (packetMs) => {
     const sent = framesOf(await readPackets(folder, `${packetMs}.opus`));
-    const { packets } = await listener.record(`${stage.media.url}/${packetMs}.opus`);
-    const heard = framesOf(packets);
-    expect(heard).toEqual(sent.slice(0, heard.length));
+    const { packets } = await listener.record(`${env.media.url}/${packetMs}.opus`);
+    const received = framesOf(packets);
+    expect(received).toEqual(sent.slice(0, received.length));
     // Whole packets of padding are left out, and less than 20 ms at the end cannot be a packet.
     expect(packets.length * FRAME_MS).toBeGreaterThan(LENGTH_MS + PRE_SKIP_MS - FRAME_MS);
     expect(packets.length * FRAME_MS).toBeLessThan(LENGTH_MS + PRE_SKIP_MS + FRAME_MS);
   });
 
   test("both links of a chained file", async () => {
-    const { packets } = await listener.record(`${stage.media.url}/chained.opus`);
+    const { packets } = await listener.record(`${env.media.url}/chained.opus`);
     const links = await Promise.all(["opus.ogg", "mono.opus"].map((file) => packetHashes(folder, file)));
     expect(packets.map(hashOf)).toEqual(links.flat());
   });
 });
 
 test("frames of 60 ms, which Discord does not take, are heard as they would be", async () => {
-  const { sound } = await listener.record(`${stage.media.url}/speech.opus`);
-  const verdict = judgeSong(await decodeSongFile(folder, "speech.opus"), sound);
+  const { audio } = await listener.record(`${env.media.url}/speech.opus`);
+  const verdict = judgeSong(await decodeSongFile(folder, "speech.opus"), audio);
   // At 32 kbit/s there is noise in the file, and noise is what a second encoder keeps worst.
   expect(verdict.signalToNoiseDb).toBeGreaterThan(20);
   // It begins with packets that can be passed through, encoder's delay and all, and what is encoded anew follows on

@@ -5,18 +5,18 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { StereoSound } from "../../../lab/listen/heard.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { StereoAudio } from "../../../lab/listen/received.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { decodeSongFile, makeSongFile } from "../../support/song-files.ts";
 import { SongListener } from "../../support/song-listener.ts";
 import { findLanding, type Landing } from "../../support/song-verdict.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const LENGTH_MS = 30_000;
 /** Where each file is started, then sought to, in this order. The last is played to its end. */
-const PLACES_MS = [12_340, 24_770, 5_555, 29_200] as const;
+const POSITIONS_MS = [12_340, 24_770, 5_555, 29_200] as const;
 /** Heard after each. Enough to find it again; a seek itself takes some of it. */
-const HEARD_PACKETS = 60;
+const RECEIVED_PACKETS = 60;
 const WITHIN_MS = 4000;
 const PLAYERS = 4;
 
@@ -46,36 +46,36 @@ const FILES: Readonly<Record<string, string>> = {
   "hls-mp4.m3u8": `-c:a aac -b:a 192k ${HLS} -hls_segment_type fmp4 -hls_fmp4_init_filename i.mp4`,
 };
 
-let stage: Stage;
+let env: TestEnvironment;
 let listener: SongListener;
 const folder = mkdtempSync(join(tmpdir(), "tonearm-seek-"));
 const landings = new Map<string, readonly Landing[]>();
 const failures = new Map<string, unknown>();
 
 beforeAll(async () => {
-  stage = await startStage({ media: { root: `${folder}/` } });
-  listener = await SongListener.join(stage);
-  const references = new Map<string, StereoSound>();
+  env = await startTestEnvironment({ media: { root: `${folder}/` } });
+  listener = await SongListener.join(env);
+  const references = new Map<string, StereoAudio>();
   await each(2, async (file) => {
     await makeSongFile({ folder, file, encode: FILES[file]!.split(" "), lengthMs: LENGTH_MS });
     references.set(file, await decodeSongFile(folder, file));
   });
-  const heard = new Map<string, StereoSound[]>();
+  const received = new Map<string, StereoAudio[]>();
   await each(PLAYERS, async (file) => {
-    heard.set(file, await listenAtPlaces(`${stage.media.url}/${file}`));
+    received.set(file, await listenAtPositions(`${env.media.url}/${file}`));
   });
   // Not before all have ended: it would hold up the others, in whose node's thread it runs.
   await each(1, async (file) => {
-    const [reference, pieces] = [references.get(file), heard.get(file)];
+    const [reference, pieces] = [references.get(file), received.get(file)];
     if (reference === undefined || pieces === undefined) return;
-    const find = (piece: StereoSound, index: number) =>
-      findLanding(reference.left, piece.left, { targetMs: PLACES_MS[index]!, withinMs: WITHIN_MS });
+    const find = (piece: StereoAudio, index: number) =>
+      findLanding(reference.left, piece.left, { targetMs: POSITIONS_MS[index]!, withinMs: WITHIN_MS });
     landings.set(file, pieces.map(find));
   });
 }, 900_000);
 
 afterAll(async () => {
-  await stage?.close();
+  await env?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -92,27 +92,27 @@ async function each(atOnce: number, work: (file: string) => Promise<void>): Prom
 }
 
 /** What is heard at each of the places, with some of the sound before the seam. */
-async function listenAtPlaces(url: string): Promise<StereoSound[]> {
+async function listenAtPositions(url: string): Promise<StereoAudio[]> {
   const guildId = await listener.openGuild(1);
-  await listener.start(guildId, url, { position: PLACES_MS[0] });
-  const pieces: StereoSound[] = [];
+  await listener.start(guildId, url, { position: POSITIONS_MS[0] });
+  const pieces: StereoAudio[] = [];
   let from = 0;
-  for (const position of PLACES_MS) {
-    if (position !== PLACES_MS[0]) {
-      from = listener.soundCount(guildId);
+  for (const position of POSITIONS_MS) {
+    if (position !== POSITIONS_MS[0]) {
+      from = listener.audioPacketCount(guildId);
       await listener.bot.update(guildId, { position });
     }
-    if (position === PLACES_MS.at(-1)) await listener.untilEnd(guildId);
+    if (position === POSITIONS_MS.at(-1)) await listener.untilEnd(guildId);
     // The old place is heard until the new one can be.
-    else await listener.untilHeard(guildId, listener.soundCount(guildId) + HEARD_PACKETS);
-    pieces.push((await listener.take(guildId, Math.max(0, from - WARM_UP_PACKETS))).sound);
+    else await listener.untilReceived(guildId, listener.audioPacketCount(guildId) + RECEIVED_PACKETS);
+    pieces.push((await listener.take(guildId, Math.max(0, from - WARM_UP_PACKETS))).audio);
   }
   await listener.leave(guildId);
   return pieces;
 }
 
 describe.each(Object.keys(FILES))("%s", (file) => {
-  test.each(PLACES_MS.map((targetMs, index) => [targetMs, index] as const))("at %i ms", (targetMs, index) => {
+  test.each(POSITIONS_MS.map((targetMs, index) => [targetMs, index] as const))("at %i ms", (targetMs, index) => {
     const landing = landings.get(file)?.[index];
     if (landing === undefined) throw failures.get(file);
     expect(Math.abs(landing.songMs - targetMs)).toBeLessThan(20);

@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { isInBlock, parseIpAddress, parseIpBlock } from "../../../src/lib/ip-block.ts";
 import { unevenness } from "../../support/planner-builders.ts";
-import { NetworkStage, type NetworkStageOptions, SITE_HOSTS } from "./network-stage.ts";
+import { NetworkTestEnvironment, type NetworkTestEnvironmentOptions, SITE_HOSTS } from "./network-test-environment.ts";
 import { NETNS_MISSING, NODE_IPV4 } from "./routed-node.ts";
 
 if (NETNS_MISSING !== "") console.log(`skipped: ${NETNS_MISSING}`);
@@ -21,25 +21,25 @@ const UNEVENNESS_MAX = 5.5;
 /** Of the music after three bans. */
 const FINE = { isWhole: true, silences: 0, eventTypes: ["TrackStartEvent"], refusals: 3 };
 
-const stages: NetworkStage[] = [];
+const environments: NetworkTestEnvironment[] = [];
 
 afterEach(async () => {
-  for (const stage of stages.splice(0)) {
-    stage.discord.assertClean();
-    await stage.close();
+  for (const env of environments.splice(0)) {
+    env.discord.assertClean();
+    await env.close();
   }
 });
 
-async function start(options: NetworkStageOptions) {
-  const stage = await NetworkStage.start(options);
-  stages.push(stage);
-  const bot = await stage.connectBot();
+async function start(options: NetworkTestEnvironmentOptions) {
+  const env = await NetworkTestEnvironment.start(options);
+  environments.push(env);
+  const bot = await env.connectBot();
   const host = options.ipBlocks.includes(":") ? SITE_HOSTS[6] : SITE_HOSTS[4];
-  return { stage, bot, host };
+  return { env, bot, host };
 }
 
 /** How far into the block an address is; -1 outside. */
-function placeIn(blockText: string, text: string): bigint {
+function offsetIn(blockText: string, text: string): bigint {
   const block = parseIpBlock(blockText);
   const address = parseIpAddress(text);
   if (block === undefined || address === undefined) throw new Error(`${blockText}, ${text}: not addresses`);
@@ -78,43 +78,43 @@ describe.skipIf(NETNS_MISSING !== "")("BalancingIpRoutePlanner", () => {
   const excludedIps = Array.from({ length: 16 }, (_, index) => `10.78.0.${index * 16 + 5}`);
 
   test("sends 1,000 loads alike from all of a /24 but what is excluded; others take over what is banned", async () => {
-    const { stage, bot, host } = await start({ strategy: "LoadBalance", ipBlocks: IPV4_BLOCK, excludedIps });
-    const music = await stage.playMusic(host);
-    await stage.loadMany(bot, { host, count: LOADS, atOnce: 4 });
-    const places = stage.loadSenders.map((from) => placeIn(IPV4_BLOCK, from));
-    expect(places).toHaveLength(LOADS);
-    expect(places).not.toContain(-1n);
-    expect(unevenness(hexDigitCounts(places.map((place) => place >> 4n)))).toBeLessThan(UNEVENNESS_MAX);
-    expect(unevenness(hexDigitCounts(places).filter((_, digit) => digit !== 5))).toBeLessThan(UNEVENNESS_MAX);
+    const { env, bot, host } = await start({ strategy: "LoadBalance", ipBlocks: IPV4_BLOCK, excludedIps });
+    const music = await env.playMusic(host);
+    await env.loadMany(bot, { host, count: LOADS, atOnce: 4 });
+    const offsets = env.loadSenders.map((from) => offsetIn(IPV4_BLOCK, from));
+    expect(offsets).toHaveLength(LOADS);
+    expect(offsets).not.toContain(-1n);
+    expect(unevenness(hexDigitCounts(offsets.map((offset) => offset >> 4n)))).toBeLessThan(UNEVENNESS_MAX);
+    expect(unevenness(hexDigitCounts(offsets).filter((_, digit) => digit !== 5))).toBeLessThan(UNEVENNESS_MAX);
     // Of 240, four are missed on average.
-    expect(new Set(places).size).toBeGreaterThan(210);
+    expect(new Set(offsets).size).toBeGreaterThan(210);
 
-    const banned = [...new Set(stage.loadSenders)].slice(0, 30);
-    for (const address of banned) stage.media.ban(address);
-    const before = stage.loadSenders.length;
-    await Promise.all([stage.loadMany(bot, { host, count: 300, atOnce: 4 }), music.banThrice()]);
-    expect(stage.loadSenders.slice(before).filter((from) => banned.includes(from))).toEqual([]);
-    const failing = await stage.failing(bot);
+    const banned = [...new Set(env.loadSenders)].slice(0, 30);
+    for (const address of banned) env.media.ban(address);
+    const before = env.loadSenders.length;
+    await Promise.all([env.loadMany(bot, { host, count: 300, atOnce: 4 }), music.banThrice()]);
+    expect(env.loadSenders.slice(before).filter((from) => banned.includes(from))).toEqual([]);
+    const failing = await env.failing(bot);
     expect(failing).toEqual(expect.arrayContaining([...music.refused]));
     expect(failing.filter((address) => banned.includes(address)).length).toBeGreaterThan(10);
-    expect(stage.senders.filter((from) => excludedIps.includes(from))).toEqual([]);
-    expect(music.heard).toEqual(FINE);
+    expect(env.senders.filter((from) => excludedIps.includes(from))).toEqual([]);
+    expect(music.received).toEqual(FINE);
   });
 
   test.each([IPV6_BLOCK_64, IPV6_BLOCK_48])("sends 1,000 loads alike from all of %s", async (block) => {
-    const { stage, bot, host } = await start({ strategy: "LoadBalance", ipBlocks: block });
-    const music = await stage.playMusic(host);
-    await Promise.all([stage.loadMany(bot, { host, count: LOADS, atOnce: 4 }), music.banThrice()]);
-    const places = stage.loadSenders.map((from) => placeIn(block, from));
-    expect(places).not.toContain(-1n);
-    expect(new Set(places).size).toBe(LOADS);
+    const { env, bot, host } = await start({ strategy: "LoadBalance", ipBlocks: block });
+    const music = await env.playMusic(host);
+    await Promise.all([env.loadMany(bot, { host, count: LOADS, atOnce: 4 }), music.banThrice()]);
+    const offsets = env.loadSenders.map((from) => offsetIn(block, from));
+    expect(offsets).not.toContain(-1n);
+    expect(new Set(offsets).size).toBe(LOADS);
     const blockBits = block === IPV6_BLOCK_48 ? 80n : 64n;
     for (let bit = 0n; bit < blockBits; bit += 4n) {
-      const counts = hexDigitCounts(places.map((place) => place >> bit));
+      const counts = hexDigitCounts(offsets.map((offset) => offset >> bit));
       expect(unevenness(counts), `digit at bit ${bit}: ${counts}`).toBeLessThan(UNEVENNESS_MAX);
     }
-    expect(await stage.failing(bot)).toEqual(music.refused);
-    expect(music.heard).toEqual(FINE);
+    expect(await env.failing(bot)).toEqual(music.refused);
+    expect(music.received).toEqual(FINE);
   });
 });
 
@@ -130,29 +130,29 @@ describe.skipIf(NETNS_MISSING !== "")("RotatingIpRoutePlanner", () => {
     "sends 1,000 loads from one address of %s until that one is banned, then from the next",
     async (block, excluded) => {
       const isRefused = patience((from) => from);
-      const { stage, bot, host } = await start({
+      const { env, bot, host } = await start({
         strategy: "RotateOnBan",
         ipBlocks: block,
         excludedIps: excluded,
         isRefused,
       });
-      const music = await stage.playMusic(host);
-      await Promise.all([stage.loadMany(bot, { host, count: LOADS }), music.banThrice()]);
+      const music = await env.playMusic(host);
+      await Promise.all([env.loadMany(bot, { host, count: LOADS }), music.banThrice()]);
       // The music may have been the last that made it rotate.
-      await stage.loadMany(bot, { host, count: 1 });
-      const used = withoutRepeats(stage.loadSenders);
-      expect(used.map((from) => placeIn(block, from))).not.toContain(-1n);
+      await env.loadMany(bot, { host, count: 1 });
+      const used = withoutRepeats(env.loadSenders);
+      expect(used.map((from) => offsetIn(block, from))).not.toContain(-1n);
       expect(used.length).toBeGreaterThanOrEqual(LOADS / PATIENCE);
       // None is come back to.
       expect(new Set(used).size).toBe(used.length);
-      expect(stage.senders.filter((from) => excluded.includes(from))).toEqual([]);
+      expect(env.senders.filter((from) => excluded.includes(from))).toEqual([]);
 
-      const { class: name, details } = await stage.planner(bot);
+      const { class: name, details } = await env.planner(bot);
       expect(name).toBe("RotatingIpRoutePlanner");
       const failing = details.failingAddresses.map(({ failingAddress }) => failingAddress.slice(1));
       expect(details).toMatchObject({ currentAddress: `/${used.at(-1)}`, rotateIndex: String(failing.length) });
       expect(failing).toEqual(expect.arrayContaining([...used.slice(0, -1), ...music.refused]));
-      expect(music.heard).toEqual(FINE);
+      expect(music.received).toEqual(FINE);
     },
   );
 });
@@ -164,73 +164,73 @@ describe.skipIf(NETNS_MISSING !== "")("NanoIpRoutePlanner", () => {
     let count = 0;
     const isRefused = (from: string): boolean => {
       count++;
-      const isTurn = count % 10 === 0;
-      if (isTurn) refused.push(from);
-      return isTurn;
+      const isTenth = count % 10 === 0;
+      if (isTenth) refused.push(from);
+      return isTenth;
     };
-    const { stage, bot, host } = await start({ strategy: "NanoSwitch", ipBlocks: block, isRefused });
-    const music = await stage.playMusic(host);
-    await Promise.all([stage.loadMany(bot, { host, count: LOADS }), music.banThrice()]);
-    const places = stage.loadSenders.map((from) => placeIn(block, from));
-    expect(places).toHaveLength(LOADS);
-    expect(places[0]).toBeGreaterThanOrEqual(0n);
-    expect(isIncreasing(places)).toBe(true);
-    expect(new Set(await stage.failing(bot))).toEqual(new Set([...refused, ...music.refused]));
+    const { env, bot, host } = await start({ strategy: "NanoSwitch", ipBlocks: block, isRefused });
+    const music = await env.playMusic(host);
+    await Promise.all([env.loadMany(bot, { host, count: LOADS }), music.banThrice()]);
+    const offsets = env.loadSenders.map((from) => offsetIn(block, from));
+    expect(offsets).toHaveLength(LOADS);
+    expect(offsets[0]).toBeGreaterThanOrEqual(0n);
+    expect(isIncreasing(offsets)).toBe(true);
+    expect(new Set(await env.failing(bot))).toEqual(new Set([...refused, ...music.refused]));
     expect(refused.length).toBeGreaterThan(100);
-    expect(music.heard).toEqual(FINE);
+    expect(music.received).toEqual(FINE);
 
     expect((await bot.request("POST", "/v4/routeplanner/free/all")).status).toBe(204);
-    expect(await stage.failing(bot)).toEqual([]);
-    await stage.loadMany(bot, { host, count: 5 });
-    expect(isIncreasing(stage.loadSenders.map((from) => placeIn(block, from)))).toBe(true);
+    expect(await env.failing(bot)).toEqual([]);
+    await env.loadMany(bot, { host, count: 5 });
+    expect(isIncreasing(env.loadSenders.map((from) => offsetIn(block, from)))).toBe(true);
   });
 });
 
 // Needs network namespaces; the reason is printed when there are none.
 describe.skipIf(NETNS_MISSING !== "")("RotatingNanoIpRoutePlanner", () => {
-  const subnetOf = (from: string): bigint => placeIn(IPV6_BLOCK_48, from) >> SUBNET_BITS;
+  const subnetOf = (from: string): bigint => offsetIn(IPV6_BLOCK_48, from) >> SUBNET_BITS;
 
   test("sends 1,000 loads from one /64 until an address of it is banned, then from the next", async () => {
     const isRefused = patience((from) => String(subnetOf(from)));
-    const { stage, bot, host } = await start({ strategy: "RotatingNanoSwitch", ipBlocks: IPV6_BLOCK_48, isRefused });
-    const music = await stage.playMusic(host);
-    await Promise.all([stage.loadMany(bot, { host, count: LOADS }), music.banThrice()]);
+    const { env, bot, host } = await start({ strategy: "RotatingNanoSwitch", ipBlocks: IPV6_BLOCK_48, isRefused });
+    const music = await env.playMusic(host);
+    await Promise.all([env.loadMany(bot, { host, count: LOADS }), music.banThrice()]);
     // The music may have been the last that made it rotate.
-    await stage.loadMany(bot, { host, count: 1 });
-    const senders = stage.loadSenders;
+    await env.loadMany(bot, { host, count: 1 });
+    const senders = env.loadSenders;
     const used = withoutRepeats(senders.map(subnetOf));
     expect(used[0]).toBe(0n);
     expect(used.length).toBeGreaterThanOrEqual(LOADS / PATIENCE);
     expect(isIncreasing(used)).toBe(true);
     for (const subnet of used) {
-      const places = senders.filter((from) => subnetOf(from) === subnet).map((from) => placeIn(IPV6_BLOCK_48, from));
-      expect(isIncreasing(places)).toBe(true);
+      const offsets = senders.filter((from) => subnetOf(from) === subnet).map((from) => offsetIn(IPV6_BLOCK_48, from));
+      expect(isIncreasing(offsets)).toBe(true);
       // Nanoseconds since the /64 was entered: less than a minute.
-      expect((places[0] ?? 0n) - (subnet << SUBNET_BITS)).toBeLessThan(60_000_000_000n);
+      expect((offsets[0] ?? 0n) - (subnet << SUBNET_BITS)).toBeLessThan(60_000_000_000n);
     }
     // Every /64 left has an address that failed, and none was skipped.
-    const { details } = await stage.planner(bot);
+    const { details } = await env.planner(bot);
     const failed = details.failingAddresses.map(({ failingAddress }) => subnetOf(failingAddress.slice(1)));
     expect([...new Set(failed)]).toEqual(
       Array.from({ length: Number(details.blockIndex) }, (_, index) => BigInt(index)),
     );
     expect(String(used.at(-1))).toBe(details.blockIndex);
-    expect(music.heard).toEqual(FINE);
+    expect(music.received).toEqual(FINE);
   });
 
   test("comes round to a /64 that is forgiven", async () => {
     const refusedSubnets = new Set<bigint>();
     const isRefused = (from: string): boolean => refusedSubnets.has(subnetOf(from));
-    const { stage, bot, host } = await start({ strategy: "RotatingNanoSwitch", ipBlocks: "fd79::/63", isRefused });
+    const { env, bot, host } = await start({ strategy: "RotatingNanoSwitch", ipBlocks: "fd79::/63", isRefused });
     for (const subnet of [0n, 1n]) {
-      await stage.loadMany(bot, { host, count: 3 });
-      expect(stage.loadSenders.slice(-3).map(subnetOf)).toEqual([subnet, subnet, subnet]);
+      await env.loadMany(bot, { host, count: 3 });
+      expect(env.loadSenders.slice(-3).map(subnetOf)).toEqual([subnet, subnet, subnet]);
       refusedSubnets.add(subnet);
     }
-    expect(await stage.load(bot, host)).toMatchObject({ loadType: "error" });
+    expect(await env.load(bot, host)).toMatchObject({ loadType: "error" });
     refusedSubnets.delete(0n);
-    await stage.loadMany(bot, { host, count: 3 });
-    expect(stage.loadSenders.slice(-3).map(subnetOf)).toEqual([0n, 0n, 0n]);
+    await env.loadMany(bot, { host, count: 3 });
+    expect(env.loadSenders.slice(-3).map(subnetOf)).toEqual([0n, 0n, 0n]);
   });
 });
 
@@ -245,35 +245,35 @@ describe.skipIf(NETNS_MISSING !== "")("when all addresses are banned", () => {
     ["LoadBalance", "10.78.0.8/30", IPV4_FOUR],
     ["LoadBalance", "fd78::8/126", IPV6_FOUR],
   ] as const)("%s of %s sends from those that are freed, and from no others", async (strategy, ipBlocks, all) => {
-    const { stage, bot, host } = await start({ strategy, ipBlocks });
-    for (const address of all) stage.media.ban(address);
-    expect(await stage.load(bot, host)).toMatchObject({ loadType: "error" });
-    expect(stage.senders.toSorted()).toEqual(all.toSorted());
-    expect((await stage.failing(bot)).toSorted()).toEqual(all.toSorted());
+    const { env, bot, host } = await start({ strategy, ipBlocks });
+    for (const address of all) env.media.ban(address);
+    expect(await env.load(bot, host)).toMatchObject({ loadType: "error" });
+    expect(env.senders.toSorted()).toEqual(all.toSorted());
+    expect((await env.failing(bot)).toSorted()).toEqual(all.toSorted());
 
     // Not asked again, although the site would answer now.
-    for (const address of all) stage.media.unban(address);
-    expect(await stage.load(bot, host)).toMatchObject({
+    for (const address of all) env.media.unban(address);
+    expect(await env.load(bot, host)).toMatchObject({
       loadType: "error",
       data: { message: expect.stringContaining("free/all") },
     });
-    expect(stage.senders).toHaveLength(4);
+    expect(env.senders).toHaveLength(4);
 
     const [, , third = ""] = all;
     const free = async (address: string) =>
       (await bot.request("POST", "/v4/routeplanner/free/address", { address })).status;
     expect(await free(NODE_IPV4)).toBe(400);
     expect(await free(third)).toBe(204);
-    await stage.loadMany(bot, { host, count: 5 });
-    expect(stage.loadSenders).toEqual([third, third, third, third, third]);
+    await env.loadMany(bot, { host, count: 5 });
+    expect(env.loadSenders).toEqual([third, third, third, third, third]);
 
     expect((await bot.request("POST", "/v4/routeplanner/free/all")).status).toBe(204);
     const used = new Set<string>();
     for (let count = 0; count < 4; count++) {
-      await stage.loadMany(bot, { host, count: 1 });
-      const from = stage.loadSenders.at(-1) ?? "";
+      await env.loadMany(bot, { host, count: 1 });
+      const from = env.loadSenders.at(-1) ?? "";
       used.add(from);
-      stage.media.ban(from);
+      env.media.ban(from);
     }
     expect([...used].toSorted()).toEqual(all.toSorted());
   });
@@ -282,28 +282,28 @@ describe.skipIf(NETNS_MISSING !== "")("when all addresses are banned", () => {
 // Needs network namespaces; the reason is printed when there are none.
 describe.skipIf(NETNS_MISSING !== "")("which family", () => {
   test.each([IPV4_BLOCK, IPV6_BLOCK_64])("a name with addresses of both is asked from %s", async (ipBlocks) => {
-    const { stage, bot } = await start({ strategy: "LoadBalance", ipBlocks });
-    await stage.loadMany(bot, { host: "both.test", count: 20 });
-    expect(stage.loadSenders).toHaveLength(20);
-    expect(stage.loadSenders.map((from) => placeIn(ipBlocks, from))).not.toContain(-1n);
+    const { env, bot } = await start({ strategy: "LoadBalance", ipBlocks });
+    await env.loadMany(bot, { host: "both.test", count: 20 });
+    expect(env.loadSenders).toHaveLength(20);
+    expect(env.loadSenders.map((from) => offsetIn(ipBlocks, from))).not.toContain(-1n);
   });
 
   test.each(["four.test", SITE_HOSTS[4]])(
     "%s has no IPv6, so it is asked from the machine's own address",
     async (host) => {
-      const { stage, bot } = await start({ strategy: "LoadBalance", ipBlocks: IPV6_BLOCK_64 });
-      await stage.loadMany(bot, { host, count: 3 });
-      expect(stage.loadSenders).toEqual([NODE_IPV4, NODE_IPV4, NODE_IPV4]);
+      const { env, bot } = await start({ strategy: "LoadBalance", ipBlocks: IPV6_BLOCK_64 });
+      await env.loadMany(bot, { host, count: 3 });
+      expect(env.loadSenders).toEqual([NODE_IPV4, NODE_IPV4, NODE_IPV4]);
     },
   );
 
   test("a block that is not routed here ends in an error that says so", async () => {
-    const { stage, bot, host } = await start({ strategy: "RotateOnBan", ipBlocks: "10.99.0.0/30" });
-    expect(await stage.load(bot, host)).toMatchObject({
+    const { env, bot, host } = await start({ strategy: "RotateOnBan", ipBlocks: "10.99.0.0/30" });
+    expect(await env.load(bot, host)).toMatchObject({
       loadType: "error",
       data: { message: expect.stringContaining("this machine cannot send from it") },
     });
-    expect(stage.senders).toEqual([]);
-    expect(await stage.failing(bot)).toHaveLength(4);
+    expect(env.senders).toEqual([]);
+    expect(await env.failing(bot)).toHaveLength(4);
   });
 });

@@ -8,12 +8,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { countedSong } from "../../../lab/media-files/counted-song.ts";
-import { STAGE_PASSWORD } from "../../../lab/stage/stage.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const BENCH = fileURLToPath(new URL("../../../dist/lab/bench/compare/main.js", import.meta.url));
 const NODE = fileURLToPath(new URL("../../../bin/tonearm.js", import.meta.url));
-const STRANGE_NODE = fileURLToPath(new URL("../../support/strange-node.mjs", import.meta.url));
+const FAULTY_NODE = fileURLToPath(new URL("../../support/faulty-node.mjs", import.meta.url));
 const SMALLEST = ["--only", "passthrough", "--players", "2", "--seconds", "1", "--settle", "0", "--rounds", "1"];
 
 let folder: string;
@@ -29,7 +29,7 @@ interface Run {
   readonly text: string;
   readonly json: {
     readonly workloads: readonly {
-      readonly nodes: readonly { readonly name: string; readonly turns: readonly Record<string, number>[] }[];
+      readonly nodes: readonly { readonly name: string; readonly measurements: readonly Record<string, number>[] }[];
       readonly ratios: Record<string, unknown>;
       readonly notes: readonly string[];
     }[];
@@ -67,10 +67,10 @@ it.concurrent("a command is measured in turns with our node, whole with its chil
   const { status, text, json, chart } = await run("command", "--against", `"${process.execPath}" "${NODE}" start; :`);
   const [passthrough] = json.workloads;
   const [ours, other] = passthrough?.nodes ?? [];
-  for (const node of [ours, other]) expect(node?.turns).toEqual([expect.objectContaining(MEASURED)]);
-  expect(ours?.turns[0]?.packetsDue).toBeGreaterThanOrEqual(100);
+  for (const node of [ours, other]) expect(node?.measurements).toEqual([expect.objectContaining(MEASURED)]);
+  expect(ours?.measurements[0]?.packetsDue).toBeGreaterThanOrEqual(100);
   // The shell alone would be a megabyte and no CPU.
-  expect(other?.turns[0]?.pssMegabytes).toBeGreaterThan(20);
+  expect(other?.measurements[0]?.pssMegabytes).toBeGreaterThan(20);
   expect(passthrough?.ratios).toMatchObject({ pssMegabytes: { median: expect.any(Number) } });
   expect(text).toContain("| tonearm | other | tonearm / other |");
   expect(chart).toContain(">passthrough</text>");
@@ -78,20 +78,20 @@ it.concurrent("a command is measured in turns with our node, whole with its chil
 });
 
 it.concurrent("a node that runs already is measured as well, and goes on", async () => {
-  const stage = await startStage({});
-  const { status, json } = await run("url", "--against", stage.url, "--password", STAGE_PASSWORD, "--name", "same");
-  expect(json.workloads[0]?.nodes[1]).toEqual({ name: "same", turns: [expect.objectContaining(MEASURED)] });
+  const env = await startTestEnvironment({});
+  const { status, json } = await run("url", "--against", env.url, "--password", TEST_PASSWORD, "--name", "same");
+  expect(json.workloads[0]?.nodes[1]).toEqual({ name: "same", measurements: [expect.objectContaining(MEASURED)] });
   expect(status).toBe(0);
-  const bot = await stage.connectBot();
+  const bot = await env.connectBot();
   expect((await bot.request("GET", "/v4/stats")).body).toMatchObject({ players: 0 });
-  await stage.close();
+  await env.close();
 });
 
 it.concurrent("a node that opens voice gateways with TLS only is told so at once, and ours goes on alone", async () => {
   const tlsOnly = `TONEARM_VOICE_GATEWAY_SCHEME=wss "${NODE}" start`;
   const { status, text, json } = await run("tls", "--against", tlsOnly, "--rounds", "2");
   const [passthrough] = json.workloads;
-  expect(passthrough?.nodes.map(({ turns }) => turns)).toEqual([
+  expect(passthrough?.nodes.map(({ measurements }) => measurements)).toEqual([
     [expect.objectContaining(MEASURED), expect.objectContaining(MEASURED)],
     [{}, {}],
   ]);
@@ -101,13 +101,13 @@ it.concurrent("a node that opens voice gateways with TLS only is told so at once
 });
 
 it.concurrent("a node that dies in the run ends it with a sentence, and what was measured is written", async () => {
-  const dying = `"${process.execPath}" "${STRANGE_NODE}" "dies in the run"`;
+  const dying = `"${process.execPath}" "${FAULTY_NODE}" "dies in the run"`;
   const { status, text, json } = await run("dying", "--against", dying);
   expect(status).toBe(1);
   expect(json.trouble).toMatch(/^other: (ended with status 7|closed its WebSocket|PATCH|opened no WebSocket)/);
   expect(text).toContain(`The run broke off: ${json.trouble}`);
   expect(text).not.toMatch(/^\s+at /m);
   const [ours, other] = json.workloads[0]?.nodes ?? [];
-  expect(ours?.turns).toHaveLength(1);
-  expect(other?.turns).toEqual([]);
+  expect(ours?.measurements).toHaveLength(1);
+  expect(other?.measurements).toEqual([]);
 });

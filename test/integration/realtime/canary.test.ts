@@ -10,7 +10,7 @@ import { BandcampSite } from "../../../lab/sites/bandcamp.ts";
 import { GetyarnSite } from "../../../lab/sites/getyarn.ts";
 import { SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
 import { BUILTIN_PLUGINS } from "../../../plugins/builtin.ts";
-import { BUILTIN_FOLDER, STAGE_ENTRIES } from "../../support/start-stage.ts";
+import { BUILTIN_FOLDER, TEST_ENTRIES } from "../../support/start-test-environment.ts";
 
 const YARN = "https://getyarn.io/yarn-clip/0a1b2c3d-1111-2222-3333-444455556666";
 
@@ -46,8 +46,12 @@ async function run(...args: readonly string[]): Promise<{ readonly status: numbe
   const hosts = { ...soundcloud.hosts, ...bandcamp.hosts, ...getyarn.hosts };
   const replaced = Object.entries(hosts).map(([host, url]) => `--tonearm.hosts.${host}=${url}`);
   const status = await canaryCommand([...args, ...replaced], {
-    ...{ cwd: folder, env: {}, write, writeError: write, pauseMs: 1100 },
-    nodeOptions: { ...STAGE_ENTRIES, plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTIN_PLUGINS } },
+    cwd: folder,
+    env: {},
+    write,
+    writeError: write,
+    pauseMs: 1100,
+    nodeOptions: { ...TEST_ENTRIES, plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTIN_PLUGINS } },
   });
   return { status, text };
 }

@@ -2,25 +2,25 @@
 // goes on, and the client that comes back is told what it missed, in order.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Bot } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { Bot } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { packetsOf, SONGS } from "../../support/song.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const SONG = "chord.webm";
-let stage: Stage;
+let env: TestEnvironment;
 
 beforeAll(async () => {
-  stage = await startStage({ media: { root: SONGS.pathname } });
+  env = await startTestEnvironment({ media: { root: SONGS.pathname } });
 });
-afterAll(() => stage.close());
+afterAll(() => env.close());
 
 /** In a call, with the song playing. */
 async function startPlaying(options: object = {}): Promise<MusicCall> {
-  const call = await MusicCall.join(stage);
+  const call = await MusicCall.join(env);
   await call.play(SONG, options);
-  await call.hearMore(10);
+  await call.receiveMore(10);
   return call;
 }
 
@@ -29,7 +29,7 @@ function allowResuming(bot: Bot, timeoutS: number) {
 }
 
 async function statusOfSession(sessionId: string): Promise<number> {
-  const other = await stage.connectBot();
+  const other = await env.connectBot();
   return (await other.request("GET", `/v4/sessions/${sessionId}/players`)).status;
 }
 
@@ -42,7 +42,7 @@ it.concurrent.each(["terminate", "close"] as const)(
     const connection = call.discord.connections.find(({ guildId }) => guildId === call.guildId);
     expect(connection).toMatchObject({ closedBy: "client", closeCode: 1000 });
     expect(await statusOfSession(call.bot.sessionId)).toBe(404);
-    expect(call.sound.length).toBeLessThan((await packetsOf(SONG)).length);
+    expect(call.audio.length).toBeLessThan((await packetsOf(SONG)).length);
   },
 );
 
@@ -53,18 +53,18 @@ it.concurrent("with resuming, the music goes on and its end is told to the clien
   await call.discord.until(() => call.session.speaking === 0, "the end of the song");
   await call.untilSilent();
   const song = await packetsOf(SONG);
-  expect(call.heardBy()).toEqual(song.slice(0, 101));
+  expect(call.receivedBy()).toEqual(song.slice(0, 101));
 
   const { sessionId } = call.bot;
-  const back = await stage.connectBot({ sessionId });
+  const back = await env.connectBot({ sessionId });
   await back.until(({ op }) => op === "playerUpdate", "an update");
-  const told = back.messages.filter(({ op }) => op !== "stats").map(({ op, type }) => type ?? op);
-  expect(told).toEqual(["ready", "TrackEndEvent", "playerUpdate"]);
+  const received = back.messages.filter(({ op }) => op !== "stats").map(({ op, type }) => type ?? op);
+  expect(received).toEqual(["ready", "TrackEndEvent", "playerUpdate"]);
   expect(back.messages[0]).toMatchObject({ op: "ready", resumed: true, sessionId });
   await expect(back.untilEvent("TrackEndEvent")).resolves.toMatchObject({ reason: "finished", guildId: call.guildId });
   // The voice connection has stayed: the next song needs nothing else.
-  await back.update(call.guildId, { track: { identifier: `${stage.media.url}/${SONG}` } });
-  await call.hearMore(10);
+  await back.update(call.guildId, { track: { identifier: `${env.media.url}/${SONG}` } });
+  await call.receiveMore(10);
   expect(call.session.identifyCount).toBe(1);
   await back.destroy(call.guildId);
 });
@@ -73,9 +73,9 @@ it.concurrent("with resuming, a client that does not come back in time loses its
   const call = await startPlaying();
   await allowResuming(call.bot, 1);
   call.bot.terminate();
-  await call.hearMore(1);
+  await call.receiveMore(1);
   await call.discord.until(() => !call.session.isConnected, "the end of voice");
   expect(await statusOfSession(call.bot.sessionId)).toBe(404);
 });
 
-it("nothing reached Discord that it would refuse", () => stage.discord.assertClean());
+it("nothing reached Discord that it would refuse", () => env.discord.assertClean());

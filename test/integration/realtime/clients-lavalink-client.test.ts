@@ -3,12 +3,12 @@
 import { once } from "node:events";
 import { LavalinkManager, type Player, type Track, type VoicePacket } from "lavalink-client";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { STAGE_PASSWORD, type Stage } from "../../../lab/stage/stage.ts";
+import { TEST_PASSWORD, type TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { walk } from "../../support/client-walk.ts";
 import { CuttableLink } from "../../support/cuttable-link.ts";
 import { FakeShard } from "../../support/fake-shard.ts";
 import { packetsOf, packetText, SONGS } from "../../support/song.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const USER_ID = "100000000000000042";
 const GUILD_ID = "1";
@@ -16,22 +16,22 @@ const CHANNEL_ID = "17";
 /** With the one that holds what the decoder skips at the start. */
 const PACKETS_IN_3_S = 151;
 
-let stage: Stage;
+let env: TestEnvironment;
 let link: CuttableLink;
 const managers: LavalinkManager[] = [];
 let shard: FakeShard;
 
 beforeEach(async () => {
-  stage = await startStage({
+  env = await startTestEnvironment({
     media: { root: SONGS.pathname },
     config: { LAVALINK_SERVER_PLAYER_UPDATE_INTERVAL: "1" },
   });
-  link = await CuttableLink.open(stage.node.address.port);
+  link = await CuttableLink.open(env.node.address.port);
 });
 afterEach(async () => {
   for (const manager of managers.splice(0)) for (const node of manager.nodeManager.nodes.values()) node.destroy();
   link.close();
-  await stage.close();
+  await env.close();
 });
 
 /** A bot's process: the library, its shard, its connection to the node. */
@@ -39,10 +39,10 @@ async function startBot(sessionId?: string): Promise<LavalinkManager> {
   const manager = new LavalinkManager({
     nodes: [
       {
-        id: "stage",
+        id: "test",
         host: "127.0.0.1",
         port: link.port,
-        authorization: STAGE_PASSWORD,
+        authorization: TEST_PASSWORD,
         retryDelay: 20,
         ...(sessionId === undefined ? {} : { sessionId }),
       },
@@ -51,7 +51,7 @@ async function startBot(sessionId?: string): Promise<LavalinkManager> {
     client: { id: USER_ID, username: "bot" },
   });
   managers.push(manager);
-  shard = new FakeShard(stage.discord, USER_ID, (packet) => void manager.sendRawData(packet as unknown as VoicePacket));
+  shard = new FakeShard(env.discord, USER_ID, (packet) => void manager.sendRawData(packet as unknown as VoicePacket));
   manager.nodeManager.on("error", () => undefined); // `disconnect` follows
   const isConnected = once(manager.nodeManager, "connect");
   await manager.init({ id: USER_ID, username: "bot" });
@@ -62,25 +62,25 @@ async function startBot(sessionId?: string): Promise<LavalinkManager> {
 async function joinVoice(manager: LavalinkManager): Promise<Player> {
   const player = manager.createPlayer({ guildId: GUILD_ID, voiceChannelId: CHANNEL_ID, selfDeaf: true });
   await player.connect();
-  const { discord } = stage;
+  const { discord } = env;
   await discord.until(() => discord.session(GUILD_ID).isOpen, "a voice session");
   await discord.channel(CHANNEL_ID).settled();
   return player;
 }
 
 async function load(player: Player): Promise<Track> {
-  const result = await player.search({ query: `${stage.media.url}/chord.webm`, source: "http" }, { id: USER_ID });
+  const result = await player.search({ query: `${env.media.url}/chord.webm`, source: "http" }, { id: USER_ID });
   expect(result.loadType).toBe("track");
   return result.tracks[0] as Track; // not an unresolved one: it has just been loaded
 }
 
-function heard(): string[] {
-  return stage.discord.channel(CHANNEL_ID).listener.heardSound.map(({ opus }) => packetText(opus));
+function received(): string[] {
+  return env.discord.channel(CHANNEL_ID).listener.receivedAudio.map(({ opus }) => packetText(opus));
 }
 
-async function hearMore(count: number): Promise<void> {
-  const enough = heard().length + count;
-  await stage.discord.until(() => heard().length >= enough, `${enough} frames`);
+async function receiveMore(count: number): Promise<void> {
+  const enough = received().length + count;
+  await env.discord.until(() => received().length >= enough, `${enough} frames`);
 }
 
 it("loads, plays, pauses, resumes, seeks, sets volume, and is told of start, updates and end", async () => {
@@ -102,44 +102,44 @@ it("loads, plays, pauses, resumes, seeks, sets volume, and is told of start, upd
     setVolume: (volume: number) => player.setVolume(volume),
   };
   const song = await packetsOf("chord.webm");
-  await walk(controls, { discord: stage.discord, guildId: GUILD_ID, channelId: CHANNEL_ID, song });
+  await walk(controls, { discord: env.discord, guildId: GUILD_ID, channelId: CHANNEL_ID, song });
   expect(player.connected).toBe(true);
   await once(manager, "queueEnd");
   expect(events).toEqual(["start Chord", "end finished"]);
-  expect(heard().at(-1)).toBe(song.at(-1));
+  expect(received().at(-1)).toBe(song.at(-1));
   expect(updates).toBeGreaterThanOrEqual(3);
 
   await player.destroy();
-  await stage.discord.until(() => !stage.discord.session(GUILD_ID).isConnected, "the end of voice");
-  expect(await manager.nodeManager.nodes.get("stage")?.fetchAllPlayers()).toEqual([]);
-  stage.discord.assertClean();
+  await env.discord.until(() => !env.discord.session(GUILD_ID).isConnected, "the end of voice");
+  expect(await manager.nodeManager.nodes.get("test")?.fetchAllPlayers()).toEqual([]);
+  env.discord.assertClean();
 });
 
 it("follows to another voice server, and no packet that reached Discord is missing", async () => {
   const manager = await startBot();
   const player = await joinVoice(manager);
   await player.play({ clientTrack: await load(player), endTime: 3000 });
-  await hearMore(25);
-  const old = stage.discord.session(GUILD_ID);
+  await receiveMore(25);
+  const old = env.discord.session(GUILD_ID);
   const closed = once(manager, "playerSocketClosed");
   shard.changeServer(GUILD_ID);
   const [, event] = await closed;
   expect([1000, 4014]).toContain(event.code);
   const [, , end] = await once(manager, "queueEnd");
   expect(end).toMatchObject({ reason: "finished" });
-  const moved = stage.discord.session(GUILD_ID);
-  expect(old.soundFrameCount + moved.soundFrameCount).toBe(PACKETS_IN_3_S);
-  stage.discord.assertClean();
+  const moved = env.discord.session(GUILD_ID);
+  expect(old.audioFrameCount + moved.audioFrameCount).toBe(PACKETS_IN_3_S);
+  env.discord.assertClean();
 });
 
 it("loses its connection and resumes: the music goes on, and what happened meanwhile is told", async () => {
   const manager = await startBot();
-  const node = manager.nodeManager.nodes.get("stage");
+  const node = manager.nodeManager.nodes.get("test");
   if (node === undefined) throw new Error("no node");
   await node.updateSession(true, 60);
   const player = await joinVoice(manager);
   await player.play({ clientTrack: await load(player), endTime: 2000 });
-  await hearMore(10);
+  await receiveMore(10);
   node.options.sessionId = node.sessionId ?? "";
   const ended = once(manager, "queueEnd");
   const resumed = once(manager.nodeManager, "resumed");
@@ -150,26 +150,26 @@ it("loses its connection and resumes: the music goes on, and what happened meanw
   const [, , end] = await ended;
   expect(end).toMatchObject({ reason: "finished" });
   const song = await packetsOf("chord.webm");
-  expect(heard()).toEqual(song.slice(0, heard().length));
-  expect(heard().length).toBeGreaterThanOrEqual(100);
+  expect(received()).toEqual(song.slice(0, received().length));
+  expect(received().length).toBeGreaterThanOrEqual(100);
 });
 
 it("a bot that starts again takes up its old session", async () => {
   const first = await startBot();
-  const node = first.nodeManager.nodes.get("stage");
+  const node = first.nodeManager.nodes.get("test");
   await node?.updateSession(true, 60);
   const sessionId = node?.sessionId ?? "";
   const player = await joinVoice(first);
   await player.play({ clientTrack: await load(player) });
-  await hearMore(10);
+  await receiveMore(10);
   // The old process is gone without a word; its library must not come back on its own.
   if (node !== undefined) Object.assign(node, { reconnect: () => undefined });
   link.cut();
 
   const second = await startBot(sessionId);
-  const players = await second.nodeManager.nodes.get("stage")?.fetchAllPlayers();
+  const players = await second.nodeManager.nodes.get("test")?.fetchAllPlayers();
   expect(players).toMatchObject([{ guildId: GUILD_ID, track: { info: { title: "Chord" } } }]);
-  await hearMore(25);
+  await receiveMore(25);
   const song = await packetsOf("chord.webm");
-  expect(heard()).toEqual(song.slice(0, heard().length));
+  expect(received()).toEqual(song.slice(0, received().length));
 });

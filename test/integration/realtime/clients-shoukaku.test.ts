@@ -3,12 +3,12 @@
 import { once } from "node:events";
 import { type Player, type PlayerUpdate, Shoukaku } from "shoukaku";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { STAGE_PASSWORD, type Stage } from "../../../lab/stage/stage.ts";
+import { TEST_PASSWORD, type TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { walk } from "../../support/client-walk.ts";
 import { CuttableLink } from "../../support/cuttable-link.ts";
 import { ShardConnector } from "../../support/shard-connector.ts";
 import { packetsOf, packetText, SONGS } from "../../support/song.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const USER_ID = "100000000000000043";
 const GUILD_ID = "1";
@@ -16,19 +16,19 @@ const CHANNEL_ID = "17";
 /** With the one that holds what the decoder skips at the start. */
 const PACKETS_IN_3_S = 151;
 
-let stage: Stage;
+let env: TestEnvironment;
 let link: CuttableLink;
 let connector: ShardConnector;
 let shoukaku: Shoukaku;
 
 beforeEach(async () => {
-  stage = await startStage({
+  env = await startTestEnvironment({
     media: { root: SONGS.pathname },
     config: { LAVALINK_SERVER_PLAYER_UPDATE_INTERVAL: "1" },
   });
-  link = await CuttableLink.open(stage.node.address.port);
-  connector = new ShardConnector(stage.discord, USER_ID);
-  const nodes = [{ name: "stage", url: `127.0.0.1:${link.port}`, auth: STAGE_PASSWORD }];
+  link = await CuttableLink.open(env.node.address.port);
+  connector = new ShardConnector(env.discord, USER_ID);
+  const nodes = [{ name: "test", url: `127.0.0.1:${link.port}`, auth: TEST_PASSWORD }];
   shoukaku = new Shoukaku(connector, nodes, { resume: true, resumeTimeout: 60, reconnectInterval: 0.02 });
   shoukaku.on("error", () => undefined); // a cut connection: `close` follows
   await once(shoukaku, "ready");
@@ -36,29 +36,29 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const name of [...shoukaku.nodes.keys()]) shoukaku.removeNode(name);
   link.close();
-  await stage.close();
+  await env.close();
 });
 
 async function joinVoice(): Promise<Player> {
   const player = await shoukaku.joinVoiceChannel({ guildId: GUILD_ID, channelId: CHANNEL_ID, shardId: 0 });
-  await stage.discord.until(() => stage.discord.session(GUILD_ID).isOpen, "a voice session");
-  await stage.discord.channel(CHANNEL_ID).settled();
+  await env.discord.until(() => env.discord.session(GUILD_ID).isOpen, "a voice session");
+  await env.discord.channel(CHANNEL_ID).settled();
   return player;
 }
 
 async function load(player: Player): Promise<string> {
-  const result = await player.node.rest.resolve(`${stage.media.url}/chord.webm`);
+  const result = await player.node.rest.resolve(`${env.media.url}/chord.webm`);
   if (result?.loadType !== "track") throw new Error(`not a track: ${JSON.stringify(result)}`);
   return result.data.encoded;
 }
 
-function heard(): string[] {
-  return stage.discord.channel(CHANNEL_ID).listener.heardSound.map(({ opus }) => packetText(opus));
+function received(): string[] {
+  return env.discord.channel(CHANNEL_ID).listener.receivedAudio.map(({ opus }) => packetText(opus));
 }
 
-async function hearMore(count: number): Promise<void> {
-  const enough = heard().length + count;
-  await stage.discord.until(() => heard().length >= enough, `${enough} frames`);
+async function receiveMore(count: number): Promise<void> {
+  const enough = received().length + count;
+  await env.discord.until(() => received().length >= enough, `${enough} frames`);
 }
 
 it("loads, plays, pauses, resumes, seeks, sets volume, and is told of start, updates and end", async () => {
@@ -78,46 +78,46 @@ it("loads, plays, pauses, resumes, seeks, sets volume, and is told of start, upd
     setVolume: (volume: number) => player.setGlobalVolume(volume),
   };
   const song = await packetsOf("chord.webm");
-  await walk(controls, { discord: stage.discord, guildId: GUILD_ID, channelId: CHANNEL_ID, song });
+  await walk(controls, { discord: env.discord, guildId: GUILD_ID, channelId: CHANNEL_ID, song });
   await once(player, "end");
   expect(events).toEqual(["start Chord", "end finished"]);
-  expect(heard().at(-1)).toBe(song.at(-1));
+  expect(received().at(-1)).toBe(song.at(-1));
   expect(updates.length).toBeGreaterThanOrEqual(3);
   expect(updates.at(-1)?.state).toMatchObject({ connected: true });
 
   const { rest } = player.node;
   await shoukaku.leaveVoiceChannel(GUILD_ID);
-  await stage.discord.until(() => !stage.discord.session(GUILD_ID).isConnected, "the end of voice");
+  await env.discord.until(() => !env.discord.session(GUILD_ID).isConnected, "the end of voice");
   expect(await rest.getPlayers()).toEqual([]);
-  stage.discord.assertClean();
+  env.discord.assertClean();
 });
 
 it("follows to another voice server, and no packet that reached Discord is missing", async () => {
   const player = await joinVoice();
   await player.playTrack({ track: { encoded: await load(player) }, endTime: 3000 });
-  await hearMore(25);
-  const old = stage.discord.session(GUILD_ID);
+  await receiveMore(25);
+  const old = env.discord.session(GUILD_ID);
   const closed = once(player, "closed");
   connector.shard.changeServer(GUILD_ID);
   const [event] = await closed;
   expect([1000, 4014]).toContain(event.code);
   const [end] = await once(player, "end");
   expect(end).toMatchObject({ reason: "finished" });
-  const moved = stage.discord.session(GUILD_ID);
-  expect(old.soundFrameCount + moved.soundFrameCount).toBe(PACKETS_IN_3_S);
-  stage.discord.assertClean();
+  const moved = env.discord.session(GUILD_ID);
+  expect(old.audioFrameCount + moved.audioFrameCount).toBe(PACKETS_IN_3_S);
+  env.discord.assertClean();
 });
 
 it("loses its connection and resumes: the music goes on, and what happened meanwhile is told", async () => {
   const player = await joinVoice();
   await player.playTrack({ track: { encoded: await load(player) }, endTime: 2000 });
-  await hearMore(10);
+  await receiveMore(10);
   const ended = once(player, "end");
   const resumed = once(shoukaku, "ready");
   link.cut();
-  expect(await resumed).toEqual(["stage", true, false]);
+  expect(await resumed).toEqual(["test", true, false]);
   expect((await ended)[0]).toMatchObject({ reason: "finished" });
   const song = await packetsOf("chord.webm");
-  expect(heard()).toEqual(song.slice(0, heard().length));
-  expect(heard().length).toBeGreaterThanOrEqual(100);
+  expect(received()).toEqual(song.slice(0, received().length));
+  expect(received().length).toBeGreaterThanOrEqual(100);
 });

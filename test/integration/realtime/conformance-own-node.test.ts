@@ -3,19 +3,19 @@
 import { expect, it } from "vitest";
 import { formatResults } from "../../../lab/conformance/report.ts";
 import { runChecks } from "../../../lab/conformance/run-checks.ts";
-import { STAGE_PASSWORD } from "../../../lab/stage/stage.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 it("keeps every rule of the protocol", async () => {
-  const stage = await startStage();
+  const env = await startTestEnvironment();
   try {
-    const results = await runChecks({ url: stage.url, password: STAGE_PASSWORD });
+    const results = await runChecks({ url: env.url, password: TEST_PASSWORD });
     expect(
       results.filter(({ outcome }) => outcome !== "pass").map(({ name }) => name),
       formatResults(results),
     ).toEqual([]);
     expect(results.length).toBeGreaterThan(200);
   } finally {
-    await stage.close();
+    await env.close();
   }
 });

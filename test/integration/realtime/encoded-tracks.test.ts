@@ -9,13 +9,13 @@ import {
   type TrackText,
 } from "../../../lab/conformance/workbench/encoded-track.ts";
 import { packetNumbers } from "../../../lab/media-files/counted-song.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { type AllSitesStage, startAllSitesStage } from "../../support/site-stage.ts";
+import { type AllSitesTestEnvironment, startAllSitesTestEnvironment } from "../../support/site-test-environment.ts";
 
 const VIMEO_PAGE = "https://vimeo.com/1001";
 const NICONICO_PAGE = "https://www.nicovideo.jp/watch/sm9";
-const LOOKUP = "https://api-v2.soundcloud.com/media/soundcloud:tracks:11/0b0b";
+const TRANSCODING_URL = "https://api-v2.soundcloud.com/media/soundcloud:tracks:11/0b0b";
 /** The same song in all versions; the newest begins at 1.5 s. */
 const YOUTUBE_TEXTS = {
   v3:
@@ -30,12 +30,12 @@ const YOUTUBE_TEXTS = {
 /** Of LavaSrc's tracks: five texts that are not there, and a flag. */
 const NO_ALBUM = new Uint8Array(6);
 
-let all: AllSitesStage;
-let stage: Stage;
+let all: AllSitesTestEnvironment;
+let env: TestEnvironment;
 
 beforeAll(async () => {
-  all = await startAllSitesStage([VIMEO_PAGE, NICONICO_PAGE]);
-  ({ stage } = all);
+  all = await startAllSitesTestEnvironment([VIMEO_PAGE, NICONICO_PAGE]);
+  ({ env } = all);
 });
 afterAll(() => all.close());
 
@@ -46,9 +46,9 @@ function trackOf(sourceName: string, identifier: string, more: Partial<TrackText
 
 describe("an encoded track is decoded, played and heard:", () => {
   it.each<[string, string, () => string]>([
-    ["soundcloud", "Opus", () => trackOf("soundcloud", `O:${LOOKUP}/stream/hls`, { uri: null })],
-    ["soundcloud", "MP3 in segments", () => trackOf("soundcloud", `U:${LOOKUP}/stream/hls`, { uri: null })],
-    ["soundcloud", "MP3", () => trackOf("soundcloud", `M:${LOOKUP}/stream/progressive`, { uri: null })],
+    ["soundcloud", "Opus", () => trackOf("soundcloud", `O:${TRANSCODING_URL}/stream/hls`, { uri: null })],
+    ["soundcloud", "MP3 in segments", () => trackOf("soundcloud", `U:${TRANSCODING_URL}/stream/hls`, { uri: null })],
+    ["soundcloud", "MP3", () => trackOf("soundcloud", `M:${TRANSCODING_URL}/stream/progressive`, { uri: null })],
     ["youtube", "version 3", () => YOUTUBE_TEXTS.v3],
     ["youtube", "version 2", () => YOUTUBE_TEXTS.v2],
     ["youtube", "version 1", () => YOUTUBE_TEXTS.v1],
@@ -65,21 +65,21 @@ describe("an encoded track is decoded, played and heard:", () => {
     ["flowery-tts", "a text", () => trackOf("flowery-tts", "ftts://hello?audio_format=ogg_opus")],
   ])("%s, %s", async (sourceName, _what, encodedOf) => {
     const encoded = encodedOf();
-    const call = await MusicCall.join(stage, { daveVersion: 0 });
+    const call = await MusicCall.join(env, { daveVersion: 0 });
     const decoded = await call.bot.request("GET", `/v4/decodetrack?encodedTrack=${encodeURIComponent(encoded)}`);
     expect(decoded).toMatchObject({ status: 200, body: { encoded, info: { sourceName } } });
     await call.update({ track: { encoded } });
-    await call.hearMore(50);
+    await call.receiveMore(50);
     expect(call.eventTypes).not.toContain("TrackExceptionEvent");
     expect(call.bot.events("TrackStartEvent")).toMatchObject([{ track: { info: { sourceName } } }]);
     await call.leave();
   });
 
   it("from the position that is in it", async () => {
-    const call = await MusicCall.join(stage, { daveVersion: 0 });
+    const call = await MusicCall.join(env, { daveVersion: 0 });
     await call.update({ track: { encoded: YOUTUBE_TEXTS.v3 } });
-    await call.hearMore(10);
-    expect(packetNumbers(call.sound)[0]).toBe(1500 / 20);
+    await call.receiveMore(10);
+    expect(packetNumbers(call.audio)[0]).toBe(1500 / 20);
     await call.leave();
   });
 });

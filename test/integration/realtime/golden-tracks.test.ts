@@ -2,12 +2,12 @@
 // are led to where those files are today by a proxy.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { ForwardProxy } from "../../support/forward-proxy.ts";
 import { readRecorded } from "../../support/golden.ts";
 import { GoldenSite } from "../../support/golden-site.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 interface RecordedTrack {
   readonly case: string;
@@ -23,12 +23,12 @@ const TRACKS: readonly RecordedTrack[] = readRecorded("encoded-tracks.jsonl").fi
 
 let site: GoldenSite;
 let proxy: ForwardProxy;
-let stage: Stage;
+let env: TestEnvironment;
 
 beforeAll(async () => {
   site = await GoldenSite.open();
   proxy = await ForwardProxy.start({ translate: (url) => site.translate(url) });
-  stage = await startStage({
+  env = await startTestEnvironment({
     config: {
       LAVALINK_SERVER_HTTPCONFIG_PROXYHOST: "127.0.0.1",
       LAVALINK_SERVER_HTTPCONFIG_PROXYPORT: String(proxy.port),
@@ -36,16 +36,16 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  stage.discord.assertClean();
-  await stage.close();
+  env.discord.assertClean();
+  await env.close();
   await proxy.close();
   await site.close();
 });
 
 it.concurrent.each(TRACKS)("the track of $case is heard", async ({ case: name, encoded, info }) => {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   await call.update({ track: { encoded } });
-  await call.hearMore(SHORT.includes(name) ? 1 : 25);
+  await call.receiveMore(SHORT.includes(name) ? 1 : 25);
   expect(call.bot.events("TrackStartEvent")).toMatchObject([{ track: { encoded, info } }]);
   expect(call.eventTypes).not.toContain("TrackExceptionEvent");
   await call.leave();

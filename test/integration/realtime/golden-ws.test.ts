@@ -2,15 +2,15 @@
 // compared is what does not depend on time: answers, events in their order, when the client is told of being connected.
 // Where the recording waited a second, half a second of sound is waited for.
 
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextIteration } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FakeDiscord } from "../../../lab/discord/fake-discord.ts";
 import type { IssuedVoice } from "../../../lab/discord/voice-session.ts";
-import type { Bot } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { Bot } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { type Parsed, readRecorded } from "../../support/golden.ts";
 import { GoldenSite } from "../../support/golden-site.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { NOT_WALKED_SEQUENCES, SEQUENCE_DIFFERENCES } from "../../unit/control/api/golden-differences.ts";
 
 const FRAMES_BETWEEN_STEPS = 25;
@@ -34,19 +34,19 @@ const NAMES: readonly string[] = readRecorded("ws.jsonl")
 const WALKED = NAMES.filter((name) => !NOT_WALKED_SEQUENCES.has(name));
 
 let site: GoldenSite;
-let stage: Stage;
+let env: TestEnvironment;
 let sequences: ReadonlyMap<string, Parsed>;
 
 beforeAll(async () => {
   site = await GoldenSite.open();
-  stage = await startStage({
+  env = await startTestEnvironment({
     config: { LAVALINK_SERVER_SOURCES_LOCAL: "true", TONEARM_LOCAL_ROOTS: site.folder },
   });
   const recorded = readRecorded("ws.jsonl", site.folder).filter(isSequence);
   sequences = new Map(recorded.map(({ name, sequence }) => [name, sequence]));
 });
 afterAll(async () => {
-  await stage.close();
+  await env.close();
   await site.close();
 });
 
@@ -78,7 +78,7 @@ class Walk {
   /** The node has taken voice data. */
   #isInVoice = false;
   /** The recorded player was heard after the last step. */
-  #isSounding = false;
+  #isPlaying = false;
 
   private constructor(name: string, discord: FakeDiscord, bot: Bot) {
     this.#name = name;
@@ -89,7 +89,7 @@ class Walk {
   static async start(name: string): Promise<Walk> {
     const discord = await FakeDiscord.start();
     FAULTS[name]?.(discord);
-    const bot = await stage.connectBot();
+    const bot = await env.connectBot();
     if (name.startsWith("resume-")) await bot.request("PATCH", `/v4/sessions/${bot.sessionId}`, { resuming: true });
     return new Walk(name, discord, bot);
   }
@@ -100,10 +100,10 @@ class Walk {
   }
 
   async take(step: Parsed): Promise<void> {
-    if (step.kind === "http") await this.#soundMore();
+    if (step.kind === "http") await this.#playMore();
     if (step.kind === "http" || step.kind === "get") await this.#ask(step.http);
     else if (step.kind === "fakevoice") await this.#disturb(step.cmd);
-    else if (step.kind === "rtp") await this.#compareSound(step.stats);
+    else if (step.kind === "rtp") await this.#compareAudio(step.stats);
     else if (step.kind === "ws") await this.#compareMessages(step.msgs);
     else if (step.kind === "resumed") await this.#resume(step.msgs);
     else if (step.kind === "rtp-after-ws-drop") await this.#drop();
@@ -117,7 +117,7 @@ class Walk {
     this.#guildId = /\/players\/(\d+)/.exec(request.path)?.[1] ?? "";
     const body = request.body === null ? undefined : this.#translatedBody(request.body);
     const expected = this.#difference?.answer?.(request, response) ?? response;
-    if (body?.voice === undefined && expected.json?.state !== undefined) await this.#untilTold(expected.json.state);
+    if (body?.voice === undefined && expected.json?.state !== undefined) await this.#untilReported(expected.json.state);
     const path = request.path.replace("{session}", this.#bot.sessionId);
     const answer = await this.#bot.request<Parsed>(request.method, path, body);
     expect(answer.status).toBe(expected.status);
@@ -125,7 +125,7 @@ class Walk {
     else if (expected.status >= 400) expect(answer.body).toMatchObject({ message: expected.json.message });
     const { track, state, paused } = expected.json ?? {};
     if (body?.voice !== undefined) this.#isInVoice = state !== undefined;
-    this.#isSounding = track != null && state.connected && !paused && !SILENT.has(this.#name);
+    this.#isPlaying = track != null && state.connected && !paused && !SILENT.has(this.#name);
   }
 
   /** The recorded body with today's voice data and addresses; remembers the places it asks for. */
@@ -142,37 +142,37 @@ class Walk {
   }
 
   async #disturb(command: string): Promise<void> {
-    await this.#soundMore();
+    await this.#playMore();
     const code = /code=(\d+)/.exec(command)?.[1];
     const session = this.#discord.session(this.#guildId);
     const entries = () => session.identifyCount + session.resumeCount;
-    const [told, entered] = [this.#bot.messages.length, entries()];
+    const [reported, entered] = [this.#bot.messages.length, entries()];
     if (code === undefined) session.terminate();
     else session.close(Number(code), "test");
-    this.#isSounding = false;
+    this.#isPlaying = false;
     // Else the next step could find the connection as it was before the node noticed.
-    const isDown = () => toldOf(this.#bot.messages.slice(told)).some((line) => line !== "connected");
+    const isDown = () => reportsIn(this.#bot.messages.slice(reported)).some((line) => line !== "connected");
     await Promise.any([
       this.#bot.until(isDown, "the node to tell that voice is gone", 20_000),
       this.#discord.until(() => entries() > entered, "the node to come back", 20_000),
     ]);
   }
 
-  async #soundMore(): Promise<void> {
-    if (!this.#isSounding) return;
-    const count = () => this.#discord.stats().total.soundFrames;
+  async #playMore(): Promise<void> {
+    if (!this.#isPlaying) return;
+    const count = () => this.#discord.stats().total.audioFrames;
     const enough = count() + FRAMES_BETWEEN_STEPS;
     await this.#discord.until(() => count() >= enough, `${enough} frames`, 20_000);
   }
 
   /** The recording's steps were far enough apart for the client to be told before the next. */
-  async #untilTold({ connected }: Parsed): Promise<void> {
+  async #untilReported({ connected }: Parsed): Promise<void> {
     if (!this.#isInVoice || SILENT.has(this.#name)) return;
-    const isTold = () => {
+    const isReported = () => {
       const state = this.#bot.messages.findLast(({ op }) => op === "playerUpdate")?.state as Parsed;
       return state?.connected === connected;
     };
-    await this.#bot.until(isTold, `connected: ${connected}`, 20_000);
+    await this.#bot.until(isReported, `connected: ${connected}`, 20_000);
     // A connection that is being resumed is told of only when that takes long; meanwhile the player answers as it is.
     const path = `/v4/sessions/${this.#bot.sessionId}/players/${this.#guildId}`;
     const player = async () => (await this.#bot.request<Parsed>("GET", path)).body;
@@ -186,7 +186,7 @@ class Walk {
     expect(actual).toMatchObject(JSON.parse(site.translate(JSON.stringify(rest))));
     if (track === null) expect(actual.track).toBeNull();
     else if (track !== undefined)
-      expect(actual.track.info).toMatchObject(withoutPlace(JSON.parse(site.translate(JSON.stringify(track.info)))));
+      expect(actual.track.info).toMatchObject(withoutPosition(JSON.parse(site.translate(JSON.stringify(track.info)))));
     if (track === undefined) return;
     expect(actual.state.connected).toBe(state.connected);
     expect(actual.state.ping >= 0).toBe(state.connected);
@@ -203,39 +203,39 @@ class Walk {
   }
 
   async #compareMessages(recorded: readonly [number, Parsed][]): Promise<void> {
-    const told = this.#difference?.told ?? toldOf(recorded.map(([, message]) => message));
-    const ours = () => toldOf(this.#bot.messages);
+    const reported = this.#difference?.reported ?? reportsIn(recorded.map(([, message]) => message));
+    const ours = () => reportsIn(this.#bot.messages);
     // What is missing shows in the comparison.
-    await this.#bot.until(() => ours().length >= told.length, "all messages", 15_000).catch(() => undefined);
+    await this.#bot.until(() => ours().length >= reported.length, "all messages", 15_000).catch(() => undefined);
     await this.#bot.ping();
-    expect(ours()).toEqual(told);
+    expect(ours()).toEqual(reported);
     const events = this.#bot.messages.filter(({ op }) => op === "event");
     for (const { guildId } of events) expect(guildId).toBe(this.#guildId);
     for (const { exception } of events.filter(({ type }) => type === "TrackExceptionEvent")) {
       expect(exception).toEqual(EXCEPTION);
     }
-    if (this.#difference?.told === undefined) {
+    if (this.#difference?.reported === undefined) {
       const titles = recorded.flatMap(([, { track }]) => track?.info?.title ?? []);
       expect((events as Parsed[]).flatMap(({ track }) => track?.info?.title ?? [])).toEqual(titles);
     }
   }
 
   /** What was sent arrived whole, and nothing was sent that Discord would refuse. */
-  async #compareSound(recorded: Parsed): Promise<void> {
+  async #compareAudio(recorded: Parsed): Promise<void> {
     // What has come over UDP may wait behind what has come over TCP.
-    for (let count = 0; count < 5; count++) await turn();
+    for (let count = 0; count < 5; count++) await nextIteration();
     await this.#discord.arrived();
-    const { lostPackets, soundFrames } = this.#discord.stats().total;
+    const { lostPackets, audioFrames } = this.#discord.stats().total;
     expect(lostPackets).toBe(0);
-    if (Object.keys(recorded).length === 0 && this.#difference === undefined) expect(soundFrames).toBe(0);
+    if (Object.keys(recorded).length === 0 && this.#difference === undefined) expect(audioFrames).toBe(0);
     this.#discord.assertClean();
   }
 
   async #resume(recorded: readonly [number, Parsed][]): Promise<void> {
-    await this.#soundMore();
+    await this.#playMore();
     this.#bot.terminate();
     await this.#discord.until(() => this.#discord.session(this.#guildId).speaking === 0, "silence");
-    this.#bot = await stage.connectBot({ sessionId: this.#bot.sessionId });
+    this.#bot = await env.connectBot({ sessionId: this.#bot.sessionId });
     await this.#compareMessages(recorded);
     expect(this.#bot.messages[0]).toMatchObject({ op: "ready", resumed: true });
   }
@@ -256,19 +256,19 @@ const EXCEPTION = {
   causeStackTrace: expect.stringMatching(/./),
 };
 
-function withoutPlace({ position: _, ...info }: Parsed): Parsed {
+function withoutPosition({ position: _, ...info }: Parsed): Parsed {
   return info;
 }
 
 /** Events in their order, and `connected` or `disconnected` whenever that changes. */
-function toldOf(messages: readonly Parsed[]): string[] {
-  const told: string[] = [];
+function reportsIn(messages: readonly Parsed[]): string[] {
+  const reported: string[] = [];
   let wasConnected: boolean | undefined;
   for (const { op, type, reason, code, byRemote, state } of messages) {
-    if (op === "event") told.push([type, code ?? reason, byRemote].filter((part) => part !== undefined).join(" "));
+    if (op === "event") reported.push([type, code ?? reason, byRemote].filter((part) => part !== undefined).join(" "));
     if (op !== "playerUpdate" || state.connected === wasConnected) continue;
-    told.push(state.connected ? "connected" : "disconnected");
+    reported.push(state.connected ? "connected" : "disconnected");
     wasConnected = state.connected;
   }
-  return told;
+  return reported;
 }

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { numbersFrom, packetNumbers } from "../../../lab/media-files/counted-song.ts";
 import { JellyfinSite, jellyfinId } from "../../../lab/sites/jellyfin.ts";
 import { SubsonicSite } from "../../../lab/sites/subsonic.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import type { BuiltinPlugin } from "../../../plugins/builtin.ts";
 import { JELLYFIN_MANIFEST } from "../../../plugins/jellyfin/manifest.ts";
 import { SUBSONIC_MANIFEST } from "../../../plugins/subsonic/manifest.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { BUILTIN_FOLDER, startStage } from "../../support/start-stage.ts";
+import { BUILTIN_FOLDER, startTestEnvironment } from "../../support/start-test-environment.ts";
 
 /** Loopback, but for the one address that is allowed. */
 const PRIVATE = "127.0.0.3";
@@ -23,14 +23,14 @@ const BUILTINS: readonly BuiltinPlugin[] = [
 
 let subsonic: SubsonicSite;
 let jellyfin: JellyfinSite;
-const doors: Server[] = [];
-let stage: Stage;
+const fronts: Server[] = [];
+let env: TestEnvironment;
 let songUrl: string;
 
 /** The same server at the private address. */
 async function moved(url: string): Promise<string> {
   const { port, pathname } = new URL(url);
-  const door = createServer((socket) => {
+  const front = createServer((socket) => {
     const inner = connect(Number(port), "127.0.0.1");
     for (const end of [socket, inner]) {
       end.on("error", () => {
@@ -40,9 +40,9 @@ async function moved(url: string): Promise<string> {
     }
     socket.pipe(inner).pipe(socket);
   });
-  await new Promise<void>((resolve) => door.listen(0, PRIVATE, resolve));
-  doors.push(door);
-  const address = door.address();
+  await new Promise<void>((resolve) => front.listen(0, PRIVATE, resolve));
+  fronts.push(front);
+  const address = front.address();
   return `http://${PRIVATE}:${typeof address === "object" ? address?.port : ""}${pathname}`;
 }
 
@@ -50,7 +50,7 @@ beforeAll(async () => {
   [subsonic, jellyfin] = [await SubsonicSite.start(), await JellyfinSite.start()];
   const [subsonicUrl, jellyfinUrl] = [await moved(subsonic.url), await moved(jellyfin.url)];
   songUrl = `${subsonicUrl}/rest/stream.view?id=s1&v=1&c=x&f=json&apiKey=${subsonic.apiKey}`;
-  stage = await startStage({
+  env = await startTestEnvironment({
     plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTINS },
     config: {
       TONEARM_NETWORK_ALLOW: "127.0.0.1/32",
@@ -66,8 +66,8 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await stage.close();
-  for (const door of doors) door.close();
+  await env.close();
+  for (const front of fronts) front.close();
   await subsonic.close();
   await jellyfin.close();
 });
@@ -76,19 +76,19 @@ it.each([
   ["subsearch:light", "subsonic:home:s1"],
   ["jfsearch:light", `jellyfin:home:${jellyfinId(1)}`],
 ])("%s finds a song, and it is heard to its end", async (search, identifier) => {
-  const call = await MusicCall.join(stage);
+  const call = await MusicCall.join(env);
   const { body } = await call.bot.load(search);
   expect(body).toMatchObject({ loadType: "search", data: [{ info: { identifier, uri: null } }] });
   const [track] = body.data as { encoded: string }[];
   await call.update({ track: { encoded: track?.encoded }, position: 6000 });
   expect(await call.ended()).toMatchObject({ reason: "finished" });
   await call.untilSilent();
-  expect(packetNumbers(call.sound).slice(-150)).toEqual(numbersFrom(350, 500));
+  expect(packetNumbers(call.audio).slice(-150)).toEqual(numbersFrom(350, 500));
   await call.leave();
 });
 
 it("the same address is refused to whoever names it", async () => {
-  const bot = await stage.connectBot();
+  const bot = await env.connectBot();
   const { body } = await bot.load(songUrl);
   expect(body).toMatchObject({ loadType: "error" });
   expect(JSON.stringify(body)).toContain("refused");

@@ -6,16 +6,16 @@ import { once } from "node:events";
 import { MessageChannel, Worker } from "node:worker_threads";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { seededRandom } from "../../../lab/seeded-random.ts";
-import { BELL_BYTES, type PacerStart, type ThreadMessage } from "../../../src/bridge/pacer-start.ts";
-import { WorkMark } from "../../../src/bridge/work-mark.ts";
-import { Bell } from "../../../src/media/pacer/bell.ts";
+import { Heartbeat } from "../../../src/bridge/heartbeat.ts";
+import { type PacerStart, type ThreadMessage, WAKE_UP_FLAG_BYTES } from "../../../src/bridge/pacer-start.ts";
 import { FrameRingWriter } from "../../../src/media/pacer/frame-ring.ts";
-import type { MediaPath } from "../../../src/media/pacer/media-path.ts";
 import { PacerLink } from "../../../src/media/pacer/pacer-link.ts";
 import { RemotePacer } from "../../../src/media/pacer/remote-pacer.ts";
 import { type EncryptionMode, prepareEncryption, XCHACHA_MODE } from "../../../src/media/pacer/transport-encryption.ts";
+import type { VoiceSendPath } from "../../../src/media/pacer/voice-send-path.ts";
+import { WakeUpFlag } from "../../../src/media/pacer/wake-up-flag.ts";
 import { openPacket } from "../../support/open-packet.ts";
-import { PACER_ENTRY } from "../../support/start-stage.ts";
+import { PACER_ENTRY } from "../../support/start-test-environment.ts";
 import { until } from "../../support/voice-builders.ts";
 
 const KEY = Uint8Array.from({ length: 32 }, (_, index) => 100 + index);
@@ -26,7 +26,7 @@ const STUCK_MS = 20_000;
 
 interface PacerOfTest {
   readonly thread: Worker;
-  readonly bellMemory: SharedArrayBuffer;
+  readonly wakeUpMemory: SharedArrayBuffer;
   readonly messages: ThreadMessage[];
 }
 
@@ -35,13 +35,13 @@ const open: { close(): unknown }[] = [];
 
 beforeAll(async () => {
   await prepareEncryption();
-  const bellMemory = new SharedArrayBuffer(BELL_BYTES);
-  const workerData: PacerStart = { markMemory: WorkMark.allocate(), bellMemory };
+  const wakeUpMemory = new SharedArrayBuffer(WAKE_UP_FLAG_BYTES);
+  const workerData: PacerStart = { heartbeatMemory: Heartbeat.allocate(), wakeUpMemory };
   const thread = new Worker(PACER_ENTRY, { workerData });
   const messages: ThreadMessage[] = [];
   thread.on("message", (message: ThreadMessage) => messages.push(message));
   await until(() => messages.some(({ type }) => type === "ready"));
-  pacer = { thread, bellMemory, messages };
+  pacer = { thread, wakeUpMemory, messages };
 });
 
 afterEach(() => {
@@ -55,7 +55,7 @@ function hire(): PacerLink {
   const { port1, port2 } = new MessageChannel();
   pacer.thread.postMessage(port1, [port1]);
   const link = new PacerLink(() => undefined);
-  link.give(new RemotePacer(port2, pacer.bellMemory));
+  link.connect(new RemotePacer(port2, pacer.wakeUpMemory));
   open.push(link);
   return link;
 }
@@ -85,34 +85,36 @@ async function startServer() {
   return { port: socket.address().port, arrived, rtp };
 }
 
-interface Way {
-  readonly path: MediaPath;
-  readonly told: string[];
+interface OpenSender {
+  readonly path: VoiceSendPath;
+  readonly reported: string[];
   /** What arrived, opened. */
-  heard(): Heard[];
+  received(): ReceivedAudio[];
   readonly arrived: readonly Arrived[];
   send(number: number, dueMs: number): boolean;
 }
 
-interface Heard {
+interface ReceivedAudio {
   readonly number: number;
   readonly sequence: number;
   readonly timestamp: number;
   readonly atMs: number;
 }
 
-async function openWay(mode: EncryptionMode = XCHACHA_MODE, link = hire()): Promise<Way> {
+async function openSender(mode: EncryptionMode = XCHACHA_MODE, link = hire()): Promise<OpenSender> {
   const { port, arrived, rtp } = await startServer();
-  const told: string[] = [];
+  const reported: string[] = [];
   const path = link.open({
-    ...{ address: "127.0.0.1", port, ssrc: 1000 },
-    contain: (handler) => handler,
-    onUdpError: () => told.push("udp error"),
-    onDead: (reason) => told.push(reason),
+    address: "127.0.0.1",
+    port,
+    ssrc: 1000,
+    guardHandler: (handler) => handler,
+    onUdpError: () => reported.push("udp error"),
+    onDead: (reason) => reported.push(reason),
   });
   expect(await path.whenDiscovered).toMatchObject({ address: "127.0.0.1" });
   path.start({ mode, secretKey: KEY }, { ssrc: 1000, sequence: 65_530, timestamp: 0 });
-  const heard = () =>
+  const received = () =>
     rtp().map(({ packet, atMs }) => ({
       number: openPacket(mode, KEY, packet).readUInt32BE(0),
       sequence: packet.readUInt16BE(2),
@@ -124,7 +126,7 @@ async function openWay(mode: EncryptionMode = XCHACHA_MODE, link = hire()): Prom
     frame.writeUInt32BE(number, 0);
     return path.send(frame, dueMs) === "sent";
   };
-  return { path, told, heard, arrived, send };
+  return { path, reported, received, arrived, send };
 }
 
 const sequencesFrom = (count: number) => Array.from({ length: count }, (_, index) => (65_530 + index) % 65_536);
@@ -133,111 +135,111 @@ describe("what a worker makes ready", () => {
   test.each(["aead_xchacha20_poly1305_rtpsize", "aead_aes256_gcm_rtpsize"] as const)(
     "leaves in its order, not before its moment, sealed with %s, and RTP time is when it was due",
     async (mode) => {
-      const { heard, send, told } = await openWay(mode);
+      const { received, send, reported } = await openSender(mode);
       const startMs = performance.now() + 50;
       // Time goes on where nothing is sent: after the fourth, after the eighth.
       const steps = [0, 1, 2, 3, 8, 9, 10, 11, 40, 41, 42];
       for (const [number, step] of steps.entries()) {
         await until(() => send(number, startMs + step * FRAME_MS));
       }
-      await until(() => heard().length === steps.length);
-      const frames = heard();
+      await until(() => received().length === steps.length);
+      const frames = received();
       expect(frames.map(({ number }) => number)).toEqual([...steps.keys()]);
       expect(frames.map(({ sequence }) => sequence)).toEqual(sequencesFrom(steps.length));
       expect(frames.map(({ timestamp }) => timestamp / 960)).toEqual(steps);
       for (const { number, atMs } of frames) {
         expect(atMs).toBeGreaterThan(startMs + steps[number]! * FRAME_MS - CLOCKS_DIFFER_MS);
       }
-      expect(told).toEqual([]);
+      expect(reported).toEqual([]);
     },
   );
 
   test("leaves at once when it is due at once, whether the pacer waits for another frame or for none", async () => {
-    const [own, other] = [await openWay(), await openWay()];
+    const [own, other] = [await openSender(), await openSender()];
     for (let number = 0; number < 20; number++) {
       own.send(number, performance.now());
-      await until(() => own.heard().length === number + 1);
+      await until(() => own.received().length === number + 1);
     }
     other.send(0, performance.now() + 3_600_000);
     for (let number = 20; number < 40; number++) {
       own.send(number, performance.now());
-      await until(() => own.heard().length === number + 1);
+      await until(() => own.received().length === number + 1);
     }
-    expect(other.heard()).toEqual([]);
+    expect(other.received()).toEqual([]);
   });
 
   test("does not leave when it has been taken back", async () => {
-    const { path, heard, send } = await openWay();
+    const { path, received, send } = await openSender();
     const farMs = performance.now() + 3_600_000;
     for (const number of [1, 2, 3, 4, 5]) send(number, farMs + number);
-    expect(path.takeBack(99)).toBe(5);
+    expect(path.revoke(99)).toBe(5);
     send(6, performance.now());
-    await until(() => heard().length === 1);
-    expect(heard()[0]).toMatchObject({ number: 6, sequence: 65_530 });
+    await until(() => received().length === 1);
+    expect(received()[0]).toMatchObject({ number: 6, sequence: 65_530 });
     // The pacer writes down that it has left when it has.
     await until(() => path.isDrained);
   });
 
   test("leaves once or is taken back once, however close to its moment", async () => {
-    const { path, heard, send } = await openWay();
+    const { path, received, send } = await openSender();
     const seed = 12;
     const random = seededRandom(seed);
     const expected: number[] = [];
-    let takenBack = 0;
+    let revokedCount = 0;
     for (let number = 0; number < 3000; number++) {
       if (send(number, performance.now() + random() * 0.2)) expected.push(number);
       if (random() < 0.5) {
-        const count = path.takeBack(1 + Math.floor(random() * 3));
+        const count = path.revoke(1 + Math.floor(random() * 3));
         expected.length -= count;
-        takenBack += count;
+        revokedCount += count;
       }
       // Now and then the pacer has nothing to do.
       if (number % 20 === 0) await until(() => path.isDrained);
     }
-    await until(() => heard().length >= expected.length);
-    const frames = heard();
+    await until(() => received().length >= expected.length);
+    const frames = received();
     expect(
       frames.map(({ number }) => number),
       `seed ${seed}`,
     ).toEqual(expected);
     expect(frames.map(({ sequence }) => sequence)).toEqual(sequencesFrom(expected.length));
-    expect(takenBack).toBeGreaterThan(100);
+    expect(revokedCount).toBeGreaterThan(100);
     expect(expected.length).toBeGreaterThan(100);
   });
 
   test("still leaves when its worker is gone", async () => {
     const link = hire();
-    const { heard, send } = await openWay(XCHACHA_MODE, link);
+    const { received, send } = await openSender(XCHACHA_MODE, link);
     const nowMs = performance.now();
     for (const number of [1, 2, 3, 4, 5]) send(number, nowMs + number * FRAME_MS);
     link.close();
-    await until(() => heard().length === 5);
+    await until(() => received().length === 5);
   });
 });
 
 test("a way without sound is kept open", async () => {
-  const { arrived } = await openWay();
+  const { arrived } = await openSender();
   const keepAlives = () => arrived.filter(({ packet }) => packet.length === 8);
   await until(() => keepAlives().length > 0);
   expect(keepAlives()[0]?.packet.toString("hex")).toBe("0100000000000000");
 });
 
 test("a server that is not there is told by the system, and the worker hears of it", async () => {
-  const way = await openWay();
+  const sender = await openSender();
   const socket = open.findLast((thing): thing is Socket => "setTTL" in thing);
   open.splice(open.indexOf(socket!), 1);
   socket?.close();
   await until(() => {
-    way.send(1, performance.now());
-    return way.told.length > 0;
+    sender.send(1, performance.now());
+    return sender.reported.length > 0;
   });
-  expect(way.told[0]).toBe("udp error");
+  expect(sender.reported[0]).toBe("udp error");
 });
 
 test("nothing of a key is in what the pacer tells", async () => {
-  const { heard, send } = await openWay();
+  const { received, send } = await openSender();
   send(1, performance.now());
-  await until(() => heard().length === 1);
+  await until(() => received().length === 1);
   const lines = JSON.stringify(pacer.messages);
   expect(lines).toContain("ready");
   for (const secret of [[...KEY.subarray(0, 4)].join(","), Buffer.from(KEY.subarray(0, 4)).toString("hex")]) {
@@ -262,15 +264,15 @@ describe("two threads at once", () => {
     const seed = 20_261_123;
     const random = seededRandom(seed);
     const expected: number[] = [];
-    let takenBack = 0;
+    let revokedCount = 0;
     for (let number = 0; number < 60_000; number++) {
       const seen = Atomics.load(counts, 0);
       if (writer.put(Buffer.alloc(1 + (number % 1000), number), number)) expected.push(number);
       else Atomics.wait(counts, 0, seen, STUCK_MS);
       if (random() < 0.4) {
-        const count = writer.takeBack(1 + Math.floor(random() * 4));
+        const count = writer.revoke(1 + Math.floor(random() * 4));
         expected.length -= count;
-        takenBack += count;
+        revokedCount += count;
       }
     }
     Atomics.store(counts, 1, 1);
@@ -278,21 +280,21 @@ describe("two threads at once", () => {
     expect(numbers.length, `seed ${seed}`).toBe(expected.length);
     expect(numbers, `seed ${seed}`).toEqual(expected);
     expect(torn).toBe(0);
-    expect(takenBack).toBeGreaterThan(1000);
+    expect(revokedCount).toBeGreaterThan(1000);
     expect(expected.length).toBeGreaterThan(1000);
   });
 
   test("whoever puts something in wakes the one that sleeps, however the two meet", async () => {
-    const [memory, progress] = [new SharedArrayBuffer(BELL_BYTES), new SharedArrayBuffer(8)];
+    const [memory, progress] = [new SharedArrayBuffer(WAKE_UP_FLAG_BYTES), new SharedArrayBuffer(8)];
     const counts = new Int32Array(progress);
-    const bell = new Bell(memory);
-    const sleeper = startScript("bell-sleeper", memory, progress);
+    const wakeUpFlag = new WakeUpFlag(memory);
+    const sleeper = startScript("flag-sleeper", memory, progress);
     const seed = 7;
     const random = seededRandom(seed);
     let messages = 0;
     for (let round = 1; round <= 20_000; round++) {
       Atomics.store(counts, 0, round);
-      if (bell.ring(0)) {
+      if (wakeUpFlag.signal(0)) {
         sleeper.postMessage("wake");
         messages += 1;
       }

@@ -4,10 +4,10 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { SiteRequest } from "../../../lab/sites/site-server.ts";
 import { YoutubeSite } from "../../../lab/sites/youtube.ts";
-import type { Bot, LoadView } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { Bot, LoadView } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { startSiteStage } from "../../support/site-stage.ts";
+import { startSiteTestEnvironment } from "../../support/site-test-environment.ts";
 
 const IN_BLOCK = /^127\.(1[6-9]|2\d|3[01])\.\d+\.\d+$/;
 const SONG = "https://www.youtube.com/watch?v=song0000001";
@@ -17,14 +17,14 @@ const TOO_MANY = { status: 429, text: "too many requests" };
 
 interface Scene {
   readonly site: YoutubeSite;
-  readonly stage: Stage;
+  readonly env: TestEnvironment;
 }
 
 const scenes: Scene[] = [];
 
 afterAll(async () => {
-  for (const { site, stage } of scenes) {
-    await stage.close();
+  for (const { site, env } of scenes) {
+    await env.close();
     await site.close();
   }
 });
@@ -34,10 +34,10 @@ async function start(ratelimit: Readonly<Record<string, string>>, args: readonly
   const site = await YoutubeSite.start();
   const blocks = Object.entries(ratelimit).map(([key, value]) => `--lavalink.server.ratelimit.${key}=${value}`);
   // In small steps, and not far ahead: there is something left to ask for while it plays.
-  const stage = await startSiteStage([site], [...blocks, "--plugins.youtube.rangeBytes=65536", ...args], {
+  const env = await startSiteTestEnvironment([site], [...blocks, "--plugins.youtube.rangeBytes=65536", ...args], {
     config: { TONEARM_WORKERS_COUNT: "1", TONEARM_BUFFER_READ_AHEAD_BYTES_MAX: "65536" },
   });
-  const scene = { site, stage };
+  const scene = { site, env };
   scenes.push(scene);
   return scene;
 }
@@ -79,7 +79,7 @@ async function encodedOf(bot: Bot, identifier: string): Promise<string> {
 describe("one piece of work, one address", () => {
   it.concurrent("a load leaves from one, the next from another, and media from where its link is from", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/12", strategy: "LoadBalance" });
-    const call = await MusicCall.join(scene.stage, { daveVersion: 0 });
+    const call = await MusicCall.join(scene.env, { daveVersion: 0 });
     const encoded = await encodedOf(call.bot, SONG);
     const loading = senders(since(scene, 0));
     expect(loading).toEqual([expect.stringMatching(IN_BLOCK)]);
@@ -107,7 +107,7 @@ describe("one piece of work, one address", () => {
 describe("an address that YouTube bans", () => {
   it.concurrent("is left for another, is shown, and is used again once it is freed", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/31" });
-    const bot = await scene.stage.connectBot();
+    const bot = await scene.env.connectBot();
     expect(await load(bot, SONG)).toMatchObject({ loadType: "track" });
     expect(await failing(bot)).toEqual([]);
     const [first = ""] = senders(since(scene, 0));
@@ -128,16 +128,16 @@ describe("an address that YouTube bans", () => {
 
   it.concurrent("while it plays: the song goes on from another, with a link for that, no frame lost", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/24" });
-    const call = await MusicCall.join(scene.stage, { daveVersion: 0 });
+    const call = await MusicCall.join(scene.env, { daveVersion: 0 });
     const encoded = await encodedOf(call.bot, SONG);
     await call.update({ track: { encoded }, position: SONG_MS - 25_000 });
-    await call.hearMore(50);
+    await call.receiveMore(50);
     const first = mediaOf(since(scene, 0)).at(-1)?.from ?? "";
     const bannedAt = scene.site.site.requests.length;
     ban(scene, first);
     expect(await call.bot.untilEvent("TrackEndEvent", 60_000)).toMatchObject({ reason: "finished" });
     await call.untilSilent();
-    expect(call.sound).toHaveLength(25 * 50);
+    expect(call.audio).toHaveLength(25 * 50);
 
     const afterwards = since(scene, bannedAt).filter(({ from }) => from !== first);
     expect(since(scene, bannedAt).filter(({ from }) => from === first)).toHaveLength(1);
@@ -152,7 +152,7 @@ describe("an address that YouTube bans", () => {
 
   it.concurrent("when all are, loads say what to do, ask nobody, and work as soon as they are freed", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/30" });
-    const bot = await scene.stage.connectBot();
+    const bot = await scene.env.connectBot();
     const end = scene.site.fail({ at: /./, outcome: TOO_MANY });
     const exhausted = (message: string) => ({ loadType: "error", data: { message: expect.stringContaining(message) } });
     expect(await load(bot, SONG)).toMatchObject(exhausted("free/all"));
@@ -168,7 +168,7 @@ describe("an address that YouTube bans", () => {
 
   it.concurrent("by a search is none where searchTriggersFail is off", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/24", searchTriggersFail: "false" });
-    const bot = await scene.stage.connectBot();
+    const bot = await scene.env.connectBot();
     scene.site.fail({ at: /\/search$/, outcome: TOO_MANY });
     expect(await load(bot, "ytsearch:song")).toMatchObject({ loadType: "error" });
     expect(await failing(bot)).toEqual([]);
@@ -191,7 +191,7 @@ describe("from the machine's own address, as before, leaves what YouTube is aske
     ],
   ])("%s", async (_when, ratelimit, args) => {
     const scene = await start(ratelimit, args);
-    const call = await MusicCall.join(scene.stage, { daveVersion: 0 });
+    const call = await MusicCall.join(scene.env, { daveVersion: 0 });
     const encoded = await encodedOf(call.bot, SONG);
     await call.update({ track: { encoded }, position: SONG_MS - 2000 });
     expect(await call.ended()).toMatchObject({ reason: "finished" });

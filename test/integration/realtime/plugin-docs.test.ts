@@ -6,16 +6,16 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { packetNumbers } from "../../../lab/media-files/counted-song.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
-import { type ExampleStage, startExampleStage } from "../../support/example-stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { type ExampleTestEnvironment, startExampleTestEnvironment } from "../../support/example-test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 let folder: string;
 let code: string;
-let example: ExampleStage;
-let stage: Stage;
+let example: ExampleTestEnvironment;
+let env: TestEnvironment;
 
 beforeAll(async () => {
   const page = await readFile(join(ROOT, "docs/plugins.md"), "utf8");
@@ -25,11 +25,11 @@ beforeAll(async () => {
   // What `npm link` does.
   await mkdir(join(folder, "node_modules"));
   await symlink(ROOT, join(folder, "node_modules/tonearm"), "dir");
-  example = await startExampleStage({
+  example = await startExampleTestEnvironment({
     path: join(folder, "plugin.mjs"),
     config: { TONEARM_PLUGINRELOADONCHANGE: "true", PLUGINS_EXAMPLE_SEARCHLIMIT: "1" },
   });
-  ({ stage } = example);
+  ({ env } = example);
 });
 afterAll(async () => {
   await example.close();
@@ -41,7 +41,7 @@ it("is the one in plugins/example", async () => {
 });
 
 it("is loaded anew by itself when it changes on disk, where that is asked for", async () => {
-  const bot = await stage.connectBot();
+  const bot = await env.connectBot();
   await writeFile(join(folder, "plugin.mjs"), code.replace('version: "1.0.0"', 'version: "1.0.2"'));
   await expect
     .poll(async () => (await bot.request<{ version: string }[]>("GET", "/v4/tonearm/plugins")).body[0]?.version)
@@ -49,12 +49,12 @@ it("is loaded anew by itself when it changes on disk, where that is asked for", 
 });
 
 it("loads with its options, plays, and is loaded anew as it is on disk", async () => {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   const { body } = await call.bot.load("exsearch:song");
   expect(body).toMatchObject({ loadType: "search", data: [{ info: { title: "First song", sourceName: "example" } }] });
   const [track] = body.data as { encoded: string }[];
   await call.update({ track: { encoded: track?.encoded } });
-  await call.hearMore(20);
+  await call.receiveMore(20);
   await writeFile(join(folder, "plugin.mjs"), code.replace('version: "1.0.0"', 'version: "1.0.1"'));
   expect(await call.bot.request("POST", "/v4/tonearm/plugins/example/reload")).toMatchObject({
     status: 200,
@@ -66,8 +66,8 @@ it("loads with its options, plays, and is loaded anew as it is on disk", async (
     body: { message: expect.stringContaining("the one before goes on") },
   });
   expect((await call.bot.load("example:two")).body.loadType).toBe("track");
-  await call.hearMore(20);
-  const numbers = packetNumbers(call.sound);
+  await call.receiveMore(20);
+  const numbers = packetNumbers(call.audio);
   expect(numbers).toEqual(numbers.map((_number, index) => index));
   await call.leave();
 });

@@ -12,9 +12,9 @@ import { PodcastSites } from "../../../lab/sites/podcasts.ts";
 import type { SiteServer } from "../../../lab/sites/site-server.ts";
 import { SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
 import { REFRESH_TOKEN, YoutubeSite } from "../../../lab/sites/youtube.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { startSiteStage } from "../../support/site-stage.ts";
+import { startSiteTestEnvironment } from "../../support/site-test-environment.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../../plugins/example/plugin.mjs", import.meta.url));
 const OPTIONS = "/v4/tonearm/plugins/example/options";
@@ -24,25 +24,25 @@ let youtube: YoutubeSite;
 let podcasts: PodcastSites;
 let soundcloud: SoundCloudSite;
 let folder: string;
-let stage: Stage;
+let env: TestEnvironment;
 
 beforeAll(async () => {
   example = await startExampleSite();
   youtube = await YoutubeSite.start();
   podcasts = await PodcastSites.start();
   soundcloud = await SoundCloudSite.start();
-  folder = mkdtempSync(join(tmpdir(), "kept-"));
-  stage = await start();
+  folder = mkdtempSync(join(tmpdir(), "persisted-"));
+  env = await start();
 });
 afterAll(async () => {
-  await stage.close();
+  await env.close();
   for (const site of [example, youtube, podcasts, soundcloud]) await site.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
 /** A node with what earlier ones have left. */
-function start(): Promise<Stage> {
-  return startSiteStage(
+function start(): Promise<TestEnvironment> {
+  return startSiteTestEnvironment(
     [youtube, podcasts, soundcloud, { hosts: example.hosts(EXAMPLE_HOST) }],
     [
       `--tonearm.plugins.0.path=${EXAMPLE}`,
@@ -54,17 +54,17 @@ function start(): Promise<Stage> {
 
 describe("an option", () => {
   it("is changed while a song of that plugin plays, which goes on without a lost frame", async () => {
-    const call = await MusicCall.join(stage, { daveVersion: 0 });
+    const call = await MusicCall.join(env, { daveVersion: 0 });
     const found = async () => ((await call.bot.load("exsearch:song")).body.data as object[]).length;
     expect(await found()).toBe(2);
     await call.update({ track: { encoded: await call.bot.loadEncoded("example:one") } });
-    await call.hearMore(10);
+    await call.receiveMore(10);
     const { status, body } = await call.bot.request("PATCH", OPTIONS, { searchLimit: 1 });
     expect(status).toBe(200);
     expect(body).toMatchObject({ name: "example", state: "running", losses: 0, changedOptions: ["searchLimit"] });
     expect(await found()).toBe(1);
-    await call.hearMore(50);
-    const numbers = packetNumbers(call.sound);
+    await call.receiveMore(50);
+    const numbers = packetNumbers(call.audio);
     expect(numbers).toEqual(numbersFrom(0, numbers.length));
     await call.leave();
   });
@@ -73,7 +73,7 @@ describe("an option", () => {
     [{ serchLimit: 3 }, 400, "plugins.example.serchLimit: there is no such option; did you mean searchLimit?"],
     [{ searchLimit: 51 }, 400, "plugins.example.searchLimit: expected a whole number from 1 to 50"],
   ])("that is wrong is told and changes nothing: %j", async (changes, status, message) => {
-    const bot = await stage.connectBot();
+    const bot = await env.connectBot();
     expect(await bot.request("PATCH", OPTIONS, changes)).toMatchObject({ status, body: { message } });
     const plugins = (await bot.request<{ name: string }[]>("GET", "/v4/tonearm/plugins")).body;
     expect(plugins.find(({ name }) => name === "example")).toMatchObject({ state: "running" });
@@ -83,7 +83,7 @@ describe("an option", () => {
 
 describe("a token of YouTube", () => {
   it("is set by Lavalink's route, when YouTube accepts it, and told by the other", async () => {
-    const bot = await stage.connectBot();
+    const bot = await env.connectBot();
     expect(await bot.request("GET", "/youtube")).toMatchObject({ status: 200, body: { refreshToken: null } });
     const refused = await bot.request("POST", "/youtube", { refreshToken: "1//not-a-good-one" });
     expect(refused).toMatchObject({ status: 500, body: { message: expect.stringContaining("did not accept") } });
@@ -100,20 +100,20 @@ describe("a token of YouTube", () => {
 it("a feed whose address says nothing of it is loaded as a podcast", async () => {
   const feed = podcasts.feeds.get("feeds.example/show.rss");
   podcasts.feeds.set("feeds.example/latest.xml", feed ?? expect.fail("the stand-in has no feed"));
-  const bot = await stage.connectBot();
+  const bot = await env.connectBot();
   const { body } = await bot.load(`${podcasts.server.url}/feeds.example/latest.xml`);
   expect(body).toMatchObject({ loadType: "playlist", data: { tracks: [{ info: { sourceName: "podcast" } }, {}, {}] } });
 });
 
 it("what a site gave is not asked for again after a restart of the node", async () => {
   const pages = () => soundcloud.server.requestsTo("soundcloud.com", "/").length;
-  expect((await (await stage.connectBot()).load("scsearch:song")).body.loadType).toBe("search");
+  expect((await (await env.connectBot()).load("scsearch:song")).body.loadType).toBe("search");
   expect(pages()).toBe(1);
-  await stage.close();
+  await env.close();
   const data = join(folder, "data");
   expect(readdirSync(data)).toContain("soundcloud.json");
   expect(statSync(join(data, "soundcloud.json")).mode & 0o777).toBe(0o600);
-  stage = await start();
-  expect((await (await stage.connectBot()).load("scsearch:song")).body.loadType).toBe("search");
+  env = await start();
+  expect((await (await env.connectBot()).load("scsearch:song")).body.loadType).toBe("search");
   expect(pages()).toBe(1);
 });

@@ -4,17 +4,17 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { RadioBrowserSite, stationUuid } from "../../../lab/sites/radio-browser.ts";
 import { SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { firstFound } from "../../support/first-found.ts";
 import { ForwardProxy } from "../../support/forward-proxy.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { startSiteStage } from "../../support/site-stage.ts";
+import { startSiteTestEnvironment } from "../../support/site-test-environment.ts";
 
 const LOGIN = "me:word";
 
 let soundcloud: SoundCloudSite;
 let radio: RadioBrowserSite;
-let stage: Stage;
+let env: TestEnvironment;
 let proxy: ForwardProxy;
 
 beforeAll(async () => {
@@ -23,26 +23,26 @@ beforeAll(async () => {
   const translate = (url: string) => (new URL(url).hostname === "127.0.0.1" ? url : undefined);
   proxy = await ForwardProxy.start({ login: LOGIN, translate });
   const proxyUrl = `http://${LOGIN}@127.0.0.1:${proxy.port}`;
-  stage = await startSiteStage([soundcloud, radio], [`--plugins.soundcloud.proxy=${proxyUrl}`]);
+  env = await startSiteTestEnvironment([soundcloud, radio], [`--plugins.soundcloud.proxy=${proxyUrl}`]);
 });
 afterAll(async () => {
-  stage.discord.assertClean();
-  await stage.close();
+  env.discord.assertClean();
+  await env.close();
   await soundcloud.close();
   await radio.close();
   await proxy.close();
 });
 
-async function hear(identifier: string): Promise<void> {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+async function play(identifier: string): Promise<void> {
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   await call.update({ track: { encoded: (await firstFound(call.bot, identifier)).encoded } });
-  await call.hearMore(50);
+  await call.receiveMore(50);
   await call.leave();
 }
 
 it("its requests and its tracks' sound, a playlist of segments or a file, go through it", async () => {
-  await hear("https://soundcloud.com/stand-ins/song");
-  await hear("https://soundcloud.com/stand-ins/only-mp3");
+  await play("https://soundcloud.com/stand-ins/song");
+  await play("https://soundcloud.com/stand-ins/only-mp3");
   expect(soundcloud.server.requests.length).toBeGreaterThan(5);
   expect(proxy.asked).toHaveLength(soundcloud.server.requests.length);
   expect(proxy.asked.some((url) => /opus\/data\d/.test(url))).toBe(true);
@@ -51,7 +51,7 @@ it("its requests and its tracks' sound, a playlist of segments or a file, go thr
 
 it("other plugins and their tracks go past it", async () => {
   const before = proxy.asked.length;
-  await hear(`radio:${stationUuid(1)}`);
+  await play(`radio:${stationUuid(1)}`);
   expect(radio.server.requests.length).toBeGreaterThan(1);
   expect(proxy.asked).toHaveLength(before);
 });

@@ -5,20 +5,20 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { numbersFrom, packetNumbers } from "../../../lab/media-files/counted-song.ts";
 import { EXAMPLE_HOST } from "../../../lab/sites/example.ts";
 import type { SiteServer } from "../../../lab/sites/site-server.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
-import { type ExampleStage, startExampleStage } from "../../support/example-stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { type ExampleTestEnvironment, startExampleTestEnvironment } from "../../support/example-test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
 
-let example: ExampleStage;
+let example: ExampleTestEnvironment;
 let site: SiteServer;
-let stage: Stage;
+let env: TestEnvironment;
 
 beforeAll(async () => {
-  example = await startExampleStage();
-  ({ site, stage } = example);
+  example = await startExampleTestEnvironment();
+  ({ site, env } = example);
 });
 afterAll(async () => {
-  stage.discord.assertClean();
+  env.discord.assertClean();
   await example.close();
 });
 
@@ -35,7 +35,7 @@ function isWhole(numbers: readonly number[]): boolean {
 
 describe("a plugin's source", () => {
   it("is in info, with its plugin", async () => {
-    const bot = await stage.connectBot();
+    const bot = await env.connectBot();
     const { body } = await bot.request<{ sourceManagers: string[]; plugins: object[] }>("GET", "/v4/info");
     expect(body.sourceManagers).toContain("example");
     expect(body.sourceManagers.at(-1)).toBe("http");
@@ -43,7 +43,7 @@ describe("a plugin's source", () => {
   });
 
   it("finds, and what it found is heard to the end", async () => {
-    const call = await MusicCall.join(stage);
+    const call = await MusicCall.join(env);
     const { body } = await call.bot.load("exsearch:second");
     expect(body).toMatchObject({
       loadType: "search",
@@ -53,30 +53,30 @@ describe("a plugin's source", () => {
     await call.update({ track: { encoded: track?.encoded } });
     expect(await call.ended()).toMatchObject({ reason: "finished" });
     await call.untilSilent();
-    expect(packetNumbers(call.sound)).toEqual(numbersFrom(1000, 1300));
+    expect(packetNumbers(call.audio)).toEqual(numbersFrom(1000, 1300));
     await call.leave();
   });
 
   it("is sought in", async () => {
-    const call = await MusicCall.join(stage);
+    const call = await MusicCall.join(env);
     await call.update({ track: { encoded: await encodedOf(call, "one") } });
-    await call.hearMore(10);
+    await call.receiveMore(10);
     await call.update({ position: 100_000 });
-    await call.discord.until(() => (packetNumbers(call.sound).at(-1) ?? 0) > 5000, "the place that was sought");
-    await call.hearMore(20);
-    expect(isWhole(packetNumbers(call.sound).filter((number) => number >= 4990))).toBe(true);
+    await call.discord.until(() => (packetNumbers(call.audio).at(-1) ?? 0) > 5000, "the place that was sought");
+    await call.receiveMore(20);
+    expect(isWhole(packetNumbers(call.audio).filter((number) => number >= 4990))).toBe(true);
     await call.leave();
   });
 
   it("whose links are refused in the middle of the song goes on without a lost frame", async () => {
-    const call = await MusicCall.join(stage);
+    const call = await MusicCall.join(env);
     await call.update({ track: { encoded: await encodedOf(call, "one") } });
-    await call.hearMore(50);
+    await call.receiveMore(50);
     const linksBefore = site.requestsTo(EXAMPLE_HOST, "/api/tracks/one/link").length;
     site.expireLinks();
     // Beyond what was read ahead when they expired.
-    await call.discord.until(() => call.sound.length > 50 + 650, "far more than was read ahead", 60_000);
-    const numbers = packetNumbers(call.sound);
+    await call.discord.until(() => call.audio.length > 50 + 650, "far more than was read ahead", 60_000);
+    const numbers = packetNumbers(call.audio);
     expect(numbers).toEqual(numbersFrom(0, numbers.length));
     expect(site.requestsTo(EXAMPLE_HOST, "/api/tracks/one/link").length).toBe(linksBefore + 1);
     expect(call.eventTypes).toEqual(["TrackStartEvent"]);
@@ -84,9 +84,9 @@ describe("a plugin's source", () => {
   });
 
   it("is loaded anew while it plays", async () => {
-    const call = await MusicCall.join(stage);
+    const call = await MusicCall.join(env);
     await call.update({ track: { encoded: await encodedOf(call, "one") } });
-    await call.hearMore(10);
+    await call.receiveMore(10);
     const { status, body } = await call.bot.request("POST", "/v4/tonearm/plugins/example/reload");
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -98,14 +98,14 @@ describe("a plugin's source", () => {
     });
     site.expireLinks();
     expect((await call.bot.load("exsearch:first")).body.loadType).toBe("search");
-    await call.hearMore(50);
-    const numbers = packetNumbers(call.sound);
+    await call.receiveMore(50);
+    const numbers = packetNumbers(call.audio);
     expect(numbers).toEqual(numbersFrom(0, numbers.length));
     await call.leave();
   });
 
   it("says how it does", async () => {
-    const bot = await stage.connectBot();
+    const bot = await env.connectBot();
     site.fail({ at: /api\/search/, outcome: { status: 503 }, times: 1 });
     const { body } = await bot.load("exsearch:nobody has asked for this yet");
     expect(body).toMatchObject({
@@ -121,7 +121,7 @@ describe("a plugin's source", () => {
   });
 
   it("that is not there cannot be loaded anew", async () => {
-    const bot = await stage.connectBot();
+    const bot = await env.connectBot();
     expect(await bot.request("POST", "/v4/tonearm/plugins/nobody/reload")).toMatchObject({
       status: 404,
       body: { message: "Plugin not found" },

@@ -7,24 +7,24 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { packetNumbers } from "../../../lab/media-files/counted-song.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
-import { type ExampleStage, startExampleStage } from "../../support/example-stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { type ExampleTestEnvironment, startExampleTestEnvironment } from "../../support/example-test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
-const NAUGHTY = fileURLToPath(new URL("../../../dist/lab/naughty-plugins/naughty.js", import.meta.url));
+const MISBEHAVING = fileURLToPath(new URL("../../../dist/lab/misbehaving-plugins/misbehaving.js", import.meta.url));
 
-let example: ExampleStage;
-let stage: Stage;
+let example: ExampleTestEnvironment;
+let env: TestEnvironment;
 
 beforeAll(async () => {
-  example = await startExampleStage({
-    config: { TONEARM_PLUGINS_1_PATH: NAUGHTY, TONEARM_PLUGINS_1_REQUIRED: "true" },
+  example = await startExampleTestEnvironment({
+    config: { TONEARM_PLUGINS_1_PATH: MISBEHAVING, TONEARM_PLUGINS_1_REQUIRED: "true" },
   });
-  ({ stage } = example);
+  ({ env } = example);
 });
 afterAll(async () => {
-  stage.discord.assertClean();
+  env.discord.assertClean();
   await example.close();
 });
 
@@ -35,10 +35,10 @@ interface PluginView {
   readonly losses: number;
 }
 
-async function naughty(): Promise<PluginView> {
-  const bot = await stage.connectBot();
+async function misbehaving(): Promise<PluginView> {
+  const bot = await env.connectBot();
   const { body } = await bot.request<PluginView[]>("GET", "/v4/tonearm/plugins");
-  return body.find(({ name }) => name === "naughty")!; // it is configured
+  return body.find(({ name }) => name === "misbehaving")!; // it is configured
 }
 
 describe("a plugin that", () => {
@@ -46,14 +46,14 @@ describe("a plugin that", () => {
     ["throws", "throw"],
     ["answers nonsense", "nonsense"],
   ])("%s costs that load", async (_, deed) => {
-    const bot = await stage.connectBot();
-    const { losses } = await naughty();
-    expect((await bot.load(`naughty:${deed}`)).body).toMatchObject({
+    const bot = await env.connectBot();
+    const { losses } = await misbehaving();
+    expect((await bot.load(`misbehaving:${deed}`)).body).toMatchObject({
       loadType: "error",
-      data: { severity: "fault", message: "naughty: its plugin failed unexpectedly; the log has more" },
+      data: { severity: "fault", message: "misbehaving: its plugin failed unexpectedly; the log has more" },
     });
-    expect((await bot.load("naughty:well")).body.loadType).toBe("track");
-    expect((await naughty()).losses).toBe(losses);
+    expect((await bot.load("misbehaving:well")).body.loadType).toBe("track");
+    expect((await misbehaving()).losses).toBe(losses);
   });
 
   it.each([
@@ -65,24 +65,30 @@ describe("a plugin that", () => {
     ["throws where nobody catches it", "stray", "stopped by an error"],
     ["ends its thread", "exit", "exited with code 3"],
   ])("%s loses its thread: its loads are told, others notice nothing", async (_, deed, trouble) => {
-    const call = await MusicCall.join(stage);
+    const call = await MusicCall.join(env);
     await call.update({ track: { encoded: await call.bot.loadEncoded("example:one") } });
-    await call.hearMore(10);
+    await call.receiveMore(10);
     // Without its pause: an operator who has mended it need not wait.
-    expect((await call.bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
-    expect((await call.bot.load("naughty:well")).body.loadType).toBe("track");
-    const before = (await naughty()).losses;
-    const [lost, other] = await Promise.all([call.bot.load(`naughty:${deed}`), call.bot.load(`exsearch:song ${deed}`)]);
+    expect((await call.bot.request("POST", "/v4/tonearm/plugins/misbehaving/reload")).status).toBe(200);
+    expect((await call.bot.load("misbehaving:well")).body.loadType).toBe("track");
+    const before = (await misbehaving()).losses;
+    const [lost, other] = await Promise.all([
+      call.bot.load(`misbehaving:${deed}`),
+      call.bot.load(`exsearch:song ${deed}`),
+    ]);
     expect(lost.body).toMatchObject({
       loadType: "error",
-      data: { severity: "fault", message: expect.stringMatching(/^the plugin naughty.js stopped while it was asked/) },
+      data: {
+        severity: "fault",
+        message: expect.stringMatching(/^the plugin misbehaving.js stopped while it was asked/),
+      },
     });
     expect(other.body.loadType).toBe("empty");
-    const after = await naughty();
+    const after = await misbehaving();
     expect(after.losses).toBe(before + 1);
     expect(after.trouble).toMatch(new RegExp(trouble));
-    await call.hearMore(10);
-    const numbers = packetNumbers(call.sound);
+    await call.receiveMore(10);
+    const numbers = packetNumbers(call.audio);
     expect(numbers).toEqual(numbers.map((_number, index) => index));
     await call.leave();
   });
@@ -94,11 +100,11 @@ describe("a plugin that", () => {
     const { port } = lobby.address() as AddressInfo; // listens on TCP
     const there = `require("node:net").connect(${port}, "127.0.0.1").resume();`;
     const child = `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(there)}])`;
-    const bot = await stage.connectBot();
-    expect((await bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
-    const asked = bot.load(`naughty:program ${there}${child}`);
+    const bot = await env.connectBot();
+    expect((await bot.request("POST", "/v4/tonearm/plugins/misbehaving/reload")).status).toBe(200);
+    const asked = bot.load(`misbehaving:program ${there}${child}`);
     await expect.poll(() => sockets.length).toBe(2);
-    expect((await bot.load("naughty:loop")).body.loadType).toBe("error");
+    expect((await bot.load("misbehaving:loop")).body.loadType).toBe("error");
     expect((await asked).body.loadType).toBe("error");
     await expect.poll(() => sockets.map(({ closed }) => closed)).toEqual([true, true]);
     lobby.close();
@@ -111,45 +117,45 @@ describe("a plugin that", () => {
     const site = createHttpServer((_request, response) => response.writeHead(200, headers).end(body));
     await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
     const { port } = site.address() as AddressInfo; // listens on TCP
-    const bot = await stage.connectBot();
-    expect((await bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
-    const { losses } = await naughty();
+    const bot = await env.connectBot();
+    expect((await bot.request("POST", "/v4/tonearm/plugins/misbehaving/reload")).status).toBe(200);
+    const { losses } = await misbehaving();
     for (let round = 0; round < 2; round++) {
-      const { body: found } = await bot.load(`naughty:many http://127.0.0.1:${port}/${round}`);
+      const { body: found } = await bot.load(`misbehaving:many http://127.0.0.1:${port}/${round}`);
       const titles = (found.data as { readonly info: { readonly title: string } }[]).map(({ info }) => info.title);
       expect(titles).toHaveLength(32);
       expect(new Set(titles)).toEqual(new Set(["fulfilled", "busy"]));
     }
-    expect((await naughty()).losses).toBe(losses);
+    expect((await misbehaving()).losses).toBe(losses);
     site.close();
   });
 
   it("works again after its pause", async () => {
-    const bot = await stage.connectBot();
-    expect((await bot.request("POST", "/v4/tonearm/plugins/naughty/reload")).status).toBe(200);
-    expect((await bot.load("naughty:exit")).body.loadType).toBe("error");
-    await expect.poll(async () => (await bot.load("naughty:well")).body.loadType).toBe("track");
+    const bot = await env.connectBot();
+    expect((await bot.request("POST", "/v4/tonearm/plugins/misbehaving/reload")).status).toBe(200);
+    expect((await bot.load("misbehaving:exit")).body.loadType).toBe("error");
+    await expect.poll(async () => (await bot.load("misbehaving:well")).body.loadType).toBe("track");
   });
 });
 
 it("a plugin that cannot be set up is off, and the node is there", async () => {
-  const other = await startStage({
-    config: { TONEARM_PLUGINS_0_PATH: NAUGHTY, PLUGINS_NAUGHTY_REFUSE: "true" },
+  const other = await startTestEnvironment({
+    config: { TONEARM_PLUGINS_0_PATH: MISBEHAVING, PLUGINS_MISBEHAVING_REFUSE: "true" },
   });
   const bot = await other.connectBot();
   await expect
     .poll(async () => (await bot.request("GET", "/v4/tonearm/plugins")).body)
     .toMatchObject([{ state: "off", trouble: "it was told to refuse" }]);
-  expect((await bot.load("naughty:well")).body.loadType).toBe("empty");
+  expect((await bot.load("misbehaving:well")).body.loadType).toBe("empty");
   await other.close();
 });
 
 it("without a required one the node does not start, and says why", async () => {
-  const starting = startStage({
+  const starting = startTestEnvironment({
     config: {
-      TONEARM_PLUGINS_0_PATH: NAUGHTY,
+      TONEARM_PLUGINS_0_PATH: MISBEHAVING,
       TONEARM_PLUGINS_0_REQUIRED: "true",
-      PLUGINS_NAUGHTY_REFUSE: "true",
+      PLUGINS_MISBEHAVING_REFUSE: "true",
     },
   });
   await expect(starting).rejects.toThrow("it was told to refuse");

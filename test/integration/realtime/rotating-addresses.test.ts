@@ -6,21 +6,21 @@ import { afterAll, expect, it } from "vitest";
 import { plainPlan, statusPlan } from "../../../lab/media-server/answer-plan.ts";
 import { finishedHls } from "../../../lab/media-server/hls.ts";
 import type { MediaServerOptions } from "../../../lab/media-server/media-server.ts";
-import type { Bot, LoadView } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { Bot, LoadView } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { packetsOf, SONGS } from "../../support/song.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const IN_BLOCK = /^127\.(1[6-9]|2\d|3[01])\.\d+\.\d+$/;
 const HLS = new URL("../../fixtures/hls/", import.meta.url);
 /** Not twice as fast as it sounds, so that there is something left to fetch when an address is banned. */
 const SLOW = { kind: "slow", bytesPerSecond: 30_000 } as const;
 
-const stages: Stage[] = [];
+const environments: TestEnvironment[] = [];
 
 afterAll(async () => {
-  for (const stage of stages) await stage.close();
+  for (const env of environments) await env.close();
 });
 
 interface RateLimit {
@@ -29,9 +29,9 @@ interface RateLimit {
   readonly retryLimit?: string;
 }
 
-async function start(rateLimit: RateLimit, media: MediaServerOptions = {}): Promise<Stage> {
+async function start(rateLimit: RateLimit, media: MediaServerOptions = {}): Promise<TestEnvironment> {
   const { ipBlocks, strategy = "RotateOnBan", retryLimit = "-1" } = rateLimit;
-  const stage = await startStage({
+  const env = await startTestEnvironment({
     media: { root: SONGS.pathname, ...media },
     config: {
       TONEARM_WORKERS_COUNT: "1",
@@ -40,12 +40,12 @@ async function start(rateLimit: RateLimit, media: MediaServerOptions = {}): Prom
       LAVALINK_SERVER_RATELIMIT_RETRY_LIMIT: retryLimit,
     },
   });
-  stages.push(stage);
-  return stage;
+  environments.push(env);
+  return env;
 }
 
-function senders(stage: Stage): string[] {
-  return stage.media.requests.map(({ from }) => from);
+function senders(env: TestEnvironment): string[] {
+  return env.media.requests.map(({ from }) => from);
 }
 
 async function failing(bot: Bot): Promise<string[]> {
@@ -62,14 +62,14 @@ async function load(bot: Bot, url: string): Promise<LoadView> {
 }
 
 it.concurrent("loads leave from the addresses of the block, and no two from the same", async () => {
-  const stage = await start({ ipBlocks: "127.16.0.0/12", strategy: "LoadBalance" });
-  const bot = await stage.connectBot();
+  const env = await start({ ipBlocks: "127.16.0.0/12", strategy: "LoadBalance" });
+  const bot = await env.connectBot();
   for (let count = 0; count < 20; count++) {
-    expect(await load(bot, `${stage.media.url}/chord.webm`)).toMatchObject({ loadType: "track" });
+    expect(await load(bot, `${env.media.url}/chord.webm`)).toMatchObject({ loadType: "track" });
   }
-  for (const from of senders(stage)) expect(from).toMatch(IN_BLOCK);
+  for (const from of senders(env)) expect(from).toMatch(IN_BLOCK);
   // Of a million addresses: two alike in twenty would be very bad luck, three impossible.
-  expect(new Set(senders(stage)).size).toBeGreaterThanOrEqual(senders(stage).length - 1);
+  expect(new Set(senders(env)).size).toBeGreaterThanOrEqual(senders(env).length - 1);
 });
 
 it.concurrent("playlists, keys, segments and what a redirect leads to are asked for in turn", async () => {
@@ -79,7 +79,7 @@ it.concurrent("playlists, keys, segments and what a redirect leads to are asked 
     seconds: 1,
   }));
   const files = { ...finishedHls(segments, { key: Buffer.alloc(16, 7) }) };
-  const stage = await start(
+  const env = await start(
     { ipBlocks: "127.16.0.0/12", strategy: "LoadBalance" },
     {
       files,
@@ -87,32 +87,32 @@ it.concurrent("playlists, keys, segments and what a redirect leads to are asked 
         path === "/ts2.ts" && earlierRequests === 0 ? statusPlan(429) : undefined,
     },
   );
-  const call = await MusicCall.join(stage);
+  const call = await MusicCall.join(env);
   await call.play("to?/index.m3u8");
   expect(await call.ended()).toMatchObject({ reason: "finished" });
-  const asked = stage.media.requests.map(({ path }) => path);
-  const refused = stage.media.requests.find(({ path }) => path === "/ts2.ts")?.from;
+  const asked = env.media.requests.map(({ path }) => path);
+  const refused = env.media.requests.find(({ path }) => path === "/ts2.ts")?.from;
   expect(await failing(call.bot)).toEqual([`/${refused}`]);
   expect(asked.filter((path) => path === "/ts2.ts")).toHaveLength(2);
   expect(asked).toEqual(expect.arrayContaining(["/to?/index.m3u8", "/index.m3u8", "/hls.key", "/ts0.ts", "/ts3.ts"]));
-  for (const from of senders(stage)) expect(from).toMatch(IN_BLOCK);
-  expect(new Set(senders(stage)).size).toBeGreaterThanOrEqual(asked.length - 1);
+  for (const from of senders(env)) expect(from).toMatch(IN_BLOCK);
+  expect(new Set(senders(env)).size).toBeGreaterThanOrEqual(asked.length - 1);
 });
 
 it.concurrent("a banned address is left for another, is shown, and comes back when it is freed", async () => {
-  const stage = await start({ ipBlocks: "127.16.0.0/24" });
-  const bot = await stage.connectBot();
-  const song = `${stage.media.url}/chord.webm`;
+  const env = await start({ ipBlocks: "127.16.0.0/24" });
+  const bot = await env.connectBot();
+  const song = `${env.media.url}/chord.webm`;
   await load(bot, song);
   expect(await failing(bot)).toEqual([]);
-  const [first = ""] = senders(stage);
-  stage.media.ban(first);
+  const [first = ""] = senders(env);
+  env.media.ban(first);
   expect(await load(bot, song)).toMatchObject({ loadType: "track" });
-  const second = senders(stage).at(-1) ?? "";
+  const second = senders(env).at(-1) ?? "";
   expect(second).not.toBe(first);
   expect(await failing(bot)).toEqual([`/${first}`]);
 
-  stage.media.ban(second);
+  env.media.ban(second);
   expect(await load(bot, song)).toMatchObject({ loadType: "track" });
   expect(await failing(bot)).toEqual([`/${first}`, `/${second}`]);
   const freed = await bot.request("POST", "/v4/routeplanner/free/address", { address: first });
@@ -122,68 +122,68 @@ it.concurrent("a banned address is left for another, is shown, and comes back wh
 });
 
 it.concurrent("bans end no load while there is another, and only a free route helps after the last", async () => {
-  const stage = await start({ ipBlocks: "127.16.0.0/30" });
-  const bot = await stage.connectBot();
-  const song = `${stage.media.url}/chord.webm`;
+  const env = await start({ ipBlocks: "127.16.0.0/30" });
+  const bot = await env.connectBot();
+  const song = `${env.media.url}/chord.webm`;
   const all = [0, 1, 2, 3].map((index) => `127.16.0.${index}`);
-  for (const address of all.slice(0, 3)) stage.media.ban(address);
+  for (const address of all.slice(0, 3)) env.media.ban(address);
   expect(await load(bot, song)).toMatchObject({ loadType: "track" });
-  expect(senders(stage).at(-1)).toBe("127.16.0.3");
+  expect(senders(env).at(-1)).toBe("127.16.0.3");
 
-  stage.media.ban("127.16.0.3");
+  env.media.ban("127.16.0.3");
   expect(await load(bot, song)).toMatchObject({
     loadType: "error",
     data: { message: expect.stringContaining("HTTP 429") },
   });
   expect((await failing(bot)).sort()).toEqual(all.map((address) => `/${address}`));
-  const asked = stage.media.requests.length;
-  for (const address of all) stage.media.unban(address);
+  const asked = env.media.requests.length;
+  for (const address of all) env.media.unban(address);
   expect(await load(bot, song)).toMatchObject({ loadType: "error" });
-  expect(stage.media.requests).toHaveLength(asked);
+  expect(env.media.requests).toHaveLength(asked);
   await bot.request("POST", "/v4/routeplanner/free/all");
   expect(await load(bot, song)).toMatchObject({ loadType: "track" });
 });
 
 it.concurrent("a site that refuses everyone costs no more tries than retryLimit allows", async () => {
-  const stage = await start({ ipBlocks: "127.16.0.0/24", retryLimit: "2" });
-  const bot = await stage.connectBot();
-  expect(await load(bot, `${stage.media.url}/429`)).toMatchObject({
+  const env = await start({ ipBlocks: "127.16.0.0/24", retryLimit: "2" });
+  const bot = await env.connectBot();
+  expect(await load(bot, `${env.media.url}/429`)).toMatchObject({
     loadType: "error",
     data: { severity: "suspicious", message: expect.stringContaining("HTTP 429") },
   });
-  expect(new Set(senders(stage)).size).toBe(3);
+  expect(new Set(senders(env)).size).toBe(3);
   expect(await failing(bot)).toHaveLength(3);
 });
 
 it.concurrent("a song goes on bit for bit while its addresses are banned one after the other", async () => {
   const file = readFileSync(new URL("chord.webm", SONGS));
-  const stage = await start(
+  const env = await start(
     { ipBlocks: "127.16.0.0/24" },
     { script: () => ({ ...plainPlan(file, "video/webm"), fault: SLOW }) },
   );
-  const call = await MusicCall.join(stage);
+  const call = await MusicCall.join(env);
   await call.play("slow.webm");
   const banned: string[] = [];
   for (const frames of [25, 25, 25]) {
-    await call.hearMore(frames);
+    await call.receiveMore(frames);
     // The connection may be lost still: the next one is opened while the buffer plays.
-    while (banned.includes(`/${senders(stage).at(-1)}`)) await call.hearMore(1);
-    const from = senders(stage).at(-1) ?? "";
-    stage.media.ban(from);
+    while (banned.includes(`/${senders(env).at(-1)}`)) await call.receiveMore(1);
+    const from = senders(env).at(-1) ?? "";
+    env.media.ban(from);
     banned.push(`/${from}`);
   }
   expect(await call.ended()).toMatchObject({ reason: "finished" });
   await call.untilSilent();
-  expect(call.heardBy()).toEqual(await packetsOf("chord.webm"));
+  expect(call.receivedBy()).toEqual(await packetsOf("chord.webm"));
   expect(call.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent"]);
   expect(await failing(call.bot)).toEqual(banned);
   expect(new Set(banned).size).toBe(3);
 });
 
 it.concurrent("without blocks everything leaves from the machine's own address, and the status is empty", async () => {
-  const stage = await start({ ipBlocks: "" });
-  const bot = await stage.connectBot();
-  await load(bot, `${stage.media.url}/chord.webm`);
-  expect(new Set(senders(stage))).toEqual(new Set(["127.0.0.1"]));
+  const env = await start({ ipBlocks: "" });
+  const bot = await env.connectBot();
+  await load(bot, `${env.media.url}/chord.webm`);
+  expect(new Set(senders(env))).toEqual(new Set(["127.0.0.1"]));
   expect((await bot.request("GET", "/v4/routeplanner/status")).status).toBe(204);
 });

@@ -4,19 +4,19 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { countedSong, numbersFrom } from "../../../lab/media-files/counted-song.ts";
 import type { PlayerDiagnosisJson } from "../../../src/control/protocol/player-diagnosis-json.ts";
-import { createLogger, type LogFields } from "../../../src/log.ts";
-import { UpstreamStage } from "../../support/upstream-stage.ts";
+import { createLogger, type LogFields } from "../../../src/log/log.ts";
+import { UpstreamTestEnvironment } from "../../support/upstream-test-environment.ts";
 
 const HANGING_AUDIO = new URL("../../support/worker-scripts/hanging-audio.mjs", import.meta.url);
 const SONG = countedSong({ seconds: 3, packetBytes: 1000 });
 const PASSWORD = { authorization: "stage password" };
 
-let upstream: UpstreamStage;
+let upstream: UpstreamTestEnvironment;
 let lines: { readonly message: string; readonly fields: LogFields }[];
 
 beforeEach(async () => {
   lines = [];
-  upstream = await UpstreamStage.start({
+  upstream = await UpstreamTestEnvironment.start({
     files: { "song.ogg": SONG },
     mediaEntry: HANGING_AUDIO,
     config: { METRICS_PROMETHEUS_ENABLED: "true", TONEARM_WORKERS_COUNT: "1" },
@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => upstream.close());
 
 async function ask(path: string): Promise<string> {
-  return (await fetch(`${upstream.stage.url}${path}`, { headers: PASSWORD })).text();
+  return (await fetch(`${upstream.env.url}${path}`, { headers: PASSWORD })).text();
 }
 
 async function diagnose(guildId: string): Promise<PlayerDiagnosisJson> {
@@ -35,7 +35,7 @@ async function diagnose(guildId: string): Promise<PlayerDiagnosisJson> {
 }
 
 /** The incident in which the track was opened anew. */
-function mended({ incidents }: PlayerDiagnosisJson): PlayerDiagnosisJson["incidents"][number] | undefined {
+function repaired({ incidents }: PlayerDiagnosisJson): PlayerDiagnosisJson["incidents"][number] | undefined {
   return incidents.find(({ repair }) => repair === "reopen");
 }
 
@@ -48,23 +48,27 @@ it("whose reader hangs plays on where it was; the client is told nothing, the op
   expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent"]);
 
   // It is told half a second later.
-  const isOver = async () => mended(await diagnose(guild.guildId))?.isOver;
+  const isOver = async () => repaired(await diagnose(guild.guildId))?.isOver;
   await expect.poll(isOver).toBe(true);
   const player = await diagnose(guild.guildId);
-  expect(player.repairs).toMatchObject({ reopen: 1, rejoin: 0, last: { kind: "reopen", cause: "inputDry" } });
-  expect(mended(player)?.cause).toBe("inputDry");
-  expect(mended(player)?.length).toBeGreaterThan(4000);
+  expect(player.repairs).toMatchObject({ reopen: 1, rejoin: 0, last: { kind: "reopen", cause: "inputStarved" } });
+  expect(repaired(player)?.cause).toBe("inputStarved");
+  expect(repaired(player)?.length).toBeGreaterThan(4000);
   expect(player).toMatchObject({
-    ...{ guildId: guild.guildId, track: null, sound: null, soundWorker: null, worker: { index: 0 } },
+    guildId: guild.guildId,
+    track: null,
+    audio: null,
+    renderWorker: null,
+    worker: { index: 0 },
     voice: { state: "live", gate: "send", dave: { version: 0, state: "plain" } },
   });
   expect(player.age).toBeLessThan(10_000);
 
   const metrics = await ask("/metrics");
   expect(metrics).toContain('tonearm_repairs_total{kind="reopen"} 1\n');
-  expect(metrics).toMatch(/^tonearm_frames_lost_total\{cause="inputDry"\} [1-9]\d+$/m);
-  expect(metrics).toMatch(/^tonearm_incidents_total\{cause="inputDry"\} [1-9]$/m);
-  const told = lines.map(({ message }) => message);
-  expect(told).toContain("a player that should sound sends nothing: its track is opened anew");
-  expect(told).toContain("sound was missing");
+  expect(metrics).toMatch(/^tonearm_frames_lost_total\{cause="inputStarved"\} [1-9]\d+$/m);
+  expect(metrics).toMatch(/^tonearm_incidents_total\{cause="inputStarved"\} [1-9]$/m);
+  const received = lines.map(({ message }) => message);
+  expect(received).toContain("a player that should sound sends nothing: its track is opened anew");
+  expect(received).toContain("sound was missing");
 }, 60_000);

@@ -8,13 +8,13 @@ import { SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
 import { numbered } from "../../../lab/sites/youtube/library.ts";
 import { playlistAnswer, playlistVideoRenderer } from "../../../lab/sites/youtube/shapes.ts";
 import { YoutubeSite } from "../../../lab/sites/youtube.ts";
-import type { Bot, LoadView } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { Bot, LoadView } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { FOLLOWED_VERSION } from "../../../plugins/youtube/manifest.ts";
-import { createLogger, type LogFields, type LogLevel } from "../../../src/log.ts";
-import { NeighbourSong } from "../../support/neighbour-song.ts";
-import { startSiteStage } from "../../support/site-stage.ts";
-import { type ExceptionView, pathsIn } from "../../support/upstream-stage.ts";
+import { createLogger, type LogFields, type LogLevel } from "../../../src/log/log.ts";
+import { ControlSong } from "../../support/control-song.ts";
+import { startSiteTestEnvironment } from "../../support/site-test-environment.ts";
+import { type ExceptionView, pathsIn } from "../../support/upstream-test-environment.ts";
 
 const PAGE = "https://soundcloud.com/stand-ins";
 const API = "https://api-v2.soundcloud.com";
@@ -45,11 +45,11 @@ interface SourceView {
 let soundcloud: SoundCloudSite;
 let youtube: YoutubeSite;
 let radio: RadioBrowserSite;
-let stage: Stage;
+let env: TestEnvironment;
 let bot: Bot;
-let neighbour: NeighbourSong;
+let control: ControlSong;
 const lines: Line[] = [];
-const takeBack: (() => void)[] = [];
+const cleanups: (() => void)[] = [];
 
 beforeAll(async () => {
   [soundcloud, youtube, radio] = [
@@ -63,26 +63,26 @@ beforeAll(async () => {
     "--metrics.prometheus.enabled=true",
     "--metrics.prometheus.endpoint=/inner/metrics",
   ];
-  stage = await startSiteStage([soundcloud, youtube, radio], args, {
+  env = await startSiteTestEnvironment([soundcloud, youtube, radio], args, {
     logger: createLogger((level, message, fields) => void lines.push({ level, message, fields })),
   });
-  bot = await stage.connectBot();
-  neighbour = await NeighbourSong.start(stage, radio);
+  bot = await env.connectBot();
+  control = await ControlSong.start(env, radio);
 });
 afterAll(async () => {
-  await neighbour.stop();
-  stage.discord.assertClean();
-  await stage.close();
+  await control.stop();
+  env.discord.assertClean();
+  await env.close();
   for (const site of [soundcloud, youtube, radio]) await site.close();
 });
 
 afterEach(async () => {
-  for (const mend of takeBack.splice(0)) mend();
-  await neighbour.expectUnharmed();
+  for (const repair of cleanups.splice(0)) repair();
+  await control.expectUnharmed();
 });
 
 /** Nothing that one story has left in caches and breakers is for the next. */
-async function startAnew(name: string): Promise<void> {
+async function restartPlugin(name: string): Promise<void> {
   expect((await bot.request("POST", `/v4/tonearm/plugins/${name}/reload`)).status).toBe(200);
 }
 
@@ -98,12 +98,12 @@ async function health(name: string): Promise<SourceView> {
 }
 
 /** The error as the protocol has it, with what is looked for; and the same for the operator. */
-async function expectTold(sourceName: string, identifier: string, wanted: Partial<ExceptionView>): Promise<void> {
+async function expectReported(sourceName: string, identifier: string, expected: Partial<ExceptionView>): Promise<void> {
   const body = await load(identifier);
   expect(body.loadType).toBe("error");
   const error = body.data as ExceptionView; // protocol-v4.md section 3.5
   expect(Object.keys(error)).toEqual(["message", "severity", "cause", "causeStackTrace"]);
-  expect(error).toMatchObject({ cause: expect.stringMatching(/^\w+Error: /), ...wanted });
+  expect(error).toMatchObject({ cause: expect.stringMatching(/^\w+Error: /), ...expected });
   expect(pathsIn(error)).toEqual([]);
   expect((await health(sourceName)).loads.lastError?.message).toBe(error.message.slice(0, 300));
 }
@@ -138,22 +138,22 @@ const SOUNDCLOUD_FAULTS: [what: string, fault: SiteFault, severity: string, mess
 ];
 
 describe("soundcloud answers", () => {
-  beforeEach(() => startAnew("soundcloud"));
+  beforeEach(() => restartPlugin("soundcloud"));
 
   it.each(SOUNDCLOUD_FAULTS)("%s: that is told", async (_, fault, severity, message) => {
-    takeBack.push(soundcloud.server.fail(fault));
-    await expectTold("soundcloud", `${PAGE}/song`, { severity, message: expect.stringContaining(message) });
+    cleanups.push(soundcloud.server.fail(fault));
+    await expectReported("soundcloud", `${PAGE}/song`, { severity, message: expect.stringContaining(message) });
   });
 
   it("a page of another make, once the id that was read from it has ended: that is told", async () => {
     const { clientId } = soundcloud;
     soundcloud.clientId = [...clientId].reverse().join("");
-    takeBack.push(() => {
+    cleanups.push(() => {
       soundcloud.clientId = clientId;
     });
-    takeBack.push(soundcloud.server.fail({ at: /^soundcloud\.com\/$/, outcome: { text: "<html>New!</html>" } }));
+    cleanups.push(soundcloud.server.fail({ at: /^soundcloud\.com\/$/, outcome: { text: "<html>New!</html>" } }));
     const reason = "neither the page nor its 0 scripts have one";
-    await expectTold("soundcloud", `${PAGE}/song`, {
+    await expectReported("soundcloud", `${PAGE}/song`, {
       message: expect.stringContaining(`soundcloud: no client id can be read from soundcloud.com (${reason}); set the`),
       severity: "suspicious",
     });
@@ -166,7 +166,7 @@ describe("soundcloud answers", () => {
   it("pages that lead in a circle: each is read once", async () => {
     const next = `${API}/users/1/likes?offset=0&limit=200&linked_partitioning=1`;
     const collection = [{ kind: "like", track: soundcloud.tracks.get(11) }];
-    takeBack.push(soundcloud.server.fail({ at: /likes/, outcome: { json: { collection, next_href: next } } }));
+    cleanups.push(soundcloud.server.fail({ at: /likes/, outcome: { json: { collection, next_href: next } } }));
     const { data } = await load(`${PAGE}/likes`);
     expect((data as { tracks: unknown[] }).tracks).toHaveLength(2);
   });
@@ -196,13 +196,14 @@ const YOUTUBE_FAULTS: [what: string, outcome: SiteOutcome, severity: string, cau
 ];
 
 describe("youtube answers", () => {
-  beforeEach(() => startAnew("youtube"));
+  beforeEach(() => restartPlugin("youtube"));
 
   it.each(YOUTUBE_FAULTS)("%s: that is told, client by client", async (_, outcome, severity, cause) => {
-    takeBack.push(youtube.fail({ at: /\/search$/, outcome }));
+    cleanups.push(youtube.fail({ at: /\/search$/, outcome }));
     const head = `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.`;
-    await expectTold("youtube", "ytsearch:song", {
-      ...{ severity, cause: expect.stringContaining(`SourceError: ${cause}`) },
+    await expectReported("youtube", "ytsearch:song", {
+      severity,
+      cause: expect.stringContaining(`SourceError: ${cause}`),
       message: expect.stringContaining(`${head}\n\nClient [VISIONOS] failed: ${cause}`),
     });
   });
@@ -215,9 +216,9 @@ describe("youtube answers", () => {
   });
 
   it("a video of another make: that is told", async () => {
-    takeBack.push(youtube.fail({ at: /\/player$/, outcome: { json: { novelty: true } } }));
+    cleanups.push(youtube.fail({ at: /\/player$/, outcome: { json: { novelty: true } } }));
     const message = expect.stringMatching(/^youtube: .+\[VISIONOS\] failed: No playability status block\./s);
-    await expectTold("youtube", "song0000001", { severity: "suspicious", message });
+    await expectReported("youtube", "song0000001", { severity: "suspicious", message });
   });
 
   it("5,000 entries: all are found where the operator allows them", async () => {
@@ -229,9 +230,9 @@ describe("youtube answers", () => {
   });
 
   it("100,000 entries at once: that is told", async () => {
-    takeBack.push(youtube.fail({ at: /\/browse$/, outcome: { bytes: HUNDRED_THOUSAND } }));
+    cleanups.push(youtube.fail({ at: /\/browse$/, outcome: { bytes: HUNDRED_THOUSAND } }));
     const message = expect.stringContaining(`[VISIONOS] failed: ${INNERTUBE}/browse sent more than 8388608 bytes`);
-    await expectTold("youtube", "PLmany", { severity: "suspicious", message });
+    await expectReported("youtube", "PLmany", { severity: "suspicious", message });
   });
 });
 
@@ -241,19 +242,19 @@ describe("a site that answers 429", () => {
   };
 
   it("opens its circuit breaker for as long as it says; client, operator, metrics and log show it", async () => {
-    await startAnew("soundcloud");
-    takeBack.push(soundcloud.server.fail({ at: /resolve/, outcome: busy(RETRY_AFTER_MS / 1000), times: 1 }));
+    await restartPlugin("soundcloud");
+    cleanups.push(soundcloud.server.fail({ at: /resolve/, outcome: busy(RETRY_AFTER_MS / 1000), times: 1 }));
     const fromMs = Date.now();
     const failedBefore = (await health("soundcloud")).loads.failed;
     const message = `${API}/resolve answered HTTP 429`;
-    await expectTold("soundcloud", `${PAGE}/song`, { severity: "suspicious", message: `soundcloud: ${message}` });
+    await expectReported("soundcloud", `${PAGE}/song`, { severity: "suspicious", message: `soundcloud: ${message}` });
     const toMs = Date.now();
 
     const askedCount = soundcloud.server.requestsTo("api-v2.soundcloud.com").length;
-    const told = "soundcloud: the circuit breaker for api-v2.soundcloud.com is open until ";
-    await expectTold("soundcloud", "scsearch:song", {
+    const received = "soundcloud: the circuit breaker for api-v2.soundcloud.com is open until ";
+    await expectReported("soundcloud", "scsearch:song", {
       severity: "suspicious",
-      message: expect.stringMatching(new RegExp(`^${told}.*; last error: ${message}$`)),
+      message: expect.stringMatching(new RegExp(`^${received}.*; last error: ${message}$`)),
     });
     expect(soundcloud.server.requestsTo("api-v2.soundcloud.com")).toHaveLength(askedCount);
 
@@ -265,7 +266,7 @@ describe("a site that answers 429", () => {
     expect(backendOf(unwell)?.openUntilMs).toBeGreaterThanOrEqual(fromMs + RETRY_AFTER_MS - CLOCKS_MS);
     expect(backendOf(unwell)?.openUntilMs).toBeLessThanOrEqual(toMs + RETRY_AFTER_MS + CLOCKS_MS);
 
-    const metrics = await (await fetch(`${stage.url}/inner/metrics`)).text();
+    const metrics = await (await fetch(`${env.url}/inner/metrics`)).text();
     expect(metrics).toContain('tonearm_backend_breaker_open{plugin="soundcloud",backend="api-v2.soundcloud.com"} 1\n');
     const failed = 'tonearm_source_requests_total{source="soundcloud",request="load",outcome="failed"}';
     expect(metrics).toContain(`${failed} ${failedBefore + 2}\n`);
@@ -277,17 +278,17 @@ describe("a site that answers 429", () => {
   });
 
   it("is asked again afterwards, and not before", async () => {
-    await startAnew("youtube");
+    await restartPlugin("youtube");
     let refusedMs: number | undefined;
     const refuse = (): SiteOutcome => {
       refusedMs ??= performance.now();
       return busy(1);
     };
     // VISIONOS and WEB are asked, each once.
-    takeBack.push(youtube.fail({ at: /\/search$/, outcome: refuse, times: 2 }));
-    const told = "failed: Invalid status code for search response: 429";
-    await expectTold("youtube", "ytsearch:song", {
-      message: expect.stringContaining(`Client [VISIONOS] ${told}\n\nClient [WEB] ${told}`),
+    cleanups.push(youtube.fail({ at: /\/search$/, outcome: refuse, times: 2 }));
+    const received = "failed: Invalid status code for search response: 429";
+    await expectReported("youtube", "ytsearch:song", {
+      message: expect.stringContaining(`Client [VISIONOS] ${received}\n\nClient [WEB] ${received}`),
       severity: "suspicious",
     });
     const { length: askedCount } = youtube.asked("search");

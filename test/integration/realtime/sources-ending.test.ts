@@ -10,11 +10,11 @@ import { SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
 import { TwitchSite } from "../../../lab/sites/twitch.ts";
 import { webmTones } from "../../../lab/sites/youtube/songs.ts";
 import { YoutubeSite } from "../../../lab/sites/youtube.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { FOLLOWED_VERSION } from "../../../plugins/youtube/manifest.ts";
 import { firstFound } from "../../support/first-found.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { startSiteStage } from "../../support/site-stage.ts";
+import { startSiteTestEnvironment } from "../../support/site-test-environment.ts";
 
 const PAGE = "https://soundcloud.com/stand-ins";
 /** Of Twitch's stand-in: 77 frames of 1152 samples at 44.1 kHz. */
@@ -29,73 +29,73 @@ const BOT_CHECK = { playabilityStatus: { status: "LOGIN_REQUIRED", reason: "Sign
 let soundcloud: SoundCloudSite;
 let youtube: YoutubeSite;
 let twitch: TwitchSite;
-let stage: Stage;
+let env: TestEnvironment;
 
 beforeAll(async () => {
   [soundcloud, youtube, twitch] = [await SoundCloudSite.start(), await YoutubeSite.start(), await TwitchSite.start()];
-  stage = await start();
+  env = await start();
 });
 afterAll(async () => {
-  stage.discord.assertClean();
-  await stage.close();
+  env.discord.assertClean();
+  await env.close();
   for (const site of [soundcloud, youtube, twitch]) await site.close();
 });
 
-function start(entries: { readonly mediaEntry?: URL; readonly codecEntry?: URL } = {}): Promise<Stage> {
+function start(entries: { readonly mediaEntry?: URL; readonly codecEntry?: URL } = {}): Promise<TestEnvironment> {
   const args = [
     `--plugins.youtube.rangeBytes=${STEP_BYTES}`,
     `--plugins.twitch.playlistServer=${twitch.playlistServer}`,
   ];
-  return startSiteStage([soundcloud, youtube, twitch], args, entries);
+  return startSiteTestEnvironment([soundcloud, youtube, twitch], args, entries);
 }
 
-async function play(identifier: string, options: { readonly on?: Stage; readonly position?: number } = {}) {
-  const call = await MusicCall.join(options.on ?? stage, { daveVersion: 0 });
+async function play(identifier: string, options: { readonly on?: TestEnvironment; readonly position?: number } = {}) {
+  const call = await MusicCall.join(options.on ?? env, { daveVersion: 0 });
   const { encoded } = await firstFound(call.bot, identifier);
   await call.update({ track: { encoded }, position: options.position ?? 0 });
   return call;
 }
 
 /** What takes a test's faults back, which its end does at the latest. */
-function faultsUntil(onTestFinished: (mend: () => void) => void): { takeBack: (() => void)[]; mend: () => void } {
-  const takeBack: (() => void)[] = [];
-  const mend = (): void => {
-    for (const undo of takeBack) undo();
+function faultsUntil(onTestFinished: (repair: () => void) => void): { cleanups: (() => void)[]; repair: () => void } {
+  const cleanups: (() => void)[] = [];
+  const repair = (): void => {
+    for (const undo of cleanups) undo();
   };
-  onTestFinished(mend);
-  return { takeBack, mend };
+  onTestFinished(repair);
+  return { cleanups, repair };
 }
 
 /** The track ends with an exception; then another is heard on the same player. */
-async function expectTold(call: MusicCall, reason: "finished" | "loadFailed", exception: object): Promise<void> {
+async function expectReported(call: MusicCall, reason: "finished" | "loadFailed", exception: object): Promise<void> {
   expect(await call.ended()).toMatchObject({ reason });
   expect(call.eventTypes).toEqual(["TrackStartEvent", "TrackExceptionEvent", "TrackEndEvent"]);
-  const [told] = call.bot.events("TrackExceptionEvent");
-  expect(told).toMatchObject({ guildId: call.guildId, exception });
+  const [received] = call.bot.events("TrackExceptionEvent");
+  expect(received).toMatchObject({ guildId: call.guildId, exception });
 }
 
 async function expectNextPlays(call: MusicCall, identifier: string): Promise<void> {
   await call.untilSilent();
   await call.update({ track: { encoded: (await firstFound(call.bot, identifier)).encoded } });
-  await call.hearMore(25);
+  await call.receiveMore(25);
   await call.leave();
 }
 
 describe.concurrent("a track", () => {
   it("of a broadcast that is over ends as finished when all of it was heard", async () => {
     const call = await play("https://www.twitch.tv/stand_in");
-    await call.hearMore(50);
+    await call.receiveMore(50);
     twitch.endLive();
     expect(await call.ended()).toMatchObject({ reason: "finished" });
     await call.untilSilent();
     expect(call.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent"]);
     const segments = new Set(twitch.site.mediaRequests("segment.mp3").map(({ query }) => query.get("sequence")));
-    expect(Math.abs(call.sound.length - (segments.size * SEGMENT_MS) / FRAME_MS)).toBeLessThan(2);
+    expect(Math.abs(call.audio.length - (segments.size * SEGMENT_MS) / FRAME_MS)).toBeLessThan(2);
     await call.leave();
   });
 
   it("that is not for this region is told so, by one site when it is loaded and by one when it is played", async () => {
-    const bot = await stage.connectBot();
+    const bot = await env.connectBot();
     const message = "This track is not available: SoundCloud does not play it in the region of the node";
     expect((await bot.load(`${PAGE}/blocked`)).body).toMatchObject({
       loadType: "error",
@@ -103,10 +103,11 @@ describe.concurrent("a track", () => {
     });
     const call = await play("https://www.youtube.com/watch?v=region00001");
     const reason = "The uploader has not made this video available in your country";
-    const told = ["VISIONOS", "WEB", "WEBEMBEDDED"].map((name) => `\n\nClient [${name}] failed: ${reason}`);
-    await expectTold(call, "loadFailed", {
-      message: `${ALL_FAILED}${told.join("")}`,
-      ...{ severity: "common", cause: `SourceError: ${reason}` },
+    const received = ["VISIONOS", "WEB", "WEBEMBEDDED"].map((name) => `\n\nClient [${name}] failed: ${reason}`);
+    await expectReported(call, "loadFailed", {
+      message: `${ALL_FAILED}${received.join("")}`,
+      severity: "common",
+      cause: `SourceError: ${reason}`,
     });
     await expectNextPlays(call, "https://www.twitch.tv/videos/123456789");
   });
@@ -114,29 +115,29 @@ describe.concurrent("a track", () => {
   it("of HLS whose link is refused where the site gives out no other ends behind what was received", async ({
     onTestFinished,
   }) => {
-    const { takeBack, mend } = faultsUntil(onTestFinished);
+    const { cleanups, repair } = faultsUntil(onTestFinished);
     const { server } = soundcloud;
     const refuse = () => {
-      if (takeBack.length === 1) takeBack.push(server.fail({ at: /^api-v2\./, outcome: { status: 403 } }));
+      if (cleanups.length === 1) cleanups.push(server.fail({ at: /^api-v2\./, outcome: { status: 403 } }));
       return { status: 403 };
     };
     // Its segments are of two seconds.
-    takeBack.push(server.fail({ at: /opus\/data10$/, outcome: refuse }));
+    cleanups.push(server.fail({ at: /opus\/data10$/, outcome: refuse }));
     const call = await play(`${PAGE}/song`, { position: 18_000 });
-    await expectTold(call, "finished", {
+    await expectReported(call, "finished", {
       message: expect.stringMatching(/^This track is not available: SoundCloud answered HTTP 403: /),
       severity: "common",
     });
     await call.untilSilent();
-    expect(packetNumbers(call.sound)).toEqual(numbersFrom(18 * 50, 20 * 50));
-    mend();
+    expect(packetNumbers(call.audio)).toEqual(numbersFrom(18 * 50, 20 * 50));
+    repair();
     await expectNextPlays(call, `${PAGE}/song`);
   });
 
   it("of a file whose link is refused where no client gives out another ends behind what was received", async ({
     onTestFinished,
   }) => {
-    const { takeBack, mend } = faultsUntil(onTestFinished);
+    const { cleanups, repair } = faultsUntil(onTestFinished);
     // Others' videos are given out all the while.
     const doubt = (request: SiteRequest) => {
       const isAboutIt = request.body.includes(VIDEO);
@@ -144,25 +145,25 @@ describe.concurrent("a track", () => {
     };
     const refuseLater = (request: SiteRequest) => {
       if (request.query.get("range")?.startsWith("0-")) return youtube.media.answer(request) ?? { status: 404 };
-      if (takeBack.length === 1) takeBack.push(youtube.fail({ at: /\/player$/, outcome: doubt }));
+      if (cleanups.length === 1) cleanups.push(youtube.fail({ at: /\/player$/, outcome: doubt }));
       return { status: 403 };
     };
-    takeBack.push(youtube.fail({ at: /videoplayback$/, outcome: refuseLater }));
+    cleanups.push(youtube.fail({ at: /videoplayback$/, outcome: refuseLater }));
     const call = await play(VIDEO);
     // The one whose links were refused again is asked last by now.
-    const told = ["WEB", "WEBEMBEDDED", "VISIONOS"].map(
+    const received = ["WEB", "WEBEMBEDDED", "VISIONOS"].map(
       (name) => `Client [${name}] failed: This video requires login.`,
     );
-    await expectTold(call, "finished", {
-      message: `youtube: ${ALL_FAILED}\n\n${told.join("\n\n")}`,
+    await expectReported(call, "finished", {
+      message: `youtube: ${ALL_FAILED}\n\n${received.join("\n\n")}`,
       severity: "suspicious",
     });
     await call.untilSilent();
-    const numbers = packetNumbers(call.sound);
+    const numbers = packetNumbers(call.audio);
     expect(numbers).toEqual(numbersFrom(0, numbers.length));
     const frameBytes = ((await webmTones()).length / TONES_SECONDS / 1000) * FRAME_MS;
     expect(Math.abs(numbers.length - STEP_BYTES / frameBytes)).toBeLessThan(5);
-    mend();
+    repair();
     await expectNextPlays(call, VIDEO);
   });
 });
@@ -175,7 +176,7 @@ it("a track in AAC where its decoder is not installed is told with what to insta
   });
   const call = await play(`${PAGE}/only-aac`, { on: bare });
   const install = 'the optional package @napi-rs/webcodecs is not installed; run "npm install @napi-rs/webcodecs"';
-  await expectTold(call, "loadFailed", { message: `decode AAC: ${install}`, severity: "suspicious" });
+  await expectReported(call, "loadFailed", { message: `decode AAC: ${install}`, severity: "suspicious" });
   await expectNextPlays(call, `${PAGE}/only-mp3`);
   await bare.close();
 });

@@ -9,16 +9,16 @@ import { numbersFrom, packetNumbers } from "../../../lab/media-files/counted-son
 import { AllSites, siteQuestions } from "../../../lab/sites/all-sites.ts";
 import { EXAMPLE_HOST, startExampleSite } from "../../../lab/sites/example.ts";
 import type { SiteServer } from "../../../lab/sites/site-server.ts";
-import type { Bot } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { Bot } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { BUILTIN_PLUGINS } from "../../../plugins/builtin.ts";
-import { createLogger, type LogFields } from "../../../src/log.ts";
+import { createLogger, type LogFields } from "../../../src/log/log.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { BUILTIN_FOLDER, startStage } from "../../support/start-stage.ts";
+import { BUILTIN_FOLDER, startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../../plugins/example/plugin.mjs", import.meta.url));
-const LOOPING = fileURLToPath(new URL("../../../dist/lab/naughty-plugins/looping.js", import.meta.url));
-const HUNGRY = fileURLToPath(new URL("../../../dist/lab/naughty-plugins/hungry.js", import.meta.url));
+const LOOPING = fileURLToPath(new URL("../../../dist/lab/misbehaving-plugins/looping.js", import.meta.url));
+const HUNGRY = fileURLToPath(new URL("../../../dist/lab/misbehaving-plugins/hungry.js", import.meta.url));
 
 const CALLS = 4;
 const HEALTHY_LOADS = 20;
@@ -26,7 +26,7 @@ const LOST = "the thread of a plugin was lost";
 
 let sites: AllSites;
 let example: SiteServer;
-let stage: Stage;
+let env: TestEnvironment;
 let bot: Bot;
 const calls: MusicCall[] = [];
 /** How long each plugin rests after it was lost, by its name, in order. */
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const logger = createLogger((_level, message, fields) => {
     if (message === LOST) pausesMs[pluginOf(fields)]?.push(Number(fields?.pauseMs));
   });
-  stage = await startStage({
+  env = await startTestEnvironment({
     logger,
     plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTIN_PLUGINS },
     args: [
@@ -53,16 +53,16 @@ beforeAll(async () => {
       "--plugins.ytdlp.timeoutMs=3000",
     ],
   });
-  bot = await stage.connectBot();
+  bot = await env.connectBot();
   for (let index = 0; index < CALLS; index++) {
-    const call = await MusicCall.join(stage);
+    const call = await MusicCall.join(env);
     await call.update({ track: { encoded: await call.bot.loadEncoded("example:one") } });
     calls.push(call);
   }
 });
 afterAll(async () => {
-  stage.discord.assertClean();
-  await stage.close();
+  env.discord.assertClean();
+  await env.close();
   await sites.close();
   await example.close();
 });
@@ -88,14 +88,14 @@ it("before, all sources answer", async () => {
   for (const { identifier } of siteQuestions(1)) {
     expect({ identifier, ...(await askFor(identifier)) }).toMatchObject({ identifier, message: "" });
   }
-  for (const call of calls) await call.hearMore(50);
+  for (const call of calls) await call.receiveMore(50);
 });
 
 describe("while all sites hang, one plugin loops and another fills memory,", () => {
   it("a source that is well answers, the others say which they are, and two threads are lost", async () => {
     // From here on they are young: who is lost soon after it was started rests.
     for (const name of ["looping", "hungry"]) await bot.request("POST", `/v4/tonearm/plugins/${name}/reload`);
-    const takeBack = sites.hang();
+    const restore = sites.hang();
     let hangingCount = 0;
     const hanging = siteQuestions(2).map(async ({ source, identifier }) => {
       hangingCount++;
@@ -116,7 +116,7 @@ describe("while all sites hang, one plugin loops and another fills memory,", () 
     for (const answer of await Promise.all(lost)) {
       expect(answer).toEqual({ loadType: "error", message: expect.stringMatching(/stopped while it was asked/) });
     }
-    takeBack();
+    restore();
   });
 
   it("their threads are ended for what they do, and come back after pauses that grow", async () => {
@@ -141,11 +141,11 @@ describe("while all sites hang, one plugin loops and another fills memory,", () 
 
   it("whoever listens hears every packet once, in order", async () => {
     for (const call of calls) {
-      await call.hearMore(50);
-      const numbers = packetNumbers(call.sound);
+      await call.receiveMore(50);
+      const numbers = packetNumbers(call.audio);
       expect(numbers).toEqual(numbersFrom(0, numbers.length));
       // Where the machine has no time at all, a frame may be silence.
-      const [first = 0, ...rest] = call.channel.listener.heard.map(({ sequence }) => sequence);
+      const [first = 0, ...rest] = call.channel.listener.received.map(({ sequence }) => sequence);
       expect(rest).toEqual(rest.map((_sequence, index) => (first + index + 1) & 0xffff));
       expect(call.eventTypes).not.toContain("TrackExceptionEvent");
       expect(call.eventTypes).not.toContain("TrackEndEvent");

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { numbersFrom, packetNumbers } from "../../../lab/media-files/counted-song.ts";
 import type { AllSites } from "../../../lab/sites/all-sites.ts";
 import { stationUuid } from "../../../lab/sites/radio-browser.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { firstFound } from "../../support/first-found.ts";
 import { hasAac } from "../../support/has-aac.ts";
 import { readMediaFixture } from "../../support/media-fixture.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { type AllSitesStage, startAllSitesStage } from "../../support/site-stage.ts";
+import { type AllSitesTestEnvironment, startAllSitesTestEnvironment } from "../../support/site-test-environment.ts";
 
 const CLIP = "https://getyarn.io/yarn-clip/0a1b2c3d-1111-2222-3333-444455556666";
 const VIMEO = "https://vimeo.com/76979871";
@@ -46,29 +46,29 @@ const STORIES: Readonly<Record<string, [sourceName: string, identifier: string][
   ],
 };
 
-let all: AllSitesStage;
+let all: AllSitesTestEnvironment;
 let sites: AllSites;
-let stage: Stage;
+let env: TestEnvironment;
 
 beforeAll(async () => {
-  all = await startAllSitesStage([VIMEO, NICO, "https://nico.ms/sm9", "https://site.example/watch"]);
-  ({ sites, stage } = all);
+  all = await startAllSitesTestEnvironment([VIMEO, NICO, "https://nico.ms/sm9", "https://site.example/watch"]);
+  ({ sites, env } = all);
 });
 afterAll(() => all.close());
 
 /** Plays what is found there first; it is heard, and nothing else happens. */
-async function expectHeard(sourceName: string, identifier: string): Promise<void> {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+async function expectReceived(sourceName: string, identifier: string): Promise<void> {
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   const track = await firstFound(call.bot, identifier);
   expect(track.info.sourceName).toBe(sourceName);
   await call.update({ track: { encoded: track.encoded } });
-  await call.hearMore(50);
+  await call.receiveMore(50);
   expect(call.eventTypes.filter((type) => type !== "TrackEndEvent")).toEqual(["TrackStartEvent"]);
   await call.leave();
 }
 
 describe.each(Object.entries(STORIES))("is found, played and heard: %s,", (_kind, stories) => {
-  it.concurrent.each(stories)("%s by %s", expectHeard);
+  it.concurrent.each(stories)("%s by %s", expectReceived);
 });
 
 describe.skipIf(!hasAac)("is heard with AAC, as the site itself has it:", () => {
@@ -81,7 +81,7 @@ describe.skipIf(!hasAac)("is heard with AAC, as the site itself has it:", () => 
   it.concurrent.each([
     ["twitch", "https://www.twitch.tv/stand_in"],
     ["getyarn.io", CLIP],
-  ])("%s", expectHeard);
+  ])("%s", expectReceived);
 });
 
 function linksAsked(): number {
@@ -90,14 +90,14 @@ function linksAsked(): number {
 }
 
 it("HLS whose links are refused in the middle goes on without a lost frame", async () => {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   const track = await firstFound(call.bot, "https://soundcloud.com/stand-ins/song");
   await call.update({ track: { encoded: track.encoded }, position: 12_000 });
-  await call.hearMore(50);
+  await call.receiveMore(50);
   const askedBefore = linksAsked();
   sites.each.soundcloud.server.expireLinks();
   expect(await call.bot.untilEvent("TrackEndEvent", 60_000)).toMatchObject({ reason: "finished" });
-  const numbers = packetNumbers(call.sound);
+  const numbers = packetNumbers(call.audio);
   expect(numbers).toEqual(numbersFrom(12 * 50, 30 * 50));
   expect(linksAsked()).toBe(askedBefore + 1);
   await call.leave();

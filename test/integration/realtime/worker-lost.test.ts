@@ -1,34 +1,34 @@
 // An audio worker dies or hangs while its player sounds: the player goes on on another worker where it was, its client
 // is told of nothing but updates, and players of other workers notice nothing. How long that takes is in
-// workers-alone.test.ts, in virtual time: here it depends on when the machine gives a hanging thread its time.
+// only-worker-lost.test.ts, in virtual time: here it depends on when the machine gives a hanging thread its time.
 
 import { expect, it } from "vitest";
-import type { Bot } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
-import { FRAME_MS, packetsOf, packetText, placesIn, SONGS } from "../../support/song.ts";
-import { startStage } from "../../support/start-stage.ts";
+import type { Bot } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { FRAME_MS, packetsOf, packetText, positionsIn, SONGS } from "../../support/song.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { framesBetween, stepsBeyondTime, stepsOf } from "../../support/steps-of.ts";
 
 const FRAGILE_AUDIO = new URL("../../support/worker-scripts/fragile-audio.mjs", import.meta.url);
 const DEADLY_END_TIME = 600_001;
 const PARALYSING_END_TIME = 600_002;
 
-function heard(stage: Stage, guildId: string) {
-  return stage.discord.channel(`${guildId}7`).listener.heardSound;
+function received(env: TestEnvironment, guildId: string) {
+  return env.discord.channel(`${guildId}7`).listener.receivedAudio;
 }
 
 /** The first frame of silence behind all sound; none when it has not come yet. */
-function silenceAtEnd(stage: Stage, guildId: string) {
-  const frames = stage.discord.channel(`${guildId}7`).listener.heard;
+function silenceAtEnd(env: TestEnvironment, guildId: string) {
+  const frames = env.discord.channel(`${guildId}7`).listener.received;
   const first = frames.findLastIndex(({ isSilence }) => !isSilence) + 1;
   return frames.slice(first, first + 1);
 }
 
 /** Starts the song for a guild and waits until a second of it has been heard. */
-async function play(stage: Stage, bot: Bot, guildId: string): Promise<void> {
-  await stage.joinVoice(bot, { guildId });
-  await bot.update(guildId, { track: { identifier: `${stage.media.url}/chord.webm` } });
-  await stage.discord.until(() => heard(stage, guildId).length >= 50, "a second of sound");
+async function play(env: TestEnvironment, bot: Bot, guildId: string): Promise<void> {
+  await env.joinVoice(bot, { guildId });
+  await bot.update(guildId, { track: { identifier: `${env.media.url}/chord.webm` } });
+  await env.discord.until(() => received(env, guildId).length >= 50, "a second of sound");
 }
 
 function ended(bot: Bot, guildId: string): Promise<unknown> {
@@ -41,38 +41,38 @@ it.concurrent.each([
   ["dies", DEADLY_END_TIME],
   ["hangs", PARALYSING_END_TIME],
 ])("the player of a worker that %s goes on elsewhere, and the others notice nothing", async (_how, endTime) => {
-  const stage = await startStage({
+  const env = await startTestEnvironment({
     media: { root: SONGS.pathname },
     mediaEntry: FRAGILE_AUDIO,
     config: { TONEARM_WORKERS_COUNT: "2" },
   });
-  const bot = await stage.connectBot();
-  await play(stage, bot, "1");
-  await play(stage, bot, "2");
+  const bot = await env.connectBot();
+  await play(env, bot, "1");
+  await play(env, bot, "2");
   void bot.update("1", { endTime });
   expect(await ended(bot, "1")).toMatchObject({ reason: "finished" });
   expect(await ended(bot, "2")).toMatchObject({ reason: "finished" });
-  await stage.discord.arrived();
+  await env.discord.arrived();
 
   const song = await packetsOf("chord.webm");
-  const placesOf = (guildId: string) =>
-    placesIn(
+  const positionsOf = (guildId: string) =>
+    positionsIn(
       song,
-      heard(stage, guildId).map(({ opus }) => packetText(opus)),
+      received(env, guildId).map(({ opus }) => packetText(opus)),
     );
   // The other is the control: each packet once and in order. A machine that has no time for it may leave out
   // deadlines, and packets with them: then RTP time has gone on as well.
-  const others = placesOf("2");
+  const others = positionsOf("2");
   expect(Math.min(...stepsOf(others))).toBe(1);
-  const timestampsOf = (guildId: string) => heard(stage, guildId).map(({ timestamp }) => timestamp);
+  const timestampsOf = (guildId: string) => received(env, guildId).map(({ timestamp }) => timestamp);
   expect(stepsBeyondTime(others, timestampsOf("2"))).toEqual([]);
   const leftOut = song.length - others.length;
-  const lateMs = Math.max(...stepsOf(heard(stage, "2").map(({ arrivalMs }) => arrivalMs))) - FRAME_MS;
+  const lateMs = Math.max(...stepsOf(received(env, "2").map(({ arrivalMs }) => arrivalMs))) - FRAME_MS;
 
   // What is missing or comes twice is what lies between the last report of the position and the death.
   // Again, deadlines may be left out, behind the last packet as well: the silence there has the place after it.
-  const silence = silenceAtEnd(stage, "1").map(({ timestamp }) => timestamp);
-  const jumps = stepsOf([...placesOf("1"), song.length]);
+  const silence = silenceAtEnd(env, "1").map(({ timestamp }) => timestamp);
+  const jumps = stepsOf([...positionsOf("1"), song.length]);
   const frames = framesBetween([...timestampsOf("1"), ...silence]);
   const jumpsBeyondTime = jumps.map((jump, index) => jump !== 1 && jump !== frames[index]);
   expect(jumpsBeyondTime.filter(Boolean).length).toBeLessThanOrEqual(1 + leftOut);
@@ -82,6 +82,6 @@ it.concurrent.each([
   expect(bot.events("TrackStartEvent", "1")).toHaveLength(1);
   expect(bot.events("TrackEndEvent", "1")).toHaveLength(1);
   expect(bot.events("WebSocketClosedEvent")).toEqual([]);
-  stage.discord.assertClean();
-  await stage.close();
+  env.discord.assertClean();
+  await env.close();
 });

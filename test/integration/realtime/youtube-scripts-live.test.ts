@@ -10,42 +10,42 @@ import {
   ROTATE_SCRIPT,
 } from "../../../lab/sites/youtube/player-scripts.ts";
 import { YoutubeSite } from "../../../lab/sites/youtube.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { ControlSong } from "../../support/control-song.ts";
 import { firstFound } from "../../support/first-found.ts";
 import { MusicCall } from "../../support/music-call.ts";
-import { NeighbourSong } from "../../support/neighbour-song.ts";
-import { startSiteStage } from "../../support/site-stage.ts";
+import { startSiteTestEnvironment } from "../../support/site-test-environment.ts";
 
 /** Only WEBEMBEDDED plays it, and its links are locked. */
 const AGE_GATE = "agegate0001";
 
 let youtube: YoutubeSite;
 let radio: RadioBrowserSite;
-let stage: Stage;
-let neighbour: NeighbourSong;
+let env: TestEnvironment;
+let control: ControlSong;
 
 beforeAll(async () => {
   [youtube, radio] = [await YoutubeSite.start(), await RadioBrowserSite.start()];
-  stage = await startSiteStage([youtube, radio]);
-  neighbour = await NeighbourSong.start(stage, radio);
+  env = await startSiteTestEnvironment([youtube, radio]);
+  control = await ControlSong.start(env, radio);
 });
 afterAll(async () => {
-  await neighbour.stop();
-  stage.discord.assertClean();
-  await stage.close();
+  await control.stop();
+  env.discord.assertClean();
+  await env.close();
   await youtube.close();
   await radio.close();
 });
 
 // The script of an earlier story is not for the next.
 beforeEach(async () => {
-  const bot = await stage.connectBot();
+  const bot = await env.connectBot();
   expect((await bot.request("POST", "/v4/tonearm/plugins/youtube/reload")).status).toBe(200);
 });
-afterEach(() => neighbour.expectUnharmed());
+afterEach(() => control.expectUnharmed());
 
 async function play(videoId: string): Promise<MusicCall> {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   await call.update({ track: { encoded: (await firstFound(call.bot, videoId)).encoded } });
   return call;
 }
@@ -64,18 +64,19 @@ describe("a video", () => {
   ])("with an age gate is heard by %s", async (_, script) => {
     youtube.script = script;
     const call = await play(AGE_GATE);
-    await call.hearMore(25);
+    await call.receiveMore(25);
     expect(call.eventTypes).toEqual(["TrackStartEvent"]);
     await call.leave();
   });
 
   it("that wants a login is told so", async () => {
     const call = await play("login000001");
-    const told = ["VISIONOS", "WEB", "WEBEMBEDDED"].map(
+    const received = ["VISIONOS", "WEB", "WEBEMBEDDED"].map(
       (name) => `Client [${name}] failed: This video requires login.`,
     );
     expect(await exceptionOf(call)).toMatchObject({
-      ...{ message: expect.stringContaining(told.join("\n\n")), severity: "common" },
+      message: expect.stringContaining(received.join("\n\n")),
+      severity: "common",
       cause: "SourceError: This video requires login.",
     });
     await call.leave();
@@ -98,7 +99,7 @@ describe("a player script that", () => {
     expect(message).toContain("Client [VISIONOS] failed: This video requires age verification.");
     expect(message.split("Client [WEBEMBEDDED] failed: ")[1]).toMatch(reason);
     await call.update({ track: { encoded: (await firstFound(call.bot, "song0000001")).encoded } });
-    await call.hearMore(25);
+    await call.receiveMore(25);
     await call.leave();
   });
 

@@ -4,21 +4,21 @@
 import { once } from "node:events";
 import { LavalinkManager, type LavalinkNode, type SearchPlatform } from "lavalink-client";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { STAGE_PASSWORD } from "../../../lab/stage/stage.ts";
-import { type AllSitesStage, startAllSitesStage } from "../../support/site-stage.ts";
+import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
+import { type AllSitesTestEnvironment, startAllSitesTestEnvironment } from "../../support/site-test-environment.ts";
 
 const VIMEO_PAGE = "https://vimeo.com/1001";
 const NICONICO_PAGE = "https://www.nicovideo.jp/watch/sm9";
 const USER = { id: "100000000000000044", username: "bot" };
 
-let all: AllSitesStage;
+let all: AllSitesTestEnvironment;
 let manager: LavalinkManager;
 
 beforeAll(async () => {
-  all = await startAllSitesStage([VIMEO_PAGE, NICONICO_PAGE]);
-  const { host, port } = all.stage.node.address;
+  all = await startAllSitesTestEnvironment([VIMEO_PAGE, NICONICO_PAGE]);
+  const { host, port } = all.env.node.address;
   manager = new LavalinkManager({
-    nodes: [{ id: "stage", host, port, authorization: STAGE_PASSWORD }],
+    nodes: [{ id: "test", host, port, authorization: TEST_PASSWORD }],
     sendToShard: () => undefined,
     client: USER,
   });
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 function node(): LavalinkNode {
-  const found = manager.nodeManager.nodes.get("stage");
+  const found = manager.nodeManager.nodes.get("test");
   if (found === undefined) throw new Error("no node");
   return found;
 }
@@ -50,7 +50,7 @@ it.each<[string, { readonly query: string; readonly source?: SearchPlatform }]>(
   ["niconico", { query: NICONICO_PAGE }],
   ["speak", { query: "hello", source: "speak" }],
   ["flowery-tts", { query: "hello", source: "ftts" }],
-])("it finds a track of %s by %o", async (sourceName, wish) => {
-  const { tracks } = await node().search(wish, USER);
+])("it finds a track of %s by %o", async (sourceName, searchQuery) => {
+  const { tracks } = await node().search(searchQuery, USER);
   expect(tracks[0]?.info).toMatchObject({ sourceName });
 });

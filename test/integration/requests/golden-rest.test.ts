@@ -3,14 +3,14 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeClient } from "../../../lab/conformance/workbench/node-client.ts";
-import { STAGE_PASSWORD, type Stage } from "../../../lab/stage/stage.ts";
+import { TEST_PASSWORD, type TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { comparable, type GoldenCase, type GoldenStep, type Parsed, readRestCases } from "../../support/golden.ts";
 import { GoldenSite } from "../../support/golden-site.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { LOADED_DIFFERENCES, NEEDS_WHOLE_NODE } from "../../unit/control/api/golden-differences.ts";
 
 let site: GoldenSite;
-let stage: Stage;
+let env: TestEnvironment;
 let http: NodeClient;
 let cases: ReadonlyMap<string, GoldenCase>;
 
@@ -21,21 +21,21 @@ const NAMES = readRestCases()
 
 beforeAll(async () => {
   site = await GoldenSite.open();
-  stage = await startStage({
+  env = await startTestEnvironment({
     config: { LAVALINK_SERVER_SOURCES_LOCAL: "true", TONEARM_LOCAL_ROOTS: site.folder },
   });
-  http = new NodeClient(stage.url, STAGE_PASSWORD);
+  http = new NodeClient(env.url, TEST_PASSWORD);
   cases = new Map(readRestCases(site.folder).map((golden) => [golden.name, golden]));
 });
 afterAll(async () => {
-  await stage.close();
+  await env.close();
   await site.close();
 });
 
 describe("every recorded REST case that needs media or voice", () => {
   it.concurrent.each(NAMES)("%s", async (name) => {
     const golden = cases.get(name);
-    const bot = await stage.connectBot();
+    const bot = await env.connectBot();
     for (const [index, step] of (golden?.steps ?? []).entries()) {
       const { method, path, body, headers } = translated(step.request, bot.sessionId);
       const { Authorization: _, ...rest } = headers;

@@ -3,12 +3,12 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeClient } from "../../../lab/conformance/workbench/node-client.ts";
-import { silentLogger } from "../../../src/log.ts";
+import { silentLogger } from "../../../src/log/log.ts";
 import { createNode, type Node } from "../../../src/node.ts";
 import { comparable, type GoldenStep, type Parsed } from "../../support/golden.ts";
 import { loadPlannerConfig, needsMedia, readPlannerCases } from "../../support/golden-planner.ts";
 import { GoldenSite } from "../../support/golden-site.ts";
-import { LOOKUP_ENTRY, MEDIA_ENTRY } from "../../support/start-stage.ts";
+import { MEDIA_ENTRY, PROBE_ENTRY } from "../../support/start-test-environment.ts";
 
 const PASSWORD = "golden password";
 const ENV = {
@@ -35,7 +35,7 @@ describe.runIf(process.platform === "linux")("every recorded load with a route p
   it.each(cases.map((golden) => [golden.name, golden] as const))("%s", async (_name, { config, loads }) => {
     const node = await createNode(loadPlannerConfig(config, ENV).config, {
       logger: silentLogger,
-      lookupEntry: LOOKUP_ENTRY,
+      probeEntry: PROBE_ENTRY,
       mediaEntry: MEDIA_ENTRY,
     });
     try {

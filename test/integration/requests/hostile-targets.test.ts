@@ -1,20 +1,20 @@
 // The outbound guard of a whole node: a target of each technique, through every route and message that can name one.
-// All of them through the parts alone, with names too, are in test/unit/media/opening/hostile-targets.test.ts.
+// All of them through the parts alone, with names too, are in test/unit/media/probe/hostile-targets.test.ts.
 
 import { BroadcastChannel } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Bot, NodeMessage } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { Bot, NodeMessage } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { type Attempt, HostileRange, inParallel } from "../../support/hostile-range.ts";
 import { HostileSite, SITE_ADDRESS, SITE_ROUTES, UdpCanary } from "../../support/hostile-site.ts";
 import { HOSTILE_TARGETS, type HostileTarget } from "../../support/hostile-targets.ts";
 import { ScriptedVoiceGateway } from "../../support/scripted-voice-gateway.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { buildTrack } from "../../support/track-builder.ts";
-import type { Dial } from "../../support/worker-scripts/record-dials.mjs";
+import type { RecordedConnection } from "../../support/worker-scripts/record-connections.mjs";
 
 const RECORDING_AUDIO = new URL("../../support/worker-scripts/recording-audio.mjs", import.meta.url);
-const RECORDING_LOOKUPS = new URL("../../support/worker-scripts/recording-lookups.mjs", import.meta.url);
+const RECORDING_PROBE = new URL("../../support/worker-scripts/recording-probe.mjs", import.meta.url);
 /** Where the fake voice gateway listens. */
 const GATEWAY_ADDRESS = "127.0.0.1";
 const VOICE_OF_V3 = "PATCH player of v3 with a voice endpoint";
@@ -22,31 +22,31 @@ const REFUSED = /refused: not a public address; .* tonearm\.network\.allow/;
 
 /** One of each technique that needs no fake resolver, those that lead to this machine and others by turns. */
 const TECHNIQUES = [...new Set(HOSTILE_TARGETS.filter(isLiteral).map(({ technique }) => technique))];
-const SAMPLE = TECHNIQUES.flatMap((wanted, index) => {
-  const targets = HOSTILE_TARGETS.filter((target) => target.technique === wanted && isLiteral(target));
-  return targets.find((target) => leadsHere(target) === (index % 2 === 0)) ?? targets[0] ?? [];
+const SAMPLE = TECHNIQUES.flatMap((techniqueName, index) => {
+  const targets = HOSTILE_TARGETS.filter((target) => target.technique === techniqueName && isLiteral(target));
+  return targets.find((target) => isLocal(target) === (index % 2 === 0)) ?? targets[0] ?? [];
 });
 /** Canaries do not speak TLS, which a stream would be tried again for. */
-const HERE = SAMPLE.filter((target) => leadsHere(target) && !target.url.startsWith("https:"));
+const HERE = SAMPLE.filter((target) => isLocal(target) && !target.url.startsWith("https:"));
 
 function isLiteral({ url }: HostileTarget): boolean {
   return /^[\d.]+$|^\[/.test(new URL(url.replace("PORT", "1")).hostname);
 }
 
-function leadsHere({ addresses: [address = ""] }: HostileTarget): boolean {
+function isLocal({ addresses: [address = ""] }: HostileTarget): boolean {
   return address.startsWith("127.") || address === "::1";
 }
 
 type Route = readonly [name: string, prepare: (world: World) => Attempt];
 
 interface World {
-  readonly stage: Stage;
+  readonly env: TestEnvironment;
   readonly range: HostileRange;
   readonly v4: Bot;
   readonly v3: Bot;
 }
 
-let dials: BroadcastChannel;
+let recordedConnections: BroadcastChannel;
 /** The one under test; both are never alive at once, so all that is dialled is its doing. */
 let world: World;
 let guildCount = 0;
@@ -54,32 +54,32 @@ let guildCount = 0;
 const refusedBy = new Map<string, readonly string[]>();
 
 beforeAll(() => {
-  dials = new BroadcastChannel("tonearm-test-dials");
-  dials.onmessage = (event) => world.range.note((event as { data: Dial }).data); // only Dials are sent there
+  recordedConnections = new BroadcastChannel("tonearm-test-connections");
+  recordedConnections.onmessage = (event) => world.range.note((event as { data: RecordedConnection }).data); // only Dials are sent there
 });
-afterAll(() => dials.close());
+afterAll(() => recordedConnections.close());
 
 async function startWorld(targets: readonly HostileTarget[], allow: string): Promise<World> {
   const config = { TONEARM_NETWORK_ALLOW: allow, TONEARM_WORKERS_COUNT: "1" };
-  const stage = await startStage({ config, mediaEntry: RECORDING_AUDIO, lookupEntry: RECORDING_LOOKUPS });
-  const v4 = await stage.connectBot();
-  const v3 = await stage.connectBot({ path: "/v3/websocket" });
-  return { stage, range: await HostileRange.start(targets), v4, v3 };
+  const env = await startTestEnvironment({ config, mediaEntry: RECORDING_AUDIO, probeEntry: RECORDING_PROBE });
+  const v4 = await env.connectBot();
+  const v3 = await env.connectBot({ path: "/v3/websocket" });
+  return { env, range: await HostileRange.start(targets), v4, v3 };
 }
 
 async function closeWorld(): Promise<void> {
-  await world.stage.close();
+  await world.env.close();
   await world.range.close();
 }
 
 /** Has both threads dial something allowed: what each dialled before has been told of before. */
-async function allDialsTold(): Promise<void> {
+async function allConnectionsReported(): Promise<void> {
   const site = await HostileSite.start();
   const url = site.leadingTo("http://[::1]/", "m3u");
-  await Promise.all([world.range.dialled(SITE_ADDRESS), world.v4.load(url)]);
+  await Promise.all([world.range.contacted(SITE_ADDRESS), world.v4.load(url)]);
   const play = playBy(world.v4, "/v4", (encoded) => ({ track: { encoded } }));
   await Promise.all([
-    world.range.dialled(SITE_ADDRESS),
+    world.range.contacted(SITE_ADDRESS),
     play(url, new AbortController().signal).catch(() => undefined),
   ]);
   await site.close();
@@ -187,8 +187,8 @@ describe.runIf(process.platform === "linux")("without being allowed", () => {
   it.each(ROUTES)("%s reaches no target", async (name, prepare) => {
     const { range } = world;
     const codes = await range.codesOf(prepare(world));
-    await allDialsTold();
-    expect(range.strayDials(0)).toEqual([]);
+    await allConnectionsReported();
+    expect(range.strayConnections(0)).toEqual([]);
     expect(range.visitorCount).toBe(0);
     const refused = range.aims.filter(({ url }) => codes.get(url) === "address-refused");
     expect(refused.length).toBeGreaterThan(SAMPLE.length / 2);
@@ -205,8 +205,8 @@ describe.runIf(process.platform === "linux")("without being allowed", () => {
     // An update of the same player waits for the one before it.
     const path = `/v3/sessions/${v3.sessionId}/players`;
     await inParallel(guildIds, async (guildId) => void (await v3.request("PATCH", `${path}/${guildId}`, {})));
-    await allDialsTold();
-    expect(range.strayDials(0)).toEqual([]);
+    await allConnectionsReported();
+    expect(range.strayConnections(0)).toEqual([]);
     expect(range.visitorCount).toBe(0);
   });
 
@@ -220,8 +220,8 @@ describe.runIf(process.platform === "linux")("without being allowed", () => {
         ),
       ),
     );
-    await allDialsTold();
-    expect(world.range.strayDials(0, [SITE_ADDRESS, GATEWAY_ADDRESS])).toEqual([]);
+    await allConnectionsReported();
+    expect(world.range.strayConnections(0, [SITE_ADDRESS, GATEWAY_ADDRESS])).toEqual([]);
     expect(canary.packetCount).toBe(0);
     canary.close();
   });
@@ -238,15 +238,15 @@ describe.runIf(process.platform === "linux")("with everything allowed", () => {
     const reached = new Set(await range.reachedBy(prepare(world)));
     const urls = range.aims.filter(({ url }) => reached.has(url)).map(({ target }) => target.url);
     expect(urls).toEqual(HERE.map(({ url }) => url).filter((url) => refusedBy.get(name)?.includes(url)));
-    expect(range.misledDials(0)).toEqual([]);
+    expect(range.misledConnections(0)).toEqual([]);
   });
 
   it("the operation voiceUpdate of v3 reaches those that an update was refused for", async () => {
     const { range, v3 } = world;
     const refused = refusedBy.get(VOICE_OF_V3) ?? [];
-    const wanted = range.aims.filter(({ target }) => refused.includes(target.url));
-    expect(wanted.length).toBeGreaterThanOrEqual(5);
-    for (const { url, canary } of wanted) {
+    const techniqueName = range.aims.filter(({ target }) => refused.includes(target.url));
+    expect(techniqueName.length).toBeGreaterThanOrEqual(5);
+    for (const { url, canary } of techniqueName) {
       const visited = canary?.visited();
       updateVoice(v3, url);
       await visited;

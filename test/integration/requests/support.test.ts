@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { countedSong } from "../../../lab/media-files/counted-song.ts";
-import { Bot } from "../../../lab/stage/bot.ts";
-import { createNodeLogger } from "../../../src/log-pino.ts";
-import { LogRing } from "../../../src/log-ring.ts";
+import { Bot } from "../../../lab/test-environment/bot.ts";
+import { createNodeLogger } from "../../../src/log/log-pino.ts";
+import { LogRing } from "../../../src/log/log-ring.ts";
 import { KNOWN_SECRETS, leaksOf } from "../../support/known-secrets.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const BIN = fileURLToPath(new URL("../../../bin/tonearm.js", import.meta.url));
 const [PHRASE = "", WORD = "", SIGNS = "", LETTERS = "", REFRESH = "", API_KEY = ""] = KNOWN_SECRETS;
@@ -122,32 +122,36 @@ test("with a wrong configuration it says what is wrong, but for what was found t
 test("a node that plays tells of its player, and of errors with secrets in them without those", async () => {
   const logRing = new LogRing();
   const logger = createNodeLogger({ level: "debug", format: "json", stream: { write: () => true }, ring: logRing });
-  const stage = await startStage({
+  const env = await startTestEnvironment({
     config: { LAVALINK_SERVER_PASSWORD: "stage password", LAVALINK_SERVER_HTTPCONFIG_PROXYPASSWORD: PHRASE },
     media: { files: { "private/song.ogg": countedSong({ seconds: 60 }) } },
-    ...{ logger, logRing },
+    logger,
+    logRing,
   });
-  const bot = await stage.connectBot();
+  const bot = await env.connectBot();
   const guildId = "817327181659111454";
-  await stage.joinVoice(bot, { guildId });
-  await bot.update(guildId, { track: { encoded: await bot.loadEncoded(`${stage.media.url}/private/song.ogg`) } });
+  await env.joinVoice(bot, { guildId });
+  await bot.update(guildId, { track: { encoded: await bot.loadEncoded(`${env.media.url}/private/song.ogg`) } });
   await bot.untilEvent("TrackStartEvent");
   for (const secret of KNOWN_SECRETS) {
     logger.error(`it broke at http://user:${secret}@host/?key=${secret}`, {
-      ...{ password: secret, guildId, body: Buffer.from(`x:${PHRASE}`).toString("base64"), title: "Never gonna" },
+      password: secret,
+      guildId,
+      body: Buffer.from(`x:${PHRASE}`).toString("base64"),
+      title: "Never gonna",
       error: new Error("inner", { cause: new Error(`of ${PHRASE} at http://a:${encodeURIComponent(PHRASE)}@b/`) }),
     });
   }
   const headers = { authorization: "stage password" };
-  const ask = async () => (await fetch(`${stage.url}/v4/tonearm/support`, { headers })).text();
+  const ask = async () => (await fetch(`${env.url}/v4/tonearm/support`, { headers })).text();
   let text = "";
-  const look = async () => {
+  const check = async () => {
     text = await ask();
     return text;
   };
   // What its worker has told. The node does not take one question after the other.
-  await expect.poll(look, { interval: 300 }).toContain("sound: passthrough 1");
-  await stage.close();
+  await expect.poll(check, { interval: 300 }).toContain("sound: passthrough 1");
+  await env.close();
   expect(text).toContain("ERROR it broke at");
   expect(text).toMatch(/caused by: Error: of <redacted> at/);
   expect(text).toContain("playing from: http 1");

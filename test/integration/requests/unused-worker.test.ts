@@ -3,8 +3,8 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { WorkMark } from "../../../src/bridge/work-mark.ts";
-import { MEDIA_ENTRY } from "../../support/start-stage.ts";
+import { Heartbeat } from "../../../src/bridge/heartbeat.ts";
+import { MEDIA_ENTRY } from "../../support/start-test-environment.ts";
 
 /** Says which modules a thread loads, by their files' names. */
 const OBSERVER = `
@@ -21,17 +21,19 @@ const OBSERVED = [
 ];
 
 /** Without settings: what plays could not be started with them, so it is seen whether that is tried. */
-async function startWorker(execArgv: string[] = []): Promise<{ readonly worker: Worker; readonly mark: WorkMark }> {
-  const markMemory = WorkMark.allocate();
-  const worker = new Worker(MEDIA_ENTRY, { workerData: { markMemory }, execArgv });
+async function startWorker(
+  execArgv: string[] = [],
+): Promise<{ readonly worker: Worker; readonly heartbeat: Heartbeat }> {
+  const heartbeatMemory = Heartbeat.allocate();
+  const worker = new Worker(MEDIA_ENTRY, { workerData: { heartbeatMemory }, execArgv });
   const [event] = (await once(worker, "message")) as unknown[];
   expect(event).toEqual({ type: "ready" });
-  return { worker, mark: new WorkMark(markMemory) };
+  return { worker, heartbeat: new Heartbeat(heartbeatMemory) };
 }
 
 test("a worker that nobody has used is ready and lives, and ends when it is told to, without what plays", async () => {
-  const { worker, mark } = await startWorker();
-  expect(mark.beats).toBeGreaterThan(0);
+  const { worker, heartbeat } = await startWorker();
+  expect(heartbeat.beats).toBeGreaterThan(0);
   const exited = once(worker, "exit");
   worker.postMessage({ type: "close" });
   expect(await exited).toEqual([0]);
@@ -45,7 +47,7 @@ test("a worker that cannot load what plays is lost with the reason when it is ne
 });
 
 test("a spare is ready once what plays is loaded: one that cannot load it never is", async () => {
-  const worker = new Worker(MEDIA_ENTRY, { workerData: { markMemory: WorkMark.allocate(), isSpare: true } });
+  const worker = new Worker(MEDIA_ENTRY, { workerData: { heartbeatMemory: Heartbeat.allocate(), isSpare: true } });
   const messages: unknown[] = [];
   worker.on("message", (message) => messages.push(message));
   expect(await once(worker, "error")).toEqual([expect.any(TypeError)]);

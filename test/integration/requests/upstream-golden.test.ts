@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readRestCases } from "../../support/golden.ts";
 import { readMediaFixture } from "../../support/media-fixture.ts";
-import { UpstreamStage } from "../../support/upstream-stage.ts";
+import { UpstreamTestEnvironment } from "../../support/upstream-test-environment.ts";
 
 const FILES: Readonly<Record<string, string>> = {
   "tone.mp3": "cbr.mp3",
@@ -50,11 +50,11 @@ const CASES = readRestCases().flatMap(({ name, steps }): RecordedCase[] => {
   return isKnown && /^load(range|-http)-/.test(name) ? [{ name, identifier, answer: step?.response.json }] : [];
 });
 
-let upstream: UpstreamStage;
+let upstream: UpstreamTestEnvironment;
 
 beforeAll(async () => {
   const files = Object.entries(FILES).map(([name, fixture]) => [name, readMediaFixture(fixture)]);
-  upstream = await UpstreamStage.start({ files: Object.fromEntries(files) });
+  upstream = await UpstreamTestEnvironment.start({ files: Object.fromEntries(files) });
 });
 afterAll(() => upstream.close());
 

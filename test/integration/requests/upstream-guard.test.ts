@@ -9,14 +9,14 @@ import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { countedSong, numbersFrom } from "../../../lab/media-files/counted-song.ts";
 import { statusPlan } from "../../../lab/media-server/answer-plan.ts";
-import type { LoadView } from "../../../lab/stage/bot.ts";
+import type { LoadView } from "../../../lab/test-environment/bot.ts";
 import { createTrack } from "../../../src/track/track.ts";
 import { buildTrack } from "../../support/track-builder.ts";
-import { type ExceptionView, UpstreamStage } from "../../support/upstream-stage.ts";
+import { type ExceptionView, UpstreamTestEnvironment } from "../../support/upstream-test-environment.ts";
 
 /** Lets nothing out to other machines, should the guard ever fail. */
 const RECORDING_AUDIO = new URL("../../support/worker-scripts/recording-audio.mjs", import.meta.url);
-const RECORDING_LOOKUPS = new URL("../../support/worker-scripts/recording-lookups.mjs", import.meta.url);
+const RECORDING_PROBE = new URL("../../support/worker-scripts/recording-probe.mjs", import.meta.url);
 const SONG = countedSong({ seconds: 1 });
 const SEGMENT_HEAD = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:0\n";
 const REFUSED = /^connecting to .+ refused: not a public address; .* tonearm\.network\.allow$/;
@@ -27,7 +27,7 @@ let forbidden: Server;
 let forbiddenPort: number;
 let visitorCount = 0;
 let folder: string;
-let upstream: UpstreamStage;
+let upstream: UpstreamTestEnvironment;
 
 beforeAll(async () => {
   forbidden = createServer((socket) => {
@@ -41,9 +41,9 @@ beforeAll(async () => {
   forbiddenPort = address.port;
   folder = realpathSync(mkdtempSync(join(tmpdir(), "tonearm-guard-")));
   makeFolders();
-  upstream = await UpstreamStage.start({
+  upstream = await UpstreamTestEnvironment.start({
     mediaEntry: RECORDING_AUDIO,
-    lookupEntry: RECORDING_LOOKUPS,
+    probeEntry: RECORDING_PROBE,
     files: filesOf(`http://127.0.0.2:${forbiddenPort}`),
     config: {
       TONEARM_NETWORK_ALLOW: "127.0.0.1/32",
@@ -230,7 +230,7 @@ describe("a file of this machine", () => {
     expect(exception).toMatchObject({ severity: "common", message: expect.stringMatching(/^opening a local file: /) });
     expect(exception.causeStackTrace).not.toContain(folder);
     expect(await guild.ended()).toBe("loadFailed");
-    expect(guild.sound).toEqual([]);
+    expect(guild.audio).toEqual([]);
   });
 
   it.concurrent("inside the roots is played", async () => {
@@ -244,7 +244,7 @@ describe("a file of this machine", () => {
 
 it("with the local source off, no file is found and none is played", async () => {
   const path = join(folder, "music", "song.ogg");
-  const other = await UpstreamStage.start({
+  const other = await UpstreamTestEnvironment.start({
     config: { LAVALINK_SERVER_SOURCES_LOCAL: "false", TONEARM_LOCAL_ROOTS: join(folder, "music") },
   });
   try {

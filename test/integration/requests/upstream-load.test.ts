@@ -4,10 +4,10 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LoadView } from "../../../lab/stage/bot.ts";
-import { STAGE_PASSWORD } from "../../../lab/stage/stage.ts";
+import type { LoadView } from "../../../lab/test-environment/bot.ts";
+import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
 import { readMediaFixture } from "../../support/media-fixture.ts";
-import { type ExceptionView, pathsIn, UpstreamStage } from "../../support/upstream-stage.ts";
+import { type ExceptionView, pathsIn, UpstreamTestEnvironment } from "../../support/upstream-test-environment.ts";
 
 const MEDIA = new URL("../../fixtures/media/", import.meta.url);
 const SECRET = "hunter2";
@@ -32,10 +32,10 @@ const FILES = {
   "to-nothing.m3u": "#EXTM3U\n404\n",
 };
 
-let upstream: UpstreamStage;
+let upstream: UpstreamTestEnvironment;
 
 beforeAll(async () => {
-  upstream = await UpstreamStage.start({
+  upstream = await UpstreamTestEnvironment.start({
     root: MEDIA.pathname,
     files: FILES,
     config: { LAVALINK_SERVER_TIMEOUTS_SOCKET_TIMEOUT_MS: "2500", LAVALINK_SERVER_TIMEOUTS_CONNECT_TIMEOUT_MS: "2500" },
@@ -180,7 +180,7 @@ it("50 bad addresses in a row leave no request open and the node as it was", asy
     "radio/random.mp3",
     "stump.m4a",
   ];
-  const open = () => upstream.stage.media.requests.filter(({ isOver }) => !isOver);
+  const open = () => upstream.env.media.requests.filter(({ isOver }) => !isOver);
   const before = await stats();
   for (let round = 0; round < 5; round++) await Promise.all(bad.map((path) => load(path)));
   await expect.poll(open).toEqual([]);
@@ -196,8 +196,8 @@ async function stats(): Promise<{ players: number; playingPlayers: number }> {
 it("a client that goes away takes its look-up with it: the site is hung up on", async () => {
   const path = "hang/chord.mp3?gone";
   const abort = new AbortController();
-  const url = `${upstream.stage.url}/v4/loadtracks?identifier=${encodeURIComponent(upstream.url(path))}`;
-  const headers = { authorization: STAGE_PASSWORD };
+  const url = `${upstream.env.url}/v4/loadtracks?identifier=${encodeURIComponent(upstream.url(path))}`;
+  const headers = { authorization: TEST_PASSWORD };
   const gone = fetch(url, { headers, signal: abort.signal }).catch((error: Error) => error.name);
   await expect.poll(() => upstream.requests(path).length).toBe(1);
   expect(upstream.requests(path)[0]?.isOver).toBe(false);

@@ -28,13 +28,13 @@ function solve({ id, text }: PlayerScript): Promise<{ readonly challenge?: strin
 
 test("a player script is solved in a thread of its own, while this one goes on", async () => {
   const solved = solve(REVERSE_SCRIPT);
-  let turns = 0;
+  let iterations = 0;
   const counting = setInterval(() => {
-    turns += 1;
+    iterations += 1;
   }, 1);
   expect(await solved).toEqual({ challenge: "fedcba", signature: undefined });
   clearInterval(counting);
-  expect(turns).toBeGreaterThan(2);
+  expect(iterations).toBeGreaterThan(2);
 });
 
 test("a player script that never ends or takes all memory is ended with its thread, the next is solved", async () => {

@@ -5,16 +5,16 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findClicks, findGaps } from "../../../lab/listen/faults.ts";
-import { decodeHeard } from "../../../lab/listen/heard.ts";
+import { decodeReceived } from "../../../lab/listen/received.ts";
 import { oggFile } from "../../../lab/media-files/counted-song.ts";
 import type { MediaServerOptions } from "../../../lab/media-server/media-server.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { packetText, SONGS } from "../../support/song.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { levelsOf, opusSong, type ToneSong, WINDOW_MS } from "../../support/tone-player.ts";
 import { unlessStarved } from "../../support/unless-starved.ts";
-import { VirtualStage } from "../../support/virtual-stage.ts";
+import { VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
 
 const FRAME_MS = 20;
 const SONG_FRAMES = 200;
@@ -31,7 +31,7 @@ const TONEARM = {
   crossfade: { duration: FADE_MS, curve: "sine" },
 };
 
-let virtual: VirtualStage;
+let virtual: VirtualTestEnvironment;
 let media: MediaServerOptions;
 let low: ToneSong;
 let high: ToneSong;
@@ -48,7 +48,7 @@ beforeAll(async () => {
     ]),
   );
   media = { files: { ...files, "low.ogg": inFile(low), "high.ogg": inFile(high) } };
-  virtual = await VirtualStage.start({ media });
+  virtual = await VirtualTestEnvironment.start({ media });
 });
 
 afterAll(() => virtual.close());
@@ -60,7 +60,7 @@ async function playNextOnEnd(call: MusicCall): Promise<void> {
 }
 
 async function replaceAfter(call: MusicCall, frames: number): Promise<void> {
-  await call.hearMore(frames);
+  await call.receiveMore(frames);
   await call.play("high.ogg");
 }
 
@@ -70,8 +70,8 @@ function lastEnd(call: MusicCall): Promise<unknown> {
 }
 
 /** Both tones around the place where they are equally loud. */
-function expectCrossing(heard: Float32Array): void {
-  const [down, up] = [levelsOf(heard, low.hz), levelsOf(heard, high.hz)];
+function expectCrossing(received: Float32Array): void {
+  const [down, up] = [levelsOf(received, low.hz), levelsOf(received, high.hz)];
   const middle = up.findIndex((level, window) => window > FADE_WINDOWS && level > down[window]!);
   const reach = Math.floor(FADE_WINDOWS / 2) - 2;
   for (let window = -reach; window <= reach; window++) {
@@ -88,10 +88,10 @@ const FOLLOWING: readonly (readonly [string, (call: MusicCall) => Promise<void>,
 
 async function expectBothAtOnce(
   follow: (call: MusicCall) => Promise<void>,
-  { wantedFrames, reason }: { readonly wantedFrames: number; readonly reason: string },
+  { expectedFrames, reason }: { readonly expectedFrames: number; readonly reason: string },
 ): Promise<void> {
-  const { stage } = virtual;
-  const call = await MusicCall.join(stage, { daveVersion: 1 });
+  const { env } = virtual;
+  const call = await MusicCall.join(env, { daveVersion: 1 });
   await call.update({ filters: { pluginFilters: { tonearm: TONEARM } } });
   await call.play("low.ogg");
   await follow(call);
@@ -102,37 +102,39 @@ async function expectBothAtOnce(
   const ends = call.bot.events("TrackEndEvent", call.guildId);
   expect(ends.map((end) => end.reason)).toEqual([reason, "finished"]);
   expect(call.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent", "TrackStartEvent", "TrackEndEvent"]);
-  const frames = call.sound.map(({ opus }) => opus);
-  expect(Math.abs(frames.length - wantedFrames)).toBeLessThanOrEqual(15);
+  const frames = call.audio.map(({ opus }) => opus);
+  expect(Math.abs(frames.length - expectedFrames)).toBeLessThanOrEqual(15);
   // All silence is at the end, and RTP time has run on without a hole.
-  expect(call.channel.listener.heard.slice(0, -5).filter(({ isSilence }) => isSilence)).toEqual([]);
+  expect(call.channel.listener.received.slice(0, -5).filter(({ isSilence }) => isSilence)).toEqual([]);
   expect(receiver).toMatchObject({ lostPackets: 0, skippedFrames: 0 });
-  expect(stage.discord.violations).toEqual([]);
+  expect(env.discord.violations).toEqual([]);
 
-  const { left } = await decodeHeard(frames);
+  const { left } = await decodeReceived(frames);
   expect(findClicks(left)).toEqual([]);
   expect(findGaps(left.subarray(4800, -4800))).toEqual([]);
-  const rise = levelsOf(left, low.hz);
+  const fadeInLevels = levelsOf(left, low.hz);
   for (let window = 0; window < FADE_WINDOWS; window++) {
-    expect(Math.abs(rise[window]! - (window + 0.5) / FADE_WINDOWS)).toBeLessThan(0.05);
+    expect(Math.abs(fadeInLevels[window]! - (window + 0.5) / FADE_WINDOWS)).toBeLessThan(0.05);
   }
   expectCrossing(left);
 
   // Between the fades come the files' own packets, bit for bit and in order.
-  const places = frames.map((opus) => packetText(opus));
-  const passed = places.map((text, place) => (own.has(text) ? place : -1)).filter((place) => place >= 0);
+  const packetTexts = frames.map((opus) => packetText(opus));
+  const passed = packetTexts
+    .map((text, frameIndex) => (own.has(text) ? frameIndex : -1))
+    .filter((frameIndex) => frameIndex >= 0);
   expect(passed.length).toBeGreaterThan(60);
   expect(passed[0]).toBeGreaterThan(FADE_FRAMES - 2);
   expect(passed[0]).toBeLessThan(FADE_FRAMES + 8);
   const first = passed[0]!;
-  expect(places.slice(first, first + 20)).toEqual(
+  expect(packetTexts.slice(first, first + 20)).toEqual(
     low.packets.slice(first, first + 20).map(({ data }) => packetText(data)),
   );
   await call.leave();
 }
 
-async function expectNoSeam(stage: Stage, first: string, second: string): Promise<void> {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+async function expectNoSeam(env: TestEnvironment, first: string, second: string): Promise<void> {
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   const tonearm = { crossfade: TONEARM.crossfade, loudness: {}, reverb: {} };
   await call.update({ filters: { pluginFilters: { tonearm } } });
   await call.play(first);
@@ -140,17 +142,17 @@ async function expectNoSeam(stage: Stage, first: string, second: string): Promis
   await call.play(second);
   await lastEnd(call);
   await call.untilSilent();
-  const { left } = await decodeHeard(call.sound.map(({ opus }) => opus));
-  const sound = left.subarray(4800, -4800);
-  expect([findClicks(sound), findGaps(sound)]).toEqual([[], []]);
-  expect(call.channel.listener.heard.slice(0, -5).filter(({ isSilence }) => isSilence)).toEqual([]);
-  expect(Math.abs(call.sound.length - (2 * FIXTURE_FRAMES - FADE_FRAMES))).toBeLessThanOrEqual(15);
+  const { left } = await decodeReceived(call.audio.map(({ opus }) => opus));
+  const audio = left.subarray(4800, -4800);
+  expect([findClicks(audio), findGaps(audio)]).toEqual([[], []]);
+  expect(call.channel.listener.received.slice(0, -5).filter(({ isSilence }) => isSilence)).toEqual([]);
+  expect(Math.abs(call.audio.length - (2 * FIXTURE_FRAMES - FADE_FRAMES))).toBeLessThanOrEqual(15);
   await call.leave();
 }
 
 describe("two songs", () => {
-  test.each(FOLLOWING)("are heard at once %s", (_when, follow, wantedFrames, reason) =>
-    virtual.run(() => expectBothAtOnce(follow, { wantedFrames, reason })),
+  test.each(FOLLOWING)("are heard at once %s", (_when, follow, expectedFrames, reason) =>
+    virtual.run(() => expectBothAtOnce(follow, { expectedFrames, reason })),
   );
 
   test.each([
@@ -158,13 +160,13 @@ describe("two songs", () => {
     ["song.mp3", "song.ogg"],
     ["song.ogg", "song.flac"],
   ])("of other codecs, with other filters, are heard without a seam: %s and %s", (first, second) =>
-    virtual.run(() => expectNoSeam(virtual.stage, first, second)),
+    virtual.run(() => expectNoSeam(virtual.env, first, second)),
   );
 });
 
 // AAC is decoded by threads of its own, and those only in real time.
 test("AAC and FLAC fade without a seam in real time", { tags: ["real-time"] }, async () => {
-  const stage = await startStage({ media });
-  await unlessStarved(stage, () => expectNoSeam(stage, "song.m4a", "song.flac"));
-  await stage.close();
+  const env = await startTestEnvironment({ media });
+  await unlessStarved(env, () => expectNoSeam(env, "song.m4a", "song.flac"));
+  await env.close();
 });

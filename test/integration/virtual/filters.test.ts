@@ -4,16 +4,16 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findClicks, findGaps } from "../../../lab/listen/faults.ts";
-import { decodeHeard } from "../../../lab/listen/heard.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import { decodeReceived } from "../../../lab/listen/received.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { packetsOf, packetText, SONGS } from "../../support/song.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { unlessStarved } from "../../support/unless-starved.ts";
-import { VirtualStage } from "../../support/virtual-stage.ts";
+import { VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
 
 /** 100 ms. */
-const FRAMES_UNTIL_HEARD_MAX = 5;
+const FRAMES_UNTIL_AUDIBLE_MAX = 5;
 const FRAME_MS = 20;
 /** Codecs fade in and out at the ends of a song. */
 const EDGE_SAMPLES = 4800;
@@ -50,28 +50,28 @@ const FILTERS: readonly (readonly [string, object, object])[] = [
   ["loudness", tonearm({ loudness: { target: -24 } }), tonearm({ loudness: { target: -30, peak: -9 } })],
 ];
 
-let virtual: VirtualStage;
+let virtual: VirtualTestEnvironment;
 let filePackets: ReadonlySet<string>;
 /** The song without filters: encoders of the same input give the same packets. */
 let transcoded: readonly string[];
 beforeAll(async () => {
-  virtual = await VirtualStage.start({ media: { root: SONGS.pathname } });
+  virtual = await VirtualTestEnvironment.start({ media: { root: SONGS.pathname } });
   filePackets = new Set(await packetsOf("chord.webm"));
-  transcoded = await virtual.run(() => hearTranscoded(virtual.stage));
+  transcoded = await virtual.run(() => receiveTranscoded(virtual.env));
 });
 afterAll(() => virtual.close());
 
 /** Changes filters; returns how many frames had been heard when the answer came. */
 async function change(call: MusicCall, filters: object): Promise<number> {
   await call.update({ filters });
-  return call.sound.length;
+  return call.audio.length;
 }
 
 async function expectFlawless(call: MusicCall): Promise<void> {
-  const { left, right } = await decodeHeard(call.sound.map(({ opus }) => opus));
+  const { left, right } = await decodeReceived(call.audio.map(({ opus }) => opus));
   for (const side of [left, right]) {
-    const sound = side.subarray(EDGE_SAMPLES, -EDGE_SAMPLES);
-    expect(findClicks(sound)).toEqual([]);
+    const audio = side.subarray(EDGE_SAMPLES, -EDGE_SAMPLES);
+    expect(findClicks(audio)).toEqual([]);
   }
   // One side alone may be silent: rotation.
   const both = left.map((value, sample) => Math.abs(value) + Math.abs(right[sample]!));
@@ -80,52 +80,52 @@ async function expectFlawless(call: MusicCall): Promise<void> {
   expect(receiver.lostPackets).toBe(0);
 }
 
-async function passedThrough(stage: Stage, first: object, second: object): Promise<void> {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+async function passedThrough(env: TestEnvironment, first: object, second: object): Promise<void> {
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   await call.play("chord.webm", { position: START_MS });
-  await call.hearMore(20);
+  await call.receiveMore(20);
   const setAt = await change(call, first);
-  await call.hearMore(20);
+  await call.receiveMore(20);
   await change(call, second);
-  await call.hearMore(20);
+  await call.receiveMore(20);
   const clearedAt = await change(call, {});
   await call.ended();
 
-  const isOwn = call.sound.map(({ opus }) => filePackets.has(packetText(opus)));
+  const isOwn = call.audio.map(({ opus }) => filePackets.has(packetText(opus)));
   const firstChanged = isOwn.indexOf(false);
   expect(firstChanged).toBeGreaterThan(10);
-  expect(firstChanged - setAt).toBeLessThanOrEqual(FRAMES_UNTIL_HEARD_MAX);
-  expect(isOwn.lastIndexOf(false) - clearedAt).toBeLessThanOrEqual(2 * FRAMES_UNTIL_HEARD_MAX);
+  expect(firstChanged - setAt).toBeLessThanOrEqual(FRAMES_UNTIL_AUDIBLE_MAX);
+  expect(isOwn.lastIndexOf(false) - clearedAt).toBeLessThanOrEqual(2 * FRAMES_UNTIL_AUDIBLE_MAX);
   await expectFlawless(call);
   await call.leave();
 }
 
-async function decodedAndEncoded(stage: Stage, first: object): Promise<void> {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+async function decodedAndEncoded(env: TestEnvironment, first: object): Promise<void> {
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   await call.play("chord.mp3", { position: START_MS });
-  await call.hearMore(20);
+  await call.receiveMore(20);
   const setAt = await change(call, first);
-  await call.hearMore(20);
-  const from = { frames: call.sound.length, ...(await call.player()).state };
-  await call.hearMore(20);
-  const to = { frames: call.sound.length, ...(await call.player()).state };
+  await call.receiveMore(20);
+  const from = { frames: call.audio.length, ...(await call.player()).state };
+  await call.receiveMore(20);
+  const to = { frames: call.audio.length, ...(await call.player()).state };
   await change(call, {});
   await call.ended();
 
   const rate = "timescale" in first ? 1.25 : 1;
   expect(to.position - from.position).toBeGreaterThan((to.frames - from.frames) * FRAME_MS * rate - 120);
   expect(to.position - from.position).toBeLessThan((to.frames - from.frames) * FRAME_MS * rate + 120);
-  const packets = call.sound.map(({ opus }) => packetText(opus));
-  const firstChanged = packets.findIndex((packet, place) => packet !== transcoded[place]);
+  const packets = call.audio.map(({ opus }) => packetText(opus));
+  const firstChanged = packets.findIndex((packet, index) => packet !== transcoded[index]);
   expect(firstChanged).toBeGreaterThan(10);
-  expect(firstChanged - setAt).toBeLessThanOrEqual(FRAMES_UNTIL_HEARD_MAX);
+  expect(firstChanged - setAt).toBeLessThanOrEqual(FRAMES_UNTIL_AUDIBLE_MAX);
   if (rate === 1) expect(Math.abs(packets.length - SONG_FRAMES)).toBeLessThanOrEqual(2);
   await expectFlawless(call);
   await call.leave();
 }
 
-async function ringing(stage: Stage): Promise<void> {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+async function ringing(env: TestEnvironment): Promise<void> {
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   const rings = (delay: number, roomSize: number) =>
     tonearm({ echo: { delay, decay: 0.6, mix: 0.5 }, reverb: { roomSize, mix: 0.4 }, flanger: { delay: delay / 50 } });
   await call.play("chord.webm", { filters: rings(100, 0.5) });
@@ -134,9 +134,9 @@ async function ringing(stage: Stage): Promise<void> {
     [1010, rings(130, 1)],
     [4020, rings(70, 0)],
   ] as const) {
-    await call.hearMore(12);
+    await call.receiveMore(12);
     await call.update({ position: positionMs });
-    await call.hearMore(12);
+    await call.receiveMore(12);
     await call.update({ filters });
   }
   await call.ended();
@@ -144,35 +144,35 @@ async function ringing(stage: Stage): Promise<void> {
   await call.leave();
 }
 
-async function hearTranscoded(stage: Stage): Promise<readonly string[]> {
-  const call = await MusicCall.join(stage, { daveVersion: 0 });
+async function receiveTranscoded(env: TestEnvironment): Promise<readonly string[]> {
+  const call = await MusicCall.join(env, { daveVersion: 0 });
   await call.play("chord.mp3", { position: START_MS });
   await call.ended();
-  const packets = call.sound.map(({ opus }) => packetText(opus));
+  const packets = call.audio.map(({ opus }) => packetText(opus));
   await call.leave();
   return packets;
 }
 
 describe.each(FILTERS)("%s", (_name, first, second) => {
   test("passed through: heard within 100 ms, gone within 200 ms", () =>
-    virtual.run(() => passedThrough(virtual.stage, first, second)));
+    virtual.run(() => passedThrough(virtual.env, first, second)));
 
   test("transcoded: heard within 100 ms, and the position is the song's", () =>
-    virtual.run(() => decodedAndEncoded(virtual.stage, first)));
+    virtual.run(() => decodedAndEncoded(virtual.env, first)));
 });
 
 test("what rings goes on over seeks and changes of its own, without a click", () =>
-  virtual.run(() => ringing(virtual.stage)));
+  virtual.run(() => ringing(virtual.env)));
 
 describe.concurrent("in real time", { tags: ["real-time"] }, () => {
   const [_name, first, second] = FILTERS[0]!; // there are some
-  let stage: Stage;
+  let env: TestEnvironment;
   beforeAll(async () => {
-    stage = await startStage({ media: { root: SONGS.pathname } });
+    env = await startTestEnvironment({ media: { root: SONGS.pathname } });
   });
-  afterAll(() => stage.close());
+  afterAll(() => env.close());
 
-  test("passed through", () => unlessStarved(stage, () => passedThrough(stage, first, second)));
-  test("transcoded", () => unlessStarved(stage, () => decodedAndEncoded(stage, first)));
-  test("what rings goes on over seeks", () => unlessStarved(stage, () => ringing(stage)));
+  test("passed through", () => unlessStarved(env, () => passedThrough(env, first, second)));
+  test("transcoded", () => unlessStarved(env, () => decodedAndEncoded(env, first)));
+  test("what rings goes on over seeks", () => unlessStarved(env, () => ringing(env)));
 });

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findClicks } from "../../../lab/listen/faults.ts";
-import { decodeHeard } from "../../../lab/listen/heard.ts";
+import { decodeReceived } from "../../../lab/listen/received.ts";
 import { ascii, concat, le } from "../../../lab/media-files/bytes.ts";
 import { oggPage } from "../../../lab/media-files/containers.ts";
 import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
@@ -11,7 +11,7 @@ import { loudnessOf } from "../../support/loudness-of.ts";
 import { opusHeaders } from "../../support/media-builders.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { truePeak } from "../../support/true-peak.ts";
-import { telling, VirtualStage } from "../../support/virtual-stage.ts";
+import { narrating, VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
 
 const FRAME_SAMPLES = 960;
 const SONG_FRAMES = 400;
@@ -21,8 +21,8 @@ const TARGET_LUFS = -16;
 const CEILING_DBTP = -2;
 const LOUDNESS = { pluginFilters: { tonearm: { loudness: { target: TARGET_LUFS, peak: CEILING_DBTP } } } };
 
-let virtual: VirtualStage;
-const told = telling(() => virtual);
+let virtual: VirtualTestEnvironment;
+const narrated = narrating(() => virtual);
 
 beforeAll(async () => {
   const files: Record<string, Uint8Array> = {};
@@ -34,12 +34,12 @@ beforeAll(async () => {
     files[`${name}.opus`] = oggOpus(packets, undefined);
     files[`${name}-tagged.opus`] = oggOpus(packets, lufs);
   }
-  virtual = await VirtualStage.start({ media: { files } });
+  virtual = await VirtualTestEnvironment.start({ media: { files } });
 });
 
 afterAll(() => virtual.close());
 
-interface Heard {
+interface ReceivedAudio {
   readonly frameCount: number;
   /** Loudness of the first second and of the last three. */
   readonly startLufs: number;
@@ -50,20 +50,20 @@ interface Heard {
 }
 
 /** Plays a song to its end and listens; looks at the position half way. */
-async function listen(file: string, options: object): Promise<Heard> {
-  const call = await MusicCall.join(virtual.stage, { daveVersion: 0 });
+async function listen(file: string, options: object): Promise<ReceivedAudio> {
+  const call = await MusicCall.join(virtual.env, { daveVersion: 0 });
   await call.play(file, options);
-  await call.hearMore(SONG_FRAMES / 2);
-  const halfWay = { frames: call.sound.length, ...(await call.player()).state };
+  await call.receiveMore(SONG_FRAMES / 2);
+  const halfWay = { frames: call.audio.length, ...(await call.player()).state };
   await call.ended();
-  const { left, right } = await decodeHeard(call.sound.map(({ opus }) => opus));
+  const { left, right } = await decodeReceived(call.audio.map(({ opus }) => opus));
   await call.leave();
   const part = (from: number, to: number) =>
     loudnessOf(
       left.slice(from * FRAME_SAMPLES, to * FRAME_SAMPLES),
       right.slice(from * FRAME_SAMPLES, to * FRAME_SAMPLES),
     );
-  const count = call.sound.length;
+  const count = call.audio.length;
   return {
     frameCount: count,
     startLufs: part(1, 51),
@@ -77,26 +77,26 @@ async function listen(file: string, options: object): Promise<Heard> {
 describe("a loud and a quiet song", () => {
   test.each(["loud", "quiet"])(
     "%s, without a tag: goes to the target while it plays",
-    told(async (name) => {
-      const heard = await listen(`${name}.opus`, { filters: LOUDNESS });
-      expect(Math.abs(heard.endLufs - TARGET_LUFS)).toBeLessThan(1);
-      expect(heard.clicks).toEqual([]);
-      expect(Math.abs(heard.positionMs)).toBeLessThan(120);
-      expect(Math.abs(heard.frameCount - SONG_FRAMES)).toBeLessThanOrEqual(2);
+    narrated(async (name) => {
+      const received = await listen(`${name}.opus`, { filters: LOUDNESS });
+      expect(Math.abs(received.endLufs - TARGET_LUFS)).toBeLessThan(1);
+      expect(received.clicks).toEqual([]);
+      expect(Math.abs(received.positionMs)).toBeLessThan(120);
+      expect(Math.abs(received.frameCount - SONG_FRAMES)).toBeLessThanOrEqual(2);
     }),
   );
 
   test.each(["loud", "quiet"])(
     "%s, with a tag: is at the target from the start",
-    told(async (name) => {
-      const heard = await listen(`${name}-tagged.opus`, { filters: LOUDNESS });
-      expect(Math.abs(heard.startLufs - TARGET_LUFS)).toBeLessThan(1);
-      expect(Math.abs(heard.endLufs - TARGET_LUFS)).toBeLessThan(1);
+    narrated(async (name) => {
+      const received = await listen(`${name}-tagged.opus`, { filters: LOUDNESS });
+      expect(Math.abs(received.startLufs - TARGET_LUFS)).toBeLessThan(1);
+      expect(Math.abs(received.endLufs - TARGET_LUFS)).toBeLessThan(1);
       // The encoder's part: it gives peaks back within a decibel.
-      expect(heard.peakDbtp).toBeLessThan(CEILING_DBTP + 1);
-      expect(heard.clicks).toEqual([]);
-      expect(Math.abs(heard.positionMs)).toBeLessThan(120);
-      expect(Math.abs(heard.frameCount - SONG_FRAMES)).toBeLessThanOrEqual(2);
+      expect(received.peakDbtp).toBeLessThan(CEILING_DBTP + 1);
+      expect(received.clicks).toEqual([]);
+      expect(Math.abs(received.positionMs)).toBeLessThan(120);
+      expect(Math.abs(received.frameCount - SONG_FRAMES)).toBeLessThanOrEqual(2);
     }),
   );
 
@@ -105,9 +105,9 @@ describe("a loud and a quiet song", () => {
     ["quiet", QUIET_LUFS],
   ])(
     "%s, with loudness off: is as it is",
-    told(async (name, lufs) => {
-      const heard = await listen(`${name}-tagged.opus`, {});
-      expect(Math.abs(heard.endLufs - lufs)).toBeLessThan(0.5);
+    narrated(async (name, lufs) => {
+      const received = await listen(`${name}-tagged.opus`, {});
+      expect(Math.abs(received.endLufs - lufs)).toBeLessThan(0.5);
     }),
   );
 });
@@ -122,8 +122,8 @@ async function encodeSong(lufs: number): Promise<Uint8Array[]> {
   const gain = 10 ** ((lufs - loudnessOf(raw)) / 20);
   const encoder = await OpusFrameEncoder.create({ complexity: 5, bitrateBps: 160_000 });
   const packets = Array.from({ length: SONG_FRAMES }, (_, frame) => {
-    const sound = raw.slice(frame * FRAME_SAMPLES, (frame + 1) * FRAME_SAMPLES).map((value) => gain * value);
-    return Uint8Array.from(encoder.encode(sound, sound));
+    const audio = raw.slice(frame * FRAME_SAMPLES, (frame + 1) * FRAME_SAMPLES).map((value) => gain * value);
+    return Uint8Array.from(encoder.encode(audio, audio));
   });
   encoder.close();
   return packets;

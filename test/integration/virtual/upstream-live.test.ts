@@ -7,8 +7,8 @@ import { HANG, plainPlan, statusPlan } from "../../../lab/media-server/answer-pl
 import { BEHAVIOURS } from "../../../lab/media-server/behaviours.ts";
 import { finishedHls, LiveHls } from "../../../lab/media-server/hls.ts";
 import type { LoggedRequest } from "../../../lab/media-server/media-server.ts";
-import { UpstreamStage } from "../../support/upstream-stage.ts";
-import { telling, type VirtualStage } from "../../support/virtual-stage.ts";
+import { UpstreamTestEnvironment } from "../../support/upstream-test-environment.ts";
+import { narrating, type VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
 
 /** Segments of a second; number n holds the packets from 50 n on. */
 const SEGMENTS = Array.from({ length: 12 }, (_, index) => ({
@@ -18,12 +18,12 @@ const SEGMENTS = Array.from({ length: 12 }, (_, index) => ({
 }));
 const KEY = randomBytes(16);
 const live = new LiveHls(SEGMENTS, 5);
-let upstream: UpstreamStage;
-let virtual: VirtualStage;
-const told = telling(() => virtual);
+let upstream: UpstreamTestEnvironment;
+let virtual: VirtualTestEnvironment;
+const narrated = narrating(() => virtual);
 
 beforeAll(async () => {
-  ({ upstream, virtual } = await UpstreamStage.startVirtual({
+  ({ upstream, virtual } = await UpstreamTestEnvironment.startVirtual({
     files: {
       ...inFolder("plain", finishedHls(SEGMENTS.slice(0, 4))),
       ...inFolder("sealed", finishedHls(SEGMENTS.slice(0, 4), { key: KEY })),
@@ -37,7 +37,7 @@ beforeAll(async () => {
   }));
 });
 afterAll(async () => {
-  upstream.stage.discord.assertClean();
+  upstream.env.discord.assertClean();
   await virtual.close();
 });
 
@@ -61,7 +61,7 @@ describe("a station", () => {
 
   it(
     "that drops its listeners is joined again at once, and again after a refusal",
-    told(async () => {
+    narrated(async () => {
       const path = "station.ogg?live";
       upstream.answer(path, (_nth, request) => broadcast(0, request));
       const { encoded, info } = await loadTrack(path);
@@ -74,7 +74,7 @@ describe("a station", () => {
       );
       const guild = await upstream.enterGuild();
       await guild.play(encoded);
-      await guild.hears(150);
+      await guild.receives(150);
       expect(guild.numbers).toEqual(numbersFrom(0, 150));
       expect(guild.eventTypes).toEqual(["TrackStartEvent"]);
       await guild.update({ track: { encoded: null } });
@@ -84,7 +84,7 @@ describe("a station", () => {
 
   it(
     "that closes down for good ends after what was sent",
-    told(async () => {
+    narrated(async () => {
       const path = "station.ogg?closes";
       upstream.answer(path, (_nth, request) => broadcast(0, request));
       const { encoded } = await loadTrack(path);
@@ -101,12 +101,12 @@ describe("a station", () => {
 describe("HLS", () => {
   it.each(["plain/index.m3u8", "sealed/index.m3u8", "master.m3u8"])(
     "%s, finished: has a length, is heard packet for packet, and can be sought",
-    told(async (path) => {
+    narrated(async (path) => {
       const { encoded, info } = await loadTrack(path);
       expect(info).toMatchObject({ isStream: false, isSeekable: true, length: 4000 });
       const guild = await upstream.enterGuild();
       await guild.play(encoded);
-      await guild.hears(75);
+      await guild.receives(75);
       await guild.update({ position: 3000 });
       expect(await guild.ended()).toBe("finished");
       const jumpAt = guild.numbers.findIndex((number, index) => number !== index);
@@ -117,7 +117,7 @@ describe("HLS", () => {
 
   it.each(["wrong-key/index.m3u8", "short-key/index.m3u8"])(
     "%s: an error that names the key",
-    told(async (path) => {
+    narrated(async (path) => {
       const { body } = await upstream.bot.load(upstream.url(path));
       expect(body).toMatchObject({ loadType: "error", data: { message: expect.stringContaining("key") } });
     }),
@@ -125,7 +125,7 @@ describe("HLS", () => {
 
   it(
     "a segment that is missing is left out, and the stream goes on",
-    told(async () => {
+    narrated(async () => {
       const { encoded } = await loadTrack("gap/index.m3u8");
       upstream.answer("gap/1.ogg", () => statusPlan(404));
       const guild = await upstream.enterGuild();
@@ -138,7 +138,7 @@ describe("HLS", () => {
 
   it(
     "a segment that fails for a moment is asked for again",
-    told(async () => {
+    narrated(async () => {
       const { encoded } = await loadTrack("plain/index.m3u8?again");
       // there are twelve
       upstream.answer("plain/2.ogg", (nth) => (nth === 0 ? statusPlan(500) : plainPlan(SEGMENTS[2]!.bytes, undefined)));
@@ -151,13 +151,13 @@ describe("HLS", () => {
 
   it(
     "live: joined near its edge, followed as it grows, ended with it",
-    told(async () => {
+    narrated(async () => {
       const { encoded, info } = await loadTrack("live/index.m3u8");
       expect(info).toMatchObject({ isStream: true, isSeekable: false });
       const guild = await upstream.enterGuild();
       await guild.play(encoded);
-      for (let heardSeconds = 1; heardSeconds <= 4; heardSeconds++) {
-        await guild.hears(heardSeconds * 50);
+      for (let receivedSeconds = 1; receivedSeconds <= 4; receivedSeconds++) {
+        await guild.receives(receivedSeconds * 50);
         live.advance(1);
       }
       live.end();

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { countedSong, numbersFrom } from "../../../lab/media-files/counted-song.ts";
 import { type Answer, type AnswerPlan, DROP, plainPlan, statusPlan } from "../../../lab/media-server/answer-plan.ts";
 import { readMediaFixture } from "../../support/media-fixture.ts";
-import { pathsIn, UpstreamStage } from "../../support/upstream-stage.ts";
-import { telling, type VirtualStage } from "../../support/virtual-stage.ts";
+import { pathsIn, UpstreamTestEnvironment } from "../../support/upstream-test-environment.ts";
+import { narrating, type VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
 
 const SECRET = "hunter2";
 const SONG = countedSong({ seconds: 2 });
@@ -21,17 +21,17 @@ const CHORD_MP3 = readFileSync(new URL("../../fixtures/media/chord.mp3", import.
 
 const text = (body: string): AnswerPlan => plainPlan(Buffer.from(body), undefined);
 
-let upstream: UpstreamStage;
-let virtual: VirtualStage;
-const told = telling(() => virtual);
+let upstream: UpstreamTestEnvironment;
+let virtual: VirtualTestEnvironment;
+const narrated = narrating(() => virtual);
 
 beforeAll(async () => {
-  ({ upstream, virtual } = await UpstreamStage.startVirtual({
+  ({ upstream, virtual } = await UpstreamTestEnvironment.startVirtual({
     files: { "song.ogg": SONG, "chord.mp3": CHORD_MP3, "chained.ogg": readMediaFixture("chained.ogg") },
   }));
 });
 afterAll(async () => {
-  upstream.stage.discord.assertClean();
+  upstream.env.discord.assertClean();
   await virtual.close();
 });
 
@@ -57,7 +57,7 @@ describe("a track that cannot be played any more", () => {
     ["a loop", "suspicious", /more than 5 redirects$/, { ...statusPlan(302), headers: { location: "/loop" } }],
   ])(
     "%s: exception (%s) and loadFailed, and no sound",
-    told(async (name, severity, message, answer) => {
+    narrated(async (name, severity, message, answer) => {
       const guild = await start(`song.ogg?token=${SECRET}&case=${name.replaceAll(" ", "-")}`, () => answer);
       const exception = await guild.exception();
       expect(exception.severity).toBe(severity);
@@ -67,18 +67,18 @@ describe("a track that cannot be played any more", () => {
       expect(pathsIn(exception)).toEqual([]);
       expect(await guild.ended()).toBe("loadFailed");
       expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackExceptionEvent", "TrackEndEvent"]);
-      expect(guild.sound).toEqual([]);
+      expect(guild.audio).toEqual([]);
       expect((await upstream.bot.player(guild.guildId)).track).toBeNull();
     }),
   );
 
   it(
     "leaves the player ready for the next one",
-    told(async () => {
+    narrated(async () => {
       const guild = await start("song.ogg?first", () => statusPlan(404));
       expect(await guild.ended()).toBe("loadFailed");
       await guild.play(await upstream.load("song.ogg?second"));
-      await guild.hears(100);
+      await guild.receives(100);
       expect(guild.numbers).toEqual(numbersFrom(0, 100));
     }),
   );
@@ -87,7 +87,7 @@ describe("a track that cannot be played any more", () => {
 describe("a file that is less than it says", () => {
   it(
     "cut short: all of what is there is heard and the track has finished",
-    told(async () => {
+    narrated(async () => {
       const guild = await start("song.ogg?cut-short", () =>
         plainPlan(SONG.subarray(0, THREE_PAGES_BYTES), "audio/ogg"),
       );
@@ -99,7 +99,7 @@ describe("a file that is less than it says", () => {
 
   it(
     "damaged in the middle: only the damaged page is missing",
-    told(async () => {
+    narrated(async () => {
       const damaged = Buffer.from(SONG);
       damaged.fill(0x55, 4000, 4100);
       const guild = await start("song.ogg?damaged", () => plainPlan(damaged, "audio/ogg"));
@@ -110,7 +110,7 @@ describe("a file that is less than it says", () => {
 
   it(
     "another container from the middle on: heard up to there, and the track ends",
-    told(async () => {
+    narrated(async () => {
       const mixed = Buffer.concat([SONG.subarray(0, THREE_PAGES_BYTES), CHORD_MP3]);
       const guild = await start("song.ogg?mixed", () => plainPlan(mixed, "audio/ogg"));
       expect(await guild.ended()).toBe("finished");
@@ -120,20 +120,20 @@ describe("a file that is less than it says", () => {
 
   it(
     "another codec from the middle on: both are heard",
-    told(async () => {
+    narrated(async () => {
       const guild = await upstream.enterGuild();
       await guild.play(await upstream.load("chained.ogg"));
       expect(await guild.ended()).toBe("finished");
       // Two seconds of Opus and two of Vorbis, of which the last frame may be padding.
-      expect(guild.sound.length).toBeGreaterThanOrEqual(199);
-      expect(guild.sound.length).toBeLessThanOrEqual(202);
+      expect(guild.audio.length).toBeGreaterThanOrEqual(199);
+      expect(guild.audio.length).toBeLessThanOrEqual(202);
     }),
   );
 });
 
 it(
   "a server that never sends the second half is given up after its tries, told once",
-  told(async () => {
+  narrated(async () => {
     const half: AnswerPlan = { ...plainPlan(SONG, "audio/ogg"), fault: { kind: "cut", afterBytes: THREE_PAGES_BYTES } };
     const guild = await start("song.ogg?half", () => ({ ...half, acceptsRanges: false }));
     const exception = await guild.exception(40_000);
@@ -154,23 +154,23 @@ it(
 
 it(
   "a paused player lets its connection go, and goes on at the very packet when resumed",
-  told(async () => {
+  narrated(async () => {
     const path = "long.ogg?paused";
     upstream.answer(path, () => plainPlan(LONG_SONG, "audio/ogg"));
     const guild = await upstream.enterGuild();
     const encoded = await upstream.load(path);
     const loadRequests = upstream.requests(path).length;
     await guild.play(encoded);
-    await guild.hears(25);
+    await guild.receives(25);
     await guild.update({ paused: true });
     const playing = upstream.requests(path)[loadRequests];
     expect(playing?.isOver).toBe(false);
     await virtual.until(() => playing?.isOver === true, "end of the paused player's connection");
-    const heardBefore = guild.sound.length;
-    expect(heardBefore).toBeLessThan(100);
+    const receivedBefore = guild.audio.length;
+    expect(receivedBefore).toBeLessThan(100);
     await guild.update({ paused: false });
     // Further than what was read ahead before the pause.
-    await guild.hears(heardBefore + 320);
+    await guild.receives(receivedBefore + 320);
     expect(guild.numbers).toEqual(numbersFrom(0, guild.numbers.length));
     expect(upstream.requests(path)).toHaveLength(loadRequests + 2);
     expect(guild.eventTypes).toEqual(["TrackStartEvent"]);

@@ -2,11 +2,11 @@
 // the listener hears every packet of it, in order and without a gap. In virtual time, and a cut in real time.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { HeardFrame } from "../../../lab/discord/listener.ts";
+import type { ReceivedFrame } from "../../../lab/discord/listener.ts";
 import { countedSong, numbersFrom } from "../../../lab/media-files/counted-song.ts";
 import { type Answer, type AnswerPlan, DROP, plainPlan, statusPlan } from "../../../lab/media-server/answer-plan.ts";
-import { pathsIn, UpstreamStage } from "../../support/upstream-stage.ts";
-import { telling, type VirtualStage } from "../../support/virtual-stage.ts";
+import { pathsIn, UpstreamTestEnvironment } from "../../support/upstream-test-environment.ts";
+import { narrating, type VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
 
 const SONG = countedSong({ seconds: 3 });
 const SONG_PACKETS = numbersFrom(0, 150);
@@ -25,12 +25,12 @@ const STALLED: AnswerPlan = { ...WHOLE, fault: { kind: "stall", afterBytes: MIDD
 const LONG_STALL: AnswerPlan = { ...WHOLE, fault: { kind: "stall", afterBytes: MIDDLE_BYTES, forMs: 8000 } };
 const CHUNKED = { framing: "chunked", acceptsRanges: false, headers: { "content-type": "audio/ogg" } } as const;
 
-let upstream: UpstreamStage;
-let virtual: VirtualStage;
-const told = telling(() => virtual);
+let upstream: UpstreamTestEnvironment;
+let virtual: VirtualTestEnvironment;
+const narrated = narrating(() => virtual);
 
 beforeAll(async () => {
-  ({ upstream, virtual } = await UpstreamStage.startVirtual({
+  ({ upstream, virtual } = await UpstreamTestEnvironment.startVirtual({
     files: { "song.ogg": SONG },
     config: {
       LAVALINK_SERVER_TRACK_STUCK_THRESHOLD_MS: String(STUCK_THRESHOLD_MS),
@@ -40,12 +40,12 @@ beforeAll(async () => {
   }));
 });
 afterAll(async () => {
-  upstream.stage.discord.assertClean();
+  upstream.env.discord.assertClean();
   await virtual.close();
 });
 
 /** x for sound, - for silence frames. */
-function kindsOf(frames: readonly HeardFrame[]): string {
+function kindsOf(frames: readonly ReceivedFrame[]): string {
   return frames.map(({ isSilence }) => (isSilence ? "-" : "x")).join("");
 }
 
@@ -53,7 +53,7 @@ async function start(path: string, script: (nth: number) => Answer) {
   return startOn(upstream, path, script);
 }
 
-async function startOn(upstream: UpstreamStage, path: string, script: (nth: number) => Answer) {
+async function startOn(upstream: UpstreamTestEnvironment, path: string, script: (nth: number) => Answer) {
   const guild = await upstream.enterGuild();
   const encoded = await upstream.load(path);
   upstream.answer(path, script);
@@ -71,7 +71,7 @@ describe("a connection cut half way", () => {
     ],
   ])(
     "%s: the song goes on, packet for packet, without a gap",
-    told(async (name, habit) => {
+    narrated(async (name, habit) => {
       const path = `song.ogg?cut ${name}`.replaceAll(" ", "-");
       const guild = await start(path, (nth) => (nth === 0 ? { ...CUT, ...habit } : { ...WHOLE, ...habit }));
       expect(await guild.ended()).toBe("finished");
@@ -86,7 +86,7 @@ describe("a connection cut half way", () => {
 
   it(
     "and again with every try, and once an error in between: the song goes on all the same",
-    told(async () => {
+    narrated(async () => {
       const answers: Answer[] = [CUT, DROP, statusPlan(503), WHOLE];
       const guild = await start("song.ogg?rough", (nth) => answers[nth] ?? WHOLE);
       expect(await guild.ended()).toBe("finished");
@@ -97,7 +97,7 @@ describe("a connection cut half way", () => {
 
   it(
     "without length and ranges: what came is heard, then the client is told, and it is over",
-    told(async () => {
+    narrated(async () => {
       const guild = await start("song.ogg?chunked", () => ({ ...CUT, ...CHUNKED }));
       const exception = await guild.exception();
       expect(exception).toMatchObject({ severity: "suspicious" });
@@ -114,7 +114,7 @@ describe("a connection cut half way", () => {
 
   it(
     "and then another file: no sound of the other is mixed in",
-    told(async () => {
+    narrated(async () => {
       const other = { ...WHOLE, headers: { "content-type": "audio/ogg", etag: '"2"' } };
       const guild = await start("song.ogg?changed", (nth) => (nth === 0 ? CUT : other));
       const exception = await guild.exception();
@@ -126,7 +126,7 @@ describe("a connection cut half way", () => {
 
   it(
     "while two play the same address: only one of them has to reconnect",
-    told(async () => {
+    narrated(async () => {
       const path = "song.ogg?shared";
       const one = await upstream.enterGuild();
       const two = await upstream.enterGuild();
@@ -145,7 +145,7 @@ describe("a connection cut half way", () => {
 describe("a server that stalls half way", () => {
   it(
     "is told once after the threshold, silence is sent, and the song goes on when data comes",
-    told(async () => {
+    narrated(async () => {
       const guild = await start("song.ogg?stall", () => STALLED);
       expect(await guild.event("TrackStuckEvent")).toMatchObject({ thresholdMs: STUCK_THRESHOLD_MS });
       expect(guild.numbers).toEqual(numbersFrom(0, MIDDLE_PACKETS));
@@ -153,7 +153,7 @@ describe("a server that stalls half way", () => {
       expect(position).toBeGreaterThanOrEqual(980);
       expect(position).toBeLessThanOrEqual(1020);
 
-      upstream.stage.media.release();
+      upstream.env.media.release();
       expect(await guild.ended()).toBe("finished");
       expect(guild.numbers).toEqual(SONG_PACKETS);
       expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackStuckEvent", "TrackEndEvent"]);
@@ -174,19 +174,19 @@ describe("a server that stalls half way", () => {
 
   it(
     "can be left by stopping, by the next track and by destroying",
-    told(async () => {
+    narrated(async () => {
       const next = await upstream.load("song.ogg?next");
       const guilds = await Promise.all(["a", "b", "c"].map((name) => start(`song.ogg?left-${name}`, () => LONG_STALL)));
       // three
       const [stopped, replaced, destroyed] = guilds as [(typeof guilds)[0], (typeof guilds)[0], (typeof guilds)[0]];
-      await Promise.all(guilds.map((guild) => guild.hears(MIDDLE_PACKETS)));
+      await Promise.all(guilds.map((guild) => guild.receives(MIDDLE_PACKETS)));
       await stopped.update({ track: { encoded: null } });
       expect(await stopped.ended()).toBe("stopped");
       await replaced.play(next);
       expect(await replaced.ended()).toBe("replaced");
       await upstream.bot.destroy(destroyed.guildId);
       expect(await destroyed.ended()).toBe("stopped");
-      await replaced.hears(MIDDLE_PACKETS + 150);
+      await replaced.receives(MIDDLE_PACKETS + 150);
       expect(replaced.numbers).toEqual([...numbersFrom(0, MIDDLE_PACKETS), ...SONG_PACKETS]);
       const left = ["a", "b", "c"].flatMap((name) => upstream.requests(`song.ogg?left-${name}`));
       await virtual.until(() => left.every(({ isOver }) => isOver), "end of the stalled connections");
@@ -195,9 +195,9 @@ describe("a server that stalls half way", () => {
 
   it(
     "does not hinder a seek into what it would send",
-    told(async () => {
+    narrated(async () => {
       const guild = await start("song.ogg?seek", (nth) => (nth === 0 ? LONG_STALL : WHOLE));
-      await guild.hears(MIDDLE_PACKETS);
+      await guild.receives(MIDDLE_PACKETS);
       await guild.update({ position: 2000 });
       expect(await guild.ended()).toBe("finished");
       expect(guild.numbers.slice(MIDDLE_PACKETS)).toEqual(numbersFrom(100, 150));
@@ -206,10 +206,10 @@ describe("a server that stalls half way", () => {
 });
 
 it("a cut connection is opened again in real time", { tags: ["real-time"] }, async () => {
-  const real = await UpstreamStage.start({ files: { "song.ogg": SONG } });
+  const real = await UpstreamTestEnvironment.start({ files: { "song.ogg": SONG } });
   const guild = await startOn(real, "song.ogg?real", (nth) => (nth === 0 ? CUT : WHOLE));
   expect(await guild.ended()).toBe("finished");
   expect(guild.numbers).toEqual(SONG_PACKETS);
-  real.stage.discord.assertClean();
+  real.env.discord.assertClean();
   await real.close();
 });

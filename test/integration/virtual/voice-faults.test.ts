@@ -3,20 +3,20 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FaultStep } from "../../../lab/discord/faults.ts";
-import type { NodeMessage, PlayerView } from "../../../lab/stage/bot.ts";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { NodeMessage, PlayerView } from "../../../lab/test-environment/bot.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { packetsOf, SONGS } from "../../support/song.ts";
-import { startStage } from "../../support/start-stage.ts";
-import { telling, VirtualStage } from "../../support/virtual-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
+import { narrating, VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
 
 const SONG = "chord.webm";
-let virtual: VirtualStage;
+let virtual: VirtualTestEnvironment;
 let song: string[];
-const told = telling(() => virtual);
+const narrated = narrating(() => virtual);
 
 beforeAll(async () => {
-  virtual = await VirtualStage.start({ media: { root: SONGS.pathname } });
+  virtual = await VirtualTestEnvironment.start({ media: { root: SONGS.pathname } });
   song = await packetsOf(SONG);
 });
 afterAll(() => virtual.close());
@@ -37,13 +37,13 @@ async function rejoin(call: MusicCall): Promise<void> {
   await call.connect(
     call.discord.issueVoice({ guildId: call.guildId, userId: call.bot.userId, channelId: call.channelId }),
   );
-  await call.hearMore(5);
+  await call.receiveMore(5);
   expect(await call.player()).toMatchObject({ state: { connected: true } });
 }
 
 const STEPS = ["ready", "select", "sessionDescription", "speaking"] as const;
 const FINAL_CODES = [4004, 4006, 4011, 4012, 4014, 4017, 4021, 4022];
-const MENDED_CODES = [1000, 1001, 1006, 4000, 4001, 4002, 4003, 4005, 4009, 4013, 4015, 4016, 4020];
+const REPAIRED_CODES = [1000, 1001, 1006, 4000, 4001, 4002, 4003, 4005, 4009, 4013, 4015, 4016, 4020];
 
 /** Each code at each step. A session that was closed with 1000 is over for Discord: resuming it ends in 4006. */
 function cases(codes: readonly number[]): (readonly [number, FaultStep])[] {
@@ -51,8 +51,8 @@ function cases(codes: readonly number[]): (readonly [number, FaultStep])[] {
   return all.filter(([code, step]) => code !== 1000 || step !== "speaking");
 }
 
-async function closeForGood(stage: Stage, code: number, step: FaultStep): Promise<void> {
-  const call = await MusicCall.create(stage, { daveVersion: 0 });
+async function closeForGood(env: TestEnvironment, code: number, step: FaultStep): Promise<void> {
+  const call = await MusicCall.create(env, { daveVersion: 0 });
   call.session.faults.add(step, { kind: "close", code, reason: "on purpose" });
   await call.connect();
   await call.play(SONG);
@@ -66,40 +66,40 @@ async function closeForGood(stage: Stage, code: number, step: FaultStep): Promis
   await call.leave();
 }
 
-async function closeAndMend(stage: Stage, code: number, step: FaultStep): Promise<void> {
-  const call = await MusicCall.create(stage, { daveVersion: 0 });
+async function closeAndRepair(env: TestEnvironment, code: number, step: FaultStep): Promise<void> {
+  const call = await MusicCall.create(env, { daveVersion: 0 });
   call.session.faults.add(step, code === 1006 ? { kind: "terminate" } : { kind: "close", code });
   await call.connect();
   await call.play(SONG, { endTime: 1000 });
   expect(await call.ended()).toMatchObject({ reason: "finished" });
   expect(closedEvents(call)).toEqual([]);
-  expect(call.heardBy()).toEqual(song.slice(0, 51));
+  expect(call.receivedBy()).toEqual(song.slice(0, 51));
   expect(await call.player()).toMatchObject({ state: { connected: true } });
   await call.leave();
 }
 
 it.each(cases(FINAL_CODES))("a close with %i at %s is told the client, who brings new data", (code, step) =>
-  virtual.run(() => closeForGood(virtual.stage, code, step)),
+  virtual.run(() => closeForGood(virtual.env, code, step)),
 );
 
-it.each(cases(MENDED_CODES))("a close with %i at %s is mended, and the song is heard whole", (code, step) =>
-  virtual.run(() => closeAndMend(virtual.stage, code, step)),
+it.each(cases(REPAIRED_CODES))("a close with %i at %s is mended, and the song is heard whole", (code, step) =>
+  virtual.run(() => closeAndRepair(virtual.env, code, step)),
 );
 
 describe.concurrent("in real time", { tags: ["real-time"] }, () => {
-  let real: Stage;
+  let real: TestEnvironment;
   beforeAll(async () => {
-    real = await startStage({ media: { root: SONGS.pathname } });
+    real = await startTestEnvironment({ media: { root: SONGS.pathname } });
   });
   afterAll(() => real.close());
 
   it("a close for good", () => closeForGood(real, 4014, "speaking"));
-  it("a close that is mended", () => closeAndMend(real, 1006, "speaking"));
+  it("a close that is mended", () => closeAndRepair(real, 1006, "speaking"));
 });
 
 it("nothing reached Discord that it would refuse", () => {
   // Op 5 may go down with a connection that is being closed while sound begins.
-  virtual.stage.discord.assertClean({ except: ["speaking-missing"] });
+  virtual.env.discord.assertClean({ except: ["speaking-missing"] });
 });
 
 describe("before the gateway is open", () => {
@@ -114,12 +114,12 @@ describe("before the gateway is open", () => {
 
   it(
     "one refusal is passed over",
-    told(async () => {
-      const call = await MusicCall.create(virtual.stage);
-      virtual.stage.discord.faults.add("upgrade", HTTP_503);
+    narrated(async () => {
+      const call = await MusicCall.create(virtual.env);
+      virtual.env.discord.faults.add("upgrade", HTTP_503);
       expect(await connectAnswer(call)).toMatchObject({ status: 200, body: { state: { connected: true } } });
       await call.play(SONG);
-      await call.hearMore(5);
+      await call.receiveMore(5);
       expect(closedEvents(call)).toEqual([]);
       await call.leave();
     }),
@@ -130,9 +130,9 @@ describe("before the gateway is open", () => {
     ["no answer at all", { kind: "hang" } as const],
   ])(
     "%s end in an error that says so and leave no player behind, and a later try works",
-    told(async (_name, action) => {
-      const call = await MusicCall.create(virtual.stage);
-      virtual.stage.discord.faults.add("upgrade", action, Number.POSITIVE_INFINITY);
+    narrated(async (_name, action) => {
+      const call = await MusicCall.create(virtual.env);
+      virtual.env.discord.faults.add("upgrade", action, Number.POSITIVE_INFINITY);
       expect(await connectAnswer(call)).toMatchObject({
         status: 500,
         body: { message: "Failed to connect to voice server" },
@@ -140,10 +140,10 @@ describe("before the gateway is open", () => {
       expect(await call.player()).toMatchObject({ status: 404 });
       await call.play(SONG);
       expect(await call.player()).toMatchObject({ state: { connected: false, ping: -1 } });
-      virtual.stage.discord.faults.clear("upgrade");
+      virtual.env.discord.faults.clear("upgrade");
       expect(await connectAnswer(call)).toMatchObject({ status: 200 });
       expect(await call.ended()).toMatchObject({ reason: "finished" });
-      expect(call.heardBy()).toEqual(song);
+      expect(call.receivedBy()).toEqual(song);
       expect(closedEvents(call)).toEqual([]);
       await call.leave();
     }),

@@ -29,7 +29,7 @@ const BOT = `
     .then((answer) => console.log("the node answers", answer.status), () => setTimeout(ask, 100));
   ask();
 `;
-const LOOKS_MAX = 300;
+const POLLS_MAX = 300;
 
 const started: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -92,12 +92,12 @@ describe.skipIf(IMAGE_MISSING !== "")("node and bot", () => {
     });
     const { status, output } = await compose("bot", variables, ...files, "up", "--detach", "--no-build");
     expect({ status, output }).toMatchObject({ status: 0 });
-    let told = "";
-    for (let look = 0; look < LOOKS_MAX && !told.includes("answers"); look++) {
-      told = (await command("podman", ["logs", "bot_bot_1"])).output;
+    let reported = "";
+    for (let poll = 0; poll < POLLS_MAX && !reported.includes("answers"); poll++) {
+      reported = (await command("podman", ["logs", "bot_bot_1"])).output;
       await sleep(100);
     }
-    expect(told).toContain("the node answers 200");
+    expect(reported).toContain("the node answers 200");
     expect((await command("podman", ["exec", "bot_tonearm_1", "tonearm", "health"])).status).toBe(0);
     expect((await command("podman", ["port", "bot_tonearm_1"])).output).toBe("");
   });

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { freePort } from "../../../lab/free-port.ts";
-import { requestNode } from "../../../lab/stage/rest-request.ts";
+import { requestNode } from "../../../lab/test-environment/rest-request.ts";
 import { PROJECT_ROOT } from "../../support/project-files.ts";
 import { Container, command, IMAGE_BASE, IMAGE_MISSING, PASSWORD } from "./engine.ts";
 

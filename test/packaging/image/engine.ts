@@ -20,7 +20,7 @@ const OUTPUT_BYTES_MAX = 10 * 1024 * 1024;
 const COMMAND_TIMEOUT_MS = 60_000;
 /** Of the longest thing that is waited for, an installation from the registry; below the time a test has. */
 const WAIT_MAX_MS = 240_000;
-const LOOK_INTERVAL_MS = 20;
+const POLL_INTERVAL_MS = 20;
 
 if (IMAGE_MISSING !== "") console.log(`skipped: ${IMAGE_MISSING}`);
 
@@ -30,7 +30,7 @@ afterEach(async () => {
   for (const container of containers.splice(0)) await container.remove();
 });
 
-export interface Ended {
+interface Ended {
   readonly status: number;
   /** Standard output and errors. */
   readonly output: string;
@@ -48,7 +48,7 @@ export function command(program: string, args: readonly string[], cwd?: string):
   });
 }
 
-export interface ContainerOptions {
+interface ContainerOptions {
   /** Of `podman run`. */
   readonly options?: readonly string[];
   readonly image?: string;
@@ -94,11 +94,11 @@ export class Container {
   /** Resolves with the output once it has this in it; rejects when the container ends without, or takes too long. */
   async until(pattern: RegExp): Promise<string> {
     for (const deadlineMs = Date.now() + WAIT_MAX_MS; Date.now() < deadlineMs; ) {
-      const isRunning = await this.look("{{.State.Running}}");
+      const isRunning = await this.inspect("{{.State.Running}}");
       const output = await this.output();
       if (pattern.test(output)) return output;
       if (isRunning === "false") throw new Error(`ended without ${pattern}: ${output}`);
-      await sleep(LOOK_INTERVAL_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
     throw new Error(`no ${pattern} after ${WAIT_MAX_MS / 1000} s: ${await this.output()}`);
   }
@@ -109,7 +109,7 @@ export class Container {
   }
 
   /** What `podman inspect` says, by a template. */
-  async look(template: string): Promise<string> {
+  async inspect(template: string): Promise<string> {
     return (await command("podman", ["inspect", "--format", template, this.#id])).output.trim();
   }
 
@@ -119,8 +119,9 @@ export class Container {
 
   /** Resolves with its exit status; rejects when it takes too long, with what it has written. */
   async ended(): Promise<number> {
-    for (const deadlineMs = Date.now() + WAIT_MAX_MS; Date.now() < deadlineMs; await sleep(LOOK_INTERVAL_MS)) {
-      if ((await this.look("{{.State.Running}}")) !== "true") return Number(await this.look("{{.State.ExitCode}}"));
+    for (const deadlineMs = Date.now() + WAIT_MAX_MS; Date.now() < deadlineMs; await sleep(POLL_INTERVAL_MS)) {
+      if ((await this.inspect("{{.State.Running}}")) !== "true")
+        return Number(await this.inspect("{{.State.ExitCode}}"));
     }
     throw new Error(`still running after ${WAIT_MAX_MS / 1000} s: ${await this.output()}`);
   }

@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { FakeDiscord } from "../../../lab/discord/fake-discord.ts";
 import { freePort } from "../../../lab/free-port.ts";
 import { MediaServer } from "../../../lab/media-server/media-server.ts";
-import { Bot } from "../../../lab/stage/bot.ts";
+import { Bot } from "../../../lab/test-environment/bot.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { PROJECT_ROOT } from "../../support/project-files.ts";
 import { packetsOf, SONGS } from "../../support/song.ts";
@@ -71,14 +71,14 @@ describe.skipIf(IMAGE_MISSING !== "")("the image", () => {
   });
 
   test("can be written to nowhere but in its volume, also where its root file system is not read-only", async () => {
-    const find = (place: string) =>
-      `find ${place} -xdev -writable ! -type l ! -path '/proc/*' ! -path '/dev/*' ! -path '/sys/*' 2>/dev/null`;
+    const find = (location: string) =>
+      `find ${location} -xdev -writable ! -type l ! -path '/proc/*' ! -path '/dev/*' ! -path '/sys/*' 2>/dev/null`;
     const shell = ["--entrypoint", "sh"];
     const listed = async (options: readonly string[], script: string) =>
       (await Container.run({ options: [...options, ...shell], command: ["-c", script] })).output.trim().split("\n");
     expect(await listed(HARDENED, `${find("/")}; id --user`)).toEqual(["/var/lib/tonearm", "10001"]);
-    const kept = `touch /var/lib/tonearm/kept && ${find("/var/lib/tonearm")}`;
-    expect(await listed(HARDENED, kept)).toEqual(["/var/lib/tonearm", "/var/lib/tonearm/kept"]);
+    const probe = `touch /var/lib/tonearm/kept && ${find("/var/lib/tonearm")}`;
+    expect(await listed(HARDENED, probe)).toEqual(["/var/lib/tonearm", "/var/lib/tonearm/kept"]);
     // What every Debian has for everybody.
     const open = ["/run/lock", "/tmp", "/var/tmp"];
     expect((await listed([], find("/"))).filter((path) => !open.includes(path))).toEqual(["/var/lib/tonearm"]);
@@ -130,14 +130,14 @@ describe.skipIf(IMAGE_MISSING !== "")("a node in a container", () => {
       await call.play("chord.webm");
       expect(await call.ended()).toMatchObject({ reason: "finished" });
       await call.untilSilent();
-      expect(call.heardBy()).toEqual(await packetsOf("chord.webm"));
+      expect(call.receivedBy()).toEqual(await packetsOf("chord.webm"));
       await discord.arrived();
       discord.assertClean();
 
       await container.signal("SIGTERM");
       expect(await container.ended()).toBe(0);
       expect(await container.output()).toMatch(/closing signal=SIGTERM\n(?:.*\n)*.* closed\n$/);
-      expect(await container.look("{{.State.OOMKilled}}")).toBe("false");
+      expect(await container.inspect("{{.State.OOMKilled}}")).toBe("false");
     } finally {
       for (const bot of bots) bot.close();
       await media.close();

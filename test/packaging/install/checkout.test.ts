@@ -32,9 +32,9 @@ function copyCheckout(): string {
   return folder;
 }
 
-function run(command: string, args: readonly string[], cwd: string): { status: number | null; told: string[] } {
+function run(command: string, args: readonly string[], cwd: string): { status: number | null; reported: string[] } {
   const { status, stderr } = spawnSync(command, args, { cwd, encoding: "utf8" });
-  return { status, told: stderr.split("\n").filter((line) => line !== "" && !/^npm (warn|notice)/.test(line)) };
+  return { status, reported: stderr.split("\n").filter((line) => line !== "" && !/^npm (warn|notice)/.test(line)) };
 }
 
 test("npm ci --omit=dev succeeds and says in one line how to build; a start without says it too, and fails", () => {
@@ -42,12 +42,12 @@ test("npm ci --omit=dev succeeds and says in one line how to build; a start with
   const install = run("npm", ["ci", "--omit=dev", "--offline"], checkout);
   expect(install).toEqual({
     status: 0,
-    told: [expect.stringMatching(/^tonearm: nothing was built.*`npm ci --include=dev`/)],
+    reported: [expect.stringMatching(/^tonearm: nothing was built.*`npm ci --include=dev`/)],
   });
   const start = run("npm", ["start"], checkout);
   expect(start).toEqual({
     status: 1,
-    told: [expect.stringMatching(/has not been built yet. Run `npm ci --include=dev`/)],
+    reported: [expect.stringMatching(/has not been built yet. Run `npm ci --include=dev`/)],
   });
 });
 

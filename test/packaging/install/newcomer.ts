@@ -13,7 +13,7 @@ const OURS =
 const OF_TESTS = /^(?:NODE_ENV|NODE_OPTIONS|VITEST.*|INIT_CWD)$/;
 
 /** How a command ended. */
-export interface Ended {
+interface Ended {
   readonly status: number | null;
   /** Of both streams, in the order in which it came. */
   readonly output: string;
@@ -21,7 +21,7 @@ export interface Ended {
 }
 
 /** A command that may still run. */
-export interface Running {
+interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
   /** Resolves with the match once the output has it; rejects when the command ends without. */
@@ -43,7 +43,7 @@ export class Newcomer {
     this.folder = join(this.#root, "empty");
     this.globalBin = join(this.#root, "prefix", "bin");
     mkdirSync(this.folder);
-    const path = (process.env.PATH ?? "").split(delimiter).filter((place) => !place.includes("node_modules"));
+    const path = (process.env.PATH ?? "").split(delimiter).filter((entry) => !entry.includes("node_modules"));
     this.#env = {
       ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS.test(name) && !OF_TESTS.test(name))),
       PATH: [nodeBin, ...path].join(delimiter),
@@ -66,7 +66,7 @@ export class Newcomer {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
         output += text;
-        for (const look of waiting) look();
+        for (const check of waiting) check();
       });
     }
     const ended = once(child, "close").then(([status]: (number | null)[]) => {
@@ -75,12 +75,12 @@ export class Newcomer {
     });
     const until = (pattern: RegExp): Promise<RegExpExecArray> =>
       new Promise((resolve, reject) => {
-        const look = (): void => {
+        const check = (): void => {
           const match = pattern.exec(output);
           if (match !== null) resolve(match);
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
         ended.then(() => reject(new Error(`ended without ${pattern}: ${output}`)), reject);
       });
     return { child, ended, until };

@@ -90,7 +90,7 @@ test.skipIf(whyNot !== "")(
     writeFileSync(join(shared, "steps.sh"), stepsOfThePage());
 
     await someone.run("bash", [BOOT, shared]);
-    const told = readFileSync(join(shared, "output"), "utf8");
+    const reported = readFileSync(join(shared, "output"), "utf8");
     const facts = [
       "started",
       "demo heard \\d{6}",
@@ -100,8 +100,8 @@ test.skipIf(whyNot !== "")(
       "restarted",
       "stopped success inactive",
     ];
-    expect(told).toMatch(new RegExp(`^${facts.join("\\n")}$`, "m"));
+    expect(reported).toMatch(new RegExp(`^${facts.join("\\n")}$`, "m"));
     // What systemd itself says may come between.
-    expect(told).toMatch(/closing signal=SIGTERM\n[\s\S]* closed\n/);
+    expect(reported).toMatch(/closing signal=SIGTERM\n[\s\S]* closed\n/);
   },
 );

@@ -2,25 +2,25 @@
 // with songs of sites.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Stage } from "../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { describeSitesWith } from "../../integration/clients/site-tests.ts";
-import { tellStory } from "../../integration/clients/story.ts";
+import { runScenario } from "../../integration/clients/story.ts";
 import { makeSong } from "../../integration/clients/two-tone-song.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { PythonClients } from "./python-clients.ts";
 
 let python: PythonClients;
-let stage: Stage;
+let env: TestEnvironment;
 
 beforeAll(async () => {
   python = await PythonClients.install();
-  stage = await startStage({
+  env = await startTestEnvironment({
     media: { files: { "song.wav": makeSong() } },
     config: { LAVALINK_SERVER_PLAYER_UPDATE_INTERVAL: "1" },
   });
 });
 afterAll(async () => {
-  await stage.close();
+  await env.close();
   await python.remove();
 });
 
@@ -29,7 +29,7 @@ it.concurrent.each([
   { name: "lavalink", driver: "lavalink_driver.py", afterDrop: "starts over" },
   { name: "mafic", driver: "mafic_driver.py", afterDrop: "gives up" },
 ] as const)("$name understands the node, and the listener hears the music", (client) =>
-  tellStory(stage, python.client(client)),
+  runScenario(env, python.client(client)),
 );
 
 describeSitesWith("wavelink", () =>
@@ -37,5 +37,5 @@ describeSitesWith("wavelink", () =>
 );
 
 it("nothing reached Discord that it would refuse", () => {
-  expect(() => stage.discord.assertClean()).not.toThrow();
+  expect(() => env.discord.assertClean()).not.toThrow();
 });

@@ -12,7 +12,7 @@ import { ProcessDriver } from "../../integration/clients/process-driver.ts";
 const DRIVERS = fileURLToPath(new URL("python/", import.meta.url));
 const run = promisify(execFile);
 
-export interface PythonClientOptions {
+interface PythonClientOptions {
   /** Name on PyPI. */
   readonly name: string;
   /** A file of the folder `python`. */
@@ -38,7 +38,7 @@ export class PythonClients {
 
   client({ name, driver, afterDrop }: PythonClientOptions): RealClient<ProcessDriver> {
     const program = { command: join(this.#folder, "bin/python"), args: [join(DRIVERS, driver)] };
-    return { name, afterDrop, create: (seat) => new ProcessDriver(program, seat) };
+    return { name, afterDrop, create: (binding) => new ProcessDriver(program, binding) };
   }
 
   async remove(): Promise<void> {

@@ -27,7 +27,7 @@ test("10,000 random filters objects: no crash, no NaN, no frame lost, no drift, 
     // A decoder alone can hold 16 MB: all are to be closed when memory is looked at.
     await player.rest();
     // WebAssembly memories and the like are given back a turn later.
-    for (let turn = 0; turn < 3; turn++) {
+    for (let round = 0; round < 3; round++) {
       collectGarbage();
       await new Promise((next) => setImmediate(next));
     }

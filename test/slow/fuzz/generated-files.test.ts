@@ -3,8 +3,8 @@
 // FUZZ_SEED which; one by itself: npm run lab -- isolation generate --container NAME --files 1 --seed SEED.
 
 import { expect, test } from "vitest";
-import { CONTAINERS, generateFile } from "../../../lab/neighbours/generators/generate-file.ts";
-import { runTrials } from "../../../lab/neighbours/trials/run-trials.ts";
+import { runFuzz } from "../../../lab/isolation/fuzz/run-fuzz.ts";
+import { CONTAINERS, generateFile } from "../../../lab/isolation/generators/generate-file.ts";
 import { fuzzSeed } from "../../support/fuzz-seed.ts";
 
 const FILES = Number(process.env.FUZZ_FILES ?? 200);
@@ -17,7 +17,7 @@ const firstSeed = fuzzSeed();
 test.each(CONTAINERS)(
   "no generated file of the kind %s does harm",
   async (container) => {
-    const results = await runTrials({ container, firstSeed, count: FILES });
+    const results = await runFuzz({ container, firstSeed, count: FILES });
     const wrong = results.filter(({ problems }) => problems.length > 0);
     expect(wrong.map(({ seed, problems, changes }) => ({ seed, problems, changes }))).toEqual([]);
     expect(results.filter(({ outcome }) => outcome === "plays").length).toBeGreaterThan(FILES * PLAYING_SHARE_MIN);

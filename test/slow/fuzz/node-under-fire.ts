@@ -15,8 +15,8 @@ const ANSWER_TIMEOUT_MS = 20_000;
 /** What the node may hold more after the fire than before, once warm. */
 const MEMORY_GROWTH_MAX_BYTES = 48 * 1024 * 1024;
 /** Garbage comes and goes, in several threads: what is held is the least of what is seen over so many requests. */
-const REQUESTS_PER_LOOK = 50;
-const LOOKS_MAX = 60;
+const REQUESTS_PER_READING = 50;
+const READINGS_MAX = 60;
 const COMMAND = {
   name: "tonearm",
   command: process.execPath,
@@ -43,7 +43,7 @@ export class NodeUnderFire {
   readonly #bystander: Bystander;
   #requestCount = 0;
   /** What it held at the last looks, bytes. */
-  #looks: number[] = [];
+  #readings: number[] = [];
 
   private constructor(node: NodeProcess, target: Client, bystander: Client) {
     this.#process = node;
@@ -67,7 +67,7 @@ export class NodeUnderFire {
     await started.#setUpBystander();
     await started.#spareIsThere();
     // Before, it was smaller.
-    started.#looks = [];
+    started.#readings = [];
     return started;
   }
 
@@ -82,7 +82,7 @@ export class NodeUnderFire {
   async request(method: string, path: string, body?: string): Promise<Answer> {
     const answer = await this.#send(method, path, body);
     this.#requestCount += 1;
-    if (this.#requestCount % REQUESTS_PER_LOOK === 0) await this.#look();
+    if (this.#requestCount % REQUESTS_PER_READING === 0) await this.#readMemory();
     return answer;
   }
 
@@ -95,7 +95,9 @@ export class NodeUnderFire {
     };
     return new Promise((resolve, reject) => {
       const request = httpRequest(this.url + path, {
-        ...{ method, headers, agent: this.#agent },
+        method,
+        headers,
+        agent: this.#agent,
         signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
       });
       request.on("error", (error) => reject(new Error(`${method} ${path} ${body}: ${error.message}`)));
@@ -114,15 +116,15 @@ export class NodeUnderFire {
    * count.
    */
   async memoryBytes(): Promise<number> {
-    await this.#look();
-    const least = Math.min(...this.#looks);
-    this.#looks = [];
+    await this.#readMemory();
+    const least = Math.min(...this.#readings);
+    this.#readings = [];
     return least;
   }
 
-  async #look(): Promise<void> {
-    this.#looks.push((await this.#send("GET", "/v4/stats")).json.memory.used);
-    if (this.#looks.length > LOOKS_MAX) this.#looks.shift();
+  async #readMemory(): Promise<void> {
+    this.#readings.push((await this.#send("GET", "/v4/stats")).json.memory.used);
+    if (this.#readings.length > READINGS_MAX) this.#readings.shift();
   }
 
   /** The threads of all plugins run, and count as growth no more. */
@@ -131,16 +133,16 @@ export class NodeUnderFire {
     for (const { name, state } of json as readonly { readonly name: string; readonly state: string }[]) {
       if (state !== "off") await this.request("POST", `/v4/tonearm/plugins/${name}/reload`);
     }
-    this.#looks = [];
-    await this.#look();
+    this.#readings = [];
+    await this.#readMemory();
   }
 
   /** The node lives, still the same process; it has not grown; and the bystander has noticed nothing. */
   async expectUnharmed(warmMemoryBytes: number): Promise<void> {
-    const { player, heard, sessionId } = this.#bystander;
+    const { player, received, sessionId } = this.#bystander;
     const after = await this.request("GET", `/v4/sessions/${sessionId}/players`);
     expect(after.json.map(withoutTime)).toEqual([player]);
-    expect(heard.filter(({ op }) => op === "event")).toEqual([]);
+    expect(received.filter(({ op }) => op === "event")).toEqual([]);
     const grownBytes = (await this.memoryBytes()) - warmMemoryBytes;
     console.log(`memory: ${Math.round(grownBytes / 1024)} KiB more than when warm`);
     expect(grownBytes).toBeLessThan(MEMORY_GROWTH_MAX_BYTES);
@@ -163,7 +165,7 @@ interface Client {
   readonly socket: WebSocket;
   readonly sessionId: string;
   /** Everything received. */
-  readonly heard: readonly Parsed[];
+  readonly received: readonly Parsed[];
 }
 
 interface Bystander extends Client {
@@ -173,13 +175,13 @@ interface Bystander extends Client {
 function connect({ url, password }: NodeProcess, userId: string): Promise<Client> {
   const headers = { Authorization: password, "User-Id": userId, "Client-Name": "fuzz/1" };
   const socket = new WebSocket(`${url.replace("http", "ws")}/v4/websocket`, { headers });
-  const heard: Parsed[] = [];
+  const received: Parsed[] = [];
   return new Promise((resolve, reject) => {
     socket.on("error", reject);
     socket.on("message", (data) => {
       const message = JSON.parse(String(data));
-      heard.push(message);
-      if (message.op === "ready") resolve({ socket, sessionId: message.sessionId, heard });
+      received.push(message);
+      if (message.op === "ready") resolve({ socket, sessionId: message.sessionId, received });
     });
   });
 }

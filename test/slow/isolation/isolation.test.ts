@@ -1,13 +1,13 @@
-// Hostile files, sites, voice servers and clients, the quickest of lab/neighbours, against a node of its own process.
+// Hostile files, sites, voice servers and clients, the quickest of lab/isolation, against a node of its own process.
 // The bar is wider than the lab's, so that a busy machine does not decide: against the control just before, tried
 // twice.
 
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { startOwnNode } from "../../../lab/neighbours/arena/node-under-test.ts";
-import { longestGapMs, lossesIn, missingShare } from "../../../lab/neighbours/arena/verdict.ts";
-import { LAYERS } from "../../../lab/neighbours/cases.ts";
-import { type Attempt, type CaseResult, runCases } from "../../../lab/neighbours/run-cases.ts";
+import { LAYERS } from "../../../lab/isolation/cases.ts";
+import { startOwnNode } from "../../../lab/isolation/harness/node-under-test.ts";
+import { longestGapMs, lossesIn, missingShare } from "../../../lab/isolation/harness/verdict.ts";
+import { type Attempt, type CaseResult, runCases } from "../../../lab/isolation/run-cases.ts";
 
 const NODE = {
   name: "tonearm",
@@ -16,7 +16,7 @@ const NODE = {
 };
 const NAMES: readonly string[] = [
   ...["wav-rate-999", "flac-prime-rates", "webm-empty-laces-mp3", "ogg-false-heads", "hls-newlines", "icy-metaint-1"],
-  ...["dripping-look-ups", "gateway-heartbeat-requests-1mb", "equalizer-4-mib", "decode-tracks-ones"],
+  ...["dripping-loads", "gateway-heartbeat-requests-1mb", "equalizer-4-mib", "decode-tracks-ones"],
   ...["wrong-passwords", "pipelined-upgrades"],
 ];
 const cases = LAYERS.flatMap(({ layer, cases }) => cases.map((one) => ({ layer, ...one }))).filter(({ name }) =>
@@ -35,7 +35,7 @@ test("no hostile neighbour is heard by the honest players of a node", { timeout:
     aftermathMs: 500,
   });
   const harmed = results.filter(({ attempts }) => attempts.every((attempt) => harmOf(attempt).length > 0));
-  expect(harmed.map(tell), lines.slice(-20).join("\n")).toEqual([]);
+  expect(harmed.map(reportOf), lines.slice(-20).join("\n")).toEqual([]);
 });
 
 /** What is far beyond anything that a busy machine does. */
@@ -51,6 +51,6 @@ function harmOf(attempt: Attempt): string[] {
   ];
 }
 
-function tell({ name, attempts }: CaseResult): string {
+function reportOf({ name, attempts }: CaseResult): string {
   return `${name}: ${attempts.map((attempt) => `${harmOf(attempt).join("; ")} (${attempt.answer})`).join(" | ")}`;
 }

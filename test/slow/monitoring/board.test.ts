@@ -120,10 +120,10 @@ describe("the board", () => {
         title,
       ).toEqual(targets.map(() => "$datasource"));
     }
-    for (const { place, expr } of BOARD_QUERIES) {
+    for (const { location, expr } of BOARD_QUERIES) {
       const selectors = [...expr.matchAll(/\{([^}]*)\}/g)].map(([, inner = ""]) => inner);
-      expect(selectors.length, place).toBeGreaterThan(0);
-      for (const selector of selectors) expect(selector, place).toMatch(/job=~"\$job"/);
+      expect(selectors.length, location).toBeGreaterThan(0);
+      for (const selector of selectors) expect(selector, location).toMatch(/job=~"\$job"/);
     }
   });
 

@@ -41,17 +41,17 @@ const PATH = `${PROJECT_ROOT}deploy/grafana/dashboards/tonearm.json`;
 export const BOARD = JSON.parse(readFileSync(PATH, "utf8")) as Board;
 
 /** What is asked of Prometheus, by where it stands. */
-export interface BoardQuery {
-  readonly place: string;
+interface BoardQuery {
+  readonly location: string;
   readonly expr: string;
 }
 
 export const BOARD_QUERIES: readonly BoardQuery[] = [
   ...BOARD.panels.flatMap(({ title, targets = [] }) =>
-    targets.map(({ refId, expr }) => ({ place: `${title} ${refId}`, expr })),
+    targets.map(({ refId, expr }) => ({ location: `${title} ${refId}`, expr })),
   ),
   ...BOARD.annotations.list.flatMap(({ name, target }) =>
-    target === undefined ? [] : [{ place: `annotation ${name}`, expr: target.expr }],
+    target === undefined ? [] : [{ location: `annotation ${name}`, expr: target.expr }],
   ),
 ];
 

@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { STAGE_PASSWORD } from "../../../lab/stage/stage.ts";
-import { type ExampleStage, startExampleStage } from "../../support/example-stage.ts";
+import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
+import { type ExampleTestEnvironment, startExampleTestEnvironment } from "../../support/example-test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { PROJECT_ROOT } from "../../support/project-files.ts";
 import { BOARD_QUERIES, filledIn } from "./board.ts";
@@ -35,27 +35,27 @@ const EMPTY_WHEN_WELL = [
   "annotation Starts",
 ];
 
-let example: ExampleStage;
+let example: ExampleTestEnvironment;
 let prometheus: PrometheusServer;
 let served: string;
 let calls: readonly MusicCall[];
 
 beforeAll(async () => {
-  example = await startExampleStage({ config: { METRICS_PROMETHEUS_ENABLED: "true" } });
-  const { stage } = example;
-  prometheus = await PrometheusServer.start(new URL(stage.url).host, STAGE_PASSWORD);
-  calls = await Promise.all([MusicCall.join(stage), MusicCall.join(stage)]);
+  example = await startExampleTestEnvironment({ config: { METRICS_PROMETHEUS_ENABLED: "true" } });
+  const { env } = example;
+  prometheus = await PrometheusServer.start(new URL(env.url).host, TEST_PASSWORD);
+  calls = await Promise.all([MusicCall.join(env), MusicCall.join(env)]);
   for (const call of calls) {
     const { body } = await call.bot.load("exsearch:song");
     await call.update({ track: { encoded: (body.data as { encoded: string }[])[0]?.encoded } });
-    await call.hearMore(20);
+    await call.receiveMore(20);
   }
   // A rate needs two looks that differ.
-  const rises = async (name: string) => ((await prometheus.query(`sum(rate(${name}[1m]))`))[0] ?? 0) > 0;
-  await vi.waitUntil(() => rises("tonearm_frames_sent_total"), { timeout: 30_000, interval: 100 });
+  const increases = async (name: string) => ((await prometheus.query(`sum(rate(${name}[1m]))`))[0] ?? 0) > 0;
+  await vi.waitUntil(() => increases("tonearm_frames_sent_total"), { timeout: 30_000, interval: 100 });
   await calls[0]?.bot.load("exsearch:song");
-  await vi.waitUntil(() => rises("tonearm_source_requests_total"), { timeout: 30_000, interval: 100 });
-  served = await (await fetch(`${stage.url}/metrics`, { headers: { authorization: STAGE_PASSWORD } })).text();
+  await vi.waitUntil(() => increases("tonearm_source_requests_total"), { timeout: 30_000, interval: 100 });
+  served = await (await fetch(`${env.url}/metrics`, { headers: { authorization: TEST_PASSWORD } })).text();
 });
 afterAll(async () => {
   await prometheus?.close();
@@ -70,12 +70,12 @@ function servedFamilies(): Map<string, Set<string>> {
     const labels = families.get(familyOf(series, families));
     for (const [, label = ""] of pairs.matchAll(/(\w+)="/g)) labels?.add(label);
   }
-  for (const [name, labels] of families) for (const label of toldLabels(name)) labels.add(label);
+  for (const [name, labels] of families) for (const label of documentedLabels(name)) labels.add(label);
   return families;
 }
 
 /** Those that the reference names: some families have no series as long as nothing is counted. */
-function toldLabels(family: string): string[] {
+function documentedLabels(family: string): string[] {
   const [, labels = ""] = new RegExp(`^\\| \`${family}\` \\| \\w+ \\| ([^|]*)\\|`, "m").exec(REFERENCE) ?? [];
   return [...labels.matchAll(/`(\w+)`/g)].map(([, label = ""]) => label);
 }
@@ -140,24 +140,24 @@ describe("the rules", () => {
 
 describe("what board and rules ask for", () => {
   const expressions = () => [
-    ...BOARD_QUERIES.map(({ place, expr }) => ({ place, expr: filledIn(expr, "1m") })),
-    ...alertExpressions().map((expr, index) => ({ place: ALERTS[index] ?? "", expr })),
+    ...BOARD_QUERIES.map(({ location, expr }) => ({ location, expr: filledIn(expr, "1m") })),
+    ...alertExpressions().map((expr, index) => ({ location: ALERTS[index] ?? "", expr })),
   ];
 
   test("is what the node tells, by these names and labels", () => {
     const families = servedFamilies();
     expect(alertExpressions()).toHaveLength(ALERTS.length);
-    for (const { place, expr } of expressions()) {
+    for (const { location, expr } of expressions()) {
       const { metrics, grouped } = usedIn(expr);
       const known = new Set(["job", "instance", "le"]);
       for (const [series, labels] of metrics) {
         const family = familyOf(series, families);
-        expect([...families.keys()], place).toContain(family);
+        expect([...families.keys()], location).toContain(family);
         for (const label of families.get(family) ?? []) known.add(label);
         const own = [...(families.get(family) ?? []), "job", "instance", "le"];
-        for (const label of labels) expect(own, `${place}: ${series}`).toContain(label);
+        for (const label of labels) expect(own, `${location}: ${series}`).toContain(label);
       }
-      for (const label of grouped) expect([...known], place).toContain(label);
+      for (const label of grouped) expect([...known], location).toContain(label);
     }
   });
 
@@ -172,18 +172,18 @@ describe("what board and rules ask for", () => {
 
   test("is understood by Prometheus, and answered by a node that plays", async () => {
     const empty: string[] = [];
-    for (const { place, expr } of BOARD_QUERIES) {
+    for (const { location, expr } of BOARD_QUERIES) {
       const values = await prometheus.query(filledIn(expr, "1m"));
-      if (values.filter((value) => !Number.isNaN(value)).length === 0) empty.push(place);
+      if (values.filter((value) => !Number.isNaN(value)).length === 0) empty.push(location);
     }
-    const unexpected = empty.filter((place) => !EMPTY_WHEN_WELL.includes(place));
+    const unexpected = empty.filter((location) => !EMPTY_WHEN_WELL.includes(location));
     expect(unexpected).toEqual([]);
     expect(BOARD_QUERIES.length - empty.length).toBeGreaterThan(45);
   });
 
   test("comes out as it is: two players that are heard whole", async () => {
     const ask = (title: string) => {
-      const query = BOARD_QUERIES.find(({ place }) => place === `${title} A`);
+      const query = BOARD_QUERIES.find(({ location }) => location === `${title} A`);
       return prometheus.query(filledIn(query?.expr ?? "", "1m"));
     };
     await expect.poll(() => ask("Nodes that answer")).toEqual([1]);

@@ -50,7 +50,7 @@ export class PrometheusServer {
       { stdio: ["ignore", "ignore", "pipe"] },
     );
     try {
-      return new PrometheusServer(child, folder, `http://${await placeOf(child)}`);
+      return new PrometheusServer(child, folder, `http://${await addressOf(child)}`);
     } catch (error) {
       child.kill("SIGKILL");
       rmSync(folder, { recursive: true });
@@ -82,7 +82,7 @@ export class PrometheusServer {
 }
 
 /** `127.0.0.1:port`, as it says once it listens. */
-async function placeOf(child: ChildProcess): Promise<string> {
+async function addressOf(child: ChildProcess): Promise<string> {
   let said = "";
   return new Promise((resolve, reject) => {
     const timeout = setTimeout(() => reject(new Error(`Prometheus does not start: ${said}`)), START_TIMEOUT_MS);
@@ -90,10 +90,10 @@ async function placeOf(child: ChildProcess): Promise<string> {
     child.on("exit", () => reject(new Error(`Prometheus has ended: ${said}`)));
     child.stderr?.on("data", (data: Buffer) => {
       said += data.toString();
-      const [, place] = /"?Listening on"? address=(\S+)/.exec(said) ?? [];
-      if (place === undefined) return;
+      const [, address] = /"?Listening on"? address=(\S+)/.exec(said) ?? [];
+      if (address === undefined) return;
       clearTimeout(timeout);
-      resolve(place);
+      resolve(address);
     });
   });
 }

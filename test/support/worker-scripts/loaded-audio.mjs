@@ -4,16 +4,16 @@
 import { parentPort } from "node:worker_threads";
 
 let handedOver = 0;
-let isHost = false;
+let isRenderWorker = false;
 const { postMessage } = parentPort;
 parentPort.postMessage = (event, ...rest) => {
   if (event.type === "handedOver") handedOver += 1;
-  const isBusy = event.type === "counters" && event.worker.playingCount > 0 && handedOver < 2 && !isHost;
+  const isBusy = event.type === "counters" && event.worker.playingCount > 0 && handedOver < 2 && !isRenderWorker;
   const worker = isBusy ? { ...event.worker, tickLoad: 0.55, threadLoad: 0.55 } : event.worker;
   postMessage.call(parentPort, worker === undefined ? event : { ...event, worker }, ...rest);
 };
 await import("../../../dist/node/src/media/main.js");
 // Behind the worker's own listener: what comes before there is one waits.
 parentPort.on("message", ({ type }) => {
-  isHost ||= type === "hostSound";
+  isRenderWorker ||= type === "renderRemotePlayer";
 });

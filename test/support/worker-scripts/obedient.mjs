@@ -4,10 +4,10 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 let tickLoad = 0;
-// As bridge/work-mark.ts has it: beats, owner, activity.
-const mark = new Int32Array(workerData.markMemory);
+// As bridge/heartbeat.ts has it: beats, owner, activity.
+const heartbeat = new Int32Array(workerData.heartbeatMemory);
 
-setInterval(() => Atomics.add(mark, 0, 1), 5);
+setInterval(() => Atomics.add(heartbeat, 0, 1), 5);
 
 parentPort.postMessage({ type: "ready" });
 setInterval(sendCounters, 10);
@@ -32,7 +32,7 @@ function obey(order, requestId) {
     return true;
   }
   if (order === "hang") {
-    Atomics.add(mark, 0, 1);
+    Atomics.add(heartbeat, 0, 1);
     parentPort.postMessage({ type: "log", level: "warn", message: "hangs", fields: {} });
     for (;;);
   }
@@ -44,8 +44,8 @@ function obey(order, requestId) {
   }
   if (order?.startsWith("mark ")) {
     const [owner, activity] = order.slice(5).split(" ").map(Number);
-    Atomics.store(mark, 1, owner);
-    Atomics.store(mark, 2, activity);
+    Atomics.store(heartbeat, 1, owner);
+    Atomics.store(heartbeat, 2, activity);
   }
   if (order?.startsWith("load ")) {
     tickLoad = Number(order.slice(5));
@@ -56,17 +56,17 @@ function obey(order, requestId) {
   }
   if (order?.startsWith("route ")) {
     const families = order.slice(6).split(",").map(Number);
-    parentPort.postMessage({ type: "routeWanted", routeId: 5, families });
+    parentPort.postMessage({ type: "routeRequested", routeId: 5, families });
   }
   if (order?.startsWith("link ")) {
     const track = { sourceName: order.slice(5), encoded: "QAAA", userData: {} };
-    parentPort.postMessage({ type: "linkWanted", linkId: 6, track, reason: "refused", status: 403, rendition: "r" });
+    parentPort.postMessage({ type: "linkRequested", linkId: 6, track, reason: "refused", status: 403, variant: "r" });
   }
   if (order?.startsWith("ban ")) {
     parentPort.postMessage({ type: "routeFailed", address: order.slice(4), reason: "banned" });
   }
   if (order === "minute") {
-    const lostFrames = { inputDry: 0 };
+    const lostFrames = { inputStarved: 0 };
     const minute = { playerId: 1, minute: 5, sentFrames: 3000, lostFrames, isWholeMinute: true };
     parentPort.postMessage({ type: "frameMinutes", minutes: [minute] });
   }
@@ -87,7 +87,7 @@ function sendCounters() {
     latenessCounts: [],
     latenessMsSum: 0,
   };
-  parentPort.postMessage({ type: "counters", worker, positions: { epochMs: 0, values: [] }, sounds: [] });
+  parentPort.postMessage({ type: "counters", worker, positions: { epochMs: 0, values: [] }, audio: [] });
 }
 
 function sendPosition(playerId) {

@@ -2,9 +2,9 @@
 // dist.
 
 import { BroadcastChannel } from "node:worker_threads";
-import { recordDials } from "./record-dials.mjs";
+import { recordConnections } from "./record-connections.mjs";
 
-const channel = new BroadcastChannel("tonearm-test-dials");
+const channel = new BroadcastChannel("tonearm-test-connections");
 channel.unref();
-await recordDials((dial) => channel.postMessage(dial));
+await recordConnections((recordedConnection) => channel.postMessage(recordedConnection));
 await import("../../../dist/node/src/media/main.js");

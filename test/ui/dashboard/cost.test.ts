@@ -46,8 +46,8 @@ test.runIf(isAsked).each([0, 50, 200])("a page that shows the first hundred of %
   await node.stop();
 });
 
-const TURNS = 8;
-const TURN_MS = 15_000;
+const ROUNDS = 8;
+const ROUND_MS = 15_000;
 const VIEWER_SHARE_MAX = 0.01;
 const PASSWORD = "for the dashboard";
 
@@ -55,25 +55,25 @@ const PASSWORD = "for the dashboard";
 test.runIf(isAsked)("one viewer of 200 players costs the node's main thread", { timeout: 300_000 }, async () => {
   const node = await CrowdedNode.start({ dashboardPassword: PASSWORD, playerCount: 200 });
   await sleep(SETTLE_MS);
-  const turn = async (): Promise<number> => {
+  const measureRound = async (): Promise<number> => {
     const [usedMs, atMs] = [mainThreadMs(node), performance.now()];
-    await sleep(TURN_MS);
+    await sleep(ROUND_MS);
     return (mainThreadMs(node) - usedMs) / (performance.now() - atMs);
   };
-  const turns: { readonly without: number; readonly withOne: number }[] = [];
+  const rounds: { readonly without: number; readonly withOne: number }[] = [];
   let sizeBytes = 0;
-  for (let count = 0; count < TURNS; count++) {
-    const without = await turn();
+  for (let count = 0; count < ROUNDS; count++) {
+    const without = await measureRound();
     const viewer = await openViewer(node);
     viewer.on("message", (data: Buffer) => {
       sizeBytes += data.length;
     });
-    turns.push({ without, withOne: await turn() });
+    rounds.push({ without, withOne: await measureRound() });
     viewer.close();
   }
-  const added = spreadOf(turns.map(({ without, withOne }) => withOne - without));
-  const bytesPerSecond = Math.round(sizeBytes / ((TURNS * TURN_MS) / 1000));
-  process.stdout.write(`${JSON.stringify({ turns, added, bytesPerSecond })}, in shares of a core\n`);
+  const added = spreadOf(rounds.map(({ without, withOne }) => withOne - without));
+  const bytesPerSecond = Math.round(sizeBytes / ((ROUNDS * ROUND_MS) / 1000));
+  process.stdout.write(`${JSON.stringify({ rounds, added, bytesPerSecond })}, in shares of a core\n`);
   expect(added?.median).toBeLessThan(VIEWER_SHARE_MAX);
   await node.close();
 });

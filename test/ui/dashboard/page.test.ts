@@ -9,7 +9,7 @@ import { goTo, logInAs, visit } from "../../support/dashboard-visit.ts";
 import { FakeDashboardNode, PASSWORDS } from "../../support/fake-dashboard-node.ts";
 
 const FIRST = playerRow(0);
-const FIRST_PLACE = { sessionId: FIRST.sessionId, guildId: FIRST.guildId };
+const FIRST_PLAYER = { sessionId: FIRST.sessionId, guildId: FIRST.guildId };
 const FIRST_HASH = `#/players/${FIRST.sessionId}/${FIRST.guildId}`;
 const FIRST_TITLE = FIRST.track?.title ?? "";
 const PLANNER = {
@@ -182,7 +182,7 @@ describe("one player", () => {
     await page.getByText("4.2 s").waitFor();
     const link = page.getByRole("link", { name: "https://music.example/0" });
     expect(await link.getAttribute("rel")).toBe("noreferrer noopener");
-    expect(node.views.at(-1)?.focus).toEqual(FIRST_PLACE);
+    expect(node.views.at(-1)?.focus).toEqual(FIRST_PLAYER);
     await page.goBack();
     await page.getByRole("heading", { level: 1, name: "Players" }).waitFor();
     await expect.poll(() => node.views.at(-1)?.focus).toBeNull();
@@ -210,32 +210,61 @@ describe("each action is asked for once more, and then done", () => {
   const address = "2001:db8::7";
   const TRIED: readonly Tried[] = [
     {
-      ...{ ...player, name: "pause", button: "Pause…", title: `Pause “${FIRST_TITLE}”?`, confirm: "Pause" },
-      action: { kind: "pause", ...FIRST_PLACE },
+      ...player,
+      name: "pause",
+      button: "Pause…",
+      title: `Pause “${FIRST_TITLE}”?`,
+      confirm: "Pause",
+      action: { kind: "pause", ...FIRST_PLAYER },
     },
     {
-      ...{ ...player, name: "skip", button: "Skip…", title: `Skip “${FIRST_TITLE}”?`, confirm: "Skip" },
-      action: { kind: "skip", ...FIRST_PLACE },
+      ...player,
+      name: "skip",
+      button: "Skip…",
+      title: `Skip “${FIRST_TITLE}”?`,
+      confirm: "Skip",
+      action: { kind: "skip", ...FIRST_PLAYER },
     },
     {
-      ...{ ...player, name: "stop", button: "Stop…", title: `Stop “${FIRST_TITLE}”?`, confirm: "Stop" },
-      action: { kind: "stop", ...FIRST_PLACE },
+      ...player,
+      name: "stop",
+      button: "Stop…",
+      title: `Stop “${FIRST_TITLE}”?`,
+      confirm: "Stop",
+      action: { kind: "stop", ...FIRST_PLAYER },
     },
     {
-      ...{ name: "drain", hash: "#/node", heading: "Node", button: "Drain…", title: "Drain this node?" },
-      ...{ confirm: "Drain", action: { kind: "drain", isOn: true } },
+      name: "drain",
+      hash: "#/node",
+      heading: "Node",
+      button: "Drain…",
+      title: "Drain this node?",
+      confirm: "Drain",
+      action: { kind: "drain", isOn: true },
     },
     {
-      ...{ ...sources, name: "reload", button: "Reload youtube…", title: "Reload the plugin youtube?" },
-      ...{ confirm: "Reload", action: { kind: "reloadPlugin", name: "youtube" } },
+      ...sources,
+      name: "reload",
+      button: "Reload youtube…",
+      title: "Reload the plugin youtube?",
+      confirm: "Reload",
+      action: { kind: "reloadPlugin", name: "youtube" },
     },
     {
-      ...{ ...sources, name: "free", button: `Free ${address}…`, title: `Free the address ${address}?` },
-      ...{ confirm: "Free", action: { kind: "freeAddress", address } },
+      ...sources,
+      name: "free",
+      button: `Free ${address}…`,
+      title: `Free the address ${address}?`,
+      confirm: "Free",
+      action: { kind: "freeAddress", address },
     },
     {
-      ...{ ...sources, name: "free all", button: "Free all…", title: "Free all failing addresses?" },
-      ...{ confirm: "Free all", action: { kind: "freeAllAddresses" } },
+      ...sources,
+      name: "free all",
+      button: "Free all…",
+      title: "Free all failing addresses?",
+      confirm: "Free all",
+      action: { kind: "freeAllAddresses" },
     },
   ];
 
@@ -266,7 +295,7 @@ describe("each action is asked for once more, and then done", () => {
     await goTo(page, FIRST_HASH, FIRST_TITLE);
     await page.getByRole("button", { name: "Resume…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
-    await expect.poll(() => node.actions).toEqual([{ kind: "resume", ...FIRST_PLACE }]);
+    await expect.poll(() => node.actions).toEqual([{ kind: "resume", ...FIRST_PLAYER }]);
     node.changes = { isDraining: true };
     await goTo(page, "#/node", "Node");
     await page.getByRole("button", { name: "Stop draining…" }).click();
@@ -404,19 +433,19 @@ describe("the log", () => {
 });
 
 describe("the theme", () => {
-  const ground = (): Promise<string> => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+  const background = (): Promise<string> => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
 
   test("is the system's until one is chosen, which is kept", async () => {
     await logInAs(page, "viewer");
-    const light = await ground();
+    const light = await background();
     await page.emulateMedia({ colorScheme: "dark" });
-    const dark = await ground();
+    const dark = await background();
     expect(dark).not.toBe(light);
     await page.getByLabel("Theme").selectOption("light");
-    expect(await ground()).toBe(light);
+    expect(await background()).toBe(light);
     await page.reload();
     await page.getByRole("heading", { name: "Players" }).waitFor();
-    expect(await ground()).toBe(light);
+    expect(await background()).toBe(light);
     expect(await page.getByLabel("Theme").inputValue()).toBe("light");
   });
 });

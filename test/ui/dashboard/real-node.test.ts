@@ -53,26 +53,26 @@ test("a player that is paused falls silent for its listener, and for nobody else
   await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
   await page.getByText(/^Done: Pause/).waitFor();
   // What was on its way still comes, and late where the listeners are behind.
-  const heardMeanwhile = async () => {
-    const [silentFrom, control] = [node.heard("7"), node.heard("8")];
-    await expect.poll(() => node.heard("8")).toBeGreaterThan(control + 50);
-    return node.heard("7") - silentFrom;
+  const receivedMeanwhile = async () => {
+    const [silentFrom, control] = [node.received("7"), node.received("8")];
+    await expect.poll(() => node.received("8")).toBeGreaterThan(control + 50);
+    return node.received("7") - silentFrom;
   };
-  await expect.poll(heardMeanwhile).toBe(0);
-  const silentFrom = node.heard("7");
+  await expect.poll(receivedMeanwhile).toBe(0);
+  const silentFrom = node.received("7");
   await page.getByRole("button", { name: "Resume…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
-  await expect.poll(() => node.heard("7")).toBeGreaterThan(silentFrom + 25);
+  await expect.poll(() => node.received("7")).toBeGreaterThan(silentFrom + 25);
 });
 
 test("a plugin is loaded anew while music plays", async () => {
-  const before = node.heard("9");
+  const before = node.received("9");
   await goTo(page, "#/sources", "Sources");
   await page.getByRole("button", { name: "Reload bandcamp…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Reload" }).click();
   await page.getByText(/^Done: Reload the plugin bandcamp/).waitFor();
   await node.process.until(/somebody acts through the dashboard kind=reloadPlugin name=bandcamp/);
-  await expect.poll(() => node.heard("9")).toBeGreaterThan(before + 25);
+  await expect.poll(() => node.received("9")).toBeGreaterThan(before + 25);
 });
 
 test("the page goes on by itself when the node is lost and comes back, without another login", async () => {

@@ -12,10 +12,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { codeBlocksOf } from "../../../docs/site/markdown.mjs";
 import { freePort } from "../../../lab/free-port.ts";
-import { STAGE_PASSWORD, type Stage } from "../../../lab/stage/stage.ts";
+import { TEST_PASSWORD, type TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { Certificates } from "../../support/certificates.ts";
 import { PROJECT_ROOT } from "../../support/project-files.ts";
-import { startStage } from "../../support/start-stage.ts";
+import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const HOST = "music.example.org";
 const USER_ID = "100000000000000042";
@@ -26,11 +26,11 @@ interface Proxy {
   /** By what its block on the page begins with. */
   readonly starts: string;
   /** What the page leaves to the installation: where it listens, certificates, folders of its own. */
-  prepare(block: string, place: Place): string;
-  args(file: string, place: Place): readonly string[];
+  prepare(block: string, setup: ProxySetup): string;
+  args(file: string, setup: ProxySetup): readonly string[];
 }
 
-interface Place {
+interface ProxySetup {
   readonly folder: string;
   readonly port: number;
   readonly nodePort: number;
@@ -38,7 +38,9 @@ interface Place {
 
 const PROXIES: readonly Proxy[] = [
   {
-    ...{ name: "nginx", program: "/usr/sbin/nginx", starts: "upstream tonearm" },
+    name: "nginx",
+    program: "/usr/sbin/nginx",
+    starts: "upstream tonearm",
     prepare: (block, { folder, port, nodePort }) => {
       const server = block
         .replace("listen 443 ssl", `listen 127.0.0.1:${port} ssl`)
@@ -53,7 +55,9 @@ const PROXIES: readonly Proxy[] = [
     args: (file, { folder }) => ["-p", folder, "-e", `${folder}/errors`, "-c", file],
   },
   {
-    ...{ name: "Caddy", program: "/usr/bin/caddy", starts: HOST },
+    name: "Caddy",
+    program: "/usr/bin/caddy",
+    starts: HOST,
     prepare: (block, { folder, port, nodePort }) => {
       const site = block
         .replace(`${HOST} {`, `https://${HOST}:${port} {\n    tls ${folder}/fullchain.pem ${folder}/privkey.pem`)
@@ -63,7 +67,9 @@ const PROXIES: readonly Proxy[] = [
     args: (file) => ["run", "--config", file, "--adapter", "caddyfile"],
   },
   {
-    ...{ name: "HAProxy", program: "/usr/sbin/haproxy", starts: "frontend https" },
+    name: "HAProxy",
+    program: "/usr/sbin/haproxy",
+    starts: "frontend https",
     prepare: (block, { folder, port, nodePort }) =>
       `global\n    tune.bufsize 32768\n${block
         .replace("bind :443", `bind 127.0.0.1:${port}`)
@@ -73,19 +79,19 @@ const PROXIES: readonly Proxy[] = [
   },
 ];
 
-let stage: Stage;
+let environment: TestEnvironment;
 let blocks: readonly string[];
 let certificates: Certificates;
 
 beforeAll(async () => {
-  stage = await startStage();
+  environment = await startTestEnvironment();
   blocks = codeBlocksOf(await readFile(`${PROJECT_ROOT}docs/how-to/reverse-proxy.md`, "utf8")).map(({ code }) => code);
   certificates = new Certificates();
   certificates.make(HOST, { hosts: [HOST] });
 });
 
 afterAll(async () => {
-  await stage.close();
+  await environment.close();
   certificates.remove();
 });
 
@@ -110,17 +116,17 @@ describe.each(PROXIES)("behind $name", ({ name, program, starts, prepare, args }
     if (!existsSync(program)) return;
     // Proxies cannot be asked for the port that they took.
     port = await freePort();
-    const place: Place = { folder: certificates.path(name), port, nodePort: stage.node.address.port };
-    await mkdir(place.folder);
+    const setup: ProxySetup = { folder: certificates.path(name), port, nodePort: environment.node.address.port };
+    await mkdir(setup.folder);
     const [chain, key] = [certificates.read(`${HOST}.crt`), certificates.read(`${HOST}.key`)];
     const files = { "fullchain.pem": chain, "privkey.pem": key, "both.pem": chain + key };
-    for (const [file, text] of Object.entries(files)) await writeFile(join(place.folder, file), text);
+    for (const [file, text] of Object.entries(files)) await writeFile(join(setup.folder, file), text);
     const block = blocks.find((code) => code.startsWith(starts)) ?? "";
-    const file = join(place.folder, "config");
-    await writeFile(file, prepare(block, place));
+    const file = join(setup.folder, "config");
+    await writeFile(file, prepare(block, setup));
     start = async () => {
-      const env = { ...process.env, HOME: place.folder, XDG_DATA_HOME: place.folder, XDG_CONFIG_HOME: place.folder };
-      proxy = spawn(program, args(file, place), { cwd: place.folder, env, stdio: "ignore" });
+      const env = { ...process.env, HOME: setup.folder, XDG_DATA_HOME: setup.folder, XDG_CONFIG_HOME: setup.folder };
+      proxy = spawn(program, args(file, setup), { cwd: setup.folder, env, stdio: "ignore" });
       await vi.waitFor(async () => expect(await isListening(port)).toBe(true), { timeout: 30_000 });
     };
     await start();
@@ -136,7 +142,7 @@ describe.each(PROXIES)("behind $name", ({ name, program, starts, prepare, args }
   }
 
   async function ask(method: string, path: string, body?: string): Promise<{ status: number; text: string }> {
-    const headers = { authorization: STAGE_PASSWORD, host: HOST, "content-type": "application/json" };
+    const headers = { authorization: TEST_PASSWORD, host: HOST, "content-type": "application/json" };
     const options = {
       host: "127.0.0.1",
       port,
@@ -160,7 +166,7 @@ describe.each(PROXIES)("behind $name", ({ name, program, starts, prepare, args }
   async function open(
     sessionId?: string,
   ): Promise<{ socket: WebSocket; messages: { op: string; sessionId: string }[] }> {
-    const headers: Record<string, string> = { authorization: STAGE_PASSWORD, "user-id": USER_ID, host: HOST };
+    const headers: Record<string, string> = { authorization: TEST_PASSWORD, "user-id": USER_ID, host: HOST };
     if (sessionId !== undefined) headers["session-id"] = sessionId;
     const options = { ca: certificates.read(`${HOST}.crt`), servername: HOST, headers };
     const socket = new WebSocket(`wss://127.0.0.1:${port}/v4/websocket`, options);

@@ -4,7 +4,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PAGES, routeOf } from "../../../docs/site/pages.mjs";
-import { LOOKS, type Look, openPage, seriousFindings, startChromium } from "../../support/chromium.ts";
+import { APPEARANCES, type Appearance, openPage, seriousFindings, startChromium } from "../../support/chromium.ts";
 import { PROJECT_ROOT } from "../../support/project-files.ts";
 import { type SiteServer, serveSite } from "../../support/site-server.ts";
 
@@ -21,21 +21,21 @@ afterAll(async () => {
   site.close();
 });
 
-const DESKTOP: Look = { scheme: "light", width: "desktop" };
-const PHONE: Look = { scheme: "light", width: "phone" };
+const DESKTOP: Appearance = { scheme: "light", width: "desktop" };
+const PHONE: Appearance = { scheme: "light", width: "phone" };
 
 /** Pages that hold every kind of thing there is: prose, tables, code, pictures, long lists. */
 const VARIED = ["docs/index.md", "docs/benchmarks.md", "docs/reference/openapi.md", "docs/how-to/reverse-proxy.md"];
 
-describe.each(LOOKS)("$scheme on a $width", (look) => {
+describe.each(APPEARANCES)("$scheme on a $width", (appearance) => {
   // What is built of the same parts looks alike: all pages once, and those that differ in every way.
-  const pages = look.scheme === DESKTOP.scheme && look.width === DESKTOP.width ? PAGES : VARIED;
+  const pages = appearance.scheme === DESKTOP.scheme && appearance.width === DESKTOP.width ? PAGES : VARIED;
   let page: Page;
   let strays: readonly string[];
   const errors: string[] = [];
 
   beforeAll(async () => {
-    ({ page, strays } = await openPage(browser, site.origin, look));
+    ({ page, strays } = await openPage(browser, site.origin, appearance));
     page.on("pageerror", ({ message }) => errors.push(message));
   });
 
@@ -53,7 +53,7 @@ describe.each(LOOKS)("$scheme on a $width", (look) => {
     await page.goto(site.origin);
     const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
     const [red = 0] = (background.match(/\d+/g) ?? []).map(Number);
-    expect(red > 127 ? "light" : "dark").toBe(look.scheme);
+    expect(red > 127 ? "light" : "dark").toBe(appearance.scheme);
   });
 });
 

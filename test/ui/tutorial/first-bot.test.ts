@@ -52,7 +52,7 @@ test.each([
   discord.memberJoins();
   const [play, stop, ...more] = PLAY;
   await reader.follow([play!]);
-  await world.hearSong();
+  await world.receiveSong();
   await reader.follow([stop!]);
   await world.seeBotLeave();
   expect(more).toEqual([]);

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { DiscordForBots } from "../../../lab/bot-gateway/discord-for-bots.ts";
 import type { Shown, Step } from "./tutorial-page.ts";
 
-const LEADS_HOME = fileURLToPath(new URL("../../support/leads-home/", import.meta.url));
+const LOCAL_REDIRECT = fileURLToPath(new URL("../../support/local-redirect/", import.meta.url));
 /** What the runner of the tests says about itself, which a reader's terminal does not. */
 const OF_THE_RUNNER =
   /^(npm_|vitest|node_env$|node_options$|tonearm|lavalink|server_|plugins_|metrics_|logging_|discord_)/i;
@@ -20,7 +20,7 @@ const CLOSE_MS = 20_000;
 const LISTENING = /listening on http:\/\/127\.0\.0\.1:(\d+)/;
 const NODE_ADDRESS = "127.0.0.1:2333";
 
-export interface ReaderOptions {
+interface ReaderOptions {
   readonly discord: DiscordForBots;
   /** Of the registry that npm asks. */
   readonly registryUrl: string;
@@ -62,7 +62,7 @@ export class Reader {
     const terminal = new Terminal(line, this.#folder, this.#environment());
     this.#terminals.push(terminal);
     await terminal.until(shown).catch((error: unknown) => {
-      throw new Error(`${error}\n${this.told()}`);
+      throw new Error(`${error}\n${this.reported()}`);
     });
     // What a shell keeps from one line to the next.
     if (command === "cd") this.#folder = resolve(this.#folder, argument);
@@ -75,7 +75,7 @@ export class Reader {
   }
 
   /** What stands in all terminals, for whoever has to find out why something is not as the page says. */
-  told(): string {
+  reported(): string {
     return this.#terminals.map(({ line, output }) => `$ ${line}\n${output}`).join("\n");
   }
 
@@ -87,10 +87,10 @@ export class Reader {
 
   async type(text: string, shown: Shown): Promise<void> {
     const answer = await this.#options.discord.type(this.#replaced(text)).catch((error: unknown) => {
-      throw new Error(`${error}\n${this.told()}`);
+      throw new Error(`${error}\n${this.reported()}`);
     });
     if (!isShown(shown, answer)) {
-      throw new Error(`${text} was answered with: ${answer}\n${this.told()}`);
+      throw new Error(`${text} was answered with: ${answer}\n${this.reported()}`);
     }
   }
 
@@ -118,13 +118,13 @@ export class Reader {
       npm_config_fetch_timeout: "30000",
       // The answer to "Ok to proceed?", as the page says.
       npm_config_yes: "true",
-      NODE_OPTIONS: `--import ${new URL(`file://${LEADS_HOME}lead-home.mjs`)}`,
+      NODE_OPTIONS: `--import ${new URL(`file://${LOCAL_REDIRECT}redirect.mjs`)}`,
       NODE_EXTRA_CA_CERTS: trustedFile,
-      PYTHONPATH: LEADS_HOME,
+      PYTHONPATH: LOCAL_REDIRECT,
       // As in a terminal, where lines are seen at once.
       PYTHONUNBUFFERED: "1",
-      LEAD_HOME_CERTIFICATE: trustedFile,
-      LEAD_HOME: JSON.stringify(ports),
+      REDIRECT_CERTIFICATE: trustedFile,
+      REDIRECTED_PORTS: JSON.stringify(ports),
       SERVER_PORT: "0",
       TONEARM_NETWORK_ALLOW: "127.0.0.0/8",
       TONEARM_VOICE_GATEWAY_SCHEME: "ws",
@@ -139,16 +139,16 @@ class Terminal {
   readonly #ended: Promise<number | null>;
   #hasEnded = false;
   #output = "";
-  #look: () => void = () => undefined;
+  #check: () => void = () => undefined;
 
   constructor(line: string, folder: string, env: NodeJS.ProcessEnv) {
     this.line = line;
-    // A group of its own, as a terminal's; its standard input ends with us (test/support/leads-home).
+    // A group of its own, as a terminal's; its standard input ends with us (test/support/local-redirect).
     this.#child = spawn("sh", ["-c", line], { cwd: folder, env, detached: true, stdio: "pipe" });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.#output += text;
-        this.#look();
+        this.#check();
       });
     }
     this.#ended = new Promise((resolve) => {
@@ -167,10 +167,10 @@ class Terminal {
   async until(shown: Shown): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const seen = new Promise<"seen">((resolve) => {
-      this.#look = () => {
+      this.#check = () => {
         if (shown.length > 0 && isShown(shown, this.#output)) resolve("seen");
       };
-      this.#look();
+      this.#check();
     });
     const late = new Promise<"late">((resolve) => {
       timer = setTimeout(() => resolve("late"), COMMAND_MS);

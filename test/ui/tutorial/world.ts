@@ -65,19 +65,19 @@ export class TutorialWorld {
   }
 
   /** Resolves when the member in the voice channel has heard half a second of the song as it should sound. */
-  async hearSong(): Promise<void> {
+  async receiveSong(): Promise<void> {
     const { listener } = this.discord;
-    const heard: number[] = [];
+    const received: number[] = [];
     // A busy machine may break a sound off.
     for (let round = 0; round < ROUNDS_MAX; round++) {
-      const enough = listener.heardSound.length + LISTENED_FRAMES;
-      await this.#voice.until(() => listener.heardSound.length >= enough, "sound");
-      const packets = listener.heardSound.slice(-LISTENED_FRAMES).map(({ opus }) => opus);
+      const enough = listener.receivedAudio.length + LISTENED_FRAMES;
+      await this.#voice.until(() => listener.receivedAudio.length >= enough, "sound");
+      const packets = listener.receivedAudio.slice(-LISTENED_FRAMES).map(({ opus }) => opus);
       const amplitude = await toneAmplitude(packets, FIRST_TONE_HZ);
       if (Math.abs(amplitude - SONG_AMPLITUDE) < AMPLITUDE_TOLERANCE) return;
-      heard.push(amplitude);
+      received.push(amplitude);
     }
-    throw new Error(`${FIRST_TONE_HZ} Hz at ${SONG_AMPLITUDE} was not heard, but at ${heard}`);
+    throw new Error(`${FIRST_TONE_HZ} Hz at ${SONG_AMPLITUDE} was not heard, but at ${received}`);
   }
 
   /** Resolves when the bot has left the voice channel. */

@@ -50,7 +50,7 @@ function connect(onRequest: (request: WorkerRequest, worker: EventChannel) => vo
   return { clock, events, commands, main, worker };
 }
 
-async function turn(): Promise<void> {
+async function nextIteration(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -61,7 +61,7 @@ describe("the channel, over text", () => {
     main.send({ type: "stop", playerId: 1 });
     worker.send({ type: "ready" });
     worker.send({ type: "trackEnded", playerId: 1, trackId: 2, reason: "finished" });
-    await turn();
+    await nextIteration();
     expect(commands.map(({ type }) => type)).toEqual(["pause", "stop"]);
     expect(events.map(({ type }) => type)).toEqual(["ready", "trackEnded"]);
   });
@@ -77,7 +77,7 @@ describe("the channel, over text", () => {
     const destroyed = main.request(REQUEST, TIMEOUT);
     const credentials = { token: "t", endpoint: "e", sessionId: "s", channelId: undefined };
     const connected = main.request({ type: "connectVoice", playerId: 1, voiceId: 1, credentials }, TIMEOUT);
-    await turn();
+    await nextIteration();
     for (const answer of held) answer();
     expect(await connected).toEqual({ isConnected: true });
     expect(await destroyed).toBeUndefined();
@@ -104,13 +104,13 @@ describe("the channel, over text", () => {
     const held: WorkerRequest[] = [];
     const { main, clock, worker, events } = connect((request) => held.push(request));
     const destroyed = main.request(REQUEST, TIMEOUT);
-    await turn();
+    await nextIteration();
     clock.advance(999);
     clock.advance(1);
     await expect(destroyed).rejects.toMatchObject({ code: "worker-timeout" });
     const [request] = held;
     if (request?.type === "destroyPlayer") await worker.answer(request, Promise.resolve(undefined));
-    await turn();
+    await nextIteration();
     expect(events).toEqual([]);
   });
 
@@ -118,7 +118,7 @@ describe("the channel, over text", () => {
     const { main, commands } = connect();
     const ends = Array.from({ length: 10_000 }, (_, playerId) => main.request({ ...REQUEST, playerId }, TIMEOUT));
     const settled = Promise.allSettled(ends);
-    await turn();
+    await nextIteration();
     expect(commands).toHaveLength(10_000);
     main.close(new NodeError("worker-lost", "gone"));
     await settled;
@@ -132,7 +132,7 @@ describe("the channel, over text", () => {
     await expect(main.request(REQUEST, TIMEOUT)).rejects.toMatchObject({ code: "worker-lost" });
     main.send({ type: "close" });
     worker.send({ type: "ready" });
-    await turn();
+    await nextIteration();
     expect(commands.map(({ type }) => type)).toEqual(["destroyPlayer"]);
     expect(events).toEqual([]);
     expect(clock.pendingCount).toBe(0);
@@ -150,12 +150,12 @@ describe("an address to send from", () => {
 
   test("reaches the wish it answers, whichever comes first", async () => {
     const { main, worker, events, commands } = connect();
-    const answers = [worker.wantRoute([4]), worker.wantRoute([6, 4]), worker.wantRoute([6])];
-    await turn();
+    const answers = [worker.requestRoute([4]), worker.requestRoute([6, 4]), worker.requestRoute([6])];
+    await nextIteration();
     expect(events).toEqual([
-      { type: "routeWanted", routeId: 1, families: [4] },
-      { type: "routeWanted", routeId: 2, families: [6, 4] },
-      { type: "routeWanted", routeId: 3, families: [6] },
+      { type: "routeRequested", routeId: 1, families: [4] },
+      { type: "routeRequested", routeId: 2, families: [6, 4] },
+      { type: "routeRequested", routeId: 3, families: [6] },
     ]);
     main.send({ type: "routeError", routeId: 3, error: WIRE });
     main.send({ type: "route", routeId: 2, address: "2001:db8::1" });
@@ -169,20 +169,20 @@ describe("an address to send from", () => {
 
   test("is waited for no longer than 5 s, and a late answer dropped", async () => {
     const { main, worker, clock } = connect();
-    const answer = worker.wantRoute([4]);
+    const answer = worker.requestRoute([4]);
     clock.advance(4999);
     expect(clock.pendingCount).toBe(1);
     clock.advance(1);
     await expect(answer).rejects.toMatchObject({ code: "worker-timeout" });
     main.send({ type: "route", routeId: 1, address: "192.0.2.1" });
-    await turn();
+    await nextIteration();
     expect(clock.pendingCount).toBe(0);
   });
 
   test("is wished for by no more than 4096 at once", async () => {
     const { worker, clock } = connect();
-    const waiting = Promise.allSettled(Array.from({ length: 4096 }, () => worker.wantRoute([4])));
-    await expect(worker.wantRoute([4])).rejects.toMatchObject({ code: "worker-busy" });
+    const waiting = Promise.allSettled(Array.from({ length: 4096 }, () => worker.requestRoute([4])));
+    await expect(worker.requestRoute([4])).rejects.toMatchObject({ code: "worker-busy" });
     clock.advance(5000);
     await waiting;
     expect(clock.pendingCount).toBe(0);
@@ -197,23 +197,23 @@ describe("a link", () => {
     cause: "",
     causeStackTrace: "",
   } as const;
-  const WISH = { track: SITE_TRACK, reason: "start" } as const;
+  const LINK_REQUEST = { track: SITE_TRACK, reason: "start" } as const;
 
   test("reaches the wish it answers, whichever comes first", async () => {
     const { main, worker, events, commands } = connect();
-    const wishes = [
-      worker.wantLink(WISH),
-      worker.wantLink({ ...WISH, reason: "refused", status: 410, rendition: "a" }),
+    const requests = [
+      worker.requestLink(LINK_REQUEST),
+      worker.requestLink({ ...LINK_REQUEST, reason: "refused", status: 410, variant: "a" }),
     ];
-    await turn();
+    await nextIteration();
     expect(events).toEqual([
-      { type: "linkWanted", linkId: 1, ...WISH },
-      { type: "linkWanted", linkId: 2, track: SITE_TRACK, reason: "refused", status: 410, rendition: "a" },
+      { type: "linkRequested", linkId: 1, ...LINK_REQUEST },
+      { type: "linkRequested", linkId: 2, track: SITE_TRACK, reason: "refused", status: 410, variant: "a" },
     ]);
     const link = linkTo("http://site.example/song", { headers: { cookie: "a=b" } });
     main.send({ type: "linkError", linkId: 2, error: WIRE });
     main.send({ type: "link", linkId: 1, link });
-    const [first, second] = await Promise.allSettled(wishes);
+    const [first, second] = await Promise.allSettled(requests);
     expect(first).toMatchObject({ status: "fulfilled", value: JSON.parse(JSON.stringify(link)) });
     expect(second).toMatchObject({ status: "rejected", reason: { wire: WIRE } });
     expect(commands).toEqual([]);
@@ -221,8 +221,8 @@ describe("a link", () => {
 
   test("is waited for no longer than 20 s, and wished for by no more than 1024 at once", async () => {
     const { worker, clock } = connect();
-    const waiting = Array.from({ length: 1024 }, () => worker.wantLink(WISH));
-    await expect(worker.wantLink(WISH)).rejects.toMatchObject({ code: "worker-busy" });
+    const waiting = Array.from({ length: 1024 }, () => worker.requestLink(LINK_REQUEST));
+    await expect(worker.requestLink(LINK_REQUEST)).rejects.toMatchObject({ code: "worker-busy" });
     clock.advance(19_999);
     expect(clock.pendingCount).toBe(1024);
     clock.advance(1);

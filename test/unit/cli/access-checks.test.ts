@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { accessChecks, lookAtTls } from "../../../src/cli/doctor/access-checks.ts";
+import { accessChecks, checkTls } from "../../../src/cli/doctor/access-checks.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 import { hashOf } from "../../../src/control/access/client-key.ts";
 import { Certificates } from "../../support/certificates.ts";
@@ -34,7 +34,7 @@ test.each([
   ["a PKCS#12", ["--server.ssl.key-store=one.p12", "--server.ssl.key-store-password=x"]],
 ])("a certificate in %s is good, soon not any more, and then not", async (_, args) => {
   const { tls } = serverOf(...args);
-  const seen = (days: number) => lookAtTls(tls!, Date.now() + days * DAY_MS);
+  const seen = (days: number) => checkTls(tls!, Date.now() + days * DAY_MS);
   expect(await seen(1)).toMatchObject({ status: "ok", found: expect.stringContaining("CN=one") });
   expect(await seen(20)).toMatchObject({ status: "warn", advice: expect.stringContaining("soon") });
   expect([(await seen(40)).status, (await seen(-2)).status]).toEqual(["fail", "fail"]);
@@ -42,7 +42,7 @@ test.each([
 
 test("what cannot be used fails with the key that names it", async () => {
   const { tls } = serverOf("--server.ssl.key-store=one.p12", "--server.ssl.key-store-password=y");
-  expect(await lookAtTls(tls!, Date.now())).toMatchObject({
+  expect(await checkTls(tls!, Date.now())).toMatchObject({
     status: "fail",
     found: "server.ssl.key-store: its password is wrong",
   });

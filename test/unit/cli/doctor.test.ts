@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { clockCheck } from "../../../src/cli/doctor/audio-checks.ts";
 import { checkLine, within } from "../../../src/cli/doctor/check.ts";
 import {
   addressesCheck,
@@ -9,7 +10,6 @@ import {
   udpRouteCheck,
 } from "../../../src/cli/doctor/network-checks.ts";
 import { runDoctor } from "../../../src/cli/doctor/run-doctor.ts";
-import { clockCheck } from "../../../src/cli/doctor/sound-checks.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 
 const servers: ReturnType<typeof createServer>[] = [];

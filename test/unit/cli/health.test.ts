@@ -100,13 +100,13 @@ test("a node that serves HTTPS is asked so, also one that wants a certificate of
   const [crt, key] = [certificates.path("node.crt"), certificates.path("node.key")];
   const ssl = [`--server.ssl.certificate=${crt}`, `--server.ssl.certificate-private-key=${key}`];
   const answered: number[] = [];
-  for (const isWanted of [false, true]) {
-    const material = { cert: readFileSync(crt), key: readFileSync(key), requestCert: isWanted, ca: readFileSync(crt) };
+  for (const isNeeded of [false, true]) {
+    const material = { cert: readFileSync(crt), key: readFileSync(key), requestCert: isNeeded, ca: readFileSync(crt) };
     const server = createTlsServer(material, node(200)).unref();
     servers.push(server);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo; // TCP
-    const more = isWanted ? ["--server.ssl.client-auth=need", `--server.ssl.trust-certificate=${crt}`] : [];
+    const more = isNeeded ? ["--server.ssl.client-auth=need", `--server.ssl.trust-certificate=${crt}`] : [];
     const { status, output } = await health(port, { ssl: [...ssl, ...more] });
     expect(output).toMatch(/^healthy: https:\/\/127\.0\.0\.1:\d+ /);
     answered.push(status);

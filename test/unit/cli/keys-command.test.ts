@@ -71,7 +71,8 @@ describe("tonearm keys", () => {
     run("add", "bot");
     run("rotate", "123");
     const text = readFileSync(path, "utf8");
-    for (const kept of ["# ours\n", "players: 007 # few\n", '  sources: [ http, "x" ]\n']) expect(text).toContain(kept);
+    for (const retained of ["# ours\n", "players: 007 # few\n", '  sources: [ http, "x" ]\n'])
+      expect(text).toContain(retained);
     expect(hashes("123")?.[0]).toBe(hash);
     expect(statSync(path).mode & 0o777).toBe(0o640);
   });

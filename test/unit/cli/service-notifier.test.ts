@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { ServiceNotifier } from "../../../src/cli/service-notifier.ts";
-import { createLogger } from "../../../src/log.ts";
+import { createLogger } from "../../../src/log/log.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const closing: (() => void)[] = [];
@@ -31,32 +31,32 @@ function notify({ script = 'echo "$2" >> "$NOTIFY_SOCKET"', isWatched = true } =
     notifier.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const told = () => (existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : []);
-  return { notifier, clock, told, warnings };
+  const reported = () => (existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : []);
+  return { notifier, clock, reported, warnings };
 }
 
 const READY = ["STATUS=listening on http://127.0.0.1:1", "READY=1"];
 
 test("tells that the node serves, twice in the watchdog's time that it lives, and that it ends", async () => {
-  const { notifier, clock, told } = notify();
+  const { notifier, clock, reported } = notify();
   notifier.ready("listening on http://127.0.0.1:1");
   clock.advance(14_999);
-  await expect.poll(told).toEqual(READY);
+  await expect.poll(reported).toEqual(READY);
   clock.advance(1);
-  await expect.poll(told).toEqual([...READY, "WATCHDOG=1"]);
+  await expect.poll(reported).toEqual([...READY, "WATCHDOG=1"]);
   notifier.stopping();
   clock.advance(15_000);
   notifier.close();
   clock.advance(60_000);
-  await expect.poll(told).toEqual([...READY, "WATCHDOG=1", "STOPPING=1", "STATUS=closing", "WATCHDOG=1"]);
+  await expect.poll(reported).toEqual([...READY, "WATCHDOG=1", "STOPPING=1", "STATUS=closing", "WATCHDOG=1"]);
   expect(clock.pendingCount).toBe(0);
 });
 
 test("without a watchdog nothing is done between start and end", async () => {
-  const { notifier, clock, told } = notify({ isWatched: false });
+  const { notifier, clock, reported } = notify({ isWatched: false });
   notifier.ready("listening on http://127.0.0.1:1");
   expect(clock.setCount).toBe(0);
-  await expect.poll(told).toEqual(READY);
+  await expect.poll(reported).toEqual(READY);
 });
 
 test("a shell that ended is started again with the next word, and that is logged once", async () => {
@@ -64,21 +64,21 @@ test("a shell that ended is started again with the next word, and that is logged
   const script = `
     if [ "$2" = WATCHDOG=1 ] && [ ! -e "$NOTIFY_SOCKET.failed" ]; then : > "$NOTIFY_SOCKET.failed"; exit 3; fi
     echo "$2" >> "$NOTIFY_SOCKET"`;
-  const { notifier, clock, told, warnings } = notify({ script });
+  const { notifier, clock, reported, warnings } = notify({ script });
   notifier.ready("listening on http://127.0.0.1:1");
   clock.advance(15_000);
   await expect.poll(() => warnings).toEqual([["warn", "its shell ended with status 3"]]);
-  expect(told()).toEqual(READY);
+  expect(reported()).toEqual(READY);
   clock.advance(15_000);
-  await expect.poll(told).toEqual([...READY, "WATCHDOG=1"]);
+  await expect.poll(reported).toEqual([...READY, "WATCHDOG=1"]);
   expect(warnings).toHaveLength(1);
 });
 
 test("where there is no systemd-notify this is logged once, and the node goes on", async () => {
-  const { notifier, clock, told, warnings } = notify({ script: 'echo "$2" >> "$NOTIFY_SOCKET"; exit 127' });
+  const { notifier, clock, reported, warnings } = notify({ script: 'echo "$2" >> "$NOTIFY_SOCKET"; exit 127' });
   notifier.ready("listening on http://127.0.0.1:1");
   await expect.poll(() => warnings).toEqual([["warn", "its shell ended with status 127"]]);
   clock.advance(15_000);
-  await expect.poll(told).toEqual([READY[0], "WATCHDOG=1"]);
+  await expect.poll(reported).toEqual([READY[0], "WATCHDOG=1"]);
   expect(warnings).toHaveLength(1);
 });

@@ -333,9 +333,9 @@ describe("a file that no configuration needs is refused with the line", () => {
     ["more bytes", `${long}\n`.repeat(5000), "1048:530", "goes on behind 1048576 bytes"],
     ["a name that is a text", `a: 1\n${long}: 1`, "2:1", "at most 200 characters"],
     ["an alias of nothing", "a: 1\nlavalink.server.password: *secret", "2:27", "text that begins with * needs quotes"],
-  ])("%s", (_, text, place, message) => {
+  ])("%s", (_, text, location, message) => {
     const [first = ""] = mistakes({ files: { "application.yml": text } });
-    expect(first).toMatch(place instanceof RegExp ? place : `application.yml:${place}: `);
+    expect(first).toMatch(location instanceof RegExp ? location : `application.yml:${location}: `);
     expect(first).toContain(message);
   });
 

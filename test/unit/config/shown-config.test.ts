@@ -54,7 +54,7 @@ function argumentFor({ path, shape }: Key<unknown>, value: string): string {
   return `--${path}${tail}=${value}`;
 }
 
-function told({ shown }: LoadedConfig): string {
+function reported({ shown }: LoadedConfig): string {
   return JSON.stringify(shown);
 }
 
@@ -65,13 +65,13 @@ describe("the configuration as strangers see it", () => {
       env: { SERVER_PORT: "2555" },
       args: ["--tonearm.workers.count=3"],
     });
-    expect(shown.settings.filter(({ place }) => place !== "default")).toEqual([
-      { name: "server.port", value: "2555", place: "environment variable SERVER_PORT" },
-      { name: "lavalink.server.password", value: "<redacted>", place: "application.yml:5:15" },
-      { name: "tonearm.workers.count", value: "3", place: "--tonearm.workers.count" },
-      { name: "lavalink.server.filters.karaoke", value: "false", place: "application.yml:6:25" },
+    expect(shown.settings.filter(({ location }) => location !== "default")).toEqual([
+      { name: "server.port", value: "2555", location: "environment variable SERVER_PORT" },
+      { name: "lavalink.server.password", value: "<redacted>", location: "application.yml:5:15" },
+      { name: "tonearm.workers.count", value: "3", location: "--tonearm.workers.count" },
+      { name: "lavalink.server.filters.karaoke", value: "false", location: "application.yml:6:25" },
     ]);
-    expect(shown.settings).toContainEqual({ name: "tonearm.opus.bitrateKbps", value: "128", place: "default" });
+    expect(shown.settings).toContainEqual({ name: "tonearm.opus.bitrateKbps", value: "128", location: "default" });
     expect(shown.settings.find(({ name }) => name === "lavalink.server.bufferDurationMs")).toBeUndefined();
   });
 
@@ -81,8 +81,8 @@ describe("the configuration as strangers see it", () => {
       for (const secret of KNOWN_SECRETS) {
         const loaded = tryLoad([argumentFor(key, secret)]);
         if (loaded === undefined) continue;
-        const isTold = leaksOf(secret, told(loaded)).length > 0;
-        if (!SHOWN_TEXTS.includes(path)) expect(isTold, secret).toBe(false);
+        const isShown = leaksOf(secret, reported(loaded)).length > 0;
+        if (!SHOWN_TEXTS.includes(path)) expect(isShown, secret).toBe(false);
         const isHidden = loaded.shown.hidden.reveal().includes(secret);
         expect(isHidden || SHOWN_TEXTS.includes(path), secret).toBe(true);
       }
@@ -93,7 +93,7 @@ describe("the configuration as strangers see it", () => {
     const secret = "hunter2hunter2";
     const shown = ALL_KEYS.filter((key) => {
       const loaded = tryLoad([argumentFor(key, secret)]);
-      return loaded !== undefined && told(loaded).includes(secret);
+      return loaded !== undefined && reported(loaded).includes(secret);
     });
     expect(shown.map(({ path }) => path).toSorted()).toEqual(SHOWN_TEXTS);
   });
@@ -105,11 +105,11 @@ describe("the configuration as strangers see it", () => {
       env: { PLUGINS_YOUTUBE_OAUTH_REFRESHTOKEN: second },
       args: [`--plugins.subsonic.servers.home.password=${third}`, "--plugins.youtube.clients.0=MUSIC"],
     });
-    for (const secret of [first, second, third]) expect(leaksOf(secret, told(loaded))).toEqual([]);
+    for (const secret of [first, second, third]) expect(leaksOf(secret, reported(loaded))).toEqual([]);
     expect(loaded.shown.settings).toContainEqual({
       name: "plugins.youtube.enabled",
       value: "true",
-      place: "application.yml:3:14",
+      location: "application.yml:3:14",
     });
     // A name that many have would be missed wherever it stands.
     expect(loaded.shown.hidden.reveal()).toEqual(expect.arrayContaining([first, second, third]));

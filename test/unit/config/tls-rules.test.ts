@@ -18,7 +18,10 @@ describe("server.ssl, as Spring users know it", () => {
         certificate: { kind: "file", path: "/srv/node/tls/cert.pem" },
         privateKey: { kind: "file", path: "/etc/key.pem" },
       },
-      ...{ clientAuth: "none", trust: undefined, minVersion: "TLSv1.2", maxVersion: "TLSv1.3" },
+      clientAuth: "none",
+      trust: undefined,
+      minVersion: "TLSv1.2",
+      maxVersion: "TLSv1.3",
     });
   });
 

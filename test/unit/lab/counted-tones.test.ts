@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { decodeHeard } from "../../../lab/listen/heard.ts";
+import { decodeReceived } from "../../../lab/listen/received.ts";
 import { fitTone } from "../../../lab/listen/tone.ts";
 import { numbersFrom, opusPacketNumber } from "../../../lab/media-files/counted-song.ts";
 import {
@@ -24,6 +24,6 @@ it("counted tones are heard, one after the other, and can be counted", async () 
 });
 
 async function amplitudeIn(packets: readonly Uint8Array[], frequencyHz: number): Promise<number> {
-  const { left } = await decodeHeard(packets);
+  const { left } = await decodeReceived(packets);
   return fitTone(left.subarray(-9_600), frequencyHz, 48_000).amplitude;
 }

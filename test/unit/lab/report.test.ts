@@ -55,7 +55,10 @@ describe("the chart", () => {
   function chartOf(bars: readonly Bar[]): string {
     const panels = [{ bars, digits: 1 }, undefined];
     return barChart({
-      ...{ title: "<A> & B", nodes: ["ours", "other"], columns: ["CPU", "memory"], notes: ["a note"] },
+      title: "<A> & B",
+      nodes: ["ours", "other"],
+      columns: ["CPU", "memory"],
+      notes: ["a note"],
       rows: [{ name: "mp3", detail: "20 players", panels }],
     });
   }

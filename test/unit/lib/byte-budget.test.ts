@@ -44,10 +44,10 @@ test("those that want much leave room for those that have little, however many t
   const reserve = { ownBytes: 5, leftBytes: 30 };
   const track = () => new ByteBudget({ owner: "the track", limitBytes: 50, parent, reserve });
   track().take(40, "a");
-  const greedy = track();
-  greedy.take(30, "b");
-  expect(greedy.hasRoom(1)).toBe(false);
-  expect(() => greedy.take(1, "b")).toThrow("what is left is for those with little");
+  const heavy = track();
+  heavy.take(30, "b");
+  expect(heavy.hasCapacity(1)).toBe(false);
+  expect(() => heavy.take(1, "b")).toThrow("what is left is for those with little");
   expect(() => track().take(6, "c")).toThrow("what is left is for those with little");
   for (let count = 0; count < 6; count++) track().take(5, "d");
   expect(parent.usedBytes).toBe(100);

@@ -21,17 +21,17 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-function look(path: string, options: Partial<FileWatchOptions> = {}): void {
+function observe(path: string, options: Partial<FileWatchOptions> = {}): void {
   watch = new FileWatch({ paths: [path], clock, onChange: () => changes++, ...options });
 }
 
 /** Time passes until it is so; each look at the disk takes its own time. */
 async function untilChanged(count: number): Promise<void> {
-  const look = () => {
+  const observe = () => {
     clock.advance(2000);
     return changes;
   };
-  await expect.poll(look).toBe(count);
+  await expect.poll(observe).toBe(count);
 }
 
 test("a folder of secrets that an orchestrator swaps by a link is noticed", async () => {
@@ -41,7 +41,7 @@ test("a folder of secrets that an orchestrator swaps by a link is noticed", asyn
   }
   symlinkSync("1", join(folder, "..data"));
   symlinkSync("..data/key", join(folder, "key"));
-  look(join(folder, "key"));
+  observe(join(folder, "key"));
   symlinkSync("2", join(folder, "..fresh"));
   renameSync(join(folder, "..fresh"), join(folder, "..data"));
   await untilChanged(1);
@@ -50,7 +50,7 @@ test("a folder of secrets that an orchestrator swaps by a link is noticed", asyn
 test("a file that may be read from now on is noticed, though what is in it is the same", async () => {
   const path = join(folder, "key");
   writeFileSync(path, "x", { mode: 0o000 });
-  look(path);
+  observe(path);
   chmodSync(path, 0o600);
   await untilChanged(1);
 });
@@ -58,7 +58,7 @@ test("a file that may be read from now on is noticed, though what is in it is th
 test("what cannot be looked at is like what is not there", async () => {
   const path = join(folder, "loop");
   symlinkSync(path, path);
-  look(path);
+  observe(path);
   rmSync(path);
   writeFileSync(path, "x");
   await untilChanged(1);
@@ -70,7 +70,7 @@ test("a share that does not answer is asked once, and its files one after the ot
     asked.push(path);
     return new Promise<never>(() => undefined);
   };
-  look("", { paths: [join(folder, "a"), join(folder, "b")], stat });
+  observe("", { paths: [join(folder, "a"), join(folder, "b")], stat });
   for (let count = 0; count < 5; count++) clock.advance(2000);
   expect(asked).toEqual([join(folder, "a")]);
 });

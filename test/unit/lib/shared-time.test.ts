@@ -4,13 +4,13 @@ import { sharedTimeOffsetMs } from "../../../src/lib/shared-time.ts";
 /** Two clocks 1000 ms apart, each look at which takes some time by the dice of the test. */
 function clocksThatTake(costsMs: readonly number[]) {
   let nowMs = 50;
-  let looks = 0;
-  const look = () => {
+  let reads = 0;
+  const read = () => {
     const seenMs = nowMs;
-    nowMs += costsMs[looks++ % costsMs.length] ?? 0;
+    nowMs += costsMs[reads++ % costsMs.length] ?? 0;
     return seenMs;
   };
-  return { ownMs: look, sharedMs: () => look() + 1000 };
+  return { ownMs: read, sharedMs: () => read() + 1000 };
 }
 
 test("the offset is that of the try that was held up least", () => {

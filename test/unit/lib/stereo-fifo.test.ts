@@ -70,13 +70,13 @@ test("what was read last can be put back: as much as is to be kept at least, acr
     expect(fifo.readSamples + fifo.lengthSamples).toBe(written);
     const backMax = Math.min(fifo.readSamples, 30);
     expect(fifo.unreadableSamples).toBeGreaterThanOrEqual(backMax);
-    const wanted = round % 3 === 0 ? backMax : 0;
-    expect(fifo.unread(wanted)).toBe(wanted);
+    const expected = round % 3 === 0 ? backMax : 0;
+    expect(fifo.unread(expected)).toBe(expected);
     const from = fifo.readSamples;
     expect(from).toBeLessThanOrEqual(Math.max(first + 22, 0));
     const count = fifo.readInto(out, out, 64);
     expect([...out.subarray(0, count)]).toEqual([...ramp(from, count)]);
-    fifo.unread(count - wanted);
+    fifo.unread(count - expected);
   }
 });
 

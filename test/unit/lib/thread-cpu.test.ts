@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { ownThreadNumber, readThreadTimes } from "../../../src/lib/thread-cpu.ts";
 
-const isTold = process.platform === "linux";
+const isSupported = process.platform === "linux";
 
 test("a thread's processor time grows with what it does, where the system tells", () => {
   const number = ownThreadNumber();
   const before = readThreadTimes(number);
-  if (!isTold) {
+  if (!isSupported) {
     expect([number, before]).toEqual([0, undefined]);
     return;
   }

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { getPriority } from "node:os";
 import { expect, test } from "vitest";
 import { ownThreadNumber } from "../../../src/lib/thread-cpu.ts";
-import { standBack } from "../../../src/lib/thread-priority.ts";
+import { lowerPriority } from "../../../src/lib/thread-priority.ts";
 
 const isLinux = process.platform === "linux";
 
@@ -11,13 +11,13 @@ test.runIf(isLinux)("a thread stands back for itself, not for the others of its 
   const others = readdirSync("/proc/self/task").map(Number);
   const prioritiesOf = () => others.filter((number) => number !== own).map((number) => getPriority(number));
   const before = { own: getPriority(own), others: prioritiesOf() };
-  standBack();
+  lowerPriority();
   expect(getPriority(own)).toBe(Math.max(5, before.own));
   expect(prioritiesOf()).toEqual(before.others);
 });
 
 test.runIf(!isLinux)("where only whole processes have a priority, nothing is changed", () => {
   const before = getPriority();
-  standBack();
+  lowerPriority();
   expect(getPriority()).toBe(before);
 });

@@ -35,20 +35,20 @@ it("a decoder that runs wild ends its own track, and the others of its library p
   const tone = Float32Array.from({ length: 960 }, (_, at) => 0.5 * Math.sin(at / 10));
   const packets = Array.from({ length: 4 }, () => Uint8Array.from(encoder.encode(tone, tone)));
   const bystander = createOpusDecoder(opus, OPUS);
-  const neighbour = new OpusFrameEncoder(opus, { complexity: 0, bitrateBps: 64_000 });
+  const control = new OpusFrameEncoder(opus, { complexity: 0, bitrateBps: 64_000 });
   const undecided = new OpusFrameEncoder(opus, { complexity: 0, bitrateBps: 64_000 });
   bystander.decode(packets[0]!);
-  neighbour.encode(tone, tone);
+  control.encode(tone, tone);
   undecided.encode(tone, tone);
   // An address behind the end of its memory.
   expect(() => opus.decode(0x7fff_fff0, 10)).toThrow(expect.objectContaining({ code: "media-decode-failed" }));
   expect(opus.generation).toBe(1);
   expect(bystander.decode(packets[1]!)).toMatchObject({ lengthSamples: 960 });
-  expect(neighbour.encode(tone, tone).length).toBeGreaterThan(10);
+  expect(control.encode(tone, tone).length).toBeGreaterThan(10);
   // What there was before its last frame went with the library: it begins anew.
-  undecided.takeBack(1);
+  undecided.rewind(1);
   encoder.reset();
   encoder.makeNextIndependent();
   expect(undecided.encode(tone, tone)).toEqual(encoder.encode(tone, tone));
-  for (const each of [bystander, neighbour, undecided, encoder]) each.close();
+  for (const each of [bystander, control, undecided, encoder]) each.close();
 });

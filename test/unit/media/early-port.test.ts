@@ -18,7 +18,7 @@ test("what comes before anybody listens waits, in its order, until whoever liste
     for (const number of [1, 2, 3]) port2.postMessage({ type: "close", number });
   });
   let isPutTogether = false;
-  const heard = await new Promise<number[]>((resolve) => {
+  const received = await new Promise<number[]>((resolve) => {
     const numbers: number[] = [];
     port.on("message", (message) => {
       expect(isPutTogether).toBe(true);
@@ -27,6 +27,6 @@ test("what comes before anybody listens waits, in its order, until whoever liste
     isPutTogether = true;
     for (const number of [4, 5]) port2.postMessage({ type: "close", number });
   });
-  expect([heard, firstCount]).toEqual([[1, 2, 3, 4, 5], 1]);
+  expect([received, firstCount]).toEqual([[1, 2, 3, 4, 5], 1]);
   port1.close();
 });

@@ -1,6 +1,6 @@
 import { MessageChannel } from "node:worker_threads";
 import { expect, it } from "vitest";
-import type { CodecAnswer, CodecWish } from "../../../src/bridge/codec-wish.ts";
+import type { CodecAnswer, CodecRequest } from "../../../src/bridge/codec-request.ts";
 import { readWasmCodec } from "../../../src/lib/read-wasm-codec.ts";
 import { CodecModules } from "../../../src/media/decode/codec-modules.ts";
 import { createDecoder } from "../../../src/media/decode/create-decoder.ts";
@@ -11,34 +11,34 @@ import { FakeClock } from "../../support/fake-clock.ts";
 interface Far {
   readonly remote: RemoteCodecs;
   readonly clock: FakeClock;
-  readonly wishes: string[];
+  readonly requests: string[];
 }
 
 /** The other end answers as the test says; undefined: not at all. */
-function start(answer: (wish: CodecWish) => Promise<CodecAnswer | undefined>): Far {
+function start(answer: (request: CodecRequest) => Promise<CodecAnswer | undefined>): Far {
   const { port1, port2 } = new MessageChannel();
-  const wishes: string[] = [];
-  port1.on("message", async (wish: CodecWish) => {
-    wishes.push(wish.codec);
-    const reply = await answer(wish);
+  const requests: string[] = [];
+  port1.on("message", async (request: CodecRequest) => {
+    requests.push(request.codec);
+    const reply = await answer(request);
     if (reply !== undefined) port1.postMessage(reply);
   });
   port1.unref();
   const clock = new FakeClock();
-  return { remote: new RemoteCodecs(port2, clock), clock, wishes };
+  return { remote: new RemoteCodecs(port2, clock), clock, requests };
 }
 
 it.each(["mp3", "flac", "vorbis"] as const)(
   "a codec compiled elsewhere decodes %s to the same sound",
   async (codec) => {
-    const { remote, wishes } = start(async () => {
+    const { remote, requests } = start(async () => {
       return { codec, loaded: { kind: "wasm", wasm: await readWasmCodec(codec) } };
     });
     const { stream, packets } = readCodecFixture(codec);
     const here = await createDecoder(stream);
     const there = await createDecoder(stream, { modules: new CodecModules(remote) });
     for (const packet of packets.slice(0, 5)) expect(await there.decode(packet)).toEqual(await here.decode(packet));
-    expect(wishes).toEqual([codec]);
+    expect(requests).toEqual([codec]);
   },
 );
 
@@ -48,9 +48,9 @@ it("a codec that could not be loaded elsewhere is loaded here", async () => {
 });
 
 it("a codec that does not come in time is loaded here", async () => {
-  const { remote, clock, wishes } = start(async () => undefined);
+  const { remote, clock, requests } = start(async () => undefined);
   const loading = remote.readWasm("flac");
-  while (wishes.length === 0) await new Promise((next) => setImmediate(next));
+  while (requests.length === 0) await new Promise((next) => setImmediate(next));
   clock.advance(3000);
   expect((await loading).exportNames).toHaveProperty("_decode_frame");
 });

@@ -70,10 +70,10 @@ it("a thousand addresses leave the connections of the last 32 and of none", asyn
 
 it("an address in use is kept, and its body goes on when it no longer is", async () => {
   const { body } = await begin(address(1));
-  const kept = await get(address(2));
+  const retained = await get(address(2));
   for (let index = 3; index <= 40; index++) {
     await get(address(index));
-    expect(await get(address(2))).toBe(kept);
+    expect(await get(address(2))).toBe(retained);
   }
   await until(() => connections.size === 33);
   expect([...connections].some((name) => name.startsWith(`${address(1)}:`))).toBe(true);

@@ -20,10 +20,10 @@ const KNOWN = [
   "src/network/host-resolver.ts",
   "src/network/outbound-guard.ts",
   "src/media/input/http-client.ts",
-  "src/plugin-thread/host/http-client.ts", // sends on the guarded dispatcher that it is given
+  "src/plugin-host/runtime/host/http-client.ts", // sends on the guarded dispatcher that it is given
   "src/media/input/shoutcast-client.ts",
-  "src/media/voice/gateway-dialler.ts", // gateway-socket.ts asks for it
-  "src/media/voice/gateway-socket.ts",
+  "src/media/voice/gateway/gateway-connector.ts", // gateway-socket.ts asks for it
+  "src/media/voice/gateway/gateway-socket.ts",
   "src/network/sockets.ts", // its users ask
 ];
 

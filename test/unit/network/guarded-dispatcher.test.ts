@@ -77,8 +77,8 @@ it.each([undefined, "127.0.0.2"])(
     });
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const options = localAddress === undefined ? {} : { localAddress };
-    const dialled = get(`https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, ["127.0.0.0/8"], options);
-    await expect(dialled).rejects.toThrow();
+    const contacted = get(`https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, ["127.0.0.0/8"], options);
+    await expect(contacted).rejects.toThrow();
     silent.close();
     const [hello] = hellos;
     // DHE-RSA with AES, in GCM and CBC (RFC 5288, 5246).
@@ -221,14 +221,14 @@ describe("a server of the operator's own", () => {
 
   it("has the port of the scheme where none is written", async () => {
     // Nobody answers there; what counts is that it was dialled.
-    const dialled = (url: string, server: string) => get(url, [], { ownServers: [server], resolve: toLoopback });
+    const contacted = (url: string, server: string) => get(url, [], { ownServers: [server], resolve: toLoopback });
     for (const [url, server] of [
       ["http://nas.local/", "nas.local:80"],
       ["https://nas.local/", "nas.local:443"],
     ] as const) {
-      await expect(dialled(url, server)).rejects.not.toMatchObject({ code: "address-refused" });
+      await expect(contacted(url, server)).rejects.not.toMatchObject({ code: "address-refused" });
     }
-    await expect(dialled("https://nas.local/", "nas.local:80")).rejects.toMatchObject({ code: "address-refused" });
+    await expect(contacted("https://nas.local/", "nas.local:80")).rejects.toMatchObject({ code: "address-refused" });
   });
 
   it("is asked from whichever address reaches it", async () => {

@@ -124,7 +124,7 @@ describe("while the system does not answer", () => {
 });
 
 describe("with the guard, by real DNS answers", () => {
-  async function dialable(names: readonly string[]): Promise<unknown[]> {
+  async function connectable(names: readonly string[]): Promise<unknown[]> {
     const { clock, resolve } = await start();
     const { lookup } = new OutboundGuard([], { resolve });
     const answers = names.map(
@@ -138,7 +138,7 @@ describe("with the guard, by real DNS answers", () => {
   }
 
   it("an alias of an alias of a private place is refused, of mixed answers the public one is left", async () => {
-    expect(await dialable(["chain.example", "private.example", "mixed.example"])).toEqual([
+    expect(await connectable(["chain.example", "private.example", "mixed.example"])).toEqual([
       "address-refused",
       "address-refused",
       [{ address: "1.1.1.1", family: 4 }],

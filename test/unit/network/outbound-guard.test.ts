@@ -280,10 +280,10 @@ describe("lookup", () => {
     const server = createServer((socket) => socket.end("hello"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const port = (server.address() as { port: number }).port;
-    let lookups = 0;
+    let resolutions = 0;
     const rebinding: ResolveHost = (_host, _options, callback) => {
-      lookups++;
-      callback(null, [{ address: lookups === 1 ? "127.0.0.1" : "10.0.0.1", family: 4 }]);
+      resolutions++;
+      callback(null, [{ address: resolutions === 1 ? "127.0.0.1" : "10.0.0.1", family: 4 }]);
     };
     const guard = new OutboundGuard(["127.0.0.0/8"], { resolve: rebinding });
     const socket = netConnect({ host: "rebind.example", port, lookup: guard.lookup });
@@ -293,7 +293,7 @@ describe("lookup", () => {
     });
     expect(text).toBe("hello");
     expect(socket.remoteAddress).toBe("127.0.0.1");
-    expect(lookups).toBe(1);
+    expect(resolutions).toBe(1);
     await new Promise((resolve) => server.close(resolve));
   });
 

@@ -34,19 +34,19 @@ describe("a paced socket", () => {
     const { paced, peer } = await prepare();
     const sent = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251));
     const slices: Buffer[] = [];
-    let inThisTurn = 0;
-    let mostInOneTurn = 0;
+    let inThisIteration = 0;
+    let mostPerIteration = 0;
     let hasEnded = false;
     paced.on("data", (slice: Buffer) => {
       slices.push(slice);
-      inThisTurn++;
+      inThisIteration++;
     });
     paced.on("end", () => {
       hasEnded = true;
     });
     const watch = () => {
-      mostInOneTurn = Math.max(mostInOneTurn, inThisTurn);
-      inThisTurn = 0;
+      mostPerIteration = Math.max(mostPerIteration, inThisIteration);
+      inThisIteration = 0;
       if (!hasEnded) setImmediate(watch);
     };
     watch();
@@ -55,7 +55,7 @@ describe("a paced socket", () => {
     expect(Buffer.concat(slices).equals(sent)).toBe(true);
     expect(Math.max(...slices.map(({ length }) => length))).toBeLessThanOrEqual(1024);
     // Seen from between two turns: one more when bytes have just arrived.
-    expect(mostInOneTurn).toBeLessThanOrEqual(2);
+    expect(mostPerIteration).toBeLessThanOrEqual(2);
   });
 
   test("hands out nothing after a slice that was not admitted, and does not read on", async () => {
@@ -72,7 +72,7 @@ describe("a paced socket", () => {
     while (peer.writableLength < 32 << 20) peer.write(block);
     await until(() => admittedBytes > 10_000);
     const bufferedBytes = peer.writableLength;
-    for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+    for (let iteration = 0; iteration < 100; iteration++) await new Promise(setImmediate);
     expect(receivedBytes).toBeLessThanOrEqual(10_000);
     expect(admittedBytes).toBeLessThanOrEqual(12_288);
     expect(bufferedBytes).toBeGreaterThan(1 << 20);

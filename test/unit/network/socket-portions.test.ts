@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 import { expect, it } from "vitest";
 import { SocketPortions } from "../../../src/network/socket-portions.ts";
 
-const NEXT_TURN = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const NEXT_ITERATION = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Sockets that have received so much each, and a reader of each that takes all it gets, as undici's parser does. Behind
@@ -30,20 +30,20 @@ function start(receivedBytes: readonly number[], { hasBody = true } = {}) {
 
 it("no portion is larger than may be put back, and all of them together are what was received", async () => {
   const { taken, sum } = start([300_000]);
-  while (sum() < 300_000) await NEXT_TURN();
+  while (sum() < 300_000) await NEXT_ITERATION();
   expect(Math.max(...taken[0]!)).toBe(4 * 1024);
   expect(sum()).toBe(300_000);
 });
 
 it("all sockets together get so much in one turn and no more, and none waits for ever", async () => {
   const { taken, sum } = start(Array.from({ length: 20 }, () => 100_000));
-  let turns = 0;
-  for (let before = 0; sum() < 2_000_000; turns++) {
-    await NEXT_TURN();
+  let iterations = 0;
+  for (let before = 0; sum() < 2_000_000; iterations++) {
+    await NEXT_ITERATION();
     expect(sum() - before).toBeLessThanOrEqual(2 * 68 * 1024);
     before = sum();
   }
-  expect(turns).toBeGreaterThanOrEqual(15);
+  expect(iterations).toBeGreaterThanOrEqual(15);
   expect(taken.every((parts) => parts.length > 0)).toBe(true);
 });
 
@@ -55,44 +55,44 @@ it("a socket that is held gives nothing until it is pumped, and its end comes la
     isEnded = true;
   });
   socket!.push(Buffer.alloc(10_000));
-  await NEXT_TURN();
+  await NEXT_ITERATION();
   const flow = portions.current;
   flow?.hold();
   socket!.push(Buffer.alloc(10_000));
   socket!.push(null);
-  for (let turns = 0; turns < 5; turns++) await NEXT_TURN();
+  for (let iterations = 0; iterations < 5; iterations++) await NEXT_ITERATION();
   expect(sum()).toBe(10_000);
   expect(isEnded).toBe(false);
   flow?.pump();
-  for (let turns = 0; turns < 5; turns++) await NEXT_TURN();
+  for (let iterations = 0; iterations < 5; iterations++) await NEXT_ITERATION();
   expect(sum()).toBe(20_000);
   expect(isEnded).toBe(true);
 });
 
 it("what is kept of a head keeps nothing else in memory", async () => {
   const { sockets, portions } = start([0]);
-  const kept: Buffer[] = [];
+  const retained: Buffer[] = [];
   sockets[0]!.removeAllListeners("readable");
   sockets[0]!.on("readable", () => {
     const part = sockets[0]!.read() as Buffer | null;
-    if (part !== null && kept.push(part) === 1) portions.current?.hold();
+    if (part !== null && retained.push(part) === 1) portions.current?.hold();
   });
   sockets[0]!.push(Buffer.alloc(64 * 1024, 7));
-  await NEXT_TURN();
-  expect(kept.map((part) => [part.length, part.buffer.byteLength])).toEqual([[1024, 1024]]);
-  expect(kept[0]!.every((byte) => byte === 7)).toBe(true);
+  await NEXT_ITERATION();
+  expect(retained.map((part) => [part.length, part.buffer.byteLength])).toEqual([[1024, 1024]]);
+  expect(retained[0]!.every((byte) => byte === 7)).toBe(true);
 });
 
 it("many pieces count as much as many bytes", async () => {
   const { sockets, portions, sum } = start([4_096, 0]);
-  await NEXT_TURN();
+  await NEXT_ITERATION();
   expect(sum()).toBe(4_096);
   for (let piece = 0; piece < 700; piece++) portions.current?.notePiece();
   sockets[1]!.push(Buffer.alloc(4_096));
   await new Promise((resolve) => process.nextTick(resolve));
   expect(sum()).toBe(4_096);
-  await NEXT_TURN();
-  await NEXT_TURN();
+  await NEXT_ITERATION();
+  await NEXT_ITERATION();
   expect(sum()).toBe(8_192);
 });
 
@@ -103,31 +103,31 @@ it("a socket that ends is read to its end and tells of it", async () => {
     isEnded = true;
   });
   sockets[0]!.push(null);
-  for (let turns = 0; turns < 20; turns++) await NEXT_TURN();
+  for (let iterations = 0; iterations < 20; iterations++) await NEXT_ITERATION();
   expect(sum()).toBe(200_000);
   expect(isEnded).toBe(true);
 });
 
 it("of heads little is parsed in one turn, and nothing of one that the parser has given up", async () => {
   const { sockets, sum } = start([50_000, 50_000], { hasBody: false });
-  for (let before = 0, turns = 0; turns < 5; turns++) {
-    await NEXT_TURN();
+  for (let before = 0, iterations = 0; iterations < 5; iterations++) {
+    await NEXT_ITERATION();
     expect(sum() - before).toBeLessThanOrEqual(4 * 1024);
     before = sum();
   }
   expect(sum()).toBeGreaterThan(4 * 1024);
   for (const socket of sockets) socket.destroy();
   const before = sum();
-  for (let turns = 0; turns < 5; turns++) await NEXT_TURN();
+  for (let iterations = 0; iterations < 5; iterations++) await NEXT_ITERATION();
   expect(sum()).toBe(before);
 });
 
 it("behind the end of an answer comes a head again", async () => {
   const { sockets, portions, taken } = start([5000]);
-  for (let turns = 0; turns < 3; turns++) await NEXT_TURN();
-  portions.current?.letGo();
+  for (let iterations = 0; iterations < 3; iterations++) await NEXT_ITERATION();
+  portions.current?.release();
   sockets[0]!.push(Buffer.alloc(5000));
   const { length } = taken[0]!;
-  for (let turns = 0; turns < 10; turns++) await NEXT_TURN();
+  for (let iterations = 0; iterations < 10; iterations++) await NEXT_ITERATION();
   expect(Math.max(...taken[0]!.slice(length))).toBe(1024);
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { silentLogger } from "../../../src/log.ts";
+import { silentLogger } from "../../../src/log/log.ts";
 import { OutboundGuard } from "../../../src/network/outbound-guard.ts";
 import { OutgoingRoutes } from "../../../src/network/outgoing-routes.ts";
 import { WorkRoute } from "../../../src/network/work-route.ts";
@@ -25,9 +25,15 @@ beforeEach(() => {
 
 function createRoutes(more: Partial<ConstructorParameters<typeof OutgoingRoutes>[0]> = {}): OutgoingRoutes {
   return new OutgoingRoutes({
-    ...{ guard: new OutboundGuard(["127.0.0.0/8", "::1"]), clock: new FakeClock(), logger: silentLogger },
-    ...{ retriesMax: 3, isTriggeredBySearch: true, lookupTimeoutMs: 5000 },
-    ...{ wantRoute: planner.wantRoute, send: planner.send, ...more },
+    guard: new OutboundGuard(["127.0.0.0/8", "::1"]),
+    clock: new FakeClock(),
+    logger: silentLogger,
+    retriesMax: 3,
+    isTriggeredBySearch: true,
+    resolveTimeoutMs: 5000,
+    requestRoute: planner.requestRoute,
+    send: planner.send,
+    ...more,
   });
 }
 

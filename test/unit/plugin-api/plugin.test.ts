@@ -110,7 +110,9 @@ test("a SourceError says what it is of, and how long to wait", () => {
 
 test("a plugin's options have the types that its schema says", () => {
   const plugin = definePlugin({
-    ...{ name: "songs", version: "1.0.0", apiVersion: 1 },
+    name: "songs",
+    version: "1.0.0",
+    apiVersion: 1,
     config: {
       text: { type: "text", meaning: "" },
       textWithDefault: { type: "text", default: "a", meaning: "" },

@@ -12,7 +12,8 @@ const SCHEMA = {
   program: { type: "text", meaning, isFixed: true },
   names: { type: "texts", meaning },
   pot: {
-    ...{ type: "group", meaning },
+    type: "group",
+    meaning,
     members: { token: { type: "secret", default: "", meaning }, visitorData: { type: "secret", default: "", meaning } },
   },
   servers: { type: "groups", meaning, members: SERVER },
@@ -26,7 +27,10 @@ describe("changes", () => {
     const written = { limit: "5", pot: { token: "a", "visitor-data": "b" }, names: ["one", "two"] };
     const changed = withChanges(written, { LIMIT: 7, pot: { visitorData: "c" }, names: ["three"], isOn: false });
     expect(changed).toEqual({
-      ...{ limit: "7", pot: { token: "a", "visitor-data": "c" }, names: ["three"], isOn: "false" },
+      limit: "7",
+      pot: { token: "a", "visitor-data": "c" },
+      names: ["three"],
+      isOn: "false",
     });
     expect(read(changed).values).toMatchObject({ limit: 7, isOn: false, names: ["three"], pot: { visitorData: "c" } });
   });
@@ -45,7 +49,8 @@ describe("changes", () => {
 
   test("replace what is of another kind, and lists of groups as a whole", () => {
     expect(withChanges({ pot: "x", limit: { a: "1" } }, { pot: { token: "a" }, limit: 3 })).toEqual({
-      ...{ pot: { token: "a" }, limit: "3" },
+      pot: { token: "a" },
+      limit: "3",
     });
     expect(withChanges({ servers: [{ url: "http://a/" }] }, { servers: [{ url: "http://b/", login: null }] })).toEqual({
       servers: [{ url: "http://b/" }],
@@ -78,10 +83,10 @@ describe("what only the configuration sets", () => {
   };
 
   test("is named, wherever it stands", () => {
-    const told = "can only be set in the configuration, not while the node runs";
-    expect(problems({ Program: "/bin/sh", limit: 1 })).toEqual([`plugins.x.Program: ${told}`]);
-    expect(problems({ servers: [{ url: "a" }, { login: "b" }] })).toEqual([`plugins.x.servers.login: ${told}`]);
-    expect(problems({ byName: { home: { login: "b" } } })).toEqual([`plugins.x.byName.login: ${told}`]);
+    const expected = "can only be set in the configuration, not while the node runs";
+    expect(problems({ Program: "/bin/sh", limit: 1 })).toEqual([`plugins.x.Program: ${expected}`]);
+    expect(problems({ servers: [{ url: "a" }, { login: "b" }] })).toEqual([`plugins.x.servers.login: ${expected}`]);
+    expect(problems({ byName: { home: { login: "b" } } })).toEqual([`plugins.x.byName.login: ${expected}`]);
   });
 
   test("are the program that a plugin runs, and its arguments", () => {

@@ -31,8 +31,16 @@ test("a track has its title, artist, length, picture and address", async () => {
   expect(tracks.map(({ info, pluginInfo }) => ({ info, pluginInfo }))).toEqual([
     {
       info: {
-        ...{ identifier: HALL, uri: HALL, title: "Hall", author: "Stand In", sourceName: "bandcamp" },
-        ...{ length: 201_500, isSeekable: true, isStream: false, position: 0, isrc: null },
+        identifier: HALL,
+        uri: HALL,
+        title: "Hall",
+        author: "Stand In",
+        sourceName: "bandcamp",
+        length: 201_500,
+        isSeekable: true,
+        isStream: false,
+        position: 0,
+        isrc: null,
         artworkUrl: "https://f4.bcbits.com/img/a0000012345_1.png",
       },
       pluginInfo: {},
@@ -48,7 +56,9 @@ test("a track that was published alone has its ISRC", async () => {
 test("an album is a playlist of what can be heard of it", async () => {
   const album = await bench.load("bandcamp", ROOMS);
   expect(album).toMatchObject({
-    ...{ kind: "playlist", name: 'Rooms & "Doors"', selectedTrack: -1 },
+    kind: "playlist",
+    name: 'Rooms & "Doors"',
+    selectedTrack: -1,
     pluginInfo: { type: "album", url: ROOMS, author: "Stand In", totalTracks: 3 },
     tracks: [
       { title: "Hall", author: "Stand In", isrc: null, pluginInfo: { albumName: 'Rooms & "Doors"' } },
@@ -72,7 +82,8 @@ test.each([
 ])("%s is all that the artist has released, without what is missing", async (link) => {
   const found = await bench.load("bandcamp", link);
   expect(found).toMatchObject({
-    ...{ kind: "playlist", name: "Discography of Stand In & Friends" },
+    kind: "playlist",
+    name: "Discography of Stand In & Friends",
     pluginInfo: { type: "artist", author: "Stand In & Friends", totalTracks: 3 },
     tracks: [{ title: "Hall" }, { title: "Cellar & Stairs" }, { title: "Garden" }],
   });
@@ -92,7 +103,8 @@ test("of an artist's releases as many are loaded as is set", async () => {
 
 test("an artist with a single release has that", async () => {
   expect(await bench.load("bandcamp", "https://single.bandcamp.com/")).toMatchObject({
-    ...{ kind: "playlist", name: 'Rooms & "Doors"' },
+    kind: "playlist",
+    name: 'Rooms & "Doors"',
     tracks: [{ uri: "https://single.bandcamp.com/track/hall" }, { title: "Cellar & Stairs" }],
   });
 });
@@ -123,7 +135,11 @@ test("a search finds tracks, and of those that have an address", async () => {
   expect(stand.site.requests[0]?.query.toString()).toBe("q=hall+%26+way&item_type=t");
   expect(found.map(({ info }) => info)).toMatchObject([
     {
-      ...{ identifier: HALL, uri: HALL, title: "Hall & Way", author: "Stand In, again", isStream: false },
+      identifier: HALL,
+      uri: HALL,
+      title: "Hall & Way",
+      author: "Stand In, again",
+      isStream: false,
       artworkUrl: "https://f4.bcbits.com/img/a0000012345_7.jpg",
     },
     { identifier: "https://music.stand-in.example/track/garden", title: "Garden", author: "Own Domain" },
@@ -149,7 +165,7 @@ test("a track's sound is asked for anew each time, and is the same bytes", async
   const second = await bench.resolve("bandcamp", track?.encoded ?? "", { reason: "refused", status: 403 });
   if (second.kind !== "link") throw new Error("no link");
   expect(second.url).not.toBe(first.url);
-  expect(second.rendition).toBe(first.rendition);
+  expect(second.variant).toBe(first.variant);
   expect(await statusOf(second.url)).toBe(200);
   expect(stand.site.requestsTo("stand-in.bandcamp.com", "/track/hall")).toHaveLength(3);
 });
@@ -158,13 +174,13 @@ test("a track on an artist's own domain plays", async () => {
   const [, track] = await bench.loadTracks("bandcamp", "bcsearch:garden");
   expect(await bench.resolve("bandcamp", track?.encoded ?? "")).toMatchObject({
     kind: "link",
-    rendition: "mp3-128/900",
+    variant: "mp3-128/900",
   });
 });
 
 test("a track whose identifier is no page is refused without asking anybody", async () => {
-  const wish = bench.resolve("bandcamp", encodedWith("https://stand-in.bandcamp.com/merch/x"));
-  expect(await troubleWith(wish)).toMatchObject({ code: "site-unavailable", severity: "common" });
+  const linkRequest = bench.resolve("bandcamp", encodedWith("https://stand-in.bandcamp.com/merch/x"));
+  expect(await troubleWith(linkRequest)).toMatchObject({ code: "site-unavailable", severity: "common" });
   expect(stand.site.requests).toEqual([]);
 });
 
@@ -249,7 +265,8 @@ test.each([
 ])("a page with %s is told as a change of the site", async (_name, outcome) => {
   stand.site.fail({ at: /track\/hall/, outcome });
   expect(await troubleWith(bench.load("bandcamp", HALL))).toMatchObject({
-    ...{ code: "site-changed", severity: "suspicious" },
+    code: "site-changed",
+    severity: "suspicious",
     message: expect.stringMatching(/^bandcamp: /),
   });
 });
@@ -283,8 +300,17 @@ function encodedWith(identifier: string): string {
 
 function foreignTrack(uri: string, sourceName = "ytdlp") {
   const info = {
-    ...{ identifier: uri, uri, title: "By the bridge", author: "Somebody", sourceName, length: 5000, position: 0 },
-    ...{ isSeekable: true, isStream: false, artworkUrl: null, isrc: null },
+    identifier: uri,
+    uri,
+    title: "By the bridge",
+    author: "Somebody",
+    sourceName,
+    length: 5000,
+    position: 0,
+    isSeekable: true,
+    isStream: false,
+    artworkUrl: null,
+    isrc: null,
   };
   return createTrack(info, { kind: "none" });
 }

@@ -26,8 +26,13 @@ test.each([CLIP, CLIP.replace("https://", "http://www."), CLIP.replace("https://
   async (identifier) => {
     const [track] = await bench.loadTracks(SOURCE, identifier);
     expect(track?.info).toMatchObject({
-      ...{ identifier: stand.filmUrl, uri: CLIP, title: `It's "on"`, author: "Unknown", sourceName: SOURCE },
-      ...{ isStream: false, isSeekable: true },
+      identifier: stand.filmUrl,
+      uri: CLIP,
+      title: `It's "on"`,
+      author: "Unknown",
+      sourceName: SOURCE,
+      isStream: false,
+      isSeekable: true,
     });
     const link = await bench.resolve(SOURCE, track?.encoded ?? "");
     if (link.kind !== "link") throw new Error("no link");
@@ -82,8 +87,17 @@ test("a film that is refused is looked for on its page again", async () => {
 
 test("a track whose identifier is no address is refused", async () => {
   const info = {
-    ...{ identifier: "film.mp4", uri: null, title: "T", author: "A", sourceName: SOURCE, length: 5000, position: 0 },
-    ...{ isSeekable: true, isStream: false, artworkUrl: null, isrc: null },
+    identifier: "film.mp4",
+    uri: null,
+    title: "T",
+    author: "A",
+    sourceName: SOURCE,
+    length: 5000,
+    position: 0,
+    isSeekable: true,
+    isStream: false,
+    artworkUrl: null,
+    isrc: null,
   };
   const { encoded } = createTrack(info, { kind: "none" });
   expect(await troubleWith(bench.resolve(SOURCE, encoded))).toMatchObject({ code: "site-unavailable" });

@@ -119,7 +119,11 @@ describe("a search", () => {
     expect(tracks.map(({ info }) => info.identifier)).toEqual([`jellyfin:attic:${jellyfinId(2)}`, song(2)]);
     const asked = home.requests("/Items")[0]?.query;
     expect(Object.fromEntries(asked ?? [])).toEqual({
-      ...{ searchTerm: "wave", includeItemTypes: "Audio", recursive: "true", limit: "20", userId: JELLYFIN_USER_ID },
+      searchTerm: "wave",
+      includeItemTypes: "Audio",
+      recursive: "true",
+      limit: "20",
+      userId: JELLYFIN_USER_ID,
     });
     expect(attic.requests("/Items")[0]?.query.has("userId")).toBe(false);
   });
@@ -208,7 +212,7 @@ describe("the sound", () => {
     const { site, bench } = await atHome();
     const link = linkIn(await bench.resolve("jellyfin", await encodedSong(bench)));
     expect(link.url).toBe(`${site.url}/Audio/${jellyfinId(1)}/stream?static=true`);
-    expect(link.rendition).toBe(`home ${jellyfinId(1)} e1`);
+    expect(link.variant).toBe(`home ${jellyfinId(1)} e1`);
     expect(link.headers.authorization).toMatch(/^MediaBrowser Token="token1/);
     const answer = await fetch(link.url, { headers: { ...link.headers, range: "bytes=0-3" } });
     expect([answer.status, await answer.text()]).toEqual([206, "OggS"]);
@@ -222,7 +226,7 @@ describe("the sound", () => {
     site.endSessions();
     const again = linkIn(await bench.resolve("jellyfin", encoded, { reason: "refused", status: 401 }));
     expect(again.headers.authorization).not.toBe(first.headers.authorization);
-    expect([again.url, again.rendition]).toEqual([first.url, first.rendition]);
+    expect([again.url, again.variant]).toEqual([first.url, first.variant]);
     expect((await fetch(again.url, { headers: again.headers })).status).toBe(200);
   });
 
@@ -246,7 +250,7 @@ describe("the sound", () => {
     expect(url.pathname).toMatch(/\/universal$/);
     expect(Object.fromEntries(url.searchParams)).toMatchObject({ audioCodec: transcodeTo, transcodingContainer });
     expect(link.url).not.toContain(site.apiKey);
-    expect(link.rendition).toBeUndefined();
+    expect(link.variant).toBeUndefined();
     expect((await fetch(url, { headers: link.headers })).status).toBe(200);
   });
 
@@ -347,8 +351,8 @@ describe("what a server must not do", () => {
     const trouble = await troubleWith(bench.load("jellyfin", song(1)));
     expect(trouble.code).toBe(code);
     expect(trouble.message).toMatch(message);
-    const told = JSON.stringify([trouble, bench.lines.filter(({ level }) => level !== "debug")]);
-    for (const secret of [site.host, "token1", site.username, site.password]) expect(told).not.toContain(secret);
+    const reported = JSON.stringify([trouble, bench.lines.filter(({ level }) => level !== "debug")]);
+    for (const secret of [site.host, "token1", site.username, site.password]) expect(reported).not.toContain(secret);
   });
 
   it("is answering a login with something else", async () => {

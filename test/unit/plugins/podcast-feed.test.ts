@@ -45,22 +45,21 @@ test("all that a feed in RSS says of a show and its episodes is read", () => {
     rssFeed([{ title: "Seven", guid: " g-7 ", date, url: "https://a.example/7.mp3?x=1&y=2", more }]),
   );
   expect(feed).toEqual({
-    ...{ title: "The Made-up Show", author: "Ann Author", imageUrl: "https://show.example/cover.jpg" },
+    title: "The Made-up Show",
+    author: "Ann Author",
+    imageUrl: "https://show.example/cover.jpg",
     pageUrl: "https://show.example/",
     episodes: [
       {
-        ...{
-          guid: "g-7",
-          title: "Seven",
-          enclosureUrl: "https://a.example/7.mp3?x=1&y=2",
-          enclosureType: "audio/mpeg",
-        },
-        ...{
-          lengthMs: 3_723_000,
-          publishedMs: Date.UTC(2026, 5, 2, 4),
-          imageUrl: "https://feeds.example/a/cover-7.jpg",
-        },
-        ...{ pageUrl: "https://show.example/7", number: 7 },
+        guid: "g-7",
+        title: "Seven",
+        enclosureUrl: "https://a.example/7.mp3?x=1&y=2",
+        enclosureType: "audio/mpeg",
+        lengthMs: 3_723_000,
+        publishedMs: Date.UTC(2026, 5, 2, 4),
+        imageUrl: "https://feeds.example/a/cover-7.jpg",
+        pageUrl: "https://show.example/7",
+        number: 7,
       },
     ],
   });
@@ -74,16 +73,18 @@ test("so is one in Atom, and one in RSS 1.0", () => {
     <link rel="enclosure" type="audio/ogg" href="/1.ogg"/><link rel="alternate" href="/1.html"/>
     <updated>2026-01-03T00:00:00Z</updated><published>2026-01-02T00:00:00Z</published></entry></feed>`;
   expect(readFeed(atom).feed).toMatchObject({
-    ...{
-      title: "An Atom show",
-      author: "Bo",
-      imageUrl: "https://feeds.example/logo.png",
-      pageUrl: "https://show.example/",
-    },
+    title: "An Atom show",
+    author: "Bo",
+    imageUrl: "https://feeds.example/logo.png",
+    pageUrl: "https://show.example/",
     episodes: [
       {
-        ...{ guid: "urn:1", title: "One", enclosureUrl: "https://feeds.example/1.ogg", enclosureType: "audio/ogg" },
-        ...{ pageUrl: "https://feeds.example/1.html", publishedMs: Date.UTC(2026, 0, 2) },
+        guid: "urn:1",
+        title: "One",
+        enclosureUrl: "https://feeds.example/1.ogg",
+        enclosureType: "audio/ogg",
+        pageUrl: "https://feeds.example/1.html",
+        publishedMs: Date.UTC(2026, 0, 2),
       },
     ],
   });
@@ -214,7 +215,8 @@ test("items within items and titles of other things do not count as the show's",
     <enclosure url="/1.mp3"/></item>
     </channel></rss>`;
   expect(readFeed(feed).feed).toMatchObject({
-    ...{ title: "Show", imageUrl: "https://feeds.example/i.png" },
+    title: "Show",
+    imageUrl: "https://feeds.example/i.png",
     episodes: [{ title: "One", enclosureUrl: "https://feeds.example/1.mp3" }],
   });
 });

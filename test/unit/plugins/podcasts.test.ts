@@ -8,7 +8,7 @@ import { type PodcastOptions, PodcastSource } from "../../../plugins/podcasts/so
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import type { PlainTree } from "../../../src/lib/plain-tree.ts";
 import type { HttpAnswer, HttpRequest, PluginHost } from "../../../src/plugin-api/plugin.ts";
-import { MemoryCache } from "../../../src/plugin-thread/host/memory-cache.ts";
+import { MemoryCache } from "../../../src/plugin-host/runtime/host/memory-cache.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { PluginBench, troubleWith } from "../../support/plugin-bench.ts";
 
@@ -34,7 +34,9 @@ async function stand(
 
 function manyEpisodes(count: number): EpisodeEntry[] {
   return Array.from({ length: count }, (_, index) => ({
-    ...{ title: `Part ${index}`, guid: `part-${index}`, url: `https://feeds.example/${index}.mp3` },
+    title: `Part ${index}`,
+    guid: `part-${index}`,
+    url: `https://feeds.example/${index}.mp3`,
     date: new Date(Date.UTC(2020, 0, 1 + index)).toUTCString(),
   })).reverse();
 }
@@ -49,17 +51,26 @@ test("a feed is a playlist of its show, newest episode first", async () => {
   const answer = await bench.load(SOURCE, `podcast:${FEED}`);
   expect(answer).toMatchObject({ kind: "playlist", name: "The Made-up Show", selectedTrack: -1 });
   expect(answer?.kind === "playlist" && answer.pluginInfo).toEqual({
-    ...{ type: "podcast", url: "https://show.example/", artworkUrl: "https://show.example/cover.jpg" },
-    ...{ author: "Ann Author", totalTracks: 3 },
+    type: "podcast",
+    url: "https://show.example/",
+    artworkUrl: "https://show.example/cover.jpg",
+    author: "Ann Author",
+    totalTracks: 3,
   });
   const tracks = await bench.loadTracks(SOURCE, `podcast:${FEED}`);
   expect(tracks.map(({ info }) => info.title)).toEqual(["Day 3", "Day 2", "Day 1"]);
   expect(tracks[0]?.info).toMatchObject({
-    ...{ identifier: `podcast:${FEED}#day-3`, author: "The Made-up Show", isStream: false, isSeekable: true },
-    ...{ artworkUrl: "https://show.example/cover.jpg", sourceName: "podcast" },
+    identifier: `podcast:${FEED}#day-3`,
+    author: "The Made-up Show",
+    isStream: false,
+    isSeekable: true,
+    artworkUrl: "https://show.example/cover.jpg",
+    sourceName: "podcast",
   });
   expect(tracks[0]?.pluginInfo).toEqual({
-    ...{ enclosureType: "audio/mpeg", feedUrl: FEED, publishedAt: "2026-06-03T06:00:00.000Z" },
+    enclosureType: "audio/mpeg",
+    feedUrl: FEED,
+    publishedAt: "2026-06-03T06:00:00.000Z",
   });
 });
 
@@ -174,7 +185,8 @@ test("a feed may be behind ten redirects, and its links count from where it is i
   sites.addFeed("tracker.example/deep/show.rss", rssFeed([{ title: "One", guid: "1", url: "1.mp3" }]));
   const [track] = await bench.loadTracks(SOURCE, "podcast:https://tracker.example/hop-10");
   expect(track?.info).toMatchObject({
-    ...{ identifier: "podcast:https://tracker.example/hop-10#1", uri: "https://tracker.example/deep/1.mp3" },
+    identifier: "podcast:https://tracker.example/hop-10#1",
+    uri: "https://tracker.example/deep/1.mp3",
   });
   const trouble = await troubleWith(bench.load(SOURCE, "podcast:https://tracker.example/hop-11"));
   expect(trouble.message).toContain("more than 10 redirects");
@@ -237,7 +249,11 @@ test("words find the show in Apple's directory, and its newest episodes are the 
   expect(first?.info).toMatchObject({ title: "Day 3", identifier: `podcast:${FEED}#day-3` });
   const [asked] = sites.server.requestsTo("itunes.apple.com", "/search");
   expect(Object.fromEntries(asked?.query ?? [])).toEqual({
-    ...{ media: "podcast", entity: "podcast", term: "made-up show", country: "DE", limit: "5" },
+    media: "podcast",
+    entity: "podcast",
+    term: "made-up show",
+    country: "DE",
+    limit: "5",
   });
   expect(await bench.load(SOURCE, "podcast:no such thing")).toEqual({ kind: "empty" });
 });

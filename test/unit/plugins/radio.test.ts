@@ -31,12 +31,21 @@ test("a station is found by a part of its name, with what the directory knows of
   const [track, ...others] = await bench.loadTracks(SOURCE, "rbsearch:harbour");
   expect(others).toEqual([]);
   expect(track?.info).toMatchObject({
-    ...{ identifier: `radio:${stationUuid(1)}`, title: "Harbour Jazz", author: "Germany", isStream: true },
-    ...{ isSeekable: false, uri: site.stations[0]?.url_resolved, artworkUrl: "https://radio.example/icon.png" },
+    identifier: `radio:${stationUuid(1)}`,
+    title: "Harbour Jazz",
+    author: "Germany",
+    isStream: true,
+    isSeekable: false,
+    uri: site.stations[0]?.url_resolved,
+    artworkUrl: "https://radio.example/icon.png",
     sourceName: SOURCE,
   });
   expect(track?.pluginInfo).toEqual({
-    ...{ country: "DE", tags: "jazz,soul", codec: "MP3", bitrate: 128, homepage: "https://radio.example/" },
+    country: "DE",
+    tags: "jazz,soul",
+    codec: "MP3",
+    bitrate: 128,
+    homepage: "https://radio.example/",
   });
 });
 
@@ -45,8 +54,14 @@ test("a search asks for what plays, most liked first, under the node's own name"
   await bench.load(SOURCE, "rbsearch: harbour ");
   const asked = site.server.requests.find(({ path }) => path === "/json/stations/search");
   expect(Object.fromEntries(asked?.query ?? [])).toEqual({
-    ...{ name: "harbour", tag: "jazz", countrycode: "DE", language: "german", limit: "3" },
-    ...{ order: "clickcount", reverse: "true", hidebroken: "true" },
+    name: "harbour",
+    tag: "jazz",
+    countrycode: "DE",
+    language: "german",
+    limit: "3",
+    order: "clickcount",
+    reverse: "true",
+    hidebroken: "true",
   });
   expect(asked?.headers["user-agent"]).toBe("Tonearm/test");
 });

@@ -1,86 +1,90 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { troubleWith } from "../../support/plugin-bench.ts";
-import { SOUNDCLOUD_API as API, SOUNDCLOUD_PAGE as PAGE, SoundCloudStage } from "../../support/soundcloud-stage.ts";
+import {
+  SOUNDCLOUD_API as API,
+  SOUNDCLOUD_PAGE as PAGE,
+  SoundCloudTestEnvironment,
+} from "../../support/soundcloud-test-environment.ts";
 
-let stage: SoundCloudStage;
+let env: SoundCloudTestEnvironment;
 
 beforeEach(async () => {
-  stage = await SoundCloudStage.start();
+  env = await SoundCloudTestEnvironment.start();
 });
 
-afterEach(() => stage.close());
+afterEach(() => env.close());
 
 describe("a set", () => {
   test("is a playlist in its own order; what the site only numbers is asked for fifty at a time", async () => {
-    const bench = await stage.bench();
+    const bench = await env.bench();
     const expected = Array.from({ length: 120 }, (_, index) => `Song ${219 - index}`);
-    expect(await stage.titles(bench, `${PAGE}/sets/mix`)).toEqual(expected);
-    const counts = stage.site.server.requestsTo(API, "/tracks").map(({ query }) => query.get("ids")?.split(",").length);
+    expect(await env.titles(bench, `${PAGE}/sets/mix`)).toEqual(expected);
+    const counts = env.site.server.requestsTo(API, "/tracks").map(({ query }) => query.get("ids")?.split(",").length);
     expect(counts).toEqual([50, 50, 15]);
   });
 
   test("tells what clients show of a playlist", async () => {
-    const answer = await (await stage.bench()).load("soundcloud", `${PAGE}/sets/mix`);
+    const answer = await (await env.bench()).load("soundcloud", `${PAGE}/sets/mix`);
     const pluginInfo = { type: "playlist", url: `${PAGE}/sets/mix`, author: "The Stand-ins", totalTracks: 120 };
     expect(answer).toMatchObject({ kind: "playlist", name: "Set 901", selectedTrack: -1, pluginInfo });
   });
 
   test("with a secret gives the tracks that only its secret opens", async () => {
-    const found = await stage.titles(await stage.bench(), `${PAGE}/sets/hidden/s-Se3cretSet`);
+    const found = await env.titles(await env.bench(), `${PAGE}/sets/hidden/s-Se3cretSet`);
     expect(found).toEqual(["Song 11", "Song 12", "Song 13", "Song 100", "Song 101", "Song 17", "Song 102"]);
   });
 
   test.each(["https://api.soundcloud.com/playlists/901", "soundcloud:playlists:901"])(
     "is found as %s",
     async (link) => {
-      expect(await stage.titles(await stage.bench(), link)).toHaveLength(120);
+      expect(await env.titles(await env.bench(), link)).toHaveLength(120);
     },
   );
 
   test("of SoundCloud's own is a set like others", async () => {
     const address = "https://soundcloud.com/discover/sets/weekly::somebody";
-    stage.site.addSet(address, 903, [11, 12], { kind: "system-playlist", id: "soundcloud:system-playlists:weekly" });
-    expect(await stage.titles(await stage.bench(), address)).toEqual(["Song 11", "Song 12"]);
+    env.site.addSet(address, 903, [11, 12], { kind: "system-playlist", id: "soundcloud:system-playlists:weekly" });
+    expect(await env.titles(await env.bench(), address)).toEqual(["Song 11", "Song 12"]);
   });
 
   test("leaves out tracks that are gone, blocked or nonsense", async () => {
-    stage.site.addSet(`${PAGE}/sets/holes`, 904, [11, 14, 12], {
-      tracks: [stage.site.tracks.get(11), null, { id: 14 }, { id: 4242 }, "no", { id: -1 }, { id: 12 }],
+    env.site.addSet(`${PAGE}/sets/holes`, 904, [11, 14, 12], {
+      tracks: [env.site.tracks.get(11), null, { id: 14 }, { id: 4242 }, "no", { id: -1 }, { id: 12 }],
     });
-    expect(await stage.titles(await stage.bench(), `${PAGE}/sets/holes`)).toEqual(["Song 11", "Song 12"]);
+    expect(await env.titles(await env.bench(), `${PAGE}/sets/holes`)).toEqual(["Song 11", "Song 12"]);
   });
 
   test("of 5,000 tracks is cut at the limit, and whole with a higher one", async () => {
     const ids = Array.from({ length: 5000 }, (_, index) => 10_000 + index);
-    for (const id of ids) stage.site.addTrack(id, `many-${id}`);
-    stage.site.addSet(`${PAGE}/sets/many`, 905, ids);
-    const answer = await (await stage.bench()).load("soundcloud", `${PAGE}/sets/many`);
+    for (const id of ids) env.site.addTrack(id, `many-${id}`);
+    env.site.addSet(`${PAGE}/sets/many`, 905, ids);
+    const answer = await (await env.bench()).load("soundcloud", `${PAGE}/sets/many`);
     expect(answer).toMatchObject({ pluginInfo: { totalTracks: 5000 } });
     expect(answer?.kind === "playlist" && answer.tracks.length).toBe(1000);
-    expect(stage.asked("/tracks")).toBe(20);
-    const all = await stage.titles(await stage.bench({ setTracksMax: "5000" }), `${PAGE}/sets/many`);
+    expect(env.asked("/tracks")).toBe(20);
+    const all = await env.titles(await env.bench({ setTracksMax: "5000" }), `${PAGE}/sets/many`);
     expect(all).toHaveLength(5000);
     expect(all.at(-1)).toBe("Song 14999");
   });
 
   test("of which a part cannot be had is not given in part, and nothing more is asked for", async () => {
     const ids = Array.from({ length: 2000 }, (_, index) => 10_000 + index);
-    stage.site.addSet(`${PAGE}/sets/many`, 905, ids);
-    stage.site.server.fail({ at: /\/tracks/, outcome: { status: 400 }, times: 1 });
-    const bench = await stage.bench({ setTracksMax: "2000" });
+    env.site.addSet(`${PAGE}/sets/many`, 905, ids);
+    env.site.server.fail({ at: /\/tracks/, outcome: { status: 400 }, times: 1 });
+    const bench = await env.bench({ setTracksMax: "2000" });
     expect((await troubleWith(bench.load("soundcloud", `${PAGE}/sets/many`))).code).toBe("site-unavailable");
     // Time for whatever would go on.
     for (let round = 0; round < 20; round++) await bench.load("soundcloud", `scsearch:song ${round}`);
-    expect(stage.asked("/tracks")).toBeLessThanOrEqual(8);
+    expect(env.asked("/tracks")).toBeLessThanOrEqual(8);
   });
 
   test("that is not there is an empty result", async () => {
-    expect(await (await stage.bench()).load("soundcloud", `${PAGE}/sets/gone`)).toEqual({ kind: "empty" });
+    expect(await (await env.bench()).load("soundcloud", `${PAGE}/sets/gone`)).toEqual({ kind: "empty" });
   });
 
   test("without a list of tracks is told as a change of the site", async () => {
-    stage.site.addSet(`${PAGE}/sets/odd`, 906, [], { tracks: { first: 1 } });
-    const trouble = await troubleWith((await stage.bench()).load("soundcloud", `${PAGE}/sets/odd`));
+    env.site.addSet(`${PAGE}/sets/odd`, 906, [], { tracks: { first: 1 } });
+    const trouble = await troubleWith((await env.bench()).load("soundcloud", `${PAGE}/sets/odd`));
     expect(trouble).toMatchObject({ code: "site-changed", message: expect.stringContaining("list of tracks") });
   });
 });
@@ -93,43 +97,43 @@ describe("a user", () => {
     [`${PAGE}/reposts`, "Reposted by The Stand-ins", ["Song 13"]],
     ["https://api.soundcloud.com/users/1", "Tracks by The Stand-ins", ["Song 11", "Song 12"]],
   ])("%s is the playlist %s", async (link, name, titles) => {
-    const bench = await stage.bench();
+    const bench = await env.bench();
     expect(await bench.load("soundcloud", link)).toMatchObject({ kind: "playlist", name });
-    expect(await stage.titles(bench, link)).toEqual(titles);
+    expect(await env.titles(bench, link)).toEqual(titles);
   });
 
   test("who likes much is read page by page, as far as the limit goes", async () => {
     const likes = Array.from({ length: 700 }, (_, index) => ({
-      track: stage.site.addTrack(20_000 + index, `l${index}`),
+      track: env.site.addTrack(20_000 + index, `l${index}`),
     }));
-    stage.site.lists.set("/users/1/likes", likes);
-    expect(await stage.titles(await stage.bench(), `${PAGE}/likes`)).toHaveLength(200);
-    expect(stage.asked("/users/1/likes")).toBe(1);
-    expect(await stage.titles(await stage.bench({ listEntriesMax: "500" }), `${PAGE}/likes`)).toHaveLength(500);
-    expect(await stage.titles(await stage.bench({ listEntriesMax: "9999" }), `${PAGE}/likes`)).toHaveLength(700);
-    expect(stage.asked("/users/1/likes")).toBe(1 + 3 + 4);
+    env.site.lists.set("/users/1/likes", likes);
+    expect(await env.titles(await env.bench(), `${PAGE}/likes`)).toHaveLength(200);
+    expect(env.asked("/users/1/likes")).toBe(1);
+    expect(await env.titles(await env.bench({ listEntriesMax: "500" }), `${PAGE}/likes`)).toHaveLength(500);
+    expect(await env.titles(await env.bench({ listEntriesMax: "9999" }), `${PAGE}/likes`)).toHaveLength(700);
+    expect(env.asked("/users/1/likes")).toBe(1 + 3 + 4);
   });
 
   test("whose list goes in circles is read once around", async () => {
     const next = `https://${API}/users/1/likes?offset=again`;
-    const collection = [{ track: stage.site.tracks.get(11) }];
-    stage.site.server.fail({ at: /likes/, outcome: { json: { collection, next_href: next } } });
-    const found = await stage.titles(await stage.bench({ listEntriesMax: "10000" }), `${PAGE}/likes`);
+    const collection = [{ track: env.site.tracks.get(11) }];
+    env.site.server.fail({ at: /likes/, outcome: { json: { collection, next_href: next } } });
+    const found = await env.titles(await env.bench({ listEntriesMax: "10000" }), `${PAGE}/likes`);
     expect(found).toEqual(["Song 11", "Song 11"]);
-    expect(stage.asked("/users/1/likes")).toBe(2);
+    expect(env.asked("/users/1/likes")).toBe(2);
   });
 
   test("whose list goes on at another host is not followed there", async () => {
     const outcome = { json: { collection: [], next_href: "https://example.org/users/1/likes" } };
-    stage.site.server.fail({ at: /likes/, outcome });
+    env.site.server.fail({ at: /likes/, outcome });
     const trouble = await troubleWith(
-      (await stage.bench({ listEntriesMax: "1000" })).load("soundcloud", `${PAGE}/likes`),
+      (await env.bench({ listEntriesMax: "1000" })).load("soundcloud", `${PAGE}/likes`),
     );
     expect(trouble.code).toBe("site-changed");
   });
 
   test("who is not there is an empty result", async () => {
-    expect(await (await stage.bench()).load("soundcloud", "https://soundcloud.com/nobody/likes")).toEqual({
+    expect(await (await env.bench()).load("soundcloud", "https://soundcloud.com/nobody/likes")).toEqual({
       kind: "empty",
     });
   });

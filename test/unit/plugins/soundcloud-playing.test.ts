@@ -3,43 +3,56 @@ import { SOUNDCLOUD_TRANSCODINGS as ALL, listTranscodings, SOUNDCLOUD_SECRET } f
 import { createTrack } from "../../../src/track/track.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { type PluginBench, troubleWith } from "../../support/plugin-bench.ts";
-import { SOUNDCLOUD_API as API, SOUNDCLOUD_PAGE as PAGE, SoundCloudStage } from "../../support/soundcloud-stage.ts";
+import {
+  SOUNDCLOUD_API as API,
+  SOUNDCLOUD_PAGE as PAGE,
+  SoundCloudTestEnvironment,
+} from "../../support/soundcloud-test-environment.ts";
 
 const NOW_MS = 1_800_000_000_000;
-const LOOKUP = `https://${API}/media/soundcloud:tracks:11`;
+const TRANSCODING_URL = `https://${API}/media/soundcloud:tracks:11`;
 
-let stage: SoundCloudStage;
+let env: SoundCloudTestEnvironment;
 
 beforeEach(async () => {
-  stage = await SoundCloudStage.start();
+  env = await SoundCloudTestEnvironment.start();
 });
 
-afterEach(() => stage.close());
+afterEach(() => env.close());
 
 async function play(bench: PluginBench, page: string) {
-  return bench.resolve("soundcloud", (await stage.track(bench, page)).encoded);
+  return bench.resolve("soundcloud", (await env.track(bench, page)).encoded);
 }
 
 /** A track as a client has kept it, whoever encoded it. */
 function encoded(identifier: string, uri: string | null = null): string {
   const info = {
-    ...{ identifier, isSeekable: true, author: "A", length: 30_000, isStream: false, position: 0, title: "T" },
-    ...{ uri, sourceName: "soundcloud", artworkUrl: null, isrc: null },
+    identifier,
+    isSeekable: true,
+    author: "A",
+    length: 30_000,
+    isStream: false,
+    position: 0,
+    title: "T",
+    uri,
+    sourceName: "soundcloud",
+    artworkUrl: null,
+    isrc: null,
   };
   return createTrack(info, { kind: "none" }).encoded;
 }
 
 describe("the rendition", () => {
   test("is Opus, whatever else there is, and what the link leads to can be fetched", async () => {
-    const link = await play(await stage.bench(), `${PAGE}/song`);
-    expect(link).toMatchObject({ kind: "link", rendition: "opus_0_0 hls" });
+    const link = await play(await env.bench(), `${PAGE}/song`);
+    expect(link).toMatchObject({ kind: "link", variant: "opus_0_0 hls" });
     const list = await (await fetch(link.kind === "link" ? link.url : "")).text();
     expect(list).toContain("#EXTINF:2.000,");
   });
 
   test("may have a link as long as signed ones are", async () => {
-    stage.site.linkQuery = { Policy: "p".repeat(4000) };
-    expect(await play(await stage.bench(), `${PAGE}/song`)).toMatchObject({ kind: "link" });
+    env.site.linkQuery = { Policy: "p".repeat(4000) };
+    expect(await play(await env.bench(), `${PAGE}/song`)).toMatchObject({ kind: "link" });
   });
 
   test.each([
@@ -49,32 +62,32 @@ describe("the rendition", () => {
     ["a whole one before a preview", [{ ...ALL.opusHls, snipped: true }, ALL.aacHls], "aac_160k hls"],
     ["a preview, where there is nothing else", [{ ...ALL.opusHls, snipped: true }], "opus_0_0 hls preview"],
     ["none with changing bit rates", [{ ...ALL.opusHls, preset: "abr_sq" }, ALL.mp3Hls], "mp3_1_0 hls"],
-  ])("next best is %s", async (_, transcodings, rendition) => {
-    stage.site.addTrack(40, "some", { media: { transcodings: listTranscodings(40, transcodings) } });
-    expect(await play(await stage.bench(), `${PAGE}/some`)).toMatchObject({ rendition });
+  ])("next best is %s", async (_, transcodings, variant) => {
+    env.site.addTrack(40, "some", { media: { transcodings: listTranscodings(40, transcodings) } });
+    expect(await play(await env.bench(), `${PAGE}/some`)).toMatchObject({ variant });
   });
 
   test.each([404, 403])("that is answered with %i gives way to the next one", async (status) => {
-    stage.site.server.fail({ at: /media.*opus/, outcome: { status } });
-    expect(await play(await stage.bench(), `${PAGE}/song`)).toMatchObject({ rendition: "mp3_1_0 progressive" });
+    env.site.server.fail({ at: /media.*opus/, outcome: { status } });
+    expect(await play(await env.bench(), `${PAGE}/song`)).toMatchObject({ variant: "mp3_1_0 progressive" });
   });
 
   test("that played last is kept when its link is renewed", async () => {
-    const bench = await stage.bench();
-    const track = await stage.track(bench, `${PAGE}/song`);
-    const wish = { reason: "expiring", rendition: "mp3_1_0 hls" } as const;
-    expect(await bench.resolve("soundcloud", track.encoded, wish)).toMatchObject({ rendition: "mp3_1_0 hls" });
-    stage.site.server.fail({ at: /mp3_1_0.*hls/, outcome: { status: 404 } });
-    expect(await bench.resolve("soundcloud", track.encoded, wish)).toMatchObject({ rendition: "opus_0_0 hls" });
+    const bench = await env.bench();
+    const track = await env.track(bench, `${PAGE}/song`);
+    const linkRequest = { reason: "expiring", variant: "mp3_1_0 hls" } as const;
+    expect(await bench.resolve("soundcloud", track.encoded, linkRequest)).toMatchObject({ variant: "mp3_1_0 hls" });
+    env.site.server.fail({ at: /mp3_1_0.*hls/, outcome: { status: 404 } });
+    expect(await bench.resolve("soundcloud", track.encoded, linkRequest)).toMatchObject({ variant: "opus_0_0 hls" });
   });
 
   test("whose link turns out to be a preview gives way to a whole one", async () => {
-    const url = stage.site.server.link("preview/opus/song.m3u8");
-    stage.site.server.fail({ at: /media.*opus/, outcome: { json: { url } } });
-    expect(await play(await stage.bench(), `${PAGE}/song`)).toMatchObject({ rendition: "mp3_1_0 progressive" });
-    stage.site.server.fail({ at: /media.*/, outcome: { json: { url } } });
-    expect(await play(await stage.bench(), `${PAGE}/song`)).toMatchObject({ rendition: "opus_0_0 hls preview" });
-    const strict = await stage.bench({ filterOutPreviewTracks: "true" });
+    const url = env.site.server.link("preview/opus/song.m3u8");
+    env.site.server.fail({ at: /media.*opus/, outcome: { json: { url } } });
+    expect(await play(await env.bench(), `${PAGE}/song`)).toMatchObject({ variant: "mp3_1_0 progressive" });
+    env.site.server.fail({ at: /media.*/, outcome: { json: { url } } });
+    expect(await play(await env.bench(), `${PAGE}/song`)).toMatchObject({ variant: "opus_0_0 hls preview" });
+    const strict = await env.bench({ filterOutPreviewTracks: "true" });
     expect((await troubleWith(play(strict, `${PAGE}/song`))).message).toContain("only a preview");
   });
 
@@ -82,36 +95,34 @@ describe("the rendition", () => {
     ["encrypted", "encrypted (DRM)"],
     ["none", "Did not detect any supported formats"],
   ])("that cannot be had of a track named %s is told: %s", async (slug, message) => {
-    stage.site.addTrack(41, "none", { media: { transcodings: [] } });
-    const trouble = await troubleWith(play(await stage.bench(), `${PAGE}/${slug}`));
+    env.site.addTrack(41, "none", { media: { transcodings: [] } });
+    const trouble = await troubleWith(play(await env.bench(), `${PAGE}/${slug}`));
     expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining(message) });
   });
 
   test("is only asked for at the API, whatever the track says", async () => {
     const [transcoding] = listTranscodings(42, [ALL.opusHls]);
     const elsewhere = { ...transcoding, url: "https://example.org/media/soundcloud:tracks:42/stream/hls" };
-    stage.site.addTrack(42, "elsewhere", { media: { transcodings: [elsewhere] } });
-    expect((await troubleWith(play(await stage.bench(), `${PAGE}/elsewhere`))).message).toContain("formats");
+    env.site.addTrack(42, "elsewhere", { media: { transcodings: [elsewhere] } });
+    expect((await troubleWith(play(await env.bench(), `${PAGE}/elsewhere`))).message).toContain("formats");
   });
 
   test("that is refused whatever it is makes the track unavailable", async () => {
-    stage.site.server.fail({ at: /media/, outcome: { status: 404 } });
-    expect((await troubleWith(play(await stage.bench(), `${PAGE}/preview`))).message).toContain(
-      "all of its renditions",
-    );
+    env.site.server.fail({ at: /media/, outcome: { status: 404 } });
+    expect((await troubleWith(play(await env.bench(), `${PAGE}/preview`))).message).toContain("all of its renditions");
   });
 
   test("of a blocked track is none", async () => {
-    const trouble = await troubleWith((await stage.bench()).resolve("soundcloud", encoded("14")));
+    const trouble = await troubleWith((await env.bench()).resolve("soundcloud", encoded("14")));
     expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining("region") });
   });
 
   test("of a track that the site does not tell of is none, with what the site said", async () => {
-    const bench = await stage.bench();
-    const takeBack = stage.site.server.fail({ at: /\/(tracks|resolve)$/, outcome: { status: 403 } });
+    const bench = await env.bench();
+    const restore = env.site.server.fail({ at: /\/(tracks|resolve)$/, outcome: { status: 403 } });
     const trouble = await troubleWith(bench.resolve("soundcloud", encoded("11")));
     expect(trouble.message).toMatch(/^This track is not available: SoundCloud answered HTTP 403: /);
-    takeBack();
+    restore();
     expect((await troubleWith(bench.resolve("soundcloud", encoded("999")))).message).toBe(
       "This track is not available",
     );
@@ -130,82 +141,82 @@ describe("a link", () => {
     ["four minutes, where the query names a time that is over", "song", { expires: "1700000000" }, NOW_MS + 240_000],
     ["four minutes, where the policy is none", "song", { Policy: "x" }, NOW_MS + 240_000],
   ])("is good for %s", async (_, slug, query, expiresAtEpochMs) => {
-    stage.site.linkQuery = query;
-    const bench = await stage.bench({}, new FakeClock({ epochMs: NOW_MS }));
+    env.site.linkQuery = query;
+    const bench = await env.bench({}, new FakeClock({ epochMs: NOW_MS }));
     expect(await play(bench, `${PAGE}/${slug}`)).toMatchObject({ expiresAtEpochMs });
   });
 
   test("to a whole file that says nothing of its end is good until it is refused", async () => {
-    expect(await play(await stage.bench(), `${PAGE}/only-mp3`)).toMatchObject({ expiresAtEpochMs: undefined });
+    expect(await play(await env.bench(), `${PAGE}/only-mp3`)).toMatchObject({ expiresAtEpochMs: undefined });
   });
 
   test("is asked for at once where the track has just been found", async () => {
-    await play(await stage.bench(), `${PAGE}/song`);
-    expect(stage.asked("/resolve") + stage.asked("/tracks")).toBe(1);
-    expect(stage.asked("/media")).toBe(1);
+    await play(await env.bench(), `${PAGE}/song`);
+    expect(env.asked("/resolve") + env.asked("/tracks")).toBe(1);
+    expect(env.asked("/media")).toBe(1);
   });
 
   test.each(["refused", "expiring"] as const)("that is %s is asked for anew, and so is its track", async (reason) => {
-    const bench = await stage.bench();
-    const { encoded: track } = await stage.track(bench, `${PAGE}/song`);
+    const bench = await env.bench();
+    const { encoded: track } = await env.track(bench, `${PAGE}/song`);
     const first = await bench.resolve("soundcloud", track);
-    stage.site.server.expireLinks();
-    const second = await bench.resolve("soundcloud", track, { reason, status: 403, rendition: "opus_0_0 hls" });
+    env.site.server.expireLinks();
+    const second = await bench.resolve("soundcloud", track, { reason, status: 403, variant: "opus_0_0 hls" });
     expect(second).not.toEqual(first);
     expect(await fetch(second.kind === "link" ? second.url : "")).toMatchObject({ status: 200 });
-    expect(stage.asked("/tracks")).toBe(1);
+    expect(env.asked("/tracks")).toBe(1);
   });
 
   test("is found although the renditions have moved since the track was found", async () => {
-    const bench = await stage.bench();
-    const { encoded: track } = await stage.track(bench, `${PAGE}/song`);
-    stage.site.tracks.set(11, {
-      ...stage.site.tracks.get(11),
+    const bench = await env.bench();
+    const { encoded: track } = await env.track(bench, `${PAGE}/song`);
+    env.site.tracks.set(11, {
+      ...env.site.tracks.get(11),
       media: { transcodings: listTranscodings(11, [ALL.aacHls]) },
     });
-    stage.site.server.fail({ at: /media.*(opus|mp3)/, outcome: { status: 404 } });
-    stage.site.server.fail({ at: /media.*aac/, outcome: { status: 404 }, times: 1 });
-    expect(await bench.resolve("soundcloud", track)).toMatchObject({ rendition: "aac_160k hls" });
+    env.site.server.fail({ at: /media.*(opus|mp3)/, outcome: { status: 404 } });
+    env.site.server.fail({ at: /media.*aac/, outcome: { status: 404 }, times: 1 });
+    expect(await bench.resolve("soundcloud", track)).toMatchObject({ variant: "aac_160k hls" });
   });
 
   test("that is none is told as a change of the site", async () => {
-    stage.site.server.fail({ at: /media/, outcome: { json: { url: "file:///etc/passwd" } } });
-    expect((await troubleWith(play(await stage.bench(), `${PAGE}/song`))).code).toBe("site-changed");
+    env.site.server.fail({ at: /media/, outcome: { json: { url: "file:///etc/passwd" } } });
+    expect((await troubleWith(play(await env.bench(), `${PAGE}/song`))).code).toBe("site-changed");
   });
 
   test("of a secret track is had with its secret, also by who only has the encoded track", async () => {
     const page = `${PAGE}/hidden/${SOUNDCLOUD_SECRET}`;
-    const { encoded: track } = await stage.track(await stage.bench(), page);
-    expect(await (await stage.bench()).resolve("soundcloud", track)).toMatchObject({ rendition: "opus_0_0 hls" });
-    for (const { query } of stage.site.server.requestsTo(API).filter(({ path }) => path.startsWith("/media"))) {
+    const { encoded: track } = await env.track(await env.bench(), page);
+    expect(await (await env.bench()).resolve("soundcloud", track)).toMatchObject({ variant: "opus_0_0 hls" });
+    for (const { query } of env.site.server.requestsTo(API).filter(({ path }) => path.startsWith("/media"))) {
       expect(query.get("secret_token")).toBe(SOUNDCLOUD_SECRET);
     }
     // Numbers alone do not open it: its page is asked for at once.
-    expect(stage.asked("/tracks")).toBe(0);
+    expect(env.asked("/tracks")).toBe(0);
   });
 });
 
 test("a secret that the site does not repeat is the one that was asked with", async () => {
   const page = `${PAGE}/quiet/${SOUNDCLOUD_SECRET}`;
-  stage.site.addTrack(43, `quiet/${SOUNDCLOUD_SECRET}`, { permalink_url: `${PAGE}/quiet` });
-  const bench = await stage.bench();
-  expect((await stage.track(bench, page)).info.uri).toBe(page);
+  env.site.addTrack(43, `quiet/${SOUNDCLOUD_SECRET}`, { permalink_url: `${PAGE}/quiet` });
+  const bench = await env.bench();
+  expect((await env.track(bench, page)).info.uri).toBe(page);
   await play(bench, page);
-  expect(stage.site.server.requestsTo(API).at(-1)?.query.get("secret_token")).toBe(SOUNDCLOUD_SECRET);
+  expect(env.site.server.requestsTo(API).at(-1)?.query.get("secret_token")).toBe(SOUNDCLOUD_SECRET);
 });
 
 describe("an encoded track", () => {
   test.each([
-    ["Lavalink's Opus", `O:${LOOKUP}/0b0b/stream/hls`, null],
-    ["Lavalink's MP3 in segments", `U:${LOOKUP}/0b0b/stream/hls`, null],
-    ["Lavalink's MP3", `M:${LOOKUP}/0b0b/stream/progressive`, null],
+    ["Lavalink's Opus", `O:${TRANSCODING_URL}/0b0b/stream/hls`, null],
+    ["Lavalink's MP3 in segments", `U:${TRANSCODING_URL}/0b0b/stream/hls`, null],
+    ["Lavalink's MP3", `M:${TRANSCODING_URL}/0b0b/stream/progressive`, null],
     ["an older lookup address", "O:https://api.soundcloud.com/media/soundcloud%3Atracks%3A11/0b0b/stream/hls", null],
     ["NodeLink's number", "11", null],
     ["one whose number is nobody's any more", "999", `${PAGE}/song`],
     ["one whose identifier says nothing", "X:what", `${PAGE}/song`],
   ])("with %s as identifier is played", async (_, identifier, uri) => {
-    const link = await (await stage.bench()).resolve("soundcloud", encoded(identifier, uri));
-    expect(link).toMatchObject({ kind: "link", rendition: "opus_0_0 hls" });
+    const link = await (await env.bench()).resolve("soundcloud", encoded(identifier, uri));
+    expect(link).toMatchObject({ kind: "link", variant: "opus_0_0 hls" });
   });
 
   test.each([
@@ -214,7 +225,7 @@ describe("an encoded track", () => {
     ["with another host's lookup address", "O:https://example.org/soundcloud:tracks:11/stream/hls", null],
     ["that nobody has any more", "999", null],
   ])("%s is not available", async (_, identifier, uri) => {
-    const trouble = await troubleWith((await stage.bench()).resolve("soundcloud", encoded(identifier, uri)));
+    const trouble = await troubleWith((await env.bench()).resolve("soundcloud", encoded(identifier, uri)));
     expect(trouble).toMatchObject({ code: "site-unavailable", message: "This track is not available" });
   });
 });

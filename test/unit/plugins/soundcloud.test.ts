@@ -7,23 +7,27 @@ import {
   type SoundCloudSite,
 } from "../../../lab/sites/soundcloud.ts";
 import { SOUNDCLOUD_MANIFEST } from "../../../plugins/soundcloud/manifest.ts";
-import { isClaimed } from "../../../src/control/plugins/claims.ts";
 import type { PlainTree } from "../../../src/lib/plain-tree.ts";
+import { isClaimed } from "../../../src/plugin-host/manage/claims.ts";
 import { type PluginBench, troubleWith } from "../../support/plugin-bench.ts";
-import { SOUNDCLOUD_API as API, SOUNDCLOUD_PAGE as PAGE, SoundCloudStage } from "../../support/soundcloud-stage.ts";
+import {
+  SOUNDCLOUD_API as API,
+  SOUNDCLOUD_PAGE as PAGE,
+  SoundCloudTestEnvironment,
+} from "../../support/soundcloud-test-environment.ts";
 
-let stage: SoundCloudStage;
+let env: SoundCloudTestEnvironment;
 let site: SoundCloudSite;
 
 beforeEach(async () => {
-  stage = await SoundCloudStage.start();
-  site = stage.site;
+  env = await SoundCloudTestEnvironment.start();
+  site = env.site;
 });
 
-afterEach(() => stage.close());
+afterEach(() => env.close());
 
-const start = (options?: PlainTree): Promise<PluginBench> => stage.bench(options);
-const titles = (bench: PluginBench, identifier: string): Promise<string[]> => stage.titles(bench, identifier);
+const start = (options?: PlainTree): Promise<PluginBench> => env.bench(options);
+const titles = (bench: PluginBench, identifier: string): Promise<string[]> => env.titles(bench, identifier);
 
 describe("a track's page", () => {
   test("is a track with all that the site tells of it, named as Lavalink names it", async () => {
@@ -31,8 +35,15 @@ describe("a track's page", () => {
     const [track] = await bench.loadTracks("soundcloud", `${PAGE}/song`);
     expect(track?.info).toEqual({
       identifier: `O:https://${API}/media/soundcloud:tracks:11/opus_0_0/stream/hls`,
-      ...{ isSeekable: true, isStream: false, length: 30_000, position: 0, sourceName: "soundcloud" },
-      ...{ title: "Song 11", author: "The Stand-ins", uri: `${PAGE}/song`, isrc: "XX0000000011" },
+      isSeekable: true,
+      isStream: false,
+      length: 30_000,
+      position: 0,
+      sourceName: "soundcloud",
+      title: "Song 11",
+      author: "The Stand-ins",
+      uri: `${PAGE}/song`,
+      isrc: "XX0000000011",
       artworkUrl: "https://i1.sndcdn.com/artworks-11-original.jpg",
     });
     expect(track?.pluginInfo).toEqual({});
@@ -190,7 +201,7 @@ describe("previews", () => {
     const [track] = await bench.loadTracks("soundcloud", `${PAGE}/preview`);
     expect(track).toMatchObject({ info: { length: 210_000 }, pluginInfo: { isPreview: true } });
     const link = await bench.resolve("soundcloud", track?.encoded ?? "");
-    expect(link).toMatchObject({ kind: "link", rendition: "mp3_1_0 progressive preview" });
+    expect(link).toMatchObject({ kind: "link", variant: "mp3_1_0 progressive preview" });
   });
 
   test("are left out of lists and refused where the operator wants it", async () => {

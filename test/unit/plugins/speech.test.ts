@@ -51,8 +51,13 @@ test("a short text is one track, and its link is that of the site", async () => 
     "https://translate.google.com/translate_tts?ie=UTF-8&client=tw-ob&tl=en-AU&q=Hello+there%2C+100+%25%21" +
     "&total=1&idx=0&textlen=19";
   expect(track?.info).toMatchObject({
-    ...{ identifier: "speak:Hello there, 100 %!", title: "Speaking Hello there, 100 %!", author: "TTS B0t" },
-    ...{ isStream: false, uri: url, sourceName: "speak", artworkUrl: null },
+    identifier: "speak:Hello there, 100 %!",
+    title: "Speaking Hello there, 100 %!",
+    author: "TTS B0t",
+    isStream: false,
+    uri: url,
+    sourceName: "speak",
+    artworkUrl: null,
   });
   expect(track?.pluginInfo).toEqual({ save_uri: "speak:Hello there, 100 %!" });
   expect(await bench.resolve("speak", track?.encoded ?? "")).toMatchObject({ kind: "link", url });
@@ -149,27 +154,33 @@ test("a text for flowery is a track that is known by its whole identifier", asyn
     "ftts://Hello%20w%C3%B6rld%3F?voice=abc-1&translate=true&silence=500&speed=1.5&audio_format=ogg_opus";
   const [track] = await bench.loadTracks("flowery-tts", identifier);
   expect(track?.info).toMatchObject({
-    ...{ identifier, uri: identifier, title: "Hello wörld?", author: "flowery-tts", isStream: false },
+    identifier,
+    uri: identifier,
+    title: "Hello wörld?",
+    author: "flowery-tts",
+    isStream: false,
     sourceName: "flowery-tts",
   });
   const link = await linkOf(bench, "flowery-tts", identifier);
   expect(link.url.startsWith("https://api.flowery.pw/v1/tts?text=")).toBe(true);
   expect(queryOf(link)).toEqual({
-    ...{
-      text: "Hello wörld?",
-      voice: "abc-1",
-      translate: "true",
-      silence: "500",
-      speed: "1.5",
-      audio_format: "ogg_opus",
-    },
+    text: "Hello wörld?",
+    voice: "abc-1",
+    translate: "true",
+    silence: "500",
+    speed: "1.5",
+    audio_format: "ogg_opus",
   });
 });
 
 test("what the identifier leaves out is as the operator has it, and without a voice the site chooses one", async () => {
   const plain = await standAlone();
   expect(queryOf(await linkOf(plain, "flowery-tts", "ftts://x"))).toEqual({
-    ...{ text: "x", translate: "false", silence: "0", speed: "1", audio_format: "mp3" },
+    text: "x",
+    translate: "false",
+    silence: "0",
+    speed: "1",
+    audio_format: "mp3",
   });
   const set = {
     voice: "v",
@@ -182,7 +193,12 @@ test("what the identifier leaves out is as the operator has it, and without a vo
   const bench = await standAlone(set);
   const link = await linkOf(bench, "flowery-tts", "ftts://x?speed=3&translate=false&silence=");
   expect(queryOf(link)).toEqual({
-    ...{ text: "x", voice: "v", translate: "false", silence: "20", speed: "3", audio_format: "wav" },
+    text: "x",
+    voice: "v",
+    translate: "false",
+    silence: "20",
+    speed: "3",
+    audio_format: "wav",
   });
   expect(link.headers).toEqual({ "user-agent": "Tonearm/test (me@node.ex?mple)" });
   expect((await linkOf(plain, "flowery-tts", "ftts://x")).headers).toEqual({ "user-agent": "Tonearm/test" });

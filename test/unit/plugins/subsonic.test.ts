@@ -236,7 +236,7 @@ describe("the sound", () => {
     const url = new URL(link.url);
     expect(url.searchParams.get("format")).toBe("raw");
     expect(link.url).not.toContain(encodeURIComponent(site.password));
-    expect(link).toMatchObject({ headers: {}, rendition: "home s1 55000" });
+    expect(link).toMatchObject({ headers: {}, variant: "home s1 55000" });
     const answer = await fetch(url, { headers: { range: "bytes=0-3" } });
     expect([answer.status, await answer.text()]).toEqual([206, "OggS"]);
   });
@@ -248,7 +248,7 @@ describe("the sound", () => {
     const again = await bench.resolve("subsonic", track!.encoded, { reason: "refused", status: 403 }); // the same
     if (first.kind !== "link" || again.kind !== "link") throw new Error("expected links");
     expect(again.url).not.toBe(first.url);
-    expect(again.rendition).toBe(first.rendition);
+    expect(again.variant).toBe(first.variant);
     expect(site.requests("getSong")).toHaveLength(3);
   });
 
@@ -259,7 +259,7 @@ describe("the sound", () => {
     const link = await bench.resolve("subsonic", track!.encoded); // it was loaded
     if (link.kind !== "link") throw new Error("expected a link");
     expect(new URL(link.url).searchParams.get("format")).toBe("opus");
-    expect(link.rendition).toBeUndefined();
+    expect(link.variant).toBeUndefined();
   });
 
   it("of a song that is gone is an error before anything is streamed", async () => {
@@ -321,8 +321,9 @@ describe("what a server must not do", () => {
     const trouble = await troubleWith(bench.load("subsonic", "subsonic:home:s1"));
     expect(trouble.code).toBe(code);
     expect(trouble.message).toMatch(message);
-    const told = JSON.stringify([trouble, bench.lines.filter(({ level }) => level !== "debug")]);
-    for (const secret of [site.host, "made-up words", site.username, site.password]) expect(told).not.toContain(secret);
+    const reported = JSON.stringify([trouble, bench.lines.filter(({ level }) => level !== "debug")]);
+    for (const secret of [site.host, "made-up words", site.username, site.password])
+      expect(reported).not.toContain(secret);
   });
 
   it("is redirecting in circles", async () => {

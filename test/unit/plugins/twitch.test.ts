@@ -33,8 +33,16 @@ test.each([LIVE, "https://twitch.tv/Stand_In/", "http://go.twitch.tv/STAND_IN?x=
   async (identifier) => {
     const [track] = await bench.loadTracks("twitch", identifier);
     expect(track?.info).toEqual({
-      ...{ identifier: LIVE, uri: LIVE, title: "Playing things", author: "stand_in", sourceName: "twitch" },
-      ...{ isStream: true, isSeekable: false, position: 0, isrc: null, length: expect.anything() },
+      identifier: LIVE,
+      uri: LIVE,
+      title: "Playing things",
+      author: "stand_in",
+      sourceName: "twitch",
+      isStream: true,
+      isSeekable: false,
+      position: 0,
+      isrc: null,
+      length: expect.anything(),
       artworkUrl: "https://static-cdn.jtvnw.net/previews-ttv/live_user_stand_in-440x248.jpg",
     });
   },
@@ -67,8 +75,13 @@ test.each([VIDEO, "https://m.twitch.tv/stand_in/v/123456789", "https://twitch.tv
   async (identifier) => {
     const [track] = await bench.loadTracks("twitch", identifier);
     expect(track?.info).toMatchObject({
-      ...{ identifier: VIDEO, uri: VIDEO, title: "Yesterday's things", author: "stand_in", length: 20_000 },
-      ...{ isStream: false, isSeekable: true },
+      identifier: VIDEO,
+      uri: VIDEO,
+      title: "Yesterday's things",
+      author: "stand_in",
+      length: 20_000,
+      isStream: false,
+      isSeekable: true,
       artworkUrl: "https://static-cdn.jtvnw.net/cf_vods/x/thumb0-440x248.jpg",
     });
   },
@@ -82,7 +95,12 @@ test.each([
 ])("%s is a clip", async (identifier) => {
   const [track] = await bench.loadTracks("twitch", identifier);
   expect(track?.info).toMatchObject({
-    ...{ identifier: CLIP, uri: CLIP, title: "What a clip", author: "stand_in", length: 26_000, isStream: false },
+    identifier: CLIP,
+    uri: CLIP,
+    title: "What a clip",
+    author: "stand_in",
+    length: 26_000,
+    isStream: false,
     artworkUrl: "https://static-cdn.jtvnw.net/clip.jpg",
   });
 });
@@ -118,7 +136,10 @@ test("a channel plays from its playlist, which expires with its token", async ()
   const url = new URL(link.url);
   expect(`${url.origin}${url.pathname}`).toBe("https://usher.ttvnw.net/api/channel/hls/stand_in.m3u8");
   expect(Object.fromEntries(url.searchParams)).toMatchObject({
-    ...{ sig: "5167", allow_source: "true", allow_audio_only: "true", player_backend: "html5" },
+    sig: "5167",
+    allow_source: "true",
+    allow_audio_only: "true",
+    player_backend: "html5",
     token: expect.stringContaining('"of":"stand_in"'),
   });
   expect(link.expiresAtEpochMs).toBe(1_900_000_000_000);
@@ -150,10 +171,10 @@ test("a clip plays its smallest film with good sound, and the same film again", 
   if (first.kind !== "link") throw new Error("no link");
   const { searchParams } = new URL(first.url);
   expect([searchParams.get("q"), searchParams.get("sig")]).toEqual(["480", "5167"]);
-  expect(first).toMatchObject({ rendition: "clip/BraveStandIn-aB3_x/480", expiresAtEpochMs: 1_900_000_000_000 });
-  const wish = { reason: "expiring", rendition: "clip/BraveStandIn-aB3_x/1080" } as const;
-  const again = await bench.resolve("twitch", encodedWith(CLIP), wish);
-  expect(again).toMatchObject({ rendition: wish.rendition, url: expect.stringContaining("q=1080") });
+  expect(first).toMatchObject({ variant: "clip/BraveStandIn-aB3_x/480", expiresAtEpochMs: 1_900_000_000_000 });
+  const linkRequest = { reason: "expiring", variant: "clip/BraveStandIn-aB3_x/1080" } as const;
+  const again = await bench.resolve("twitch", encodedWith(CLIP), linkRequest);
+  expect(again).toMatchObject({ variant: linkRequest.variant, url: expect.stringContaining("q=1080") });
   expect((await fetch(first.url)).status).toBe(200);
 });
 
@@ -164,7 +185,8 @@ test.each([
   ["a clip that is gone", "https://clips.twitch.tv/Gone", "does not exist"],
 ])("%s is unavailable, with the reason", async (_name, identifier, reason) => {
   expect(await troubleWith(bench.resolve("twitch", encodedWith(identifier)))).toMatchObject({
-    ...{ code: "site-unavailable", severity: "common" },
+    code: "site-unavailable",
+    severity: "common",
     message: expect.stringContaining(reason),
   });
 });
@@ -284,7 +306,8 @@ test("a clip without films is told as a change, a token that says no end has non
   });
   stand.site.fail({ at: GQL, outcome: answer(films) });
   expect(await bench.resolve("twitch", encodedWith(CLIP))).toMatchObject({
-    ...{ url: "https://c.example/1.mp4?x=1&sig=s&token=opaque", expiresAtEpochMs: undefined },
+    url: "https://c.example/1.mp4?x=1&sig=s&token=opaque",
+    expiresAtEpochMs: undefined,
   });
   stand.site.fail({ at: GQL, outcome: answer(films.slice(0, 3)) });
   const trouble = await troubleWith(bench.resolve("twitch", encodedWith(CLIP), { reason: "refused" }));
@@ -305,8 +328,17 @@ test("a track that Lavalink has encoded plays", async () => {
 
 function encodedWith(identifier: string): string {
   const info = {
-    ...{ identifier, uri: identifier, title: "T", author: "A", sourceName: "twitch", length: 5000, position: 0 },
-    ...{ isSeekable: false, isStream: true, artworkUrl: null, isrc: null },
+    identifier,
+    uri: identifier,
+    title: "T",
+    author: "A",
+    sourceName: "twitch",
+    length: 5000,
+    position: 0,
+    isSeekable: false,
+    isStream: true,
+    artworkUrl: null,
+    isrc: null,
   };
   return createTrack(info, { kind: "none" }).encoded;
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { BANDCAMP_MANIFEST } from "../../../plugins/bandcamp/manifest.ts";
 import { GETYARN_MANIFEST } from "../../../plugins/getyarn/manifest.ts";
 import { TWITCH_MANIFEST } from "../../../plugins/twitch/manifest.ts";
-import { isClaimed } from "../../../src/control/plugins/claims.ts";
+import { isClaimed } from "../../../src/plugin-host/manage/claims.ts";
 
 const CLAIMS = [BANDCAMP_MANIFEST, GETYARN_MANIFEST, TWITCH_MANIFEST].flatMap(({ sources }) => [...sources]);
 

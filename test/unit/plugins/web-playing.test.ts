@@ -8,13 +8,13 @@ import bandcamp from "../../../plugins/bandcamp/plugin.ts";
 import getyarn from "../../../plugins/getyarn/plugin.ts";
 import twitch from "../../../plugins/twitch/plugin.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { silentLogger } from "../../../src/log.ts";
+import { silentLogger } from "../../../src/log/log.ts";
 import { HlsDemuxer } from "../../../src/media/demux/hls/hls-demuxer.ts";
 import { HttpClient } from "../../../src/media/input/http-client.ts";
 import { openInput } from "../../../src/media/input/open-input.ts";
 import { readPlaylist } from "../../../src/media/input/playlist.ts";
-import { openDemuxer } from "../../../src/media/opening/open-demuxer.ts";
-import { TrackOpener } from "../../../src/media/opening/track-opener.ts";
+import { openDemuxer } from "../../../src/media/probe/open-demuxer.ts";
+import { TrackOpener } from "../../../src/media/probe/track-opener.ts";
 import { OutboundGuard } from "../../../src/network/outbound-guard.ts";
 import { inputSettings as settings } from "../../support/input-builders.ts";
 import { PluginBench } from "../../support/plugin-bench.ts";
@@ -29,8 +29,8 @@ afterEach(async () => {
 test("a track of Bandcamp plays", async () => {
   const stand = keep(await BandcampSite.start());
   const bench = keep(await PluginBench.start(bandcamp, { hosts: stand.hosts }));
-  const heard = await hear(bench, "bandcamp", "https://stand-in.bandcamp.com/track/hall");
-  expect(heard).toEqual({ codec: "mp3", packets: 50 });
+  const received = await play(bench, "bandcamp", "https://stand-in.bandcamp.com/track/hall");
+  expect(received).toEqual({ codec: "mp3", packets: 50 });
   expect(stand.site.mediaRequests("song.mp3").length).toBeGreaterThan(0);
 });
 
@@ -42,7 +42,7 @@ test.each([
   const stand = keep(await TwitchSite.start());
   const options = { playlistServer: stand.playlistServer };
   const bench = keep(await PluginBench.start(twitch, { hosts: stand.hosts, options }));
-  expect(await hear(bench, "twitch", identifier, count)).toEqual({ codec: "mp3", packets: count });
+  expect(await play(bench, "twitch", identifier, count)).toEqual({ codec: "mp3", packets: count });
   const pictures = stand.site.requests.filter(({ path }) => path.includes("chunked"));
   expect(pictures).toEqual([]);
 });
@@ -51,11 +51,11 @@ test("a clip of getyarn.io plays", async () => {
   const stand = keep(await GetyarnSite.start());
   const bench = keep(await PluginBench.start(getyarn, { hosts: stand.hosts }));
   const clip = "https://getyarn.io/yarn-clip/0a1b2c3d-1111-2222-3333-444455556666";
-  expect(await hear(bench, "getyarn.io", clip, 10)).toEqual({ codec: "pcm", packets: 10 });
+  expect(await play(bench, "getyarn.io", clip, 10)).toEqual({ codec: "pcm", packets: 10 });
 });
 
 /** Opens what an identifier resolves to, and reads packets. */
-async function hear(bench: PluginBench, source: string, identifier: string, count = 50) {
+async function play(bench: PluginBench, source: string, identifier: string, count = 50) {
   const [track] = await bench.loadTracks(source, identifier);
   const link = await bench.resolve(source, track?.encoded ?? "");
   if (link.kind !== "link") throw new Error("no link");
@@ -67,18 +67,20 @@ async function hear(bench: PluginBench, source: string, identifier: string, coun
   return { codec: demuxer.stream.codec, packets };
 }
 
-const wantLink = () => Promise.reject(new Error("no link is wanted for what is a link"));
+const requestLink = () => Promise.reject(new Error("no link is wanted for what is a link"));
 
-/** Wired as in src/media/opening/create-opener.ts. */
+/** Wired as in src/media/probe/create-opener.ts. */
 function createOpener(): TrackOpener {
   const deps = { clock: systemClock, logger: silentLogger };
   const client = new HttpClient({ guard: new OutboundGuard(settings.network.allow), settings: settings.http, ...deps });
   cleanups.push(() => client.close());
   return new TrackOpener({
-    openInput: (input, work) => openInput(input, { ...deps, ...work, client, settings, wantLink }),
+    openInput: (input, work) => openInput(input, { ...deps, ...work, client, settings, requestLink }),
     readPlaylist,
     openHls: (url, work) => HlsDemuxer.open(url, { ...deps, client, ...work, openSegment: openDemuxer }),
-    ...{ openDemuxer, clock: systemClock, readAheadMs: 10_000 },
+    openDemuxer,
+    clock: systemClock,
+    readAheadMs: 10_000,
   });
 }
 

@@ -60,8 +60,8 @@ test.each([
     "www.youtube.com/watch_videos?video_ids=dQw4w9WgXcQ,x",
     { kind: "redirect", url: "https://www.youtube.com/watch_videos?video_ids=dQw4w9WgXcQ,x" },
   ],
-])("%s is %o", (identifier, wish) => {
-  expect(read(identifier)).toEqual(wish);
+])("%s is %o", (identifier, query) => {
+  expect(read(identifier)).toEqual(query);
 });
 
 test.each([

@@ -2,12 +2,15 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Host } from "../../../plugins/youtube/chosen-clients.ts";
 import { Login } from "../../../plugins/youtube/login.ts";
 import type { CacheOptions, HttpRequest, JsonMembers } from "../../../src/plugin-api/plugin.ts";
-import { MemoryCache } from "../../../src/plugin-thread/host/memory-cache.ts";
+import { MemoryCache } from "../../../src/plugin-host/runtime/host/memory-cache.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const DEVICE = {
-  ...{ device_code: "the-device-code", user_code: "ABCD-EFGH", verification_url: "https://www.google.com/device" },
-  ...{ expires_in: 1800, interval: 5 },
+  device_code: "the-device-code",
+  user_code: "ABCD-EFGH",
+  verification_url: "https://www.google.com/device",
+  expires_in: 1800,
+  interval: 5,
 };
 const TOKENS = { access_token: "the-access", refresh_token: "the-refresh", expires_in: 3600 };
 const OAUTH = { enabled: true, refreshToken: undefined, skipInitialization: false };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ROTATE_SCRIPT } from "../../../lab/sites/youtube/player-scripts.ts";
 import { CIPHER_PASSWORD, ORIGIN_TOKEN, REFRESH_TOKEN } from "../../../lab/sites/youtube.ts";
-import type { LinkWish, PluginLink } from "../../../src/bridge/plugin-messages.ts";
+import type { PluginLink, PluginLinkRequest } from "../../../src/bridge/plugin-messages.ts";
 import { troubleWith } from "../../support/plugin-bench.ts";
 import { startYoutubeBench, type YoutubeBench, type YoutubeBenchOptions } from "../../support/youtube-bench.ts";
 
@@ -26,9 +26,9 @@ async function restart(options: NonNullable<YoutubeBenchOptions["options"]>): Pr
 
 type Link = Extract<PluginLink, { readonly kind: "link" }>;
 
-async function resolve(identifier: string, wish: Partial<LinkWish> = {}): Promise<Link> {
+async function resolve(identifier: string, linkRequest: Partial<PluginLinkRequest> = {}): Promise<Link> {
   const [track] = await open.bench.loadTracks("youtube", identifier);
-  const link = await open.bench.resolve("youtube", track?.encoded ?? "", wish);
+  const link = await open.bench.resolve("youtube", track?.encoded ?? "", linkRequest);
   if (link.kind !== "link") throw new Error("a reference to elsewhere");
   return link;
 }
@@ -48,7 +48,8 @@ describe("a link", () => {
     const link = await resolve("song0000001");
     expect(queryOf(link).get("itag")).toBe("251");
     expect(link).toMatchObject({
-      ...{ rendition: "251/1753333181840409", rangeStep: { bytes: 10_485_760, by: "query" } },
+      variant: "251/1753333181840409",
+      rangeStep: { bytes: 10_485_760, by: "query" },
       headers: { "user-agent": expect.stringContaining("Safari") },
       expiresAtEpochMs: Number(queryOf(link).get("expire")) * 1000,
     });
@@ -58,7 +59,7 @@ describe("a link", () => {
 
   test("is had for a track that a client has kept", async () => {
     const link = await open.bench.resolve("youtube", OLD_TRACK);
-    expect(link).toMatchObject({ kind: "link", rendition: "251/1753333181840409" });
+    expect(link).toMatchObject({ kind: "link", variant: "251/1753333181840409" });
   });
 
   test("is AAC where there is no Opus, and the plain file where there is nothing else", async () => {
@@ -82,7 +83,7 @@ describe("a link", () => {
   test("of a live stream is its HLS playlist", async () => {
     const link = await resolve("live0000001");
     expect(new URL(link.url).pathname).toContain("live.m3u8");
-    expect([link.rangeStep, link.rendition]).toEqual([undefined, undefined]);
+    expect([link.rangeStep, link.variant]).toEqual([undefined, undefined]);
     const playlist = await (await fetch(link.url)).text();
     expect(playlist).toContain("#EXTM3U");
   });
@@ -90,7 +91,7 @@ describe("a link", () => {
   test("of a live stream has its n solved, and a token where there is one, within its path", async () => {
     const pot = { token: ORIGIN_TOKEN, visitorData: "the-visitor" };
     await restart((site) => ({ ...site.options, clients: ["WEBEMBEDDED"], pot }));
-    open.site.media.wantedToken = ORIGIN_TOKEN;
+    open.site.media.expectedToken = ORIGIN_TOKEN;
     const link = await resolve("live0000001");
     const response = await fetch(link.url);
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("#EXTM3U")]);
@@ -140,10 +141,10 @@ describe("a link", () => {
 
 describe("a link that was refused", () => {
   test("because our address is barred is made anew by the same client, however often", async () => {
-    const { rendition, url } = await resolve("song0000001");
+    const { variant, url } = await resolve("song0000001");
     const client = new URL(url).searchParams.get("c");
     for (let count = 0; count < 4; count++) {
-      const link = await resolve("song0000001", { reason: "refused", status: 429, rendition });
+      const link = await resolve("song0000001", { reason: "refused", status: 429, variant });
       expect(queryOf(link).get("c")).toBe(client);
     }
     expect(queryOf(await resolve("song0000002")).get("c")).toBe(client);
@@ -153,19 +154,19 @@ describe("a link that was refused", () => {
     const first = await resolve("song0000001");
     open.site.expireLinks();
     expect(await statusOf(first)).toBe(403);
-    const rendition = first.rendition;
-    const second = await resolve("song0000001", { reason: "refused", status: 403, rendition });
-    expect([queryOf(second).get("c"), second.rendition]).toEqual(["VISIONOS", rendition]);
+    const variant = first.variant;
+    const second = await resolve("song0000001", { reason: "refused", status: 403, variant });
+    expect([queryOf(second).get("c"), second.variant]).toEqual(["VISIONOS", variant]);
     expect(await statusOf(second)).toBe(200);
-    const third = await resolve("song0000001", { reason: "refused", status: 403, rendition });
-    expect([queryOf(third).get("c"), third.rendition]).toEqual(["WEB_EMBEDDED_PLAYER", rendition]);
+    const third = await resolve("song0000001", { reason: "refused", status: 403, variant });
+    expect([queryOf(third).get("c"), third.variant]).toEqual(["WEB_EMBEDDED_PLAYER", variant]);
     expect(await statusOf(third)).toBe(200);
   });
 
   test("keeps its itag where the bytes have changed meanwhile", async () => {
     open.site.player.lastModified = "1";
-    const link = await resolve("song0000001", { reason: "refused", rendition: "250/1753333181840409" });
-    expect([queryOf(link).get("itag"), link.rendition]).toEqual(["250", "250/1"]);
+    const link = await resolve("song0000001", { reason: "refused", variant: "250/1753333181840409" });
+    expect([queryOf(link).get("itag"), link.variant]).toEqual(["250", "250/1"]);
   });
 
   test("again and again sends other videos elsewhere, too", async () => {
@@ -216,7 +217,8 @@ describe("a locked link", () => {
   test("is opened by the operator's server where one is set", async () => {
     const remoteCipher = { password: CIPHER_PASSWORD };
     await restart((site) => ({
-      ...{ ...site.options, clients: ["MWEB"] },
+      ...site.options,
+      clients: ["MWEB"],
       remoteCipher: { ...remoteCipher, url: site.cipherUrl },
     }));
     expect(await statusOf(await resolve("song0000001"))).toBe(200);
@@ -228,7 +230,8 @@ describe("a locked link", () => {
 
   test("stays locked where the operator's server does not answer; its password is told to nobody", async () => {
     await restart((site) => ({
-      ...{ ...site.options, clients: ["MWEB"] },
+      ...site.options,
+      clients: ["MWEB"],
       remoteCipher: { url: site.cipherUrl, password: "wrong-password" },
     }));
     const { message } = await troubleWith(resolve("song0000001"));
@@ -241,7 +244,7 @@ describe("tokens", () => {
   test("of a provider go with the request and the link of WEB, and are asked for once a video", async () => {
     await restart((site) => ({ ...site.options, clients: ["WEB"], pot: { providerUrl: site.providerUrl } }));
     open.site.player.offers.set("WEB", "locked");
-    open.site.media.wantedToken = ORIGIN_TOKEN;
+    open.site.media.expectedToken = ORIGIN_TOKEN;
     expect(await statusOf(await resolve("song0000001"))).toBe(200);
     expect(await statusOf(await resolve("song0000001", { reason: "expiring" }))).toBe(200);
     const asked = open.site.site.requestsTo("provider.stand-in", "/get_pot");

@@ -106,7 +106,7 @@ describe("the form that is taken", () => {
     url: "https://x/",
   };
   const choose = (...adaptiveFormats: object[]) => {
-    return chooseFormat({ streamingData: { adaptiveFormats } }, { opensLocks: false, rendition: undefined }).itag;
+    return chooseFormat({ streamingData: { adaptiveFormats } }, { opensLocks: false, variant: undefined }).itag;
   };
 
   test.each([

@@ -21,7 +21,7 @@ class ScriptedThread {
     this.#on.reply(reply);
   }
 
-  goes(why: string): void {
+  exit(why: string): void {
     this.#on.gone(why);
   }
 
@@ -32,7 +32,7 @@ class ScriptedThread {
   }
 }
 
-const WISH = { scriptId: "s", script: "the script", challenges: { challenge: "abcdef" } };
+const REQUEST = { scriptId: "s", script: "the script", challenges: { challenge: "abcdef" } };
 const SOLUTIONS = { challenge: "fedcba" };
 
 let clock: FakeClock;
@@ -60,18 +60,18 @@ beforeEach(() => {
 });
 
 /** Until all that waits for nothing but a turn has had it. */
-async function turns(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+async function settle(): Promise<void> {
+  for (let iteration = 0; iteration < 20; iteration++) await Promise.resolve();
 }
 
 async function answerWithScript(thread: ScriptedThread | undefined): Promise<void> {
-  await turns();
+  await settle();
   thread?.reply({ jobId: thread.lastJob.jobId, kind: "solved", solutions: SOLUTIONS, prepared: "prepared" });
 }
 
 async function solveFirst(): Promise<void> {
-  const work = solver.solve(WISH);
-  await turns();
+  const work = solver.solve(REQUEST);
+  await settle();
   await answerWithScript(threads[0]);
   expect(await work).toEqual(SOLUTIONS);
 }
@@ -81,14 +81,14 @@ describe("the solver's thread", () => {
     expect(threads).toEqual([]);
     await solveFirst();
     expect(threads[0]?.lastJob.script).toEqual({ text: "the script", isPrepared: false });
-    const again = solver.solve(WISH);
-    await turns();
+    const again = solver.solve(REQUEST);
+    await settle();
     expect(threads[0]?.lastJob.script).toBeUndefined();
     threads[0]?.reply({ jobId: threads[0].lastJob.jobId, kind: "solved", solutions: SOLUTIONS });
     await again;
-    const other = solver.solve({ ...WISH, scriptId: "t", script: "another script" });
-    await turns();
-    threads[0]?.reply({ jobId: threads[0].lastJob.jobId, kind: "script-wanted" });
+    const other = solver.solve({ ...REQUEST, scriptId: "t", script: "another script" });
+    await settle();
+    threads[0]?.reply({ jobId: threads[0].lastJob.jobId, kind: "script-requested" });
     await answerWithScript(threads[0]);
     expect(await other).toEqual(SOLUTIONS);
     expect(threads[0]?.lastJob.script).toEqual({ text: "another script", isPrepared: false });
@@ -97,62 +97,62 @@ describe("the solver's thread", () => {
 
   test("is ended after a minute without work, and its successor is given what it had prepared", async () => {
     await solveFirst();
-    await turns();
+    await settle();
     clock.advance(59_999);
-    await turns();
+    await settle();
     expect(threads[0]?.isEnded).toBe(false);
     clock.advance(1);
-    await turns();
+    await settle();
     expect(threads[0]?.isEnded).toBe(true);
-    const second = solver.solve(WISH);
-    await turns();
+    const second = solver.solve(REQUEST);
+    await settle();
     await answerWithScript(threads[1]);
     await second;
     expect(threads[1]?.lastJob.script).toEqual({ text: "prepared", isPrepared: true });
   });
 
   test("that takes more than 15 s for a script is ended, and the next job has another", async () => {
-    const work = solver.solve(WISH);
+    const work = solver.solve(REQUEST);
     const failed = expect(work).rejects.toMatchObject({
       isScriptUseless: true,
       message: expect.stringContaining("more than 15000 ms"),
     });
-    await turns();
+    await settle();
     clock.advance(14_999);
-    await turns();
+    await settle();
     expect(threads[0]?.isEnded).toBe(false);
     clock.advance(1);
     await failed;
     expect(threads[0]?.isEnded).toBe(true);
-    const next = solver.solve(WISH);
-    await turns();
+    const next = solver.solve(REQUEST);
+    await settle();
     await answerWithScript(threads[1]);
     expect(await next).toEqual(SOLUTIONS);
   });
 
   test("that takes more than 4 s for a solution is ended", async () => {
     await solveFirst();
-    const failed = expect(solver.solve(WISH)).rejects.toThrow("more than 4000 ms");
-    await turns();
+    const failed = expect(solver.solve(REQUEST)).rejects.toThrow("more than 4000 ms");
+    await settle();
     clock.advance(4000);
     await failed;
     expect(threads[0]?.isEnded).toBe(true);
   });
 
   test("that is gone costs its job only", async () => {
-    const failed = expect(solver.solve(WISH)).rejects.toThrow("the solver's thread ended: out of memory");
-    const waiting = solver.solve(WISH);
-    await turns();
-    threads[0]?.goes("out of memory");
+    const failed = expect(solver.solve(REQUEST)).rejects.toThrow("the solver's thread ended: out of memory");
+    const waiting = solver.solve(REQUEST);
+    await settle();
+    threads[0]?.exit("out of memory");
     await failed;
-    await turns();
+    await settle();
     await answerWithScript(threads[1]);
     expect(await waiting).toEqual(SOLUTIONS);
   });
 
   test("is thrown away with a script that failed", async () => {
-    const failed = expect(solver.solve(WISH)).rejects.toMatchObject({ message: "why", isScriptUseless: false });
-    await turns();
+    const failed = expect(solver.solve(REQUEST)).rejects.toMatchObject({ message: "why", isScriptUseless: false });
+    await settle();
     const jobId = threads[0]?.lastJob.jobId ?? 0;
     threads[0]?.reply({ jobId, kind: "failed", message: "why", isScriptUseless: false });
     await failed;
@@ -160,10 +160,10 @@ describe("the solver's thread", () => {
   });
 
   test("has one job at a time, and only so many wait", async () => {
-    const works = Array.from({ length: 32 }, () => solver.solve(WISH));
+    const works = Array.from({ length: 32 }, () => solver.solve(REQUEST));
     works.forEach((work) => void work.catch(() => undefined));
-    await expect(solver.solve(WISH)).rejects.toMatchObject({ kind: "busy" });
-    await turns();
+    await expect(solver.solve(REQUEST)).rejects.toMatchObject({ kind: "busy" });
+    await settle();
     expect(threads[0]?.jobs).toHaveLength(1);
     solver.close();
     const outcomes = await Promise.allSettled(works);
@@ -173,8 +173,8 @@ describe("the solver's thread", () => {
   });
 
   test("answers of an earlier job change nothing", async () => {
-    const work = solver.solve(WISH);
-    await turns();
+    const work = solver.solve(REQUEST);
+    await settle();
     threads[0]?.reply({ jobId: 99, kind: "solved", solutions: { challenge: "of another" } });
     await answerWithScript(threads[0]);
     expect(await work).toEqual(SOLUTIONS);

@@ -76,7 +76,8 @@ describe("an honest script", () => {
   test("is prepared once and kept for the next challenges", async () => {
     const first = await solve(REVERSE_SCRIPT);
     const second = await session.handle({
-      ...{ jobId: 2, scriptId: REVERSE_SCRIPT.text.slice(0, 2000) + REVERSE_SCRIPT.id },
+      jobId: 2,
+      scriptId: REVERSE_SCRIPT.text.slice(0, 2000) + REVERSE_SCRIPT.id,
       challenges: { challenge: "other-n-00" },
     });
     expect(second).toEqual({ jobId: 2, kind: "solved", solutions: { challenge: "00-n-rehto", signature: undefined } });
@@ -93,7 +94,7 @@ describe("an honest script", () => {
 
   test("is asked for when it is not there", async () => {
     const reply = await session.handle({ jobId: 1, scriptId: "unseen", challenges: { challenge: N } });
-    expect(reply).toEqual({ jobId: 1, kind: "script-wanted" });
+    expect(reply).toEqual({ jobId: 1, kind: "script-requested" });
   });
 
   test("loses what only acts, and nothing else", () => {

@@ -29,8 +29,15 @@ describe("a video", () => {
   test("is a track with what YouTube says of it, and nothing added", async () => {
     const [track] = await open.bench.loadTracks("youtube", "https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=43s");
     expect(track?.info).toEqual({
-      ...{ identifier: "dQw4w9WgXcQ", title: "Song", author: "Artist - Topic", length: 213_000, position: 0 },
-      ...{ isStream: false, isSeekable: true, isrc: null, sourceName: "youtube" },
+      identifier: "dQw4w9WgXcQ",
+      title: "Song",
+      author: "Artist - Topic",
+      length: 213_000,
+      position: 0,
+      isStream: false,
+      isSeekable: true,
+      isrc: null,
+      sourceName: "youtube",
       uri: "https://www.youtube.com/watch?v=dQw4w9WgXcQ",
       artworkUrl: "https://i.ytimg.com/vi/dQw4w9WgXcQ/maxresdefault.jpg",
     });
@@ -271,8 +278,14 @@ describe("the options", () => {
     await load("song0000001");
     const [asked] = open.site.asked("player");
     expect(asked?.body.context?.client).toMatchObject({
-      ...{ clientName: "VISIONOS", clientVersion: "9.9", userAgent: "Vision/9", hl: "de", gl: "AT" },
-      ...{ deviceModel: "Next=1", osName: "nextOS", deviceMake: "Apple" },
+      clientName: "VISIONOS",
+      clientVersion: "9.9",
+      userAgent: "Vision/9",
+      hl: "de",
+      gl: "AT",
+      deviceModel: "Next=1",
+      osName: "nextOS",
+      deviceMake: "Apple",
     });
     expect(asked?.request.headers).toMatchObject({ "user-agent": "Vision/9", "x-youtube-client-version": "9.9" });
   });

@@ -6,9 +6,9 @@ import { FakeYtDlp } from "../../../lab/sites/fake-yt-dlp.ts";
 import { claimsOf, YTDLP_MANIFEST } from "../../../plugins/ytdlp/manifest.ts";
 import plugin from "../../../plugins/ytdlp/plugin.ts";
 import { readSites } from "../../../plugins/ytdlp/sites.ts";
-import { isClaimed } from "../../../src/control/plugins/claims.ts";
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import type { PlainTree } from "../../../src/lib/plain-tree.ts";
+import { isClaimed } from "../../../src/plugin-host/manage/claims.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { PluginBench, troubleWith } from "../../support/plugin-bench.ts";
 
@@ -53,20 +53,20 @@ test("a song of the stand-in leads to its bytes, and after its link was refused 
   expect(Buffer.from(await (await fetch(first.url)).arrayBuffer()).equals(bytes)).toBe(true);
   fake.site.expireLinks();
   expect((await fetch(first.url)).status).toBe(403);
-  const next = await bench.resolve(SOURCE, encoded, { reason: "refused", status: 403, rendition: first.rendition });
+  const next = await bench.resolve(SOURCE, encoded, { reason: "refused", status: 403, variant: first.variant });
   if (next.kind !== "link") throw new Error("a link was wanted");
   expect((await fetch(next.url)).status).toBe(200);
-  expect(next.rendition).toBe(first.rendition);
+  expect(next.variant).toBe(first.variant);
 });
 
 test("what was just looked up plays without a second run, a link that is refused or ends is made anew", async () => {
   const bench = await start();
   fake.answer(PAGE, { json: { ...VIDEO, ...FORMAT } });
   const { encoded } = await trackOf(bench);
-  expect(await bench.resolve(SOURCE, encoded)).toMatchObject({ url: FORMAT.url, rendition: "http-opus" });
+  expect(await bench.resolve(SOURCE, encoded)).toMatchObject({ url: FORMAT.url, variant: "http-opus" });
   expect(fake.calls).toHaveLength(1);
   for (const reason of ["refused", "expiring"] as const) {
-    await bench.resolve(SOURCE, encoded, { reason, rendition: "http-opus" });
+    await bench.resolve(SOURCE, encoded, { reason, variant: "http-opus" });
     expect(fake.calls.at(-1)?.args.find((argument) => argument.startsWith("--format="))).toMatch(
       /^--format=http-opus\//,
     );
@@ -78,8 +78,8 @@ test("a name of a format that could mean more is not asked for", async () => {
   const bench = await start();
   fake.answer(PAGE, { json: { ...VIDEO, ...FORMAT } });
   const { encoded } = await trackOf(bench);
-  for (const rendition of ["a+b", "all[x]", "-x", "a/b", "(a)", ""]) {
-    await bench.resolve(SOURCE, encoded, { reason: "refused", rendition });
+  for (const variant of ["a+b", "all[x]", "-x", "a/b", "(a)", ""]) {
+    await bench.resolve(SOURCE, encoded, { reason: "refused", variant });
     expect(fake.calls.at(-1)?.args.find((argument) => argument.startsWith("--format="))).toMatch(
       /^--format=bestaudio\[/,
     );

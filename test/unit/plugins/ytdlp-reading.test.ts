@@ -82,8 +82,8 @@ test("where yt-dlp was told to choose picture and sound, the best sound is taken
     { format_id: "opus", url: "https://m.example.org/3", protocol: "https", acodec: "opus", vcodec: "none" },
   ];
   const video = { url: undefined, format_id: "v+a", protocol: "https+https", formats };
-  expect(linkFor(video)).toMatchObject({ rendition: "opus" });
-  expect(linkFor({ ...video, formats: formats.slice(0, 3) })).toMatchObject({ rendition: "aac" });
+  expect(linkFor(video)).toMatchObject({ variant: "opus" });
+  expect(linkFor({ ...video, formats: formats.slice(0, 3) })).toMatchObject({ variant: "aac" });
 });
 
 test.each([

@@ -44,8 +44,15 @@ test("a link of a site becomes a track, and yt-dlp gets its arguments one by one
   fake.answer(PAGE, { json: VIDEO });
   const { info } = await trackOf(PAGE);
   expect(info).toMatchObject({
-    ...{ identifier: "1001", title: "A made-up song", author: "Somebody", length: 61_500, isStream: false },
-    ...{ isSeekable: true, uri: PAGE, artworkUrl: "https://i.example.org/large.jpg", sourceName: "ytdlp" },
+    identifier: "1001",
+    title: "A made-up song",
+    author: "Somebody",
+    length: 61_500,
+    isStream: false,
+    isSeekable: true,
+    uri: PAGE,
+    artworkUrl: "https://i.example.org/large.jpg",
+    sourceName: "ytdlp",
   });
   expect(fake.calls.map(({ args }) => args)).toEqual([
     [
@@ -82,7 +89,7 @@ test("behind the prefix any public link is taken, but only pages of listed sites
 
 test("behind the prefix public links and searches are taken, and for anything else yt-dlp is not run", async () => {
   await start({ sites: ["vimeo.com", "*"] });
-  const wishes = [
+  const queries = [
     ...[
       "--exec=id",
       "-J",
@@ -96,9 +103,9 @@ test("behind the prefix public links and searches are taken, and for anything el
     ...["http://0x7f.1/", "http://redis/", "http://db.internal/", "https://user:pass@vimeo.com/1", "javascript:1"],
     ...["ytsearch5:", "ytsearchall:words", "http://router.lan/", "http://2130706433/", "http://localhost./"],
   ];
-  for (const wish of wishes) {
-    const { code, message } = await troubleWith(bench.load(SOURCE, `ytdl:${wish}`));
-    expect([wish, code]).toEqual([wish, "site-unavailable"]);
+  for (const query of queries) {
+    const { code, message } = await troubleWith(bench.load(SOURCE, `ytdl:${query}`));
+    expect([query, code]).toEqual([query, "site-unavailable"]);
     expect(message).toContain("an http or https link of a public site");
   }
   expect(fake.calls).toEqual([]);
@@ -113,8 +120,13 @@ test("a link that begins with a dash or holds signs of shells is one argument be
 test("a search has as many tracks as it asks for, or as the operator says, and never more than 100", async () => {
   await start({ searchLimit: "3" });
   const entries = Array.from({ length: 300 }, (_, index) => ({
-    ...{ _type: "url", id: `v${index}`, url: `https://videos.example.org/${index}`, title: `Song ${index}` },
-    ...{ duration: 60, ie_key: "Youtube", channel: "Somebody" },
+    _type: "url",
+    id: `v${index}`,
+    url: `https://videos.example.org/${index}`,
+    title: `Song ${index}`,
+    duration: 60,
+    ie_key: "Youtube",
+    channel: "Somebody",
   }));
   for (const count of [3, 5, 100]) {
     fake.answer(`ytsearch${count}:two words`, { json: { _type: "playlist", id: "two words", entries } });
@@ -136,7 +148,10 @@ test("a playlist has its name, its tracks up to the limit, and leaves out what c
   await start({ playlistLoadLimit: "500" });
   const page = "https://www.nicovideo.jp/playlist/1";
   const good = Array.from({ length: 5000 }, (_, index) => ({
-    ...{ _type: "url", id: `sm${index}`, url: `https://www.nicovideo.jp/watch/sm${index}`, title: `Song ${index}` },
+    _type: "url",
+    id: `sm${index}`,
+    url: `https://www.nicovideo.jp/watch/sm${index}`,
+    title: `Song ${index}`,
   }));
   const bad = [
     null,
@@ -155,7 +170,9 @@ test("a playlist has its name, its tracks up to the limit, and leaves out what c
   });
   const answer = await bench.load(SOURCE, page);
   expect(answer).toMatchObject({
-    ...{ kind: "playlist", name: "My list", selectedTrack: -1 },
+    kind: "playlist",
+    name: "My list",
+    selectedTrack: -1,
     pluginInfo: { type: "playlist", url: page, author: "Her", totalTracks: 5000 },
   });
   const tracks = await bench.loadTracks(SOURCE, page);

@@ -54,14 +54,14 @@ test("links, headings and code blocks are found in a page, and none in code", ()
 test("links lead to pages of the site; other files are named, or linked to where sources can be read", () => {
   const page = [
     "[rest](rest.md#bounds) [all](../../config.example.yml) [why](../decisions) [home](../../README.md#start)",
-    "[tick-loop.ts](../../src/media/tick/tick-loop.ts) [the lab](../../lab/quality) [web](https://example.org/a.md)",
+    "[tick-loop.ts](../../src/media/scheduler/tick-loop.ts) [the lab](../../lab/quality) [web](https://example.org/a.md)",
     "![chart](chart.svg) [here](#bounds) `[code](rest.md)`",
   ].join("\n");
   const path = "docs/reference/websocket.md";
   expect(forTheSite(page, { path, sourcesUrl: "" })).toBe(
     [
       "[rest](/reference/rest#bounds) [all](/reference/config-example) [why](/decisions/build) [home](/)",
-      "`src/media/tick/tick-loop.ts` the lab (`lab/quality`) [web](https://example.org/a.md)",
+      "`src/media/scheduler/tick-loop.ts` the lab (`lab/quality`) [web](https://example.org/a.md)",
       "![chart](chart.svg) [here](#bounds) `[code](rest.md)`",
     ].join("\n"),
   );

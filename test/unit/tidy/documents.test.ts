@@ -105,9 +105,9 @@ test("links lead to a file that is there, and to a heading that is in it", () =>
   const broken = links.filter(({ path, target }) => {
     if (isElsewhere(target)) return false;
     const [file = "", anchor] = target.split("#", 2);
-    const place = file === "" ? path : posix.join(posix.dirname(path), file);
-    const isThere = existsSync(PROJECT_ROOT + place);
-    return !isThere || (anchor !== undefined && anchors.get(place)?.includes(anchor) !== true);
+    const targetPath = file === "" ? path : posix.join(posix.dirname(path), file);
+    const isThere = existsSync(PROJECT_ROOT + targetPath);
+    return !isThere || (anchor !== undefined && anchors.get(targetPath)?.includes(anchor) !== true);
   });
   expect(broken).toEqual([]);
   expect(links.length).toBeGreaterThan(200);

@@ -10,8 +10,8 @@ import { BUILTIN_PLUGINS } from "../../../plugins/builtin.ts";
 import { ALL_KEYS } from "../../../src/config/keys/all-keys.ts";
 import { type LoadedConfig, loadConfig } from "../../../src/config/load-config.ts";
 import { findByPath, findByVariable, isOurVariable } from "../../../src/config/reading/key-names.ts";
+import { planPlugins } from "../../../src/plugin-host/plan/plugin-plans.ts";
 import { readOptions } from "../../../src/plugin-options/read-options.ts";
-import { planPlugins } from "../../../src/plugin-plans.ts";
 import { PROJECT_ROOT, type ProjectFile, projectFiles } from "../../support/project-files.ts";
 
 const DOCUMENTS = projectFiles("").filter(({ path }) => path.endsWith(".md"));
@@ -119,7 +119,7 @@ describe("configuration that documents show", () => {
   const files = DOCUMENTS.flatMap(({ path, text }) =>
     codeBlocksOf(text)
       .filter(({ language, code }) => /^ya?ml$/.test(language) && isOurs(code))
-      .map(({ code, line }) => ({ place: `${path}:${line}`, code })),
+      .map(({ code, line }) => ({ location: `${path}:${line}`, code })),
   );
 
   function isOurs(code: string): boolean {
@@ -130,18 +130,22 @@ describe("configuration that documents show", () => {
 
   function load(code: string): LoadedConfig {
     return loadConfig({
-      ...{ args: [], env: {}, cwd: "/app", realPath: (path: string) => path, coreCount: 4 },
+      args: [],
+      env: {},
+      cwd: "/app",
+      realPath: (path: string) => path,
+      coreCount: 4,
       readFile: (path) => (path === "/app/tonearm.yml" ? code : undefined),
     });
   }
 
   test("is read without a mistake, and names no key that is not known", () => {
-    const wrong = files.flatMap(({ place, code }) => {
+    const wrong = files.flatMap(({ location, code }) => {
       try {
         const unknown = load(code).warnings.filter((warning) => warning.includes("is not a known key"));
-        return unknown.map((warning) => `${place}: ${warning}`);
+        return unknown.map((warning) => `${location}: ${warning}`);
       } catch (error) {
-        return [`${place}: ${String(error)}`];
+        return [`${location}: ${String(error)}`];
       }
     });
     expect(wrong).toEqual([]);
@@ -149,14 +153,16 @@ describe("configuration that documents show", () => {
   });
 
   test("gives the plugins that come with the node options that they know", () => {
-    const problems = files.flatMap(({ place, code }) =>
+    const problems = files.flatMap(({ location, code }) =>
       planPlugins(load(code).config, {
-        ...{ cwd: "/nowhere", builtinFolder: new URL("file:///app/plugins/"), builtins: BUILTIN_PLUGINS },
+        cwd: "/nowhere",
+        builtinFolder: new URL("file:///app/plugins/"),
+        builtins: BUILTIN_PLUGINS,
       }).flatMap(({ name, optionsOf }) => {
         const manifest = BUILTIN_PLUGINS.find((plugin) => plugin.manifest.name === name)?.manifest;
         if (manifest === undefined || name === undefined) return [];
         const reading = readOptions(manifest.config, optionsOf(name), { path: `plugins.${name}` });
-        return (reading.problems ?? []).map((problem) => `${place}: ${problem}`);
+        return (reading.problems ?? []).map((problem) => `${location}: ${problem}`);
       }),
     );
     expect(problems).toEqual([]);

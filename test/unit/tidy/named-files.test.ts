@@ -7,7 +7,7 @@ const FILES = projectFiles("").filter(({ path }) => /\.(tsx?|wat|md)$/.test(path
 const NAMES = new Set(FILES.map(({ path }) => posix.basename(path)));
 
 /**
- * Where a path may begin that is not written out: in comments `media/tick/bulkhead.ts`, in a room `tick/bulkhead.ts`.
+ * Where a path may begin that is not written out: in comments `media/scheduler/tick-loop.ts`, in a module `scheduler/tick-loop.ts`.
  */
 const STARTS = ["", "src/", "src/media/", "src/control/", "lab/", "test/", "test/unit/", "docs/", "docs/decisions/"];
 

@@ -70,9 +70,9 @@ describe("docs/reference/websocket.md", () => {
   });
 
   test("has the codes with which the node closes a client's socket, and no others", () => {
-    const rooms = ["src/control/server/", "src/control/sessions/"].flatMap((folder) => projectFiles(folder));
+    const modules = ["src/control/server/", "src/control/sessions/"].flatMap((folder) => projectFiles(folder));
     const constants = new Map<string, number>(Object.entries(closeCodes));
-    const codes = rooms.flatMap(({ text }) => [
+    const codes = modules.flatMap(({ text }) => [
       ...Array.from(text.matchAll(/\.close\((\w+)\b/g), ([, code = ""]) => constants.get(code) ?? Number(code)),
       // What the library does with a message beyond it (RFC 6455 section 7.4.1).
       ...(/maxPayload:/.test(text) ? [1009] : []),

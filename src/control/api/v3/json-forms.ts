@@ -13,14 +13,14 @@ const V3_RELEASE = { major: 3, minor: 7, patch: 13 };
 
 type V3TrackInfo = Omit<TrackInfo, "artworkUrl" | "isrc">;
 
-export interface V3Track {
+interface V3Track {
   readonly encoded: string;
   /** The same as `encoded`. */
   readonly track: string;
   readonly info: V3TrackInfo;
 }
 
-export interface V3LoadResult {
+interface V3LoadResult {
   readonly loadType: "TRACK_LOADED" | "PLAYLIST_LOADED" | "SEARCH_RESULT" | "NO_MATCHES" | "LOAD_FAILED";
   readonly playlistInfo: Partial<PlaylistJson["info"]>;
   readonly tracks: readonly V3Track[];

@@ -77,25 +77,25 @@ export class V3Operations {
     const line = this.#lineOf(session);
     const last = line.lastByGuild.get(guildId);
     if (last !== undefined && line.destructions.has(last)) return;
-    const turn = this.#inLine(session, guildId, async () => {
+    const completion = this.#inLine(session, guildId, async () => {
       // The next ones wait for its end by themselves.
       void session.destroyPlayer(guildId);
     });
-    line.destructions.add(turn);
+    line.destructions.add(completion);
   }
 
   /** Never rejects. */
   #inLine(session: Session, guildId: string, work: () => Promise<void>): Promise<void> {
     const { lastByGuild } = this.#lineOf(session);
     const before = lastByGuild.get(guildId) ?? Promise.resolve();
-    const turn = before
+    const completion = before
       .then(work)
       .catch((error: unknown) => this.#logFailure(session, error))
       .finally(() => {
-        if (lastByGuild.get(guildId) === turn) lastByGuild.delete(guildId);
+        if (lastByGuild.get(guildId) === completion) lastByGuild.delete(guildId);
       });
-    lastByGuild.set(guildId, turn);
-    return turn;
+    lastByGuild.set(guildId, completion);
+    return completion;
   }
 
   #lineOf(session: Session): Line {

@@ -20,7 +20,7 @@ export const ADTS_JUNK_BYTES_MAX = 1024 * 1024;
 const FRAME_BYTES_MAX = 8191;
 const CONFIRM_FRAMES = 3;
 /** Enough for common frames, so that a slow stream starts soon; then enough for the greatest. */
-const LOOK_BYTES = [4096, 2 * CONFIRM_FRAMES * FRAME_BYTES_MAX] as const;
+const SNIFF_BYTES = [4096, 2 * CONFIRM_FRAMES * FRAME_BYTES_MAX] as const;
 /** Two frames of common size fit several times. */
 const SEARCH_BYTES = 8192;
 
@@ -28,14 +28,14 @@ const SEARCH_BYTES = 8192;
 export async function findAdtsFrame(cursor: ByteCursor, { junkBytesMax, work }: FrameSearch): Promise<boolean> {
   const limit = cursor.position + junkBytesMax;
   for (;;) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     let lastStart = 0;
     let isEnd = false;
-    for (const lookBytes of LOOK_BYTES) {
-      const bytes = await cursor.peek(lookBytes);
-      isEnd = bytes.length < lookBytes;
-      lastStart = isEnd ? bytes.length - ADTS_HEADER_BYTES : lookBytes / 2;
-      const at = findStart(bytes, { lastStart, isEnd, wanted: CONFIRM_FRAMES });
+    for (const sniffBytes of SNIFF_BYTES) {
+      const bytes = await cursor.peek(sniffBytes);
+      isEnd = bytes.length < sniffBytes;
+      lastStart = isEnd ? bytes.length - ADTS_HEADER_BYTES : sniffBytes / 2;
+      const at = findStart(bytes, { lastStart, isEnd, frameCount: CONFIRM_FRAMES });
       if (at >= 0) {
         cursor.skip(at);
         return cursor.position <= limit;
@@ -47,10 +47,10 @@ export async function findAdtsFrame(cursor: ByteCursor, { junkBytesMax, work }: 
 }
 
 /** Index of the first confirmed frame that starts at or before `lastStart`, or -1. */
-function findStart(bytes: Uint8Array, options: { lastStart: number; isEnd: boolean; wanted: number }): number {
-  const { lastStart, isEnd, wanted } = options;
+function findStart(bytes: Uint8Array, options: { lastStart: number; isEnd: boolean; frameCount: number }): number {
+  const { lastStart, isEnd, frameCount } = options;
   for (let at = bytes.indexOf(0xff); at >= 0 && at <= lastStart; at = bytes.indexOf(0xff, at + 1)) {
-    if (isAdtsStart(bytes, { at, wanted, isEnd })) return at;
+    if (isAdtsStart(bytes, { at, frameCount, isEnd })) return at;
   }
   return -1;
 }
@@ -157,7 +157,7 @@ class AdtsDemuxer implements Demuxer {
     const isEnd = bytes.length < SEARCH_BYTES;
     const lastStart = isEnd ? bytes.length - ADTS_HEADER_BYTES : SEARCH_BYTES / 2;
     if (lastStart < 0 || this.#damageBytes > ADTS_JUNK_BYTES_MAX) return undefined;
-    const at = findStart(bytes, { lastStart, isEnd, wanted: 2 });
+    const at = findStart(bytes, { lastStart, isEnd, frameCount: 2 });
     this.#isLost = at < 0;
     const skippedBytes = at < 0 ? lastStart + 1 : at;
     this.#damageBytes += skippedBytes;

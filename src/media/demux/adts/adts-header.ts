@@ -34,14 +34,14 @@ function isSameAdtsStream(bytes: Uint8Array, at: number, other: number): boolean
   return isSame(0, 0xff) && isSame(1, 0xfe) && isSame(2, 0xfd) && isSame(3, 0xc0);
 }
 
-/** True when at least `wanted` frames follow each other from `at` on, fewer only where the data ends. */
-export function isAdtsStart(bytes: Uint8Array, place: { at: number; wanted: number; isEnd: boolean }): boolean {
-  let at = place.at;
-  for (let count = 0; count < place.wanted; count++) {
+/** True when at least `frameCount` frames follow each other from `at` on, fewer only where the data ends. */
+export function isAdtsStart(bytes: Uint8Array, options: { at: number; frameCount: number; isEnd: boolean }): boolean {
+  let at = options.at;
+  for (let count = 0; count < options.frameCount; count++) {
     const header = parseAdtsHeader(bytes, at);
-    if (header === undefined || !isSameAdtsStream(bytes, place.at, at)) return false;
+    if (header === undefined || !isSameAdtsStream(bytes, options.at, at)) return false;
     at += header.sizeBytes;
-    if (at + ADTS_HEADER_BYTES > bytes.length) return place.isEnd && (count > 0 || at === bytes.length);
+    if (at + ADTS_HEADER_BYTES > bytes.length) return options.isEnd && (count > 0 || at === bytes.length);
   }
   return true;
 }

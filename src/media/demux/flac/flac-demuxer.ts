@@ -21,7 +21,7 @@ const FRAME_BYTES_MAX = 2 * 1024 * 1024 + 1024;
 /** Bytes looked through for the ends of frames that had none, ahead of the bytes that were passed. */
 const VAIN_BYTES_MAX = 4 * FRAME_BYTES_MAX;
 /** How much further each look for the end of a frame goes at least. */
-const LOOK_BYTES = 4096;
+const SNIFF_BYTES = 4096;
 /** Bytes looked through for headers in one step: where each seems to be one, a good many checksums. */
 const STEP_BYTES = 8 * 1024;
 /** Damage in a row after which the stream counts as over. */
@@ -132,9 +132,9 @@ class FlacDemuxer implements Demuxer {
   async #findHeader(cursor: ByteCursor, end: number): Promise<{ positionBytes: number; sample: number } | undefined> {
     const { totalSamples } = this.#opened.header.info;
     while (cursor.position < end && (await cursor.need(FLAC_HEADER_BYTES_MAX))) {
-      if (this.#work.isSpent) await this.#work.turn();
-      const lookBytes = Math.min(cursor.bufferedBytes, end - cursor.position + FLAC_HEADER_BYTES_MAX, STEP_BYTES);
-      const bytes = cursor.view(lookBytes);
+      if (this.#work.isSpent) await this.#work.yield();
+      const sniffBytes = Math.min(cursor.bufferedBytes, end - cursor.position + FLAC_HEADER_BYTES_MAX, STEP_BYTES);
+      const bytes = cursor.view(sniffBytes);
       const at = findSync(bytes, 0, bytes.length - FLAC_HEADER_BYTES_MAX);
       if (at < 0) {
         cursor.skip(Math.max(1, bytes.length - FLAC_HEADER_BYTES_MAX + 1));
@@ -168,7 +168,7 @@ class FlacDemuxer implements Demuxer {
     if (scannedBytes > FRAME_BYTES_MAX) return this.#giveUp(scannedBytes);
     if (scannedBytes + FLAC_HEADER_BYTES_MAX > cursor.bufferedBytes && !end.isLast) {
       // Each look goes half as far again, so that a long frame is not fetched anew for every few bytes.
-      const isThere = cursor.has(scannedBytes + Math.max(LOOK_BYTES, scannedBytes >> 1));
+      const isThere = cursor.has(scannedBytes + Math.max(SNIFF_BYTES, scannedBytes >> 1));
       if (!isThere && !cursor.isShort) return WAIT;
       end.isLast = !isThere;
     }

@@ -36,15 +36,15 @@ export async function readFlacHeader(cursor: ByteCursor, tags: Tags, work: Demux
   let seekTable: SeekTable | undefined;
   let readBytes = 0;
   for (let count = 0; count < BLOCK_COUNT_MAX; count++) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     const head = await cursor.read(4);
     if (head.length < 4) break;
     const type = head[0]! & 0x7f;
     const sizeBytes = (head[1]! << 16) | (head[2]! << 8) | head[3]!;
     const end = cursor.position + sizeBytes;
-    const isWanted =
+    const isNeeded =
       type === STREAM_INFO || type === VORBIS_COMMENT || (type === SEEK_TABLE && seekTable === undefined);
-    if (isWanted && readBytes < READ_BYTES_MAX) {
+    if (isNeeded && readBytes < READ_BYTES_MAX) {
       const body = await readOwned(cursor, { sizeBytes: Math.min(sizeBytes, BLOCK_BYTES_MAX), work, purpose: PURPOSE });
       readBytes += body.length;
       if (type === STREAM_INFO) infoBody ??= body.slice(0, STREAM_INFO_BYTES_MAX);

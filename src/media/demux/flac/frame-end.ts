@@ -36,14 +36,14 @@ export class FrameEnd {
    */
   find(bytes: Uint8Array, untilBytes: number): Found | "later" | undefined {
     const { header } = this;
-    const wanted = header.number + (header.isVariable ? header.blockSamples : 1);
+    const expected = header.number + (header.isVariable ? header.blockSamples : 1);
     const lastInAll = bytes.length - (this.isLast ? FRAME_BYTES_MIN : FLAC_HEADER_BYTES_MAX);
     const last = Math.min(lastInAll, untilBytes);
     for (let at = findSync(bytes, this.scannedBytes, last); at >= 0; at = findSync(bytes, at + 1, last)) {
       const next = parseFlacFrameHeader(bytes, at);
       if (next === undefined || next.isVariable !== header.isVariable) continue;
-      const isNext = next.number === wanted;
-      const isLater = next.number > wanted && next.number - wanted < 1000 * header.blockSamples;
+      const isNext = next.number === expected;
+      const isLater = next.number > expected && next.number - expected < 1000 * header.blockSamples;
       if (!isNext && !isLater) continue;
       this.#sumUpTo(bytes, at - 2 - SUM_LAG_BYTES);
       const isWhole = this.isWhole(bytes, at);

@@ -10,7 +10,7 @@ const PLACEHOLDER = 0xffffffff;
 /** Points looked at in one step. */
 const STEP_COUNT = 1024;
 
-export interface SeekRange {
+interface SeekRange {
   /** Offsets of the points around a sample: the last at or before it, the first behind it. */
   readonly lowBytes: number;
   readonly highBytes: number | undefined;
@@ -31,7 +31,7 @@ export class SeekTable {
     let low = { sample: -1, offsetBytes: 0 };
     let high = { sample: Number.POSITIVE_INFINITY, offsetBytes: Number.POSITIVE_INFINITY };
     for (let index = 0; index < this.#count; index++) {
-      if (index % STEP_COUNT === 0 && work.isSpent) await work.turn();
+      if (index % STEP_COUNT === 0 && work.isSpent) await work.yield();
       const at = index * POINT_BYTES;
       if (this.#view.getUint32(at) === PLACEHOLDER) break;
       const point = { sample: this.#u64(at), offsetBytes: this.#u64(at + 8) };

@@ -2,9 +2,8 @@
 // times of its packets are laid end to end. The next segment is fetched while one plays. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
-import type { Logger } from "../../../log.ts";
+import type { Logger } from "../../../log/log.ts";
 import { BAN_STATUS } from "../../../network/site-refusals.ts";
-import type { TrackBudget } from "../../budget/track-budget.ts";
 import type { AudioStream, Packet } from "../../format/packet.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
 import type { HttpClient } from "../../input/http-client.ts";
@@ -12,13 +11,14 @@ import { refusalStatusOf, refusedAgainError } from "../../input/http-errors.ts";
 import { closedError } from "../../input/read-bounds.ts";
 import { RequestPace } from "../../input/request-pace.ts";
 import { InputReplacedError, type TrackLink } from "../../input/track-link.ts";
+import type { TrackBudget } from "../../quota/track-budget.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import type { HlsSegment } from "./hls-segment.ts";
 import { CLOCK_WRAP_MS } from "./segment-clock.ts";
 import { type RenewedSegment, SegmentList } from "./segment-list.ts";
 import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";
 
-/** Opens the container of one segment; `media/opening/open-demuxer.ts` in the node. */
+/** Opens the container of one segment; `media/probe/open-demuxer.ts` in the node. */
 export type OpenSegment = (
   source: ByteSource,
   hints: {
@@ -59,7 +59,7 @@ interface Fetch {
 
 /** The one that was wanted, or what stands in its place where the link has been renewed. */
 interface FetchedSegment extends LoadedSegment {
-  readonly wanted: HlsSegment;
+  readonly requested: HlsSegment;
   readonly segment: HlsSegment;
   readonly isByTime: boolean;
 }
@@ -150,9 +150,9 @@ export class HlsDemuxer implements Demuxer {
       if (current !== this.#current) continue; // A seek came in between.
       if (packet !== undefined && current !== undefined) {
         this.#stream = continuedStream(this.#stream, current.demuxer.stream);
-        const placed = this.#place(packet, current);
-        if (this.#isWanted(placed)) return placed;
-        if (this.#options.budget.isSpent) await this.#options.budget.turn();
+        const aligned = this.#align(packet, current);
+        if (this.#isNeeded(aligned)) return aligned;
+        if (this.#options.budget.isSpent) await this.#options.budget.yield();
       } else {
         if (current !== undefined && current.shiftMs === undefined) this.#noteSilentSegment();
         if (!(await this.#openNext())) return undefined;
@@ -251,17 +251,17 @@ export class HlsDemuxer implements Demuxer {
   }
 
   /** Loads it; where the link is expiring or refused, from the playlist that one made anew leads to. */
-  async #load(wanted: HlsSegment, signal: AbortSignal): Promise<FetchedSegment | undefined> {
+  async #load(requested: HlsSegment, signal: AbortSignal): Promise<FetchedSegment | undefined> {
     const { link } = this.#options;
-    let found: RenewedSegment = { segment: wanted, isByTime: false };
-    if (this.#list.isStale) found = await this.#list.renew(wanted, undefined, signal);
+    let found: RenewedSegment = { segment: requested, isByTime: false };
+    if (this.#list.isStale) found = await this.#list.renew(requested, undefined, signal);
     for (let isRenewed = false; ; isRenewed = true) {
       const { segment, isByTime } = found;
       if (segment === undefined) return undefined;
       try {
         const loaded = await this.#loader.load(segment, signal);
         link?.noteGood();
-        return { ...loaded, wanted, segment, isByTime };
+        return { ...loaded, requested, segment, isByTime };
       } catch (error) {
         const status = refusalStatusOf(error);
         if (link === undefined || status === undefined || signal.aborted) throw error;
@@ -273,14 +273,14 @@ export class HlsDemuxer implements Demuxer {
   }
 
   async #openSegment(loaded: FetchedSegment, signal: AbortSignal): Promise<void> {
-    const { source, clockMs, wanted, segment, isByTime } = loaded;
+    const { source, clockMs, requested, segment, isByTime } = loaded;
     const { openSegment, budget } = this.#options;
     const fileName = segment.url.pathname.split("/").at(-1);
     try {
       const demuxer = await openSegment(source, { mimeType: source.mimeType, fileName, signal }, budget);
       if (signal.aborted) return demuxer.close();
       const before = this.#lastSegment;
-      const isNeighbour = before === undefined || wanted.sequence === before.sequence + 1;
+      const isNeighbour = before === undefined || requested.sequence === before.sequence + 1;
       if (isByTime) this.#join();
       // In a finished stream, what was left out in between keeps its time.
       if (!isNeighbour && this.isSeekable) this.#timeMs = undefined;
@@ -302,7 +302,7 @@ export class HlsDemuxer implements Demuxer {
     this.#timeMs = undefined;
   }
 
-  #isWanted({ timestampMs, durationMs }: Packet): boolean {
+  #isNeeded({ timestampMs, durationMs }: Packet): boolean {
     return timestampMs + (this.#isJoining ? durationMs / 2 : durationMs) > this.#fromMs;
   }
 
@@ -323,7 +323,7 @@ export class HlsDemuxer implements Demuxer {
     throw new NodeError("media-damaged", `following an HLS stream: ${reason}`);
   }
 
-  #place(packet: Packet, current: OpenedSegment): Packet {
+  #align(packet: Packet, current: OpenedSegment): Packet {
     this.#badSegments = 0;
     this.#silentSegments = 0;
     current.shiftMs ??= this.#shiftOf(packet, current);

@@ -1,8 +1,8 @@
 // Reads HLS playlists (RFC 8216): master playlists with their variants and renditions, media playlists with their
 // segments. Line by line, in turns; unknown tags are passed over. Audio thread.
 
-import type { TrackBudget } from "../../budget/track-budget.ts";
 import type { ByteWindow } from "../../input/byte-window.ts";
+import type { TrackBudget } from "../../quota/track-budget.ts";
 import { type AttributeList, parseAttributes } from "./hls-attributes.ts";
 import { MediaPlaylist } from "./media-playlist.ts";
 import { invalidPlaylist } from "./playlist-errors.ts";
@@ -51,14 +51,14 @@ export async function readHlsPlaylist(
   url: URL,
   budget: TrackBudget,
 ): Promise<HlsMaster | MediaPlaylist> {
-  let isKept = false;
+  let isRetained = false;
   try {
     await checkStart(data, budget);
     const media = await MediaPlaylist.read(data, url, budget);
-    isKept = media !== undefined;
+    isRetained = media !== undefined;
     return media ?? (await readMaster(data, url, budget));
   } finally {
-    if (!isKept) data.reset(0);
+    if (!isRetained) data.reset(0);
   }
 }
 
@@ -67,7 +67,7 @@ async function checkStart(data: ByteWindow, budget: TrackBudget): Promise<void> 
   for (let line = lines.next(); line !== undefined; line = lines.next()) {
     if (line.kind !== undefined && /^#EXT(M3U|INF|-X-)/.test(line.text())) return;
     if (line.kind !== undefined) break;
-    if (budget.isSpent) await budget.turn();
+    if (budget.isSpent) await budget.yield();
   }
   throw invalidPlaylist("it does not begin with #EXTM3U");
 }
@@ -78,7 +78,7 @@ async function readMaster(data: ByteWindow, base: URL, budget: TrackBudget): Pro
   let pending: AttributeList | undefined;
   const lines = new PlaylistLines(data, 0);
   for (let line = lines.next(); line !== undefined; line = lines.next()) {
-    if (budget.isSpent) await budget.turn();
+    if (budget.isSpent) await budget.yield();
     const text = line.text();
     if (text.startsWith("#EXT-X-STREAM-INF:")) pending = parseAttributes(text);
     else if (text.startsWith("#EXT-X-MEDIA:")) addRendition(renditions, parseAttributes(text), base);

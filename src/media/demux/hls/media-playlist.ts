@@ -2,20 +2,20 @@
 // than their bytes. The text is walked through once, in turns, and later from the nearest of the places noted on the
 // way. Audio thread.
 
-import type { TrackBudget } from "../../budget/track-budget.ts";
 import type { ByteWindow } from "../../input/byte-window.ts";
+import type { TrackBudget } from "../../quota/track-budget.ts";
 import { parseAttributes, parseByteRange, parseHex } from "./hls-attributes.ts";
 import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
 import { invalidPlaylist } from "./playlist-errors.ts";
 import { PlaylistLines } from "./playlist-lines.ts";
 import { resolveUrl } from "./resolve-url.ts";
-import { type FoundSegment, SegmentWalk, WALK_START, type WalkPlace } from "./segment-walk.ts";
+import { type FoundSegment, SegmentWalk, WALK_START, type WalkPosition } from "./segment-walk.ts";
 
 /** A day of one-second segments. */
 const SEGMENTS_MAX = 100_000;
 /** A place is noted after so many segments, and takes about so much memory. */
-const SEGMENTS_PER_PLACE = 64;
-const PLACE_BYTES = 256;
+const SEGMENTS_PER_POSITION = 64;
+const POSITION_BYTES = 256;
 const TARGET_MS_MIN = 1_000;
 const TARGET_MS_MAX = 60_000;
 /** RFC 8216 section 6.3.3: live playback starts at least this many target durations before the end. */
@@ -27,7 +27,7 @@ export class MediaPlaylist {
   readonly #base: URL;
   readonly #budget: TrackBudget;
   /** In their order. */
-  readonly #places: WalkPlace[] = [WALK_START];
+  readonly #positions: WalkPosition[] = [WALK_START];
   /** The last walk, where nobody is on it: most often it goes on from there. */
   #walk: SegmentWalk | undefined;
   #firstSequence = 0;
@@ -88,7 +88,7 @@ export class MediaPlaylist {
 
   /** The first segment from this number on that can be had; undefined when there is none. */
   async segmentFrom(sequence: number): Promise<HlsSegment | undefined> {
-    const walk = this.#walkFrom((place) => place.sequence <= sequence, sequence);
+    const walk = this.#walkFrom((position) => position.sequence <= sequence, sequence);
     for (;;) {
       const found = await this.#nextOn(walk);
       if (found === undefined) return undefined;
@@ -123,8 +123,8 @@ export class MediaPlaylist {
 
   /** Gives the memory back; nothing is found any more. */
   close(): void {
-    this.#budget.memory.release((this.#places.length - 1) * PLACE_BYTES);
-    this.#places.length = 1;
+    this.#budget.memory.release((this.#positions.length - 1) * POSITION_BYTES);
+    this.#positions.length = 1;
     this.#data.reset(0);
   }
 
@@ -137,7 +137,7 @@ export class MediaPlaylist {
       if (++this.#segmentCount > SEGMENTS_MAX) throw invalidPlaylist(`it has more than ${SEGMENTS_MAX} segments`);
       longestMs = Math.max(longestMs, found.durationMs);
       this.#endMs = found.startMs + found.durationMs;
-      if (this.#segmentCount % SEGMENTS_PER_PLACE === 0) this.#notePlace(walk.place);
+      if (this.#segmentCount % SEGMENTS_PER_POSITION === 0) this.#notePosition(walk.position);
     }
     // Required by the standard, and still missing in places; then the longest segment is the best guess.
     const targetMs = walk.targetDurationMs || longestMs;
@@ -146,31 +146,34 @@ export class MediaPlaylist {
     return !walk.isMaster;
   }
 
-  #notePlace(place: WalkPlace): void {
-    this.#budget.memory.take(PLACE_BYTES, "its playlist");
-    this.#places.push(place);
+  #notePosition(position: WalkPosition): void {
+    this.#budget.memory.take(POSITION_BYTES, "its playlist");
+    this.#positions.push(position);
   }
 
   /** A walk from the last place of those that fit, or the one of last time where that is nearer to this number. */
-  #walkFrom(isBefore: (place: WalkPlace) => boolean, sequence?: number): SegmentWalk {
-    let [low, high] = [0, this.#places.length - 1];
+  #walkFrom(isBefore: (position: WalkPosition) => boolean, sequence?: number): SegmentWalk {
+    let [low, high] = [0, this.#positions.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (isBefore(this.#places[middle]!)) low = middle;
+      if (isBefore(this.#positions[middle]!)) low = middle;
       else high = middle - 1;
     }
-    const place = this.#places[low]!;
+    const position = this.#positions[low]!;
     const known = this.#walk;
     const isNear =
-      known !== undefined && sequence !== undefined && known.sequence <= sequence && known.sequence >= place.sequence;
-    if (!isNear) return new SegmentWalk(this.#data, this.#base, place);
+      known !== undefined &&
+      sequence !== undefined &&
+      known.sequence <= sequence &&
+      known.sequence >= position.sequence;
+    if (!isNear) return new SegmentWalk(this.#data, this.#base, position);
     this.#walk = undefined;
     return known;
   }
 
   async #nextOn(walk: SegmentWalk): Promise<FoundSegment | undefined> {
     for (;;) {
-      if (this.#budget.isSpent) await this.#budget.turn();
+      if (this.#budget.isSpent) await this.#budget.yield();
       const found = walk.step();
       if (found === "end") return undefined;
       if (found !== "none") return found;

@@ -1,8 +1,8 @@
 // Ogg within HLS: a segment may be a stream of its own, or a piece of one that began in the first segment and lack the
 // headers in front. Those are kept, and put before such pieces. Part of segment-loader.ts. Audio thread.
 
-import type { TrackBudget } from "../../budget/track-budget.ts";
 import { ByteWindow } from "../../input/byte-window.ts";
+import type { TrackBudget } from "../../quota/track-budget.ts";
 
 /** A page begins with "OggS", flags behind the version (2: a stream begins), and the granule (RFC 3533 section 6). */
 const PAGE_HEADER_BYTES = 27;
@@ -35,7 +35,7 @@ export class OggSegments {
     try {
       whole.append(this.#headers);
       for (let at = 0; at < segment.endBytes; at += COPY_BYTES) {
-        if (this.#budget.isSpent) await this.#budget.turn();
+        if (this.#budget.isSpent) await this.#budget.yield();
         whole.append(segment.read(at, Math.min(COPY_BYTES, segment.endBytes - at)) ?? new Uint8Array(0));
       }
       return whole;

@@ -2,7 +2,7 @@
 // track. Part of segment-list.ts. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
-import type { Logger } from "../../../log.ts";
+import type { Logger } from "../../../log/log.ts";
 import { BAN_STATUS } from "../../../network/site-refusals.ts";
 import type { HttpClient } from "../../input/http-client.ts";
 import { type Downloaded, download, downloadIfChanged } from "../../input/http-download.ts";
@@ -30,7 +30,7 @@ export interface LoadedPlaylist<Playlist = MediaPlaylist> {
   readonly validator: Validator;
 }
 
-export interface StreamLoading {
+interface StreamLoading {
   readonly signal: AbortSignal;
   /** False: a refusal may be the link's, and one made anew may change it. */
   readonly isRenewed: boolean;
@@ -77,7 +77,7 @@ export async function loadLinked(
   { signal, isRenewed }: StreamLoading,
 ): Promise<LoadedPlaylist> {
   for (let isLast = isRenewed; ; isLast = true) {
-    const { url } = link.place;
+    const { url } = link.destination;
     try {
       return await loadStream(url, access, { signal, isRenewed: isLast });
     } catch (error) {
@@ -97,9 +97,14 @@ export async function loadAgain(
   { client, pace, link }: PlaylistAccess,
   { askedUrl, ...options }: { readonly askedUrl: URL; readonly signal: AbortSignal; readonly known: Validator },
 ): Promise<LoadedPlaylist | undefined> {
-  const { headers, departure } = link?.place ?? {};
+  const { headers, egress } = link?.destination ?? {};
   const downloaded = await downloadIfChanged(url, {
-    ...{ client, pace, headers, departure, headersOf: askedUrl, sizeBytesMax: PLAYLIST_BYTES_MAX },
+    client,
+    pace,
+    headers,
+    egress,
+    headersOf: askedUrl,
+    sizeBytesMax: PLAYLIST_BYTES_MAX,
     ...options,
   });
   const loaded = downloaded && (await read(downloaded, askedUrl, pace));
@@ -112,8 +117,8 @@ async function loadPlaylist(
   { client, pace, link }: PlaylistAccess,
   signal: AbortSignal,
 ): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
-  const { headers, departure } = link?.place ?? {};
-  const loaded = await download(url, { client, pace, headers, departure, signal, sizeBytesMax: PLAYLIST_BYTES_MAX });
+  const { headers, egress } = link?.destination ?? {};
+  const loaded = await download(url, { client, pace, headers, egress, signal, sizeBytesMax: PLAYLIST_BYTES_MAX });
   return read(loaded, url, pace);
 }
 

@@ -10,12 +10,12 @@ const ID3_TIMESTAMP_OWNER = "com.apple.streaming.transportStreamTimestamp\0";
 
 /** Milliseconds on the segment's own clock, or undefined when it carries none (fragmented MP4 has it in its boxes). */
 export function segmentClockMs(bytes: Uint8Array): number | undefined {
-  if (bytes[0] === 0x47 && (bytes.length < 189 || bytes[TS_PACKET_BYTES] === 0x47)) return firstSoundMs(bytes);
+  if (bytes[0] === 0x47 && (bytes.length < 189 || bytes[TS_PACKET_BYTES] === 0x47)) return firstAudioMs(bytes);
   return bytes[0] === 0x49 && bytes[1] === 0x44 && bytes[2] === 0x33 ? id3TimestampMs(bytes) : undefined;
 }
 
 /** ISO 13818-1: the PTS of the first PES packet whose stream id is one of sound. */
-function firstSoundMs(bytes: Uint8Array): number | undefined {
+function firstAudioMs(bytes: Uint8Array): number | undefined {
   for (let at = 0; at + TS_PACKET_BYTES <= bytes.length; at += TS_PACKET_BYTES) {
     if (bytes[at] !== 0x47) return undefined;
     const isStart = (bytes[at + 1]! & 0x40) !== 0;
@@ -23,14 +23,14 @@ function firstSoundMs(bytes: Uint8Array): number | undefined {
     if (!isStart || (control & 1) === 0) continue;
     const payloadAt = at + 4 + (control === 3 ? 1 + bytes[at + 4]! : 0);
     const payload = bytes.subarray(payloadAt, at + TS_PACKET_BYTES);
-    const ptsMs = payload.length >= 14 && isSound(payload) ? ptsMsOf(payload) : undefined;
+    const ptsMs = payload.length >= 14 && isAudio(payload) ? ptsMsOf(payload) : undefined;
     if (ptsMs !== undefined) return ptsMs;
   }
   return undefined;
 }
 
 /** 00 00 01 and a stream id: C0 to DF is MPEG audio and AAC, BD private (AC-3, Opus). */
-function isSound(pes: Uint8Array): boolean {
+function isAudio(pes: Uint8Array): boolean {
   const id = pes[3]!;
   return pes[0] === 0 && pes[1] === 0 && pes[2] === 1 && ((id & 0xe0) === 0xc0 || id === 0xbd);
 }

@@ -6,7 +6,7 @@ import { NodeError } from "../../../errors.ts";
 import { pause } from "../../../lib/pause.ts";
 import { refusalStatusOf } from "../../input/http-errors.ts";
 import type { Validator } from "../../input/http-headers.ts";
-import type { RequestPlace } from "../../input/link-place.ts";
+import type { RequestDestination } from "../../input/link-destination.ts";
 import { InputReplacedError } from "../../input/track-link.ts";
 import type { HlsSegment } from "./hls-segment.ts";
 import type { MediaPlaylist } from "./media-playlist.ts";
@@ -43,7 +43,7 @@ export class SegmentList {
   /** Where that was found. */
   #askedUrl: URL;
   /** Of the link, when the playlist was last found by it. */
-  #place: RequestPlace | undefined;
+  #destination: RequestDestination | undefined;
   #playlist: MediaPlaylist;
   #validator: Validator;
   #loadedAtMs: number;
@@ -61,7 +61,7 @@ export class SegmentList {
     const { link } = access;
     try {
       // A link is followed from where it begins: what it carries is for that site.
-      const from = link?.place.url ?? url;
+      const from = link?.destination.url ?? url;
       return new SegmentList(await loadStream(from, access, { signal, isRenewed: link === undefined }), access);
     } catch (error) {
       const status = refusalStatusOf(error);
@@ -79,7 +79,7 @@ export class SegmentList {
     this.#options = access;
     this.#url = url;
     this.#askedUrl = askedUrl;
-    this.#place = access.link?.place;
+    this.#destination = access.link?.destination;
     this.#playlist = playlist;
     this.#validator = validator;
     this.#loadedAtMs = this.#nowMs;
@@ -118,7 +118,7 @@ export class SegmentList {
   /** The link is about to expire, or leads to a playlist that was not loaded yet: `renew` is due. */
   get isStale(): boolean {
     const { link } = this.#options;
-    return link !== undefined && (link.isExpiring || link.place !== this.#place);
+    return link !== undefined && (link.isExpiring || link.destination !== this.#destination);
   }
 
   /**
@@ -132,7 +132,7 @@ export class SegmentList {
     if (link === undefined) return asItIs;
     if (status !== undefined) await link.renewRefused(status, signal);
     else await link.keepFresh(signal);
-    if (status === undefined && link.place === this.#place) return asItIs;
+    if (status === undefined && link.destination === this.#destination) return asItIs;
     try {
       const loaded = await loadLinked(link, this.#options, { signal, isRenewed: status !== undefined });
       return await this.#findAgain(segment, loaded, signal);
@@ -171,8 +171,8 @@ export class SegmentList {
   async #reload(signal: AbortSignal): Promise<void> {
     const { clock, upstream } = this.#options.pace.budget;
     const { targetDurationMs, sizeBytes } = this.#playlist;
-    const wantedMs = this.#hasMoved ? targetDurationMs : targetDurationMs / 2;
-    const dueMs = this.#loadedAtMs + Math.max(RELOAD_MS_MIN, sizeBytes / RELOAD_BYTES_PER_MS, wantedMs);
+    const neededMs = this.#hasMoved ? targetDurationMs : targetDurationMs / 2;
+    const dueMs = this.#loadedAtMs + Math.max(RELOAD_MS_MIN, sizeBytes / RELOAD_BYTES_PER_MS, neededMs);
     if (dueMs > clock.now()) await upstream.await(pause(clock, dueMs - clock.now(), signal));
     signal.throwIfAborted();
     const loaded = await this.#loadAgain(signal);
@@ -188,7 +188,7 @@ export class SegmentList {
   async #loadAgain(signal: AbortSignal): Promise<LoadedPlaylist | undefined> {
     const { link } = this.#options;
     await link?.keepFresh(signal);
-    if (link !== undefined && link.place !== this.#place) {
+    if (link !== undefined && link.destination !== this.#destination) {
       return loadLinked(link, this.#options, { signal, isRenewed: false });
     }
     try {
@@ -210,10 +210,10 @@ export class SegmentList {
     const { playlist } = loaded;
     // Numbers of finished playlists need not begin alike; a live one goes on with them.
     const isFinished = this.#playlist.isEnded && playlist.isEnded;
-    const wanted = isFinished ? playlist.firstSequence + sequence - this.#playlist.firstSequence : sequence;
-    const candidate = isFinished ? await playlist.segmentFrom(wanted) : undefined;
-    const isSame = candidate?.sequence === wanted && Math.abs(candidate.startMs - startMs) <= SAME_START_MS;
-    const found = isSame || !isFinished ? wanted : await playlist.sequenceAt(startMs);
+    const requested = isFinished ? playlist.firstSequence + sequence - this.#playlist.firstSequence : sequence;
+    const candidate = isFinished ? await playlist.segmentFrom(requested) : undefined;
+    const isSame = candidate?.sequence === requested && Math.abs(candidate.startMs - startMs) <= SAME_START_MS;
+    const found = isSame || !isFinished ? requested : await playlist.sequenceAt(startMs);
     if (signal.aborted) playlist.close();
     signal.throwIfAborted();
     this.#playlist.close();
@@ -230,7 +230,7 @@ export class SegmentList {
     this.#playlist = playlist;
     this.#validator = validator;
     this.#url = url;
-    this.#place = this.#options.link?.place;
+    this.#destination = this.#options.link?.destination;
   }
 
   /** @param loaded undefined: nothing has changed */

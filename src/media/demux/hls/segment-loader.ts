@@ -19,7 +19,7 @@ const SEGMENT_BYTES_MAX = 24 * 1024 * 1024;
 const MAP_BYTES_MAX = 1024 * 1024;
 const KEY_BYTES = 16;
 /** Live streams change their key every now and then; the last few are enough. */
-const KEPT_MAX = 8;
+const RETAINED_MAX = 8;
 /** In front of packed audio there is one; each is looked for. */
 const ID3_TAGS_MAX = 16;
 /** The first timestamp of a segment's sound is looked for in this much of it, video and all. */
@@ -31,7 +31,7 @@ export interface LoadedSegment {
   readonly clockMs: number | undefined;
 }
 
-export interface SegmentLoaderOptions {
+interface SegmentLoaderOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;
   /** Of a site's track: its headers go with every request, which leaves from where it is good from. */
@@ -91,10 +91,10 @@ export class SegmentLoader {
     return download(url, { ...this.#access, range, sizeBytesMax, prefix, signal, transform });
   }
 
-  get #access(): Pick<DownloadOptions, "client" | "pace" | "headers" | "departure"> {
+  get #access(): Pick<DownloadOptions, "client" | "pace" | "headers" | "egress"> {
     const { client, pace, link } = this.#options;
-    const { headers, departure } = link?.place ?? {};
-    return { client, pace, headers, departure };
+    const { headers, egress } = link?.destination ?? {};
+    return { client, pace, headers, egress };
   }
 
   async #loadKey({ url }: HlsKey, signal: AbortSignal): Promise<Uint8Array> {
@@ -108,15 +108,15 @@ export class SegmentLoader {
   }
 
   /** The bytes, kept for the segments that follow. */
-  #keep(kept: Map<string, Uint8Array>, name: string, data: ByteWindow): Uint8Array {
+  #keep(retained: Map<string, Uint8Array>, name: string, data: ByteWindow): Uint8Array {
     const { memory } = this.#options.pace.budget;
     const bytes = Uint8Array.from(data.read(0, data.endBytes) ?? []);
     data.reset(0);
     memory.take(bytes.length, "the beginnings of segments");
-    kept.set(name, bytes);
-    for (const [oldest, { length }] of kept) {
-      if (kept.size <= KEPT_MAX) break;
-      kept.delete(oldest);
+    retained.set(name, bytes);
+    for (const [oldest, { length }] of retained) {
+      if (retained.size <= RETAINED_MAX) break;
+      retained.delete(oldest);
       memory.release(length);
     }
     return bytes;
@@ -124,9 +124,9 @@ export class SegmentLoader {
 
   /** Gives back what it has kept. */
   close(): void {
-    for (const kept of [this.#keys, this.#maps]) {
-      for (const { length } of kept.values()) this.#options.pace.budget.memory.release(length);
-      kept.clear();
+    for (const retained of [this.#keys, this.#maps]) {
+      for (const { length } of retained.values()) this.#options.pace.budget.memory.release(length);
+      retained.clear();
     }
     this.#oggSegments.close();
   }

@@ -10,7 +10,7 @@ import { type PlaylistLine, PlaylistLines } from "./playlist-lines.ts";
 import { resolveUrl } from "./resolve-url.ts";
 
 /** Which tags hold for a segment: the bytes of the text at which they begin. */
-export interface TagsInForce {
+interface TagsInForce {
   readonly keyAtBytes: number | undefined;
   readonly mapAtBytes: number | undefined;
   /** The key that held when the map was named. */
@@ -18,7 +18,7 @@ export interface TagsInForce {
 }
 
 /** Behind a segment: all that what follows depends on. */
-export interface WalkPlace extends TagsInForce {
+export interface WalkPosition extends TagsInForce {
   readonly atBytes: number;
   /** Of the next segment, as are the next two. */
   readonly sequence: number;
@@ -41,7 +41,7 @@ export interface FoundSegment extends TagsInForce {
   readonly address: () => string;
 }
 
-export const WALK_START: WalkPlace = {
+export const WALK_START: WalkPosition = {
   atBytes: 0,
   sequence: 0,
   discontinuity: 0,
@@ -57,7 +57,7 @@ export const WALK_START: WalkPlace = {
 export class SegmentWalk {
   readonly #lines: PlaylistLines;
   readonly #base: URL;
-  #place: WalkPlace;
+  #position: WalkPosition;
   #isEnded = false;
   #isMaster = false;
   /** Set while the last EXT-X-KEY lines before a segment, which are alternatives, hold none that we know. */
@@ -71,27 +71,27 @@ export class SegmentWalk {
   #rangeText: string | undefined;
   #isGap = false;
 
-  constructor(data: ByteWindow, base: URL, place: WalkPlace) {
-    this.#lines = new PlaylistLines(data, place.atBytes);
+  constructor(data: ByteWindow, base: URL, position: WalkPosition) {
+    this.#lines = new PlaylistLines(data, position.atBytes);
     this.#base = base;
-    this.#place = place;
-    if (place.range !== undefined) {
-      this.#rangeAddress = new PlaylistLines(data, place.range.addressAtBytes).next()?.text();
+    this.#position = position;
+    if (position.range !== undefined) {
+      this.#rangeAddress = new PlaylistLines(data, position.range.addressAtBytes).next()?.text();
     }
   }
 
   /** Where a walk can begin anew. To be asked right behind a segment. */
-  get place(): WalkPlace {
-    return { ...this.#place, atBytes: this.#lines.atBytes };
+  get position(): WalkPosition {
+    return { ...this.#position, atBytes: this.#lines.atBytes };
   }
 
   /** Number of the next segment. */
   get sequence(): number {
-    return this.#place.sequence;
+    return this.#position.sequence;
   }
 
   get targetDurationMs(): number {
-    return this.#place.targetDurationMs;
+    return this.#position.targetDurationMs;
   }
 
   /** Nothing will be added to the playlist any more. */
@@ -121,7 +121,7 @@ export class SegmentWalk {
     const colon = text.indexOf(":");
     const name = colon === -1 ? text : text.slice(0, colon);
     const value = colon === -1 ? "" : text.slice(colon + 1);
-    const { segmentCount, discontinuity } = this.#place;
+    const { segmentCount, discontinuity } = this.#position;
     switch (name) {
       case "#EXTINF":
         this.#durationMs = clampedMs(value);
@@ -151,7 +151,7 @@ export class SegmentWalk {
         if (this.#resolve(parseAttributes(text)) === undefined) {
           throw invalidPlaylist("an initialisation section has no address");
         }
-        this.#note({ mapAtBytes: line.atBytes, mapKeyAtBytes: this.#place.keyAtBytes });
+        this.#note({ mapAtBytes: line.atBytes, mapKeyAtBytes: this.#position.keyAtBytes });
         break;
       case "#EXT-X-ENDLIST":
         this.#isEnded = true;
@@ -162,8 +162,8 @@ export class SegmentWalk {
     }
   }
 
-  #note(change: Partial<WalkPlace>): void {
-    this.#place = { ...this.#place, ...change };
+  #note(change: Partial<WalkPosition>): void {
+    this.#position = { ...this.#position, ...change };
   }
 
   #resolve(attributes: AttributeList): URL | undefined {
@@ -193,18 +193,24 @@ export class SegmentWalk {
       const reason = `it is encrypted with ${this.#unknownEncryption}, which cannot be played`;
       throw new NodeError("hls-unsupported", `reading an HLS playlist: ${reason}`);
     }
-    const place = this.#place;
+    const position = this.#position;
     const range = this.#rangeText === undefined ? undefined : this.#readRange(this.#rangeText, line);
     const found: FoundSegment = {
-      ...{ sequence: place.sequence, startMs: place.startMs, discontinuity: place.discontinuity },
-      ...{ keyAtBytes: place.keyAtBytes, mapAtBytes: place.mapAtBytes, mapKeyAtBytes: place.mapKeyAtBytes },
-      ...{ durationMs: this.#durationMs ?? place.targetDurationMs, isGap: this.#isGap, range },
+      sequence: position.sequence,
+      startMs: position.startMs,
+      discontinuity: position.discontinuity,
+      keyAtBytes: position.keyAtBytes,
+      mapAtBytes: position.mapAtBytes,
+      mapKeyAtBytes: position.mapKeyAtBytes,
+      durationMs: this.#durationMs ?? position.targetDurationMs,
+      isGap: this.#isGap,
+      range,
       address: () => line.text(),
     };
     this.#note({
-      sequence: place.sequence + 1,
-      startMs: place.startMs + found.durationMs,
-      segmentCount: place.segmentCount + 1,
+      sequence: position.sequence + 1,
+      startMs: position.startMs + found.durationMs,
+      segmentCount: position.segmentCount + 1,
       range: range && { endBytes: range.offsetBytes + range.lengthBytes, addressAtBytes: line.atBytes },
     });
     this.#durationMs = undefined;
@@ -217,7 +223,7 @@ export class SegmentWalk {
   /** A range without an offset follows the one before it of the same file. */
   #readRange(text: string, line: PlaylistLine): ByteRange | undefined {
     const address = line.text();
-    const before = this.#place.range;
+    const before = this.#position.range;
     const followsAt = before !== undefined && this.#rangeAddress === address ? before.endBytes : 0;
     this.#rangeAddress = address;
     return parseByteRange(text, followsAt);

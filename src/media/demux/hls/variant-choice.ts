@@ -21,12 +21,12 @@ const OTHER_AUDIO = /^(ac-3|ec-3|ac-4|dts|mp4a\.|alac)/i;
 export function chooseVariants({ variants, renditions }: HlsMaster): URL[] {
   const playable = variants.filter(isPlayable);
   const pool = playable.length > 0 ? playable : variants;
-  const urls = [...separateSound(pool, renditions), ...soundOnly(pool), ...withVideo(pool)];
+  const urls = [...separateAudio(pool, renditions), ...audioOnly(pool), ...withVideo(pool)];
   return [...new Map(urls.map((url) => [url.href, url])).values()];
 }
 
 /** Sound tracks of their own, of the group the richest variant uses: they cost the same few bits in all of them. */
-function separateSound(variants: readonly HlsVariant[], renditions: readonly HlsRendition[]): URL[] {
+function separateAudio(variants: readonly HlsVariant[], renditions: readonly HlsRendition[]): URL[] {
   const byBandwidth = [...variants].sort((a, b) => b.bandwidthBps - a.bandwidthBps);
   const groups = new Set(byBandwidth.map(({ audioGroup }) => audioGroup));
   return [...groups].flatMap((audioGroup) => {
@@ -37,7 +37,7 @@ function separateSound(variants: readonly HlsVariant[], renditions: readonly Hls
 }
 
 /** The richest within the bound first, then those beyond it from the smallest. */
-function soundOnly(variants: readonly HlsVariant[]): URL[] {
+function audioOnly(variants: readonly HlsVariant[]): URL[] {
   const candidates = variants.filter((variant) => !hasVideo(variant)).sort((a, b) => a.bandwidthBps - b.bandwidthBps);
   const within = candidates.filter(({ bandwidthBps }) => bandwidthBps <= AUDIO_BANDWIDTH_BPS_MAX).reverse();
   const beyond = candidates.filter(({ bandwidthBps }) => bandwidthBps > AUDIO_BANDWIDTH_BPS_MAX);

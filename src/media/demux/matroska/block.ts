@@ -6,7 +6,7 @@
 import { type Laces, readXiphLaces } from "../../format/xiph-lacing.ts";
 import { parseVint } from "./ebml.ts";
 
-export interface BlockParts {
+interface BlockParts {
   readonly trackNumber: number;
   /** Time against the cluster's, in timestamp units. */
   readonly relativeUnits: number;

@@ -12,7 +12,7 @@ const RANGE_BYTES_MIN = 64 * 1024;
 const PROBE_BYTES_MAX = 8 * 1024 * 1024;
 /** All such searches of one seek together; then it plays on from the best place so far. */
 const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
-const LOOK_BYTES = 64;
+const SNIFF_BYTES = 64;
 /** How a cluster begins: `ID.cluster` of ebml.ts. */
 export const CLUSTER_ID_BYTES = [0x1f, 0x43, 0xb6, 0x75];
 
@@ -21,7 +21,7 @@ interface Cluster {
   readonly units: number;
 }
 
-export interface ClusterTarget {
+interface ClusterTarget {
   /** Where clusters begin. */
   readonly startBytes: number;
   /** What is looked for. */
@@ -41,10 +41,10 @@ export async function findClusterBefore(
   let low: Cluster = { positionBytes: startBytes, units: 0 };
   let high: Cluster = { positionBytes: source.sizeBytes, units: lengthUnits ?? 0 };
   let searchedBytes = 0;
-  for (let looks = 0; searchedBytes < SEARCH_BYTES_MAX; looks++) {
+  for (let attempts = 0; searchedBytes < SEARCH_BYTES_MAX; attempts++) {
     const rangeBytes = high.positionBytes - low.positionBytes;
     if (rangeBytes <= RANGE_BYTES_MIN || units - low.units <= nearUnits) break;
-    const share = looks % 2 === 0 ? shareOf(units - nearUnits / 2, low.units, high.units) : 0.5;
+    const share = attempts % 2 === 0 ? shareOf(units - nearUnits / 2, low.units, high.units) : 0.5;
     const fromBytes = low.positionBytes + Math.floor(rangeBytes * share);
     const cursor = new ByteCursor(source, fromBytes);
     const cluster = await findCluster(cursor, Math.min(high.positionBytes, fromBytes + PROBE_BYTES_MAX), work);
@@ -62,11 +62,11 @@ function shareOf(units: number, lowUnits: number, highUnits: number): number {
 }
 
 async function findCluster(cursor: ByteCursor, limit: number, work: DemuxWork): Promise<Cluster | undefined> {
-  while (cursor.position < limit && (await cursor.need(LOOK_BYTES))) {
-    if (work.isSpent) await work.turn();
+  while (cursor.position < limit && (await cursor.need(SNIFF_BYTES))) {
+    if (work.isSpent) await work.yield();
     if (!cursor.scanFor(CLUSTER_ID_BYTES).isFound) continue;
     if (cursor.position >= limit) return undefined;
-    const units = readClusterUnits(await cursor.peek(LOOK_BYTES));
+    const units = readClusterUnits(await cursor.peek(SNIFF_BYTES));
     if (units !== undefined) return { positionBytes: cursor.position, units };
     cursor.skip(1);
   }
@@ -80,7 +80,7 @@ function readClusterUnits(bytes: Uint8Array): number | undefined {
   let at = cluster.headerBytes;
   for (let count = 0; count < 4; count++) {
     const child = parseElementHeader(bytes, at);
-    if (child === undefined || child.sizeBytes > LOOK_BYTES) return undefined;
+    if (child === undefined || child.sizeBytes > SNIFF_BYTES) return undefined;
     const body = bytes.subarray(at + child.headerBytes, at + child.headerBytes + child.sizeBytes);
     if (child.id === ID.timestamp) return child.sizeBytes <= 8 ? readUnsigned(body) : undefined;
     at += child.headerBytes + child.sizeBytes;

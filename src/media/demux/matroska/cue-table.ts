@@ -1,7 +1,7 @@
 // The cue list of a Matroska file (RFC 9559 section 22): where its clusters start. Audio thread.
 
 import type { DemuxWork } from "../demux-work.ts";
-import { PlaceTable } from "../place-table.ts";
+import { SeekIndex } from "../seek-index.ts";
 import { ID, readElements, readUnsigned } from "./ebml.ts";
 
 /** Fields of a point and places in it: one per track. */
@@ -17,16 +17,16 @@ export interface CueScale {
 
 export class CueTable {
   readonly #work: DemuxWork;
-  readonly #places: PlaceTable;
+  readonly #seekPoints: SeekIndex;
   #isOwn = false;
 
   constructor(work: DemuxWork) {
     this.#work = work;
-    this.#places = new PlaceTable(work);
+    this.#seekPoints = new SeekIndex(work);
   }
 
   get count(): number {
-    return this.#places.count;
+    return this.#seekPoints.count;
   }
 
   /** True when the cues are those of the track itself. */
@@ -36,13 +36,13 @@ export class CueTable {
 
   /** Position of the last cue at or before `timeMs`; undefined when there is none. */
   positionBefore(timeMs: number): number | undefined {
-    return this.#places.before(timeMs)?.positionBytes;
+    return this.#seekPoints.before(timeMs)?.positionBytes;
   }
 
   /** Takes the cues out of the body of a `Cues` element. */
   async read(body: Uint8Array, scale: CueScale): Promise<void> {
     for (const point of readElements(body)) {
-      if (this.#work.isSpent) await this.#work.turn();
+      if (this.#work.isSpent) await this.#work.yield();
       if (point.id === ID.cuePoint) this.#readPoint(point.body, scale);
     }
   }
@@ -53,17 +53,17 @@ export class CueTable {
       if (field.id === ID.cueTime) timeMs = readUnsigned(field.body) * unitMs;
       if (field.id !== ID.cueTrackPositions) continue;
       let [track, position] = [0, -1];
-      for (const place of readElements(field.body, FIELD_COUNT_MAX)) {
-        if (place.id === ID.cueTrack) track = readUnsigned(place.body);
-        else if (place.id === ID.cueClusterPosition) position = readUnsigned(place.body);
+      for (const element of readElements(field.body, FIELD_COUNT_MAX)) {
+        if (element.id === ID.cueTrack) track = readUnsigned(element.body);
+        else if (element.id === ID.cueClusterPosition) position = readUnsigned(element.body);
       }
       if (position >= 0) this.#add(track === trackNumber, timeMs, segmentStart + position);
     }
   }
 
   #add(isOwn: boolean, timeMs: number, positionBytes: number): void {
-    if (isOwn && !this.#isOwn) this.#places.clear();
+    if (isOwn && !this.#isOwn) this.#seekPoints.clear();
     this.#isOwn ||= isOwn;
-    if (isOwn === this.#isOwn) this.#places.add(timeMs, positionBytes);
+    if (isOwn === this.#isOwn) this.#seekPoints.add(timeMs, positionBytes);
   }
 }

@@ -97,7 +97,7 @@ export function parseVint(bytes: Uint8Array, start: number): { value: number; le
   return { value: isUnknown ? UNKNOWN_SIZE : value, lengthBytes };
 }
 
-export interface Element {
+interface Element {
   readonly id: number;
   readonly body: Uint8Array;
 }

@@ -233,9 +233,9 @@ class MatroskaDemuxer implements Demuxer {
   #blockGroup(header: ElementHeader): Step {
     const total = header.headerBytes + header.sizeBytes;
     if (this.#cursor.position + total > this.#clusterEnd || header.sizeBytes < 6) return this.#lose();
-    const lookBytes = header.headerBytes + Math.min(header.sizeBytes, ELEMENT_HEADER_BYTES_MAX + 2);
-    if (!this.#cursor.has(lookBytes)) return WAIT;
-    const first = parseElementHeader(this.#cursor.view(lookBytes), header.headerBytes);
+    const sniffBytes = header.headerBytes + Math.min(header.sizeBytes, ELEMENT_HEADER_BYTES_MAX + 2);
+    if (!this.#cursor.has(sniffBytes)) return WAIT;
+    const first = parseElementHeader(this.#cursor.view(sniffBytes), header.headerBytes);
     if (first?.id === ID.block) {
       const number = this.#trackNumberAt(header.headerBytes + first.headerBytes);
       if (number !== this.#header.track.number) return this.#skipTo(total);

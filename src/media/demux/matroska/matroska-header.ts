@@ -113,7 +113,7 @@ async function enterSegment(cursor: ByteCursor, work: DemuxWork): Promise<Parts>
 /** Reads the elements in front of the first cluster and returns where that starts. */
 async function readHead(cursor: ByteCursor, parts: Parts): Promise<number> {
   for (let count = 0; count < ELEMENT_COUNT_MAX; count++) {
-    if (parts.work.isSpent) await parts.work.turn();
+    if (parts.work.isSpent) await parts.work.yield();
     const header = await peekElementHeader(cursor);
     if (header === undefined) break;
     if (header.id === ID.cluster) return cursor.position;
@@ -129,11 +129,11 @@ async function readHead(cursor: ByteCursor, parts: Parts): Promise<number> {
 async function readDistant(cursor: ByteCursor, parts: Parts): Promise<void> {
   if (!cursor.source.isRandomAccess) return;
   const isTitled = parts.tags.title !== undefined || parts.title !== undefined;
-  const wanted = [
+  const sought = [
     ...(parts.tracksBody === undefined ? [ID.tracks] : []),
     ...(isTitled && parts.tags.author !== undefined ? [] : [ID.tags]),
   ];
-  for (const id of wanted) {
+  for (const id of sought) {
     const position = parts.positions.get(id);
     if (position === undefined || position < cursor.position) continue;
     cursor.moveTo(position);
@@ -171,7 +171,7 @@ async function readBody(id: number, body: Uint8Array, parts: Parts): Promise<voi
 
 async function readSeekHead(body: Uint8Array, parts: Parts): Promise<void> {
   for (const seek of readElements(body)) {
-    if (parts.work.isSpent) await parts.work.turn();
+    if (parts.work.isSpent) await parts.work.yield();
     if (seek.id !== ID.seek) continue;
     let [target, position] = [0, -1];
     for (const field of readElements(seek.body, FIELD_COUNT_MAX)) {
@@ -187,7 +187,7 @@ async function readSeekHead(body: Uint8Array, parts: Parts): Promise<void> {
 
 async function readInfo(body: Uint8Array, parts: Parts): Promise<void> {
   for (const field of readElements(body)) {
-    if (parts.work.isSpent) await parts.work.turn();
+    if (parts.work.isSpent) await parts.work.yield();
     if (field.id === ID.timestampScale) parts.unitMs = Math.min(readUnsigned(field.body) / 1e6, 1000) || 1;
     else if (field.id === ID.title) parts.title = decodeUtf8(field.body);
     else if (field.id === ID.duration) {
@@ -200,10 +200,10 @@ async function readInfo(body: Uint8Array, parts: Parts): Promise<void> {
 /** Tags of the whole file or of a track alike: TITLE, ARTIST, ISRC wherever they stand first. */
 async function readTags(body: Uint8Array, { tags, work }: Parts): Promise<void> {
   for (const tag of readElements(body)) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     if (tag.id !== ID.tag) continue;
     for (const simple of readElements(tag.body)) {
-      if (work.isSpent) await work.turn();
+      if (work.isSpent) await work.yield();
       if (simple.id === ID.simpleTag) readSimpleTag(simple.body, tags);
     }
   }

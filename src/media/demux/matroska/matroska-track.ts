@@ -48,7 +48,7 @@ interface TrackFields {
 export async function chooseTrack(tracksBody: Uint8Array, work: DemuxWork): Promise<MatroskaTrack> {
   const entries: TrackFields[] = [];
   for (const element of readElements(tracksBody)) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     if (element.id === ID.trackEntry && entries.length < 64) entries.push(readTrackFields(element.body));
   }
   const audio = entries.filter((entry) => entry.type === 2 || entry.codecId.startsWith("A_"));

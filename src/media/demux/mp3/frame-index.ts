@@ -10,7 +10,7 @@ const ENTRY_COUNT_MAX = 131_072;
 /** Entries that memory is taken for at once: three minutes of music. */
 const BLOCK_ENTRIES = 256;
 
-export interface FramePlace {
+export interface FramePosition {
   readonly frame: number;
   readonly positionBytes: number;
 }
@@ -20,9 +20,9 @@ export class FrameIndex {
   readonly #blocks: Float64Array[] = [];
   #count = 0;
   /** Known from a table ahead of what was read; in order of frames. */
-  readonly #ahead: readonly FramePlace[];
+  readonly #ahead: readonly FramePosition[];
 
-  constructor(work: DemuxWork, ahead: readonly FramePlace[]) {
+  constructor(work: DemuxWork, ahead: readonly FramePosition[]) {
     this.#work = work;
     this.#ahead = ahead;
   }
@@ -42,11 +42,11 @@ export class FrameIndex {
   }
 
   /** The last known frame at or before `frame`; undefined before the first was added. */
-  before(frame: number): FramePlace | undefined {
+  before(frame: number): FramePosition | undefined {
     const entry = Math.min(Math.floor(frame / STRIDE_FRAMES), this.#count - 1);
     const positionBytes = this.#blocks[Math.floor(entry / BLOCK_ENTRIES)]?.[entry % BLOCK_ENTRIES];
     const read = positionBytes === undefined ? undefined : { frame: entry * STRIDE_FRAMES, positionBytes };
-    const ahead = this.#ahead.findLast((place) => place.frame <= frame);
+    const ahead = this.#ahead.findLast((framePosition) => framePosition.frame <= frame);
     return ahead !== undefined && (read === undefined || ahead.frame > read.frame) ? ahead : read;
   }
 }

@@ -6,7 +6,7 @@ import type { DemuxWork } from "../demux-work.ts";
 import { MPEG_STREAM_MASK, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 
 /** Three frames of the greatest size fit twice, so that every start in the first half can be confirmed. */
-const LOOK_BYTES = 8192;
+const SNIFF_BYTES = 8192;
 const CONFIRM_BYTES = 3 * 1441 + 4;
 
 /** How far to look for frames, and what the looking may take. */
@@ -22,10 +22,10 @@ export interface FrameSearch {
 export async function findFrame(cursor: ByteCursor, { junkBytesMax, work }: FrameSearch): Promise<boolean> {
   const limit = cursor.position + junkBytesMax;
   for (;;) {
-    if (work.isSpent) await work.turn();
-    const bytes = await cursor.peek(LOOK_BYTES);
-    const isEnd = bytes.length < LOOK_BYTES;
-    const lastStart = isEnd ? bytes.length - 4 : LOOK_BYTES - CONFIRM_BYTES;
+    if (work.isSpent) await work.yield();
+    const bytes = await cursor.peek(SNIFF_BYTES);
+    const isEnd = bytes.length < SNIFF_BYTES;
+    const lastStart = isEnd ? bytes.length - 4 : SNIFF_BYTES - CONFIRM_BYTES;
     const start = findFrameIn(bytes, { lastStart, isEnd });
     if (start >= 0 && cursor.position + start <= limit) {
       cursor.skip(start);

@@ -12,7 +12,7 @@ import { withTaggedLoudness } from "../loudness-tags.ts";
 import { type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
-import { FrameIndex, type FramePlace } from "./frame-index.ts";
+import { FrameIndex, type FramePosition } from "./frame-index.ts";
 import { type FrameSearch, findFrame, findFrameIn, isSameStream } from "./frame-search.ts";
 import { type Mp3Summary, parseSummary } from "./mp3-summary.ts";
 
@@ -131,7 +131,7 @@ class Mp3Demuxer implements Demuxer {
     this.#cursor = new ByteCursor(source, layout.firstFrame);
     this.#streamWord = layout.word;
     this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
-    this.#index = new FrameIndex(work, placesOfRuns(layout));
+    this.#index = new FrameIndex(work, positionsOfRuns(layout));
     const { title, author, isrc } = tags;
     this.info = { probeName: "mp3", title, author, isrc, artworkUrl: undefined, lengthMs: lengthMsOf(source, layout) };
   }
@@ -157,10 +157,10 @@ class Mp3Demuxer implements Demuxer {
     const frameBefore = () => Math.max(0, target - this.#preRollFrames);
     if (!this.isSeekable) return this.#seekForward(frameBefore());
     // Calculating may find out that the frames are not all of one size.
-    const place =
+    const framePosition =
       (this.#isConstant ? await this.#calculate(frameBefore()) : undefined) ?? (await this.#count(frameBefore()));
-    this.#cursor.moveTo(place.positionBytes);
-    this.#frame = place.frame;
+    this.#cursor.moveTo(framePosition.positionBytes);
+    this.#frame = framePosition.frame;
     this.#baseMs = 0;
     this.#damageBytes = 0;
     this.#samplesPerFrame = header.frameSamples;
@@ -195,7 +195,7 @@ class Mp3Demuxer implements Demuxer {
   }
 
   /** The place of a frame when all have one size (but for a byte of padding now and then). */
-  async #calculate(frame: number): Promise<FramePlace | undefined> {
+  async #calculate(frame: number): Promise<FramePosition | undefined> {
     const { firstFrame, header } = this.#layout;
     const frameBytes = exactFrameBytes(header);
     const start = Math.floor(firstFrame + Math.max(0, frame - 0.5) * frameBytes);
@@ -211,16 +211,16 @@ class Mp3Demuxer implements Demuxer {
   }
 
   /** The place of a frame by counting headers from the last known one before it. */
-  async #count(frame: number): Promise<FramePlace> {
+  async #count(frame: number): Promise<FramePosition> {
     let { frame: at, positionBytes } = this.#index.before(frame) ?? {
       frame: 0,
       positionBytes: this.#layout.firstFrame,
     };
-    const lookUpFrom = positionBytes + COUNT_BYTES_MAX;
-    let isLookedUp = false;
+    const estimateFromBytes = positionBytes + COUNT_BYTES_MAX;
+    let isEstimated = false;
     const cursor = new ByteCursor(this.#source, positionBytes);
     while (at < frame) {
-      if (this.#work.isSpent) await this.#work.turn();
+      if (this.#work.isSpent) await this.#work.yield();
       if (!cursor.has(4) && !(await cursor.need(4))) break;
       const header = parseMpegAudioHeader(cursor.u32be(0));
       if (header === undefined || !isSameStream(cursor.u32be(0), this.#streamWord)) {
@@ -232,16 +232,16 @@ class Mp3Demuxer implements Demuxer {
       cursor.skip(header.sizeBytes);
       at += 1;
       positionBytes = cursor.position;
-      if (positionBytes <= lookUpFrom || isLookedUp) continue;
-      isLookedUp = true;
-      const place = await this.#lookUp(frame);
-      if (place !== undefined) return place;
+      if (positionBytes <= estimateFromBytes || isEstimated) continue;
+      isEstimated = true;
+      const framePosition = await this.#estimate(frame);
+      if (framePosition !== undefined) return framePosition;
     }
     return { frame: at, positionBytes };
   }
 
   /** The place of a frame by the table of hundredths: right to about a hundredth of the length. */
-  async #lookUp(frame: number): Promise<FramePlace | undefined> {
+  async #estimate(frame: number): Promise<FramePosition | undefined> {
     const { summary, summaryStart } = this.#layout;
     const sizeBytes = summary?.sizeBytes ?? (this.#source.sizeBytes ?? 0) - summaryStart;
     const { frameCount, hundredths } = summary ?? {};
@@ -299,12 +299,12 @@ class Mp3Demuxer implements Demuxer {
       cursor.skip(tagBytes);
       return AGAIN;
     }
-    const lookBytes = 3 * FRAME_BYTES_MAX + 4;
-    if (!cursor.has(2 * lookBytes) && !cursor.isShort) return WAIT;
-    const bytes = cursor.view(2 * lookBytes);
+    const sniffBytes = 3 * FRAME_BYTES_MAX + 4;
+    if (!cursor.has(2 * sniffBytes) && !cursor.isShort) return WAIT;
+    const bytes = cursor.view(2 * sniffBytes);
     if (bytes.length < 5) return undefined;
-    const isEnd = bytes.length < 2 * lookBytes;
-    const lastStart = isEnd ? bytes.length - 4 : lookBytes;
+    const isEnd = bytes.length < 2 * sniffBytes;
+    const lastStart = isEnd ? bytes.length - 4 : sniffBytes;
     const found = findFrameIn(bytes.subarray(1), { lastStart: lastStart - 1, isEnd });
     const skippedBytes = found >= 0 ? found + 1 : lastStart + 1;
     this.#damageBytes += skippedBytes;
@@ -327,7 +327,7 @@ class Mp3Demuxer implements Demuxer {
 }
 
 /** Seek points of a VBRI table, which counts from the first frame with sound. */
-function placesOfRuns({ summary, firstFrame }: Layout): FramePlace[] {
+function positionsOfRuns({ summary, firstFrame }: Layout): FramePosition[] {
   const { sizesBytes = [], frames = 0 } = summary?.runs ?? {};
   let next = firstFrame;
   return sizesBytes.map((sizeBytes, index) => {

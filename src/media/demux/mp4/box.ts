@@ -23,7 +23,7 @@ export function parseBoxHeader(bytes: Uint8Array, start = 0): BoxHeader | undefi
   return sizeBytes < 16 ? undefined : { type, headerBytes: 16, sizeBytes };
 }
 
-export interface Box {
+interface Box {
   readonly type: string;
   readonly body: Uint8Array;
 }

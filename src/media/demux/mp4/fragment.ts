@@ -2,7 +2,7 @@
 // thread.
 
 import type { DemuxWork } from "../demux-work.ts";
-import { PlaceTable } from "../place-table.ts";
+import { SeekIndex } from "../seek-index.ts";
 import { Fields, findBox, readBoxes } from "./box.ts";
 import { FragmentSamples, SAMPLE_COUNT_MAX } from "./fragment-samples.ts";
 import type { Movie } from "./movie.ts";
@@ -28,7 +28,7 @@ export async function readFragment(
 ): Promise<FragmentSamples> {
   const samples = new FragmentSamples(work);
   for (const { type, body } of readBoxes(moof)) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     if (type !== "traf") continue;
     const header = await findTrackHeader(body, context.trackId, work);
     if (header === undefined) continue;
@@ -44,7 +44,7 @@ export async function readFragmentTicks(
   work: DemuxWork,
 ): Promise<number | undefined> {
   for (const { type, body } of readBoxes(moof)) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     const header = type === "traf" ? await findTrackHeader(body, trackId, work) : undefined;
     if (header !== undefined) return readDecodeTime(body);
   }
@@ -54,7 +54,7 @@ export async function readFragmentTicks(
 /** The `tfhd` of a `traf` that belongs to the track. */
 async function findTrackHeader(traf: Uint8Array, trackId: number, work: DemuxWork): Promise<Uint8Array | undefined> {
   for (const { type, body } of readBoxes(traf)) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     if (type === "tfhd") return new Fields(body).u32(4) === trackId ? body : undefined;
   }
   return undefined;
@@ -104,7 +104,7 @@ async function readRuns(traf: Uint8Array, run: RunContext): Promise<void> {
   let ticks = readDecodeTime(traf) ?? run.context.nextTicks;
   let offset = run.header.baseBytes;
   for (const { type, body } of readBoxes(traf)) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     if (type !== "trun") continue;
     const fields = new Fields(body);
     const flags = fields.u32(0) & 0xffffff;
@@ -125,7 +125,7 @@ async function readRuns(traf: Uint8Array, run: RunContext): Promise<void> {
       continue;
     }
     for (let index = 0; index < count && !samples.isFull; index++, at += entryBytes) {
-      if (index % STEP_COUNT === 0 && work.isSpent) await work.turn();
+      if (index % STEP_COUNT === 0 && work.isSpent) await work.yield();
       const durationTicks = has.duration ? fields.u32(at) : run.header.durationTicks;
       const sizeBytes = has.size ? fields.u32(at + (has.duration ? 4 : 0)) : run.header.sizeBytes;
       samples.add({ offsetBytes: offset, sizeBytes, ticks, durationTicks });
@@ -137,11 +137,11 @@ async function readRuns(traf: Uint8Array, run: RunContext): Promise<void> {
 
 /** Where fragments can be read from, and the ticks there. */
 export interface SegmentIndex {
-  readonly places: PlaceTable;
+  readonly seekPoints: SeekIndex;
   readonly endTicks: number;
 }
 
-export interface SegmentIndexPlace {
+interface SegmentIndexContext {
   /** Where the box ends. */
   readonly endBytes: number;
   readonly timescale: number;
@@ -151,7 +151,7 @@ export interface SegmentIndexPlace {
 /** Reads a `sidx` body. Undefined for an index over further indexes. */
 export async function readSegmentIndex(
   sidx: Uint8Array,
-  { endBytes, timescale, work }: SegmentIndexPlace,
+  { endBytes, timescale, work }: SegmentIndexContext,
 ): Promise<SegmentIndex | undefined> {
   const fields = new Fields(sidx);
   const isWide = fields.u8(0) === 1;
@@ -160,26 +160,26 @@ export async function readSegmentIndex(
   let positionBytes = endBytes + (isWide ? fields.u64(20) : fields.u32(16));
   let at = isWide ? 28 : 20;
   const count = Math.min(fields.u16(at + 2), Math.floor(Math.max(0, sidx.length - at - 4) / 12));
-  const places = new PlaceTable(work);
+  const seekPoints = new SeekIndex(work);
   at += 4;
   for (let index = 0; index < count; index++, at += 12) {
-    if (index % STEP_COUNT === 0 && work.isSpent) await work.turn();
+    if (index % STEP_COUNT === 0 && work.isSpent) await work.yield();
     const size = fields.u32(at);
     if (size >= 2 ** 31) return undefined;
-    places.add(ticks, positionBytes);
+    seekPoints.add(ticks, positionBytes);
     positionBytes += size;
     ticks += fields.u32(at + 4) * scale;
   }
-  return places.count === 0 ? undefined : { places, endTicks: ticks };
+  return seekPoints.count === 0 ? undefined : { seekPoints, endTicks: ticks };
 }
 
 /** Adds the track's places in an `mfra` body. */
 export async function readRandomAccess(
   mfra: Uint8Array,
-  { trackId, places, work }: { trackId: number; places: PlaceTable; work: DemuxWork },
+  { trackId, seekPoints, work }: { trackId: number; seekPoints: SeekIndex; work: DemuxWork },
 ): Promise<void> {
   for (const { type, body } of readBoxes(mfra)) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     const fields = new Fields(body);
     if (type !== "tfra" || fields.u32(4) !== trackId) continue;
     const isWide = fields.u8(0) === 1;
@@ -188,12 +188,12 @@ export async function readRandomAccess(
     const entryBytes = (isWide ? 16 : 8) + numberBytes;
     const count = Math.min(fields.u32(12), Math.floor(Math.max(0, body.length - 16) / entryBytes));
     for (let index = 0; index < count; index++) {
-      if (index % STEP_COUNT === 0 && work.isSpent) await work.turn();
+      if (index % STEP_COUNT === 0 && work.isSpent) await work.yield();
       const at = 16 + index * entryBytes;
       const ticks = isWide ? fields.u64(at) : fields.u32(at);
       const positionBytes = isWide ? fields.u64(at + 8) : fields.u32(at + 4);
       // An entry per sample is possible: one per fragment is enough.
-      if (places.newest?.positionBytes !== positionBytes) places.add(ticks, positionBytes);
+      if (seekPoints.newest?.positionBytes !== positionBytes) seekPoints.add(ticks, positionBytes);
     }
   }
 }

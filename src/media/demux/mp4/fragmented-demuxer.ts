@@ -9,7 +9,7 @@ import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { readOwned } from "../owned-bytes.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
-import { type Place, PlaceTable } from "../place-table.ts";
+import { SeekIndex, type SeekPoint } from "../seek-index.ts";
 import { BOX_HEADER_BYTES_MAX, type BoxHeader, parseBoxHeader } from "./box.ts";
 import { type FragmentContext, type Mp4Head, readFragment, readFragmentTicks, readRandomAccess } from "./fragment.ts";
 import { type FragmentSample, FragmentSamples } from "./fragment-samples.ts";
@@ -28,14 +28,14 @@ const MOOF = [0x6d, 0x6f, 0x6f, 0x66];
 
 export async function openFragmented(parts: ReaderParts, head: Mp4Head): Promise<Demuxer> {
   const { movie, index } = head;
-  const places = index?.places ?? new PlaceTable(parts.work);
-  if (index === undefined && parts.source.isRandomAccess) await readTailIndex(parts, movie, places);
-  const lengthMs = await findLengthMs(parts, { head, places });
-  return new FragmentedDemuxer(parts, { head, places, lengthMs });
+  const seekPoints = index?.seekPoints ?? new SeekIndex(parts.work);
+  if (index === undefined && parts.source.isRandomAccess) await readTailIndex(parts, movie, seekPoints);
+  const lengthMs = await findLengthMs(parts, { head, seekPoints });
+  return new FragmentedDemuxer(parts, { head, seekPoints, lengthMs });
 }
 
 /** `mfro`, the last box, tells how far back `mfra` starts. */
-async function readTailIndex({ source, work }: ReaderParts, movie: Movie, places: PlaceTable): Promise<void> {
+async function readTailIndex({ source, work }: ReaderParts, movie: Movie, seekPoints: SeekIndex): Promise<void> {
   if (source.sizeBytes === undefined || source.sizeBytes < 16) return;
   const tail = await new ByteCursor(source, source.sizeBytes - 16).peek(16);
   const header = parseBoxHeader(tail);
@@ -45,7 +45,7 @@ async function readTailIndex({ source, work }: ReaderParts, movie: Movie, places
   const cursor = new ByteCursor(source, source.sizeBytes - sizeBytes);
   const box = await readOwned(cursor, { sizeBytes, work, purpose: "its index" });
   if (parseBoxHeader(box)?.type === "mfra") {
-    await readRandomAccess(box.subarray(8), { trackId: movie.trackId, places, work });
+    await readRandomAccess(box.subarray(8), { trackId: movie.trackId, seekPoints, work });
   }
   work.release(box.length);
 }
@@ -55,9 +55,9 @@ async function findLengthMs(parts: ReaderParts, opened: Omit<Opened, "lengthMs">
   const { movie, index } = opened.head;
   const toMs = (ticks: number) => Math.floor((1000 * ticks) / movie.timescale);
   if (movie.fragments?.lengthMs !== undefined) return movie.fragments.lengthMs;
-  const start = opened.places.earliest?.time ?? 0;
+  const start = opened.seekPoints.earliest?.time ?? 0;
   if (index !== undefined) return toMs(index.endTicks - start);
-  const last = opened.places.latest;
+  const last = opened.seekPoints.latest;
   if (last === undefined || movie.fragments === undefined) return undefined;
   const cursor = new ByteCursor(parts.source, last.positionBytes);
   const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
@@ -74,15 +74,15 @@ async function findLengthMs(parts: ReaderParts, opened: Omit<Opened, "lengthMs">
   return startTicks === undefined ? undefined : toMs(endTicks - start);
 }
 
-interface FragmentPlace {
+interface FragmentStart {
   readonly header: BoxHeader;
   readonly context: FragmentContext;
   readonly work: DemuxWork;
 }
 
 /** The samples of the fragment whose `moof` the cursor stands at; moves behind it. */
-async function readWholeFragment(cursor: ByteCursor, place: FragmentPlace): Promise<FragmentSamples> {
-  const { header, context, work } = place;
+async function readWholeFragment(cursor: ByteCursor, point: FragmentStart): Promise<FragmentSamples> {
+  const { header, context, work } = point;
   const box = await readOwned(cursor, { sizeBytes: header.sizeBytes, work, purpose: "a fragment's tables" });
   const samples = await readFragment(box.subarray(header.headerBytes), context, work);
   work.release(box.length);
@@ -91,7 +91,7 @@ async function readWholeFragment(cursor: ByteCursor, place: FragmentPlace): Prom
 
 interface Opened {
   readonly head: Mp4Head;
-  readonly places: PlaceTable;
+  readonly seekPoints: SeekIndex;
   readonly lengthMs: number | undefined;
 }
 
@@ -106,7 +106,7 @@ class FragmentedDemuxer implements Demuxer {
   readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
   /** Where fragments start, from the file's index or as they were met. */
-  readonly #places: PlaceTable;
+  readonly #seekPoints: SeekIndex;
   readonly #isIndexed: boolean;
   #samples: FragmentSamples;
   #sampleIndex = 0;
@@ -128,8 +128,8 @@ class FragmentedDemuxer implements Demuxer {
     this.stream = movie.stream;
     this.info = mp4Info(movie, opened.lengthMs);
     this.#packets = new Mp4Packets(movie);
-    this.#places = opened.places;
-    this.#isIndexed = opened.places.count > 0;
+    this.#seekPoints = opened.seekPoints;
+    this.#isIndexed = opened.seekPoints.count > 0;
     this.#nextBox = bodyStart;
     this.#cursor = new ByteCursor(source, bodyStart);
     this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
@@ -160,9 +160,9 @@ class FragmentedDemuxer implements Demuxer {
   }
 
   async #jump(ticks: number): Promise<void> {
-    const place = this.#isIndexed ? this.#placeBefore(ticks) : await this.#hop(ticks);
-    this.#nextBox = place?.positionBytes ?? this.#nextBox;
-    this.#nextTicks = place?.time ?? 0;
+    const point = this.#isIndexed ? this.#seekPointBefore(ticks) : await this.#hop(ticks);
+    this.#nextBox = point?.positionBytes ?? this.#nextBox;
+    this.#nextTicks = point?.time ?? 0;
     this.#samples.close();
     this.#sampleIndex = 0;
     this.#isInside = false;
@@ -170,18 +170,18 @@ class FragmentedDemuxer implements Demuxer {
     this.#cursor.moveTo(this.#nextBox);
   }
 
-  #placeBefore(ticks: number): Place | undefined {
-    return this.#places.before(ticks) ?? this.#places.earliest;
+  #seekPointBefore(ticks: number): SeekPoint | undefined {
+    return this.#seekPoints.before(ticks) ?? this.#seekPoints.earliest;
   }
 
   /** Goes from fragment to fragment, reading only their heads, from the last one known before the target. */
-  async #hop(ticks: number): Promise<Place | undefined> {
-    let place = this.#placeBefore(ticks);
-    if (place === undefined || place.positionBytes !== this.#places.newest?.positionBytes) return place;
+  async #hop(ticks: number): Promise<SeekPoint | undefined> {
+    let point = this.#seekPointBefore(ticks);
+    if (point === undefined || point.positionBytes !== this.#seekPoints.newest?.positionBytes) return point;
     const work = this.#work;
-    const cursor = new ByteCursor(this.#source, place.positionBytes);
+    const cursor = new ByteCursor(this.#source, point.positionBytes);
     for (let count = 0; count < HOP_COUNT_MAX; count++) {
-      if (work.isSpent) await work.turn();
+      if (work.isSpent) await work.yield();
       const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
       if (header === undefined || !Number.isFinite(header.sizeBytes)) break;
       const positionBytes = cursor.position;
@@ -191,19 +191,19 @@ class FragmentedDemuxer implements Demuxer {
         work.release(box.length);
         if (found !== undefined && found > ticks) break;
         if (found !== undefined) {
-          place = { time: found, positionBytes };
-          this.#note(place);
+          point = { time: found, positionBytes };
+          this.#note(point);
         }
       }
       cursor.moveTo(positionBytes + header.sizeBytes);
     }
-    return place;
+    return point;
   }
 
-  #note(place: Place): void {
-    const newest = this.#places.newest;
-    if (this.#isIndexed || (newest !== undefined && place.time <= newest.time)) return;
-    this.#places.add(place.time, place.positionBytes);
+  #note(point: SeekPoint): void {
+    const newest = this.#seekPoints.newest;
+    if (this.#isIndexed || (newest !== undefined && point.time <= newest.time)) return;
+    this.#seekPoints.add(point.time, point.positionBytes);
   }
 
   #step(): Step | Promise<Step> {

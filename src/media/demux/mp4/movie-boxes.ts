@@ -55,7 +55,7 @@ const READ: Readonly<Record<string, readonly string[]>> = {
 /** Bodies of boxes by their names. */
 export type Boxes = Map<string, Uint8Array>;
 
-export interface MovieBoxes {
+interface MovieBoxes {
   /** Those of `moov` itself. */
   readonly own: Boxes;
   /** Those of the track that was wanted. */
@@ -63,12 +63,12 @@ export interface MovieBoxes {
   readonly list: ItemList;
 }
 
-export interface MovieBoxesOptions {
+interface MovieBoxesOptions {
   /** Where `moov` ends; the cursor stands at its first child. */
   readonly endBytes: number;
   readonly work: DemuxWork;
   /** Asked of each track with sound, until one is wanted. May throw. */
-  readonly isWanted: (track: Boxes) => boolean;
+  readonly isNeeded: (track: Boxes) => boolean;
 }
 
 /** Reads the movie and leaves the cursor at its end. Throws NodeErrors. */
@@ -113,7 +113,7 @@ class MovieWalk {
     const { work } = this.#options;
     const cursor = this.#cursor;
     while (endBytes - cursor.position >= 8) {
-      if (work.isSpent) await work.turn();
+      if (work.isSpent) await work.yield();
       if (++this.#boxCount > BOX_COUNT_MAX) throw damaged("its index has too many parts");
       const head = await cursor.peek(BOX_HEADER_BYTES_MAX);
       if (head.length < 8) throw cutOffError();
@@ -144,7 +144,7 @@ class MovieWalk {
     this.#current = new Map();
     this.#currentBytes = 0;
     await this.enter("trak", endBytes);
-    if (isAudioTrack(this.#current) && this.#options.isWanted(this.#current)) this.track = this.#current;
+    if (isAudioTrack(this.#current) && this.#options.isNeeded(this.#current)) this.track = this.#current;
     else this.#options.work.release(this.#currentBytes);
   }
 
@@ -152,8 +152,8 @@ class MovieWalk {
   async #read(boxes: Boxes, type: string, endBytes: number): Promise<void> {
     if (boxes.has(type)) return;
     const bodyBytes = endBytes - this.#cursor.position;
-    const wantedBytes = SMALL_BOXES[type] ?? (await this.#tableBytes(type));
-    const sizeBytes = Math.min(bodyBytes, wantedBytes);
+    const neededBytes = SMALL_BOXES[type] ?? (await this.#tableBytes(type));
+    const sizeBytes = Math.min(bodyBytes, neededBytes);
     this.#currentBytes += sizeBytes;
     if (this.#currentBytes > TRACK_BYTES_MAX) throw damaged("its index is too large");
     const body = await readOwned(this.#cursor, { sizeBytes, work: this.#options.work, purpose: "its index" });

@@ -37,7 +37,7 @@ export interface FragmentDefaults {
   readonly lengthMs: number | undefined;
 }
 
-export interface MovieReading {
+interface MovieReading {
   /** Where the `moov` box ends. */
   readonly endBytes: number;
   readonly work: DemuxWork;
@@ -47,13 +47,13 @@ export interface MovieReading {
 export async function readMovie(cursor: ByteCursor, { endBytes, work }: MovieReading): Promise<Movie> {
   const refused: string[] = [];
   let entry: SampleEntry | undefined;
-  const isWanted = (track: Boxes): boolean => {
+  const isNeeded = (track: Boxes): boolean => {
     const result = readEntry(track);
     if ("unsupported" in result) refused.push(result.unsupported);
     else entry = result;
     return entry !== undefined;
   };
-  const { own, track, list } = await readMovieBoxes(cursor, { endBytes, work, isWanted });
+  const { own, track, list } = await readMovieBoxes(cursor, { endBytes, work, isNeeded });
   if (track !== undefined && entry !== undefined) {
     const table = await SampleTable.read(track, { work, fileBytes: cursor.endBytes });
     const context = { movieTimescale: readTimescale(own.get("mvhd")), gapless: list.gapless, entry, table };
@@ -106,8 +106,8 @@ function describeTrack(track: Boxes, context: TrackContext): Track {
 const NOTHING = new Uint8Array(0);
 
 /** A duration field; all bits set means unknown. */
-function readDuration(fields: Fields, place: { narrow: number; wide: number }): number {
-  const ticks = fields.u8(0) === 1 ? fields.u64(place.wide) : fields.u32(place.narrow);
+function readDuration(fields: Fields, offsets: { narrow: number; wide: number }): number {
+  const ticks = fields.u8(0) === 1 ? fields.u64(offsets.wide) : fields.u32(offsets.narrow);
   return ticks >= 2 ** 53 || ticks === 0xffffffff ? 0 : ticks;
 }
 

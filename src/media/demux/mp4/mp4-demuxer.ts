@@ -31,24 +31,24 @@ const BOX_COUNT_MAX = 1024;
 export async function openMp4(parts: ReaderParts): Promise<Demuxer> {
   const head = await readHead(parts);
   // Stations send fragments; with one index for all of it, it has an end.
-  if (head === "index-behind-sound" || head.movie.fragments === undefined) parts.source.expectEnd?.();
-  if (head === "index-behind-sound") return openMp4({ ...parts, source: await spoolSource(parts) });
+  if (head === "index-behind-media" || head.movie.fragments === undefined) parts.source.expectEnd?.();
+  if (head === "index-behind-media") return openMp4({ ...parts, source: await spoolSource(parts) });
   return head.movie.fragments === undefined ? new Mp4Demuxer(parts, head) : openFragmented(parts, head);
 }
 
 /** Reads `moov`, and for fragmented files on to the first fragment. */
-async function readHead({ source, work }: ReaderParts): Promise<Mp4Head | "index-behind-sound"> {
+async function readHead({ source, work }: ReaderParts): Promise<Mp4Head | "index-behind-media"> {
   const cursor = new ByteCursor(source);
   let movie: Movie | undefined;
   let index: SegmentIndex | undefined;
   for (let count = 0; count < BOX_COUNT_MAX; count++) {
-    if (work.isSpent) await work.turn();
+    if (work.isSpent) await work.yield();
     const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
     if (header === undefined) break;
     const end = cursor.position + header.sizeBytes;
-    const isSound = header.type === "mdat" || header.type === "moof";
-    if (isSound && movie !== undefined) break;
-    if (isSound && !source.isRandomAccess) return "index-behind-sound";
+    const isMediaData = header.type === "mdat" || header.type === "moof";
+    if (isMediaData && movie !== undefined) break;
+    if (isMediaData && !source.isRandomAccess) return "index-behind-media";
     if (header.type === "moov" && movie === undefined) {
       if (header.sizeBytes > MOVIE_BYTES_MAX) throw damaged("its index is too large");
       cursor.skip(header.headerBytes);

@@ -11,7 +11,7 @@ export const SAMPLE_BYTES_MAX = 4 * 1024 * 1024;
 const CUT_SHARE = 0.9;
 
 /** When a sample is due, in ticks of the track. */
-export interface SampleTime {
+interface SampleTime {
   readonly ticks: number;
   readonly durationTicks: number;
   /** Time at which the sound ends as far as is known; infinite when open. */

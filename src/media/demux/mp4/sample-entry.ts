@@ -22,19 +22,19 @@ export function readSampleEntry(stsd: Uint8Array, timescale: number): EntryResul
   return { unsupported: "none" };
 }
 
-interface EntryPlace {
+interface EntryContext {
   readonly body: Uint8Array;
   readonly timescale: number;
 }
 
-function readEntry(type: string, { body, timescale }: EntryPlace): EntryResult {
+function readEntry(type: string, { body, timescale }: EntryContext): EntryResult {
   const fields = new Fields(body);
   const version = fields.u16(8);
   const channelCount = version === 2 ? fields.u32(40) : fields.u16(16);
   const sampleRateHz = fields.u32(24) >>> 16;
   const children = body.subarray(version === 2 ? 64 : version === 1 ? 44 : 28);
-  const place = { channelCount, sampleRateHz: sampleRateHz || timescale, timescale };
-  const result = describe(type, children, place);
+  const context = { channelCount, sampleRateHz: sampleRateHz || timescale, timescale };
+  const result = describe(type, children, context);
   const isSane = result !== undefined && isSaneStream(result.stream);
   return isSane ? result : { unsupported: type === "enca" ? "an encrypted track" : printable(type) };
 }
@@ -138,10 +138,10 @@ function describeFlac(dfla: Uint8Array | undefined): SampleEntry | undefined {
 
 function entry(
   codec: AudioCodec,
-  sound: { channelCount: number; sampleRateHz: number },
+  audio: { channelCount: number; sampleRateHz: number },
   description: Uint8Array | undefined,
 ): SampleEntry {
-  const { channelCount, sampleRateHz } = sound;
+  const { channelCount, sampleRateHz } = audio;
   return { stream: { codec, sampleRateHz, channelCount, description, pcm: undefined }, preSkipSamples: 0 };
 }
 

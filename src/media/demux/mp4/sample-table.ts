@@ -9,7 +9,7 @@ const NO_BYTES = new Uint8Array(0);
 /** Entries of a table looked at in one step: some microseconds. */
 const STEP_COUNT = 1024;
 
-export interface TableReading {
+interface TableReading {
   readonly work: DemuxWork;
   /** Size of the file, undefined while unknown: no sample lies behind its end. */
   readonly fileBytes: number | undefined;
@@ -108,7 +108,7 @@ export class SampleTable {
     let sample = 0;
     let at = 0;
     for (let entry = 0; entry < this.#timeCount; entry++) {
-      if (entry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
+      if (entry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.yield();
       const count = this.#times.u32(8 + 8 * entry);
       const delta = this.#times.u32(12 + 8 * entry);
       if (at + count * delta > ticks && delta > 0) {
@@ -128,7 +128,7 @@ export class SampleTable {
     this.#enterTime(0);
     let left = sample;
     while (this.#timeEntry < this.#timeCount && left >= this.#leftInTimeEntry) {
-      if (this.#timeEntry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
+      if (this.#timeEntry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.yield();
       left -= this.#leftInTimeEntry;
       this.#ticks += this.#leftInTimeEntry * this.durationTicks;
       this.#enterTime(this.#timeEntry + 1);
@@ -141,7 +141,7 @@ export class SampleTable {
   async #findChunk(sample: number): Promise<void> {
     let first = 0;
     for (this.#run = 0; this.#run < this.#runCount; this.#run++) {
-      if (this.#run % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
+      if (this.#run % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.yield();
       const chunk = this.#firstChunk(this.#run);
       const end = this.#run + 1 < this.#runCount ? this.#firstChunk(this.#run + 1) : this.#chunkCount;
       const perChunk = this.#samplesPerChunk(this.#run);
@@ -166,7 +166,7 @@ export class SampleTable {
       return;
     }
     for (let at = sample - this.#sampleInChunk; at < sample; at++) {
-      if (at % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
+      if (at % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.yield();
       this.#offset += this.#sizeOf(at);
     }
   }
@@ -186,37 +186,37 @@ export class SampleTable {
   /** Takes out the times of no samples, so that each step to the next one is short, and adds up the others. */
   async #tidyTimes(stts: Uint8Array): Promise<void> {
     const view = new DataView(stts.buffer, stts.byteOffset, stts.byteLength);
-    let kept = 0;
+    let retained = 0;
     for (let entry = 0; entry < this.#timeCount; entry++) {
-      if (entry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
+      if (entry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.yield();
       const count = view.getUint32(8 + 8 * entry);
       const delta = view.getUint32(12 + 8 * entry);
       if (count === 0) continue;
-      view.setUint32(8 + 8 * kept, count);
-      view.setUint32(12 + 8 * kept, delta);
+      view.setUint32(8 + 8 * retained, count);
+      view.setUint32(12 + 8 * retained, delta);
       this.totalTicks += count * delta;
-      kept += 1;
+      retained += 1;
     }
-    this.#timeCount = kept;
+    this.#timeCount = retained;
   }
 
   /** Takes out runs of no chunks, as above: each that is left starts behind the one before. */
   async #tidyRuns(stsc: Uint8Array): Promise<void> {
     const view = new DataView(stsc.buffer, stsc.byteOffset, stsc.byteLength);
-    let kept = 0;
+    let retained = 0;
     for (let run = 0; run < this.#runCount; run++) {
-      if (run % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.turn();
+      if (run % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.yield();
       const first = this.#firstChunk(run);
       const samples = this.#samplesPerChunk(run);
-      const isBehind = kept === 0 || first > this.#firstChunk(kept - 1);
-      const isInstead = kept > 0 && first === this.#firstChunk(kept - 1);
+      const isBehind = retained === 0 || first > this.#firstChunk(retained - 1);
+      const isInstead = retained > 0 && first === this.#firstChunk(retained - 1);
       if (first >= this.#chunkCount || !(isBehind || isInstead)) continue;
-      if (isInstead) kept -= 1;
-      view.setUint32(8 + 12 * kept, first + 1);
-      view.setUint32(12 + 12 * kept, samples);
-      kept += 1;
+      if (isInstead) retained -= 1;
+      view.setUint32(8 + 12 * retained, first + 1);
+      view.setUint32(12 + 12 * retained, samples);
+      retained += 1;
     }
-    this.#runCount = kept;
+    this.#runCount = retained;
   }
 
   #chunkOffset(chunk: number): number {

@@ -28,7 +28,7 @@ export class ElementaryStream {
   readonly #codec: TsCodec;
   #held: Uint8Array = new Uint8Array(0);
   /** The time that belongs to the first frame starting at or behind this place in `#held`. */
-  #mark: { at: number; ticks: number } | undefined;
+  #pendingPts: { at: number; ticks: number } | undefined;
   #timeMs = 0;
   /** PES time at which `#timeMs` was 0, adjusted at every splice. */
   #baseTicks: number | undefined;
@@ -45,7 +45,7 @@ export class ElementaryStream {
   /** Forgets what is held back after lost packets; the time goes on. */
   drop(): void {
     this.#held = new Uint8Array(0);
-    this.#mark = undefined;
+    this.#pendingPts = undefined;
   }
 
   /** Starts over for a jump to the start of the file. */
@@ -57,7 +57,7 @@ export class ElementaryStream {
 
   /** Takes the bytes of a packet and appends the frames that are whole now to `packets`. */
   add(bytes: Uint8Array, pts: number | undefined, packets: Packet[]): void {
-    if (pts !== undefined) this.#mark = { at: this.#held.length, ticks: pts };
+    if (pts !== undefined) this.#pendingPts = { at: this.#held.length, ticks: pts };
     const all = new Uint8Array(this.#held.length + bytes.length);
     all.set(this.#held);
     all.set(bytes, this.#held.length);
@@ -76,7 +76,7 @@ export class ElementaryStream {
     }
     const rest = all.subarray(at);
     this.#held = rest.length > HELD_BYTES_MAX ? new Uint8Array(0) : rest;
-    if (this.#mark !== undefined) this.#mark = { ...this.#mark, at: this.#mark.at - at };
+    if (this.#pendingPts !== undefined) this.#pendingPts = { ...this.#pendingPts, at: this.#pendingPts.at - at };
   }
 
   #parse(bytes: Uint8Array, at: number): Frame | "more" | undefined {
@@ -90,14 +90,14 @@ export class ElementaryStream {
     return header && { ...header, samples: header.frameSamples };
   }
 
-  #packet(data: Uint8Array, place: { frame: Frame; at: number }): Packet {
-    const { samples, sampleRateHz, channelCount } = place.frame;
+  #packet(data: Uint8Array, position: { frame: Frame; at: number }): Packet {
+    const { samples, sampleRateHz, channelCount } = position.frame;
     if (this.stream?.sampleRateHz !== sampleRateHz || this.stream.channelCount !== channelCount) {
       this.stream = { codec: this.#codec, sampleRateHz, channelCount, description: undefined, pcm: undefined };
     }
-    if (this.#mark !== undefined && place.at >= this.#mark.at) {
-      this.#settle(this.#mark.ticks);
-      this.#mark = undefined;
+    if (this.#pendingPts !== undefined && position.at >= this.#pendingPts.at) {
+      this.#settle(this.#pendingPts.ticks);
+      this.#pendingPts = undefined;
     }
     const timestampMs = this.#timeMs;
     const durationMs = (1000 * samples) / sampleRateHz;

@@ -19,7 +19,7 @@ import {
   readPat,
   readPmt,
   readPsiSection,
-  TS_LOOK_BYTES,
+  TS_SNIFF_BYTES,
   type TsLayout,
   type TsPacket,
   type TsStream,
@@ -36,11 +36,11 @@ const PROBE_BYTES = 1000;
  * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", and those of the source
  */
 export async function openMpegTs(parts: ReaderParts): Promise<Demuxer> {
-  const head = await new ByteCursor(parts.source).peek(TS_LOOK_BYTES);
+  const head = await new ByteCursor(parts.source).peek(TS_SNIFF_BYTES);
   const layout = findTsLayout(head);
   if (layout === undefined) throw new NodeError("media-damaged", "the MPEG-TS stream cannot be read: no packets in it");
   const demuxer = new TsDemuxer(parts, { layout, probeName: probeNameOf(head) });
-  await demuxer.findSound();
+  await demuxer.findAudio();
   return demuxer;
 }
 
@@ -92,9 +92,9 @@ class TsDemuxer implements Demuxer {
   }
 
   /** Reads the tables and up to the first frame. */
-  async findSound(): Promise<void> {
+  async findAudio(): Promise<void> {
     for (let count = 0; count < OPEN_STEP_COUNT_MAX && this.#packets.length === 0; count++) {
-      if (this.#work.isSpent) await this.#work.turn();
+      if (this.#work.isSpent) await this.#work.yield();
       const step = this.#readPacket();
       if (step === undefined || (step === WAIT && this.#cursor.isShort)) break;
       if (step === WAIT) await this.#cursor.fill();
@@ -168,8 +168,8 @@ class TsDemuxer implements Demuxer {
 
   #resync(): Step {
     const cursor = this.#cursor;
-    if (!cursor.has(TS_LOOK_BYTES) && !cursor.isShort) return WAIT;
-    const layout = findTsLayout(cursor.view(TS_LOOK_BYTES));
+    if (!cursor.has(TS_SNIFF_BYTES) && !cursor.isShort) return WAIT;
+    const layout = findTsLayout(cursor.view(TS_SNIFF_BYTES));
     const skippedBytes = Math.max(1, layout?.offsetBytes ?? Math.min(188, cursor.bufferedBytes));
     this.#damageBytes += skippedBytes;
     cursor.skip(skippedBytes);
@@ -178,7 +178,7 @@ class TsDemuxer implements Demuxer {
   }
 
   #handle(packet: TsPacket): void {
-    if (packet.pid === this.#audio?.pid) this.#addSound(packet, this.#audio.elementary);
+    if (packet.pid === this.#audio?.pid) this.#addAudio(packet, this.#audio.elementary);
     else if (packet.pid === 0 && packet.isUnitStart) this.#readPrograms(packet);
     else if (this.#audio === undefined && packet.isUnitStart && this.#mapPids.includes(packet.pid))
       this.#readMap(packet);
@@ -202,7 +202,7 @@ class TsDemuxer implements Demuxer {
     }
   }
 
-  #addSound(packet: TsPacket, elementary: ElementaryStream): void {
+  #addAudio(packet: TsPacket, elementary: ElementaryStream): void {
     if (packet.isScrambled) {
       this.#foreignName ??= "an encrypted stream";
       return;
@@ -230,6 +230,6 @@ function codecOf(entry: TsStream): TsCodec | { readonly name: string } | undefin
   if (entry.type === 0x81 || entry.descriptors.includes(0x6a)) return { name: "AC-3" };
   if (entry.type === 0x87 || entry.descriptors.includes(0x7a)) return { name: "E-AC-3" };
   if (entry.type === 0x82 || entry.descriptors.includes(0x7b)) return { name: "DTS" };
-  const isPrivateSound = entry.type === 0x06 && entry.descriptors.includes(0x7f);
-  return isPrivateSound ? { name: "Opus in MPEG-TS" } : undefined;
+  const isPrivateAudio = entry.type === 0x06 && entry.descriptors.includes(0x7f);
+  return isPrivateAudio ? { name: "Opus in MPEG-TS" } : undefined;
 }

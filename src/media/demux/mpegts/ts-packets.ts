@@ -12,7 +12,7 @@ const PACKET_SIZES = [188, 192, 204] as const;
 const CONFIRM_COUNT = 5;
 const LEAD_BYTES_MAX = 204;
 /** Enough to find the stride from anywhere in the first packet. */
-export const TS_LOOK_BYTES = LEAD_BYTES_MAX + CONFIRM_COUNT * 204;
+export const TS_SNIFF_BYTES = LEAD_BYTES_MAX + CONFIRM_COUNT * 204;
 
 export interface TsLayout {
   /** Where the first sync byte stands. */
@@ -111,7 +111,7 @@ export function readPmt(body: Uint8Array): TsStream[] {
   return streams;
 }
 
-export interface PesHeader {
+interface PesHeader {
   readonly sizeBytes: number;
   /** 33 bits at 90 kHz; undefined when the packet has none. */
   readonly pts: number | undefined;

@@ -12,18 +12,18 @@ const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
 /** How far from the end the last page of the stream is looked for. */
 const TAIL_BYTES_MAX = 1024 * 1024;
 
-export interface OggPlace {
+interface OggPosition {
   readonly positionBytes: number;
   /** Granule at which the data from there starts; undefined when the search never left the start. */
   readonly granule: number | undefined;
 }
 
 /** The place behind the last page of the stream that ends at or before `granule`. */
-export async function findPlaceBefore(
+export async function findPositionBefore(
   { source, work }: ReaderParts,
   range: { serial: number; startBytes: number; granule: number },
-): Promise<OggPlace> {
-  let low: OggPlace = { positionBytes: range.startBytes, granule: undefined };
+): Promise<OggPosition> {
+  let low: OggPosition = { positionBytes: range.startBytes, granule: undefined };
   let previous = low;
   let high = source.sizeBytes ?? range.startBytes;
   for (let searchedBytes = 0; high - low.positionBytes > PAGE_BYTES_MAX && searchedBytes < SEARCH_BYTES_MAX; ) {
@@ -62,7 +62,7 @@ async function findTimedPage(
   return undefined;
 }
 
-export interface OggTail {
+interface OggTail {
   /** The last granule of the stream. */
   readonly granule: number;
   /** The stream of the file's last page. */

@@ -18,7 +18,7 @@ export interface OggHeaders {
 }
 
 /** What the headers came to: complete, more packets wanted, or broken. */
-export type HeaderResult = OggHeaders | "more" | "broken";
+type HeaderResult = OggHeaders | "more" | "broken";
 
 /** Collects the header packets of one logical stream. */
 export type HeaderReader = (packet: Uint8Array) => HeaderResult;

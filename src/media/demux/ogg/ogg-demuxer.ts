@@ -8,7 +8,7 @@ import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
-import { findPlaceBefore, readTail } from "./granule-search.ts";
+import { findPositionBefore, readTail } from "./granule-search.ts";
 import { createHeaderReader, foreignAudioName, type HeaderReader, type OggHeaders } from "./ogg-codec.ts";
 import { type OggPage, PageReader } from "./ogg-page.ts";
 import { PacketAssembler } from "./packet-assembler.ts";
@@ -38,13 +38,13 @@ interface Link {
 export async function openOgg(
   parts: ReaderParts,
   _leading: unknown,
-  { isLengthWanted = true }: { readonly isLengthWanted?: boolean | undefined },
+  { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined },
 ): Promise<Demuxer> {
   const { source } = parts;
   const cursor = new ByteCursor(source);
   const { headers, serial, serials } = await readHeaders(cursor, parts.work);
   const dataStart = cursor.position;
-  if (!isLengthWanted) {
+  if (!isLengthNeeded) {
     const isSeekable = source.isRandomAccess && source.sizeBytes !== undefined;
     return new OggDemuxer(parts, { headers, serial, dataStart, endGranule: undefined, isSeekable });
   }
@@ -165,9 +165,9 @@ class OggDemuxer implements Demuxer {
     const { serial, dataStart, headers } = this.#opened;
     const granule =
       (targetMs * headers.stream.sampleRateHz) / 1000 + headers.preSkipSamples + (this.#link.baseGranule ?? 0);
-    const place = await findPlaceBefore(this.#parts, { serial, startBytes: dataStart, granule });
-    this.#cursor.moveTo(place.positionBytes);
-    this.#granule = place.granule ?? this.#firstGranule;
+    const pagePosition = await findPositionBefore(this.#parts, { serial, startBytes: dataStart, granule });
+    this.#cursor.moveTo(pagePosition.positionBytes);
+    this.#granule = pagePosition.granule ?? this.#firstGranule;
     this.#assembler.reset();
     this.#link.clock.reset();
     this.#packets = [];
@@ -280,15 +280,15 @@ class OggDemuxer implements Demuxer {
     return counted ?? (this.#link.baseGranule === undefined ? 0 : page.granule - sum);
   }
 
-  #packet(data: Uint8Array, place: { granule: number; count: number; end: number }): Packet {
+  #packet(data: Uint8Array, pagePosition: { granule: number; count: number; end: number }): Packet {
     const { headers, startMs, baseGranule } = this.#link;
     const rate = headers.stream.sampleRateHz;
     const skipped = headers.preSkipSamples + (baseGranule ?? 0);
-    const timestampMs = startMs + (1000 * (place.granule - skipped)) / rate;
-    const surplus = place.granule + place.count - place.end;
-    const trimEndSamples = Math.max(0, Math.min(place.count, surplus));
-    this.#endMs = timestampMs + (1000 * (place.count - trimEndSamples)) / rate;
-    return { data, timestampMs, durationMs: (1000 * place.count) / rate, trimEndSamples };
+    const timestampMs = startMs + (1000 * (pagePosition.granule - skipped)) / rate;
+    const surplus = pagePosition.granule + pagePosition.count - pagePosition.end;
+    const trimEndSamples = Math.max(0, Math.min(pagePosition.count, surplus));
+    this.#endMs = timestampMs + (1000 * (pagePosition.count - trimEndSamples)) / rate;
+    return { data, timestampMs, durationMs: (1000 * pagePosition.count) / rate, trimEndSamples };
   }
 }
 

@@ -25,13 +25,13 @@ export interface OggPage {
 }
 
 /** How far to look for a page, and what the looking may take. */
-export interface PageSearch {
+interface PageSearch {
   readonly junkBytesMax: number;
   readonly work: DemuxWork;
 }
 
 /** The next page could not be read yet: bytes are missing, or some junk was skipped and the search goes on. */
-export type PageResult = OggPage | "wait" | { readonly skippedBytes: number };
+type PageResult = OggPage | "wait" | { readonly skippedBytes: number };
 
 /**
  * Checksums over bytes that were no page, ahead of the bytes that were passed: as much as four of the longest pages.
@@ -70,7 +70,7 @@ export class PageReader {
   /** The next page, waiting for bytes; undefined at the end of the data or after `junkBytesMax` without one. */
   async find({ junkBytesMax, work }: PageSearch): Promise<OggPage | undefined> {
     for (let junkBytes = 0; junkBytes <= junkBytesMax; ) {
-      if (work.isSpent) await work.turn();
+      if (work.isSpent) await work.yield();
       const result = this.read();
       if (result === "wait") {
         if (this.cursor.isShort) return undefined;

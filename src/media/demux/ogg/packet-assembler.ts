@@ -43,10 +43,10 @@ export class PacketAssembler {
 
   #keep(piece: Uint8Array): void {
     this.#isOpen = true;
-    const kept = piece.subarray(0, Math.max(0, PACKET_BYTES_MAX - this.#piecesBytes));
-    if (kept.length === 0) return;
-    this.#pieces.push(kept);
-    this.#piecesBytes += kept.length;
+    const retained = piece.subarray(0, Math.max(0, PACKET_BYTES_MAX - this.#piecesBytes));
+    if (retained.length === 0) return;
+    this.#pieces.push(retained);
+    this.#piecesBytes += retained.length;
   }
 
   #close(last: Uint8Array): Uint8Array {

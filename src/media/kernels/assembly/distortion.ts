@@ -96,9 +96,9 @@ function shapeSide(from: usize, count: u32, middle: f32): void {
   const end = from + F32_BYTES * count;
   let at = from;
   do {
-    const place = f32x4.mul(f32x4.add(cut(v128.load(at)), f32x4.splat(1)), scale);
-    const whole = f32x4.floor(place);
-    const part = f32x4.sub(place, whole);
+    const position = f32x4.mul(f32x4.add(cut(v128.load(at)), f32x4.splat(1)), scale);
+    const whole = f32x4.floor(position);
+    const part = f32x4.sub(position, whole);
     // Times four the row numbers are places in the table.
     const row = i32x4.shl(i32x4.sub(f32x4.add(whole, f32x4.splat(WHOLE)), f32x4.splat(WHOLE)), 2);
     // Each row with the next one.

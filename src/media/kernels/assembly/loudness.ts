@@ -88,7 +88,7 @@ export function peaks(start: u32, count: u32, quiet: f32, close: f32): void {
     if (highest > quiet) {
       highest = highestLane(f32x4.pmax(halfWay(left), halfWay(right)));
       if (highest > close) {
-        highest = max<f32>(highest, highestLane(f32x4.pmax(otherPlaces(left), otherPlaces(right))));
+        highest = max<f32>(highest, highestLane(f32x4.pmax(otherPositions(left), otherPositions(right))));
       }
     }
     store<f32>(to, highest, CHUNK_PEAKS);
@@ -133,7 +133,7 @@ function halfWay(chunk: usize): v128 {
 }
 
 /** The highest of six other places between each of the 16 samples at byte address `chunk` and the next. */
-function otherPlaces(chunk: usize): v128 {
+function otherPositions(chunk: usize): v128 {
   const end = chunk + CHUNK_BYTES;
   let highest = f32x4.splat(0);
   let at = chunk;
@@ -210,8 +210,8 @@ export function scale(start: u32, count: u32, within: u32): void {
     const piece = min<u32>(CHUNK_SAMPLES - before, left);
     const pieceBytes: usize = F32_BYTES * piece;
     const step = v128.load32_splat(gain, F32_BYTES);
-    const places = f32x4.add(f32x4.splat(f32(before)), f32x4(0, 1, 2, 3));
-    let gains = f32x4.add(v128.load32_splat(gain), f32x4.mul(step, places));
+    const positions = f32x4.add(f32x4.splat(f32(before)), f32x4(0, 1, 2, 3));
+    let gains = f32x4.add(v128.load32_splat(gain), f32x4.mul(step, positions));
     const steps = f32x4.mul(step, f32x4.splat(4));
     let done: usize = 0;
     do {

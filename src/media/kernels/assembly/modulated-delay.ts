@@ -88,17 +88,17 @@ export function swing(
     );
     // What comes in, and what goes into the lines: left beside left.
     const x = lowPairs(v128.load64_zero(n, DELAY_LEFT), v128.load64_zero(n, DELAY_RIGHT));
-    const kept = bySide(f32x4.add(f32x4.add(x, f32x4.splat(f32(SILENCE_BIAS))), f32x4.mul(delayed, again)));
-    const place: usize = F32_BYTES * at;
-    v128.store64_lane(place, kept, 0, DELAY_LEFT_LINE);
-    v128.store64_lane(place, kept, 1, DELAY_RIGHT_LINE);
+    const retained = bySide(f32x4.add(f32x4.add(x, f32x4.splat(f32(SILENCE_BIAS))), f32x4.mul(delayed, again)));
+    const address: usize = F32_BYTES * at;
+    v128.store64_lane(address, retained, 0, DELAY_LEFT_LINE);
+    v128.store64_lane(address, retained, 1, DELAY_RIGHT_LINE);
     if (at < u32(GROUP_SAMPLES)) {
-      v128.store64_lane(place, kept, 0, DELAY_LEFT_LINE_END);
-      v128.store64_lane(place, kept, 1, DELAY_RIGHT_LINE_END);
+      v128.store64_lane(address, retained, 0, DELAY_LEFT_LINE_END);
+      v128.store64_lane(address, retained, 1, DELAY_RIGHT_LINE_END);
     }
-    const heard = bySide(f32x4.add(x, f32x4.mul(share, f32x4.sub(delayed, x))));
-    v128.store64_lane(n, heard, 0, DELAY_LEFT);
-    v128.store64_lane(n, heard, 1, DELAY_RIGHT);
+    const mixed = bySide(f32x4.add(x, f32x4.mul(share, f32x4.sub(delayed, x))));
+    v128.store64_lane(n, mixed, 0, DELAY_LEFT);
+    v128.store64_lane(n, mixed, 1, DELAY_RIGHT);
     p = turned(p, along, across);
     q = turned(q, along, across);
     at = (at + 2) & LINE_MASK;

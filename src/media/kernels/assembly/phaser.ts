@@ -46,9 +46,9 @@ export function phase(
     z3 = f64x2.sub(x3, f64x2.mul(a, x4));
     last = f64x2.add(f64x2.mul(a, x4), z4);
     z4 = f64x2.sub(x4, f64x2.mul(a, last));
-    const heard = f32x4.demote_f64x2_zero(f64x2.add(x, f64x2.mul(share, f64x2.sub(last, x))));
-    v128.store32_lane(at, heard, 0, PHASER_LEFT);
-    v128.store32_lane(at, heard, 1, PHASER_RIGHT);
+    const mixed = f32x4.demote_f64x2_zero(f64x2.add(x, f64x2.mul(share, f64x2.sub(last, x))));
+    v128.store32_lane(at, mixed, 0, PHASER_LEFT);
+    v128.store32_lane(at, mixed, 1, PHASER_RIGHT);
     a = f64x2.add(a, aStep);
     again = f64x2.add(again, againStep);
   }

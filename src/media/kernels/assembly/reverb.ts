@@ -121,8 +121,8 @@ export function reverberate(start: u32, end: u32, at: u32, keep: f32, dry: f32, 
     // What is heard.
     const roomLeft = f32x4.sub(f32x4.add(x0, x4), f32x4.add(x2, x6));
     const roomRight = f32x4.sub(f32x4.add(x1, x5), f32x4.add(x3, x7));
-    v128.store(n, heard(left, roomLeft, roomRight, dry, wet, cross), REVERB_LEFT);
-    v128.store(n, heard(right, roomRight, roomLeft, dry, wet, cross), REVERB_RIGHT);
+    v128.store(n, mixed(left, roomLeft, roomRight, dry, wet, cross), REVERB_LEFT);
+    v128.store(n, mixed(right, roomRight, roomLeft, dry, wet, cross), REVERB_RIGHT);
     // The matrix: sums and differences of neighbours, of pairs, of halves; then what comes in.
     const y0 = f32x4.add(x0, x1);
     const y1 = f32x4.sub(x0, x1);
@@ -175,17 +175,17 @@ function lowPassed(x: v128, share: v128, last: v128, keep: v128): v128 {
   return f32x4.add(f32x4.mul(x, share), f32x4.mul(last, keep));
 }
 
-function heard(x: v128, own: v128, other: v128, dry: f32, wet: f32, cross: f32): v128 {
+function mixed(x: v128, own: v128, other: v128, dry: f32, wet: f32, cross: f32): v128 {
   const room = f32x4.add(f32x4.mul(own, f32x4.splat(wet)), f32x4.mul(other, f32x4.splat(cross)));
   return f32x4.add(f32x4.mul(x, f32x4.splat(dry)), room);
 }
 
-function keepDiffused(place: usize, kept0: v128, kept1: v128, kept2: v128, kept3: v128): void {
-  v128.store(place, kept0, DIFFUSER_0);
-  v128.store(place, kept1, DIFFUSER_1);
-  v128.store(place, kept2, DIFFUSER_2);
-  v128.store(place, kept3, DIFFUSER_3);
-  if (place !== 0) return;
+function keepDiffused(address: usize, kept0: v128, kept1: v128, kept2: v128, kept3: v128): void {
+  v128.store(address, kept0, DIFFUSER_0);
+  v128.store(address, kept1, DIFFUSER_1);
+  v128.store(address, kept2, DIFFUSER_2);
+  v128.store(address, kept3, DIFFUSER_3);
+  if (address !== 0) return;
   v128.store(DIFFUSER_END, kept0, DIFFUSER_0);
   v128.store(DIFFUSER_END, kept1, DIFFUSER_1);
   v128.store(DIFFUSER_END, kept2, DIFFUSER_2);
@@ -193,7 +193,7 @@ function keepDiffused(place: usize, kept0: v128, kept1: v128, kept2: v128, kept3
 }
 
 function keepInLines(
-  place: usize,
+  address: usize,
   x0: v128,
   x1: v128,
   x2: v128,
@@ -203,15 +203,15 @@ function keepInLines(
   x6: v128,
   x7: v128,
 ): void {
-  v128.store(place, x0, LINE_0);
-  v128.store(place, x1, LINE_1);
-  v128.store(place, x2, LINE_2);
-  v128.store(place, x3, LINE_3);
-  v128.store(place, x4, LINE_4);
-  v128.store(place, x5, LINE_5);
-  v128.store(place, x6, LINE_6);
-  v128.store(place, x7, LINE_7);
-  if (place !== 0) return;
+  v128.store(address, x0, LINE_0);
+  v128.store(address, x1, LINE_1);
+  v128.store(address, x2, LINE_2);
+  v128.store(address, x3, LINE_3);
+  v128.store(address, x4, LINE_4);
+  v128.store(address, x5, LINE_5);
+  v128.store(address, x6, LINE_6);
+  v128.store(address, x7, LINE_7);
+  if (address !== 0) return;
   v128.store(LINE_END, x0, LINE_0);
   v128.store(LINE_END, x1, LINE_1);
   v128.store(LINE_END, x2, LINE_2);

@@ -12,15 +12,15 @@ import { sumsOfHalves, sumsOfPairs } from "./lanes.ts";
  */
 export function compare(length: u32, count: u32): void {
   const end: usize = F32_BYTES * length;
-  const placesEnd: usize = F32_BYTES * count;
-  let place: usize = 0;
+  const positionsEnd: usize = F32_BYTES * count;
+  let offset: usize = 0;
   do {
     let a = f32x4.splat(0);
     let b = f32x4.splat(0);
     let c = f32x4.splat(0);
     let d = f32x4.splat(0);
     let n: usize = 0;
-    let there = place;
+    let there = offset;
     do {
       const left = v128.load(n, HERE_LEFT);
       a = f32x4.add(a, f32x4.mul(left, v128.load(there, THERE_LEFT)));
@@ -35,7 +35,7 @@ export function compare(length: u32, count: u32): void {
       there += VECTOR_BYTES;
       n += VECTOR_BYTES;
     } while (n < end);
-    v128.store(place, sumsOfHalves(sumsOfPairs(a, b), sumsOfPairs(c, d)), PRODUCTS);
-    place += VECTOR_BYTES;
-  } while (place < placesEnd);
+    v128.store(offset, sumsOfHalves(sumsOfPairs(a, b), sumsOfPairs(c, d)), PRODUCTS);
+    offset += VECTOR_BYTES;
+  } while (offset < positionsEnd);
 }

@@ -6,7 +6,7 @@ import { F32_BYTES } from "./block.ts";
 export const COMPARED_SAMPLES_MAX = 768;
 
 /** Most places they are compared with at once. */
-export const PLACES_MAX = 160;
+export const POSITIONS_MAX = 160;
 
 /** Room for what is compared at the last place; many places are compared for short stretches only. */
 export const THERE_SAMPLES = 800;

@@ -2,39 +2,39 @@
 
 import { Kazagumo, type KazagumoPlayer, type KazagumoTrack } from "kazagumo";
 import type { RawPacket, VoiceStateRequest } from "../../../support/fake-shard.ts";
-import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
+import type { ClientBinding, ClientDriver, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
 import { NODE, SHOUKAKU_OPTIONS, ShardConnector } from "./shard-connector.ts";
 
 export const kazagumo: RealClient = {
   name: "kazagumo",
   afterDrop: "resumes",
-  create: (seat) => new KazagumoDriver(seat),
+  create: (binding) => new KazagumoDriver(binding),
 };
 
 class KazagumoDriver implements ClientDriver {
-  readonly #seat: ClientSeat;
+  readonly #binding: ClientBinding;
   readonly #connector: ShardConnector;
   readonly #manager: Kazagumo;
   #player: KazagumoPlayer | undefined;
   #track: KazagumoTrack | undefined;
 
-  constructor(seat: ClientSeat) {
-    this.#seat = seat;
-    this.#connector = new ShardConnector(seat);
+  constructor(binding: ClientBinding) {
+    this.#binding = binding;
+    this.#connector = new ShardConnector(binding);
     this.#manager = new Kazagumo(
-      { defaultSearchEngine: "youtube", send: (_guildId, payload) => seat.send(payload as VoiceStateRequest) },
+      { defaultSearchEngine: "youtube", send: (_guildId, payload) => binding.send(payload as VoiceStateRequest) },
       this.#connector,
       [],
       SHOUKAKU_OPTIONS,
     );
     this.#manager.shoukaku.on("error", () => undefined);
     this.#manager.shoukaku.on("ready", (_name, isResumed) => {
-      seat.report("ready");
-      if (isResumed) seat.report("resumed");
+      binding.report("ready");
+      if (isResumed) binding.report("resumed");
     });
-    this.#manager.on("playerStart", () => seat.report("start"));
-    this.#manager.on("playerEnd", () => seat.report("end"));
-    this.#manager.on("playerUpdate", () => seat.report("update"));
+    this.#manager.on("playerStart", () => binding.report("start"));
+    this.#manager.on("playerEnd", () => binding.report("end"));
+    this.#manager.on("playerUpdate", () => binding.report("update"));
   }
 
   async connect(): Promise<void> {
@@ -52,7 +52,7 @@ class KazagumoDriver implements ClientDriver {
   }
 
   async join(): Promise<void> {
-    const { guildId, channelId } = this.#seat;
+    const { guildId, channelId } = this.#binding;
     this.#player = await this.#manager.createPlayer({ guildId, voiceId: channelId, textId: channelId, volume: 100 });
   }
 

@@ -3,7 +3,7 @@
 import { LavalinkManager, type Player, type SearchPlatform, type Track, type VoicePacket } from "lavalink-client";
 import type { RawPacket } from "../../../support/fake-shard.ts";
 import type {
-  ClientSeat,
+  ClientBinding,
   EqualizerBand,
   FoundTrack,
   LoadedTrack,
@@ -24,39 +24,39 @@ const PLATFORMS: Readonly<Record<SearchedSite, SearchPlatform | undefined>> = {
 export const lavalinkClient: RealClient<SearchingDriver> = {
   name: "lavalink-client",
   afterDrop: "resumes",
-  create: (seat) => new LavalinkClientDriver(seat),
+  create: (binding) => new LavalinkClientDriver(binding),
 };
 
 class LavalinkClientDriver implements SearchingDriver {
-  readonly #seat: ClientSeat;
+  readonly #binding: ClientBinding;
   readonly #manager: LavalinkManager;
   #player: Player | undefined;
   #track: Track | undefined;
 
-  constructor(seat: ClientSeat) {
-    this.#seat = seat;
-    const { host, port, password, userId } = seat;
+  constructor(binding: ClientBinding) {
+    this.#binding = binding;
+    const { host, port, password, userId } = binding;
     this.#manager = new LavalinkManager({
       nodes: [{ id: NODE, host, port, authorization: password, retryDelay: 100 }],
-      sendToShard: (_guildId, payload) => seat.send(payload),
+      sendToShard: (_guildId, payload) => binding.send(payload),
       client: { id: userId, username: "bot" },
     });
     this.#manager.nodeManager.on("error", () => undefined);
     this.#manager.nodeManager.on("connect", (node) => {
       node.options.sessionId = node.sessionId ?? "";
-      node.updateSession(true, RESUME_TIMEOUT_S).then(() => seat.report("ready"));
+      node.updateSession(true, RESUME_TIMEOUT_S).then(() => binding.report("ready"));
     });
-    this.#manager.nodeManager.on("resumed", () => seat.report("resumed"));
-    this.#manager.on("trackStart", () => seat.report("start"));
+    this.#manager.nodeManager.on("resumed", () => binding.report("resumed"));
+    this.#manager.on("trackStart", () => binding.report("start"));
     // In place of `trackEnd`, where nothing follows.
-    this.#manager.on("queueEnd", () => seat.report("end"));
-    this.#manager.on("trackError", () => seat.report("exception"));
-    this.#manager.on("trackStuck", () => seat.report("stuck"));
-    this.#manager.on("playerUpdate", () => seat.report("update"));
+    this.#manager.on("queueEnd", () => binding.report("end"));
+    this.#manager.on("trackError", () => binding.report("exception"));
+    this.#manager.on("trackStuck", () => binding.report("stuck"));
+    this.#manager.on("playerUpdate", () => binding.report("update"));
   }
 
   async connect(): Promise<void> {
-    await this.#manager.init({ id: this.#seat.userId, username: "bot" });
+    await this.#manager.init({ id: this.#binding.userId, username: "bot" });
   }
 
   async sessionId(): Promise<string> {
@@ -80,7 +80,7 @@ class LavalinkClientDriver implements SearchingDriver {
   }
 
   async join(): Promise<void> {
-    const { guildId, channelId } = this.#seat;
+    const { guildId, channelId } = this.#binding;
     this.#player = this.#manager.createPlayer({ guildId, voiceChannelId: channelId });
     await this.#player.connect();
   }

@@ -2,7 +2,7 @@
 
 import { Manager, ManagerEventTypes, type Player, type Track } from "magmastream";
 import type { RawPacket } from "../../../support/fake-shard.ts";
-import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
+import type { ClientBinding, ClientDriver, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
 import { reportReady } from "./report-ready.ts";
 
 const NODE = "tonearm";
@@ -10,22 +10,22 @@ const NODE = "tonearm";
 export const magmastream: RealClient = {
   name: "magmastream",
   afterDrop: "resumes",
-  create: (seat) => new MagmastreamDriver(seat),
+  create: (binding) => new MagmastreamDriver(binding),
 };
 
 class MagmastreamDriver implements ClientDriver {
-  readonly #seat: ClientSeat;
+  readonly #binding: ClientBinding;
   readonly #manager: Manager;
   #player: Player | undefined;
   #track: Track | undefined;
 
-  constructor(seat: ClientSeat) {
-    this.#seat = seat;
+  constructor(binding: ClientBinding) {
+    this.#binding = binding;
     const node = {
       identifier: NODE,
-      host: seat.host,
-      port: seat.port,
-      password: seat.password,
+      host: binding.host,
+      port: binding.port,
+      password: binding.password,
       enableSessionResumeOption: true,
       retryDelayMs: 500,
     };
@@ -33,21 +33,21 @@ class MagmastreamDriver implements ClientDriver {
       nodes: [node],
       playNextOnEnd: true,
       listenToSIGEvents: false,
-      send: (packet) => seat.send(packet as unknown as Parameters<ClientSeat["send"]>[0]), // it sends nothing but op 4
+      send: (packet) => binding.send(packet as unknown as Parameters<ClientBinding["send"]>[0]), // it sends nothing but op 4
       getUser: () => undefined,
       getGuild: () => undefined,
     });
     this.#manager.on(ManagerEventTypes.NodeError, () => undefined);
     this.#manager.on(ManagerEventTypes.NodeRaw, (message) => {
-      reportReady(message, seat.report);
-      if ((message as { op?: string }).op === "playerUpdate") seat.report("update"); // it has no event for these
+      reportReady(message, binding.report);
+      if ((message as { op?: string }).op === "playerUpdate") binding.report("update"); // it has no event for these
     });
-    this.#manager.on(ManagerEventTypes.TrackStart, () => seat.report("start"));
-    this.#manager.on(ManagerEventTypes.QueueEnd, () => seat.report("end"));
+    this.#manager.on(ManagerEventTypes.TrackStart, () => binding.report("start"));
+    this.#manager.on(ManagerEventTypes.QueueEnd, () => binding.report("end"));
   }
 
   async connect(): Promise<void> {
-    await this.#manager.init({ clientId: this.#seat.userId });
+    await this.#manager.init({ clientId: this.#binding.userId });
   }
 
   async sessionId(): Promise<string> {
@@ -61,7 +61,7 @@ class MagmastreamDriver implements ClientDriver {
   }
 
   async join(): Promise<void> {
-    const { guildId, channelId } = this.#seat;
+    const { guildId, channelId } = this.#binding;
     const channel = { voiceChannelId: channelId, textChannelId: channelId };
     this.#player = this.#manager.create({ guildId, ...channel, volume: 100 });
     this.#player.connect();

@@ -2,40 +2,46 @@
 
 import { Manager, type Player, type Track } from "moonlink.js";
 import type { RawPacket, VoiceStateRequest } from "../../../support/fake-shard.ts";
-import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
+import type { ClientBinding, ClientDriver, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
 
 const NODE = "tonearm";
 
 export const moonlink: RealClient = {
   name: "moonlink.js",
   afterDrop: "resumes",
-  create: (seat) => new MoonlinkDriver(seat),
+  create: (binding) => new MoonlinkDriver(binding),
 };
 
 class MoonlinkDriver implements ClientDriver {
-  readonly #seat: ClientSeat;
+  readonly #binding: ClientBinding;
   readonly #manager: Manager;
   #player: Player | undefined;
   #track: Track | undefined;
 
-  constructor(seat: ClientSeat) {
-    this.#seat = seat;
-    const node = { identifier: NODE, host: seat.host, port: seat.port, password: seat.password, secure: false };
+  constructor(binding: ClientBinding) {
+    this.#binding = binding;
+    const node = {
+      identifier: NODE,
+      host: binding.host,
+      port: binding.port,
+      password: binding.password,
+      secure: false,
+    };
     this.#manager = new Manager({
       nodes: [node],
       options: { resume: true, playerHealth: { resumeDebounce: 0 } },
-      send: (_guildId, payload: VoiceStateRequest) => seat.send(payload),
+      send: (_guildId, payload: VoiceStateRequest) => binding.send(payload),
     });
     this.#manager.on("nodeError", () => undefined);
-    this.#manager.on("nodeReady", () => seat.report("ready"));
-    this.#manager.on("nodeResume", () => seat.report("resumed"));
-    this.#manager.on("trackStart", () => seat.report("start"));
-    this.#manager.on("trackEnd", () => seat.report("end"));
-    this.#manager.on("playerUpdate", () => seat.report("update"));
+    this.#manager.on("nodeReady", () => binding.report("ready"));
+    this.#manager.on("nodeResume", () => binding.report("resumed"));
+    this.#manager.on("trackStart", () => binding.report("start"));
+    this.#manager.on("trackEnd", () => binding.report("end"));
+    this.#manager.on("playerUpdate", () => binding.report("update"));
   }
 
   async connect(): Promise<void> {
-    await this.#manager.init(this.#seat.userId);
+    await this.#manager.init(this.#binding.userId);
   }
 
   async sessionId(): Promise<string> {
@@ -49,7 +55,7 @@ class MoonlinkDriver implements ClientDriver {
   }
 
   async join(): Promise<void> {
-    const { guildId, channelId } = this.#seat;
+    const { guildId, channelId } = this.#binding;
     this.#player = this.#manager.players.create({ guildId, voiceChannelId: channelId, textChannelId: channelId });
     await this.#player.connect();
   }

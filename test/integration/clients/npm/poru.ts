@@ -3,34 +3,34 @@
 import { EventEmitter } from "node:events";
 import { type Player, Poru, type Track } from "poru";
 import type { RawPacket } from "../../../support/fake-shard.ts";
-import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
+import type { ClientBinding, ClientDriver, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
 import { reportReady } from "./report-ready.ts";
 
 const NODE = "tonearm";
 
-export const poru: RealClient = { name: "poru", afterDrop: "gives up", create: (seat) => new PoruDriver(seat) };
+export const poru: RealClient = { name: "poru", afterDrop: "gives up", create: (binding) => new PoruDriver(binding) };
 
 class PoruDriver implements ClientDriver {
-  readonly #seat: ClientSeat;
+  readonly #binding: ClientBinding;
   readonly #bot: EventEmitter;
   readonly #manager: Poru;
   #player: Player | undefined;
   #track: Track | undefined;
 
-  constructor(seat: ClientSeat) {
-    this.#seat = seat;
-    const guild = { shard: { send: seat.send } };
+  constructor(binding: ClientBinding) {
+    this.#binding = binding;
+    const guild = { shard: { send: binding.send } };
     this.#bot = Object.assign(new EventEmitter(), {
-      user: { id: seat.userId },
-      guilds: { cache: new Map([[seat.guildId, guild]]) },
+      user: { id: binding.userId },
+      guilds: { cache: new Map([[binding.guildId, guild]]) },
     });
-    const node = { name: NODE, host: seat.host, port: seat.port, password: seat.password };
+    const node = { name: NODE, host: binding.host, port: binding.port, password: binding.password };
     this.#manager = new Poru(this.#bot, [node], { library: "discord.js" });
     this.#manager.on("nodeError", () => undefined);
-    this.#manager.on("raw", (_from, message) => reportReady(message, seat.report));
-    this.#manager.on("trackStart", () => seat.report("start"));
-    this.#manager.on("queueEnd", () => seat.report("end"));
-    this.#manager.on("playerUpdate", () => seat.report("update"));
+    this.#manager.on("raw", (_from, message) => reportReady(message, binding.report));
+    this.#manager.on("trackStart", () => binding.report("start"));
+    this.#manager.on("queueEnd", () => binding.report("end"));
+    this.#manager.on("playerUpdate", () => binding.report("update"));
   }
 
   async connect(): Promise<void> {
@@ -48,7 +48,7 @@ class PoruDriver implements ClientDriver {
   }
 
   async join(): Promise<void> {
-    const { guildId, channelId } = this.#seat;
+    const { guildId, channelId } = this.#binding;
     this.#player = this.#manager.createConnection({ guildId, voiceChannel: channelId, textChannel: channelId });
   }
 

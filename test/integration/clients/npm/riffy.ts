@@ -4,34 +4,39 @@
 import { once } from "node:events";
 import { type Player, Riffy, type Track } from "riffy";
 import type { RawPacket } from "../../../support/fake-shard.ts";
-import type { ClientDriver, ClientSeat, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
+import type { ClientBinding, ClientDriver, EqualizerBand, LoadedTrack, RealClient } from "../client-driver.ts";
 import { reportReady } from "./report-ready.ts";
 
 const NODE = "tonearm";
 const ANSWER_WAIT_MS = 20_000;
 
-export const riffy: RealClient = { name: "riffy", afterDrop: "resumes", create: (seat) => new RiffyDriver(seat) };
+export const riffy: RealClient = { name: "riffy", afterDrop: "resumes", create: (binding) => new RiffyDriver(binding) };
 
 class RiffyDriver implements ClientDriver {
-  readonly #seat: ClientSeat;
+  readonly #binding: ClientBinding;
   readonly #manager: Riffy;
   #player: Player | undefined;
   #track: Track | undefined;
 
-  constructor(seat: ClientSeat) {
-    this.#seat = seat;
-    const node = { name: NODE, host: seat.host, port: seat.port, password: seat.password, secure: false };
+  constructor(binding: ClientBinding) {
+    this.#binding = binding;
+    const node = { name: NODE, host: binding.host, port: binding.port, password: binding.password, secure: false };
     const bypassChecks = { nodeFetchInfo: false };
-    this.#manager = new Riffy({}, [node], { restVersion: "v4", reconnectTimeout: 100, bypassChecks, send: seat.send });
+    this.#manager = new Riffy({}, [node], {
+      restVersion: "v4",
+      reconnectTimeout: 100,
+      bypassChecks,
+      send: binding.send,
+    });
     this.#manager.on("nodeError", () => undefined);
-    this.#manager.on("raw", (_from, message) => reportReady(message, seat.report));
-    this.#manager.on("trackStart", () => seat.report("start"));
-    this.#manager.on("queueEnd", () => seat.report("end"));
-    this.#manager.on("playerUpdate", () => seat.report("update"));
+    this.#manager.on("raw", (_from, message) => reportReady(message, binding.report));
+    this.#manager.on("trackStart", () => binding.report("start"));
+    this.#manager.on("queueEnd", () => binding.report("end"));
+    this.#manager.on("playerUpdate", () => binding.report("update"));
   }
 
   async connect(): Promise<void> {
-    this.#manager.init(this.#seat.userId);
+    this.#manager.init(this.#binding.userId);
   }
 
   async sessionId(): Promise<string> {
@@ -45,7 +50,7 @@ class RiffyDriver implements ClientDriver {
   }
 
   async join(): Promise<void> {
-    const { guildId, channelId } = this.#seat;
+    const { guildId, channelId } = this.#binding;
     this.#player = this.#manager.createConnection({ guildId, voiceChannel: channelId, textChannel: channelId });
   }
 

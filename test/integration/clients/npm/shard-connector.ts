@@ -2,33 +2,33 @@
 
 import { Connector } from "shoukaku";
 import type { RawPacket, VoiceStateRequest } from "../../../support/fake-shard.ts";
-import type { ClientSeat } from "../client-driver.ts";
+import type { ClientBinding } from "../client-driver.ts";
 
 /** Name of the one node. */
 export const NODE = "tonearm";
 export const SHOUKAKU_OPTIONS = { resume: true, resumeTimeout: 60, reconnectInterval: 1, reconnectTries: 20 };
 
 export class ShardConnector extends Connector {
-  readonly #seat: ClientSeat;
+  readonly #binding: ClientBinding;
 
-  constructor(seat: ClientSeat) {
-    super(seat);
-    this.#seat = seat;
+  constructor(binding: ClientBinding) {
+    super(binding);
+    this.#binding = binding;
   }
 
   override getId(): string {
-    return this.#seat.userId;
+    return this.#binding.userId;
   }
 
   override sendPacket(_shardId: number, payload: unknown): void {
-    this.#seat.send(payload as VoiceStateRequest); // shoukaku sends nothing else
+    this.#binding.send(payload as VoiceStateRequest); // shoukaku sends nothing else
   }
 
   /** Begins when the driver says so. */
   override listen(): void {}
 
   begin(): void {
-    const { host, port, password } = this.#seat;
+    const { host, port, password } = this.#binding;
     this.ready([{ name: NODE, url: `${host}:${port}`, auth: password }]);
   }
 

@@ -3,7 +3,7 @@
 import { LoadType, type Player, Shoukaku, type Track } from "shoukaku";
 import type { RawPacket } from "../../../support/fake-shard.ts";
 import type {
-  ClientSeat,
+  ClientBinding,
   EqualizerBand,
   FoundTrack,
   LoadedTrack,
@@ -23,24 +23,24 @@ const PREFIXES: Readonly<Record<SearchedSite, string>> = {
 export const shoukaku: RealClient<SearchingDriver> = {
   name: "shoukaku",
   afterDrop: "resumes",
-  create: (seat) => new ShoukakuDriver(seat),
+  create: (binding) => new ShoukakuDriver(binding),
 };
 
 class ShoukakuDriver implements SearchingDriver {
-  readonly #seat: ClientSeat;
+  readonly #binding: ClientBinding;
   readonly #connector: ShardConnector;
   readonly #manager: Shoukaku;
   #player: Player | undefined;
   #track: Track | undefined;
 
-  constructor(seat: ClientSeat) {
-    this.#seat = seat;
-    this.#connector = new ShardConnector(seat);
+  constructor(binding: ClientBinding) {
+    this.#binding = binding;
+    this.#connector = new ShardConnector(binding);
     this.#manager = new Shoukaku(this.#connector, [], SHOUKAKU_OPTIONS);
     this.#manager.on("error", () => undefined);
     this.#manager.on("ready", (_name, isResumed) => {
-      seat.report("ready");
-      if (isResumed) seat.report("resumed");
+      binding.report("ready");
+      if (isResumed) binding.report("resumed");
     });
   }
 
@@ -66,7 +66,7 @@ class ShoukakuDriver implements SearchingDriver {
   }
 
   async join(): Promise<void> {
-    const { guildId, channelId, report } = this.#seat;
+    const { guildId, channelId, report } = this.#binding;
     this.#player = await this.#manager.joinVoiceChannel({ guildId, channelId, shardId: 0 });
     this.#player.on("start", () => report("start"));
     this.#player.on("end", () => report("end"));
@@ -96,7 +96,7 @@ class ShoukakuDriver implements SearchingDriver {
   }
 
   async destroy(): Promise<void> {
-    await this.#manager.leaveVoiceChannel(this.#seat.guildId);
+    await this.#manager.leaveVoiceChannel(this.#binding.guildId);
   }
 
   receive(packet: RawPacket): void {

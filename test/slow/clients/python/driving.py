@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import discord
 
-SEAT = SimpleNamespace(**json.loads(os.environ["CLIENT_SEAT"]))
+BINDING = SimpleNamespace(**json.loads(os.environ["CLIENT_BINDING"]))
 
 
 def tell(line):
@@ -63,10 +63,10 @@ async def start_bot():
     await bot._async_setup_hook()
     state = bot._connection
     state.user = discord.ClientUser(
-        state=state, data={"id": SEAT.userId, "username": "bot", "discriminator": "0", "avatar": None}
+        state=state, data={"id": BINDING.userId, "username": "bot", "discriminator": "0", "avatar": None}
     )
     channel = {
-        "id": SEAT.channelId,
+        "id": BINDING.channelId,
         "type": 2,
         "name": "music",
         "position": 0,
@@ -75,7 +75,7 @@ async def start_bot():
         "permission_overwrites": [],
     }
     guild = discord.Guild(
-        data={"id": SEAT.guildId, "name": "guild", "channels": [channel], "member_count": 2}, state=state
+        data={"id": BINDING.guildId, "name": "guild", "channels": [channel], "member_count": 2}, state=state
     )
     state._add_guild(guild)
     state._get_websocket = lambda *_args, **_kwargs: Shard()

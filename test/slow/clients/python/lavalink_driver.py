@@ -4,14 +4,14 @@ session (it makes the headers before it knows it), so it is not asked to resume;
 import asyncio
 
 import lavalink
-from driving import SEAT, report, send_voice_state, serve
+from driving import BINDING, report, send_voice_state, serve
 
 
 class Driver:
     async def connect(self):
-        self.client = lavalink.Client(int(SEAT.userId))
+        self.client = lavalink.Client(int(BINDING.userId))
         self.client.add_event_hooks(self)
-        self.node = self.client.add_node(SEAT.host, SEAT.port, SEAT.password, region="eu", name="tonearm")
+        self.node = self.client.add_node(BINDING.host, BINDING.port, BINDING.password, region="eu", name="tonearm")
 
     @lavalink.listener(lavalink.NodeReadyEvent)
     async def on_ready(self, _event):
@@ -38,8 +38,8 @@ class Driver:
         return {"title": self.track.title, "lengthMs": self.track.duration}
 
     async def join(self):
-        self.player = self.client.player_manager.create(int(SEAT.guildId))
-        send_voice_state(SEAT.guildId, SEAT.channelId)
+        self.player = self.client.player_manager.create(int(BINDING.guildId))
+        send_voice_state(BINDING.guildId, BINDING.channelId)
 
     async def play(self):
         await self.player.play(self.track)
@@ -59,8 +59,8 @@ class Driver:
         await self.player.set_filter(equalizer)
 
     async def destroy(self):
-        send_voice_state(SEAT.guildId, None)
-        await self.client.player_manager.destroy(int(SEAT.guildId))
+        send_voice_state(BINDING.guildId, None)
+        await self.client.player_manager.destroy(int(BINDING.guildId))
 
     async def receive(self, packet):
         await self.client.voice_update_handler(packet)

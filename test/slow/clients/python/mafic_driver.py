@@ -3,7 +3,7 @@
 import asyncio
 
 import mafic
-from driving import SEAT, hand_to_bot, report, serve, start_bot
+from driving import BINDING, hand_to_bot, report, serve, start_bot
 
 
 class Player(mafic.Player):
@@ -32,7 +32,7 @@ class Driver:
 
         self.pool = mafic.NodePool(self.bot)
         self.node = await self.pool.create_node(
-            host=SEAT.host, port=SEAT.port, label="tonearm", password=SEAT.password
+            host=BINDING.host, port=BINDING.port, label="tonearm", password=BINDING.password
         )
 
     async def session(self):
@@ -43,7 +43,7 @@ class Driver:
         return {"title": self.track.title, "lengthMs": self.track.length}
 
     async def join(self):
-        channel = self.bot.get_channel(int(SEAT.channelId))
+        channel = self.bot.get_channel(int(BINDING.channelId))
         self.player = await channel.connect(cls=Player)
 
     async def play(self):

@@ -3,7 +3,7 @@
 import asyncio
 
 import wavelink
-from driving import SEAT, hand_to_bot, report, serve, start_bot
+from driving import BINDING, hand_to_bot, report, serve, start_bot
 
 # YouTube Music is its default.
 SOURCES = {
@@ -43,7 +43,7 @@ class Driver:
         async def on_wavelink_track_stuck(_payload):
             report("stuck")
 
-        self.node = wavelink.Node(uri=f"http://{SEAT.host}:{SEAT.port}", password=SEAT.password, retries=20)
+        self.node = wavelink.Node(uri=f"http://{BINDING.host}:{BINDING.port}", password=BINDING.password, retries=20)
         await wavelink.Pool.connect(nodes=[self.node], client=self.bot)
 
     async def session(self):
@@ -59,7 +59,7 @@ class Driver:
         return {"title": self.track.title, "sourceName": self.track.source, "identifier": self.track.identifier}
 
     async def join(self):
-        channel = self.bot.get_channel(int(SEAT.channelId))
+        channel = self.bot.get_channel(int(BINDING.channelId))
         self.player = await channel.connect(cls=wavelink.Player)
 
     async def play(self):

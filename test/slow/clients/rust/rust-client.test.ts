@@ -3,33 +3,33 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Stage } from "../../../../lab/stage/stage.ts";
+import type { TestEnvironment } from "../../../../lab/test-environment/test-environment.ts";
 import { ProcessDriver } from "../../../integration/clients/process-driver.ts";
-import { tellStory } from "../../../integration/clients/story.ts";
+import { runScenario } from "../../../integration/clients/story.ts";
 import { makeSong } from "../../../integration/clients/two-tone-song.ts";
-import { startStage } from "../../../support/start-stage.ts";
+import { startTestEnvironment } from "../../../support/start-test-environment.ts";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 const PROGRAM = `${FOLDER}target/debug/rust-client`;
 const hasCargo = spawnSync("cargo", ["--version"]).status === 0;
-let stage: Stage;
+let env: TestEnvironment;
 
 beforeAll(async () => {
   if (!hasCargo) return;
   execFileSync("cargo", ["build", "--quiet", "--locked", "--manifest-path", `${FOLDER}Cargo.toml`]);
-  stage = await startStage({
+  env = await startTestEnvironment({
     media: { files: { "song.wav": makeSong() } },
     config: { LAVALINK_SERVER_PLAYER_UPDATE_INTERVAL: "1" },
   });
 });
-afterAll(() => stage?.close());
+afterAll(() => env?.close());
 
 // Needs cargo and crates.io.
 it.skipIf(!hasCargo)("lavalink-rs understands the node, and the listener hears the music", async () => {
-  await tellStory(stage, {
+  await runScenario(env, {
     name: "lavalink-rs",
     afterDrop: "resumes",
-    create: (seat) => new ProcessDriver({ command: PROGRAM, args: [] }, seat),
+    create: (binding) => new ProcessDriver({ command: PROGRAM, args: [] }, binding),
   });
-  expect(() => stage.discord.assertClean()).not.toThrow();
+  expect(() => env.discord.assertClean()).not.toThrow();
 });

@@ -31,7 +31,7 @@ function otherValue<T>(key: Key<T>): T {
     for (const tail of TAILS[key.shape]) {
       let isGood = true;
       const report = { problem: () => (isGood = false), warning: () => {} };
-      const value = key.read([{ tail, text, place: "here" }], report);
+      const value = key.read([{ tail, text, location: "here" }], report);
       if (isGood && JSON.stringify(value) !== JSON.stringify(key.defaultValue)) return value;
     }
   }

@@ -53,8 +53,11 @@ watcher:
     role: "client",
     hashes: [HASH, OTHER],
     limits: {
-      ...{ sessions: 2, players: 100, requestsPerSecond: 20 },
-      ...{ sources: new Set(["http", "soundcloud"]), filters: new Set(["karaoke", "channelMix", "tonearm"]) },
+      sessions: 2,
+      players: 100,
+      requestsPerSecond: 20,
+      sources: new Set(["http", "soundcloud"]),
+      filters: new Set(["karaoke", "channelMix", "tonearm"]),
     },
   });
   expect(watcher).toMatchObject({ name: "watcher", role: "viewer", limits: { sources: new Set() } });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { hashOf } from "../../../../src/control/access/client-key.ts";
 import { KeyFile } from "../../../../src/control/access/key-file.ts";
 import { KeyRing } from "../../../../src/control/access/key-ring.ts";
-import { createLogger } from "../../../../src/log.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 let folder: string;
@@ -43,11 +43,11 @@ function write(names: Readonly<Record<string, string>>): void {
 
 /** Time passes until it is so; each look at the disk takes its own time. */
 async function until(isSo: () => boolean): Promise<void> {
-  const look = () => {
+  const check = () => {
     clock.advance(2000);
     return isSo();
   };
-  await expect.poll(look).toBe(true);
+  await expect.poll(check).toBe(true);
 }
 
 test("keys come, are changed and go without a restart", async () => {

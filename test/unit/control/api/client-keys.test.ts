@@ -65,8 +65,8 @@ describe("a key", () => {
     client.socket.terminate();
     await client.closed;
     const session = { "Session-Id": client.sessionId };
-    const stranger = other === undefined ? await server.connect(session) : await connect(other, session);
-    expect(stranger.handshake["session-resumed"]).toBe("false");
+    const foreign = other === undefined ? await server.connect(session) : await connect(other, session);
+    expect(foreign.handshake["session-resumed"]).toBe("false");
     expect((await connect("a", session)).handshake["session-resumed"]).toBe("true");
   });
 

@@ -155,9 +155,9 @@ describe("filters", () => {
   });
 });
 
-type PlacedMember = NumberMember & { readonly path: string; readonly min: number; readonly max: number };
+type NestedMember = NumberMember & { readonly path: string; readonly min: number; readonly max: number };
 
-function numberMembers(): readonly PlacedMember[] {
+function numberMembers(): readonly NestedMember[] {
   return Object.entries(FILTER_TABLE.tonearm).flatMap(([filter, { members }]) =>
     Object.entries<Members[string]>(members).flatMap(([name, member]) =>
       "choices" in member ? [] : [{ min: 0, max: 0, ...member, path: `${filter}.${name}` }],

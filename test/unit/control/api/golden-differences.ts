@@ -4,7 +4,7 @@
 import { expect } from "vitest";
 import type { GoldenCase, Parsed } from "../../../support/golden.ts";
 
-export interface Difference {
+interface Difference {
   readonly names: readonly string[];
   readonly reason: string;
   /** By index of the step: what we answer. Steps not named match the recording. */
@@ -269,11 +269,11 @@ export const LOADED_DIFFERENCES: readonly Difference[] = [
 /** The recorded sequences of ws.jsonl that play sound, move voice or wait a minute. */
 export const NEEDS_WHOLE_NODE_SEQUENCES = /^(?:play|voice|destroy|resume|stats)-/;
 
-export interface SequenceDifference {
+interface SequenceDifference {
   readonly names: readonly string[];
   readonly reason: string;
   /** What the client is told with us, in order; left out when it is the same. */
-  readonly told?: readonly string[];
+  readonly reported?: readonly string[];
   /** What we answer where the recording answers this. A player without `track` is not compared in track and state. */
   readonly answer?: (request: Parsed, recorded: Parsed) => Parsed;
 }
@@ -297,40 +297,40 @@ export const SEQUENCE_DIFFERENCES: readonly SequenceDifference[] = [
   {
     names: ["play-fragmp4"],
     reason: "fragmented MP4 is played; the recorded server found no sound in it",
-    told: ["connected", "TrackStartEvent"],
+    reported: ["connected", "TrackStartEvent"],
     answer: stillPlaying,
   },
   {
     names: ["play-invalid-filter-timescale0", "play-invalid-filter-volume6"],
     reason: "values outside the published range are refused, naming field and range",
-    told: ["connected"],
+    reported: ["connected"],
     answer: withoutBadFilters,
   },
   {
     names: ["play-then-invalid-filter-tremolo-depth2", "play-then-invalid-filter-volume6"],
     reason: "as above: so the track plays on",
-    told: ["connected", "TrackStartEvent"],
+    reported: ["connected", "TrackStartEvent"],
     answer: (request, recorded) => withoutBadFilters(request, stillPlaying(request, recorded)),
   },
   {
     names: ["play-and-voice-one-patch-then-ws-drop"],
     reason: "the track is loaded before voice is connected, and starts at once when it is",
-    told: ["TrackStartEvent", "connected"],
+    reported: ["TrackStartEvent", "connected"],
   },
   {
     names: ["play-truncated"],
     reason: "a file that is cut short ends when all that is there has been heard",
-    told: ["connected", "TrackStartEvent", "TrackEndEvent finished"],
+    reported: ["connected", "TrackStartEvent", "TrackEndEvent finished"],
   },
   {
     names: ["voice-close-1000"],
     reason: "tried again once; a session that is over is then told as what Discord answers (discord-voice.md 1.7)",
-    told: ["connected", "TrackStartEvent", "WebSocketClosedEvent 4006 true", "disconnected"],
+    reported: ["connected", "TrackStartEvent", "WebSocketClosedEvent 4006 true", "disconnected"],
   },
   {
     names: ["voice-no-session-description"],
     reason: "a connection is told when sound can go out, not before (protocol-v4.md 4.4)",
-    told: ["TrackStartEvent", "connected"],
+    reported: ["TrackStartEvent", "connected"],
   },
 ];
 

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { RoutePlanner } from "../../../../src/control/route-planner/route-planner.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { systemRandom } from "../../../../src/lib/random.ts";
-import { silentLogger } from "../../../../src/log.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
 import { type Answer, ApiServer, PASSWORD } from "../../../support/api-server.ts";
 import { comparable, type GoldenStep, type Parsed } from "../../../support/golden.ts";
 import { loadPlannerConfig, needsMedia, readPlannerCases } from "../../../support/golden-planner.ts";

@@ -3,7 +3,7 @@ import { listBody, writtenInto } from "../../../../src/control/api/list-answer.t
 import { v3WrittenPart } from "../../../../src/control/api/v3/json-forms.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
-import { WorkTurns } from "../../../../src/lib/work-turns.ts";
+import { TaskSlicer } from "../../../../src/lib/task-slicer.ts";
 import { createTrack, type Track } from "../../../../src/track/track.ts";
 import { UNKNOWN_LENGTH_MS } from "../../../../src/track/track-details.ts";
 import { writeTracks } from "../../../../src/track/written-tracks.ts";
@@ -16,10 +16,10 @@ const WRITTEN = writeTracks(TRACKS);
 const TRICKY = '[]}"length":99999999999999999999,"position":"99999999999999999999"';
 
 let server: ApiServer;
-let lookups: Record<string, LoadResult>;
+let loads: Record<string, LoadResult>;
 
 beforeAll(async () => {
-  server = await ApiServer.start({ load: async (identifier) => lookups[identifier] ?? { kind: "empty" } });
+  server = await ApiServer.start({ load: async (identifier) => loads[identifier] ?? { kind: "empty" } });
 });
 
 afterAll(() => server.close());
@@ -43,7 +43,7 @@ async function load(version: string, identifier: string) {
 
 describe.each(["/v4", "/v3", ""])("written tracks in %s/loadtracks", (version) => {
   test.each([0, 1, 99, 100, 101, 5000])("are answered as the same %i tracks that are not", async (count) => {
-    lookups = bothWays(TRACKS.slice(0, count));
+    loads = bothWays(TRACKS.slice(0, count));
     for (const kind of ["playlist", "search"]) {
       const written = await load(version, `${kind}-written`);
       expect(written.json).toBeDefined();
@@ -55,7 +55,7 @@ describe.each(["/v4", "/v3", ""])("written tracks in %s/loadtracks", (version) =
     const { info, details } = buildTrack({ title: TRICKY, length: UNKNOWN_LENGTH_MS, position: -(2n ** 60n) });
     const members = { length: 99999999999999999999n, position: TRICKY, list: [] };
     const track = { ...createTrack(info, details, members), userData: { info: members } };
-    lookups = bothWays([buildTrack(), track, buildTrack({ title: "\ud800" })]);
+    loads = bothWays([buildTrack(), track, buildTrack({ title: "\ud800" })]);
     for (const kind of ["playlist", "search"]) {
       const { body } = await load(version, `${kind}-written`);
       expect(body).toBe((await load(version, kind)).body);
@@ -67,7 +67,7 @@ describe.each(["/v4", "/v3", ""])("written tracks in %s/loadtracks", (version) =
 
 test("a part that is no JSON ends its answer, and the node goes on", async () => {
   const broken = { count: 200, parts: [...writeTracks(TRACKS.slice(0, 100)).parts, Buffer.from("{")] };
-  lookups = { broken: { kind: "search", tracks: broken }, ...bothWays(TRACKS.slice(0, 3)) };
+  loads = { broken: { kind: "search", tracks: broken }, ...bothWays(TRACKS.slice(0, 3)) };
   await expect(cutShort("/v3/loadtracks?identifier=broken")).resolves.toBe(true);
   expect((await load("/v3", "search-written")).json.tracks).toHaveLength(3);
 });
@@ -75,31 +75,31 @@ test("a part that is no JSON ends its answer, and the node goes on", async () =>
 describe("the thread", () => {
   test("is free after each part that v3 rewrites, and only one is rewritten before the answer begins", async () => {
     let count = 0;
-    const turns = new CountedTurns(systemClock);
+    const slicer = new CountingSlicer(systemClock);
     const body = listBody(
       writtenInto({ tracks: [] }, WRITTEN.parts, (part) => {
         count++;
         return v3WrittenPart(part);
       }),
-      turns,
+      slicer,
     );
     expect(count).toBe(1);
     let text = "";
     for await (const piece of body) text += piece;
     expect(JSON.parse(text).tracks).toHaveLength(5000);
-    expect([WRITTEN.parts.length, count, turns.count]).toEqual([50, 50, 49]);
+    expect([WRITTEN.parts.length, count, slicer.count]).toEqual([50, 50, 49]);
   });
 
   test("is free after each 256 KiB that v4 passes on", async () => {
-    const turns = new CountedTurns(systemClock);
+    const slicer = new CountingSlicer(systemClock);
     const sizes: number[] = [];
-    for await (const piece of listBody(writtenInto([], WRITTEN.parts), turns)) sizes.push(piece.length);
+    for await (const piece of listBody(writtenInto([], WRITTEN.parts), slicer)) sizes.push(piece.length);
     expect(Math.max(...sizes)).toBeLessThan(256 * 1024 + Math.max(...WRITTEN.parts.map((part) => part.length)) + 100);
-    expect(turns.count).toBe(sizes.length - 1);
+    expect(slicer.count).toBe(sizes.length - 1);
   });
 });
 
-class CountedTurns extends WorkTurns {
+class CountingSlicer extends TaskSlicer {
   count = 0;
 
   override next() {

@@ -23,8 +23,16 @@ const RESULTS: Readonly<Record<string, LoadResult>> = {
   error: { kind: "error", error: toWireError(new NodeError("input-unreachable", "nobody listens")) },
 };
 const ALL_FILTERS = {
-  ...{ volume: 0.5, equalizer: [{ band: 0, gain: 0.25 }], karaoke: {}, timescale: {}, tremolo: {}, vibrato: {} },
-  ...{ distortion: {}, rotation: {}, channelMix: {}, lowPass: {} },
+  volume: 0.5,
+  equalizer: [{ band: 0, gain: 0.25 }],
+  karaoke: {},
+  timescale: {},
+  tremolo: {},
+  vibrato: {},
+  distortion: {},
+  rotation: {},
+  channelMix: {},
+  lowPass: {},
   pluginFilters: {
     tonearm: Object.fromEntries(Object.keys(FILTER_TABLE.tonearm).map((name) => [name, {}])),
   },
@@ -181,7 +189,7 @@ describe("real answers are as it says", () => {
     const status = async () => (await ask("GET", "/v4/routeplanner/status", { of })).json.details;
     try {
       await status();
-      planner.answer({ type: "routeWanted", routeId: 1, families: [4, 6] });
+      planner.answer({ type: "routeRequested", routeId: 1, families: [4, 6] });
       planner.onFailure({ type: "routeFailed", address, reason: "banned" });
       expect((await status()).failingAddresses).toMatchObject([{ failingAddress: `/${address}` }]);
       for (const wrong of ["198.51.100.1", "fe80::1", "nonsense"]) {

@@ -5,11 +5,22 @@ import { NodeError } from "../../../../src/errors.ts";
 import { ApiServer } from "../../../support/api-server.ts";
 
 const PLUGIN: PluginJson = {
-  ...{ name: "songs", version: "1.0.0", isBuiltIn: false, state: "running", trouble: null, losses: 0 },
-  ...{ sources: ["songs"], counts: { pages: 3 }, changedOptions: ["pot.token"] },
+  name: "songs",
+  version: "1.0.0",
+  isBuiltIn: false,
+  state: "running",
+  trouble: null,
+  losses: 0,
+  sources: ["songs"],
+  counts: { pages: 3 },
+  changedOptions: ["pot.token"],
 };
 const SOURCE: SourceJson = {
-  ...{ name: "songs", plugin: "songs", state: "running", trouble: null, links: null },
+  name: "songs",
+  plugin: "songs",
+  state: "running",
+  trouble: null,
+  links: null,
   loads: { succeeded: 1, refused: 0, failed: 1, lastError: { code: "site-busy", message: "429", atMs: 1 } },
   backends: [{ name: "api", state: "open", succeeded: 1, failed: 5, lastError: "429", openUntilMs: 2 }],
 };

@@ -2,13 +2,20 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { SourceControl } from "../../../../src/control/api/api-context.ts";
 import type { PluginJson } from "../../../../src/control/protocol/sources-json.ts";
 import { NodeError } from "../../../../src/errors.ts";
-import { createLogger } from "../../../../src/log.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import type { Json } from "../../../../src/plugin-api/plugin.ts";
 import { ApiServer } from "../../../support/api-server.ts";
 
 const PLUGIN: PluginJson = {
-  ...{ name: "youtube", version: "1.0.0", isBuiltIn: true, state: "running", trouble: null, losses: 0 },
-  ...{ sources: ["youtube"], counts: {}, changedOptions: [] },
+  name: "youtube",
+  version: "1.0.0",
+  isBuiltIn: true,
+  state: "running",
+  trouble: null,
+  losses: 0,
+  sources: ["youtube"],
+  counts: {},
+  changedOptions: [],
 };
 const TOKEN = { access_token: "fresh", expires_in: 3599, scope: "tv", token_type: "Bearer" };
 const OFF = { status: 400, json: { message: "The YouTube source manager is not registered." } };
@@ -39,8 +46,12 @@ async function start(sources: Partial<SourceControl> = {}): Promise<void> {
       lines += `${message} ${JSON.stringify(fields)}\n`;
     }),
     requestLogging: {
-      ...{ isClientShown: false, areHeadersShown: false, isQueryShown: true, isPayloadShown: true },
-      ...{ payloadLengthMax: 10_000, isLoggedBefore: true },
+      isClientShown: false,
+      areHeadersShown: false,
+      isQueryShown: true,
+      isPayloadShown: true,
+      payloadLengthMax: 10_000,
+      isLoggedBefore: true,
     },
   });
 }
@@ -97,7 +108,8 @@ describe("POST /youtube", () => {
     const message = "YouTube did not accept the refresh token of oauth (invalid_grant); log in anew";
     await start({ call: () => Promise.reject(new NodeError("site-unavailable", message)) });
     expect(await post({ refreshToken: "r", poToken: "p", visitorData: "v" })).toMatchObject({
-      ...{ status: 500, json: { message } },
+      status: 500,
+      json: { message },
     });
     expect(asked).toEqual([]);
   });

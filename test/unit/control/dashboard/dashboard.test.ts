@@ -5,13 +5,13 @@ import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { Secret } from "../../../../src/config/keys/secret.ts";
-import { loadToJson } from "../../../../src/control/about/node-load.ts";
 import { Dashboard } from "../../../../src/control/dashboard/dashboard.ts";
 import type { LiveMessage, StateMessage, ViewMessage } from "../../../../src/control/dashboard/live-messages.ts";
 import type { Sessions } from "../../../../src/control/sessions/sessions.ts";
 import { systemRandom } from "../../../../src/lib/random.ts";
-import { createLogger } from "../../../../src/log.ts";
-import { LogRing } from "../../../../src/log-ring.ts";
+import { createLogger } from "../../../../src/log/log.ts";
+import { LogRing } from "../../../../src/log/log-ring.ts";
+import { loadToJson } from "../../../../src/observability/status/node-load.ts";
 import { type Answer, ApiServer, PASSWORD, type TestClient } from "../../../support/api-server.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
@@ -19,7 +19,13 @@ import { buildTrack } from "../../../support/track-builder.ts";
 const OPERATOR = "the operator's password";
 const VIEWER = "the viewer's password";
 const VIEW: ViewMessage = {
-  ...{ type: "view", filter: "", onlyTrouble: false, offset: 0, count: 200, focus: null, logLevel: null },
+  type: "view",
+  filter: "",
+  onlyTrouble: false,
+  offset: 0,
+  count: 200,
+  focus: null,
+  logLevel: null,
 };
 
 let clock: FakeClock;
@@ -48,7 +54,12 @@ async function start(passwords = { operator: OPERATOR, viewer: VIEWER }): Promis
       readLoad: () => loadToJson(LOAD),
     },
     passwords: { operator: secretOf(passwords.operator), viewer: secretOf(passwords.viewer) },
-    ...{ clock, logger, log: ring, random: systemRandom, isSecure: false, version: "1.2.3" },
+    clock,
+    logger,
+    log: ring,
+    random: systemRandom,
+    isSecure: false,
+    version: "1.2.3",
     readBundle: async () => "# the bundle\n",
     folder: pathToFileURL(`${folder}/`),
   });
@@ -57,11 +68,24 @@ async function start(passwords = { operator: OPERATOR, viewer: VIEWER }): Promis
 }
 
 const LOAD = {
-  ...{ workers: [], hasSpare: false, complexity: 10, complexityMax: 10, movedCount: 0, refusedCount: 0, hasRoom: true },
+  workers: [],
+  hasSpare: false,
+  complexity: 10,
+  complexityMax: 10,
+  movedCount: 0,
+  refusedCount: 0,
+  hasCapacity: true,
 };
 const PLUGIN = {
-  ...{ name: "example", version: "1", isBuiltIn: false, state: "running" as const, trouble: null, losses: 0 },
-  ...{ sources: [], counts: {}, changedOptions: [] },
+  name: "example",
+  version: "1",
+  isBuiltIn: false,
+  state: "running" as const,
+  trouble: null,
+  losses: 0,
+  sources: [],
+  counts: {},
+  changedOptions: [],
 };
 
 beforeEach(async () => {
@@ -93,14 +117,14 @@ class Page {
   readonly messages: LiveMessage[] = [];
   readonly closed: Promise<number>;
   readonly socket: WebSocket;
-  readonly #looks = new Set<() => void>();
+  readonly #checks = new Set<() => void>();
 
   constructor(socket: WebSocket) {
     this.socket = socket;
     this.closed = new Promise((resolve) => socket.on("close", resolve));
     socket.on("message", (data) => {
       this.messages.push(JSON.parse(String(data)));
-      for (const look of this.#looks) look();
+      for (const check of this.#checks) check();
     });
   }
 
@@ -115,15 +139,15 @@ class Page {
   ): Promise<Extract<LiveMessage, { type: Type }>> {
     const from = this.messages.length;
     return new Promise((resolve) => {
-      const look = () => {
+      const check = () => {
         const found = this.messages.slice(from).find((message): message is Extract<LiveMessage, { type: Type }> => {
           return message.type === type && matches(message as Extract<LiveMessage, { type: Type }>);
         });
         if (found === undefined) return;
-        this.#looks.delete(look);
+        this.#checks.delete(check);
         resolve(found);
       };
-      this.#looks.add(look);
+      this.#checks.add(check);
     });
   }
 

@@ -1,42 +1,54 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { type Incident, noLosses, type PlayerReport, type VoiceReport } from "../../../../src/bridge/sound-report.ts";
+import { type Incident, noLosses, type PlayerReport, type VoiceReport } from "../../../../src/bridge/audio-report.ts";
 import { PlayerDiagnosis } from "../../../../src/control/players/player-diagnosis.ts";
 import type { PlayerDiagnosisJson } from "../../../../src/control/protocol/player-diagnosis-json.ts";
-import type { TenantPlace } from "../../../../src/control/workers/worker-pool.ts";
-import { createLogger, type LogFields } from "../../../../src/log.ts";
+import type { PlayerPlacement } from "../../../../src/control/workers/worker-pool.ts";
+import { createLogger, type LogFields } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const PLAYER = {
-  ...{ guildId: "1", sessionId: "s", position: 0, paused: false },
+  guildId: "1",
+  sessionId: "s",
+  position: 0,
+  paused: false,
   track: { identifier: "i", title: "t", sourceName: "http", isStream: false },
 };
-const PLACE: TenantPlace = {
-  home: { index: 2, isAlone: false, counters: undefined, toldAgoMs: 120.4 },
-  host: undefined,
+const PLACEMENT: PlayerPlacement = {
+  ownerWorker: { index: 2, isIsolated: false, counters: undefined, reportedAgoMs: 120.4 },
+  renderWorker: undefined,
 };
 const INCIDENT: Incident = { cause: "network", startEpochMs: 5, lengthMs: 60, framesLost: 3, repair: undefined };
 const VOICE: VoiceReport = {
-  ...{ state: "live", gate: "send", pingMs: 12 },
+  state: "live",
+  gate: "send",
+  pingMs: 12,
   dave: { version: 1, epoch: 4, state: "encrypted", readyMs: 90 },
 };
 const QUIET: PlayerReport = {
-  ...{ playerId: 1, framesSent: 0, lostFrames: undefined, incidents: [], openIncident: undefined, repairs: [] },
-  ...{ inputReopened: 0, voiceCounts: undefined, voice: undefined },
+  playerId: 1,
+  framesSent: 0,
+  lostFrames: undefined,
+  incidents: [],
+  openIncident: undefined,
+  repairs: [],
+  inputReopened: 0,
+  voiceCounts: undefined,
+  voice: undefined,
 };
 
 let clock: FakeClock;
 let lines: { readonly message: string; readonly fields: LogFields }[];
-let untold: Incident[];
+let unreported: Incident[];
 let diagnosis: PlayerDiagnosis;
 
 beforeEach(() => {
   clock = new FakeClock();
   lines = [];
-  untold = [];
+  unreported = [];
   diagnosis = new PlayerDiagnosis({
     clock,
     logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
-    onIncident: (incident) => untold.push(incident),
+    onIncident: (incident) => unreported.push(incident),
   });
 });
 
@@ -44,15 +56,19 @@ function report(more: Partial<PlayerReport>): void {
   diagnosis.onReport({ ...QUIET, ...more });
 }
 
-function json(place: TenantPlace | "none" = PLACE): PlayerDiagnosisJson {
-  return diagnosis.toJson(PLAYER, place === "none" ? undefined : place);
+function json(placement: PlayerPlacement | "none" = PLACEMENT): PlayerDiagnosisJson {
+  return diagnosis.toJson(PLAYER, placement === "none" ? undefined : placement);
 }
 
 describe("what is told of a player", () => {
   test("is there before any worker has said anything", () => {
     expect(json("none")).toEqual({
       ...PLAYER,
-      ...{ age: null, worker: null, soundWorker: null, sound: null, voice: null },
+      age: null,
+      worker: null,
+      renderWorker: null,
+      audio: null,
+      voice: null,
       frames: { sent: 0, lost: noLosses() },
       incidents: [],
       repairs: { reopen: 0, rejoin: 0, last: null },
@@ -64,11 +80,11 @@ describe("what is told of a player", () => {
     const state = { playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes: 7 } as const;
     expect(diagnosis.overview).toMatchObject({ cost: undefined, lastIncident: undefined, framesLost: 0 });
     expect(diagnosis.lastTroubleEpochMs).toBe(Number.NEGATIVE_INFINITY);
-    diagnosis.onSoundState({ ...state, usedMs: 400 });
+    diagnosis.onAudioState({ ...state, usedMs: 400 });
     clock.advance(500);
-    diagnosis.onSoundState({ ...state, usedMs: 10 });
+    diagnosis.onAudioState({ ...state, usedMs: 10 });
     // What comes together says nothing of how long it took.
-    diagnosis.onSoundState({ ...state, usedMs: 10 });
+    diagnosis.onAudioState({ ...state, usedMs: 10 });
     report({ lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT] });
     expect(diagnosis.overview).toMatchObject({ cost: 0.02, heldBytes: 7, framesLost: 3, mode: "transcoding" });
     expect(diagnosis.overview.lastIncident).toMatchObject({ cause: INCIDENT.cause, isOver: true });
@@ -79,17 +95,24 @@ describe("what is told of a player", () => {
 
   test("adds up what came of it on one worker after the other", () => {
     const voiceCounts = {
-      ...{ framesRefused: 0, encryptFailures: 0, daveTransitions: 1, daveRecoveries: 0, plainFallbacks: 0 },
-      ...{ udpErrors: 0, malformedMessages: 0, resumes: 0, reconnects: 0 },
+      framesRefused: 0,
+      encryptFailures: 0,
+      daveTransitions: 1,
+      daveRecoveries: 0,
+      plainFallbacks: 0,
+      udpErrors: 0,
+      malformedMessages: 0,
+      resumes: 0,
+      reconnects: 0,
     };
     for (const heldBytes of [10, 20]) {
-      diagnosis.onSoundState({ playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes, usedMs: 0 });
+      diagnosis.onAudioState({ playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes, usedMs: 0 });
       report({ lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT], inputReopened: 1, voiceCounts });
     }
     report({ voice: VOICE, framesSent: 2 });
     report({});
     expect(json()).toMatchObject({
-      sound: { mode: "transcoding", queued: 900, heldBytes: 20 },
+      audio: { mode: "transcoding", queued: 900, heldBytes: 20 },
       voice: { state: "live", gate: "send", ping: 12, dave: { version: 1, epoch: 4, state: "encrypted", ready: 90 } },
       frames: { sent: 52, lost: { network: 6 } },
       inputReopened: 2,
@@ -107,7 +130,7 @@ describe("what is told of a player", () => {
   });
 
   test("says how long ago that was, also while its worker hangs or is lost", () => {
-    diagnosis.onSoundState({ playerId: 1, framesSent: 25, mode: "passthrough", queuedMs: 0, heldBytes: 0, usedMs: 0 });
+    diagnosis.onAudioState({ playerId: 1, framesSent: 25, mode: "passthrough", queuedMs: 0, heldBytes: 0, usedMs: 0 });
     expect(json().age).toBe(120);
     clock.advance(700);
     expect(json("none")).toMatchObject({ age: 700, worker: null, frames: { sent: 25 } });
@@ -115,25 +138,34 @@ describe("what is told of a player", () => {
 
   test("names both workers when its sound is made on another one", () => {
     const counters = {
-      ...{ playerCount: 1, playingCount: 1, tickLoad: 0.1, threadLoad: 0.25, framesSent: 0, framesLost: 0 },
-      ...{ packetsSent: 0, latenessMsP99: 1.25, latenessMsMax: 3, latenessCounts: [], latenessMsSum: 0 },
+      playerCount: 1,
+      playingCount: 1,
+      tickLoad: 0.1,
+      threadLoad: 0.25,
+      framesSent: 0,
+      framesLost: 0,
+      packetsSent: 0,
+      latenessMsP99: 1.25,
+      latenessMsMax: 3,
+      latenessCounts: [],
+      latenessMsSum: 0,
       heaviestPlayer: undefined,
     };
-    const host = { index: 5, isAlone: true, counters, toldAgoMs: 3 };
-    expect(json({ ...PLACE, host })).toMatchObject({
-      worker: { index: 2, isAlone: false, load: 0 },
-      soundWorker: { index: 5, isAlone: true, load: 0.25, latenessP99: 1.25, latenessMax: 3 },
+    const renderWorker = { index: 5, isIsolated: true, counters, reportedAgoMs: 3 };
+    expect(json({ ...PLACEMENT, renderWorker })).toMatchObject({
+      worker: { index: 2, isIsolated: false, load: 0 },
+      renderWorker: { index: 5, isIsolated: true, load: 0.25, latenessP99: 1.25, latenessMax: 3 },
     });
   });
 });
 
 describe("a worker that is lost", () => {
   test("is an incident until sound goes out again, and is counted for the node", () => {
-    diagnosis.onWorkerLost({ isHeard: true });
+    diagnosis.onWorkerLost({ isAudible: true });
     clock.advance(400);
     expect(json().incidents).toMatchObject([{ cause: "workerLost", length: 400, isOver: false }]);
     // Another one, too.
-    diagnosis.onWorkerLost({ isHeard: true });
+    diagnosis.onWorkerLost({ isAudible: true });
     clock.advance(400);
     diagnosis.endLoss();
     diagnosis.endLoss();
@@ -141,15 +173,15 @@ describe("a worker that is lost", () => {
       incidents: [{ cause: "workerLost", length: 800, framesLost: 40, isOver: true }],
       frames: { lost: { workerLost: 40 } },
     });
-    expect(untold).toMatchObject([{ cause: "workerLost", framesLost: 40 }]);
+    expect(unreported).toMatchObject([{ cause: "workerLost", framesLost: 40 }]);
     expect(lines).toHaveLength(1);
   });
 
   test("is none when nothing was heard", () => {
-    diagnosis.onWorkerLost({ isHeard: false });
+    diagnosis.onWorkerLost({ isAudible: false });
     diagnosis.endLoss();
     expect(json().incidents).toEqual([]);
-    expect(untold).toEqual([]);
+    expect(unreported).toEqual([]);
   });
 });
 
@@ -168,10 +200,10 @@ describe("the log", () => {
     }
     expect(lines.length).toBeGreaterThanOrEqual(6);
     expect(lines.length).toBeLessThanOrEqual(8);
-    const untoldCount = lines.reduce((sum, { fields }) => sum + Number(fields.untold ?? 0), 0);
+    const unreportedCount = lines.reduce((sum, { fields }) => sum + Number(fields.unreported ?? 0), 0);
     clock.advance(60_000);
     report({ incidents: [INCIDENT] });
-    expect(untoldCount + Number(lines.at(-1)?.fields.untold)).toBe(61 - lines.length);
+    expect(unreportedCount + Number(lines.at(-1)?.fields.unreported)).toBe(61 - lines.length);
   });
 
   test("has a line a repair", () => {

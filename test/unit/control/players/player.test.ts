@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { noLosses } from "../../../../src/bridge/audio-report.ts";
 import type { PositionReport } from "../../../../src/bridge/position-report.ts";
-import { noLosses } from "../../../../src/bridge/sound-report.ts";
 import type { VoiceCredentials } from "../../../../src/bridge/voice-credentials.ts";
 import type { WireError } from "../../../../src/bridge/wire-error.ts";
 import { DeadlyTracks } from "../../../../src/control/players/deadly-tracks.ts";
@@ -11,7 +11,7 @@ import type { OutgoingMessage } from "../../../../src/control/protocol/outgoing-
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
-import { silentLogger } from "../../../../src/log.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
 import type { Track } from "../../../../src/track/track.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeWorkers, settle } from "../../../support/fake-workers.ts";
@@ -92,7 +92,7 @@ function report(positionMs: number, more: Partial<PositionReport> = {}): void {
 }
 
 /** What the client was sent since the last call, in short. */
-function heard(): string[] {
+function received(): string[] {
   return messages.splice(0).map((message) => {
     if (message.op === "playerUpdate") {
       const { position, connected, ping } = message.state;
@@ -124,7 +124,7 @@ function voiceIsReady(more: { isReady?: boolean; pingMs?: number; voiceId?: numb
 describe("tracks", () => {
   test("a first play sends TrackStart, then two updates, and the worker plays", async () => {
     await play(buildTrack({ title: "First" }), { userData: { who: "me" } });
-    expect(heard()).toEqual(["TrackStart at 0", "update 0 away -1", "update 0 away -1"]);
+    expect(received()).toEqual(["TrackStart at 0", "update 0 away -1", "update 0 away -1"]);
     expect(player.toJson().track).toMatchObject({ info: { title: "First" }, userData: { who: "me" } });
     const url = "http://media.example/song.mp3";
     expect(workers.last("play")).toMatchObject({
@@ -139,9 +139,9 @@ describe("tracks", () => {
   test("playing over another ends the old one as replaced, at its position, before the new one starts", async () => {
     await play();
     report(7000);
-    heard();
+    received();
     await play(buildTrack({ title: "Second" }), { positionMs: 500 });
-    expect(heard()).toEqual([
+    expect(received()).toEqual([
       "TrackEnd replaced at 7000",
       "TrackStart at 500",
       "update 500 away -1",
@@ -152,16 +152,16 @@ describe("tracks", () => {
 
   test("stopping ends the track as stopped and leaves nothing", async () => {
     await play();
-    heard();
+    received();
     await update({ trackChange: { kind: "stop" } });
-    expect(heard()).toEqual(["TrackEnd stopped at 0"]);
+    expect(received()).toEqual(["TrackEnd stopped at 0"]);
     expect(player.toJson()).toMatchObject({ track: null, state: { position: 0 } });
     expect(workers.commands.at(-1)?.type).toBe("stop");
   });
 
   test("stopping without a track tells the client nothing", async () => {
     await update({ trackChange: { kind: "stop" } });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 
   test.each(["finished", "loadFailed", "cleanup"] as const)(
@@ -169,9 +169,9 @@ describe("tracks", () => {
     async (reason) => {
       await play();
       report(3000);
-      heard();
+      received();
       workers.say({ type: "trackEnded", trackId: 1, reason });
-      expect(heard()).toEqual([`TrackEnd ${reason} at 3000`]);
+      expect(received()).toEqual([`TrackEnd ${reason} at 3000`]);
       expect(player.toJson().track).toBeNull();
     },
   );
@@ -179,46 +179,46 @@ describe("tracks", () => {
   test("what the worker says of a track that is over is dropped", async () => {
     await play();
     await play();
-    heard();
+    received();
     workers.say({ type: "trackException", trackId: 1, error: BROKEN });
     workers.say({ type: "trackStuck", trackId: 1, thresholdMs: 10_000 });
     workers.say({ type: "trackEnded", trackId: 1, reason: "finished" });
     report(9000, { trackId: 1 });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     expect(player.toJson().state.position).toBe(0);
   });
 
   test("an exception comes before the end it leads to", async () => {
     await play();
-    heard();
+    received();
     workers.say({ type: "trackException", trackId: 1, error: BROKEN });
     workers.say({ type: "trackEnded", trackId: 1, reason: "loadFailed" });
-    expect(heard()).toEqual(['TrackException "the file is broken" at 0', "TrackEnd loadFailed at 0"]);
+    expect(received()).toEqual(['TrackException "the file is broken" at 0', "TrackEnd loadFailed at 0"]);
   });
 
   test("a stuck track is told of, with an update, and plays on", async () => {
     await play();
-    heard();
+    received();
     workers.say({ type: "trackStuck", trackId: 1, thresholdMs: 10_000 });
-    expect(heard()).toEqual(["TrackStuck at 0", "update 0 away -1"]);
+    expect(received()).toEqual(["TrackStuck at 0", "update 0 away -1"]);
     expect(player.isPlaying).toBe(true);
   });
 
   test("a track of a source this node does not have starts, fails and ends, after the answer", async () => {
     await play(buildTrack({ sourceName: "spotify" }));
     expect(player.toJson().track).not.toBeNull();
-    expect(heard()).toEqual(["TrackStart at 0", "update 0 away -1", "update 0 away -1"]);
+    expect(received()).toEqual(["TrackStart at 0", "update 0 away -1", "update 0 away -1"]);
     clock.advance(0);
-    expect(heard()).toEqual(['TrackException "no source spotify" at 0', "TrackEnd loadFailed at 0"]);
+    expect(received()).toEqual(['TrackException "no source spotify" at 0', "TrackEnd loadFailed at 0"]);
     expect(workers.all("play")).toEqual([]);
   });
 
   test("a track that cannot be played fails only while it is the current one", async () => {
     await play(buildTrack({ sourceName: "spotify" }));
     await play();
-    heard();
+    received();
     clock.advance(0);
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 
   test("an encoded track that carries a position starts there, a position in the update goes before it", async () => {
@@ -237,21 +237,21 @@ describe("tracks", () => {
 
   test("noReplace keeps a loaded track, paused or not, and ignores all that belongs to the new one", async () => {
     await play(buildTrack({ title: "Old" }), { isPaused: true });
-    heard();
+    received();
     const change = { kind: "play", track: buildTrack({ title: "New" }) } as const;
     await update(
       { trackChange: change, isPaused: false, positionMs: 9, endTimeMs: 99, userData: {}, volume: 20 },
       false,
     );
     await update({ trackChange: { kind: "stop" } }, false);
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     expect(player.toJson()).toMatchObject({ track: { info: { title: "Old" } }, paused: true, volume: 20 });
     expect(workers.last("setVolume").volume).toBe(20);
   });
 
   test("noReplace plays when nothing is loaded", async () => {
     await update({ trackChange: { kind: "play", track: buildTrack() } }, false);
-    expect(heard()[0]).toBe("TrackStart at 0");
+    expect(received()[0]).toBe("TrackStart at 0");
   });
 });
 
@@ -276,17 +276,20 @@ describe("loading by identifier", () => {
     ],
   ] as const)("%s is the answer, and nothing of the update has happened", async (code, message, result) => {
     await play(buildTrack({ title: "Old" }), { isPaused: true });
-    heard();
+    received();
     workers.commands.length = 0;
     loads.set("song", Promise.resolve(result));
     const trackChange = { kind: "load", identifier: "song", allowed: undefined } as const;
     await expect(
       update({ trackChange, voice: CREDENTIALS, volume: 7, filters: { volume: 0.5 }, isPaused: false }),
     ).rejects.toMatchObject({ code, message });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     expect(workers.commands).toEqual([]);
     expect(player.toJson()).toMatchObject({
-      ...{ track: { info: { title: "Old" } }, paused: true, volume: 100, filters: {} },
+      track: { info: { title: "Old" } },
+      paused: true,
+      volume: 100,
+      filters: {},
       voice: { token: "" },
     });
   });
@@ -312,7 +315,7 @@ describe("loading by identifier", () => {
 
   test("a voice server that refuses leaves the old track and all settings as they were", async () => {
     await play(buildTrack({ title: "Old" }));
-    heard();
+    received();
     loads.set("song", Promise.resolve({ kind: "track", track: buildTrack({ title: "New" }) }));
     const trackChange = { kind: "load", identifier: "song", allowed: undefined } as const;
     const beforeBytes = memory.usedBytes;
@@ -320,7 +323,7 @@ describe("loading by identifier", () => {
     await settle();
     await workers.replyError("connectVoice", BROKEN);
     expect(await refused).toBe("voice-connect-failed");
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     expect(player.toJson()).toMatchObject({ track: { info: { title: "Old" } }, volume: 100 });
     expect(memory.usedBytes).toBe(beforeBytes);
   });
@@ -357,7 +360,7 @@ describe("loading by identifier", () => {
     await settle();
     void player.destroy();
     await expect(loading).rejects.toMatchObject({ code: "player-destroyed" });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 });
 
@@ -468,7 +471,7 @@ describe("pause, volume, filters, user data", () => {
 
   test("volume and filters stay across tracks, filters send an update even without a track", async () => {
     await update({ volume: 30, filters: { volume: 0.5 } });
-    expect(heard()).toEqual(["update 0 away -1"]);
+    expect(received()).toEqual(["update 0 away -1"]);
     await play();
     expect(player.toJson()).toMatchObject({ volume: 30, filters: { volume: 0.5 } });
     await update({ filters: {} });
@@ -507,9 +510,9 @@ describe("position, seeking and end time", () => {
   test("a seek is shown at once and no older report takes it back", async () => {
     await play();
     report(1000);
-    heard();
+    received();
     await update({ positionMs: 10_000 });
-    expect(heard()).toEqual(["update 10000 away -1"]);
+    expect(received()).toEqual(["update 10000 away -1"]);
     report(1020);
     expect(player.toJson().state.position).toBe(10_000);
     report(10_020, { seekId: 1 });
@@ -521,15 +524,15 @@ describe("position, seeking and end time", () => {
     await play(buildTrack({ isStream: true, isSeekable: false, length: 9223372036854775807n }), { positionMs: 5000 });
     expect(workers.last("play").startMs).toBe(0);
     report(1380);
-    heard();
+    received();
     await update({ positionMs: 10_000 });
-    expect(heard()).toEqual(["update 1380 away -1"]);
+    expect(received()).toEqual(["update 1380 away -1"]);
     expect(workers.all("seek")).toEqual([]);
   });
 
   test("seeking without a track does nothing", async () => {
     await update({ positionMs: 10_000, endTimeMs: 20_000 });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer"]);
   });
 
@@ -562,18 +565,18 @@ describe("position, seeking and end time", () => {
 describe("regular updates", () => {
   test("come every interval while a track is loaded, also while paused, and stop with it", async () => {
     await play();
-    heard();
+    received();
     clock.advance(4999);
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     clock.advance(1);
-    expect(heard()).toEqual(["update 0 away -1"]);
+    expect(received()).toEqual(["update 0 away -1"]);
     await update({ isPaused: true });
     clock.advance(5000);
-    expect(heard()).toEqual(["update 0 away -1"]);
+    expect(received()).toEqual(["update 0 away -1"]);
     workers.say({ type: "trackEnded", trackId: 1, reason: "finished" });
-    heard();
+    received();
     clock.advance(60_000);
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 });
 
@@ -588,10 +591,10 @@ describe("voice", () => {
     await workers.reply("connectVoice", { isConnected: true });
     await connected;
     expect(player.toJson()).toMatchObject({ volume: 5, voice: CREDENTIALS, state: { connected: true, ping: 0 } });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     voiceIsReady();
     voiceIsReady({ pingMs: 31 });
-    expect(heard()).toEqual(["update 0 connected 0"]);
+    expect(received()).toEqual(["update 0 connected 0"]);
     expect(player.toJson().state.ping).toBe(31);
   });
 
@@ -606,7 +609,7 @@ describe("voice", () => {
     await rejected;
     const voice = { token: "", endpoint: "", sessionId: "", channelId: null };
     expect(player.toJson()).toMatchObject({ volume: 100, voice, state: { connected: false, ping: -1 } });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 
   test("an update that has waited 5 s and a moment for voice is answered, the rest of it applied", async () => {
@@ -625,14 +628,17 @@ describe("voice", () => {
     clock.advance(5250);
     await connected;
     await workers.replyError("connectVoice", BROKEN);
-    expect(heard()).toEqual(['WebSocketClosed 1006 "Failed to connect to voice server" by remote', "update 0 away -1"]);
+    expect(received()).toEqual([
+      'WebSocketClosed 1006 "Failed to connect to voice server" by remote',
+      "update 0 away -1",
+    ]);
   });
 
   test("the same values on an open connection change nothing", async () => {
     await connect();
     await update({ voice: { ...CREDENTIALS } });
     expect(workers.all("connectVoice")).toHaveLength(1);
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 
   test("the same values while connecting wait for the same connection", async () => {
@@ -654,14 +660,14 @@ describe("voice", () => {
       voiceIsReady({ pingMs: 20 });
       await play();
       report(1380);
-      heard();
+      received();
       const moved = update({ voice: { ...CREDENTIALS, [key]: "other" } });
       await settle();
-      expect(heard()).toEqual(['WebSocketClosed 1000 "" by us', "update 1380 away -1"]);
+      expect(received()).toEqual(['WebSocketClosed 1000 "" by us', "update 1380 away -1"]);
       await workers.reply("connectVoice", { isConnected: true });
       await moved;
       voiceIsReady();
-      expect(heard()).toEqual(["update 1380 connected 0"]);
+      expect(received()).toEqual(["update 1380 connected 0"]);
       expect(player.toJson().voice).toMatchObject({ [key]: "other" });
     },
   );
@@ -670,29 +676,29 @@ describe("voice", () => {
     await connect();
     const moved = update({ voice: { ...CREDENTIALS, token: "t2" } });
     await settle();
-    heard();
+    received();
     workers.say({ type: "voiceState", voiceId: 1, isConnected: true, isReady: true, pingMs: 12 });
     workers.say({ type: "voiceClosed", voiceId: 1, code: 4014, reason: "moved", isByRemote: true });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     expect(player.toJson().state.connected).toBe(false);
     await workers.reply("connectVoice", { isConnected: true });
     await moved;
     workers.say({ type: "voiceClosed", voiceId: 1, code: 4014, reason: "moved", isByRemote: true });
     workers.say({ type: "voiceState", voiceId: 1, isConnected: false, isReady: false, pingMs: -1 });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     expect(player.toJson().state.connected).toBe(true);
   });
 
   test("a close by Discord is told of, the track stays, and the same values connect again", async () => {
     await connect();
     await play();
-    heard();
+    received();
     workers.say({ type: "voiceClosed", voiceId: 1, code: 4014, reason: "Disconnected.", isByRemote: true });
-    expect(heard()).toEqual(['WebSocketClosed 4014 "Disconnected." by remote', "update 0 away -1"]);
+    expect(received()).toEqual(['WebSocketClosed 4014 "Disconnected." by remote', "update 0 away -1"]);
     expect(player.toJson()).toMatchObject({ voice: CREDENTIALS, track: { info: { title: "Test Title" } } });
     await connect();
     expect(workers.all("connectVoice")).toHaveLength(2);
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 
   test("a client that names no channel sees null", async () => {
@@ -706,15 +712,15 @@ describe("destroying", () => {
     await connect();
     await play();
     report(1380);
-    heard();
+    received();
     let isGone = false;
     const destroyed = player.destroy().then(() => (isGone = true));
-    expect(heard()).toEqual(["TrackEnd stopped at 1380", 'WebSocketClosed 1000 "" by us', "update 0 away -1"]);
+    expect(received()).toEqual(["TrackEnd stopped at 1380", 'WebSocketClosed 1000 "" by us', "update 0 away -1"]);
     await settle();
     expect(isGone).toBe(false);
     await workers.reply("destroyPlayer");
     await destroyed;
-    expect(workers.hasTenant).toBe(false);
+    expect(workers.hasPlayer).toBe(false);
   });
 
   test("says nothing where there is nothing to end, and only once", async () => {
@@ -722,7 +728,7 @@ describe("destroying", () => {
     await workers.reply("destroyPlayer");
     await destroyed;
     await player.destroy();
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     expect(workers.all("destroyPlayer")).toHaveLength(1);
   });
 
@@ -828,7 +834,7 @@ describe("a worker that dies", () => {
     await update({ volume: 40, filters });
     report(6000);
     clock.advance(200);
-    heard();
+    received();
     workers.commands.length = 0;
     workers.lose();
     expect(player.toJson().state).toMatchObject({ position: 6200, connected: false, ping: -1 });
@@ -840,9 +846,9 @@ describe("a worker that dies", () => {
       { type: "play", playerId: 2, trackId: 1, startMs: 6200, endMs: 20_000, isPaused: false },
     ]);
     await workers.reply("connectVoice", { isConnected: true });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     voiceIsReady();
-    expect(heard()).toEqual(["update 6200 connected 0"]);
+    expect(received()).toEqual(["update 6200 connected 0"]);
     report(6300);
     expect(player.toJson().state.position).toBe(6300);
   });
@@ -894,7 +900,7 @@ describe("a worker that dies", () => {
     workers.lose();
     workers.start();
     await workers.replyError("connectVoice", BROKEN);
-    expect(heard()[0]).toBe('WebSocketClosed 1006 "Failed to connect to voice server" by remote');
+    expect(received()[0]).toBe('WebSocketClosed 1006 "Failed to connect to voice server" by remote');
   });
 
   test("a silent player asks for room before it plays, and is refused where there is none", async () => {
@@ -907,13 +913,13 @@ describe("a worker that dies", () => {
   });
 
   test("a player that was admitted needs its room while it waits for voice, also before it plays", async () => {
-    expect(player.needsRoom).toBe(false);
+    expect(player.needsCapacity).toBe(false);
     const playing = play(buildTrack(), { voice: CREDENTIALS });
     await settle();
-    expect([player.needsRoom, player.isPlaying]).toEqual([true, false]);
+    expect([player.needsCapacity, player.isPlaying]).toEqual([true, false]);
     await workers.reply("connectVoice", { isConnected: true });
     await playing;
-    expect([player.needsRoom, player.isPlaying]).toEqual([true, true]);
+    expect([player.needsCapacity, player.isPlaying]).toEqual([true, true]);
   });
 
   test("a player whose voice server refuses needs no room any more", async () => {
@@ -921,7 +927,7 @@ describe("a worker that dies", () => {
     await settle();
     await workers.replyError("connectVoice", BROKEN);
     expect(await refused).toBe("voice-connect-failed");
-    expect(player.needsRoom).toBe(false);
+    expect(player.needsCapacity).toBe(false);
   });
 
   test("who plays, or has within a minute, need not ask again", async () => {
@@ -940,45 +946,45 @@ describe("a worker that dies", () => {
 
   test("a track that its worker was working for at the end is suspect, and goes on alone", async () => {
     await play();
-    heard();
+    received();
     expect(player.isSuspect).toBe(false);
     workers.lose({ kind: "suspect", activity: "read" });
     expect(player.isSuspect).toBe(true);
-    workers.isAlone = true;
+    workers.isIsolated = true;
     workers.start();
     expect(workers.last("play")).toMatchObject({ trackId: 1 });
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
     await play(buildTrack({ identifier: "http://example/other" }));
     expect(player.isSuspect).toBe(false);
   });
 
   test("a track that costs a worker of its own is given up; asked for again it plays alone", async () => {
     await play();
-    heard();
+    received();
     workers.lose({ kind: "suspect", activity: "read" });
-    workers.isAlone = true;
+    workers.isIsolated = true;
     workers.start();
-    workers.lose({ kind: "guilty", activity: "read" });
-    expect(heard()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+    workers.lose({ kind: "culprit", activity: "read" });
+    expect(received()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
     workers.commands.length = 0;
-    workers.isAlone = false;
+    workers.isIsolated = false;
     workers.start();
     expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer"]);
 
     workers.commands.length = 0;
     await play();
     expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer", "play"]);
-    expect(workers.isAlone).toBe(true);
+    expect(workers.isIsolated).toBe(true);
   });
 
   test("a voice server that costs a worker of its own is not connected to again; the track stays", async () => {
     await connect();
     await play();
-    heard();
+    received();
     workers.lose({ kind: "suspect", activity: "voice" });
     workers.start();
-    workers.lose({ kind: "guilty", activity: "voice" });
-    expect(heard()[0]).toMatch(/^WebSocketClosed 1006/);
+    workers.lose({ kind: "culprit", activity: "voice" });
+    expect(received()[0]).toMatch(/^WebSocketClosed 1006/);
     workers.commands.length = 0;
     workers.start();
     expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer", "play"]);
@@ -986,21 +992,21 @@ describe("a worker that dies", () => {
 
   test("a track that takes too much goes on alone, and ends when that is still too much", async () => {
     await play();
-    heard();
-    workers.say({ type: "trackGreedy", trackId: 1, share: 0.5 });
-    expect(workers.isAlone).toBe(true);
-    expect(heard()).toEqual([]);
-    workers.say({ type: "trackGreedy", trackId: 1, share: 0.9 });
+    received();
+    workers.say({ type: "trackOverQuota", trackId: 1, share: 0.5 });
+    expect(workers.isIsolated).toBe(true);
+    expect(received()).toEqual([]);
+    workers.say({ type: "trackOverQuota", trackId: 1, share: 0.9 });
     expect(workers.commands.at(-1)?.type).toBe("stop");
-    expect(heard()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+    expect(received()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
   });
 
   test("one that takes too much and can have no worker of its own ends, and may be tried again", async () => {
     await play();
-    heard();
-    workers.hasRoomAlone = false;
-    workers.say({ type: "trackGreedy", trackId: 1, share: 0.5 });
-    expect(heard()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+    received();
+    workers.hasIsolatedCapacity = false;
+    workers.say({ type: "trackOverQuota", trackId: 1, share: 0.5 });
+    expect(received()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
     expect(deadlyTracks.has(buildTrack())).toBe(false);
     await play();
     expect(workers.commands.at(-1)?.type).toBe("play");
@@ -1008,14 +1014,14 @@ describe("a worker that dies", () => {
 
   test("a track that is known to cost workers is not tried among others where it cannot play alone", async () => {
     deadlyTracks.add(buildTrack());
-    workers.hasRoomAlone = false;
+    workers.hasIsolatedCapacity = false;
     await play();
     clock.advance(0);
     expect(workers.commands.map(({ type }) => type)).not.toContain("play");
-    expect(heard().slice(-2)).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
-    workers.hasRoomAlone = true;
+    expect(received().slice(-2)).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+    workers.hasIsolatedCapacity = true;
     await play();
-    expect(workers.isAlone).toBe(true);
+    expect(workers.isIsolated).toBe(true);
     expect(workers.commands.at(-1)?.type).toBe("play");
   });
 
@@ -1052,7 +1058,9 @@ test("a worker that is lost while it is heard is an incident until the player so
   clock.advance(100);
   report(1000);
   expect(player.diagnose()).toMatchObject({
-    ...{ guildId: GUILD_ID, track: { sourceName: "http" }, paused: false },
+    guildId: GUILD_ID,
+    track: { sourceName: "http" },
+    paused: false,
     incidents: [{ cause: "workerLost", length: 800, isOver: true }],
   });
   expect(workers.incidents).toMatchObject([{ cause: "workerLost", framesLost: 40 }]);
@@ -1076,7 +1084,7 @@ test("the last two frame minutes are kept", () => {
 test("plays twenty tracks one after the other as fast as they are asked for, and more as time goes on", async () => {
   const plays = () => workers.commands.filter(({ type }) => type === "play").length;
   const settleAll = async () => {
-    for (let turn = 0; turn < 30; turn++) await settle();
+    for (let iteration = 0; iteration < 30; iteration++) await settle();
   };
   const asked = Array.from({ length: 30 }, () => play());
   await settleAll();
@@ -1096,7 +1104,7 @@ test("players that start at once each see those that were admitted before them",
   const others = Array.from({ length: 5 }, createPlayer);
   const seen: number[] = [];
   vi.spyOn(workers, "admit").mockImplementation(() => {
-    seen.push(others.filter(({ needsRoom }) => needsRoom).length);
+    seen.push(others.filter(({ needsCapacity }) => needsCapacity).length);
   });
   const trackChange = { kind: "play", track: buildTrack() } as const;
   const options = { isReplacing: true };

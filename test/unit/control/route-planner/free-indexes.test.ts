@@ -18,7 +18,7 @@ describe("numbers that are free", () => {
           free.take(BigInt(index));
           taken.add(index);
         } else {
-          free.giveBack(BigInt(index));
+          free.release(BigInt(index));
           taken.delete(index);
         }
         expect(free.freeCount).toBe(BigInt(size - taken.size));

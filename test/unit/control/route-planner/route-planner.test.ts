@@ -3,14 +3,14 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import type { RouteCommand } from "../../../../src/bridge/commands.ts";
 import type { RoutePlanner } from "../../../../src/control/route-planner/route-planner.ts";
-import { createLogger, type LogFields } from "../../../../src/log.ts";
+import { createLogger, type LogFields } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createPlanner } from "../../../support/planner-builders.ts";
 
 const SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000;
 
 function ask(planner: RoutePlanner, families: readonly (4 | 6)[] = [4]): RouteCommand {
-  return planner.answer({ type: "routeWanted", routeId: 7, families });
+  return planner.answer({ type: "routeRequested", routeId: 7, families });
 }
 
 function addressOf(planner: RoutePlanner, families?: readonly (4 | 6)[]): string | undefined {
@@ -76,17 +76,17 @@ describe("the route planner", () => {
     "%s: what belongs together leaves from the address that is wished for, as long as that is free",
     (strategy) => {
       const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/28"], excludedIps: ["192.0.2.9"], strategy });
-      const wish = (preferred: string, families: readonly (4 | 6)[] = [4]) =>
-        planner.answer({ type: "routeWanted", routeId: 7, families, preferred });
-      for (let count = 0; count < 5; count++) expect(wish("192.0.2.7")).toMatchObject({ address: "192.0.2.7" });
-      expect(wish("192.0.2.7", [6])).toMatchObject({ address: undefined });
+      const requestFor = (preferred: string, families: readonly (4 | 6)[] = [4]) =>
+        planner.answer({ type: "routeRequested", routeId: 7, families, preferred });
+      for (let count = 0; count < 5; count++) expect(requestFor("192.0.2.7")).toMatchObject({ address: "192.0.2.7" });
+      expect(requestFor("192.0.2.7", [6])).toMatchObject({ address: undefined });
       fail(planner, "192.0.2.7");
       for (const barred of ["192.0.2.7", "192.0.2.9", "198.51.100.1", "nonsense"]) {
-        expect(wish(barred)).toMatchObject({ type: "route", address: expect.stringMatching(/^192\.0\.2\./) });
-        expect(wish(barred)).not.toMatchObject({ address: barred });
+        expect(requestFor(barred)).toMatchObject({ type: "route", address: expect.stringMatching(/^192\.0\.2\./) });
+        expect(requestFor(barred)).not.toMatchObject({ address: barred });
       }
       planner.free("192.0.2.7");
-      expect(wish("192.0.2.7")).toMatchObject({ address: "192.0.2.7" });
+      expect(requestFor("192.0.2.7")).toMatchObject({ address: "192.0.2.7" });
     },
   );
 

@@ -5,7 +5,7 @@ import { UNLIMITED } from "../../../../src/control/access/identity.ts";
 import { KeyRing } from "../../../../src/control/access/key-ring.ts";
 import { Authentication } from "../../../../src/control/server/authentication.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
-import { createLogger } from "../../../../src/log.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import { ApiServer, PASSWORD } from "../../../support/api-server.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
@@ -95,17 +95,17 @@ test("a key that asks too often is told to wait, and nobody else is", () => {
   const limits = { ...UNLIMITED, requestsPerSecond: 2 };
   const entry = { role: "client", limits: UNLIMITED } as const;
   keys.replace([
-    { ...entry, name: "hasty", hashes: [hashOf("its key")], limits },
+    { ...entry, name: "rateLimited", hashes: [hashOf("its key")], limits },
     { ...entry, name: "calm", hashes: [hashOf("another key")] },
   ]);
   const answers = Array.from({ length: 22 }, () => check("its key"));
-  expect(answers.indexOf("hasty")).toBe(20);
+  expect(answers.indexOf("rateLimited")).toBe(20);
   expect([check("another key"), check("right")]).toEqual(["known", "known"]);
   clock.advance(499);
-  expect(check("its key")).toBe("hasty");
+  expect(check("its key")).toBe("rateLimited");
   clock.advance(1);
-  expect([check("its key"), check("its key")]).toEqual(["known", "hasty"]);
-  expect(lines).toEqual([["warn", "a client asks more often than its key may", { key: "hasty", count: 1 }]]);
+  expect([check("its key"), check("its key")]).toEqual(["known", "rateLimited"]);
+  expect(lines).toEqual([["warn", "a client asks more often than its key may", { key: "rateLimited", count: 1 }]]);
 });
 
 test.each(["righ", "rightx", "", "right ", `right${"x".repeat(20_000)}`, "Right"])("%s is wrong", (password) => {

@@ -13,17 +13,17 @@ let server: Server;
 let accepted: Socket[];
 let handle: (request: IncomingMessage, response: ServerResponse) => void;
 /** How many milliseconds a look at the clock takes. */
-let msPerLook: number;
+let msPerReading: number;
 const clients: Socket[] = [];
 
 beforeEach(async () => {
   accepted = [];
   handle = (_request, response) => response.end("answer");
-  msPerLook = 0;
+  msPerReading = 0;
   let nowMs = 0;
   server = createServer((request, response) => handle(request, response));
   server.on("connection", (socket) => accepted.push(socket));
-  paceConnections(server, { now: () => (nowMs += msPerLook) });
+  paceConnections(server, { now: () => (nowMs += msPerReading) });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 });
@@ -50,7 +50,7 @@ async function open(): Promise<{ client: Socket; received: () => string }> {
 
 test("a request is read before the many bytes of others that came first", async () => {
   // Every slice takes a round.
-  msPerLook = 1000;
+  msPerReading = 1000;
   const bodies = 20;
   const bodyStart = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
   handle = (request, response) => {
@@ -61,10 +61,10 @@ test("a request is read before the many bytes of others that came first", async 
   while (hostile.length < bodies) hostile.push(await open());
   for (const { client } of hostile) client.write(bodyStart + "1\r\n[\r\n".repeat(10_000));
   await expect.poll(() => accepted.every(({ bytesRead }) => bytesRead > 0)).toBe(true);
-  const honest = await open();
+  const control = await open();
   const before = accepted.slice(0, bodies).map(({ bytesRead }) => bytesRead);
-  honest.client.write(GET);
-  await expect.poll(honest.received, { interval: 1 }).toContain("answer");
+  control.client.write(GET);
+  await expect.poll(control.received, { interval: 1 }).toContain("answer");
   const meanwhile = accepted.slice(0, bodies).map(({ bytesRead }, index) => bytesRead - (before[index] ?? 0));
   // As it takes some turns of the event loop for the bytes to go to and fro.
   expect(Math.max(...meanwhile)).toBeLessThanOrEqual(16 * SLICE_BYTES);
@@ -93,14 +93,14 @@ test("all who come at once are let in before the first of them is heard", async 
 test("all slices of a moment go out in one round when they cost little", async () => {
   const { client, received } = await open();
   let slices = 0;
-  let turns = 0;
+  let iterations = 0;
   let isCounted = false;
   handle = (request, response) => {
     request.on("data", () => {
       slices++;
       if (isCounted) return;
       isCounted = true;
-      turns++;
+      iterations++;
       setImmediate(() => {
         isCounted = false;
       });
@@ -110,7 +110,7 @@ test("all slices of a moment go out in one round when they cost little", async (
   client.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(1_000_000)}`);
   await expect.poll(received).toContain("answer");
   expect(slices).toBeGreaterThan(1_000_000 / SLICE_BYTES);
-  expect(turns).toBeLessThan(slices / 4);
+  expect(iterations).toBeLessThan(slices / 4);
 });
 
 test("the server sees its client as on a plain socket", async () => {

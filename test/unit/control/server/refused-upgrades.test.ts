@@ -9,8 +9,8 @@ import type { UpgradeTarget } from "../../../../src/control/api/upgrade.ts";
 import { LiveSocket, type LiveSocketOptions } from "../../../../src/control/dashboard/live-socket.ts";
 import { WebSocketEndpoint } from "../../../../src/control/server/web-socket-endpoint.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
-import { silentLogger } from "../../../../src/log.ts";
-import { LogRing } from "../../../../src/log-ring.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
+import { LogRing } from "../../../../src/log/log-ring.ts";
 import { createSessions, playersInto } from "../../../support/session-builders.ts";
 
 const parts = { clock: systemClock, logger: silentLogger };

@@ -162,23 +162,23 @@ describe("long lists", () => {
 
 describe("what a session stores", () => {
   test("is bounded in sum: what is too much is refused, and the rest goes on", async () => {
-    const greedy = await server.connect();
-    const session = server.sessions.get(greedy.sessionId)!; // it is connected
+    const heavy = await server.connect();
+    const session = server.sessions.get(heavy.sessionId)!; // it is connected
     const freeBytes = session.memory.limitBytes - session.memory.usedBytes;
     session.memory.take(freeBytes - 100_000, "the test");
     const encoded = buildTrack().encoded;
     const put = (length: number) =>
-      server.request("PATCH", `/v4/sessions/${greedy.sessionId}/players/1`, {
+      server.request("PATCH", `/v4/sessions/${heavy.sessionId}/players/1`, {
         body: { track: { encoded, userData: { text: "x".repeat(length) } } },
       });
     expect((await put(20_000)).status).toBe(200);
     const refused = await put(150_000);
     expect(refused.json).toMatchObject({ status: 400, message: expect.stringContaining("the session needs 0.1 MB") });
-    const { json } = await server.request("GET", `/v4/sessions/${greedy.sessionId}/players/1`);
+    const { json } = await server.request("GET", `/v4/sessions/${heavy.sessionId}/players/1`);
     expect(json.track.userData.text).toHaveLength(20_000);
     expect((await put(30_000)).status).toBe(200);
-    greedy.socket.close();
-    await greedy.closed;
+    heavy.socket.close();
+    await heavy.closed;
     await session.playersGone();
     expect(session.memory.usedBytes).toBe(0);
   });

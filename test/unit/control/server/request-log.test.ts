@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { RequestLogging } from "../../../../src/config/node-config.ts";
 import { HEALTH_AGENT, HEALTH_PATH } from "../../../../src/control/server/health-check.ts";
-import { createNodeLogger } from "../../../../src/log-pino.ts";
+import { createNodeLogger } from "../../../../src/log/log-pino.ts";
 import { ApiServer } from "../../../support/api-server.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 

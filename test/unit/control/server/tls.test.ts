@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import { loadConfig } from "../../../../src/config/load-config.ts";
 import { TlsListener } from "../../../../src/control/server/tls-listener.ts";
 import { readTlsMaterial } from "../../../../src/control/server/tls-material.ts";
-import { createLogger } from "../../../../src/log.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import { ApiServer, PASSWORD } from "../../../support/api-server.ts";
 import { Certificates } from "../../../support/certificates.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -135,12 +135,12 @@ describe("when its files change", () => {
 
   const LIVE = { certificate: "live.crt", "certificate-private-key": "live.key" };
 
-  async function untilTold(message: string): Promise<void> {
-    const look = () => {
+  async function untilReported(message: string): Promise<void> {
+    const check = () => {
       clock.advance(2000);
       return lines.map((line) => (line as string[])[1]);
     };
-    await expect.poll(look).toContain(message);
+    await expect.poll(check).toContain(message);
   }
 
   test("new connections get the new certificate, and open ones go on", async () => {
@@ -148,7 +148,7 @@ describe("when its files change", () => {
     const before = await nameSeen(served);
     const open = sockets[0]!;
     for (const end of ["crt", "key"]) copyFileSync(certificates.path(`two.${end}`), certificates.path(`live.${end}`));
-    await untilTold("the certificate was read again: new connections get it");
+    await untilReported("the certificate was read again: new connections get it");
     const after = await nameSeen(served, { ca: certificates.read("two.crt") });
     expect([before, after]).toEqual(["CN=one HTTP/1.1 200", "CN=two HTTP/1.1 200"]);
     const answer = new Promise((resolve) => open.once("data", (data) => resolve(String(data).slice(0, 12))));
@@ -159,7 +159,7 @@ describe("when its files change", () => {
   test("what makes no sense changes nothing", async () => {
     const served = await start(LIVE);
     writeFileSync(certificates.path("live.crt"), "half of a certi");
-    await untilTold("the certificate stays as it was, because what is in its files now makes no sense");
+    await untilReported("the certificate stays as it was, because what is in its files now makes no sense");
     expect(await nameSeen(served)).toBe("CN=one HTTP/1.1 200");
   });
 });

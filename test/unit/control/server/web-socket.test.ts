@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Clock } from "../../../../src/lib/clock.ts";
 import { ApiServer, PASSWORD, type TestClient } from "../../../support/api-server.ts";
 import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
-import { hastyClock } from "../../../support/hasty-clock.ts";
+import { fastClock } from "../../../support/fast-clock.ts";
 
 let server: ApiServer;
 let players: FakeSessionPlayer[];
@@ -122,7 +122,7 @@ test("a session whose socket answers stays with its client", async () => {
 describe("a session whose socket is open but dead", () => {
   beforeEach(async () => {
     await server.close();
-    await start(hastyClock);
+    await start(fastClock);
   });
 
   test("goes to the returning client of the same user when the old socket is dead", async () => {
@@ -184,7 +184,7 @@ describe("the connection itself", () => {
 
   test("a client that does not answer the end is cut off, and keeps nobody", async () => {
     await server.close();
-    await start(hastyClock);
+    await start(fastClock);
     const client = await server.connect();
     client.socket.pause();
     await server.close();
@@ -230,11 +230,11 @@ describe("the connection itself", () => {
 
 describe("the password", () => {
   test.each(["utf8", "latin1"] as const)("may be sent in %s", async (encoding) => {
-    const strange = await ApiServer.start({ password: "pässwörd" });
+    const nonAscii = await ApiServer.start({ password: "pässwörd" });
     const password = Buffer.from("pässwörd", encoding).toString("latin1");
-    expect((await strange.request("GET", "/v4/info", { password })).status).toBe(200);
-    expect((await strange.request("GET", "/v4/info", { password: "pxsswxrd" })).status).toBe(403);
-    await strange.close();
+    expect((await nonAscii.request("GET", "/v4/info", { password })).status).toBe(200);
+    expect((await nonAscii.request("GET", "/v4/info", { password: "pxsswxrd" })).status).toBe(403);
+    await nonAscii.close();
   });
 });
 

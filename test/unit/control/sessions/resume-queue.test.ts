@@ -28,10 +28,10 @@ test("large messages are bounded by their size, and the newest stays", () => {
   const queue = new ResumeQueue();
   // Two bytes a letter: bytes count, not letters.
   for (let index = 0; index < 100; index++) queue.push({ topic: "a", text: `${index} ${"é".repeat(500_000)}` });
-  const kept = queue.drain();
-  expect(sizeOf(kept)).toBeLessThanOrEqual(SIZE_MAX_BYTES);
-  expect(kept.at(-1)?.text.startsWith("99 ")).toBe(true);
-  expect(queue.droppedCount + kept.length).toBe(100);
+  const retained = queue.drain();
+  expect(sizeOf(retained)).toBeLessThanOrEqual(SIZE_MAX_BYTES);
+  expect(retained.at(-1)?.text.startsWith("99 ")).toBe(true);
+  expect(queue.droppedCount + retained.length).toBe(100);
 });
 
 test("more topics than the bound has places are all there, each with its newest", () => {
@@ -40,11 +40,11 @@ test("more topics than the bound has places are all there, each with its newest"
   for (let round = 0; round < 4; round++) {
     for (let topic = 0; topic < topicCount; topic++) queue.push({ topic: String(topic), text: `${topic} ${round}` });
   }
-  const kept = queue.drain();
-  const newest = new Map(kept.map(({ topic, text }) => [topic, text]));
+  const retained = queue.drain();
+  const newest = new Map(retained.map(({ topic, text }) => [topic, text]));
   expect(newest.size).toBe(topicCount);
   for (const [topic, text] of newest) expect(text).toBe(`${topic} 3`);
-  expect(kept.length).toBeLessThanOrEqual(topicCount * 4);
+  expect(retained.length).toBeLessThanOrEqual(topicCount * 4);
 });
 
 test("whatever comes, the newest of each topic is kept, nothing is overtaken or doubled, and the bound holds", () => {
@@ -61,12 +61,12 @@ test("whatever comes, the newest of each topic is kept, nothing is overtaken or 
       newest.set(topic, index);
       queue.push({ topic, text: String(index) });
     }
-    const kept = queue.drain();
-    const order = kept.map(({ text }) => Number(text));
+    const retained = queue.drain();
+    const order = retained.map(({ text }) => Number(text));
     expect(order).toEqual([...new Set(order)].sort((first, second) => first - second));
-    expect(new Map(kept.map(({ topic, text }) => [topic, Number(text)]))).toEqual(newest);
-    expect(kept.length).toBeLessThanOrEqual(QUEUE_COUNT_MAX);
-    expect(kept.length + queue.droppedCount).toBe(count);
+    expect(new Map(retained.map(({ topic, text }) => [topic, Number(text)]))).toEqual(newest);
+    expect(retained.length).toBeLessThanOrEqual(QUEUE_COUNT_MAX);
+    expect(retained.length + queue.droppedCount).toBe(count);
   }
 });
 
@@ -77,8 +77,8 @@ test("what is kept is taken from the session's memory, and the older half goes w
   expect(memory.usedBytes).toBeLessThanOrEqual(1000);
   queue.push({ topic: "large", text: "x".repeat(1001) });
   queue.push({ topic: "last", text: "last" });
-  const kept = queue.drain();
-  expect(kept.map(({ topic }) => topic)).toEqual(["last"]);
+  const retained = queue.drain();
+  expect(retained.map(({ topic }) => topic)).toEqual(["last"]);
   expect(queue.droppedCount).toBe(101);
   expect(memory.usedBytes).toBe(0);
 });

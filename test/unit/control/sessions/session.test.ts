@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { noLosses } from "../../../../src/bridge/sound-report.ts";
+import { noLosses } from "../../../../src/bridge/audio-report.ts";
 import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
 import { QUEUE_COUNT_MAX } from "../../../../src/control/sessions/resume-queue.ts";
 import { type Session, SOCKET_BACKLOG_MAX_BYTES } from "../../../../src/control/sessions/session.ts";
@@ -71,7 +71,7 @@ describe("a connected session", () => {
   });
 
   test("averages frame counts over players that played throughout the last whole minute", async () => {
-    const lostFrames = { ...noLosses(), inputDry: 5, decoderLate: 2, workerLate: 1, voiceNotReady: 0 };
+    const lostFrames = { ...noLosses(), inputStarved: 5, decoderLate: 2, workerLate: 1, voiceNotReady: 0 };
     const epochMs = clock.epochMs() + 60_000;
     const minute = Math.floor(epochMs / 60_000) - 1;
     const add = async (guildId: string, frames: { sentFrames: number; isWholeMinute: boolean; minute?: number }) => {
@@ -205,7 +205,7 @@ describe("resuming", () => {
     "nothing is lost or doubled when it breaks after %d",
     async (point) => {
       const player = await addPlayer();
-      const heard: number[] = [];
+      const received: number[] = [];
       let current = socket;
       current.stall();
       for (let message = 0; message < 40; message++) {
@@ -213,18 +213,18 @@ describe("resuming", () => {
         if (message % 5 !== point % 5) continue;
         current.flow(point);
         lose(current);
-        heard.push(...current.said);
+        received.push(...current.said);
         player.say(1000 + message);
         current = new FakeSocket();
         current.stall();
         session.resume(current);
       }
       current.flow();
-      heard.push(...current.said);
+      received.push(...current.said);
       const expected = Array.from({ length: 40 }, (_, message) =>
         message % 5 === point % 5 ? [message, 1000 + message] : [message],
       );
-      expect(heard).toEqual(expected.flat());
+      expect(received).toEqual(expected.flat());
     },
   );
 
@@ -253,9 +253,9 @@ describe("many sessions that wait", () => {
       waiting.socketClosed(next);
       return waiting;
     };
-    const honest = wait("2");
+    const control = wait("2");
     const many = Array.from({ length: 1200 }, () => wait("3"));
-    expect(honest.isWaiting).toBe(true);
+    expect(control.isWaiting).toBe(true);
     expect(many.filter(({ isWaiting }) => isWaiting)).toHaveLength(999);
     expect(many.at(-1)?.isWaiting).toBe(true);
     expect(many[0]?.isWaiting).toBe(false);
@@ -367,7 +367,10 @@ describe("players of a session", () => {
         return player;
       };
       session = createSessions({ clock, createPlayer }).open(socket, {
-        ...{ userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined },
+        userId: "1",
+        clientName: undefined,
+        dialect: V4_PROTOCOL,
+        owner: undefined,
       });
     });
 

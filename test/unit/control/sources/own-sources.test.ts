@@ -79,7 +79,8 @@ test("a feed is a reference to the podcasts, and what else cannot be read is an 
   expect(await of.load("http://a.example/b.xml#latest", BY_SOMEBODY)).toEqual({ kind: "empty" });
   expect(asked).toEqual(["http://a.example/b.xml#latest", "podcast:http://a.example/b.xml"]);
   expect(await of.load("http://a.example/c.xml", BY_SOMEBODY)).toMatchObject({
-    ...{ kind: "error", error: { code: "media-unknown-format" } },
+    kind: "error",
+    error: { code: "media-unknown-format" },
   });
 });
 

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import type { MessagePort } from "node:worker_threads";
 import { afterEach, expect, it } from "vitest";
-import type { CodecAnswer, CodecName } from "../../../../src/bridge/codec-wish.ts";
+import type { CodecAnswer, CodecName } from "../../../../src/bridge/codec-request.ts";
 import { CodecLoader } from "../../../../src/control/workers/codec-loader.ts";
 import { systemThreads } from "../../../../src/control/workers/threads.ts";
-import { createLogger } from "../../../../src/log.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const entry = new URL("../../../support/worker-scripts/codecs.mjs", import.meta.url);

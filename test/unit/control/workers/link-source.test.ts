@@ -5,11 +5,17 @@ import type { PlayableLink } from "../../../../src/bridge/playable-link.ts";
 import { type LinkSource, serveLinks } from "../../../../src/control/workers/link-source.ts";
 import { linkTo, SITE_TRACK } from "../../../support/scripted-links.ts";
 
-const WANTED: WorkerEvent = { type: "linkWanted", linkId: 3, track: SITE_TRACK, reason: "expiring", rendition: "a" };
+const LINK_REQUESTED: WorkerEvent = {
+  type: "linkRequested",
+  linkId: 3,
+  track: SITE_TRACK,
+  reason: "expiring",
+  variant: "a",
+};
 const LINK = linkTo("http://site.example/song");
 
 /** Lets promises run their course. */
-const turn = () => new Promise((next) => setImmediate(next));
+const nextIteration = () => new Promise((next) => setImmediate(next));
 
 function start() {
   const gone = new AbortController();
@@ -20,8 +26,8 @@ function start() {
 test("only a wish for a link is dealt with", async () => {
   const { asker, sent } = start();
   expect(serveLinks({ type: "ready" }, undefined, asker)).toBe(false);
-  expect(serveLinks(WANTED, { link: async () => LINK }, asker)).toBe(true);
-  await turn();
+  expect(serveLinks(LINK_REQUESTED, { link: async () => LINK }, asker)).toBe(true);
+  await nextIteration();
   expect(sent).toEqual([{ type: "link", linkId: 3, link: LINK }]);
 });
 
@@ -32,37 +38,37 @@ test("what a source throws by mistake is an error like any other", async () => {
       throw new TypeError("a mistake");
     },
   };
-  serveLinks(WANTED, links, asker);
-  await turn();
+  serveLinks(LINK_REQUESTED, links, asker);
+  await nextIteration();
   expect(sent).toMatchObject([{ type: "linkError", linkId: 3, error: { code: "internal" } }]);
 });
 
 test("a source that is asked for a thread that is gone already is told so", async () => {
   const { asker, gone } = start();
   gone.abort();
-  const told: boolean[] = [];
+  const reported: boolean[] = [];
   const link: LinkSource["link"] = async (_request, { signal }) => {
-    told.push(signal.aborted);
+    reported.push(signal.aborted);
     return LINK;
   };
-  serveLinks(WANTED, { link }, asker);
-  await turn();
-  expect(told).toEqual([true]);
+  serveLinks(LINK_REQUESTED, { link }, asker);
+  await nextIteration();
+  expect(reported).toEqual([true]);
 });
 
 test("once the thread is gone, the source is told, and its answer goes nowhere", async () => {
   const { asker, sent, gone } = start();
-  const told: boolean[] = [];
+  const reported: boolean[] = [];
   let give = (_link: PlayableLink): void => undefined;
   const link: LinkSource["link"] = (_request, { signal }) => {
-    signal.addEventListener("abort", () => told.push(true));
+    signal.addEventListener("abort", () => reported.push(true));
     return new Promise((resolve) => {
       give = resolve;
     });
   };
-  serveLinks(WANTED, { link }, asker);
+  serveLinks(LINK_REQUESTED, { link }, asker);
   gone.abort();
   give(LINK);
-  await turn();
-  expect([told, sent]).toEqual([[true], []]);
+  await nextIteration();
+  expect([reported, sent]).toEqual([[true], []]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LoadGovernor } from "../../../../src/control/workers/load-governor.ts";
-import { silentLogger } from "../../../../src/log.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const REPORT_MS = 500;
@@ -30,7 +30,7 @@ test("encoders go down a step at a time, each given time to show, and then new p
   const { governor, steps, report } = setup();
   report(0.7, 1);
   expect(steps).toEqual([7]);
-  expect(governor.hasRoom(0.7)).toBe(true);
+  expect(governor.hasCapacity(0.7)).toBe(true);
   report(0.7, 60);
   expect(steps).toEqual([7, 5, 4, 1, 0]);
   expect(() => governor.admit(0.7)).toThrow(expect.objectContaining({ code: "node-overloaded" }));
@@ -40,7 +40,7 @@ test("encoders go down a step at a time, each given time to show, and then new p
 
 test("a thread that is as good as full takes nobody, whatever encoders could save", () => {
   const { governor } = setup();
-  expect(governor.hasRoom(0.85)).toBe(false);
+  expect(governor.hasCapacity(0.85)).toBe(false);
 });
 
 test("where encoders have one complexity, further players are refused where it would be the lowest", () => {

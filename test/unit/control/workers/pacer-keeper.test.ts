@@ -1,9 +1,9 @@
 import type { MessageChannel, MessagePort } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { WorkerNotice } from "../../../../src/bridge/channel.ts";
-import { BELL_BYTES, type PacerStart } from "../../../../src/bridge/pacer-start.ts";
-import { type PacerClient, PacerKeeper } from "../../../../src/control/workers/pacer-keeper.ts";
-import { createLogger } from "../../../../src/log.ts";
+import { type PacerStart, WAKE_UP_FLAG_BYTES } from "../../../../src/bridge/pacer-start.ts";
+import { type PacedWorker, PacerKeeper } from "../../../../src/control/workers/pacer-keeper.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeThread, FakeThreads } from "../../../support/fake-thread.ts";
 import type { LoggedLine } from "../../../support/voice-builders.ts";
@@ -57,20 +57,20 @@ afterEach(async () => {
   for (const port of ports) port.close();
 });
 
-interface Client extends PacerClient {
-  readonly told: Extract<WorkerNotice, { readonly type: "setPacer" }>[];
+interface Client extends PacedWorker {
+  readonly reported: Extract<WorkerNotice, { readonly type: "setPacer" }>[];
   leave(): void;
 }
 
 function hire(): Client {
-  const told: Client["told"] = [];
+  const reported: Client["reported"] = [];
   const leaving = new AbortController();
   const channel = {
     send: (command: WorkerNotice) => {
-      if (command.type === "setPacer") told.push(command);
+      if (command.type === "setPacer") reported.push(command);
     },
   };
-  return { channel, gone: leaving.signal, told, leave: () => leaving.abort() };
+  return { channel, gone: leaving.signal, reported, leave: () => leaving.abort() };
 }
 
 test("the pacer is started when the first worker asks for it, and every worker is connected to the same", () => {
@@ -79,12 +79,13 @@ test("the pacer is started when the first worker asks for it, and every worker i
   keeper.serve(first);
   keeper.serve(second);
   expect(threads.started).toHaveLength(1);
-  const { bellMemory } = threads.last.start;
-  expect(bellMemory.byteLength).toBe(BELL_BYTES);
-  for (const { told } of [first, second]) expect(told.map((command) => command.bellMemory)).toEqual([bellMemory]);
+  const { wakeUpMemory } = threads.last.start;
+  expect(wakeUpMemory.byteLength).toBe(WAKE_UP_FLAG_BYTES);
+  for (const { reported } of [first, second])
+    expect(reported.map((command) => command.wakeUpMemory)).toEqual([wakeUpMemory]);
   // What each has been given leads to what the pacer has been given.
   expect(threads.last.received).toEqual(ports);
-  expect(first.told[0]?.port).not.toBe(second.told[0]?.port);
+  expect(first.reported[0]?.port).not.toBe(second.reported[0]?.port);
 });
 
 test.each([
@@ -100,10 +101,10 @@ test.each([
   lose(lost);
   clock.advance(5000);
   expect([lost.isEnded, threads.started.length]).toEqual([true, 2]);
-  expect([first.told.length, second.told.length, gone.told.length]).toEqual([2, 2, 1]);
-  const { bellMemory } = threads.last.start;
-  expect(bellMemory).not.toBe(lost.start.bellMemory);
-  expect(first.told[1]?.bellMemory).toBe(bellMemory);
+  expect([first.reported.length, second.reported.length, gone.reported.length]).toEqual([2, 2, 1]);
+  const { wakeUpMemory } = threads.last.start;
+  expect(wakeUpMemory).not.toBe(lost.start.wakeUpMemory);
+  expect(first.reported[1]?.wakeUpMemory).toBe(wakeUpMemory);
   expect(threads.last.received).toHaveLength(2);
   expect(lines).toMatchObject([{ level: "error", fields: { restartInMs: 0 } }]);
 });
@@ -115,7 +116,7 @@ test("a pacer that has run long leaves no pause", () => {
   clock.advance(20_000);
   threads.last.exit(1);
   clock.advance(0);
-  expect(client.told).toHaveLength(2);
+  expect(client.reported).toHaveLength(2);
 });
 
 test("one that fails again and again is started once a second, and who asks meanwhile waits with the others", () => {
@@ -129,7 +130,7 @@ test("one that fails again and again is started once a second, and who asks mean
     clock.advance(1);
     expect(threads.started).toHaveLength(round + 1);
   }
-  expect([first.told.length, second.told.length]).toEqual([6, 5]);
+  expect([first.reported.length, second.reported.length]).toEqual([6, 5]);
   expect(lines.map(({ fields }) => fields.restartInMs)).toEqual([1000, 1000, 1000, 1000, 1000]);
 });
 
@@ -139,7 +140,7 @@ test("one that never gets ready is given up and replaced", () => {
   clock.advance(15_250);
   expect(threads.started[0]?.isEnded).toBe(true);
   clock.advance(1000);
-  expect(client.told).toHaveLength(2);
+  expect(client.reported).toHaveLength(2);
 });
 
 test("is not started anew when no worker is left, but for the next that comes", () => {
@@ -152,14 +153,14 @@ test("is not started anew when no worker is left, but for the next that comes", 
   expect(threads.started).toHaveLength(1);
   const next = hire();
   keeper.serve(next);
-  expect([threads.started.length, next.told.length]).toEqual([2, 1]);
+  expect([threads.started.length, next.reported.length]).toEqual([2, 1]);
 });
 
 test("a worker that is gone is not served", () => {
   const client = hire();
   client.leave();
   keeper.serve(client);
-  expect([threads.started, client.told]).toEqual([[], []]);
+  expect([threads.started, client.reported]).toEqual([[], []]);
 });
 
 test("what the pacer logs is logged, and which thread it was", () => {
@@ -176,7 +177,7 @@ test("closed, it ends the thread, starts no other and serves nobody", async () =
   expect(threads.last.isEnded).toBe(true);
   keeper.serve(hire());
   clock.advance(60_000);
-  expect([threads.started.length, client.told.length, lines]).toEqual([1, 1, []]);
+  expect([threads.started.length, client.reported.length, lines]).toEqual([1, 1, []]);
   expect(clock.pendingCount).toBe(0);
 });
 

@@ -4,19 +4,24 @@ import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
 import type { LinkSource } from "../../../../src/control/workers/link-source.ts";
 import type { RouteSource } from "../../../../src/control/workers/route-source.ts";
 import { systemThreads } from "../../../../src/control/workers/threads.ts";
-import type { Blame, PlayerEvent, WorkerHandle, WorkerTenant } from "../../../../src/control/workers/worker-handle.ts";
+import type {
+  CrashAttribution,
+  PlayerEvent,
+  PooledPlayer,
+  WorkerHandle,
+} from "../../../../src/control/workers/worker-handle.ts";
 import { WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
 import { NodeError } from "../../../../src/errors.ts";
-import { createLogger, type LogFields } from "../../../../src/log.ts";
+import { createLogger, type LogFields } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createPlanner } from "../../../support/planner-builders.ts";
 import { linkTo } from "../../../support/scripted-links.ts";
 
 const START_MS = 15_250;
-const LOOK_MS = 50;
+const CHECK_INTERVAL_MS = 50;
 /** Looks without a beat after which a worker counts as hanging that does not say which thread it is. */
-const LOOKS = 18;
-/** As bridge/work-mark.ts numbers them. */
+const CHECKS = 18;
+/** As bridge/heartbeat.ts numbers them. */
 const ACTIVITY_CODES = { prepare: 3, read: 4 } as const;
 const SETTINGS: WorkerSettings = {
   network: { allow: [] },
@@ -30,11 +35,11 @@ const SETTINGS: WorkerSettings = {
 };
 
 /** A player that only notes what happens to it. */
-class Tenant implements WorkerTenant {
+class FakePooledPlayer implements PooledPlayer {
   readonly log: string[] = [];
   handle: WorkerHandle | undefined;
   isSuspect = false;
-  needsRoom = false;
+  needsCapacity = false;
   #waiting: { readonly what: string; readonly resolve: () => void }[] = [];
 
   onWorkerAssigned(handle: WorkerHandle): void {
@@ -43,7 +48,7 @@ class Tenant implements WorkerTenant {
     this.#note(`assigned ${handle.workerIndex}`);
   }
 
-  onWorkerLost({ kind }: Blame): void {
+  onWorkerLost({ kind }: CrashAttribution): void {
     this.handle = undefined;
     this.#note(kind === "none" ? "lost" : `lost ${kind}`);
   }
@@ -96,33 +101,33 @@ function start(script: "obedient" | "mute" | "broken", count = 1, { routes, link
 }
 
 /** Has the worker of a player do something, see worker-scripts/obedient.mjs. */
-function orderOf(tenant: Tenant, endpoint: string): Promise<unknown> {
+function orderOf(player: FakePooledPlayer, endpoint: string): Promise<unknown> {
   const credentials = { token: "", endpoint, sessionId: "", channelId: undefined };
-  if (tenant.handle === undefined) throw new Error("the player has no worker");
-  return tenant.handle.request({ type: "connectVoice", voiceId: 1, credentials }, { timeoutMs: 60_000 });
+  if (player.handle === undefined) throw new Error("the player has no worker");
+  return player.handle.request({ type: "connectVoice", voiceId: 1, credentials }, { timeoutMs: 60_000 });
 }
 
-function attach(): Tenant {
-  const tenant = new Tenant();
-  pool.attach(tenant);
-  return tenant;
+function attach(): FakePooledPlayer {
+  const player = new FakePooledPlayer();
+  pool.attach(player);
+  return player;
 }
 
 /** A player on a worker that has shown that it runs. */
-async function settled(): Promise<Tenant> {
-  const tenant = attach();
-  await tenant.next("position");
-  return tenant;
+async function settled(): Promise<FakePooledPlayer> {
+  const player = attach();
+  await player.next("position");
+  return player;
 }
 
 /** Has the player's worker say that it does this for it. */
-async function mark(tenant: Tenant, activity: keyof typeof ACTIVITY_CODES): Promise<void> {
-  await orderOf(tenant, `mark ${tenant.handle?.playerId} ${ACTIVITY_CODES[activity]}`);
+async function setCurrentTask(player: FakePooledPlayer, activity: keyof typeof ACTIVITY_CODES): Promise<void> {
+  await orderOf(player, `mark ${player.handle?.playerId} ${ACTIVITY_CODES[activity]}`);
 }
 
 /** Has the player's worker report this load for as long as the pool looks back. */
-async function setLoad(tenant: Tenant, load: number): Promise<void> {
-  for (let report = 0; report < 4; report++) await orderOf(tenant, `load ${load}`);
+async function setLoad(player: FakePooledPlayer, load: number): Promise<void> {
+  for (let report = 0; report < 4; report++) await orderOf(player, `load ${load}`);
 }
 
 async function until(isTrue: () => boolean): Promise<void> {
@@ -144,9 +149,9 @@ function lossLogged(): Promise<LogFields> {
 describe("a pool of sound workers", () => {
   test("serves a player before its worker is ready: what it is told waits", async () => {
     start("obedient");
-    const tenant = attach();
-    expect(tenant.log).toEqual(["assigned 0"]);
-    await tenant.next("position 1234");
+    const player = attach();
+    expect(player.log).toEqual(["assigned 0"]);
+    await player.next("position 1234");
   });
 
   test("wakes every worker with a command that changes nothing", async () => {
@@ -159,26 +164,26 @@ describe("a pool of sound workers", () => {
 
   test("passes answers, errors, log lines and frame minutes on", async () => {
     start("obedient");
-    const tenant = await settled();
-    await expect(orderOf(tenant, "nothing")).resolves.toEqual({ kind: "empty" });
-    await expect(orderOf(tenant, "fail")).rejects.toMatchObject({ code: "worker-busy", message: "refused" });
-    const minute = tenant.next("frameMinute");
-    await orderOf(tenant, "minute");
+    const player = await settled();
+    await expect(orderOf(player, "nothing")).resolves.toEqual({ kind: "empty" });
+    await expect(orderOf(player, "fail")).rejects.toMatchObject({ code: "worker-busy", message: "refused" });
+    const minute = player.next("frameMinute");
+    await orderOf(player, "minute");
     await minute;
-    await orderOf(tenant, "log");
+    await orderOf(player, "log");
     expect(lines).toContainEqual({ message: "from the worker", fields: { n: 1, worker: 0 } });
   });
 
   test("a worker's wish for an address is answered, and what failed is passed on", async () => {
     const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/30"] });
     start("obedient", 1, { routes: planner });
-    const tenant = await settled();
-    await orderOf(tenant, "route 6,4");
-    await orderOf(tenant, "ban 192.0.2.0");
-    await orderOf(tenant, "route 4");
-    await orderOf(tenant, "nothing");
-    const told = lines.filter(({ message }) => message === "told a route").map(({ fields }) => fields);
-    expect(told).toEqual([
+    const player = await settled();
+    await orderOf(player, "route 6,4");
+    await orderOf(player, "ban 192.0.2.0");
+    await orderOf(player, "route 4");
+    await orderOf(player, "nothing");
+    const reported = lines.filter(({ message }) => message === "told a route").map(({ fields }) => fields);
+    expect(reported).toEqual([
       { routeId: 5, address: "192.0.2.0", worker: 0 },
       { routeId: 5, address: "192.0.2.1", worker: 0 },
     ]);
@@ -186,22 +191,22 @@ describe("a pool of sound workers", () => {
   });
 
   test("a worker's wish for a link is answered with one, or with why there is none", async () => {
-    const wishes: unknown[] = [];
+    const requests: unknown[] = [];
     const link = linkTo("http://site.example/song");
     const links: LinkSource = {
       link: async (request) => {
-        wishes.push(request);
+        requests.push(request);
         if (request.track.sourceName === "site") return link;
         throw new NodeError("source-unavailable", "no such source");
       },
     };
     start("obedient", 1, { links });
-    const tenant = await settled();
-    await orderOf(tenant, "link site");
-    await orderOf(tenant, "link other");
+    const player = await settled();
+    await orderOf(player, "link site");
+    await orderOf(player, "link other");
     await until(() => lines.filter(({ message }) => message === "told of a link").length === 2);
     const track = { sourceName: "site", encoded: "QAAA", userData: {} };
-    expect(wishes[0]).toEqual({ track, reason: "refused", status: 403, rendition: "r" });
+    expect(requests[0]).toEqual({ track, reason: "refused", status: 403, variant: "r" });
     expect(lines.filter(({ message }) => message === "told of a link").map(({ fields }) => fields)).toEqual([
       { type: "link", linkId: 6, link, code: undefined, worker: 0 },
       { type: "linkError", linkId: 6, link: undefined, code: "source-unavailable", worker: 0 },
@@ -220,23 +225,23 @@ describe("a pool of sound workers", () => {
       },
     };
     start("obedient", 1, { links });
-    const tenant = await settled();
-    await orderOf(tenant, "link site");
+    const player = await settled();
+    await orderOf(player, "link site");
     expect(signal?.aborted).toBe(false);
-    const moved = tenant.next("position");
-    await expect(orderOf(tenant, "exit")).rejects.toMatchObject({ code: "worker-lost" });
+    const moved = player.next("position");
+    await expect(orderOf(player, "exit")).rejects.toMatchObject({ code: "worker-lost" });
     expect(signal?.aborted).toBe(true);
     await moved;
     give(linkTo("http://site.example/late"));
-    await orderOf(tenant, "nothing");
+    await orderOf(player, "nothing");
     expect(lines.filter(({ message }) => message === "told of a link")).toEqual([]);
   });
 
   test("spreads players evenly while the loads are alike, also before it is ready", () => {
     start("obedient", 2);
-    const tenants = [attach(), attach(), attach(), attach()];
-    expect(tenants.map(({ handle }) => handle?.workerIndex).sort()).toEqual([0, 0, 1, 1]);
-    expect(new Set(tenants.map(({ handle }) => handle?.playerId)).size).toBe(4);
+    const players = [attach(), attach(), attach(), attach()];
+    expect(players.map(({ handle }) => handle?.workerIndex).sort()).toEqual([0, 0, 1, 1]);
+    expect(new Set(players.map(({ handle }) => handle?.playerId)).size).toBe(4);
   });
 
   test("gives players to the worker with less to do, not the one with fewer players", async () => {
@@ -245,8 +250,8 @@ describe("a pool of sound workers", () => {
     const second = await settled();
     await setLoad(first, 0.5);
     await setLoad(second, 0.1);
-    const tenants = [attach(), attach(), attach()];
-    for (const { handle } of tenants) expect(handle?.workerIndex).toBe(second.handle?.workerIndex);
+    const players = [attach(), attach(), attach()];
+    for (const { handle } of players) expect(handle?.workerIndex).toBe(second.handle?.workerIndex);
     expect(pool.load.workers.map(({ counters }) => counters?.tickLoad).sort()).toEqual([0.1, 0.5]);
   });
 
@@ -262,17 +267,17 @@ describe("a pool of sound workers", () => {
 
   test("a player that has left hears nothing more", async () => {
     start("obedient");
-    const tenant = await settled();
-    pool.detach(tenant);
-    const { length } = tenant.log;
+    const player = await settled();
+    pool.detach(player);
+    const { length } = player.log;
     const other = await settled();
     expect(other.handle?.playerId).toBe(2);
-    expect(tenant.log).toHaveLength(length);
+    expect(player.log).toHaveLength(length);
   });
 
   test("one player's mistake does not keep the others from their events", async () => {
     start("obedient");
-    const clumsy = new Tenant();
+    const clumsy = new FakePooledPlayer();
     clumsy.onWorkerEvent = () => {
       throw new Error("mistake");
     };
@@ -291,8 +296,8 @@ describe("a pool of sound workers", () => {
 
   test("closing ends a worker that does not answer after 2 s", async () => {
     start("obedient");
-    const tenant = await settled();
-    void orderOf(tenant, "hang").catch(() => undefined);
+    const player = await settled();
+    void orderOf(player, "hang").catch(() => undefined);
     const closed = pool.close();
     clock.advance(2000);
     await closed;
@@ -305,36 +310,36 @@ describe("a worker that fails", () => {
     async (how) => {
       start("obedient", 2);
       const bystander = await settled();
-      const tenant = await settled();
-      expect(tenant.handle?.workerIndex).not.toBe(bystander.handle?.workerIndex);
-      const { playerId } = { ...tenant.handle };
-      await expect(orderOf(tenant, how)).rejects.toMatchObject({ code: "worker-lost" });
-      await tenant.next("position");
-      expect(tenant.log.map((entry) => entry.split(" ")[0])).toEqual([
+      const player = await settled();
+      expect(player.handle?.workerIndex).not.toBe(bystander.handle?.workerIndex);
+      const { playerId } = { ...player.handle };
+      await expect(orderOf(player, how)).rejects.toMatchObject({ code: "worker-lost" });
+      await player.next("position");
+      expect(player.log.map((entry) => entry.split(" ")[0])).toEqual([
         ...["assigned", "position"],
         ...["lost", "assigned", "position"],
       ]);
-      expect(tenant.handle?.playerId).not.toBe(playerId);
+      expect(player.handle?.playerId).not.toBe(playerId);
       expect(bystander.log).not.toContain("lost");
       // The one that was sound all along, not the new one that has yet to show that it starts.
-      expect(tenant.handle?.workerIndex).toBe(bystander.handle?.workerIndex);
+      expect(player.handle?.workerIndex).toBe(bystander.handle?.workerIndex);
     },
   );
 
   test("a lone worker is replaced at once, and its player is told to begin again there", async () => {
     start("obedient");
-    const tenant = await settled();
-    await expect(orderOf(tenant, "exit")).rejects.toMatchObject({ code: "worker-lost" });
-    await tenant.next("position");
-    expect(tenant.log).toEqual(["assigned 0", "position 1234", "lost", "assigned 0", "position 1234"]);
+    const player = await settled();
+    await expect(orderOf(player, "exit")).rejects.toMatchObject({ code: "worker-lost" });
+    await player.next("position");
+    expect(player.log).toEqual(["assigned 0", "position 1234", "lost", "assigned 0", "position 1234"]);
     expect(await lossLogged()).toMatchObject({ worker: 0, players: 1, lossesInARow: 1, restartInMs: 0 });
   });
 
   test("many players move in batches, five for each worker every 50 ms", async () => {
     start("obedient");
     const first = await settled();
-    const tenants = [first, ...Array.from({ length: 11 }, attach)];
-    const countMoved = () => tenants.filter(({ log }) => log.includes("lost") && log.at(-1) !== "lost").length;
+    const players = [first, ...Array.from({ length: 11 }, attach)];
+    const countMoved = () => players.filter(({ log }) => log.includes("lost") && log.at(-1) !== "lost").length;
     await expect(orderOf(first, "exit")).rejects.toThrow();
     expect(countMoved()).toBe(5);
     clock.advance(50);
@@ -345,8 +350,8 @@ describe("a worker that fails", () => {
 
   test("requests that waited are rejected with its reason", async () => {
     start("obedient");
-    const tenant = await settled();
-    await expect(orderOf(tenant, "throw")).rejects.toMatchObject({
+    const player = await settled();
+    await expect(orderOf(player, "throw")).rejects.toMatchObject({
       code: "worker-lost",
       message: expect.stringContaining("stopped by an error"),
     });
@@ -354,58 +359,58 @@ describe("a worker that fails", () => {
 
   test("a worker that hangs is replaced when it has not beaten for long", async () => {
     start("obedient");
-    const tenant = await settled();
-    void orderOf(tenant, "hang").catch(() => undefined);
+    const player = await settled();
+    void orderOf(player, "hang").catch(() => undefined);
     await logged("hangs");
     // The first look sees the beats until then.
-    clock.advance(LOOKS * LOOK_MS);
-    expect(tenant.log).not.toContain("lost");
-    clock.advance(LOOK_MS);
-    expect(tenant.log).toContain("lost");
+    clock.advance(CHECKS * CHECK_INTERVAL_MS);
+    expect(player.log).not.toContain("lost");
+    clock.advance(CHECK_INTERVAL_MS);
+    expect(player.log).toContain("lost");
     expect(await lossLogged()).toMatchObject({ error: { message: expect.stringContaining("no sign of life") } });
-    await tenant.next("position");
+    await player.next("position");
   });
 
   test("a stall of the main thread costs no worker", async () => {
     start("obedient");
-    const tenant = await settled();
+    const player = await settled();
     clock.stall(60_000);
-    clock.advance(LOOK_MS);
-    expect(tenant.log).not.toContain("lost");
+    clock.advance(CHECK_INTERVAL_MS);
+    expect(player.log).not.toContain("lost");
   });
 
   test("a worker that never gets ready is replaced", async () => {
     start("mute");
-    const tenant = attach();
+    const player = attach();
     clock.advance(START_MS);
-    expect(tenant.log).toEqual(["assigned 0", "lost", "assigned 0"]);
+    expect(player.log).toEqual(["assigned 0", "lost", "assigned 0"]);
   });
 
   test("a worker that keeps failing is started again ever more slowly, and its players wait", async () => {
     start("broken");
-    const tenant = attach();
+    const player = attach();
     const delaysMs: unknown[] = [];
     for (const delayMs of [0, 250, 1000, 5000, 15_000, 30_000, 30_000]) {
       delaysMs.push((await lossLogged()).restartInMs);
       lines.length = 0;
-      expect(tenant.log.filter((entry) => entry === "lost")).toHaveLength(delaysMs.length);
+      expect(player.log.filter((entry) => entry === "lost")).toHaveLength(delaysMs.length);
       clock.advance(delayMs);
     }
     expect(delaysMs).toEqual([0, 250, 1000, 5000, 15_000, 30_000, 30_000]);
-    expect(tenant.log.filter((entry) => entry === "lost").length).toBe(
-      tenant.log.filter((entry) => entry === "assigned 0").length - 1,
+    expect(player.log.filter((entry) => entry === "lost").length).toBe(
+      player.log.filter((entry) => entry === "assigned 0").length - 1,
     );
   });
 
   test("a minute of good work makes the next loss the first again", async () => {
     start("obedient");
-    const tenant = await settled();
-    await expect(orderOf(tenant, "exit")).rejects.toThrow();
-    await tenant.next("position");
+    const player = await settled();
+    await expect(orderOf(player, "exit")).rejects.toThrow();
+    await player.next("position");
     lines.length = 0;
     clock.stall(60_000);
-    await expect(orderOf(tenant, "exit")).rejects.toThrow();
-    await tenant.next("position");
+    await expect(orderOf(player, "exit")).rejects.toThrow();
+    await player.next("position");
     expect((await lossLogged()).lossesInARow).toBe(1);
   });
 });
@@ -414,25 +419,25 @@ describe("whoever costs a worker", () => {
   test("goes on alone, and the others go on together", async () => {
     start("obedient");
     const [culprit, bystander] = [await settled(), await settled()];
-    await mark(culprit, "read");
+    await setCurrentTask(culprit, "read");
     await expect(orderOf(bystander, "exit")).rejects.toThrow();
     await culprit.next("position");
     expect(culprit.log).toContain("lost suspect");
     expect(bystander.log).toContain("lost");
-    expect([culprit.handle?.isAlone, bystander.handle?.isAlone]).toEqual([true, false]);
-    expect(await lossLogged()).toMatchObject({ blamedPlayer: 1, activity: "read" });
+    expect([culprit.handle?.isIsolated, bystander.handle?.isIsolated]).toEqual([true, false]);
+    expect(await lossLogged()).toMatchObject({ attributedPlayer: 1, activity: "read" });
   });
 
   test("and its own worker too is told so, and stays apart", async () => {
     start("obedient");
     const [culprit, bystander] = [await settled(), await settled()];
-    await mark(culprit, "prepare");
+    await setCurrentTask(culprit, "prepare");
     await expect(orderOf(culprit, "exit")).rejects.toThrow();
     await culprit.next("position");
     await expect(orderOf(culprit, "exit")).rejects.toThrow();
     await culprit.next("position");
-    expect(culprit.log.filter((entry) => entry.startsWith("lost"))).toEqual(["lost suspect", "lost guilty"]);
-    expect(culprit.handle?.isAlone).toBe(true);
+    expect(culprit.log.filter((entry) => entry.startsWith("lost"))).toEqual(["lost suspect", "lost culprit"]);
+    expect(culprit.handle?.isIsolated).toBe(true);
     expect(bystander.log.filter((entry) => entry.startsWith("lost"))).toEqual(["lost"]);
   });
 
@@ -441,19 +446,19 @@ describe("whoever costs a worker", () => {
     const bystander = await settled();
     for (const restartMs of [0, 250]) {
       const culprit = await settled();
-      await mark(culprit, "read");
+      await setCurrentTask(culprit, "read");
       await expect(orderOf(culprit, "exit")).rejects.toThrow();
       clock.advance(restartMs);
       await Promise.all([bystander.next("position"), culprit.next("position")]);
       pool.detach(culprit);
     }
     expect(new Set(bystander.log.filter((entry) => entry.startsWith("lost")))).toEqual(new Set(["lost"]));
-    expect(bystander.handle?.isAlone).toBe(false);
+    expect(bystander.handle?.isIsolated).toBe(false);
   });
 
   test("makes room for the next when suspect no more; with no room, what it did is given up at once", async () => {
     start("obedient");
-    const culprits: Tenant[] = [];
+    const culprits: FakePooledPlayer[] = [];
     for (let count = 0; count < 4; count++) {
       const culprit = await settled();
       culprits.push(culprit);
@@ -461,21 +466,25 @@ describe("whoever costs a worker", () => {
       expect(pool.isolate(culprit)).toBe(true);
       await culprit.next("position");
     }
-    expect(culprits.map(({ handle }) => handle?.isAlone)).toEqual([true, true, true, true]);
+    expect(culprits.map(({ handle }) => handle?.isIsolated)).toEqual([true, true, true, true]);
     const fifth = await settled();
     expect(pool.isolate(fifth)).toBe(false);
     expect(fifth.log).not.toContainEqual(expect.stringMatching(/^lost/));
-    await mark(fifth, "read");
+    await setCurrentTask(fifth, "read");
     await expect(orderOf(fifth, "exit")).rejects.toThrow();
-    expect(fifth.log).toContain("lost guilty");
+    expect(fifth.log).toContain("lost culprit");
     await fifth.next("position");
-    expect(fifth.handle?.isAlone).toBe(false);
+    expect(fifth.handle?.isIsolated).toBe(false);
     const [first, second] = culprits;
     if (first !== undefined) first.isSuspect = false;
     const sixth = await settled();
     pool.isolate(sixth);
     await sixth.next("position");
-    expect([first?.handle?.isAlone, second?.handle?.isAlone, sixth.handle?.isAlone]).toEqual([false, true, true]);
+    expect([first?.handle?.isIsolated, second?.handle?.isIsolated, sixth.handle?.isIsolated]).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 
   test("leaves nothing behind: its own worker is closed when it has gone", async () => {
@@ -490,11 +499,11 @@ describe("whoever costs a worker", () => {
 });
 
 describe("isolated workers", () => {
-  async function isolated(): Promise<Tenant> {
-    const tenant = await settled();
-    pool.isolate(tenant);
-    await tenant.next("position");
-    return tenant;
+  async function isolated(): Promise<FakePooledPlayer> {
+    const player = await settled();
+    pool.isolate(player);
+    await player.next("position");
+    return player;
   }
 
   /** Without a look at the signs of life, which do not come in the time of this clock. */
@@ -513,19 +522,19 @@ describe("isolated workers", () => {
 
   test("an isolated worker is forgotten when it is lost, however often", async () => {
     start("obedient");
-    const tenant = await isolated();
+    const player = await isolated();
     for (let loss = 0; loss < 3; loss++) {
-      await expect(orderOf(tenant, "exit")).rejects.toMatchObject({ code: "worker-lost" });
-      await tenant.next("position");
+      await expect(orderOf(player, "exit")).rejects.toMatchObject({ code: "worker-lost" });
+      await player.next("position");
     }
     expect(pool.closingCount).toBe(0);
   });
 
   test("an isolated worker is forgotten when it is lost just after its player has left", async () => {
     start("obedient");
-    const tenant = await isolated();
-    const lost = orderOf(tenant, "exit");
-    pool.detach(tenant);
+    const player = await isolated();
+    const lost = orderOf(player, "exit");
+    pool.detach(player);
     await expect(lost).rejects.toMatchObject({ code: "worker-lost" });
     expect(pool.closingCount).toBe(0);
   });
@@ -534,35 +543,35 @@ describe("isolated workers", () => {
 describe("a spare worker", () => {
   test("takes the place of one that is lost at once", async () => {
     start("obedient");
-    const tenant = await settled();
+    const player = await settled();
     expect(pool.load.hasSpare).toBe(false);
     clock.stall(5000);
     clock.advance(0);
     await until(() => pool.load.hasSpare);
-    await expect(orderOf(tenant, "exit")).rejects.toThrow();
+    await expect(orderOf(player, "exit")).rejects.toThrow();
     expect(pool.load.hasSpare).toBe(false);
-    await tenant.next("position");
+    await player.next("position");
   });
 });
 
 describe("busy workers", () => {
   test("make encoders work less hard, on new workers as well, and then nobody new is admitted", async () => {
     start("obedient");
-    const tenant = await settled();
-    expect(() => pool.admit(tenant)).not.toThrow();
-    await setLoad(tenant, 0.9);
+    const player = await settled();
+    expect(() => pool.admit(player)).not.toThrow();
+    await setLoad(player, 0.9);
     await until(() => pool.load.complexity === 7);
     await logged("complexity 7");
     while (pool.load.complexity > 0) {
       clock.stall(1200);
       clock.advance(0);
-      await setLoad(tenant, 0.9);
+      await setLoad(player, 0.9);
     }
     await logged("complexity 0");
-    expect(() => pool.admit(tenant)).toThrow(expect.objectContaining({ code: "node-overloaded" }));
-    expect(pool.load).toMatchObject({ hasRoom: false, refusedCount: 1, complexityMax: 10 });
+    expect(() => pool.admit(player)).toThrow(expect.objectContaining({ code: "node-overloaded" }));
+    expect(pool.load).toMatchObject({ hasCapacity: false, refusedCount: 1, complexityMax: 10 });
     lines.length = 0;
-    await expect(orderOf(tenant, "exit")).rejects.toThrow();
+    await expect(orderOf(player, "exit")).rejects.toThrow();
     await logged("complexity 0");
   });
 
@@ -579,12 +588,12 @@ describe("busy workers", () => {
 
   test("count what is promised: many starts at once do not all fit because none is measured yet", async () => {
     start("obedient");
-    const tenants = Array.from({ length: 200 }, attach);
+    const players = Array.from({ length: 200 }, attach);
     let admitted = 0;
     const admitAll = () => {
-      for (const tenant of tenants) {
-        pool.admit(tenant);
-        tenant.needsRoom = true;
+      for (const player of players) {
+        pool.admit(player);
+        player.needsCapacity = true;
         admitted += 1;
       }
     };

@@ -26,7 +26,7 @@ const last = (): FakeSocket => {
 
 /** What waits for nothing but promises. */
 const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  for (let iteration = 0; iteration < 5; iteration += 1) await Promise.resolve();
 };
 
 async function pass(milliseconds: number): Promise<void> {
@@ -71,10 +71,10 @@ beforeEach(() => {
 
 describe("connecting", () => {
   test("says what is to be seen when it is open, and each other view once", async () => {
-    connection.look(NODE_VIEW);
+    connection.setView(NODE_VIEW);
     const socket = await goLive();
-    connection.look({ ...NODE_VIEW });
-    connection.look({ ...NODE_VIEW, filter: "a" });
+    connection.setView({ ...NODE_VIEW });
+    connection.setView({ ...NODE_VIEW, filter: "a" });
     expect(socket.sent.map((text) => JSON.parse(text).filter)).toEqual(["", "a"]);
     expect(kinds).toEqual(["checking", "live"]);
   });

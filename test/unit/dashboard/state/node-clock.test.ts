@@ -3,22 +3,22 @@ import { NodeClock } from "../../../../dashboard/state/node-clock.ts";
 
 test("a message that was long on its way moves the clock by little", () => {
   const clock = new NodeClock();
-  clock.heard(1000, 5000);
+  clock.update(1000, 5000);
   expect(clock.now(5000)).toBe(1000);
-  clock.heard(2000, 6400);
+  clock.update(2000, 6400);
   expect(clock.now(7000)).toBe(2980);
 });
 
 test("the quickest message is believed", () => {
   const clock = new NodeClock();
-  clock.heard(1000, 5300);
-  clock.heard(2000, 6000);
+  clock.update(1000, 5300);
+  clock.update(2000, 6000);
   expect(clock.now(6000)).toBe(2000);
 });
 
 test("a clock that was set is followed", () => {
   const clock = new NodeClock();
-  clock.heard(100_000, 5000);
-  clock.heard(2000, 6000);
+  clock.update(100_000, 5000);
+  clock.update(2000, 6000);
   expect(clock.now(6500)).toBe(2500);
 });

@@ -30,8 +30,12 @@ test("a level that is none is the usual one, and a filter has a length", () => {
 test("the node is asked for what is shown, and no more", () => {
   const number3 = viewOf({ page: "players", filter: "a", onlyTrouble: true, number: 3 });
   expect(number3).toMatchObject({ filter: "a", onlyTrouble: true, offset: 200, count: 100, logLevel: null });
-  const place = { sessionId: "s", guildId: "1" };
-  expect(viewOf({ page: "player", ...place })).toMatchObject({ focus: place, filter: "1", offset: 0 });
+  const playerReference = { sessionId: "s", guildId: "1" };
+  expect(viewOf({ page: "player", ...playerReference })).toMatchObject({
+    focus: playerReference,
+    filter: "1",
+    offset: 0,
+  });
   expect(viewOf({ page: "node" })).toMatchObject({ count: 1, focus: null, logLevel: null });
   expect(viewOf({ page: "log", level: "warn" })).toMatchObject({ count: 1, logLevel: "warn" });
 });

@@ -14,8 +14,16 @@ describe("lines", () => {
   test("say in words what a row is", () => {
     const [line] = playerLines(stateMessage([playerRow(0)]));
     expect(line).toMatchObject({
-      ...{ title: "Midnight in Lisbon 0", author: "The Long Way", length: "2:30", requester: "mia" },
-      ...{ client: "night-bot/2.1", worker: "0", cost: "0.4 %", mode: "passed through", state: "playing", trouble: "" },
+      title: "Midnight in Lisbon 0",
+      author: "The Long Way",
+      length: "2:30",
+      requester: "mia",
+      client: "night-bot/2.1",
+      worker: "0",
+      cost: "0.4 %",
+      mode: "passed through",
+      state: "playing",
+      trouble: "",
     });
   });
 
@@ -40,7 +48,7 @@ describe("lines", () => {
       playerRow(0),
       playerRow(1, { lastIncident: incidentOf({ start: NOW - 60_000 }) }),
       playerRow(2, { lastIncident: incidentOf({ start: NOW - 700_000 }) }),
-      playerRow(3, { lastIncident: incidentOf({ start: NOW - 60_000, isOver: false, cause: "inputDry" }) }),
+      playerRow(3, { lastIncident: incidentOf({ start: NOW - 60_000, isOver: false, cause: "inputStarved" }) }),
     ];
     const lines = playerLines(stateMessage(rows, { atMs: NOW }));
     expect(lines.map(({ guildId }) => guildId)).toEqual([3, 1, 0, 2].map((index) => playerRow(index).guildId));

@@ -3,13 +3,13 @@ import { afterEach, expect, test } from "vitest";
 import { Contestant, type NodePlan } from "../../../../lab/bench/compare/contestant.ts";
 import { NodeTrouble } from "../../../../lab/bench/trouble.ts";
 
-const STRANGE_NODE = fileURLToPath(new URL("../../../support/strange-node.mjs", import.meta.url));
+const FAULTY_NODE = fileURLToPath(new URL("../../../support/faulty-node.mjs", import.meta.url));
 
 let opened: Contestant | undefined;
 afterEach(() => opened?.close());
 
-function strange(wrong: string, startMsMax = 30_000): NodePlan {
-  const command = { name: "other", command: process.execPath, args: [STRANGE_NODE, wrong], startMsMax };
+function faultyNode(wrong: string, startMsMax = 30_000): NodePlan {
+  const command = { name: "other", command: process.execPath, args: [FAULTY_NODE, wrong], startMsMax };
   return { name: "other", command };
 }
 
@@ -18,13 +18,13 @@ test.each([
   ["talks nonsense", /^other: no sensible answer to \/v4\/info: /],
   ["wrong password", /^other: the password is wrong \(403\)/],
 ])("a node that %s is told in a sentence", async (wrong, sentence) => {
-  const trouble = await Contestant.open(strange(wrong)).catch((error: unknown) => error);
+  const trouble = await Contestant.open(faultyNode(wrong)).catch((error: unknown) => error);
   expect(trouble).toBeInstanceOf(NodeTrouble);
   expect((trouble as NodeTrouble).message).toMatch(sentence);
 });
 
 test("a node that never answers is given up", async () => {
-  await expect(Contestant.open(strange("never answers", 300))).rejects.toThrow(
+  await expect(Contestant.open(faultyNode("never answers", 300))).rejects.toThrow(
     "other: the node did not answer within 300 ms",
   );
 });
@@ -37,11 +37,11 @@ test("a program that is not there is told in a sentence", async () => {
 });
 
 test("a node that ends in the middle of the run is told, and one that is closed is not", async () => {
-  opened = await Contestant.open(strange("is well"));
+  opened = await Contestant.open(faultyNode("is well"));
   process.kill(opened.pid ?? 0, "SIGKILL");
   await expect(opened.trouble).rejects.toThrow(/^other: ended by SIGKILL in the middle of the run/);
 
-  const closed = await Contestant.open(strange("is well"));
+  const closed = await Contestant.open(faultyNode("is well"));
   const isTrouble = closed.trouble.then(
     () => false,
     () => true,
@@ -51,7 +51,7 @@ test("a node that ends in the middle of the run is told, and one that is closed 
 });
 
 test("a node that runs already is found by its port, read like one that was started, and left alone", async () => {
-  opened = await Contestant.open(strange("is well"));
+  opened = await Contestant.open(faultyNode("is well"));
   const attached = await Contestant.open({ name: "same", url: opened.url, password: "any", pid: undefined });
   expect(attached.pid).toBe(opened.pid);
   expect(attached.startMs).toBeUndefined();
@@ -61,7 +61,7 @@ test("a node that runs already is found by its port, read like one that was star
 });
 
 test("where the processes of a node are not known, its processor and memory are not measured", async () => {
-  opened = await Contestant.open(strange("is well"));
+  opened = await Contestant.open(faultyNode("is well"));
   const gone = await Contestant.open({ name: "same", url: opened.url, password: "any", pid: 2 ** 22 + 1 });
   expect(gone.use()).toEqual({ cpuSeconds: undefined, residentBytes: undefined });
   expect(gone.pssBytes()).toBeUndefined();

@@ -7,7 +7,7 @@ function search(carried: number, { start = 10, playersMax = 10_000 } = {}) {
   const tried: number[] = [];
   for (let next = ramp.next; next !== undefined; next = ramp.next) {
     tried.push(next);
-    ramp.tell(next <= carried);
+    ramp.report(next <= carried);
     if (tried.length > 100) throw new Error("the search does not end");
   }
   return { tried, held: ramp.held, broke: ramp.broke };

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { Figures } from "../../../../lab/bench/compare/figures.ts";
-import { findingOf, lookTwice, type RampResult, whyNotCarried } from "../../../../lab/bench/compare/ramp.ts";
-import { turnOrder, type WorkloadResult } from "../../../../lab/bench/compare/rounds.ts";
+import { attemptTwice, findingOf, type RampResult, whyNotCarried } from "../../../../lab/bench/compare/ramp.ts";
+import { measuringOrder, type WorkloadResult } from "../../../../lab/bench/compare/rounds.ts";
 import { rampTable, runChart, runJson, workloadTable } from "../../../../lab/bench/compare/run-report.ts";
 
 function resultOf(ours: Figures[], other: Figures[], notes: string[] = []): WorkloadResult {
   const nodes = [
-    { name: "tonearm", turns: ours },
-    { name: "other", turns: other },
+    { name: "tonearm", measurements: ours },
+    { name: "other", measurements: other },
   ];
   return { name: "mp3", detail: "MP3", players: 20, seconds: 10, nodes, notes };
 }
@@ -15,8 +15,8 @@ function resultOf(ours: Figures[], other: Figures[], notes: string[] = []): Work
 const RUN = { about: ["2 cores"], nodes: ["tonearm", "other"], ramps: [] };
 
 test("nodes take turns, and who begins changes with every round", () => {
-  expect(turnOrder(2, 3)).toEqual([0, 1, 1, 0, 0, 1]);
-  expect(turnOrder(1, 2)).toEqual([0, 0]);
+  expect(measuringOrder(2, 3)).toEqual([0, 1, 1, 0, 0, 1]);
+  expect(measuringOrder(1, 2)).toEqual([0, 0]);
 });
 
 describe("a workload's table", () => {
@@ -61,7 +61,7 @@ describe("a workload's table", () => {
 test("JSON has every turn, the ratios beside them, and why the run broke off", () => {
   const run = { ...RUN, workloads: [resultOf([{ cpuPercent: 1 }], [{ cpuPercent: 4 }])], trouble: "other: ended" };
   const { workloads, trouble } = JSON.parse(runJson(run));
-  expect(workloads[0].nodes[1].turns).toEqual([{ cpuPercent: 4 }]);
+  expect(workloads[0].nodes[1].measurements).toEqual([{ cpuPercent: 4 }]);
   expect(workloads[0].ratios).toEqual({ cpuPercent: { median: 0.25, low: 0.25, high: 0.25 } });
   expect(trouble).toBe("other: ended");
 });
@@ -85,14 +85,14 @@ describe("a ramp", () => {
   });
 
   test("looks once at what is carried, and twice at what is not", async () => {
-    for (const [outcomes, looks, isHeld] of [
+    for (const [outcomes, attempts, isHeld] of [
       [[true], 1, true],
       [[false, true], 2, true],
       [[false, false, true], 2, false],
     ] as const) {
       let count = 0;
-      const step = await lookTwice(async () => ({ isHeld: outcomes[count++] ?? false }));
-      expect([count, step.isHeld]).toEqual([looks, isHeld]);
+      const step = await attemptTwice(async () => ({ isHeld: outcomes[count++] ?? false }));
+      expect([count, step.isHeld]).toEqual([attempts, isHeld]);
     }
   });
 

@@ -14,7 +14,7 @@ class Bot extends EventEmitter {
   readonly OPEN = 1;
   readyState = 1;
   readonly received: { readonly op: number; readonly t: string | null; readonly d: unknown }[] = [];
-  readonly complaints: string[] = [];
+  readonly problems: string[] = [];
   readonly moves: (string | null)[] = [];
   closedWith: number | undefined;
   readonly connection: BotConnection;
@@ -25,7 +25,7 @@ class Bot extends EventEmitter {
       token: TOKEN,
       guildFor: (intents: number) => ({ intents }),
       moveBot: (channelId: string | null) => this.moves.push(channelId),
-      complain: (what: string) => this.complaints.push(what),
+      reportProblem: (what: string) => this.problems.push(what),
       changed: () => undefined,
     };
     this.connection = new BotConnection(host, this as unknown as WebSocket); // as far as it is used
@@ -54,17 +54,17 @@ class Bot extends EventEmitter {
     this.say(JSON.stringify({ op: 2, d }));
   }
 
-  get told(): (string | number)[] {
+  get receivedOps(): (string | number)[] {
     return this.received.map(({ op, t }) => t ?? op);
   }
 }
 
 test("a bot is greeted, and after Identify told who it is and of its guild", () => {
   const bot = new Bot();
-  expect(bot.told).toEqual([10]);
+  expect(bot.receivedOps).toEqual([10]);
   expect(bot.connection.intents).toBeUndefined();
   bot.identify();
-  expect(bot.told).toEqual([10, "READY", "GUILD_CREATE"]);
+  expect(bot.receivedOps).toEqual([10, "READY", "GUILD_CREATE"]);
   expect(bot.received[2]?.d).toEqual({ intents: GUILDS | VOICE_STATES });
   expect(bot.connection.intents).toBe(GUILDS | VOICE_STATES);
 });
@@ -72,7 +72,7 @@ test("a bot is greeted, and after Identify told who it is and of its guild", () 
 test("without the intent for guilds it is not told of any", () => {
   const bot = new Bot();
   bot.identify({ intents: 0 });
-  expect(bot.told).toEqual([10, "READY"]);
+  expect(bot.receivedOps).toEqual([10, "READY"]);
 });
 
 test.each([
@@ -92,10 +92,10 @@ test("a heartbeat is answered, and one that tells of messages never sent is comp
   const bot = new Bot();
   bot.identify();
   bot.say('{"op":1,"d":2}');
-  expect(bot.told.at(-1)).toBe(11);
-  expect(bot.complaints).toEqual([]);
+  expect(bot.receivedOps.at(-1)).toBe(11);
+  expect(bot.problems).toEqual([]);
   bot.say('{"op":1,"d":3}');
-  expect(bot.complaints).toHaveLength(1);
+  expect(bot.problems).toHaveLength(1);
 });
 
 test("op 4 moves the bot, with ids as texts or as numbers that JavaScript could not hold", () => {
@@ -106,8 +106,5 @@ test("op 4 moves the bot, with ids as texts or as numbers that JavaScript could 
   expect(bot.moves).toEqual([null, "300000000000000001"]);
   bot.say('{"op":4,"d":{"guild_id":"1"}}');
   bot.say('{"op":4,"d":{"guild_id":"200000000000000002","channel_id":null,"self_mute":false,"self_deaf":true}}');
-  expect(bot.complaints).toEqual([
-    expect.stringContaining("channel_id"),
-    expect.stringContaining("200000000000000002"),
-  ]);
+  expect(bot.problems).toEqual([expect.stringContaining("channel_id"), expect.stringContaining("200000000000000002")]);
 });

@@ -12,15 +12,15 @@ class World {
   readonly interactions: Interaction[] = [
     { id: "600000000000000001", token: "interaction-token", state: "new", answer: "" },
   ];
-  readonly complaints: string[] = [];
+  readonly problems: string[] = [];
   commands: readonly Command[] = [];
 
   register(commands: readonly Command[]): void {
     this.commands = commands;
   }
 
-  complain(what: string): void {
-    this.complaints.push(what);
+  reportProblem(what: string): void {
+    this.problems.push(what);
   }
 
   changed(): void {}
@@ -37,13 +37,13 @@ describe("what only the bot may ask", () => {
     expect(world.ask("GET", "/gateway/bot", undefined, "Bot another").status).toBe(401);
     expect(world.ask("GET", "/gateway/bot", undefined, TOKEN).status).toBe(401);
     expect(world.ask("GET", "/gateway/bot")).toMatchObject({ status: 200, json: { url: "wss://gateway.discord.gg" } });
-    expect(world.complaints).toEqual([]);
+    expect(world.problems).toEqual([]);
   });
 
   test("is complained of where there is nothing", () => {
     const world = new World();
     expect(world.ask("GET", "/guilds/1").status).toBe(404);
-    expect(world.complaints).toEqual([expect.stringContaining("GET /guilds/1")]);
+    expect(world.problems).toEqual([expect.stringContaining("GET /guilds/1")]);
   });
 });
 
@@ -66,7 +66,7 @@ describe("commands", () => {
     const world = new World();
     expect(world.ask("PUT", COMMANDS, [command])).toMatchObject({ status: 400, json: { code: 50_035 } });
     expect(world.commands).toEqual([]);
-    expect(world.complaints).toHaveLength(1);
+    expect(world.problems).toHaveLength(1);
   });
 });
 
@@ -87,7 +87,7 @@ describe("an interaction", () => {
     expect(world.ask("PATCH", ANSWER, { content: "Playing" }).status).toBe(404);
     world.ask("POST", CALLBACK, { type: 5 });
     expect(world.ask("POST", CALLBACK, { type: 5 })).toMatchObject({ status: 400, json: { code: 40_060 } });
-    expect(world.complaints).toHaveLength(2);
+    expect(world.problems).toHaveLength(2);
   });
 
   test("is not answered with nothing, nor with more than a message holds", () => {

@@ -30,7 +30,11 @@ describe("an audio worker's program", async () => {
     const all = files.flatMap(({ modules }) => modules);
     expect(files[0]?.path).toBe("src/media/main.js");
     expect(has(atOnce, "src/bridge/thread-start.ts")).toBe(true);
-    const later = ["src/media/audio-worker.ts", "src/media/voice/voice-connection.ts", "src/media/demux/hls/"];
+    const later = [
+      "src/media/audio-worker.ts",
+      "src/media/voice/connection/voice-connection.ts",
+      "src/media/demux/hls/",
+    ];
     for (const part of [...later, "node_modules/undici/"]) {
       expect([part, has(atOnce, part), has(all, part)]).toEqual([part, false, true]);
     }
@@ -45,8 +49,8 @@ describe("an audio worker's program", async () => {
 
   test("finds the sound loops where they are built: they are no part of it", () => {
     const [file] = files.filter(({ modules }) => has(modules, "kernels/wasm-loop.ts"));
-    const [place] = /new URL\("[^"]*wasm-loop\.js", import\.meta\.url\)/.exec(file?.text ?? "") ?? [];
-    expect(place).toBe('new URL("../../../src/media/kernels/wasm-loop.js", import.meta.url)');
+    const [location] = /new URL\("[^"]*wasm-loop\.js", import\.meta\.url\)/.exec(file?.text ?? "") ?? [];
+    expect(location).toBe('new URL("../../../src/media/kernels/wasm-loop.js", import.meta.url)');
   });
 });
 
@@ -62,14 +66,14 @@ test("the main thread's program holds the demo and the doctor apart from what se
 });
 
 test("a plugin's thread and its plugin share the interface's classes, as an operator's plugin does", async () => {
-  const places = await Promise.all(
-    ["src/plugin-thread/main", "plugins/radio/plugin"].map(async (entry) => {
+  const locations = await Promise.all(
+    ["src/plugin-host/runtime/main", "plugins/radio/plugin"].map(async (entry) => {
       const [file] = await bundle(entry);
       const [, path = ""] = /from "([^"]*plugin-api\/plugin\.js)"/.exec(file?.text ?? "") ?? [];
       return new URL(path, `file:///dist/node/${entry}.js`).pathname;
     }),
   );
-  expect(places).toEqual(["/dist/src/plugin-api/plugin.js", "/dist/src/plugin-api/plugin.js"]);
+  expect(locations).toEqual(["/dist/src/plugin-api/plugin.js", "/dist/src/plugin-api/plugin.js"]);
 });
 
 test("every plugin that comes with the node is a program", () => {

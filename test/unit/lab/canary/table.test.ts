@@ -3,8 +3,13 @@ import type { Tried } from "../../../../lab/canary/canary.ts";
 import { lastLine, TABLE_HEAD, tableLines } from "../../../../lab/canary/table.ts";
 
 const TRIED: Tried = {
-  ...{ source: "songs", what: "link", identifier: "https://songs.example/1", outcome: "ok", found: "One" },
-  ...{ tookMs: 12.4, backends: ["WEB", "TV (failed 1 of 2)"] },
+  source: "songs",
+  what: "link",
+  identifier: "https://songs.example/1",
+  outcome: "ok",
+  found: "One",
+  tookMs: 12.4,
+  backends: ["WEB", "TV (failed 1 of 2)"],
 };
 
 test("a line has its cells below those of the head, and what was found on a line of its own", () => {
@@ -30,8 +35,8 @@ test("whatever a site has said is one line of plain text, and not a long one", (
 });
 
 test("the last line names what failed", () => {
-  const failed: Tried = { ...TRIED, outcome: "failed", what: "sound" };
-  expect(lastLine([TRIED, failed, { ...failed, source: "tunes" }])).toBe("FAILED: songs (sound), tunes (sound)\n");
+  const failed: Tried = { ...TRIED, outcome: "failed", what: "audio" };
+  expect(lastLine([TRIED, failed, { ...failed, source: "tunes" }])).toBe("FAILED: songs (audio), tunes (audio)\n");
   expect(lastLine([TRIED, { ...TRIED, outcome: "skipped" }])).toBe("Nothing failed.\n");
   expect(lastLine([{ ...TRIED, outcome: "skipped" }])).toBe("Nothing was tried.\n");
 });

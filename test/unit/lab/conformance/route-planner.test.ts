@@ -18,7 +18,7 @@ async function failed(routePlanner: PlannerControl): Promise<string[]> {
   const results = await runChecks({
     url: `http://127.0.0.1:${server.port}`,
     password: PASSWORD,
-    isWanted: ({ name }) => /planner|free\//.test(name),
+    isSelected: ({ name }) => /planner|free\//.test(name),
   });
   expect(results.length, formatResults(results)).toBeGreaterThan(3);
   return results.filter(({ outcome }) => outcome !== "pass").map(({ name, expected }) => `${name}: ${expected}`);
@@ -26,7 +26,7 @@ async function failed(routePlanner: PlannerControl): Promise<string[]> {
 
 test.each(STRATEGIES)("a node that does %s keeps the rules", async (strategy) => {
   const { planner } = createPlanner({ strategy, ipBlocks: ["2001:db8::/32"] });
-  planner.answer({ type: "routeWanted", routeId: 1, families: [6] });
+  planner.answer({ type: "routeRequested", routeId: 1, families: [6] });
   planner.onFailure({ type: "routeFailed", address: "2001:db8::7", reason: "banned" });
   expect(await failed(planner)).toEqual([]);
 });

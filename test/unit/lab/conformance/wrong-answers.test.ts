@@ -175,7 +175,7 @@ const WRONG: readonly (readonly [check: string, tampering: Tampering])[] = [
 ];
 
 async function run(name: string, url: string): Promise<CheckResult> {
-  const [result] = await runChecks({ url, password: PASSWORD, isWanted: (check) => check.name === name });
+  const [result] = await runChecks({ url, password: PASSWORD, isSelected: (check) => check.name === name });
   if (result === undefined) throw new Error(`no check is called ${name}`);
   return result;
 }

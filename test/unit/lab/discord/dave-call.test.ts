@@ -45,18 +45,18 @@ async function join(): Promise<ReferenceVoiceClient> {
 let frameNumber = 0;
 
 /** Sends frames and expects each listener to hear exactly them. */
-async function expectHeard(listeners: readonly Listener[], { isEncrypted = true } = {}): Promise<void> {
+async function expectReceived(listeners: readonly Listener[], { isEncrypted = true } = {}): Promise<void> {
   const frames = Array.from({ length: 5 }, () => Buffer.from([0xfc, 1, frameNumber++ & 0xff, 3, 4, 5]));
-  const before = listeners.map((listener) => listener.heardCount);
-  const unheard = listeners.map((listener) => listener.unheardCount);
+  const before = listeners.map((listener) => listener.receivedCount);
+  const undelivered = listeners.map((listener) => listener.undeliveredCount);
   for (const frame of frames) client.sendOpus(frame);
   for (const [index, listener] of listeners.entries()) {
     const start = before[index] ?? 0;
-    await discord.until(() => listener.heardCount >= start + frames.length, `frames at ${listener.userId}`);
-    const heard = listener.heard.slice(start);
-    expect(heard.map((frame) => frame.opus)).toEqual(frames);
-    expect(heard.every((frame) => frame.daveDecrypted === isEncrypted)).toBe(true);
-    expect(listener.unheardCount).toBe(unheard[index]);
+    await discord.until(() => listener.receivedCount >= start + frames.length, `frames at ${listener.userId}`);
+    const received = listener.received.slice(start);
+    expect(received.map((frame) => frame.opus)).toEqual(frames);
+    expect(received.every((frame) => frame.daveDecrypted === isEncrypted)).toBe(true);
+    expect(listener.undeliveredCount).toBe(undelivered[index]);
   }
 }
 
@@ -81,7 +81,7 @@ describe("a first group", () => {
     expect(client.count(commitWinner === "bot" ? 29 : 30)).toBe(1);
     expect(client.count(22)).toBe(id === 0 ? 0 : 1);
     expectSameCode(channel);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 
@@ -97,7 +97,7 @@ describe("a first group", () => {
     await channel.settled();
     await channel.addListener();
     await client.until(() => client.isEncrypting);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 });
@@ -109,7 +109,7 @@ describe("a running group", () => {
     await timeFor(clock, join());
     const ops = client.messages.map((message) => message.op);
     expect(ops.filter((op) => [27, 29, 30, 22].includes(op))).toEqual([27, 30, 22]);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 
@@ -122,10 +122,10 @@ describe("a running group", () => {
     const [first] = channel.listeners;
     const adding = channel.addListener("82");
     await client.until(() => client.count(29) === 2);
-    await expectHeard(first === undefined ? [] : [first]);
+    await expectReceived(first === undefined ? [] : [first]);
     const second = await timeFor(clock, adding);
     await client.until(() => client.has(22));
-    await expectHeard([first, second].flatMap((listener) => listener ?? []));
+    await expectReceived([first, second].flatMap((listener) => listener ?? []));
     expectSameCode(channel);
     discord.assertClean();
   });
@@ -135,7 +135,7 @@ describe("a running group", () => {
     await join();
     await channel.addListener("82");
     await client.until(() => client.has(22));
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 
@@ -146,7 +146,7 @@ describe("a running group", () => {
     await channel.addListener("83");
     await channel.addListener("84");
     await client.until(() => client.count(22) === 4);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     expectSameCode(channel);
     discord.assertClean();
   });
@@ -169,7 +169,7 @@ describe("a running group", () => {
     for (let index = 0; index < 24; index++) channel.enter(String(900 + index));
     await channel.settled();
     await client.until(() => client.has(22));
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 });
@@ -186,7 +186,7 @@ describe("the last member", () => {
     expect(client.isEncrypting).toBe(false);
     await channel.addListener("82");
     await client.until(() => client.isEncrypting);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 
@@ -197,7 +197,7 @@ describe("the last member", () => {
     await discord.until(() => !channel.isInGroup(BOT), "bot gone");
     await channel.settled();
     await join();
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 });
@@ -206,13 +206,13 @@ describe("a downgrade", () => {
   test("makes frames plain from op 22 on, and an upgrade encrypts them again", async () => {
     const channel = channelWith();
     await join();
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     await channel.downgrade();
     await client.until(() => !client.isEncrypting);
-    await expectHeard(channel.listeners, { isEncrypted: false });
+    await expectReceived(channel.listeners, { isEncrypted: false });
     await channel.upgrade();
     await client.until(() => client.isEncrypting);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 });
@@ -224,7 +224,7 @@ describe("recovery", () => {
     await channel.sendBrokenCommit();
     expect(discord.session(GUILD).countOf(31)).toBe(1);
     await client.until(() => client.isEncrypting);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     expectSameCode(channel);
     discord.assertClean();
   });
@@ -239,7 +239,7 @@ describe("recovery", () => {
     await discord.until(() => discord.session(GUILD).countOf(31) === 1, "op 31");
     await channel.recovered();
     await client.until(() => client.isEncrypting);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 
@@ -249,10 +249,10 @@ describe("recovery", () => {
     const epoch = channel.epoch;
     await channel.proposeAndRevoke(when);
     expect(channel.epoch).toBe(epoch);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     await channel.addListener("82");
     await client.until(() => client.has(22));
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 
@@ -265,7 +265,7 @@ describe("recovery", () => {
     channel.repeatExternalSender();
     channel.executeUnknownTransition(999);
     await client.until(() => client.count(25) === 2 && client.count(22) === 3);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   });
 
@@ -280,7 +280,7 @@ describe("recovery", () => {
       await client.resume();
       const second = await adding;
       await client.until(() => client.has(22));
-      await expectHeard([channel.listener, second]);
+      await expectReceived([channel.listener, second]);
       discord.assertClean();
     },
   );
@@ -298,7 +298,7 @@ test.each(["externalSender", "proposals", "announceCommit", "executeTransition"]
     await client.resume();
     await client.until(() => client.isEncrypting);
     client.speaking(1);
-    await expectHeard(channel.listeners);
+    await expectReceived(channel.listeners);
     discord.assertClean();
   },
 );
@@ -306,18 +306,18 @@ test.each(["externalSender", "proposals", "announceCommit", "executeTransition"]
 test("a voice server change in the same channel: both servers are heard until the old one closes", async () => {
   const channel = channelWith({ listenerIds: ["81", "82"] });
   const old = await join();
-  await expectHeard(channel.listeners);
+  await expectReceived(channel.listeners);
   const voice = discord.moveVoice({ guildId: GUILD, closeOld: "never" });
   const next = await ReferenceVoiceClient.connect({ guildId: GUILD, userId: BOT, voice });
   await next.until(() => next.isEncrypting);
   next.speaking(1);
-  await expectHeard(channel.listeners); // still from the old one
+  await expectReceived(channel.listeners); // still from the old one
   client = next;
-  await expectHeard(channel.listeners);
+  await expectReceived(channel.listeners);
   old.close();
   await channel.addListener("83");
   await client.until(() => client.count(22) === 2);
-  await expectHeard(channel.listeners);
+  await expectReceived(channel.listeners);
   discord.assertClean();
 });
 
@@ -330,6 +330,6 @@ test("a move to another channel makes a group of its own", async () => {
   old.close();
   client.speaking(1);
   await client.until(() => client.isEncrypting);
-  await expectHeard(channel.listeners);
+  await expectReceived(channel.listeners);
   discord.assertClean();
 });

@@ -79,9 +79,9 @@ describe("an honest client", () => {
     client.stop();
     await discord.until(() => discord.session(GUILD).speaking === 0, "op 5 zero");
     const { listener } = discord.channel(CHANNEL);
-    await discord.until(() => listener.heardCount === 65, "silence frames");
-    expect(listener.heardSound.map((frame) => frame.opus)).toEqual(frames);
-    expect(listener.heard.at(-1)).toMatchObject({ isSilence: true, daveDecrypted: false, userId: BOT });
+    await discord.until(() => listener.receivedCount === 65, "silence frames");
+    expect(listener.receivedAudio.map((frame) => frame.opus)).toEqual(frames);
+    expect(listener.received.at(-1)).toMatchObject({ isSilence: true, daveDecrypted: false, userId: BOT });
     discord.assertClean();
   });
 
@@ -139,7 +139,7 @@ describe("Resume", () => {
     expect(client.messages.find((message) => message.op === 9)).toEqual({ op: 9, d: null });
     await play(client, 3);
     expect(session.resumeCount).toBe(1);
-    expect(discord.channel(CHANNEL).listener.heardCount).toBe(9);
+    expect(discord.channel(CHANNEL).listener.receivedCount).toBe(9);
   });
 
   test("is refused with 4006 for another session, an unknown number, and after a close that forbids it", async () => {
@@ -322,7 +322,7 @@ describe("a move", () => {
     const next = await connect({ voice: moved });
     next.speaking(1);
     await play(next, 3);
-    expect(discord.channel("400").listener.heardCount).toBe(3);
+    expect(discord.channel("400").listener.receivedCount).toBe(3);
   });
 
   test("can leave the old connection sounding until the new one identifies", async () => {
@@ -332,7 +332,7 @@ describe("a move", () => {
     await play(client, 3);
     await connect({ voice: moved });
     expect(await closeCodeOf(client)).toBe(4022);
-    expect(discord.channel(CHANNEL).listener.heardCount).toBe(3);
+    expect(discord.channel(CHANNEL).listener.receivedCount).toBe(3);
   });
 });
 
@@ -508,11 +508,11 @@ describe("many players", () => {
     discord.assertClean();
     const stats = discord.stats();
     expect(stats.streams).toHaveLength(8);
-    expect(stats.total).toMatchObject({ frames: 8 * 13, soundFrames: 8 * 8, lostPackets: 0, packets: 8 * 13 });
+    expect(stats.total).toMatchObject({ frames: 8 * 13, audioFrames: 8 * 8, lostPackets: 0, packets: 8 * 13 });
     expect(structuredClone(stats)).toEqual(stats);
     const { listener } = discord.channel(players[0]?.channelId ?? "");
-    expect(listener.heard).toEqual([]);
-    expect(listener.heardCount).toBe(4);
+    expect(listener.received).toEqual([]);
+    expect(listener.receivedCount).toBe(4);
     discord.clearArrivals();
     expect(discord.stats().total.packets).toBe(0);
   });
@@ -522,13 +522,13 @@ describe("many players", () => {
     const { receiver } = discord.session(GUILD);
     client.sendOpus(SILENCE_FRAME);
     await discord.until(() => receiver.frameCount === 1, "a silence frame");
-    expect(receiver.firstSoundMs).toBeUndefined();
+    expect(receiver.firstAudioMs).toBeUndefined();
     clock.advance(40);
     await play(client, 2);
-    expect(receiver.firstSoundMs).toBe(clock.now());
+    expect(receiver.firstAudioMs).toBe(clock.now());
     clock.advance(20);
     await play(client, 1);
-    expect(receiver.firstSoundMs).toBe(clock.now() - 20);
+    expect(receiver.firstAudioMs).toBe(clock.now() - 20);
     expect(discord.receivers).toEqual([receiver]);
   });
 
@@ -541,7 +541,7 @@ describe("many players", () => {
     await first.until(() => first.has(5));
     expect(first.last(5)).toEqual({ user_id: "9", ssrc: second.ssrc, speaking: 1 });
     await play(second, 2);
-    expect(discord.channel(CHANNEL).listener.heard.map((frame) => frame.userId)).toEqual(["9", "9"]);
+    expect(discord.channel(CHANNEL).listener.received.map((frame) => frame.userId)).toEqual(["9", "9"]);
   });
 });
 

@@ -121,14 +121,14 @@ test("a listener hears frames sealed by hand with that key, and tells encrypted 
   const { listener } = discord.channel(CHANNEL);
   const opus = Buffer.from([0xfc, 1, 2, 3]);
   client.sendPacket(sealFrame(key, 1, opus));
-  await discord.until(() => listener.heardCount === 1, "frame");
-  expect(listener.heard[0]).toMatchObject({ opus, daveDecrypted: true });
+  await discord.until(() => listener.receivedCount === 1, "frame");
+  expect(listener.received[0]).toMatchObject({ opus, daveDecrypted: true });
   discord.assertClean();
   client.sendPacket(sealFrame(key, 2, SILENCE));
-  await discord.until(() => listener.heardCount === 2, "silence");
+  await discord.until(() => listener.receivedCount === 2, "silence");
   expect(discord.violations.map((violation) => violation.kind)).toEqual(["silence-encrypted"]);
-  expect(listener.unheardCount).toBe(0);
+  expect(listener.undeliveredCount).toBe(0);
   // The same counter once more: a listener refuses to open it.
   client.sendPacket(sealFrame(key, 1, opus));
-  await discord.until(() => listener.unheardCount === 1, "refusal");
+  await discord.until(() => listener.undeliveredCount === 1, "refusal");
 });

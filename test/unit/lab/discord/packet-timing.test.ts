@@ -19,7 +19,12 @@ function everyFrame(count: number, more: Readonly<Record<number, number>> = {}):
 test("packets on their grid are neither late nor unsteady, wherever the timestamp begins", () => {
   const summary = steadinessOf([timingOf(everyFrame(200)), timingOf(everyFrame(200, {}), 0x7fff_ff00)]);
   expect(summary).toEqual({
-    ...{ packets: 400, latenessMsP99: 0, latenessMsMax: 0, jitterMs: 0, spacingMsP99: 0, spacingMsMax: 0 },
+    packets: 400,
+    latenessMsP99: 0,
+    latenessMsMax: 0,
+    jitterMs: 0,
+    spacingMsP99: 0,
+    spacingMsMax: 0,
   });
 });
 

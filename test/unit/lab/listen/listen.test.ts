@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { align, levelDb, signalToNoiseDb } from "../../../../lab/listen/compare.ts";
 import { findClicks, findGaps } from "../../../../lab/listen/faults.ts";
-import { decodeHeard, isBitExact } from "../../../../lab/listen/heard.ts";
+import { decodeReceived, isBitExact } from "../../../../lab/listen/received.ts";
 import { fitTone, makeTone, pitchCents } from "../../../../lab/listen/tone.ts";
 import { readWav, writeWav } from "../../../../lab/listen/wav.ts";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
@@ -29,20 +29,20 @@ test.each([0, 1, 312, 1000.5, -37.25, -9000.125])("a delay of %f samples is foun
 test("noise of known level gives its signal-to-noise ratio, whatever delay and gain", () => {
   const random = seededRandom(5);
   const reference = music(30_000);
-  const heard = music(30_000, { shift: 432.3, gain: 0.7 });
-  expect(signalToNoiseDb(reference, heard)).toBeGreaterThan(60);
-  const noise = heard.map(() => (random() - 0.5) * 0.02);
-  const expected = levelDb(heard) - levelDb(noise);
-  const noisy = heard.map((value, index) => value + noise[index]!);
+  const received = music(30_000, { shift: 432.3, gain: 0.7 });
+  expect(signalToNoiseDb(reference, received)).toBeGreaterThan(60);
+  const noise = received.map(() => (random() - 0.5) * 0.02);
+  const expected = levelDb(received) - levelDb(noise);
+  const noisy = received.map((value, index) => value + noise[index]!);
   expect(Math.abs(signalToNoiseDb(reference, noisy) - expected)).toBeLessThan(0.3);
 });
 
 test("identical sound is beyond measure, silence and other sound have nothing in common", () => {
-  const sound = music(20_000);
-  expect(signalToNoiseDb(sound, sound)).toBeGreaterThan(120);
-  expect(align(sound, new Float32Array(20_000))).toBeUndefined();
+  const audio = music(20_000);
+  expect(signalToNoiseDb(audio, audio)).toBeGreaterThan(120);
+  expect(align(audio, new Float32Array(20_000))).toBeUndefined();
   const other = makeTone({ frequencyHz: 3000, sampleRateHz: 48_000, lengthSamples: 20_000 });
-  expect(signalToNoiseDb(sound, other)).toBeLessThan(3);
+  expect(signalToNoiseDb(audio, other)).toBeLessThan(3);
 });
 
 test("a level is in decibels of full scale", () => {
@@ -61,22 +61,22 @@ test("there is no pitch in silence", () => {
 });
 
 test("a click put in is found where it is, and music alone has none", () => {
-  const sound = music(48_000);
-  expect(findClicks(sound)).toEqual([]);
-  const jump = sound.map((value, index) => (index >= 20_000 ? value + 0.1 : value));
+  const audio = music(48_000);
+  expect(findClicks(audio)).toEqual([]);
+  const jump = audio.map((value, index) => (index >= 20_000 ? value + 0.1 : value));
   expect(findClicks(jump)).toEqual([20_000]);
-  const spike = sound.map((value, index) => (index === 30_000 ? value + 0.2 : value));
+  const spike = audio.map((value, index) => (index === 30_000 ? value + 0.2 : value));
   const [position, ...more] = findClicks(spike);
   expect(Math.abs(position! - 30_000)).toBeLessThan(3);
   expect(more).toEqual([]);
-  const cut = Float32Array.from([...sound.subarray(0, 10_000), ...sound.subarray(10_500)]);
+  const cut = Float32Array.from([...audio.subarray(0, 10_000), ...audio.subarray(10_500)]);
   expect(findClicks(cut).length).toBeLessThanOrEqual(1);
 });
 
 test("a gap put in is found with its length; silence before and after the sound is none", () => {
-  const sound = music(48_000);
-  expect(findGaps(sound)).toEqual([]);
-  const broken = sound.map((value, index) => (index < 500 || index >= 47_000 ? 0 : value)).fill(0, 9600, 9600 + 960);
+  const audio = music(48_000);
+  expect(findGaps(audio)).toEqual([]);
+  const broken = audio.map((value, index) => (index < 500 || index >= 47_000 ? 0 : value)).fill(0, 9600, 9600 + 960);
   const [gap, ...more] = findGaps(broken);
   expect(more).toEqual([]);
   expect(Math.abs(gap!.startSample - 9600)).toBeLessThan(5);
@@ -94,17 +94,17 @@ test("bit-exact means an unbroken run of what was sent", () => {
 
 test("what an encoder sent is heard with its delay, and a lost packet is a gap", async () => {
   const encoder = await OpusFrameEncoder.create({ complexity: 10, bitrateBps: 256_000 });
-  const sound = music(960 * 30);
+  const audio = music(960 * 30);
   const packets = Array.from({ length: 30 }, (_, frame) => {
-    const part = sound.subarray(frame * 960, frame * 960 + 960);
+    const part = audio.subarray(frame * 960, frame * 960 + 960);
     return encoder.encode(part, part).slice();
   });
   encoder.close();
-  const heard = await decodeHeard(packets);
-  expect(heard.left.length).toBe(960 * 30);
-  expect(Math.round(align(sound, heard.left)!.delaySamples)).toBe(ENCODER_DELAY_SAMPLES);
-  expect(signalToNoiseDb(sound, heard.right)).toBeGreaterThan(25);
-  const lossy = await decodeHeard(packets.map((packet, index) => (index === 12 ? undefined : packet)));
+  const received = await decodeReceived(packets);
+  expect(received.left.length).toBe(960 * 30);
+  expect(Math.round(align(audio, received.left)!.delaySamples)).toBe(ENCODER_DELAY_SAMPLES);
+  expect(signalToNoiseDb(audio, received.right)).toBeGreaterThan(25);
+  const lossy = await decodeReceived(packets.map((packet, index) => (index === 12 ? undefined : packet)));
   expect(lossy.left.length).toBe(960 * 30);
   expect(findGaps(lossy.left).length).toBe(1);
 });

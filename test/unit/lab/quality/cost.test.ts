@@ -23,7 +23,7 @@ function repeating(times: number): EncoderKind {
 }
 
 test("an encoder that does three times the work costs three times as much, measured in turns", async () => {
-  const options = { music: beatSong(1), bitrateBps: 96_000, turns: 40 };
+  const options = { music: beatSong(1), bitrateBps: 96_000, rounds: 40 };
   const [first, second] = await measureCost([repeating(1), repeating(3)], options);
   expect(first?.ratioMedian).toBe(1);
   expect(second?.ratioMedian).toBeGreaterThan(2.2);

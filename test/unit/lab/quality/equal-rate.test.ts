@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { bootstrapRange, compareAtEqualRate, worstExcerpts } from "../../../../lab/quality/equal-rate.ts";
 import { MEASURES, type Scores } from "../../../../lab/quality/judge.ts";
-import type { HeardExcerpt, Hearing } from "../../../../lab/quality/listening.ts";
+import type { EncoderJudgement, JudgedExcerpt } from "../../../../lab/quality/listening.ts";
 import { comparisonTable } from "../../../../lab/quality/report.ts";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 
@@ -9,7 +9,7 @@ const TARGETS_BPS = [64_000, 96_000, 128_000];
 const COMPARISON = { encoder: "own", against: "other", targetBps: 96_000, measure: "noiseToMaskDb" } as const;
 
 /** An encoder whose score falls by 10 with each factor of e in rate, from `level` at 1 bit/s. */
-function hearingsOf(encoder: string, level: number, rateFactor: number): Hearing[] {
+function judgementsOf(encoder: string, level: number, rateFactor: number): EncoderJudgement[] {
   return TARGETS_BPS.map((targetBps) => {
     const bitrateBps = targetBps * rateFactor;
     const score = level - 10 * Math.log(bitrateBps);
@@ -19,14 +19,14 @@ function hearingsOf(encoder: string, level: number, rateFactor: number): Hearing
 }
 
 /** Excerpts of which some are harder than others; `own` spends more or less than it was asked. */
-function excerptsWith(ownLevel: (index: number) => number, ownRate: (index: number) => number): HeardExcerpt[] {
+function excerptsWith(ownLevel: (index: number) => number, ownRate: (index: number) => number): JudgedExcerpt[] {
   return Array.from({ length: 20 }, (_, index) => ({
     file: `${index}.flac`,
     startSeconds: 10 * index,
     classes: index % 2 === 0 ? ["transient"] : ["tonal", "wide"],
-    hearings: [
-      ...hearingsOf("own", 100 + index + ownLevel(index), ownRate(index)),
-      ...hearingsOf("other", 100 + index, 1),
+    judgements: [
+      ...judgementsOf("own", 100 + index + ownLevel(index), ownRate(index)),
+      ...judgementsOf("other", 100 + index, 1),
     ],
   }));
 }
@@ -48,8 +48,8 @@ test("what one spends on the hard and saves on the easy counts only where the ra
   );
   const difference = compareAtEqualRate(excerpts, COMPARISON);
   expect(difference?.mean).toBeCloseTo(0, 9);
-  const own = excerpts.map(({ hearings }) => hearings[1]!.scores.noiseToMaskDb);
-  const other = excerpts.map(({ hearings }) => hearings[4]!.scores.noiseToMaskDb);
+  const own = excerpts.map(({ judgements }) => judgements[1]!.scores.noiseToMaskDb);
+  const other = excerpts.map(({ judgements }) => judgements[4]!.scores.noiseToMaskDb);
   const plain = own.reduce((sum, score, index) => sum + score - other[index]!, 0) / own.length;
   expect(difference?.meanAtSharedRate).toBeCloseTo(plain, 6);
 });
@@ -84,7 +84,7 @@ test("an excerpt that takes the same at every bitrate is compared as it is", () 
   const still = excerptsWith(
     () => -2,
     () => 1,
-  ).map((excerpt) => ({ ...excerpt, hearings: excerpt.hearings.map((one) => ({ ...one, bitrateBps: 8000 })) }));
+  ).map((excerpt) => ({ ...excerpt, judgements: excerpt.judgements.map((one) => ({ ...one, bitrateBps: 8000 })) }));
   expect(compareAtEqualRate(still, COMPARISON)?.mean).toBeCloseTo(-2, 6);
 });
 
@@ -92,7 +92,7 @@ test("without two points of the other there is no comparison", () => {
   const single = excerptsWith(
     () => 0,
     () => 1,
-  ).map((excerpt) => ({ ...excerpt, hearings: excerpt.hearings.slice(0, 4) }));
+  ).map((excerpt) => ({ ...excerpt, judgements: excerpt.judgements.slice(0, 4) }));
   expect(compareAtEqualRate(single, COMPARISON)).toBeUndefined();
 });
 

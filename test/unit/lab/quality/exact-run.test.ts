@@ -7,7 +7,7 @@ import {
 } from "../../../../lab/quality/encoders.ts";
 import { ExactDecoder } from "../../../../lab/quality/exact-decoder.ts";
 import { type BadFrame, type ExactPlan, type ExactRun, runExactly } from "../../../../lab/quality/exact-run.ts";
-import { HARD_SOUNDS } from "../../../../lab/quality/hard-sounds.ts";
+import { HARD_SIGNALS } from "../../../../lab/quality/hard-signals.ts";
 import { chordSong } from "../../../support/judged-songs.ts";
 
 const MUSIC = [chordSong(2)];
@@ -72,24 +72,24 @@ function falsified(
 }
 
 test("libopus takes every hard sound", async () => {
-  const { frames, rangesCompared, sounds, bad } = await run({ kind: LIBOPUS, frameCount: 3000, seed: 4 });
+  const { frames, rangesCompared, framesByName, bad } = await run({ kind: LIBOPUS, frameCount: 3000, seed: 4 });
   expect(bad).toEqual([]);
   expect([frames, rangesCompared]).toEqual([3000, 0]);
-  expect(Object.keys(sounds).toSorted()).toEqual(HARD_SOUNDS.toSorted());
+  expect(Object.keys(framesByName).toSorted()).toEqual(HARD_SIGNALS.toSorted());
 });
 
 test("our own encoder takes them too, and music, and ends every packet as libopus's decoder does", async () => {
   const plan = { kind: encoderKindOf("tonearm"), frameCount: 3000, seed: 11, music: MUSIC };
-  const { rangesCompared, sounds, bad } = await run(plan);
+  const { rangesCompared, framesByName, bad } = await run(plan);
   expect(bad).toEqual([]);
   expect(rangesCompared).toBe(3000);
-  expect(sounds.music).toBeGreaterThan(1000);
+  expect(framesByName.music).toBeGreaterThan(1000);
 });
 
 test("encoders are of every setting, are reset and make packets that stand alone", async () => {
   const asked = new Asked();
-  const honest = falsified((packet, finalRange) => ({ packet, finalRange }), asked);
-  const { frames, rangesCompared, bad } = await run({ kind: honest, frameCount: 3000, seed: 2 });
+  const control = falsified((packet, finalRange) => ({ packet, finalRange }), asked);
+  const { frames, rangesCompared, bad } = await run({ kind: control, frameCount: 3000, seed: 2 });
   expect([frames, rangesCompared, bad]).toEqual([3000, 3000, []]);
   expect(new Set(asked.options.map(({ channelCount }) => channelCount))).toEqual(new Set([1, 2]));
   expect(new Set(asked.options.map(({ isVariable }) => isVariable))).toEqual(new Set([true, false]));
@@ -107,7 +107,7 @@ test("a final range that is wrong is told with its frame, and all others are com
   const { frames, rangesCompared, bad } = await run({ kind: wrong, frameCount: 300, seed: 2, music: MUSIC });
   expect([frames, rangesCompared]).toEqual([300, 299]);
   expect(bad).toEqual([
-    { frame: 40, sound: expect.any(String), options: expect.any(Object), fault: expect.stringMatching(/final range/) },
+    { frame: 40, audio: expect.any(String), options: expect.any(Object), fault: expect.stringMatching(/final range/) },
   ]);
 });
 

@@ -20,8 +20,8 @@ function judged(song: Stereo, coded: Stereo): Judgement {
 
 async function throughLibopus(song: Stereo, complexity: number, bitrateBps: number): Promise<Stereo> {
   const kind = encoderKindOf(`libopus:${complexity}`);
-  const passage = { sound: song, bitrateBps, delaySamples: ENCODER_DELAY_SAMPLES, countedFrom: LEAD_SAMPLES };
-  return (await roundTrip(kind, passage)).sound;
+  const passage = { audio: song, bitrateBps, delaySamples: ENCODER_DELAY_SAMPLES, countedFrom: LEAD_SAMPLES };
+  return (await roundTrip(kind, passage)).audio;
 }
 
 test("the delay of an encoder is found by listening", async () => {
@@ -31,7 +31,7 @@ test("the delay of an encoder is found by listening", async () => {
 test.each(names)("a %s that comes back as it was is not to be told from itself", (name) => {
   const { scores } = judged(SONGS[name], SONGS[name]);
   expect(scores.noiseToMaskDb).toBeLessThan(-100);
-  expect(scores.stepsHeard).toBe(0);
+  expect(scores.audibleSteps).toBe(0);
   expect(scores.modulationDifference).toBe(0);
   expect(scores.unlikeness).toBeLessThan(1e-6);
 });
@@ -94,7 +94,7 @@ test("noise far below what the sound masks is not heard", () => {
   const soft = SONGS.noise.map((channel) => channel.map((value) => value + 1e-5 * (random() - 0.5)));
   const { scores } = judged(SONGS.noise, [soft[0]!, soft[1]!]);
   expect(scores.noiseToMaskDb).toBeLessThan(-30);
-  expect(scores.stepsHeard).toBe(0);
+  expect(scores.audibleSteps).toBe(0);
   expect(scores.unlikeness).toBeLessThan(0.1);
 });
 

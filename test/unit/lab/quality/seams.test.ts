@@ -5,17 +5,17 @@ import { compareSeams } from "../../../../lab/quality/seams.ts";
 import { chordSong } from "../../../support/judged-songs.ts";
 
 test("libopus after itself, and ours with none, one and two frames led, at the same seams", async () => {
-  const heard = await compareSeams([chordSong(3), chordSong(2)], encoderKindOf("tonearm"));
-  expect(heard.map(({ plan }) => [plan.kind.name, plan.ledFrames])).toEqual([
+  const seams = await compareSeams([chordSong(3), chordSong(2)], encoderKindOf("tonearm"));
+  expect(seams.map(({ plan }) => [plan.kind.name, plan.ledFrames])).toEqual([
     ["libopus:10", 0],
     ["tonearm", 0],
     ["tonearm", 1],
     ["tonearm", 2],
   ]);
-  const counts = heard.map(({ errors }) => errors.length);
+  const counts = seams.map(({ errors }) => errors.length);
   expect(new Set(counts).size).toBe(1);
   expect(counts[0]).toBeGreaterThan(8);
-  const [, free, , led] = heard.map(({ errors }) => errors.reduce((sum, error) => sum + error, 0));
+  const [, free, , led] = seams.map(({ errors }) => errors.reduce((sum, error) => sum + error, 0));
   expect(led).toBeLessThan(free!);
 });
 

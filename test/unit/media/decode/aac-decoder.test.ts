@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Allowance } from "../../../../src/lib/allowance.ts";
+import { TokenBucket } from "../../../../src/lib/token-bucket.ts";
 import { createAacDecoder } from "../../../../src/media/decode/aac-decoder.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";
@@ -98,12 +98,12 @@ test("two outputs of one packet both arrive, in order", async () => {
       output(audioData(100, 44_100, 1, ++value));
     });
   const decoder = await createAacDecoder(stream, { load });
-  const heard: number[] = [];
+  const received: number[] = [];
   for (let packet = 0; packet < 3; packet++) {
     const block = await decoder.decode(packets[0]!);
-    for (let sample = 0; sample < block.lengthSamples; sample += 100) heard.push(block.channels[0]![sample]!);
+    for (let sample = 0; sample < block.lengthSamples; sample += 100) received.push(block.channels[0]![sample]!);
   }
-  expect(heard).toEqual([1, 2, 3, 4, 5]);
+  expect(received).toEqual([1, 2, 3, 4, 5]);
 });
 
 test("a stream without channels is refused", async () => {
@@ -113,7 +113,7 @@ test("a stream without channels is refused", async () => {
 
 test("decoders in place of failed ones are few, and come back with time", async () => {
   const clock = new FakeClock();
-  const replacements = new Allowance({ clock, burst: 3, perSecond: 1 });
+  const replacements = new TokenBucket({ clock, burst: 3, perSecond: 1 });
   let isBroken = true;
   const broken = fakePackage((output) => {
     if (isBroken) throw new Error("damaged");

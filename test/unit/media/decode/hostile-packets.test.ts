@@ -1,12 +1,12 @@
 // Packets and headers that ask for more time or memory than the sound in them is worth.
 
 import { describe, expect, it, test } from "vitest";
-import { ThreadTurns } from "../../../../src/media/budget/thread-turns.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { PcmBlock } from "../../../../src/media/decode/decoder.ts";
 import { parseFlacFrameSize } from "../../../../src/media/decode/flac-frame.ts";
 import { isVorbisSetupBounded } from "../../../../src/media/decode/vorbis-setup.ts";
 import type { AudioStream } from "../../../../src/media/format/packet.ts";
+import { TimeSlicer } from "../../../../src/media/quota/time-slicer.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { SCRIPTED_STREAM } from "../../../support/scripted-decoder.ts";
@@ -211,15 +211,15 @@ test("ALAC that takes long is decoded in turns of the thread, to the same sound"
     clock.stall(1);
     return now();
   };
-  const turns = new ThreadTurns();
-  let turnCount = 0;
-  const next = turns.next.bind(turns);
-  turns.next = () => {
-    turnCount += 1;
+  const slicer = new TimeSlicer();
+  let sliceCount = 0;
+  const next = slicer.next.bind(slicer);
+  slicer.next = () => {
+    sliceCount += 1;
     return next();
   };
   const here = await createDecoder(stream);
-  const slow = await createDecoder(stream, { budget: createTrackBudget({ clock, turns }) });
+  const slow = await createDecoder(stream, { budget: createTrackBudget({ clock, slicer }) });
   for (const packet of packets) expect(await slow.decode(packet)).toEqual(await here.decode(packet));
-  expect(turnCount).toBeGreaterThan(10 * packets.length);
+  expect(sliceCount).toBeGreaterThan(10 * packets.length);
 });

@@ -50,8 +50,8 @@ test.each([44_100, 32_000, 22_050, 11_025, 8000, 44_056, 96_000, 47_999])(
 
 test.each([96_000, 88_200, 192_000, 705_600])("from %i Hz what lies above 24 kHz does not fold back", (rate) => {
   for (const frequencyHz of [24_100, 25_000, 28_000, 33_000, 43_900, rate / 2 - 100]) {
-    const heard = resampledTone(rate, frequencyHz);
-    const level = Math.sqrt(heard.reduce((sum, value) => sum + value * value, 0) / heard.length);
+    const received = resampledTone(rate, frequencyHz);
+    const level = Math.sqrt(received.reduce((sum, value) => sum + value * value, 0) / received.length);
     expect(decibels(level / (0.5 * Math.SQRT1_2)), `${frequencyHz} Hz`).toBeLessThan(-90);
   }
 });
@@ -59,9 +59,9 @@ test.each([96_000, 88_200, 192_000, 705_600])("from %i Hz what lies above 24 kHz
 test.each([44_100, 8000, 96_000, 44_056])("the first sample from %i Hz is where it was: no delay", (rate) => {
   const frequencyHz = 997;
   const tone = makeTone({ frequencyHz, sampleRateHz: rate, lengthSamples: rate / 4, phase: 0.3 });
-  const heard = resample(rate, tone).left;
+  const received = resample(rate, tone).left;
   const start = 2400;
-  const fit = fitTone(heard.subarray(start, 9600), frequencyHz, 48_000);
+  const fit = fitTone(received.subarray(start, 9600), frequencyHz, 48_000);
   const phase = fit.phase - (2 * Math.PI * frequencyHz * start) / 48_000 - 0.3;
   const turns = phase / (2 * Math.PI);
   const delaySamples = ((turns - Math.round(turns)) * 48_000) / frequencyHz;
@@ -72,10 +72,10 @@ test.each([1000, 8000, 11_025, 44_056, 44_100, 47_999, 96_000, 768_000])(
   "from %i Hz the length is right to the sample, in blocks of any size",
   (rate) => {
     for (const lengthSamples of [1, 7, 100, 1151, 5000]) {
-      const sound = makeTone({ frequencyHz: rate / 50, sampleRateHz: rate, lengthSamples });
-      const whole = resample(rate, sound, { blockSamples: lengthSamples }).left;
+      const audio = makeTone({ frequencyHz: rate / 50, sampleRateHz: rate, lengthSamples });
+      const whole = resample(rate, audio, { blockSamples: lengthSamples }).left;
       expect(whole.length).toBe(Math.ceil((lengthSamples * 48_000) / rate));
-      const pieces = resample(rate, sound, { blockSamples: 37 }).left;
+      const pieces = resample(rate, audio, { blockSamples: 37 }).left;
       expect(pieces.length).toBe(whole.length);
       expect(pieces.every((value, index) => Math.abs(value - whole[index]!) < 1e-6)).toBe(true);
     }

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { readOwned } from "../../../../src/media/demux/owned-bytes.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { HOSTILE_FILES } from "../../../support/hostile-files.ts";
 import { readMediaFixture } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
@@ -65,7 +65,7 @@ describe("a container reader", () => {
     work.take(100, "its index");
     work.close();
     expect(() => work.take(100, "its index")).toThrow(expect.objectContaining({ code: "input-closed" }));
-    await expect(work.turn()).rejects.toMatchObject({ code: "input-closed" });
+    await expect(work.yield()).rejects.toMatchObject({ code: "input-closed" });
     expect([work.tryTake(1, "its index"), budget.memory.usedBytes]).toEqual([false, 0]);
   });
 });

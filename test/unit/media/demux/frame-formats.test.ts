@@ -4,7 +4,7 @@ import { box } from "../../../../lab/media-files/containers.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { readMovieBoxes } from "../../../../src/media/demux/mp4/movie-boxes.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { id3Tag } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
@@ -37,9 +37,9 @@ describe("the FLAC reader", () => {
     if (frame === undefined) throw new Error("no frame");
     bytes.fill(0xa5, frame.data.byteOffset + 3000, frame.data.byteOffset + 3100);
     const packets = await readPackets(await open(bytes));
-    const wanted = whole.filter((_, index) => index !== 4);
+    const expectedPackets = whole.filter((_, index) => index !== 4);
     expect(packets.map(({ data, timestampMs }) => [data, timestampMs])).toEqual(
-      wanted.map(({ data, timestampMs }) => [data, timestampMs]),
+      expectedPackets.map(({ data, timestampMs }) => [data, timestampMs]),
     );
   });
 });
@@ -125,17 +125,19 @@ describe("the MPEG-TS reader", () => {
   it("keeps its time when the clock of 33 bits starts again", async () => {
     const wrapped = concat(...rows.map((row) => shiftPts(row, 2 ** 33 - 90_000 * 2.4)));
     const packets = await readPackets(await open(wrapped));
-    const wanted = await readPackets(await open(file));
-    expect(packets.map(({ timestampMs }) => timestampMs)).toEqual(wanted.map(({ timestampMs }) => timestampMs));
+    const expectedPackets = await readPackets(await open(file));
+    expect(packets.map(({ timestampMs }) => timestampMs)).toEqual(
+      expectedPackets.map(({ timestampMs }) => timestampMs),
+    );
   });
 
   it("loses only the frames of lost packets and moves the time on", async () => {
-    const wanted = await readPackets(await open(file));
+    const expectedPackets = await readPackets(await open(file));
     const packets = await readPackets(await open(concat(...rows.filter((_, index) => index < 40 || index > 60))));
-    expect(packets.length).toBeGreaterThan(wanted.length - 40);
+    expect(packets.length).toBeGreaterThan(expectedPackets.length - 40);
     const last = packets.at(-1);
-    expect(last?.data).toEqual(wanted.at(-1)?.data);
-    expect(Math.abs((last?.timestampMs ?? 0) - (wanted.at(-1)?.timestampMs ?? 0))).toBeLessThan(60);
+    expect(last?.data).toEqual(expectedPackets.at(-1)?.data);
+    expect(Math.abs((last?.timestampMs ?? 0) - (expectedPackets.at(-1)?.timestampMs ?? 0))).toBeLessThan(60);
   });
 });
 
@@ -177,7 +179,7 @@ describe("the MP4 item list", () => {
     const moov = concat(box("mvhd", new Uint8Array(100)), box("udta", meta(items)), be(0, 4));
     const cursor = new ByteCursor(new MemoryByteSource(moov));
     const work = new DemuxWork(createTrackBudget());
-    const { list } = await readMovieBoxes(cursor, { endBytes: moov.length, work, isWanted: () => true });
+    const { list } = await readMovieBoxes(cursor, { endBytes: moov.length, work, isNeeded: () => true });
     expect(list).toEqual({
       tags: { title: "Song", author: "Singer", isrc: "USTEST2600001" },
       gapless: { delaySamples: 0x840, musicSamples: 0x3f31f6 },

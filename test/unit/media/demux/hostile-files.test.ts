@@ -4,8 +4,8 @@
 import { describe, expect, it } from "vitest";
 import { NodeError } from "../../../../src/errors.ts";
 import type { Demuxer } from "../../../../src/media/demux/demuxer.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
-import { CountedTurns } from "../../../support/counted-turns.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
+import { CountingSlicer } from "../../../support/counting-slicer.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { HOSTILE_FILES, type HostileFile } from "../../../support/hostile-files.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
@@ -16,15 +16,15 @@ const SIZE_BYTES = 200_000;
 const PACKETS_MAX = 20_000;
 
 interface Cost {
-  readonly turns: number;
+  readonly slicer: number;
   readonly bytes: number;
   readonly packets: number;
 }
 
 /** Opens, plays to the end, jumps and plays on. A clear error is an end as well. */
 async function costOf(file: HostileFile, sizeBytes: number, isRandomAccess: boolean): Promise<Cost> {
-  const turns = new CountedTurns();
-  const budget = createTrackBudget({ clock: new FakeClock(), turns, memoryBytes: 64 * 1024 * 1024 });
+  const slicer = new CountingSlicer();
+  const budget = createTrackBudget({ clock: new FakeClock(), slicer, memoryBytes: 64 * 1024 * 1024 });
   const source = new MemoryByteSource(file.build(sizeBytes), { isRandomAccess, isSizeKnown: isRandomAccess });
   let packets = 0;
   let demuxer: Demuxer | undefined;
@@ -39,29 +39,29 @@ async function costOf(file: HostileFile, sizeBytes: number, isRandomAccess: bool
   }
   demuxer?.close();
   expect(budget.memory.usedBytes).toBe(0);
-  return { turns: turns.count, bytes: source.bytesRead, packets };
+  return { slicer: slicer.count, bytes: source.bytesRead, packets };
 }
 
 describe.each(HOSTILE_FILES)("$name", (file) => {
   it.each([true, false])("twice the file costs twice the work (random access: %s)", async (isRandomAccess) => {
     const once = await costOf(file, SIZE_BYTES, isRandomAccess);
     const twice = await costOf(file, 2 * SIZE_BYTES, isRandomAccess);
-    expect(twice.turns).toBeLessThanOrEqual(2.4 * once.turns + 40);
+    expect(twice.slicer).toBeLessThanOrEqual(2.4 * once.slicer + 40);
     expect(twice.bytes).toBeLessThanOrEqual(2.4 * once.bytes + 2_000_000);
     // Opened, played and sought through twice; where bytes only trickle in, a header's worth is asked for at each step
     // of two.
     expect(twice.bytes).toBeLessThanOrEqual(20 * 2 * SIZE_BYTES);
-    expect(twice.turns).toBeLessThanOrEqual((6 * 2 * SIZE_BYTES) / 512);
+    expect(twice.slicer).toBeLessThanOrEqual((6 * 2 * SIZE_BYTES) / 512);
   });
 });
 
 it("FLAC headers of frames that never end are followed for so many bytes as are passed, and a few frames", async () => {
   const file = HOSTILE_FILES.find(({ name }) => name === "flac: headers of frames that never end");
-  const turns = new CountedTurns();
+  const slicer = new CountingSlicer();
   const source = new MemoryByteSource(file?.build(6_000_000) ?? new Uint8Array(0));
-  const demuxer = await openDemuxer(source, {}, createTrackBudget({ clock: new FakeClock(), turns }));
+  const demuxer = await openDemuxer(source, {}, createTrackBudget({ clock: new FakeClock(), slicer }));
   expect(await demuxer.next()).toBeUndefined();
   // A step passes a header of six bytes, or looks through 8 KiB.
-  expect(turns.count).toBeLessThan((6_000_000 / 6 + 20_000_000 / 8192) / 512);
-  expect(turns.count).toBeGreaterThan(1000);
+  expect(slicer.count).toBeLessThan((6_000_000 / 6 + 20_000_000 / 8192) / 512);
+  expect(slicer.count).toBeGreaterThan(1000);
 });

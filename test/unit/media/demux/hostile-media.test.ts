@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { NodeError } from "../../../../src/errors.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { readMediaFixture } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";

@@ -4,13 +4,13 @@ import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { readId3 } from "../../../../src/media/demux/id3.ts";
 import type { Tags } from "../../../../src/media/demux/tags.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { id3Tag } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
-const SOUND = Uint8Array.of(0xff, 0xfb, 0x90, 0x44);
+const AUDIO = Uint8Array.of(0xff, 0xfb, 0x90, 0x44);
 
 function frame3(id: string, body: Uint8Array): Uint8Array {
   return concat(ascii(id), be(body.length, 4), be(0, 2), body);
@@ -35,7 +35,7 @@ describe("readId3", () => {
   it("reads ID3v2.2", async () => {
     const frames = concat(ascii("TT2"), be(6, 3), ascii("\0Title"), ascii("TP1"), be(7, 3), ascii("\0Artist"));
     const tag = id3Tag(2, 0, frames);
-    const { tags, end } = await read(concat(tag, SOUND));
+    const { tags, end } = await read(concat(tag, AUDIO));
     expect(tags).toEqual({ title: "Title", author: "Artist" });
     expect(end).toBe(tag.length);
   });
@@ -65,7 +65,7 @@ describe("readId3", () => {
     const frames = concat(picture, frame3("TIT2", ascii("\0Behind")));
     const escaped = Uint8Array.from([...frames].flatMap((byte) => (byte === 0xff ? [0xff, 0] : [byte])));
     const tag = id3Tag(3, 0x80, escaped);
-    const { tags, end } = await read(concat(tag, SOUND));
+    const { tags, end } = await read(concat(tag, AUDIO));
     expect(tags).toEqual({ title: "Behind" });
     expect(end).toBe(tag.length);
   });
@@ -87,7 +87,7 @@ describe("readId3", () => {
       0,
       concat(frame3("TIT2", ascii("\0Two")), frame3("TPE1", ascii("\0Who")), new Uint8Array(50)),
     );
-    const { tags, end } = await read(concat(first, second, SOUND), false);
+    const { tags, end } = await read(concat(first, second, AUDIO), false);
     expect(tags).toEqual({ title: "One", author: "Who" });
     expect(end).toBe(first.length + second.length);
   });
@@ -103,6 +103,6 @@ describe("readId3", () => {
   });
 
   it("stays where it is when there is no tag", async () => {
-    expect(await read(SOUND)).toMatchObject({ tags: {}, end: 0 });
+    expect(await read(AUDIO)).toMatchObject({ tags: {}, end: 0 });
   });
 });

@@ -6,7 +6,7 @@ import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { SeekTable } from "../../../../src/media/demux/flac/seek-table.ts";
 import { FrameIndex } from "../../../../src/media/demux/mp3/frame-index.ts";
 import { SampleTable } from "../../../../src/media/demux/mp4/sample-table.ts";
-import { PlaceTable } from "../../../../src/media/demux/place-table.ts";
+import { SeekIndex } from "../../../../src/media/demux/seek-index.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 function work(memoryBytes = Number.MAX_SAFE_INTEGER): DemuxWork {
@@ -110,24 +110,24 @@ describe("the seek table of FLAC", () => {
 
 describe("a table of places", () => {
   it("finds the latest at or before a time, in whatever order they came", () => {
-    const places = new PlaceTable(work());
+    const seekPoints = new SeekIndex(work());
     for (const [time, positionBytes] of [
       [30, 3],
       [10, 1],
       [20, 2],
       [20, 22],
     ] as const)
-      places.add(time, positionBytes);
-    expect([5, 10, 25, 99].map((time) => places.before(time)?.positionBytes)).toEqual([undefined, 1, 22, 3]);
-    expect([places.earliest?.time, places.latest?.time, places.newest?.time]).toEqual([10, 30, 20]);
+      seekPoints.add(time, positionBytes);
+    expect([5, 10, 25, 99].map((time) => seekPoints.before(time)?.positionBytes)).toEqual([undefined, 1, 22, 3]);
+    expect([seekPoints.earliest?.time, seekPoints.latest?.time, seekPoints.newest?.time]).toEqual([10, 30, 20]);
   });
 
   it("keeps so many and no more, in memory that is counted", () => {
     const budget = createTrackBudget();
-    const places = new PlaceTable(new DemuxWork(budget));
-    for (let time = 0; time < 100_000; time++) places.add(time, time);
-    expect([places.count, budget.memory.usedBytes]).toEqual([65_536, 65_536 * 16]);
-    expect(places.before(90_000)?.positionBytes).toBe(65_535);
+    const seekPoints = new SeekIndex(new DemuxWork(budget));
+    for (let time = 0; time < 100_000; time++) seekPoints.add(time, time);
+    expect([seekPoints.count, budget.memory.usedBytes]).toEqual([65_536, 65_536 * 16]);
+    expect(seekPoints.before(90_000)?.positionBytes).toBe(65_535);
   });
 });
 

@@ -10,7 +10,7 @@ import { readId3 } from "../../../../src/media/demux/id3.ts";
 import { withTaggedLoudness } from "../../../../src/media/demux/loudness-tags.ts";
 import type { Tags } from "../../../../src/media/demux/tags.ts";
 import type { AudioStream } from "../../../../src/media/format/packet.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { id3Tag, opusHeaders } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
@@ -19,8 +19,11 @@ import { createTrackBudget } from "../../../support/track-budgets.ts";
 const WORK = new DemuxWork(createTrackBudget());
 
 const STREAM: AudioStream = {
-  ...{ codec: "pcm", sampleRateHz: 48_000, channelCount: 2 },
-  ...{ description: undefined, pcm: undefined },
+  codec: "pcm",
+  sampleRateHz: 48_000,
+  channelCount: 2,
+  description: undefined,
+  pcm: undefined,
 };
 /** "-7.03 dB" of ReplayGain. */
 const TAGGED_LUFS = -10.97;
@@ -76,9 +79,9 @@ describe("a file's tags tell its loudness", () => {
       );
     });
     const demuxer = await openDemuxer(new MemoryByteSource(concat(...songs)), {}, createTrackBudget());
-    const heard = [];
-    while ((await demuxer.next()) !== undefined) heard.push(demuxer.stream.loudnessLufs);
-    expect(heard).toEqual([-18, -18, undefined, undefined, -25, -25]);
+    const received = [];
+    while ((await demuxer.next()) !== undefined) received.push(demuxer.stream.loudnessLufs);
+    expect(received).toEqual([-18, -18, undefined, undefined, -25, -25]);
   });
 
   it("also behind a change of rate in the file", async () => {

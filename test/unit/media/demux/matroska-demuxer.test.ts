@@ -3,7 +3,7 @@ import { ascii, be, concat } from "../../../../lab/media-files/bytes.ts";
 import { ebml } from "../../../../lab/media-files/containers.ts";
 import { opusPacket, opusPacketNumber } from "../../../../lab/media-files/counted-song.ts";
 import { splitBlock } from "../../../../src/media/demux/matroska/block.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { opusHeaders } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
@@ -18,7 +18,7 @@ interface WebmOptions {
   /** Time of the first cluster. */
   readonly startMs?: number;
   /** Whether the head says how long it is. */
-  readonly isLengthTold?: boolean;
+  readonly isLengthDeclared?: boolean;
   /** Elements in front of all others. */
   readonly head?: Uint8Array;
   readonly extraTrackFields?: Uint8Array;
@@ -51,7 +51,7 @@ function webm(options: WebmOptions): Uint8Array {
   });
   const duration = new Uint8Array(8);
   new DataView(duration.buffer).setFloat64(0, options.clusterCount * 1000);
-  const info = options.isLengthTold ? ebml(0x1549a966, ebml(0x4489, duration)) : new Uint8Array(0);
+  const info = options.isLengthDeclared ? ebml(0x1549a966, ebml(0x4489, duration)) : new Uint8Array(0);
   const body = concat(options.head ?? new Uint8Array(0), info, ebml(0x1654ae6b, track), ...clusters);
   return concat(ebml(0x1a45dfa3, ebml(0x4282, ascii("webm"))), sized(0x18538067, body));
 }
@@ -79,8 +79,8 @@ describe("the Matroska reader", () => {
     ["cues", 0x1c53bb6b],
     ["tags", 0x1254c367],
   ])("finds its place when the %s are said to stand where no file can reach", async (_name, id) => {
-    const place = concat(ebml(0x53ab, be(id, 4)), ebml(0x53ac, be(2 ** 62, 8)));
-    const source = new MemoryByteSource(webm({ clusterCount: 1200, head: ebml(0x114d9b74, ebml(0x4dbb, place)) }));
+    const seekEntry = concat(ebml(0x53ab, be(id, 4)), ebml(0x53ac, be(2 ** 62, 8)));
+    const source = new MemoryByteSource(webm({ clusterCount: 1200, head: ebml(0x114d9b74, ebml(0x4dbb, seekEntry)) }));
     const asked = vi.spyOn(source, "readBuffered");
     const demuxer = await openDemuxer(source, {}, createTrackBudget());
     await demuxer.seek(900_000);
@@ -89,27 +89,27 @@ describe("the Matroska reader", () => {
   });
 
   it("looks in one or two places where it knows how long the file is", async () => {
-    const looksOfSeek = async (bytes: Uint8Array, targetMs: number) => {
+    const readsOfSeek = async (bytes: Uint8Array, targetMs: number) => {
       const { source, demuxer } = await open(bytes);
-      const places: number[] = [0];
+      const positions: number[] = [0];
       const readBuffered = source.readBuffered.bind(source);
       source.readBuffered = (positionBytes, lengthBytes) => {
-        if (Math.abs(positionBytes - (places.at(-1) ?? 0)) > 20_000) places.push(positionBytes);
+        if (Math.abs(positionBytes - (positions.at(-1) ?? 0)) > 20_000) positions.push(positionBytes);
         return readBuffered(positionBytes, lengthBytes);
       };
       await demuxer.seek(targetMs);
       expect((await demuxer.next())?.timestampMs).toBeGreaterThan(targetMs - 130);
-      return places.length - 1;
+      return positions.length - 1;
     };
-    const lengthTold = webm({ clusterCount: 1200, isLengthTold: true });
-    const lengthUntold = webm({ clusterCount: 1200, isLengthTold: false });
-    let [told, untold] = [0, 0];
+    const lengthDeclared = webm({ clusterCount: 1200, isLengthDeclared: true });
+    const lengthUndeclared = webm({ clusterCount: 1200, isLengthDeclared: false });
+    let [reported, unreported] = [0, 0];
     for (const targetMs of [701_000, 10_000, 1_101_000, 455_555]) {
-      told += await looksOfSeek(lengthTold, targetMs);
-      untold += await looksOfSeek(lengthUntold, targetMs);
+      reported += await readsOfSeek(lengthDeclared, targetMs);
+      unreported += await readsOfSeek(lengthUndeclared, targetMs);
     }
-    expect(told).toBeLessThanOrEqual(8);
-    expect(untold).toBeGreaterThan(2 * told);
+    expect(reported).toBeLessThanOrEqual(8);
+    expect(unreported).toBeGreaterThan(2 * reported);
   });
 
   it("lets the time of a live stream start at 0 wherever it is joined", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ascii, be, concat, le } from "../../../../lab/media-files/bytes.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { id3Tag, mp3Frames } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
@@ -86,11 +86,11 @@ describe("the MP3 reader", () => {
   });
 
   it("uses the table of a VBRI frame for seeking", async () => {
-    const sound = mp3Frames({ kbps: 128, rateHz: 44_100, sizeBytes: 4_000_000 });
+    const audio = mp3Frames({ kbps: 128, rateHz: 44_100, sizeBytes: 4_000_000 });
     const frameBytes = (144_000 * 128) / 44_100;
     const edges = Array.from({ length: 96 }, (_, index) => Math.floor(index * 100 * frameBytes));
     const sizes = stepsOf(edges);
-    const bytes = concat(vbriFrame({ frameCount: 9569, sizes, framesPerEntry: 100 }), sound);
+    const bytes = concat(vbriFrame({ frameCount: 9569, sizes, framesPerEntry: 100 }), audio);
     const source = new MemoryByteSource(bytes);
     const demuxer = await openDemuxer(source, {}, createTrackBudget());
     expect(demuxer.info.lengthMs).toBe(Math.floor((9569 * 1152) / 44.1));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { concat } from "../../../../lab/media-files/bytes.ts";
 import { oggPage } from "../../../../lab/media-files/containers.ts";
 import { opusPacket, opusPacketNumber } from "../../../../lab/media-files/counted-song.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { opusHeaders } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
@@ -52,7 +52,7 @@ describe("the Ogg reader", () => {
   it("leaves the end of the file alone when it is to be played, and still finds every place", async () => {
     const bytes = concat(...headPages(7), ...dataPages(7, { first: 0, end: 600 }));
     const source = new MemoryByteSource(bytes);
-    const demuxer = await openDemuxer(source, { isLengthWanted: false }, createTrackBudget());
+    const demuxer = await openDemuxer(source, { isLengthNeeded: false }, createTrackBudget());
     expect(source.bytesRead).toBeLessThan(32_768);
     expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, true]);
     for (const targetMs of [400_000, 20, 599_900]) {
@@ -70,7 +70,7 @@ describe("the Ogg reader", () => {
 
   it("finds its way back and forth in a chained file that is played", async () => {
     const source = new MemoryByteSource(readMediaFixture("chained.ogg"));
-    const demuxer = await openDemuxer(source, { isLengthWanted: false }, createTrackBudget());
+    const demuxer = await openDemuxer(source, { isLengthNeeded: false }, createTrackBudget());
     expect((await readPackets(demuxer)).length).toBe(197);
     await demuxer.seek(1000);
     const opus = await demuxer.next();
@@ -129,10 +129,10 @@ describe("the Ogg reader", () => {
     // The same packet with its first 510 bytes on one page and the rest on the next.
     const first = splitPage(long.subarray(0, 510), { isContinued: false });
     const second = splitPage(long.subarray(510), { isContinued: true });
-    const { demuxer: wanted } = await open(concat(...headPages(7), whole));
+    const { demuxer: expected } = await open(concat(...headPages(7), whole));
     const { demuxer } = await open(concat(...headPages(7), first, second));
     expect((await readPackets(demuxer)).map(({ data }) => data)).toEqual(
-      (await readPackets(wanted)).map(({ data }) => data),
+      (await readPackets(expected)).map(({ data }) => data),
     );
   });
 });

@@ -3,7 +3,7 @@ import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { AGAIN, PacketPump, type PumpOptions } from "../../../../src/media/demux/packet-pump.ts";
 import type { Packet } from "../../../../src/media/format/packet.ts";
-import { CountedTurns } from "../../../support/counted-turns.ts";
+import { CountingSlicer } from "../../../support/counting-slicer.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
@@ -13,19 +13,19 @@ function packet(index: number, sizeBytes = 1): Packet {
 }
 
 function pumpOver(step: PumpOptions["step"], source = new MemoryByteSource(new Uint8Array(0))) {
-  const turns = new CountedTurns();
-  const work = new DemuxWork(createTrackBudget({ clock: new FakeClock(), turns }));
+  const slicer = new CountingSlicer();
+  const work = new DemuxWork(createTrackBudget({ clock: new FakeClock(), slicer }));
   const cursor = new ByteCursor(source);
-  return { pump: new PacketPump({ cursor, work, step }), turns, cursor, work };
+  return { pump: new PacketPump({ cursor, work, step }), slicer, cursor, work };
 }
 
 describe("a packet pump", () => {
   it("gives the thread back while packets are dropped on the way to a place", async () => {
     let count = 0;
-    const { pump, turns } = pumpOver(() => packet(count++));
+    const { pump, slicer } = pumpOver(() => packet(count++));
     pump.dropUntil(20 * 100_000);
     expect((await pump.next())?.timestampMs).toBe(20 * 100_000);
-    expect(turns.count).toBeGreaterThanOrEqual(Math.floor(100_000 / 512));
+    expect(slicer.count).toBeGreaterThanOrEqual(Math.floor(100_000 / 512));
   });
 
   it("leaves out packets without content", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { NodeError } from "../../../../src/errors.ts";
 import type { Demuxer } from "../../../../src/media/demux/demuxer.ts";
 import type { Packet } from "../../../../src/media/format/packet.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
@@ -54,23 +54,25 @@ function endOf(packets: readonly Packet[]): number {
 function expectLanding(
   after: readonly Packet[],
   all: readonly Packet[],
-  place: { targetMs: number; leadMs: number; slackMs: number },
+  bounds: { targetMs: number; leadMs: number; slackMs: number },
 ) {
   const [first] = after;
   expect(first, "a packet after the seek").toBeDefined();
   const start = all.length - after.length;
   for (const [index, packet] of after.entries()) {
-    const wanted = all[start + index];
-    if (wanted === undefined) throw new Error("more packets than in the file");
-    expect(Buffer.compare(packet.data, wanted.data), `packet ${start + index}`).toBe(0);
+    const expected = all[start + index];
+    if (expected === undefined) throw new Error("more packets than in the file");
+    expect(Buffer.compare(packet.data, expected.data), `packet ${start + index}`).toBe(0);
     // The first packet of a Vorbis stream decodes to nothing: it may carry the time of the second.
-    const silentMs = index === 0 ? wanted.durationMs - packet.durationMs : 0;
-    expect(Math.abs(packet.timestampMs - silentMs - wanted.timestampMs)).toBeLessThanOrEqual(place.slackMs);
-    expect(packet.trimEndSamples).toBe(wanted.trimEndSamples);
+    const silentMs = index === 0 ? expected.durationMs - packet.durationMs : 0;
+    expect(Math.abs(packet.timestampMs - silentMs - expected.timestampMs)).toBeLessThanOrEqual(bounds.slackMs);
+    expect(packet.trimEndSamples).toBe(expected.trimEndSamples);
   }
   const fileStartMs = all[0]?.timestampMs ?? 0;
-  expect(first?.timestampMs).toBeLessThanOrEqual(Math.max(fileStartMs, place.targetMs - place.leadMs) + place.slackMs);
-  expect(first?.timestampMs).toBeGreaterThan(place.targetMs - 600);
+  expect(first?.timestampMs).toBeLessThanOrEqual(
+    Math.max(fileStartMs, bounds.targetMs - bounds.leadMs) + bounds.slackMs,
+  );
+  expect(first?.timestampMs).toBeGreaterThan(bounds.targetMs - 600);
 }
 
 describe.each(FILES)("seeking in %s", (name, leadMs, slackMs) => {

@@ -1,6 +1,6 @@
 import { createDecoder } from "libopus-wasm";
 import { expect, test, vi } from "vitest";
-import { decodeHeard } from "../../../../lab/listen/heard.ts";
+import { decodeReceived } from "../../../../lab/listen/received.ts";
 import { fitTone } from "../../../../lab/listen/tone.ts";
 import { EncoderPool, type FrameEncoder } from "../../../../src/media/encode/frame-encoder.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
@@ -68,7 +68,7 @@ test("who joins at an independent packet hears its sound at full level at once, 
     const encoder = await OpusFrameEncoder.create(OPTIONS);
     const before = encodeAll(encoder);
     if (isIndependent) encoder.makeNextIndependent();
-    const { left } = await decodeHeard(encodeAll(encoder));
+    const { left } = await decodeReceived(encodeAll(encoder));
     levels.push(fitTone(left.subarray(480, 960), 440, 48_000).amplitude);
     expect(before).toHaveLength(50);
     encoder.close();
@@ -84,8 +84,8 @@ test("sound that is no number does not spoil what follows", async () => {
   const decoder = await createDecoder({ channels: 2 });
   const pcm = encodeAll(encoder).flatMap((packet) => [...decoder.decodeFloat(packet)]);
   expect(pcm.every(Number.isFinite)).toBe(true);
-  const heard = Float32Array.from({ length: 9600 }, (_, index) => pcm[(24_000 + index) * 2]!);
-  expect(fitTone(heard, 440, 48_000).amplitude).toBeCloseTo(0.5, 2);
+  const decoded = Float32Array.from({ length: 9600 }, (_, index) => pcm[(24_000 + index) * 2]!);
+  expect(fitTone(decoded, 440, 48_000).amplitude).toBeCloseTo(0.5, 2);
   decoder.free();
   encoder.close();
 });
@@ -115,20 +115,20 @@ test.each([
   if (encoder === undefined || control === undefined) throw new Error("two were made");
   const encode = (one: FrameEncoder, frame: number, side = LEFT_TONE) =>
     one.encode(side.subarray(frame * 960, frame * 960 + 960), side.subarray(frame * 960, frame * 960 + 960)).slice();
-  const wanted = Array.from({ length: 20 }, (_, frame) => encode(control, frame));
-  const heard: Uint8Array[] = [];
-  for (let count = 1; heard.length < 15; count = (count % FRAMES_AHEAD_MAX) + 1) {
-    for (let frame = 0; frame < count; frame++) encode(encoder, heard.length + frame, RIGHT_TONE);
-    encoder.takeBack(count);
-    heard.push(encode(encoder, heard.length));
+  const expected = Array.from({ length: 20 }, (_, frame) => encode(control, frame));
+  const decoded: Uint8Array[] = [];
+  for (let count = 1; decoded.length < 15; count = (count % FRAMES_AHEAD_MAX) + 1) {
+    for (let frame = 0; frame < count; frame++) encode(encoder, decoded.length + frame, RIGHT_TONE);
+    encoder.rewind(count);
+    decoded.push(encode(encoder, decoded.length));
   }
-  expect(heard).toEqual(wanted.slice(0, 15));
+  expect(decoded).toEqual(expected.slice(0, 15));
   // In two goes, with frames between them.
   for (const frame of [15, 16, 17, 18]) encode(encoder, frame);
-  encoder.takeBack(2);
-  expect(encode(encoder, 17)).toEqual(wanted[17]);
-  encoder.takeBack(3);
-  expect([15, 16, 17, 18, 19].map((frame) => encode(encoder, frame))).toEqual(wanted.slice(15));
+  encoder.rewind(2);
+  expect(encode(encoder, 17)).toEqual(expected[17]);
+  encoder.rewind(3);
+  expect([15, 16, 17, 18, 19].map((frame) => encode(encoder, frame))).toEqual(expected.slice(15));
   encoder.close();
   control.close();
 });
@@ -144,14 +144,14 @@ test("what was made independent is so again when it is taken back, at the comple
     frame(one);
     one.makeNextIndependent();
   }
-  const wanted = frame(control);
-  expect(frame(encoder)).toEqual(wanted);
-  encoder.takeBack(1);
-  expect(frame(encoder)).toEqual(wanted);
+  const expected = frame(control);
+  expect(frame(encoder)).toEqual(expected);
+  encoder.rewind(1);
+  expect(frame(encoder)).toEqual(expected);
   options.complexity = 0;
   frame(encoder);
-  encoder.takeBack(2);
-  expect(frame(encoder)).not.toEqual(wanted);
+  encoder.rewind(2);
+  expect(frame(encoder)).not.toEqual(expected);
   encoder.close();
   control.close();
 });
@@ -161,7 +161,7 @@ test("an encoder that cannot go back, as it is another one than then, leans on n
   const [encoder, control] = [new OpusFrameEncoder(opus, OPTIONS), new OpusFrameEncoder(opus, OPTIONS)];
   encodeAll(encoder);
   encoder.reset();
-  encoder.takeBack(3);
+  encoder.rewind(3);
   control.makeNextIndependent();
   expect(encodeAll(encoder)).toEqual(encodeAll(control));
   encoder.close();
@@ -184,6 +184,6 @@ test("a closed encoder takes nothing back: what it was belongs to nobody, or to 
   encoder.encode(LEFT_TONE.subarray(0, 960), RIGHT_TONE.subarray(0, 960));
   encoder.close();
   const controlled = vi.spyOn(opus, "setComplexity");
-  encoder.takeBack(1);
+  encoder.rewind(1);
   expect(controlled).not.toHaveBeenCalled();
 });

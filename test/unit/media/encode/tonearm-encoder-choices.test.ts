@@ -8,33 +8,33 @@ const tone = (frequencyHz: number, amplitude: number): Float32Array =>
   makeTone({ frequencyHz, amplitude, sampleRateHz: 48_000, lengthSamples: SECONDS * 48_000 });
 
 /** The left side of what comes back of a sound from both sides, after its first second. */
-async function heardOf(sound: Float32Array): Promise<Float32Array> {
+async function decodedOf(audio: Float32Array): Promise<Float32Array> {
   const encoder = await TonearmFrameEncoder.create({ bitrateBps: 64_000 });
   const decoder = await ExactDecoder.create(2);
-  const heard = new Float32Array(sound.length);
-  for (let from = 0; from < sound.length; from += 960) {
-    const frame = sound.subarray(from, from + 960);
+  const decoded = new Float32Array(audio.length);
+  for (let from = 0; from < audio.length; from += 960) {
+    const frame = audio.subarray(from, from + 960);
     const pcm = decoder.decode(encoder.encode(frame, frame));
-    for (let sample = 0; sample < 960; sample++) heard[from + sample] = pcm[2 * sample]!;
+    for (let sample = 0; sample < 960; sample++) decoded[from + sample] = pcm[2 * sample]!;
   }
   encoder.close();
   decoder.close();
-  return heard.subarray(48_000);
+  return decoded.subarray(48_000);
 }
 
 test("an offset twice as loud as the music takes nothing from it, and is gone", async () => {
-  const heard = await heardOf(tone(440, 0.2).map((value) => value + 0.4));
-  const mean = heard.reduce((sum, value) => sum + value, 0) / heard.length;
+  const decoded = await decodedOf(tone(440, 0.2).map((value) => value + 0.4));
+  const mean = decoded.reduce((sum, value) => sum + value, 0) / decoded.length;
   expect(Math.abs(mean)).toBeLessThan(0.001);
-  expect(fitTone(heard, 440, 48_000).amplitude).toBeCloseTo(0.2, 2);
+  expect(fitTone(decoded, 440, 48_000).amplitude).toBeCloseTo(0.2, 2);
 });
 
 test("soft tones above a loud low one stand clear of noise", async () => {
   const [low, ...soft] = [tone(90, 0.6), tone(700, 0.0006), tone(1500, 0.0006)] as const;
-  const heard = await heardOf(low.map((value, at) => soft.reduce((sum, other) => sum + other[at]!, value)));
+  const decoded = await decodedOf(low.map((value, at) => soft.reduce((sum, other) => sum + other[at]!, value)));
   const between = Array.from({ length: 120 }, (_, step) => 500 + 10 * step).filter(
     (hertz) => Math.abs(hertz - 700) > 40 && Math.abs(hertz - 1500) > 40,
   );
-  const power = between.reduce((sum, hertz) => sum + fitTone(heard, hertz, 48_000).amplitude ** 2, 0);
+  const power = between.reduce((sum, hertz) => sum + fitTone(decoded, hertz, 48_000).amplitude ** 2, 0);
   expect(Math.sqrt(power / between.length)).toBeLessThan(0.000_018);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fitTone } from "../../../../lab/listen/tone.ts";
 import { ExactDecoder } from "../../../../lab/quality/exact-decoder.ts";
-import { HARD_SOUNDS, HardSound } from "../../../../lab/quality/hard-sounds.ts";
+import { HARD_SIGNALS, HardSignal } from "../../../../lab/quality/hard-signals.ts";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { EncoderPool } from "../../../../src/media/encode/frame-encoder.ts";
 import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
@@ -18,9 +18,9 @@ const music = [LEFT_TONE, RIGHT_TONE].map((tone, side) => {
   return tone.map((value, at) => 0.5 * value + 0.05 * (random() - 0.5) + (at % 9000 < 40 ? 0.4 : 0));
 }) as [Float32Array, Float32Array]; // two tones
 
-function frameOf(sound: readonly [Float32Array, Float32Array], frame: number): [Float32Array, Float32Array] {
+function frameOf(audio: readonly [Float32Array, Float32Array], frame: number): [Float32Array, Float32Array] {
   const range = [(frame % 50) * 960, (frame % 50) * 960 + 960] as const;
-  return [sound[0].subarray(...range), sound[1].subarray(...range)];
+  return [audio[0].subarray(...range), audio[1].subarray(...range)];
 }
 
 function encodeSecond(encoder: { encode(left: Float32Array, right: Float32Array): Uint8Array }): Uint8Array[] {
@@ -55,19 +55,19 @@ test("one channel is heard as one", async () => {
   decoder.close();
 });
 
-test.each(HARD_SOUNDS)("%s: at every rate libopus arrives at the same final range", async (name) => {
+test.each(HARD_SIGNALS)("%s: at every rate libopus arrives at the same final range", async (name) => {
   const random = seededRandom(5);
   for (const bitrateKbps of [16, 24, 32, 64, 128, 256, 510]) {
     const isVariable = random() < 0.5;
     const channelCount = random() < 0.5 ? 1 : 2;
     const encoder = await TonearmFrameEncoder.create({ bitrateBps: 1000 * bitrateKbps, channelCount, isVariable });
     const decoder = await ExactDecoder.create(channelCount);
-    const sound = new HardSound(name, random);
+    const audio = new HardSignal(name, random);
     for (let frame = 0; frame < 12; frame++) {
-      sound.next();
-      const heard = decoder.decode(encoder.encode(sound.left, sound.right));
+      audio.next();
+      const decoded = decoder.decode(encoder.encode(audio.left, audio.right));
       expect(decoder.finalRange).toBe(encoder.finalRange);
-      expect(heard.every((value) => Math.abs(value) < 64)).toBe(true);
+      expect(decoded.every((value) => Math.abs(value) < 64)).toBe(true);
     }
     encoder.close();
     decoder.close();
@@ -109,11 +109,11 @@ test("a packet that stands alone sounds the same to who has heard nothing before
   for (let frame = 20; frame < 30; frame++) {
     const packet = encoder.encode(...frameOf(music, frame)).slice();
     const expected = old.decode(packet).slice();
-    const heard = fresh.decode(packet);
+    const decoded = fresh.decode(packet);
     ranges.push([encoder.finalRange, fresh.finalRange]);
     // Of the first what overlaps with the frame before is missing; noise differs, as it goes on from that frame's.
     const from = frame === 20 ? 2 * 240 : 0;
-    errors.push(Math.max(...expected.subarray(from).map((value, index) => Math.abs(value - heard[from + index]!))));
+    errors.push(Math.max(...expected.subarray(from).map((value, index) => Math.abs(value - decoded[from + index]!))));
   }
   expect(Math.max(...errors.slice(0, 2))).toBeLessThan(0.05);
   expect(Math.max(...errors.slice(2))).toBeLessThan(0.0001);

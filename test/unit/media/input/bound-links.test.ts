@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { finishedHls } from "../../../../lab/media-server/hls.ts";
 import { MediaServer } from "../../../../lab/media-server/media-server.ts";
-import type { Departure } from "../../../../src/bridge/playable-link.ts";
-import { silentLogger } from "../../../../src/log.ts";
+import type { Egress } from "../../../../src/bridge/playable-link.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
 import { HlsDemuxer } from "../../../../src/media/demux/hls/hls-demuxer.ts";
 import { HttpClient } from "../../../../src/media/input/http-client.ts";
 import { openInput } from "../../../../src/media/input/open-input.ts";
@@ -36,22 +36,28 @@ afterEach(async () => {
 });
 
 /** What is opened by links that leave from these addresses, one after the other. */
-function links(...departures: readonly Departure[]): ScriptedLinks {
+function links(...egresses: readonly Egress[]): ScriptedLinks {
   return new ScriptedLinks((nth) => {
-    const departure = departures[nth] ?? "machine";
-    return linkTo(`${site.url}/song`, { departure, rendition: "the song" });
+    const egress = egresses[nth] ?? "machine";
+    return linkTo(`${site.url}/song`, { egress, variant: "the song" });
   });
 }
 
-function depsWith({ wantLink }: ScriptedLinks, departure: Departure = "blocks") {
+function depsWith({ requestLink }: ScriptedLinks, egress: Egress = "blocks") {
   const guard = new OutboundGuard(["127.0.0.0/8"]);
   const routes = new OutgoingRoutes({
-    ...{ guard, clock, logger: silentLogger, retriesMax: 3, isTriggeredBySearch: true, lookupTimeoutMs: 5000 },
-    ...{ wantRoute: planner.wantRoute, send: planner.send },
+    guard,
+    clock,
+    logger: silentLogger,
+    retriesMax: 3,
+    isTriggeredBySearch: true,
+    resolveTimeoutMs: 5000,
+    requestRoute: planner.requestRoute,
+    send: planner.send,
   });
-  const client = new HttpClient({ guard, settings: inputSettings.http, clock, routes, departure });
+  const client = new HttpClient({ guard, settings: inputSettings.http, clock, routes, egress });
   cleanups.push(() => client.close());
-  return { ...createInputDeps({ clock, wantLink }), client };
+  return { ...createInputDeps({ clock, requestLink }), client };
 }
 
 async function open(scripted: ScriptedLinks) {
@@ -64,21 +70,21 @@ function senders(): string[] {
   return site.requests.map(({ from }) => from);
 }
 
-test.each<[string, Departure, string]>([
+test.each<[string, Egress, string]>([
   ["that address", { address: FOURTH }, FOURTH],
   ["any of the blocks", "blocks", FIRST],
   ["the machine's own", "machine", "127.0.0.1"],
-])("a link's bytes leave from where it says: %s", async (_what, departure, sender) => {
-  const source = await open(links(departure));
+])("a link's bytes leave from where it says: %s", async (_what, egress, sender) => {
+  const source = await open(links(egress));
   expect(Buffer.compare(await source.read(0, 1000), FILE.subarray(0, 1000))).toBe(0);
   expect(senders()).toEqual([sender]);
 });
 
-test.each<[string, Departure, string]>([
+test.each<[string, Egress, string]>([
   ["the blocks", "blocks", FIRST],
   ["the machine's own address", "machine", "127.0.0.1"],
-])("what is no link leaves from %s, as the client has it", async (_what, departure, sender) => {
-  const deps = depsWith(links(), departure);
+])("what is no link leaves from %s, as the client has it", async (_what, egress, sender) => {
+  const deps = depsWith(links(), egress);
   const input = { kind: "http", url: `${site.url}/song`, container: undefined } as const;
   const { source } = await hurry(clock, openInput(input, deps));
   source.close();
@@ -117,7 +123,7 @@ describe("where the address is barred", () => {
 
   test("a playlist and its segments leave from it, and are taken up from another", async () => {
     const hls = new ScriptedLinks((nth) =>
-      linkTo(`${site.url}/index.m3u8`, { departure: { address: nth === 0 ? FIRST : SECOND } }),
+      linkTo(`${site.url}/index.m3u8`, { egress: { address: nth === 0 ? FIRST : SECOND } }),
     );
     const deps = depsWith(hls);
     const { source, url = "", link } = await hurry(clock, openInput(SITE_INPUT, deps));

@@ -110,8 +110,8 @@ describe("a server with ranges", () => {
     const { source } = await open("/song.mp3");
     source.aimReadAhead?.(64 * 1024);
     for (let at = 300_000; at < 500_000; at += 10_000) {
-      for (const place of [at, at - 50_000]) {
-        expect(Buffer.compare(await source.read(place, 1_000), FILE.subarray(place, place + 1_000))).toBe(0);
+      for (const position of [at, at - 50_000]) {
+        expect(Buffer.compare(await source.read(position, 1_000), FILE.subarray(position, position + 1_000))).toBe(0);
       }
     }
     expect(server.requests.length).toBeLessThan(5);
@@ -139,10 +139,10 @@ describe("a server with ranges", () => {
   it("keeps reads apart that wait at the same time", async () => {
     const { open } = await start();
     const { source } = await open("/song.mp3");
-    const places = [690_000, 5, 400_000, 399_000, 100_000];
-    const results = await Promise.all(places.map((at) => source.read(at, 500)));
+    const positions = [690_000, 5, 400_000, 399_000, 100_000];
+    const results = await Promise.all(positions.map((at) => source.read(at, 500)));
     results.forEach((data, index) => {
-      expect(Buffer.compare(data, FILE.subarray(places[index], places[index]! + 500))).toBe(0);
+      expect(Buffer.compare(data, FILE.subarray(positions[index], positions[index]! + 500))).toBe(0);
     });
   });
 
@@ -592,8 +592,8 @@ describe("stations", () => {
   it("titles are taken out of the sound and told", async () => {
     const { open } = await start();
     const input = await open("/radio/song.mp3");
-    const sound = await input.source.read(0, FILE.length * 2);
-    expect(Buffer.compare(sound, Buffer.concat([FILE, FILE]))).toBe(0);
+    const audio = await input.source.read(0, FILE.length * 2);
+    expect(Buffer.compare(audio, Buffer.concat([FILE, FILE]))).toBe(0);
     expect(input.source).toMatchObject({ sizeBytes: undefined, isRandomAccess: false });
     expect(input.station()).toMatchObject({
       name: "Test Station",
@@ -606,8 +606,8 @@ describe("stations", () => {
   it("a station that drops is taken up again without end", async () => {
     const { open, clock, server } = await start();
     const input = await open("/icy/song.mp3");
-    const sound = await hurry(clock, input.source.read(0, FILE.length * 10));
-    expect(Buffer.compare(sound.subarray(FILE.length * 9), FILE)).toBe(0);
+    const audio = await hurry(clock, input.source.read(0, FILE.length * 10));
+    expect(Buffer.compare(audio.subarray(FILE.length * 9), FILE)).toBe(0);
     expect(server.requests.length).toBeGreaterThanOrEqual(10);
   });
 

@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
-import { ThreadTurns } from "../../../../src/media/budget/thread-turns.ts";
-import type { TrackBudget } from "../../../../src/media/budget/track-budget.ts";
 import type { HttpAnswer } from "../../../../src/media/input/http-answer.ts";
 import { RequestPace } from "../../../../src/media/input/request-pace.ts";
+import { TimeSlicer } from "../../../../src/media/quota/time-slicer.ts";
+import type { TrackBudget } from "../../../../src/media/quota/track-budget.ts";
 import { createInputDeps } from "../../../support/input-builders.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
@@ -22,7 +22,7 @@ afterEach(() => {
 async function ask(answer: string | Buffer | ((socket: Socket) => void)): Promise<{
   readonly answered: Promise<HttpAnswer>;
   /** Of the track, so far. */
-  readonly turnCount: () => number;
+  readonly sliceCount: () => number;
   /** The same budget. */
   readonly budget: TrackBudget;
 }> {
@@ -37,18 +37,18 @@ async function ask(answer: string | Buffer | ((socket: Socket) => void)): Promis
     () => server.close(),
     () => client.close(),
   );
-  let turnCount = 0;
-  const turns = new ThreadTurns();
-  const next = turns.next.bind(turns);
-  turns.next = (usedMs) => {
-    turnCount++;
+  let sliceCount = 0;
+  const slicer = new TimeSlicer();
+  const next = slicer.next.bind(slicer);
+  slicer.next = (usedMs) => {
+    sliceCount++;
     return next(usedMs);
   };
-  const budget = createTrackBudget({ turns });
+  const budget = createTrackBudget({ slicer });
   const pace = new RequestPace(budget);
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   const answered = client.get({ url, signal: new AbortController().signal, pace });
-  return { answered, turnCount: () => turnCount, budget };
+  return { answered, sliceCount: () => sliceCount, budget };
 }
 
 async function read(answer: HttpAnswer): Promise<{ readonly bytes: Buffer; readonly pieceCount: number }> {
@@ -61,17 +61,17 @@ const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
 it.each([8_000, 32_000])("a body of %i chunks of one byte is taken apart in turns", async (count) => {
   const text = Array.from({ length: count }, (_, index) => String.fromCharCode(97 + (index % 26)));
-  const { answered, turnCount } = await ask(`${CHUNKED}${text.map((each) => `1\r\n${each}\r\n`).join("")}0\r\n\r\n`);
+  const { answered, sliceCount } = await ask(`${CHUNKED}${text.map((each) => `1\r\n${each}\r\n`).join("")}0\r\n\r\n`);
   const { bytes } = await read(await answered);
   expect(bytes.toString()).toBe(text.join(""));
-  expect(turnCount()).toBeGreaterThanOrEqual(count / 750 - 2);
+  expect(sliceCount()).toBeGreaterThanOrEqual(count / 750 - 2);
 });
 
 it("whoever was given bytes and asks for no more is not at work", async () => {
-  const { answered, turnCount, budget } = await ask(`${CHUNKED}${"1\r\na\r\n".repeat(8_000)}0\r\n\r\n`);
+  const { answered, sliceCount, budget } = await ask(`${CHUNKED}${"1\r\na\r\n".repeat(8_000)}0\r\n\r\n`);
   const { body } = await answered;
   // The first that was held back in the socket.
-  while (turnCount() === 0) await body.next();
+  while (sliceCount() === 0) await body.next();
   const { usedMs } = budget;
   budget.pause(); // counts a stretch that is still open, and else nothing
   expect(budget.usedMs).toBe(usedMs);

@@ -16,43 +16,43 @@ function block(text: string): Buffer {
 }
 
 describe("stripping", () => {
-  const sound = patternBytes(1_000);
+  const audio = patternBytes(1_000);
   const parts: Buffer[] = [];
   const titles: string[] = [];
-  for (let at = 0; at < sound.length; at += 100) {
-    parts.push(sound.subarray(at, at + 100));
+  for (let at = 0; at < audio.length; at += 100) {
+    parts.push(audio.subarray(at, at + 100));
     if (at % 200 === 0) titles.push(`Title ${at}`);
     parts.push(at % 200 === 0 ? block(`StreamTitle='Title ${at}';`) : Buffer.alloc(1));
   }
   const stream = Buffer.concat(parts);
 
   it.each([1, 2, 7, 16, 99, 100, 101, 117, 10_000])("gives sound and titles from chunks of %i bytes", (chunkBytes) => {
-    const heard: string[] = [];
-    const stripper = new IcyStripper(100, (title) => heard.push(title));
+    const received: string[] = [];
+    const stripper = new IcyStripper(100, (title) => received.push(title));
     const result: Uint8Array[] = [];
     for (let at = 0; at < stream.length; at += chunkBytes) {
       result.push(stripper.strip(stream.subarray(at, at + chunkBytes)));
     }
-    expect(Buffer.concat(result).equals(sound)).toBe(true);
-    expect(heard).toEqual(titles);
+    expect(Buffer.concat(result).equals(audio)).toBe(true);
+    expect(received).toEqual(titles);
   });
 });
 
 it("sound between many titles comes in one piece", () => {
   const stripper = new IcyStripper(1, () => undefined);
-  const sound = stripper.strip(Buffer.from("s\0".repeat(1_000)));
-  expect(Buffer.from(sound).toString()).toBe("s".repeat(1_000));
+  const audio = stripper.strip(Buffer.from("s\0".repeat(1_000)));
+  expect(Buffer.from(audio).toString()).toBe("s".repeat(1_000));
 });
 
 it("of a flood of titles only some are read, and the last", () => {
-  const heard: string[] = [];
-  const stripper = new IcyStripper(1, (title) => heard.push(title));
+  const received: string[] = [];
+  const stripper = new IcyStripper(1, (title) => received.push(title));
   const flood = Array.from({ length: 2_000 }, (_, index) => [Buffer.from("s"), block(`StreamTitle='${index}';`)]);
   expect(stripper.strip(Buffer.concat(flood.flat()))).toHaveLength(2_000);
-  expect(heard.length).toBeLessThan(20);
-  expect(heard.at(-1)).toBe("1999");
+  expect(received.length).toBeLessThan(20);
+  expect(received.at(-1)).toBe("1999");
   stripper.strip(Buffer.from("s\0s\0"));
-  expect(heard.at(-1)).toBe("1999");
+  expect(received.at(-1)).toBe("1999");
 });
 
 describe("titles", () => {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { plainPlan, statusPlan } from "../../../../lab/media-server/answer-plan.ts";
 import { MediaServer, type MediaServerOptions } from "../../../../lab/media-server/media-server.ts";
 import { EventChannel, type PlainCommand, type ThreadEnd } from "../../../../src/bridge/channel.ts";
-import { createLogger } from "../../../../src/log.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import { HttpClient } from "../../../../src/media/input/http-client.ts";
 import { type OpenedInput, openInput } from "../../../../src/media/input/open-input.ts";
 import { RequestPace } from "../../../../src/media/input/request-pace.ts";
@@ -30,7 +30,7 @@ interface BenchOptions extends MediaServerOptions {
   readonly retriesMax?: number | undefined;
   /** What names stand for. */
   readonly names?: Readonly<Record<string, readonly string[]>>;
-  readonly wantRoute?: OutgoingRoutesOptions["wantRoute"];
+  readonly requestRoute?: OutgoingRoutesOptions["requestRoute"];
 }
 
 interface Bench {
@@ -55,7 +55,7 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
   const lines: string[] = [];
   const logger = createLogger((level, message) => lines.push(`${level} ${message}`));
   const guard = new OutboundGuard(["127.0.0.0/8", "::1"], {
-    resolve: (host, { family }, callback) => callback(null, lookupAddresses(names[host] ?? [], Number(family ?? 0))),
+    resolve: (host, { family }, callback) => callback(null, resolvedAddresses(names[host] ?? [], Number(family ?? 0))),
   });
   const routes = new OutgoingRoutes({
     guard,
@@ -63,8 +63,8 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
     logger,
     retriesMax: "retriesMax" in options ? options.retriesMax : 3,
     isTriggeredBySearch: true,
-    lookupTimeoutMs: 5_000,
-    wantRoute: options.wantRoute ?? planner.wantRoute,
+    resolveTimeoutMs: 5_000,
+    requestRoute: options.requestRoute ?? planner.requestRoute,
     send: planner.send,
   });
   const client = new HttpClient({ guard, settings: inputSettings.http, clock, routes });
@@ -84,7 +84,7 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
     async open(path) {
       const signal = new AbortController().signal;
       const budget = createTrackBudget({ clock });
-      const deps = { client, settings: inputSettings, clock, logger, signal, budget, wantLink: noLinks };
+      const deps = { client, settings: inputSettings, clock, logger, signal, budget, requestLink: noLinks };
       const input = await openInput({ kind: "http", url: urlOf(path), container: undefined }, deps);
       cleanups.push(() => input.source.close());
       return input;
@@ -101,7 +101,7 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
   };
 }
 
-function lookupAddresses(addresses: readonly string[], family: number): LookupAddress[] {
+function resolvedAddresses(addresses: readonly string[], family: number): LookupAddress[] {
   return addresses
     .map((address) => ({ address, family: address.includes(":") ? 6 : 4 }))
     .filter((found) => family === 0 || found.family === family);
@@ -161,7 +161,7 @@ describe("where requests leave from", () => {
     const { client, clock } = await start();
     const silent = new OutboundGuard([], { resolve: () => undefined });
     const planner = FakeRoutePlanner.loopback(1);
-    const { wantRoute, send } = planner;
+    const { requestRoute, send } = planner;
     const logger = createLogger(() => undefined);
     const routes = new OutgoingRoutes({
       guard: silent,
@@ -169,8 +169,8 @@ describe("where requests leave from", () => {
       logger,
       retriesMax: 1,
       isTriggeredBySearch: true,
-      lookupTimeoutMs: 5_000,
-      wantRoute,
+      resolveTimeoutMs: 5_000,
+      requestRoute,
       send,
     });
     client.close();
@@ -285,7 +285,7 @@ describe("bounds", () => {
     const endpoint: ThreadEnd<PlainCommand> = { postMessage: () => undefined, on: () => undefined };
     const channelClock = new FakeClock();
     const channel = new EventChannel(endpoint, { clock: channelClock, onCommand: () => undefined });
-    const { get, site } = await start({ wantRoute: (families) => channel.wantRoute(families) });
+    const { get, site } = await start({ requestRoute: (families) => channel.requestRoute(families) });
     const pending = get("/song.mp3");
     await expect(hurry(channelClock, pending)).rejects.toMatchObject({ code: "worker-timeout" });
     expect(site.requests).toEqual([]);
@@ -293,7 +293,7 @@ describe("bounds", () => {
 
   it("who gives up does not wait for the main thread or the next try", async () => {
     const abort = new AbortController();
-    const { get } = await start({ wantRoute: () => new Promise(() => undefined) });
+    const { get } = await start({ requestRoute: () => new Promise(() => undefined) });
     const pending = get("/song.mp3", abort.signal);
     abort.abort(new Error("given up"));
     await expect(pending).rejects.toThrow("given up");

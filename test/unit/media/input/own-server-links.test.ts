@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { PlayableInput } from "../../../../src/bridge/playable-input.ts";
 import type { SiteLink } from "../../../../src/bridge/playable-link.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
-import { silentLogger } from "../../../../src/log.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
 import { HttpClient } from "../../../../src/media/input/http-client.ts";
 import { openInput } from "../../../../src/media/input/open-input.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
@@ -43,9 +43,9 @@ afterEach(async () => {
 function createClient(hasRoutes = false): HttpClient {
   const guard = new OutboundGuard([]);
   const planner = FakeRoutePlanner.loopback(5);
-  const settings = { retriesMax: 3, isTriggeredBySearch: true, lookupTimeoutMs: 5_000 };
+  const settings = { retriesMax: 3, isTriggeredBySearch: true, resolveTimeoutMs: 5_000 };
   const parts = { guard, clock: systemClock, logger: silentLogger };
-  const asks = { wantRoute: planner.wantRoute, send: planner.send };
+  const asks = { requestRoute: planner.requestRoute, send: planner.send };
   const routes = hasRoutes ? new OutgoingRoutes({ ...parts, ...settings, ...asks }) : undefined;
   const client = new HttpClient({ guard, settings: inputSettings.http, clock: systemClock, routes });
   cleanups.push(() => client.close());
@@ -53,16 +53,24 @@ function createClient(hasRoutes = false): HttpClient {
 }
 
 /** The beginning of a track whose link this is. */
-async function hear(client: HttpClient, link: Partial<SiteLink>): Promise<Uint8Array | undefined> {
+async function readLink(client: HttpClient, link: Partial<SiteLink>): Promise<Uint8Array | undefined> {
   const whole = linkTo(`${url}/song`, { isOwnServer: true, ...link });
   const track = { sourceName: "subsonic", encoded: "a track", userData: {} };
   return read(client, { kind: "site", track }, async () => whole);
 }
 
-async function read(client: HttpClient, input: PlayableInput, wantLink = noLinks): Promise<Uint8Array | undefined> {
+async function read(client: HttpClient, input: PlayableInput, requestLink = noLinks): Promise<Uint8Array | undefined> {
   const signal = new AbortController().signal;
   const budget = createTrackBudget({ clock: systemClock });
-  const deps = { client, settings: inputSettings, clock: systemClock, logger: silentLogger, signal, budget, wantLink };
+  const deps = {
+    client,
+    settings: inputSettings,
+    clock: systemClock,
+    logger: silentLogger,
+    signal,
+    budget,
+    requestLink,
+  };
   const { source } = await openInput(input, deps);
   cleanups.push(() => source.close());
   const bytes = await source.read(0, FILE.length);
@@ -71,21 +79,21 @@ async function read(client: HttpClient, input: PlayableInput, wantLink = noLinks
 }
 
 it("the sound of a track of an own server is received from a private network", async () => {
-  expect(await hear(createClient(), {})).toEqual(FILE);
+  expect(await readLink(createClient(), {})).toEqual(FILE);
 });
 
 it("a link that is of no own server is refused there", async () => {
-  await expect(hear(createClient(), { isOwnServer: false })).rejects.toMatchObject({ code: "address-refused" });
+  await expect(readLink(createClient(), { isOwnServer: false })).rejects.toMatchObject({ code: "address-refused" });
   expect(asked).toEqual([]);
 });
 
 it("what clients load by themselves is refused there, also while a connection to it is open or idle", async () => {
   const client = createClient();
   const plain: PlayableInput = { kind: "http", url: `${url}/song`, container: undefined };
-  await hear(client, {});
+  await readLink(client, {});
   await expect(read(client, plain)).rejects.toMatchObject({ code: "address-refused" });
   answer = (_request, response) => response.write(FILE);
-  await hear(client, {});
+  await readLink(client, {});
   await expect(read(client, plain)).rejects.toMatchObject({ code: "address-refused" });
   expect(asked).toHaveLength(2);
 });
@@ -95,17 +103,17 @@ it("a redirect within the server is followed, one to another port or host of the
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   cleanups.push(() => new Promise((resolve) => other.close(resolve)));
   const otherPort = (other.address() as AddressInfo).port;
-  const leadTo = (location: string): void => {
+  const redirectTo = (location: string): void => {
     answer = (request, response) => {
       if (request.url === "/file") response.end(FILE);
       else response.writeHead(302, { location }).end();
     };
   };
-  leadTo("/file");
-  expect(await hear(createClient(), {})).toEqual(FILE);
+  redirectTo("/file");
+  expect(await readLink(createClient(), {})).toEqual(FILE);
   for (const location of [`http://127.0.0.1:${otherPort}/`, `http://127.0.0.2:${new URL(url).port}/`]) {
-    leadTo(location);
-    await expect(hear(createClient(), {})).rejects.toMatchObject({ code: "address-refused" });
+    redirectTo(location);
+    await expect(readLink(createClient(), {})).rejects.toMatchObject({ code: "address-refused" });
   }
 });
 
@@ -115,14 +123,14 @@ it("a link of another plugin's server does not become one by leading there", asy
   cleanups.push(() => new Promise((resolve) => other.close(resolve)));
   const client = createClient();
   // The connection to it is there, and so is the leave for it.
-  await hear(client, {});
+  await readLink(client, {});
   const link = { url: `http://127.0.0.1:${(other.address() as AddressInfo).port}/` };
-  await expect(hear(client, link)).rejects.toMatchObject({ code: "address-refused" });
+  await expect(readLink(client, link)).rejects.toMatchObject({ code: "address-refused" });
   expect(asked).toHaveLength(1);
 });
 
 it("an own server is asked from the machine's own address, whatever blocks there are", async () => {
-  expect(await hear(createClient(true), {})).toEqual(FILE);
+  expect(await readLink(createClient(true), {})).toEqual(FILE);
   expect(asked).toEqual(["127.0.0.1 /song"]);
 });
 
@@ -130,5 +138,5 @@ it("an own server that does not speak HTTP is not asked in Shoutcast's way", asy
   answer = (request) => {
     request.socket.end("ICY 200 OK\r\n\r\nsound");
   };
-  await expect(hear(createClient(), {})).rejects.toMatchObject({ code: "input-unreachable" });
+  await expect(readLink(createClient(), {})).rejects.toMatchObject({ code: "input-unreachable" });
 });

@@ -40,11 +40,11 @@ afterEach(() => {
   cleanups = [];
 });
 
-async function read(place: string): Promise<PlaylistTarget | undefined> {
-  const isLocal = place.startsWith(folder);
+async function read(location: string): Promise<PlaylistTarget | undefined> {
+  const isLocal = location.startsWith(folder);
   const input: PlayableInput = isLocal
-    ? { kind: "local", path: place, container: undefined }
-    : { kind: "http", url: `${server.url}${place}`, container: undefined };
+    ? { kind: "local", path: location, container: undefined }
+    : { kind: "http", url: `${server.url}${location}`, container: undefined };
   const deps = createInputDeps({ clock: new FakeClock(), settings: { localRoots: [folder] } });
   const opened = await openInput(input, deps);
   cleanups.push(

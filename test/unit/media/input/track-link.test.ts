@@ -40,7 +40,7 @@ async function start({ answer, link }: Site): Promise<Bench> {
   const server = await MediaServer.start({ script: answer });
   const clock = new FakeClock();
   const links = new ScriptedLinks((nth, request) => link(nth, bench, request));
-  const deps = createInputDeps({ clock, wantLink: links.wantLink });
+  const deps = createInputDeps({ clock, requestLink: links.requestLink });
   const replaced: TrackLink[] = [];
   cleanups.push(
     () => server.close(),
@@ -87,7 +87,7 @@ function refusedAfter(sizeBytes: number, { status = 403, linkCount = 2 } = {}): 
 }
 
 const numbered = (changes: Partial<SiteLink> = {}): Site["link"] => {
-  return (nth, { server }) => linkTo(`${server.url}/${nth}`, { rendition: "a", ...changes });
+  return (nth, { server }) => linkTo(`${server.url}/${nth}`, { variant: "a", ...changes });
 };
 
 describe("a link that is refused in the middle of its file", () => {
@@ -99,7 +99,7 @@ describe("a link that is refused in the middle of its file", () => {
     expect((await readAll()).equals(FILE)).toBe(true);
     expect(links.requests).toEqual([
       { track: SITE_TRACK, reason: "start" },
-      { track: SITE_TRACK, reason: "refused", status, rendition: "a" },
+      { track: SITE_TRACK, reason: "refused", status, variant: "a" },
     ]);
     expect(server.requests.map(({ path, headers }) => [path, headers.range])).toEqual([
       ["/0", "bytes=0-"],
@@ -125,7 +125,7 @@ describe("a link that is refused in the middle of its file", () => {
   });
 
   it("is not taken for the same without a name where another version is behind it", async () => {
-    const site = { answer: refusedAfter(300_000), link: numbered({ rendition: undefined }) };
+    const site = { answer: refusedAfter(300_000), link: numbered({ variant: undefined }) };
     const { open, clock, replaced, links } = await start(site);
     const input = await open();
     await expect(readAll(clock, input)).rejects.toMatchObject({ code: "input-changed" });
@@ -141,7 +141,7 @@ describe("a link that is refused in the middle of its file", () => {
           ? statusPlan(403)
           : { ...plainPlan(FILE, undefined), headers: { etag: '"a"' }, fault: { kind: "cut", afterBytes: 300_000 } };
       },
-      link: numbered({ rendition: undefined }),
+      link: numbered({ variant: undefined }),
     });
     expect((await readAll()).equals(FILE)).toBe(true);
     expect(replaced).toEqual([]);
@@ -151,11 +151,11 @@ describe("a link that is refused in the middle of its file", () => {
     ["another rendition", (nth: number) => `r${nth}`, FILE],
     ["another size", () => "a", FILE.subarray(0, 650_000)],
     ["a size below what was read", () => "a", FILE.subarray(0, 100_000)],
-  ])("that leads to %s says so at once, while what was read ahead can be read", async (_, rendition, other) => {
+  ])("that leads to %s says so at once, while what was read ahead can be read", async (_, variant, other) => {
     const { open, clock, replaced } = await start({
       answer: ({ path, ...request }) =>
         path === "/1" ? plainPlan(other, undefined) : refusedAfter(300_000)({ path, ...request }),
-      link: (nth, { server }) => linkTo(`${server.url}/${nth}`, { rendition: rendition(nth) }),
+      link: (nth, { server }) => linkTo(`${server.url}/${nth}`, { variant: variant(nth) }),
     });
     const { source } = await open();
     await hurry(clock, source.read(200_000, 10_000));
@@ -209,7 +209,7 @@ describe("a link that is refused", () => {
     const trouble = new NodeError("input-unreachable", "the site's API is away");
     const { readAll, links } = await start({
       answer: refusedAfter(300_000, { linkCount: 3 }),
-      link: (nth, { server }) => (nth === 1 ? trouble : linkTo(`${server.url}/${nth}`, { rendition: "a" })),
+      link: (nth, { server }) => (nth === 1 ? trouble : linkTo(`${server.url}/${nth}`, { variant: "a" })),
     });
     expect((await readAll()).equals(FILE)).toBe(true);
     expect(links.reasons).toEqual(["start", "refused 403", "refused 403"]);
@@ -246,7 +246,7 @@ describe("a link that expires", () => {
       answer: ({ path }) =>
         path === "/0" ? { ...plainPlan(FILE, undefined), fault: { kind: "cut", afterBytes: 600_000 } } : whole(),
       link: (nth, { server: { url }, clock: time }) =>
-        linkTo(`${url}/${nth}`, { rendition: "a", expiresAtEpochMs: epochMs(time, 60_000) }),
+        linkTo(`${url}/${nth}`, { variant: "a", expiresAtEpochMs: epochMs(time, 60_000) }),
     });
     const input = await open();
     const before = Buffer.from(await hurry(clock, input.source.read(0, 250_000)));
@@ -276,7 +276,7 @@ describe("a link that expires", () => {
       const { readAll, links } = await start({
         answer: () => ({ ...plainPlan(FILE, undefined), fault: { kind: "cut", afterBytes: 100_000 } }),
         link: (nth, { server: { url }, clock }) =>
-          linkTo(`${url}/${nth}`, { rendition: "a", expiresAtEpochMs: epochMs(clock, lifeMs) }),
+          linkTo(`${url}/${nth}`, { variant: "a", expiresAtEpochMs: epochMs(clock, lifeMs) }),
       });
       expect((await readAll()).equals(FILE)).toBe(true);
       expect(links.requests.length).toBeLessThanOrEqual(3);
@@ -304,13 +304,13 @@ describe("what a link wants to be sent", () => {
         }),
     });
     expect((await readAll()).equals(FILE)).toBe(true);
-    const told = (request: LoggedRequest | undefined) => {
+    const reported = (request: LoggedRequest | undefined) => {
       const { cookie, authorization, referer, "user-agent": userAgent } = request?.headers ?? {};
       return [cookie, authorization, referer, userAgent];
     };
     const all = ["a=b", "Bearer x", "https://site.example/", "Site/1"];
-    expect(server.requests.map(told)).toEqual([all, all]);
-    expect(other.requests.map(told)).toEqual([[undefined, undefined, "https://site.example/", "Site/1"]]);
+    expect(server.requests.map(reported)).toEqual([all, all]);
+    expect(other.requests.map(reported)).toEqual([[undefined, undefined, "https://site.example/", "Site/1"]]);
     expect(other.requests[0]?.headers).toMatchObject({ range: "bytes=0-", "accept-encoding": "identity" });
   });
 
@@ -432,7 +432,7 @@ describe("a file that is wanted in steps", () => {
         return { ...part, fault: { kind: "cut", afterBytes: 1_000 } };
       },
       link: (nth, { server: { url } }) =>
-        linkTo(`${url}/${nth}?clen=${FILE.length}`, { rendition: "251", rangeStep: { bytes: STEP, by: "query" } }),
+        linkTo(`${url}/${nth}?clen=${FILE.length}`, { variant: "251", rangeStep: { bytes: STEP, by: "query" } }),
     });
     expect((await readAll()).equals(FILE)).toBe(true);
     expect(links.reasons).toEqual(["start", "refused 403"]);

@@ -32,14 +32,14 @@ async function decode(packets: readonly Uint8Array[]): Promise<number[]> {
   const opus = await loadLibopus();
   const { module, packetPointer, pcmPointer } = opus;
   const decoder = opus.createDecoder(2, 0);
-  const sound: number[] = [];
+  const audio: number[] = [];
   for (const packet of packets) {
     module.HEAPU8.set(packet, packetPointer);
     const samples = module._oc_decode_float(decoder, packetPointer, packet.length, pcmPointer, 5760, 0);
-    sound.push(...module.HEAPF32.slice(pcmPointer >> 2, (pcmPointer >> 2) + samples * 2));
+    audio.push(...module.HEAPF32.slice(pcmPointer >> 2, (pcmPointer >> 2) + samples * 2));
   }
   module._oc_destroy_decoder(decoder);
-  return sound;
+  return audio;
 }
 
 test("every configuration of RFC 6716 table 2 has its frame length and mode", () => {

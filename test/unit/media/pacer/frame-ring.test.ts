@@ -48,7 +48,7 @@ describe("a ring of frames", () => {
   test("keeps what came in place of the one that was looked at, until its own moment", () => {
     put(1);
     expect(reader.dueMs).toBe(20);
-    expect(writer.takeBack(1)).toBe(1);
+    expect(writer.revoke(1)).toBe(1);
     put(5);
     expect(reader.take()).toBeDefined();
     expect(reader.takenDueMs).toBe(100);
@@ -75,7 +75,7 @@ describe("a ring of frames", () => {
     reader.release();
     expect(writer.isEmpty).toBe(true);
     put(2);
-    writer.takeBack(1);
+    writer.revoke(1);
     expect(writer.isEmpty).toBe(true);
   });
 
@@ -89,7 +89,7 @@ describe("a ring of frames", () => {
 describe("taking back", () => {
   test("takes the newest, so many at most, and the others leave", () => {
     for (const number of [1, 2, 3, 4]) put(number);
-    expect(writer.takeBack(2)).toBe(2);
+    expect(writer.revoke(2)).toBe(2);
     expect(put(5)).toBe(true);
     expect([leave(), leave(), leave(), leave()]).toEqual([1, 2, 5, undefined]);
   });
@@ -98,15 +98,15 @@ describe("taking back", () => {
     for (const number of [1, 2, 3]) put(number);
     leave();
     reader.take();
-    expect(writer.takeBack(99)).toBe(1);
-    expect(writer.takeBack(99)).toBe(0);
+    expect(writer.revoke(99)).toBe(1);
+    expect(writer.revoke(99)).toBe(0);
     reader.release();
-    expect([writer.takeBack(99), leave()]).toEqual([0, undefined]);
+    expect([writer.revoke(99), leave()]).toEqual([0, undefined]);
   });
 
   test("of a full ring takes all, and it is as new", () => {
     for (let number = 0; number < RING_FRAMES; number++) put(number);
-    expect(writer.takeBack(99)).toBe(RING_FRAMES);
+    expect(writer.revoke(99)).toBe(RING_FRAMES);
     for (let number = 50; number < 50 + RING_FRAMES; number++) expect(put(number)).toBe(true);
     expect(leave()).toBe(50);
   });
@@ -121,14 +121,14 @@ test("whatever comes in between, each frame leaves once or is taken back once, i
     const what = `seed ${seed} round ${round}`;
     const dice = random();
     if (dice < 0.5) {
-      const hasRoom = ready.length + (isLeaving ? 1 : 0) < RING_FRAMES;
-      expect(put(round), what).toBe(hasRoom);
-      if (hasRoom) ready.push(round);
+      const hasCapacity = ready.length + (isLeaving ? 1 : 0) < RING_FRAMES;
+      expect(put(round), what).toBe(hasCapacity);
+      if (hasCapacity) ready.push(round);
     } else if (dice < 0.6) {
       const countMax = Math.floor(random() * 4);
-      const kept = ready.slice(0, Math.max(0, ready.length - countMax));
-      expect(writer.takeBack(countMax), what).toBe(ready.length - kept.length);
-      ready = kept;
+      const retained = ready.slice(0, Math.max(0, ready.length - countMax));
+      expect(writer.revoke(countMax), what).toBe(ready.length - retained.length);
+      ready = retained;
     } else if (isLeaving) {
       reader.release();
       isLeaving = false;

@@ -1,10 +1,10 @@
 // A worker's end of the pacer: the pacer comes later than the first path, is lost, and is another one then.
 
 import { beforeEach, describe, expect, test } from "vitest";
-import type { MediaPath } from "../../../../src/media/pacer/media-path.ts";
 import { type PacerEnd, PacerLink } from "../../../../src/media/pacer/pacer-link.ts";
 import type { Lateness, PacerCommand, PacerEvent } from "../../../../src/media/pacer/pacer-messages.ts";
 import { XCHACHA_MODE } from "../../../../src/media/pacer/transport-encryption.ts";
+import type { VoiceSendPath } from "../../../../src/media/pacer/voice-send-path.ts";
 
 const KEY = { mode: XCHACHA_MODE, secretKey: new Uint8Array(32) };
 
@@ -13,7 +13,7 @@ class FakePacer implements PacerEnd {
   readonly offsetMs: number;
   readonly commands: PacerCommand[] = [];
   readonly duesMs: number[] = [];
-  tell: (event: PacerEvent) => void = () => undefined;
+  emit: (event: PacerEvent) => void = () => undefined;
   isClosed = false;
 
   constructor(offsetMs = 0) {
@@ -28,10 +28,10 @@ class FakePacer implements PacerEnd {
     this.duesMs.push(dueMs);
   }
 
-  giveWay(): void {}
+  yieldToPacer(): void {}
 
   listen(onEvent: (event: PacerEvent) => void): void {
-    this.tell = onEvent;
+    this.emit = onEvent;
   }
 
   close(): void {
@@ -40,39 +40,43 @@ class FakePacer implements PacerEnd {
 
   /** What it was told, and of which outlet. */
   get story(): string[] {
-    return this.commands.map((command) => ("outletId" in command ? `${command.type} ${command.outletId}` : "wake"));
+    return this.commands.map((command) =>
+      "rtpSenderId" in command ? `${command.type} ${command.rtpSenderId}` : "wake",
+    );
   }
 }
 
-let wanted: number;
+let expected: number;
 let link: PacerLink;
 
 beforeEach(() => {
-  wanted = 0;
+  expected = 0;
   link = new PacerLink(() => {
-    wanted += 1;
+    expected += 1;
   });
 });
 
 /** A path with what became of it. */
 function open() {
-  const told: string[] = [];
-  let contained = 0;
+  const reported: string[] = [];
+  let guardedCount = 0;
   const path = link.open({
-    ...{ address: "127.0.0.1", port: 9, ssrc: 1 },
-    contain:
+    address: "127.0.0.1",
+    port: 9,
+    ssrc: 1,
+    guardHandler:
       (handler) =>
       (...args) => {
-        contained += 1;
+        guardedCount += 1;
         handler(...args);
       },
-    onUdpError: () => told.push("udp error"),
-    onDead: (reason) => told.push(`dead: ${reason}`),
+    onUdpError: () => reported.push("udp error"),
+    onDead: (reason) => reported.push(`dead: ${reason}`),
   });
-  return { path, told, contained: () => contained };
+  return { path, reported, guardedCount: () => guardedCount };
 }
 
-const outcome = ({ whenDiscovered }: MediaPath) =>
+const outcome = ({ whenDiscovered }: VoiceSendPath) =>
   whenDiscovered.then(
     (found) => found?.address ?? "no answer",
     (error: Error) => error.message,
@@ -83,45 +87,45 @@ describe("a pacer that comes later", () => {
     const [first, second] = [open(), open()];
     first.path.start(KEY, { ssrc: 1, sequence: 1, timestamp: 1 });
     second.path.rekey(KEY);
-    expect(wanted).toBe(1);
+    expect(expected).toBe(1);
     const pacer = new FakePacer();
-    link.give(pacer);
+    link.connect(pacer);
     expect(pacer.story).toEqual(["open 1", "open 2", "start 1", "rekey 2"]);
     first.path.close();
     open();
     expect(pacer.story.slice(4)).toEqual(["close 1", "open 3"]);
-    expect([wanted, first.told, second.told]).toEqual([1, [], []]);
+    expect([expected, first.reported, second.reported]).toEqual([1, [], []]);
   });
 
   test("hears nothing of paths that are closed by then: they take no memory", () => {
     for (let count = 0; count < 1000; count++) open().path.close();
     open();
     const pacer = new FakePacer();
-    link.give(pacer);
+    link.connect(pacer);
     expect(pacer.story).toEqual(["open 1001"]);
   });
 
   test("is not asked for where there is one already", () => {
-    link.give(new FakePacer());
+    link.connect(new FakePacer());
     open();
-    expect(wanted).toBe(0);
+    expect(expected).toBe(0);
   });
 });
 
 describe("another pacer", () => {
   test("makes every path dead, once, and those opened from then on are its own", async () => {
     const [first, second] = [new FakePacer(), new FakePacer()];
-    link.give(first);
+    link.connect(first);
     const [discovered, joining, closed] = [open(), open(), open()];
-    first.tell({ type: "discovered", outletId: 1, found: { address: "203.0.113.9", port: 1 } });
+    first.emit({ type: "discovered", rtpSenderId: 1, found: { address: "203.0.113.9", port: 1 } });
     closed.path.close();
-    link.give(second);
-    expect([discovered.told, joining.told, closed.told]).toEqual([
+    link.connect(second);
+    expect([discovered.reported, joining.reported, closed.reported]).toEqual([
       ["dead: the pacer was lost"],
       ["dead: the pacer was lost"],
       [],
     ]);
-    expect(discovered.contained()).toBe(1);
+    expect(discovered.guardedCount()).toBe(1);
     expect(await outcome(discovered.path)).toBe("203.0.113.9");
     expect(await outcome(joining.path)).toBe("the pacer was lost");
     expect(first.isClosed).toBe(true);
@@ -130,11 +134,13 @@ describe("another pacer", () => {
   });
 
   test("is not troubled by what the sessions of the one before begin meanwhile", () => {
-    link.give(new FakePacer());
-    const reopened: MediaPath[] = [];
+    link.connect(new FakePacer());
+    const reopened: VoiceSendPath[] = [];
     const lost = link.open({
-      ...{ address: "127.0.0.1", port: 9, ssrc: 1 },
-      contain: (handler) => handler,
+      address: "127.0.0.1",
+      port: 9,
+      ssrc: 1,
+      guardHandler: (handler) => handler,
       onUdpError: () => undefined,
       onDead: () => {
         lost.close();
@@ -142,7 +148,7 @@ describe("another pacer", () => {
       },
     });
     const second = new FakePacer();
-    link.give(second);
+    link.connect(second);
     expect(reopened).toHaveLength(1);
     expect(second.story).toEqual(["close 1", "open 2"]);
   });
@@ -151,25 +157,25 @@ describe("another pacer", () => {
 describe("a path", () => {
   test("hears what is told of it and nothing else, and nothing when it is closed", async () => {
     const pacer = new FakePacer();
-    link.give(pacer);
+    link.connect(pacer);
     const [own, other] = [open(), open()];
-    pacer.tell({ type: "udpError", outletId: 1 });
-    pacer.tell({ type: "udpError", outletId: 77 });
-    pacer.tell({ type: "unreachable", outletId: 2, reason: "no way" });
-    pacer.tell({ type: "dead", outletId: 1, reason: "nothing leaves" });
-    expect(own.told).toEqual(["udp error", "dead: nothing leaves"]);
-    expect([other.told, await outcome(other.path)]).toEqual([[], "no way"]);
+    pacer.emit({ type: "udpError", rtpSenderId: 1 });
+    pacer.emit({ type: "udpError", rtpSenderId: 77 });
+    pacer.emit({ type: "unreachable", rtpSenderId: 2, reason: "no way" });
+    pacer.emit({ type: "dead", rtpSenderId: 1, reason: "nothing leaves" });
+    expect(own.reported).toEqual(["udp error", "dead: nothing leaves"]);
+    expect([other.reported, await outcome(other.path)]).toEqual([[], "no way"]);
     own.path.close();
     own.path.close();
-    pacer.tell({ type: "udpError", outletId: 1 });
-    expect(own.told).toHaveLength(2);
+    pacer.emit({ type: "udpError", rtpSenderId: 1 });
+    expect(own.reported).toHaveLength(2);
     expect(pacer.story).toEqual(["open 1", "open 2", "close 1"]);
     expect(await outcome(own.path)).toBe("closed");
   });
 
   test("writes down when frames are due in the pacer's time, and tells it in the worker's", () => {
     const pacer = new FakePacer(5000);
-    link.give(pacer);
+    link.connect(pacer);
     const { path } = open();
     expect([path.send(Buffer.alloc(9), 20), path.send(Buffer.alloc(2000), 40)]).toEqual(["sent", "tooLarge"]);
     expect(pacer.duesMs).toEqual([20]);
@@ -182,13 +188,16 @@ describe("a path", () => {
 
 test("two reports of lateness between two looks are added up, and none is told twice", () => {
   const pacer = new FakePacer();
-  link.give(pacer);
+  link.connect(pacer);
   const report = (latenessMsMax: number, latenessCounts: number[]): Lateness => ({
-    ...{ latenessMsP50: 1, latenessMsP99: latenessMsMax, latenessMsMax },
-    ...{ latenessCounts, latenessMsSum: latenessMsMax * 2 },
+    latenessMsP50: 1,
+    latenessMsP99: latenessMsMax,
+    latenessMsMax,
+    latenessCounts,
+    latenessMsSum: latenessMsMax * 2,
   });
-  pacer.tell({ type: "lateness", lateness: report(9, [1, 2]) });
-  pacer.tell({ type: "lateness", lateness: report(4, [3, 5]) });
+  pacer.emit({ type: "lateness", lateness: report(9, [1, 2]) });
+  pacer.emit({ type: "lateness", lateness: report(4, [3, 5]) });
   expect(link.takeLateness()).toMatchObject({ latenessMsMax: 9, latenessMsSum: 26, latenessCounts: [4, 7] });
   expect(link.takeLateness()).toMatchObject({ latenessMsMax: 0, latenessMsSum: 0, latenessCounts: [] });
 });

@@ -2,7 +2,7 @@
 
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { FrameRingWriter } from "../../../../src/media/pacer/frame-ring.ts";
-import { Pacer, type PacerDesk } from "../../../../src/media/pacer/pacer.ts";
+import { Pacer, type PacerClient } from "../../../../src/media/pacer/pacer.ts";
 import type { PacerEvent, TransportKey } from "../../../../src/media/pacer/pacer-messages.ts";
 import { prepareEncryption, XCHACHA_MODE } from "../../../../src/media/pacer/transport-encryption.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -29,17 +29,17 @@ beforeEach(() => {
 });
 
 interface Worker {
-  readonly desk: PacerDesk;
+  readonly client: PacerClient;
   readonly events: PacerEvent[];
 }
 
 function hire(): Worker {
   const events: PacerEvent[] = [];
-  return { desk: pacer.serve((event) => events.push(event)), events };
+  return { client: pacer.serve((event) => events.push(event)), events };
 }
 
-interface Way {
-  readonly outletId: number;
+interface OpenSender {
+  readonly rtpSenderId: number;
   readonly socket: FakeDatagramSocket;
   readonly ring: FrameRingWriter;
   /** Due at `dueMs` of the pacer's own clock. */
@@ -47,24 +47,24 @@ interface Way {
 }
 
 /** An outlet that has been opened, and no more. */
-function open({ desk }: Worker, outletId = 1): Way {
+function open({ client }: Worker, rtpSenderId = 1): OpenSender {
   const ring = new FrameRingWriter();
-  desk.execute({ type: "open", outletId, address: "127.0.0.1", port: 9, ssrc: 1000, ring: ring.memory });
+  client.execute({ type: "open", rtpSenderId, address: "127.0.0.1", port: 9, ssrc: 1000, ring: ring.memory });
   const socket = sockets.made.at(-1)!;
-  return { outletId, socket, ring, put: (dueMs) => ring.put(Buffer.alloc(20), dueMs + OFFSET_MS) };
+  return { rtpSenderId, socket, ring, put: (dueMs) => ring.put(Buffer.alloc(20), dueMs + OFFSET_MS) };
 }
 
 /** One that sends. */
-async function start(worker: Worker, outletId = 1): Promise<Way> {
-  const way = open(worker, outletId);
+async function start(worker: Worker, rtpSenderId = 1): Promise<OpenSender> {
+  const sender = open(worker, rtpSenderId);
   await settle();
-  worker.desk.execute({ type: "start", outletId, key: KEY, rtp: RTP });
+  worker.client.execute({ type: "start", rtpSenderId, key: KEY, rtp: RTP });
   left.length = 0;
-  return way;
+  return sender;
 }
 
 /** What was told but how late packets were. */
-const toldOf = ({ events }: Worker) => events.filter(({ type }) => type !== "lateness");
+const reportsIn = ({ events }: Worker) => events.filter(({ type }) => type !== "lateness");
 
 describe("what is due", () => {
   test("leaves when it is, of all workers, and the pacer says when the next will be", async () => {
@@ -86,32 +86,32 @@ describe("what is due", () => {
   });
 
   test("leaves at once when the pacer is late, in order, and its time in the stream is when it was due", async () => {
-    const way = await start(hire());
-    for (const dueMs of [20, 40, 80]) way.put(dueMs);
+    const sender = await start(hire());
+    for (const dueMs of [20, 40, 80]) sender.put(dueMs);
     clock.stall(95);
     pacer.run();
-    expect(way.socket.rtp.map((packet) => packet.readUInt16BE(2))).toEqual([10, 11, 12]);
-    expect(way.socket.rtp.map((packet) => packet.readUInt32BE(4) / 960)).toEqual([1, 2, 4]);
+    expect(sender.socket.rtp.map((packet) => packet.readUInt16BE(2))).toEqual([10, 11, 12]);
+    expect(sender.socket.rtp.map((packet) => packet.readUInt32BE(4) / 960)).toEqual([1, 2, 4]);
   });
 
   test("stays when it has been taken back", async () => {
-    const way = await start(hire());
-    for (const dueMs of [20, 40]) way.put(dueMs);
-    expect(way.ring.takeBack(2)).toBe(2);
+    const sender = await start(hire());
+    for (const dueMs of [20, 40]) sender.put(dueMs);
+    expect(sender.ring.revoke(2)).toBe(2);
     clock.advance(60);
     expect(pacer.run()).toBe(Number.POSITIVE_INFINITY);
-    expect(way.socket.rtp).toEqual([]);
+    expect(sender.socket.rtp).toEqual([]);
   });
 
   test("waits for the key", async () => {
     const worker = hire();
-    const way = open(worker);
+    const sender = open(worker);
     await settle();
-    way.put(0);
+    sender.put(0);
     expect(pacer.run()).toBe(Number.POSITIVE_INFINITY);
-    worker.desk.execute({ type: "start", outletId: 1, key: KEY, rtp: RTP });
+    worker.client.execute({ type: "start", rtpSenderId: 1, key: KEY, rtp: RTP });
     pacer.run();
-    expect(way.socket.rtp).toHaveLength(1);
+    expect(sender.socket.rtp).toHaveLength(1);
   });
 });
 
@@ -128,25 +128,27 @@ describe("how late packets are", () => {
     expect(first.events.filter(({ type }) => type === "lateness")).toEqual([]);
     clock.stall(1);
     pacer.run();
-    const [told] = first.events.filter((event) => event.type === "lateness");
-    expect(told?.lateness).toMatchObject({ latenessMsMax: 3, latenessMsSum: 3 });
-    expect(told?.lateness.latenessCounts.reduce((sum, count) => sum + count, 0)).toBe(2);
+    const [reported] = first.events.filter((event) => event.type === "lateness");
+    expect(reported?.lateness).toMatchObject({ latenessMsMax: 3, latenessMsSum: 3 });
+    expect(reported?.lateness.latenessCounts.reduce((sum, count) => sum + count, 0)).toBe(2);
     // Nothing of it was late.
     expect(second.events.filter(({ type }) => type === "lateness")).toEqual([]);
   });
 
   test("begins afresh with each report", async () => {
     const worker = hire();
-    const way = await start(worker);
+    const sender = await start(worker);
     for (const lateMs of [9, 2]) {
-      way.put(clock.now());
+      sender.put(clock.now());
       clock.stall(lateMs);
       pacer.run();
       clock.stall(500);
       pacer.run();
     }
-    const told = worker.events.flatMap((event) => (event.type === "lateness" ? [event.lateness.latenessMsMax] : []));
-    expect(told).toEqual([9, 2]);
+    const reported = worker.events.flatMap((event) =>
+      event.type === "lateness" ? [event.lateness.latenessMsMax] : [],
+    );
+    expect(reported).toEqual([9, 2]);
   });
 });
 
@@ -155,14 +157,14 @@ describe("an outlet that fails", () => {
     const worker = hire();
     const [broken, whole] = [await start(worker, 1), await start(worker, 2)];
     broken.socket.thrown = new Error("no more");
-    for (const way of [broken, whole]) for (const dueMs of [20, 40]) way.put(dueMs);
+    for (const sender of [broken, whole]) for (const dueMs of [20, 40]) sender.put(dueMs);
     clock.advance(50);
     pacer.run();
     expect(whole.socket.rtp).toHaveLength(2);
     expect(broken.socket.isClosed).toBe(true);
-    expect(toldOf(worker).slice(2)).toEqual([{ type: "dead", outletId: 1, reason: "no more" }]);
+    expect(reportsIn(worker).slice(2)).toEqual([{ type: "dead", rtpSenderId: 1, reason: "no more" }]);
     // What has not left is the worker's again.
-    expect(broken.ring.takeBack(9)).toBe(1);
+    expect(broken.ring.revoke(9)).toBe(1);
   });
 
   test("in a timer of its own ends alone", async () => {
@@ -171,25 +173,25 @@ describe("an outlet that fails", () => {
     clock.advance(5000);
     broken.socket.thrown = new Error("no more");
     clock.advance(5000);
-    expect(toldOf(worker).at(-1)).toEqual({ type: "dead", outletId: 1, reason: "no more" });
+    expect(reportsIn(worker).at(-1)).toEqual({ type: "dead", rtpSenderId: 1, reason: "no more" });
     expect([broken.socket.isClosed, whole.socket.isClosed]).toEqual([true, false]);
     expect(whole.socket.sent.filter(({ length }) => length === 8)).toHaveLength(1);
   });
 
   test("takes no key any more, and leaves no timer", async () => {
     const worker = hire();
-    const way = open(worker);
+    const sender = open(worker);
     await settle();
-    way.socket.fail(new Error("unreachable"));
+    sender.socket.fail(new Error("unreachable"));
     clock.stall(3000);
-    way.socket.fail(new Error("unreachable"));
-    expect(toldOf(worker).at(-1)).toEqual({ type: "dead", outletId: 1, reason: "unreachable" });
+    sender.socket.fail(new Error("unreachable"));
+    expect(reportsIn(worker).at(-1)).toEqual({ type: "dead", rtpSenderId: 1, reason: "unreachable" });
     // The worker has not heard of it yet.
-    worker.desk.execute({ type: "start", outletId: 1, key: KEY, rtp: RTP });
-    worker.desk.execute({ type: "rekey", outletId: 1, key: KEY });
-    way.put(clock.now());
+    worker.client.execute({ type: "start", rtpSenderId: 1, key: KEY, rtp: RTP });
+    worker.client.execute({ type: "rekey", rtpSenderId: 1, key: KEY });
+    sender.put(clock.now());
     expect(pacer.run()).toBe(Number.POSITIVE_INFINITY);
-    worker.desk.execute({ type: "close", outletId: 1 });
+    worker.client.execute({ type: "close", rtpSenderId: 1 });
     expect(clock.pendingCount).toBe(0);
   });
 
@@ -197,12 +199,12 @@ describe("an outlet that fails", () => {
     const worker = hire();
     sockets.isUsedUp = true;
     const ring = new FrameRingWriter().memory;
-    worker.desk.execute({ type: "open", outletId: 1, address: "127.0.0.1", port: 9, ssrc: 1, ring });
-    expect(worker.events).toEqual([{ type: "unreachable", outletId: 1, reason: "too many open files" }]);
+    worker.client.execute({ type: "open", rtpSenderId: 1, address: "127.0.0.1", port: 9, ssrc: 1, ring });
+    expect(worker.events).toEqual([{ type: "unreachable", rtpSenderId: 1, reason: "too many open files" }]);
     expect(pacer.isJoining).toBe(false);
     sockets.isUsedUp = false;
     await start(worker, 2);
-    expect(toldOf(worker).at(-1)).toMatchObject({ type: "discovered", outletId: 2 });
+    expect(reportsIn(worker).at(-1)).toMatchObject({ type: "discovered", rtpSenderId: 2 });
   });
 });
 
@@ -214,7 +216,7 @@ describe("opening", () => {
     await settle();
     expect(socket.connectedTo).toBe("127.0.0.1:9");
     const found = { address: "203.0.113.9", port: 4000 };
-    expect(worker.events).toEqual([{ type: "discovered", outletId: 1, found }]);
+    expect(worker.events).toEqual([{ type: "discovered", rtpSenderId: 1, found }]);
     expect(pacer.isJoining).toBe(false);
   });
 
@@ -225,7 +227,7 @@ describe("opening", () => {
     await settle();
     clock.advance(3000);
     await settle();
-    expect(worker.events).toEqual([{ type: "discovered", outletId: 1, found: undefined }]);
+    expect(worker.events).toEqual([{ type: "discovered", rtpSenderId: 1, found: undefined }]);
   });
 
   test.each([
@@ -236,18 +238,18 @@ describe("opening", () => {
     const worker = hire();
     const { socket } = open(worker);
     await settle();
-    worker.desk.execute({ type: "close", outletId: 1 });
+    worker.client.execute({ type: "close", rtpSenderId: 1 });
     await settle();
-    expect([socket.isClosed, pacer.isJoining, pacer.hasOutlets]).toEqual([true, false, false]);
+    expect([socket.isClosed, pacer.isJoining, pacer.hasRtpSenders]).toEqual([true, false, false]);
     expect([worker.events, clock.pendingCount]).toEqual([[], 0]);
   });
 
   test("what is said of an outlet that is not there is passed over", () => {
-    const { desk, events } = hire();
-    desk.execute({ type: "start", outletId: 3, key: KEY, rtp: RTP });
-    desk.execute({ type: "rekey", outletId: 3, key: KEY });
-    desk.execute({ type: "close", outletId: 3 });
-    desk.execute({ type: "wake" });
+    const { client, events } = hire();
+    client.execute({ type: "start", rtpSenderId: 3, key: KEY, rtp: RTP });
+    client.execute({ type: "rekey", rtpSenderId: 3, key: KEY });
+    client.execute({ type: "close", rtpSenderId: 3 });
+    client.execute({ type: "wake" });
     expect([events, sockets.made, clock.pendingCount]).toEqual([[], [], 0]);
   });
 });
@@ -256,9 +258,9 @@ describe("a worker that is gone", () => {
   test("is heard to the end of what lies ready, then its sockets close, and others go on", async () => {
     const [lost, other] = [hire(), hire()];
     const [a, b, c] = [await start(lost, 1), await start(lost, 2), await start(other, 1)];
-    for (const dueMs of [20, 40, 60, 80, 100]) for (const way of [a, b, c]) way.put(dueMs);
-    const toldBefore = lost.events.length;
-    lost.desk.leave();
+    for (const dueMs of [20, 40, 60, 80, 100]) for (const sender of [a, b, c]) sender.put(dueMs);
+    const reportedBefore = lost.events.length;
+    lost.client.leave();
     for (let step = 0; step < 5; step++) {
       clock.advance(20);
       pacer.run();
@@ -266,7 +268,7 @@ describe("a worker that is gone", () => {
     for (const { socket } of [a, b, c]) expect([socket.rtp.length, socket.isClosed]).toEqual([5, false]);
     clock.advance(300);
     expect([a.socket.isClosed, b.socket.isClosed, c.socket.isClosed]).toEqual([true, true, false]);
-    expect(lost.events).toHaveLength(toldBefore);
+    expect(lost.events).toHaveLength(reportedBefore);
     // The other's keep-alive.
     expect(clock.pendingCount).toBe(1);
     c.put(clock.now());
@@ -277,11 +279,11 @@ describe("a worker that is gone", () => {
 
 test("a pacer that is closed has closed all its sockets, sends nothing and leaves no timer", async () => {
   const worker = hire();
-  const ways = [await start(worker, 1), await start(worker, 2), open(worker, 3)];
-  for (const way of ways) way.put(0);
+  const senders = [await start(worker, 1), await start(worker, 2), open(worker, 3)];
+  for (const sender of senders) sender.put(0);
   pacer.close();
   pacer.run();
   await settle();
-  for (const { socket } of ways) expect([socket.isClosed, socket.rtp]).toEqual([true, []]);
+  for (const { socket } of senders) expect([socket.isClosed, socket.rtp]).toEqual([true, []]);
   expect(clock.pendingCount).toBe(0);
 });

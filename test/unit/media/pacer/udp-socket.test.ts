@@ -3,7 +3,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
-import { createContainment } from "../../../../src/media/pacer/containment.ts";
+import { createHandlerGuard } from "../../../../src/media/pacer/handler-guard.ts";
 import { UdpSocket } from "../../../../src/media/pacer/udp-socket.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { settle, until } from "../../../support/voice-builders.ts";
@@ -18,23 +18,23 @@ async function prepare() {
   const server = createSocket("udp4");
   server.bind(0, "127.0.0.1");
   await once(server, "listening");
-  const heard: Buffer[] = [];
+  const received: Buffer[] = [];
   let peerPort = 0;
   server.on("message", (packet, peer) => {
-    heard.push(packet);
+    received.push(packet);
     peerPort = peer.port;
   });
   const clock = new FakeClock();
   const failures: unknown[] = [];
-  const contained = createContainment({ work: (handler) => handler(), onThrown: (error) => failures.push(error) });
+  const guarded = createHandlerGuard({ work: (handler) => handler(), onThrown: (error) => failures.push(error) });
   const entered = { count: 0 };
   const udp = new UdpSocket({
     socket: createSocket("udp4"),
     address: "127.0.0.1",
     port: server.address().port,
     clock,
-    contain: (handler) =>
-      contained((...args) => {
+    guardHandler: (handler) =>
+      guarded((...args) => {
         entered.count++;
         handler(...args);
       }),
@@ -44,9 +44,9 @@ async function prepare() {
   open.push(server, udp);
   await udp.connect();
   udp.send(Buffer.from("hello"));
-  await until(() => heard.length === 1);
+  await until(() => received.length === 1);
   const say = (packet: Buffer, count = 1) => sendMany(server, packet, { count, port: peerPort });
-  return { udp, clock, heard, entered, failures, say };
+  return { udp, clock, received, entered, failures, say };
 }
 
 async function sendMany(server: Socket, packet: Buffer, to: { count: number; port: number }): Promise<void> {
@@ -66,13 +66,13 @@ function discoveryAnswer(): Buffer {
 
 describe("a UDP port that is flooded", () => {
   test("reads some hundred datagrams and leaves the others to the system, while it goes on sending", async () => {
-    const { udp, heard, entered, failures, say } = await prepare();
+    const { udp, received, entered, failures, say } = await prepare();
     const before = entered.count;
     await say(Buffer.alloc(200, 0x90), 5000);
     expect(entered.count - before).toBeGreaterThanOrEqual(100);
     expect(entered.count - before).toBeLessThanOrEqual(140);
     udp.send(Buffer.from("still here"));
-    await until(() => heard.length === 2);
+    await until(() => received.length === 2);
     expect(failures).toEqual([]);
   });
 

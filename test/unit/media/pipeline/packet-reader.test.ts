@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { WorkMark } from "../../../../src/bridge/work-mark.ts";
+import { Heartbeat } from "../../../../src/bridge/heartbeat.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
 import { PacketReader, type PacketReaderOptions } from "../../../../src/media/pipeline/packet-reader.ts";
-import { CountedTurns } from "../../../support/counted-turns.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
+import { CountingSlicer } from "../../../support/counting-slicer.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { HOSTILE_FILES } from "../../../support/hostile-files.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
@@ -29,9 +29,9 @@ function packetsOf(count: number, durationMs: number, sizeBytes = 10): Packet[] 
 }
 
 function setup(open: PacketReaderOptions["open"], onProgress: () => void = () => undefined) {
-  const turns = new CountedTurns();
-  const mark = new WorkMark(WorkMark.allocate());
-  const budget = createTrackBudget({ clock: new FakeClock(), turns, mark });
+  const slicer = new CountingSlicer();
+  const heartbeat = new Heartbeat(Heartbeat.allocate());
+  const budget = createTrackBudget({ clock: new FakeClock(), slicer, heartbeat });
   const failures: unknown[] = [];
   const reader = new PacketReader({
     input: { kind: "local", path: "/song", container: undefined },
@@ -42,7 +42,7 @@ function setup(open: PacketReaderOptions["open"], onProgress: () => void = () =>
     onProgress,
     onFailure: (error) => failures.push(error),
   });
-  return { reader, budget, turns, mark, failures };
+  return { reader, budget, slicer, heartbeat, failures };
 }
 
 /** Takes packets until there are none any more. */
@@ -64,17 +64,17 @@ function hostile(name: string, sizeBytes: number): PacketReaderOptions["open"] {
 
 describe("a reader of packets", () => {
   it("reads a file of empty laces through without a single packet, and gives the thread back", async () => {
-    const { reader, turns, failures, mark } = setup(hostile("webm: blocks of 256 empty laces", 70_000));
+    const { reader, slicer, failures, heartbeat } = setup(hostile("webm: blocks of 256 empty laces", 70_000));
     expect([await drain(reader, failures), failures]).toEqual([0, []]);
-    expect(turns.count).toBeGreaterThan(15);
-    expect(turns.count).toBeLessThan(80);
-    expect(mark.work).toBeUndefined();
+    expect(slicer.count).toBeGreaterThan(15);
+    expect(slicer.count).toBeLessThan(80);
+    expect(heartbeat.currentTask).toBeUndefined();
   });
 
   it("stops at a bound of packets, however short they are", async () => {
     const demuxer = new ScriptedDemuxer({ stream: STREAM, packets: packetsOf(10_000, 0.1) });
-    const { reader, mark } = setup(async () => demuxer);
-    await until(() => reader.queue.isFull && mark.work === undefined);
+    const { reader, heartbeat } = setup(async () => demuxer);
+    await until(() => reader.queue.isFull && heartbeat.currentTask === undefined);
     expect(reader.queue.length).toBe(512);
     reader.close();
   });
@@ -100,8 +100,8 @@ describe("a reader of packets", () => {
     const onProgress = (): void => {
       if (reader.runNumber === 1 && reader.seekTargetMs === undefined) reader.seek(1000);
     };
-    const { reader, mark } = setup(async () => demuxer, onProgress);
-    await until(() => reader.queue.isFull && mark.work === undefined);
+    const { reader, heartbeat } = setup(async () => demuxer, onProgress);
+    await until(() => reader.queue.isFull && heartbeat.currentTask === undefined);
     reader.seek(1000);
     await until(() => reader.runNumber === 2 && reader.queue.length > 1);
     expect([demuxer.seeks, reader.queue.peek()?.packet.timestampMs]).toEqual([[1000, 1000], 920]);
@@ -123,16 +123,16 @@ describe("a reader of packets", () => {
 
   it("gives all memory back when it is closed, also while it opens or waits for its turn", async () => {
     const bytes = HOSTILE_FILES.find(({ name }) => name === "webm: a long cue list")?.build(600_000);
-    for (const turnsBefore of [0, 1, 5, 20, 50]) {
+    for (const slicesBefore of [0, 1, 5, 20, 50]) {
       const source = new MemoryByteSource(bytes ?? new Uint8Array(0));
-      const { reader, budget, turns, mark } = setup((_input, { signal, budget: given }) =>
+      const { reader, budget, slicer, heartbeat } = setup((_input, { signal, budget: given }) =>
         openDemuxer(source, { signal }, given),
       );
-      await until(() => turns.count >= turnsBefore);
-      if (turnsBefore > 0) expect(budget.memory.usedBytes).toBeGreaterThan(0);
+      await until(() => slicer.count >= slicesBefore);
+      if (slicesBefore > 0) expect(budget.memory.usedBytes).toBeGreaterThan(0);
       reader.close();
       source.close();
-      await until(() => mark.work === undefined);
+      await until(() => heartbeat.currentTask === undefined);
       for (let round = 0; round < 10; round++) await new Promise((resolve) => setImmediate(resolve));
       expect(budget.memory.usedBytes).toBe(0);
     }

@@ -2,12 +2,12 @@
 
 import { afterEach, expect, it, vi } from "vitest";
 import type { Decoder } from "../../../../src/media/decode/decoder.ts";
+import { EffectChain } from "../../../../src/media/effects/effect-chain.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { type CodecSupply, Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import type { Pipeline } from "../../../../src/media/pipeline/pipeline.ts";
-import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
 import { createPipeline } from "../../../support/pipelines.ts";
 import { createPackets, createScriptedDecoder, SCRIPTED_STREAM } from "../../../support/scripted-decoder.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
@@ -15,7 +15,7 @@ import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
 const fail = (): never => {
   throw new RangeError("out of bounds");
 };
-const turn = () => new Promise((next) => setImmediate(next));
+const nextIteration = () => new Promise((next) => setImmediate(next));
 const opened: Pipeline[] = [];
 
 afterEach(() => {
@@ -54,7 +54,7 @@ async function play({ pipeline }: ReturnType<typeof start>, frames = 1000): Prom
   const deadlineMs = performance.now() + 10_000;
   for (let count = 0; count < frames && !pipeline.isEnded && performance.now() < deadlineMs; ) {
     if (pipeline.produce() !== undefined) count += 1;
-    await turn();
+    await nextIteration();
   }
 }
 
@@ -103,7 +103,7 @@ it("a decoder that throws when it takes over from passing through", async () => 
 });
 
 it.each(["prepare", "render", "begin", "finish", "jump"] as const)("a chain that throws in %s", async (name) => {
-  vi.spyOn(SoundChain.prototype, name).mockImplementation(fail);
+  vi.spyOn(EffectChain.prototype, name).mockImplementation(fail);
   const packets = createPackets(50).map((packet) => ({
     ...packet,
     trimEndSamples: packet.timestampMs === 980 ? 100 : 0,
@@ -125,7 +125,7 @@ it("an encoder that throws", async () => {
 it("a mix that throws, at every way in", async () => {
   const setup = start({});
   await play(setup, 10);
-  vi.spyOn(SoundChain.prototype, "prepare").mockImplementation(fail);
+  vi.spyOn(EffectChain.prototype, "prepare").mockImplementation(fail);
   vi.spyOn(TonearmFrameEncoder.prototype, "encode").mockImplementation(fail);
   const { pipeline } = setup;
   const [left, right] = [new Float32Array(960), new Float32Array(960)];
@@ -156,7 +156,7 @@ it("decoders that cannot be made, at once or late, leave no encoder behind", asy
       },
     });
     await play(setup);
-    for (let count = 0; count < 10; count++) await turn();
+    for (let count = 0; count < 10; count++) await nextIteration();
     expect(setup.failures).toEqual([expect.any(RangeError)]);
     expect(held).toBe(0);
   }

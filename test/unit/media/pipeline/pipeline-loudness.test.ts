@@ -3,7 +3,7 @@
 
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks } from "../../../../lab/listen/faults.ts";
-import { decodeHeard } from "../../../../lab/listen/heard.ts";
+import { decodeReceived } from "../../../../lab/listen/received.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
@@ -75,7 +75,7 @@ function start(
 }
 
 /** Frames until there are `count` or no more come, and the position behind each. */
-async function hear(pipeline: Pipeline, count = Number.POSITIVE_INFINITY) {
+async function render(pipeline: Pipeline, count = Number.POSITIVE_INFINITY) {
   const frames: Uint8Array[] = [];
   const positionsMs: number[] = [];
   const deadlineMs = performance.now() + 10_000;
@@ -92,7 +92,7 @@ async function hear(pipeline: Pipeline, count = Number.POSITIVE_INFINITY) {
 
 /** Loudness of a second of frames, without the encoder's first. */
 async function loudnessIn(frames: readonly Uint8Array[], from = 1, to = frames.length): Promise<number> {
-  const { left, right } = await decodeHeard(frames);
+  const { left, right } = await decodeReceived(frames);
   return loudnessOf(
     left.slice(from * FRAME_SAMPLES, to * FRAME_SAMPLES),
     right.slice(from * FRAME_SAMPLES, to * FRAME_SAMPLES),
@@ -105,7 +105,7 @@ describe.each([
 ])("%s", (_name, stream) => {
   it("with a tag is at the target from the first frames on, exact in position and length", async () => {
     const { pipeline } = start({ ...stream, loudnessLufs: SONG_LUFS }, LOUDNESS);
-    const { frames, positionsMs } = await hear(pipeline);
+    const { frames, positionsMs } = await render(pipeline);
     expect(Math.abs((await loudnessIn(frames, 1, 26)) + 14)).toBeLessThan(0.3);
     expect(Math.abs((await loudnessIn(frames)) + 14)).toBeLessThan(0.3);
     expect(Math.abs(frames.length - SONG_PACKETS)).toBeLessThanOrEqual(1);
@@ -114,7 +114,7 @@ describe.each([
   });
 
   it("without a tag begins at the guess and goes to the target", async () => {
-    const { frames } = await hear(start(stream, LOUDNESS).pipeline);
+    const { frames } = await render(start(stream, LOUDNESS).pipeline);
     expect(Math.abs((await loudnessIn(frames, 1, 21)) + 22)).toBeLessThan(0.5);
     // 0.4 s until there is a measurement, then 3 dB a second.
     expect(Math.abs((await loudnessIn(frames, 125, 150)) + 15)).toBeLessThan(1);
@@ -122,23 +122,23 @@ describe.each([
 
   it("keeps the gain over a seek", async () => {
     const { pipeline } = start(stream, LOUDNESS);
-    await hear(pipeline, 100);
+    await render(pipeline, 100);
     pipeline.seek(200);
     await expect.poll(() => pipeline.seekTargetMs).toBeUndefined();
-    const { frames, positionsMs } = await hear(pipeline, 40);
+    const { frames, positionsMs } = await render(pipeline, 40);
     // For Opus the nearest packet.
     expect(Math.abs(positionsMs.at(-1)! - 1000)).toBeLessThan(31);
     expect(await loudnessIn(frames, 1, 40)).toBeGreaterThan(-18);
   });
 
   it("ends at its end time", async () => {
-    const { frames } = await hear(start(stream, LOUDNESS, { endMs: 1000 }).pipeline);
+    const { frames } = await render(start(stream, LOUDNESS, { endMs: 1000 }).pipeline);
     expect(Math.abs(frames.length - 50)).toBeLessThanOrEqual(1);
   });
 
   it("with timescale beside it ends when the song is over", async () => {
     const { pipeline } = start({ ...stream, loudnessLufs: SONG_LUFS }, { ...LOUDNESS, timescale: { speed: 1.5 } });
-    const { frames } = await hear(pipeline);
+    const { frames } = await render(pipeline);
     expect(Math.abs(frames.length - SONG_PACKETS / 1.5)).toBeLessThanOrEqual(1.5);
     expect(Math.abs((await loudnessIn(frames, 1, 95)) + 14)).toBeLessThan(0.5);
   });
@@ -160,7 +160,7 @@ const SECOND = { ...OPUS, loudnessLufs: SONG_LUFS - 4 };
 it("takes the tag of a chained stream's next song from where it starts", async () => {
   const first = { ...OPUS, loudnessLufs: SONG_LUFS };
   const demuxer = new TwoSongs({ stream: first, packets: packets.get("opus") ?? [] });
-  const { frames } = await hear(start(first, LOUDNESS, { demuxer }).pipeline);
+  const { frames } = await render(start(first, LOUDNESS, { demuxer }).pipeline);
   expect(Math.abs((await loudnessIn(frames, 30, 70)) + 14)).toBeLessThan(0.3);
   // On its way to -10 by 3 dB a second.
   expect(Math.abs((await loudnessIn(frames, 95, 145)) + 11.3)).toBeLessThan(0.5);
@@ -171,17 +171,17 @@ it("counts the output gain of an Opus header: tags are measured behind it", asyn
   const description = Uint8Array.from(head);
   new DataView(description.buffer).setInt16(16, -6 * 256, true);
   const stream = { ...OPUS, description, loudnessLufs: SONG_LUFS - 6 };
-  const { frames } = await hear(start(stream, LOUDNESS).pipeline);
+  const { frames } = await render(start(stream, LOUDNESS).pipeline);
   expect(Math.abs((await loudnessIn(frames)) + 14)).toBeLessThan(0.3);
 });
 
 it("is switched on while packets pass, and off again: at once, without a click, back to the file's", async () => {
   const { pipeline } = start({ ...OPUS, loudnessLufs: SONG_LUFS }, {});
-  const before = await hear(pipeline, 30);
+  const before = await render(pipeline, 30);
   pipeline.setFilters(LOUDNESS);
-  const during = await hear(pipeline, 40);
+  const during = await render(pipeline, 40);
   pipeline.setFilters({});
-  const after = await hear(pipeline);
+  const after = await render(pipeline);
   const own = new Set(packets.get("opus")?.map(({ data }) => Buffer.from(data).toString("base64")));
   const isOwn = [before, during, after].map(({ frames }) =>
     frames.map((frame) => own.has(Buffer.from(frame).toString("base64"))),
@@ -196,6 +196,6 @@ it("is switched on while packets pass, and off again: at once, without a click, 
   });
   const frames = [before, during, after].flatMap((part) => part.frames);
   expect(Math.abs((await loudnessIn(frames, 36, 68)) + 14)).toBeLessThan(0.3);
-  const { left } = await decodeHeard(frames);
+  const { left } = await decodeReceived(frames);
   expect(findClicks(left.subarray(FRAME_SAMPLES, -2 * FRAME_SAMPLES))).toEqual([]);
 });

@@ -3,7 +3,7 @@
 
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks } from "../../../../lab/listen/faults.ts";
-import { decodeHeard } from "../../../../lab/listen/heard.ts";
+import { decodeReceived } from "../../../../lab/listen/received.ts";
 import { pitchCents } from "../../../../lab/listen/tone.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
@@ -100,12 +100,12 @@ describe.each([
   ] as const)("with %j ends when the song is over, and its position runs in song time", async (timescale, tempo) => {
     const { pipeline } = start(stream, { timescale });
     const errors: number[] = [];
-    const heard = await frames(pipeline, undefined, (count) =>
+    const received = await frames(pipeline, undefined, (count) =>
       errors.push(Math.abs(pipeline.positionMs - Math.min(SONG_MS, count * FRAME_MS * tempo))),
     );
-    expect(Math.abs(heard.length - SONG_PACKETS / tempo)).toBeLessThanOrEqual(1.5);
+    expect(Math.abs(received.length - SONG_PACKETS / tempo)).toBeLessThanOrEqual(1.5);
     expect(Math.max(...errors)).toBeLessThan(POSITION_MS_MAX);
-    const { left } = await decodeHeard(heard);
+    const { left } = await decodeReceived(received);
     const pitch = ("pitch" in timescale ? timescale.pitch : 1) * ("rate" in timescale ? timescale.rate : 1);
     expect(Math.abs(pitchCents(left.subarray(9600, -9600), TONE_HZ * pitch, 48_000) ?? 1200)).toBeLessThan(3);
     expect(findClicks(left.subarray(FRAME_SAMPLES, -2 * FRAME_SAMPLES))).toEqual([]);
@@ -113,8 +113,8 @@ describe.each([
 
   it("stops at its end time, which is in song time", async () => {
     const { pipeline } = start(stream, { timescale: { speed: 2 } }, { endMs: 1000 });
-    const heard = await frames(pipeline);
-    expect(Math.abs(heard.length - 25)).toBeLessThanOrEqual(1);
+    const received = await frames(pipeline);
+    expect(Math.abs(received.length - 25)).toBeLessThanOrEqual(1);
   });
 
   it("starts and seeks in song time, without a click", async () => {
@@ -127,7 +127,7 @@ describe.each([
     expect(Math.abs(pipeline.positionMs - 2400)).toBeLessThan(POSITION_MS_MAX);
     const rest = await frames(pipeline);
     expect(Math.abs(rest.length - 15)).toBeLessThanOrEqual(1.5);
-    const { left } = await decodeHeard([...before, ...after]);
+    const { left } = await decodeReceived([...before, ...after]);
     expect(findClicks(left.subarray(FRAME_SAMPLES), { factor: 20 })).toEqual([]);
   });
 
@@ -149,7 +149,7 @@ describe.each([
       expect(Math.abs(pipeline.positionMs - thenMs - 30 * FRAME_MS)).toBeLessThan(POSITION_MS_MAX + FRAME_MS);
       expect(pipeline.rate).toBe(1);
       const rest = await frames(pipeline);
-      const { left } = await decodeHeard([...before, ...during, ...after, ...rest]);
+      const { left } = await decodeReceived([...before, ...during, ...after, ...rest]);
       expect(findClicks(left.subarray(FRAME_SAMPLES, -2 * FRAME_SAMPLES))).toEqual([]);
       if (stream !== OPUS) return;
       const own = packets.get(OPUS)!.map(({ data }) => Buffer.from(data).toString("base64"));

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks, findGaps } from "../../../../lab/listen/faults.ts";
-import { decodeHeard } from "../../../../lab/listen/heard.ts";
+import { decodeReceived } from "../../../../lab/listen/received.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import type { Decoder } from "../../../../src/media/decode/decoder.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
@@ -60,7 +60,7 @@ afterEach(() => {
 });
 
 /** Lets what waits for input or a codec go on. */
-const turn = () => new Promise((next) => setImmediate(next));
+const nextIteration = () => new Promise((next) => setImmediate(next));
 
 interface Setup {
   readonly demuxer: ScriptedDemuxer;
@@ -108,9 +108,9 @@ async function nextFrame(pipeline: Pipeline): Promise<Uint8Array | undefined> {
     const frame = pipeline.produce();
     if (frame !== undefined) return Uint8Array.from(frame);
     if (pipeline.isEnded) return undefined;
-    await turn();
+    await nextIteration();
   }
-  throw new Error(`nothing came: waiting for the ${pipeline.dryCause}`);
+  throw new Error(`nothing came: waiting for the ${pipeline.stallReason}`);
 }
 
 async function frames(pipeline: Pipeline, count: number): Promise<Uint8Array[]> {
@@ -120,7 +120,7 @@ async function frames(pipeline: Pipeline, count: number): Promise<Uint8Array[]> 
     if (frame === undefined) break;
     taken.push(frame);
     // Between two ticks promises and small jobs get their turn.
-    for (let count = 0; count < 20; count++) await turn();
+    for (let count = 0; count < 20; count++) await nextIteration();
   }
   return taken;
 }
@@ -129,14 +129,14 @@ async function frames(pipeline: Pipeline, count: number): Promise<Uint8Array[]> 
  * Largest difference between heard sound and the song itself, `gain` times as loud, over a stretch of heard samples.
  */
 function worstError(
-  heard: Float32Array,
+  received: Float32Array,
   stretch: { from: number; to: number; songAtMs: number; gain?: number },
 ): number {
   const { from, to, songAtMs, gain = 1 } = stretch;
   let worst = 0;
   for (let index = from; index < to; index++) {
-    const wanted = gain * song(songAtMs / 1000 + (index - from) / 48_000);
-    worst = Math.max(worst, Math.abs(heard[index]! - wanted));
+    const expected = gain * song(songAtMs / 1000 + (index - from) / 48_000);
+    worst = Math.max(worst, Math.abs(received[index]! - expected));
   }
   return worst;
 }
@@ -144,8 +144,8 @@ function worstError(
 describe("passing through", () => {
   it("gives the packets out as they came, and then is at its end", async () => {
     const { pipeline } = start(OPUS, opusPackets);
-    const heard = await frames(pipeline, 1000);
-    expect(heard).toEqual(opusPackets.map((packet) => packet.data));
+    const received = await frames(pipeline, 1000);
+    expect(received).toEqual(opusPackets.map((packet) => packet.data));
     expect(pipeline.isEnded).toBe(true);
     expect(pipeline.positionMs).toBeCloseTo(150 * FRAME_MS - PRE_SKIP_MS, 5);
   });
@@ -165,8 +165,8 @@ describe("passing through", () => {
 
   it("stops at the end time", async () => {
     const { pipeline } = start(OPUS, opusPackets, { endMs: 500 });
-    const heard = await frames(pipeline, 1000);
-    expect(heard.length).toBe(26);
+    const received = await frames(pipeline, 1000);
+    expect(received.length).toBe(26);
     expect(pipeline.isEnded).toBe(true);
   });
 
@@ -187,15 +187,15 @@ describe("a chained file that goes on in another codec", () => {
       }),
     ]);
     const { pipeline, failures } = startOn(demuxer, {});
-    const heard = await frames(pipeline, 1000);
-    expect(heard.slice(0, 50)).toEqual(opusPackets.slice(0, 50).map(({ data }) => data));
-    expect(heard.length - 50).toBeGreaterThanOrEqual(100);
-    expect(heard.length - 50).toBeLessThanOrEqual(102);
+    const received = await frames(pipeline, 1000);
+    expect(received.slice(0, 50)).toEqual(opusPackets.slice(0, 50).map(({ data }) => data));
+    expect(received.length - 50).toBeGreaterThanOrEqual(100);
+    expect(received.length - 50).toBeLessThanOrEqual(102);
     expect(pipeline.positionMs).toBeCloseTo(changeMs + 100 * FRAME_MS, -2);
     expect(failures).toEqual([]);
-    const sound = (await decodeHeard(heard.slice(50))).left;
+    const audio = (await decodeReceived(received.slice(50))).left;
     const stretch = { from: 10 * FRAME_SAMPLES, to: 80 * FRAME_SAMPLES, songAtMs: 10 * FRAME_MS };
-    expect(worstError(sound, stretch)).toBeLessThan(0.02);
+    expect(worstError(audio, stretch)).toBeLessThan(0.02);
   });
 
   it("and is closed while the next decoder is being made, closes that one too", async () => {
@@ -231,12 +231,12 @@ describe("a chained file that goes on in another codec", () => {
     });
     while (!isAsked) {
       pipeline.produce();
-      await turn();
+      await nextIteration();
     }
     expect(openDecoders).toBe(1);
     pipeline.close();
     give();
-    for (let count = 0; count < 20; count++) await turn();
+    for (let count = 0; count < 20; count++) await nextIteration();
     expect(openDecoders).toBe(0);
   });
 });
@@ -247,16 +247,16 @@ describe("a volume change in the middle of passing through", () => {
     const before = await frames(pipeline, 50);
     pipeline.setVolume(50);
     const changed = await frames(pipeline, 60);
-    const heard = (await decodeHeard([...before, ...changed])).left;
+    const received = (await decodeReceived([...before, ...changed])).left;
     const gain = Math.floor(Math.tan(0.0079 * 50) * 10_000) / 10_000;
 
-    expect(findClicks(heard.subarray(FRAME_SAMPLES))).toEqual([]);
-    expect(findGaps(heard.subarray(FRAME_SAMPLES))).toEqual([]);
+    expect(findClicks(received.subarray(FRAME_SAMPLES))).toEqual([]);
+    expect(findGaps(received.subarray(FRAME_SAMPLES))).toEqual([]);
     // Frame n of what is heard plays the song from n * 20 ms on, less the source encoder's own delay.
     const loud = { from: 10 * FRAME_SAMPLES, to: 50 * FRAME_SAMPLES, songAtMs: 10 * FRAME_MS - PRE_SKIP_MS };
     const quiet = { from: 60 * FRAME_SAMPLES, to: 110 * FRAME_SAMPLES, songAtMs: 60 * FRAME_MS - PRE_SKIP_MS, gain };
-    expect(worstError(heard, loud)).toBeLessThan(0.02);
-    expect(worstError(heard, quiet)).toBeLessThan(0.02);
+    expect(worstError(received, loud)).toBeLessThan(0.02);
+    expect(worstError(received, quiet)).toBeLessThan(0.02);
     expect(pipeline.positionMs).toBeCloseTo(110 * FRAME_MS - PRE_SKIP_MS, 3);
   });
 
@@ -271,10 +271,10 @@ describe("a volume change in the middle of passing through", () => {
 
     expect(all.length).toBe(150);
     expect(all.slice(65)).toEqual(opusPackets.slice(65).map((packet) => packet.data));
-    const heard = (await decodeHeard(all)).left;
-    expect(findClicks(heard.subarray(FRAME_SAMPLES))).toEqual([]);
+    const received = (await decodeReceived(all)).left;
+    expect(findClicks(received.subarray(FRAME_SAMPLES))).toEqual([]);
     const end = { from: 75 * FRAME_SAMPLES, to: 149 * FRAME_SAMPLES, songAtMs: 75 * FRAME_MS - PRE_SKIP_MS };
-    expect(worstError(heard, end)).toBeLessThan(0.02);
+    expect(worstError(received, end)).toBeLessThan(0.02);
   });
 
   it("takes hold within two frames", async () => {
@@ -292,30 +292,30 @@ describe("transcoding", () => {
   it("keeps length, place, pitch and level of the song, whatever its rate", async () => {
     const { pipeline } = start(PCM, pcmPackets);
     const all = await frames(pipeline, 1000);
-    const heard = (await decodeHeard(all)).left;
+    const received = (await decodeReceived(all)).left;
     expect(all.length).toBeGreaterThanOrEqual(100);
     expect(all.length).toBeLessThanOrEqual(101);
-    expect(worstError(heard, { from: 2 * FRAME_SAMPLES, to: 98 * FRAME_SAMPLES, songAtMs: 40 })).toBeLessThan(0.02);
-    expect(findClicks(heard.subarray(480, 98 * FRAME_SAMPLES))).toEqual([]);
+    expect(worstError(received, { from: 2 * FRAME_SAMPLES, to: 98 * FRAME_SAMPLES, songAtMs: 40 })).toBeLessThan(0.02);
+    expect(findClicks(received.subarray(480, 98 * FRAME_SAMPLES))).toEqual([]);
     expect(pipeline.positionMs).toBeGreaterThanOrEqual(2000);
   });
 
   it("starts exactly at a start position", async () => {
     const { pipeline } = start(PCM, pcmPackets, { startMs: 777 });
-    const heard = (await decodeHeard(await frames(pipeline, 30))).left;
-    expect(worstError(heard, { from: 2 * FRAME_SAMPLES, to: 29 * FRAME_SAMPLES, songAtMs: 817 })).toBeLessThan(0.02);
+    const received = (await decodeReceived(await frames(pipeline, 30))).left;
+    expect(worstError(received, { from: 2 * FRAME_SAMPLES, to: 29 * FRAME_SAMPLES, songAtMs: 817 })).toBeLessThan(0.02);
   });
 
   it("seeks exactly, without a click", async () => {
     const { pipeline } = start(PCM, pcmPackets);
     const before = await frames(pipeline, 10);
     pipeline.seek(1500);
-    while (pipeline.seekTargetMs !== undefined) await turn();
+    while (pipeline.seekTargetMs !== undefined) await nextIteration();
     const after = await frames(pipeline, 20);
-    const heard = (await decodeHeard([...before, ...after])).left;
+    const received = (await decodeReceived([...before, ...after])).left;
     const from = 11 * FRAME_SAMPLES;
-    expect(worstError(heard, { from, to: 29 * FRAME_SAMPLES, songAtMs: 1500 + FRAME_MS })).toBeLessThan(0.02);
-    expect(findClicks(heard.subarray(FRAME_SAMPLES), { factor: 20 })).toEqual([]);
+    expect(worstError(received, { from, to: 29 * FRAME_SAMPLES, songAtMs: 1500 + FRAME_MS })).toBeLessThan(0.02);
+    expect(findClicks(received.subarray(FRAME_SAMPLES), { factor: 20 })).toEqual([]);
   });
 });
 
@@ -330,7 +330,7 @@ describe("a seek", () => {
     expect(ghost).toEqual(opusPackets.slice(5, 10).map((packet) => packet.data));
     expect(pipeline.seekTargetMs).toBe(2000);
     arrive();
-    while (pipeline.seekTargetMs !== undefined) await turn();
+    while (pipeline.seekTargetMs !== undefined) await nextIteration();
     await frames(pipeline, 1);
     expect(Math.abs(pipeline.positionMs - 2020)).toBeLessThanOrEqual(10);
   });
@@ -339,7 +339,7 @@ describe("a seek", () => {
     const { pipeline } = start(OPUS, opusPackets);
     await frames(pipeline, 5);
     pipeline.seek(60_000);
-    while (pipeline.seekTargetMs !== undefined) await turn();
+    while (pipeline.seekTargetMs !== undefined) await nextIteration();
     expect(await nextFrame(pipeline)).toBeUndefined();
     expect(pipeline.isEnded).toBe(true);
   });
@@ -348,7 +348,7 @@ describe("a seek", () => {
     const { pipeline } = start(OPUS, opusPackets, { endMs: 1000 });
     await frames(pipeline, 5);
     pipeline.seek(1500);
-    while (pipeline.seekTargetMs !== undefined) await turn();
+    while (pipeline.seekTargetMs !== undefined) await nextIteration();
     expect(await nextFrame(pipeline)).toBeUndefined();
     expect(pipeline.isEnded).toBe(true);
   });
@@ -359,7 +359,7 @@ describe("a seek", () => {
     pipeline.seek(500);
     pipeline.seek(1500);
     pipeline.seek(2500);
-    while (pipeline.seekTargetMs !== undefined) await turn();
+    while (pipeline.seekTargetMs !== undefined) await nextIteration();
     await frames(pipeline, 1);
     expect(Math.abs(pipeline.positionMs - 2520)).toBeLessThanOrEqual(10);
   });
@@ -402,7 +402,7 @@ it("a closed pipeline closes its demuxer, also one that opens too late", async (
   pipeline.close();
   arrive();
   await opening;
-  await turn();
+  await nextIteration();
   expect(demuxer.isClosed).toBe(true);
 });
 
@@ -422,8 +422,8 @@ describe("timescale", () => {
   it("an end time is one of the song", async () => {
     const { pipeline } = start(PCM, pcmPackets, { endMs: 1000 });
     pipeline.setFilters(speedTwo);
-    const heard = await frames(pipeline, 100);
-    expect(Math.abs(heard.length - 25)).toBeLessThanOrEqual(1);
+    const received = await frames(pipeline, 100);
+    expect(Math.abs(received.length - 25)).toBeLessThanOrEqual(1);
     expect(pipeline.isEnded).toBe(true);
   });
 
@@ -441,18 +441,18 @@ describe("timescale", () => {
 
   it("taken away, the file's own packets come again, without a click", async () => {
     const { pipeline } = start(OPUS, opusPackets);
-    const heard = await frames(pipeline, 20);
+    const received = await frames(pipeline, 20);
     pipeline.setFilters(speedTwo);
-    heard.push(...(await frames(pipeline, 20)));
+    received.push(...(await frames(pipeline, 20)));
     pipeline.setFilters({});
-    heard.push(...(await frames(pipeline, 200)));
-    const own = heard.map((frame) => opusPackets.findIndex(({ data }) => Buffer.compare(data, frame) === 0));
+    received.push(...(await frames(pipeline, 200)));
+    const own = received.map((frame) => opusPackets.findIndex(({ data }) => Buffer.compare(data, frame) === 0));
     expect(own.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, index) => index));
-    const back = own.findIndex((place, index) => index > 20 && place > 20);
+    const back = own.findIndex((packetIndex, index) => index > 20 && packetIndex > 20);
     expect(back).toBeLessThan(50);
     expect(own.slice(back)).toEqual(Array.from({ length: own.length - back }, (_, index) => own[back]! + index));
     expect(own.at(-1)).toBe(opusPackets.length - 1);
-    const { left } = await decodeHeard(heard);
+    const { left } = await decodeReceived(received);
     expect(findClicks(left.subarray(4800, -4800))).toEqual([]);
     expect(findGaps(left)).toEqual([]);
   });

@@ -6,17 +6,17 @@ import { type Answer, plainPlan, statusPlan } from "../../../../lab/media-server
 import { type LoggedRequest, MediaServer } from "../../../../lab/media-server/media-server.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
-import { silentLogger } from "../../../../src/log.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
 import { HlsDemuxer } from "../../../../src/media/demux/hls/hls-demuxer.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { openInput } from "../../../../src/media/input/open-input.ts";
 import { readPlaylist } from "../../../../src/media/input/playlist.ts";
 import { InputReplacedError, TrackLink } from "../../../../src/media/input/track-link.ts";
-import { openDemuxer } from "../../../../src/media/opening/open-demuxer.ts";
-import { TrackOpener } from "../../../../src/media/opening/track-opener.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import { PacketReader, type PacketReaderOptions } from "../../../../src/media/pipeline/packet-reader.ts";
 import { Pipeline } from "../../../../src/media/pipeline/pipeline.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
+import { TrackOpener } from "../../../../src/media/probe/track-opener.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createInputDeps } from "../../../support/input-builders.ts";
 import { id3Tag } from "../../../support/media-builders.ts";
@@ -36,7 +36,7 @@ afterEach(async () => {
 /** In front of the first sample, for the encoder. */
 const PRIMING_SAMPLES = 648;
 
-const turn = () => new Promise((next) => setImmediate(next));
+const nextIteration = () => new Promise((next) => setImmediate(next));
 
 /** The first file ends after so many bytes, and its link is refused from then on; the next link leads to the second. */
 async function play(files: readonly [Uint8Array, Uint8Array], cutAfterBytes: number) {
@@ -46,8 +46,8 @@ async function play(files: readonly [Uint8Array, Uint8Array], cutAfterBytes: num
     return { ...plainPlan(files[0], undefined), fault: { kind: "cut", afterBytes: cutAfterBytes } };
   };
   const server = await MediaServer.start({ script: answer });
-  const links = new ScriptedLinks((nth) => linkTo(`${server.url}/${nth}`, { rendition: `r${nth}` }));
-  const deps = createInputDeps({ clock: systemClock, wantLink: links.wantLink });
+  const links = new ScriptedLinks((nth) => linkTo(`${server.url}/${nth}`, { variant: `r${nth}` }));
+  const deps = createInputDeps({ clock: systemClock, requestLink: links.requestLink });
   const opener = new TrackOpener({
     openInput: (input, work) => openInput(input, { ...deps, ...work }),
     readPlaylist,
@@ -58,7 +58,12 @@ async function play(files: readonly [Uint8Array, Uint8Array], cutAfterBytes: num
   });
   const failures: unknown[] = [];
   const pipeline = new Pipeline({
-    ...{ input: SITE_INPUT, startMs: 0, endMs: undefined, lengthMs: undefined, volume: 100, filters: {} },
+    input: SITE_INPUT,
+    startMs: 0,
+    endMs: undefined,
+    lengthMs: undefined,
+    volume: 100,
+    filters: {},
     open: (input, work) => opener.open(input, work),
     codecs: new Codecs({ complexity: 0, bitrateBps: 64_000, encoder: "tonearm" }),
     budget: deps.budget,
@@ -77,16 +82,16 @@ async function framesOf<Frame>(pipeline: Pipeline, next: () => Frame | undefined
   const frames: Frame[] = [];
   while (!pipeline.isEnded) {
     const frame = next();
-    if (frame === undefined) await turn();
+    if (frame === undefined) await nextIteration();
     else frames.push(frame);
     // As between ticks: reading keeps ahead of what is played.
-    for (let round = 0; round < 8; round++) await turn();
+    for (let round = 0; round < 8; round++) await nextIteration();
   }
   return frames;
 }
 
 /** The left channel of all that is heard. */
-async function soundOf(pipeline: Pipeline): Promise<number[]> {
+async function audioOf(pipeline: Pipeline): Promise<number[]> {
   const frames = await framesOf(pipeline, () => {
     const frame = pipeline.canRender() ? pipeline.render() : undefined;
     return frame && Array.from(frame.left);
@@ -120,12 +125,12 @@ describe("a link whose new bytes are others, in the middle of a song", () => {
       return wav({ rateHz: 48_000, channels: 2, bitsPerSample, data });
     };
     const { pipeline, links, failures } = await play([file(16), file(24)], 1_000_000);
-    const sound = await soundOf(pipeline);
+    const audio = await audioOf(pipeline);
     expect([links.reasons, failures]).toEqual([["start", "refused 403"], []]);
-    expect(sound.length).toBeGreaterThanOrEqual(seconds * 48_000);
+    expect(audio.length).toBeGreaterThanOrEqual(seconds * 48_000);
     let worst = 0;
     for (let sample = 0; sample < seconds * 48_000; sample++) {
-      worst = Math.max(worst, Math.abs((sound[sample + PRIMING_SAMPLES] ?? 0) - sampleAt(sample)));
+      worst = Math.max(worst, Math.abs((audio[sample + PRIMING_SAMPLES] ?? 0) - sampleAt(sample)));
     }
     expect(worst).toBeLessThan(1 / 16_384);
   });
@@ -133,11 +138,11 @@ describe("a link whose new bytes are others, in the middle of a song", () => {
   it("goes on without a seam in MP3", async () => {
     const file = readFileSync(new URL("chord.mp3", SONGS));
     const tagged = Buffer.concat([id3Tag(4, 0, new Uint8Array(5_000)), file]);
-    const whole = await soundOf((await play([file, file], Number.POSITIVE_INFINITY)).pipeline);
+    const whole = await audioOf((await play([file, file], Number.POSITIVE_INFINITY)).pipeline);
     const { pipeline, links, failures } = await play([file, tagged], 50_000);
-    const sound = await soundOf(pipeline);
-    expect([links.reasons, failures, sound.length]).toEqual([["start", "refused 403"], [], whole.length]);
-    const worst = sound.reduce((most, sample, index) => Math.max(most, Math.abs(sample - (whole[index] ?? 0))), 0);
+    const audio = await audioOf(pipeline);
+    expect([links.reasons, failures, audio.length]).toEqual([["start", "refused 403"], [], whole.length]);
+    const worst = audio.reduce((most, sample, index) => Math.max(most, Math.abs(sample - (whole[index] ?? 0))), 0);
     expect(worst).toBeLessThan(0.001);
   });
 });
@@ -148,7 +153,11 @@ function sampleAt(index: number): number {
 }
 
 const STREAM: AudioStream = {
-  ...{ codec: "aac", sampleRateHz: 48_000, channelCount: 2, description: undefined, pcm: undefined },
+  codec: "aac",
+  sampleRateHz: 48_000,
+  channelCount: 2,
+  description: undefined,
+  pcm: undefined,
 };
 
 const PACKETS: readonly Packet[] = Array.from({ length: 500 }, (_, index) => ({
@@ -161,14 +170,18 @@ const PACKETS: readonly Packet[] = Array.from({ length: 500 }, (_, index) => ({
 describe("a reader whose bytes become others", () => {
   async function replacedError(): Promise<InputReplacedError> {
     const links = new ScriptedLinks(() => linkTo("http://site.example/song"));
-    const options = { track: SITE_TRACK, wantLink: links.wantLink, clock: new FakeClock(), logger: silentLogger };
+    const options = { track: SITE_TRACK, requestLink: links.requestLink, clock: new FakeClock(), logger: silentLogger };
     return new InputReplacedError(await TrackLink.obtain(options, new AbortController().signal));
   }
 
   function read(open: PacketReaderOptions["open"]) {
     const failures: unknown[] = [];
     const reader = new PacketReader({
-      ...{ input: SITE_INPUT, startMs: 0, lengthMs: undefined, open, onProgress: () => undefined },
+      input: SITE_INPUT,
+      startMs: 0,
+      lengthMs: undefined,
+      open,
+      onProgress: () => undefined,
       budget: createTrackBudget({ clock: new FakeClock() }),
       onFailure: (error) => failures.push(error),
     });
@@ -213,14 +226,14 @@ describe("a reader whose bytes become others", () => {
     const error = await replacedError();
     const first = ending(400, error);
     const second = new ScriptedDemuxer({ stream: { ...STREAM }, packets: PACKETS });
-    let tell: (() => void) | undefined;
+    let notify: (() => void) | undefined;
     const { reader, taken, drain, failures } = read(async (_, { onReplaced }) => {
-      if (tell !== undefined) return second;
-      tell = () => onReplaced?.(error.link);
+      if (notify !== undefined) return second;
+      notify = () => onReplaced?.(error.link);
       return first;
     });
     await until(() => reader.queue.isFull);
-    tell?.();
+    notify?.();
     await drain();
     expect([second.seeks[0], failures]).toEqual([1_000, []]);
     const news = taken.filter(({ fromMs }) => fromMs === undefined).map(({ timestampMs }) => timestampMs);

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { NodeError } from "../../../../src/errors.ts";
-import type { TrackBudget } from "../../../../src/media/budget/track-budget.ts";
 import { EMPTY_BLOCK } from "../../../../src/media/decode/damage-limit.ts";
 import type { Decoder, PcmBlock } from "../../../../src/media/decode/decoder.ts";
 import { createPcmDecoder } from "../../../../src/media/decode/pcm-decoder.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
 import { TrackDecoder } from "../../../../src/media/pipeline/track-decoder.ts";
+import type { TrackBudget } from "../../../../src/media/quota/track-budget.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import {
   createBlock,
@@ -53,18 +53,18 @@ function start({ decoder, packets, streamOf = () => SCRIPTED_STREAM, budget }: S
   return { song, failures, supply };
 }
 
-const turn = () => new Promise((next) => setImmediate(next));
+const nextIteration = () => new Promise((next) => setImmediate(next));
 
 /** Plays until `seconds` have been heard or it fails; what it failed with. */
 async function playUntilFailed({ song, supply, failures }: Setup, seconds: number): Promise<unknown> {
-  for (let heard = 0; heard < seconds * 48_000 && failures.length === 0; ) {
+  for (let received = 0; received < seconds * 48_000 && failures.length === 0; ) {
     try {
       song.fill(supply);
     } catch (error) {
       return error;
     }
-    heard += song.fifo.discard(960);
-    await turn();
+    received += song.fifo.discard(960);
+    await nextIteration();
   }
   return failures[0];
 }
@@ -126,7 +126,7 @@ test("packets that hold no sound are taken a bounded number at a time, and end t
   const setup = start({ decoder: createScriptedDecoder({ decode }), packets: createPackets(100_000) });
   setup.song.fill(setup.supply);
   expect(setup.supply.taken).toBeLessThan(100);
-  while (setup.failures.length === 0) await turn();
+  while (setup.failures.length === 0) await nextIteration();
   expect(setup.failures).toEqual([expect.objectContaining({ code: "media-damaged" })]);
   expect(setup.supply.taken).toBeLessThan(3000);
 });
@@ -145,7 +145,7 @@ test("one call decodes no more than what takes two milliseconds, the rest follow
   setup.song.fill(setup.supply);
   expect(setup.supply.taken).toBeLessThanOrEqual(2);
   expect(setup.song.isWaiting).toBe(true);
-  while (setup.song.fifo.lengthSamples < 1920) await turn();
+  while (setup.song.fifo.lengthSamples < 1920) await nextIteration();
   expect(setup.supply.taken).toBe(120);
 });
 
@@ -153,15 +153,15 @@ test("a block of a minute is converted as it is wanted", async () => {
   const decode = () => createBlock({ lengthSamples: 60_000, sampleRateHz: 1000 });
   const setup = start({ decoder: createScriptedDecoder({ decode }), packets: createPackets(2) });
   let longest = 0;
-  let heard = 0;
-  while (heard < 120 * 48_000) {
+  let received = 0;
+  while (received < 120 * 48_000) {
     setup.song.fill(setup.supply);
     longest = Math.max(longest, setup.song.fifo.lengthSamples);
-    heard += setup.song.fifo.discard(960);
-    if (setup.song.fifo.lengthSamples === 0) await turn();
+    received += setup.song.fifo.discard(960);
+    if (setup.song.fifo.lengthSamples === 0) await nextIteration();
     if (setup.song.isFlushed && setup.song.fifo.lengthSamples === 0) break;
   }
-  expect(heard).toBe(120 * 48_000);
+  expect(received).toBe(120 * 48_000);
   expect(longest).toBeLessThanOrEqual(2 * 1920);
 });
 
@@ -182,18 +182,20 @@ test("a packet of a minute of uncompressed sound is decoded in pieces, to the sa
   const setup = start({ decoder: { ...createScriptedDecoder(), decode }, packets: [packet], streamOf: () => stream });
   const left = new Float32Array(960);
   const right = new Float32Array(960);
-  let heard = 0;
+  let received = 0;
   for (;;) {
     setup.song.fill(setup.supply);
     const count = setup.song.fifo.readInto(left, right, 960);
     if (count === 0) break;
     for (let index = 0; index < count; index++) {
-      if (left[index] !== (samples[2 * (heard + index)] ?? 0) / 32_768) throw new Error(`sample ${heard + index}`);
-      if (right[index] !== (samples[2 * (heard + index) + 1] ?? 0) / 32_768) throw new Error(`sample ${heard + index}`);
+      if (left[index] !== (samples[2 * (received + index)] ?? 0) / 32_768)
+        throw new Error(`sample ${received + index}`);
+      if (right[index] !== (samples[2 * (received + index) + 1] ?? 0) / 32_768)
+        throw new Error(`sample ${received + index}`);
     }
-    heard += count;
+    received += count;
   }
-  expect(heard).toBe(59 * 48_000);
+  expect(received).toBe(59 * 48_000);
   expect(Math.max(...lengths)).toBeLessThanOrEqual(1920);
 });
 
@@ -220,11 +222,11 @@ test("what a decoder throws late is told once, and nothing is decoded after a cl
   const decode = () => Promise.reject(new NodeError("media-decode-failed", "broken"));
   const setup = start({ decoder: createScriptedDecoder({ decode }), packets: createPackets(10) });
   setup.song.fill(setup.supply);
-  await turn();
+  await nextIteration();
   expect(setup.failures).toEqual([expect.objectContaining({ code: "media-decode-failed" })]);
   setup.song.close();
   setup.song.fill(setup.supply);
-  await turn();
+  await nextIteration();
   expect(setup.supply.taken).toBe(1);
   expect(setup.failures).toHaveLength(1);
 });

@@ -17,7 +17,7 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { NUMBERED_STREAM, numberedPackets } from "../../../support/numbered-packets.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
 
-const LEAD_FRAMES = 5;
+const LOOK_AHEAD_FRAMES = 5;
 const FRAME_COUNT = 200;
 const PACKETS = numberedPackets(FRAME_COUNT);
 const FIVE_SILENT = Array(5).fill(SILENCE);
@@ -34,7 +34,13 @@ beforeEach(async () => {
   events = [];
   nextDemuxer = async () => new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: PACKETS });
   const open = () => nextDemuxer();
-  player = createAudioPlayer({ clock, voice, open, leadFrames: LEAD_FRAMES, send: (event) => events.push(event) });
+  player = createAudioPlayer({
+    clock,
+    voice,
+    open,
+    lookAheadFrames: LOOK_AHEAD_FRAMES,
+    send: (event) => events.push(event),
+  });
   await connectPlayer(player);
 });
 afterEach(() => player.close());
@@ -71,91 +77,91 @@ describe("a player with frames that lie ready", () => {
       clock.stall(4 * FRAME_MS - 1);
     }
     await tick(20);
-    const sound = voice.left.filter(({ number }) => number !== SILENCE);
-    expect(sound.map(({ number }) => number)).toEqual(range(0, FRAME_COUNT - 1));
-    const dues = sound.map(({ dueMs }) => dueMs);
+    const audio = voice.left.filter(({ number }) => number !== SILENCE);
+    expect(audio.map(({ number }) => number)).toEqual(range(0, FRAME_COUNT - 1));
+    const dues = audio.map(({ dueMs }) => dueMs);
     expect(new Set(dues.slice(1).map((dueMs, index) => dueMs - dues[index]!))).toEqual(new Set([FRAME_MS]));
   });
 
   it("ends its track when the last frame has left, and not before", async () => {
-    await playing(FRAME_COUNT - LEAD_FRAMES);
+    await playing(FRAME_COUNT - LOOK_AHEAD_FRAMES);
     expect(voice.waitingCount).toBeGreaterThan(0);
-    expect(voice.heard).not.toContain(FRAME_COUNT - 1);
+    expect(voice.received).not.toContain(FRAME_COUNT - 1);
     expect(events.map(({ type }) => type)).not.toContain("trackEnded");
-    await tick(LEAD_FRAMES + 2);
+    await tick(LOOK_AHEAD_FRAMES + 2);
     expect(events.map(({ type }) => type)).toContain("trackEnded");
     await tick(10);
-    expect(voice.heard).toEqual([...range(0, FRAME_COUNT - 1), ...FIVE_SILENT]);
+    expect(voice.received).toEqual([...range(0, FRAME_COUNT - 1), ...FIVE_SILENT]);
     expect(voice.stopCount).toBe(1);
   });
 
   it("tells the position of what is heard, not of what lies ready", async () => {
     await playing();
-    expect(voice.leadMs).toBeGreaterThan(3 * FRAME_MS);
-    expect(Math.abs(positionMs() - voice.heard.length * FRAME_MS)).toBeLessThanOrEqual(FRAME_MS);
+    expect(voice.lookAheadMs).toBeGreaterThan(3 * FRAME_MS);
+    expect(Math.abs(positionMs() - voice.received.length * FRAME_MS)).toBeLessThanOrEqual(FRAME_MS);
   });
 
   it("is silent at once when it is paused, and goes on with the very next frame", async () => {
     await playing();
-    const { length } = voice.heard;
+    const { length } = voice.received;
     player.pause(true);
     expect(voice.waitingCount).toBe(0);
     expect(positionMs()).toBe(length * FRAME_MS);
     await tick(10);
-    expect(voice.heard.slice(length)).toEqual(FIVE_SILENT);
+    expect(voice.received.slice(length)).toEqual(FIVE_SILENT);
     player.pause(false);
     await tick(10);
-    const later = voice.heard.slice(length + 5);
+    const later = voice.received.slice(length + 5);
     expect(later.length).toBeGreaterThan(7);
     expect(later).toEqual(range(length, length + later.length - 1));
   });
 
   it("is silent at once when it is stopped", async () => {
     await playing();
-    const { length } = voice.heard;
+    const { length } = voice.received;
     player.stop();
     await tick(10);
-    expect(voice.heard.slice(length)).toEqual(FIVE_SILENT);
+    expect(voice.received.slice(length)).toEqual(FIVE_SILENT);
   });
 
   it("is heard to its end when it is told to stop after that", async () => {
     await playing(FRAME_COUNT + 1);
     player.stop();
     await tick(10);
-    expect(voice.heard).toEqual([...range(0, FRAME_COUNT - 1), ...FIVE_SILENT]);
+    expect(voice.received).toEqual([...range(0, FRAME_COUNT - 1), ...FIVE_SILENT]);
   });
 
   it("is heard at its new place as soon as a seek has landed", async () => {
     await playing();
-    const { length } = voice.heard;
+    const { length } = voice.received;
     player.seek({ type: "seek", playerId: 1, trackId: 1, seekId: 1, positionMs: 2000 });
     await readAhead();
     await tick(2);
-    const later = voice.heard.slice(length);
+    const later = voice.received.slice(length);
     expect(later).toContain(100);
     expect(later.filter((number) => number < 100).length).toBeLessThanOrEqual(1);
     await tick(10);
-    expect(Math.abs(positionMs() - ((voice.heard.at(-1) ?? 0) + 1) * FRAME_MS)).toBeLessThanOrEqual(FRAME_MS);
+    expect(Math.abs(positionMs() - ((voice.received.at(-1) ?? 0) + 1) * FRAME_MS)).toBeLessThanOrEqual(FRAME_MS);
   });
 
   it("ends where it is told to, also within what lies ready", async () => {
     await playing();
-    const endFrames = voice.heard.length + 2;
-    expect(voice.leadMs).toBeGreaterThan(3 * FRAME_MS);
+    const endFrames = voice.received.length + 2;
+    expect(voice.lookAheadMs).toBeGreaterThan(3 * FRAME_MS);
     player.setEnd(1, endFrames * FRAME_MS);
     await tick(20);
-    expect(voice.heard).toEqual([...range(0, endFrames - 1), ...FIVE_SILENT]);
+    expect(voice.received).toEqual([...range(0, endFrames - 1), ...FIVE_SILENT]);
     expect(events.map(({ type }) => type)).toContain("trackEnded");
   });
 
   it("gives way at once to a track that is ready", async () => {
     await playing();
-    const { length } = voice.heard;
+    const { length } = voice.received;
     nextDemuxer = async () => new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: PACKETS.slice(100) });
     play({ trackId: 2 });
     await readAhead();
     await tick(3);
-    const later = voice.heard.slice(length);
+    const later = voice.received.slice(length);
     expect(later.filter((number) => number < 100).length).toBeLessThanOrEqual(2);
     expect(later.at(-1)).toBeGreaterThanOrEqual(100);
   });
@@ -164,7 +170,7 @@ describe("a player with frames that lie ready", () => {
     "loses nothing of what had not left when the gate turns to %s",
     async (gate) => {
       await playing();
-      const { length } = voice.heard;
+      const { length } = voice.received;
       voice.gate = gate;
       player.onGateChanged();
       expect(voice.waitingCount).toBe(0);
@@ -172,18 +178,18 @@ describe("a player with frames that lie ready", () => {
       voice.gate = "send";
       player.onGateChanged();
       await tick(5);
-      const later = voice.heard.slice(length);
+      const later = voice.received.slice(length);
       expect(later).toEqual(range(length, length + later.length - 1));
     },
   );
 
   it("makes what had not left anew when the way or the keys change, for the same moments", async () => {
     await playing();
-    const before = voice.takenBackCount;
-    player.onWayChanging();
-    expect(voice.takenBackCount - before).toBeGreaterThanOrEqual(LEAD_FRAMES - 1);
+    const before = voice.revokedCount;
+    player.onSendPathChanging();
+    expect(voice.revokedCount - before).toBeGreaterThanOrEqual(LOOK_AHEAD_FRAMES - 1);
     await tick(10);
-    expect(voice.heard).toEqual(range(0, voice.heard.length - 1));
+    expect(voice.received).toEqual(range(0, voice.received.length - 1));
     const dues = voice.left.map(({ dueMs }) => dueMs);
     expect(new Set(dues.slice(1).map((dueMs, index) => dueMs - dues[index]!))).toEqual(new Set([FRAME_MS]));
   });
@@ -194,30 +200,30 @@ describe("a player with frames that lie ready", () => {
     await tick(25);
     voice.isStalled = false;
     await tick(20);
-    expect(voice.heard).toEqual(range(0, voice.heard.length - 1));
-    expect(voice.heard.length).toBeLessThan(60);
+    expect(voice.received).toEqual(range(0, voice.received.length - 1));
+    expect(voice.received.length).toBeLessThan(60);
     expect(player.watch.takeReport()?.lostFrames?.workerLate).toBeGreaterThan(10);
   });
 
   it("counts what was taken back as not sent", async () => {
     await playing();
-    player.onWayChanging();
+    player.onSendPathChanging();
     await tick(10);
     player.pause(true);
     await tick(10);
-    expect(player.watch.counters.sentTotal).toBe(voice.heard.filter((number) => number !== SILENCE).length);
+    expect(player.watch.counters.sentTotal).toBe(voice.received.filter((number) => number !== SILENCE).length);
   });
 
   it("does not make frames anew for every one of many changes", async () => {
     await playing();
-    const before = voice.takenBackCount;
+    const before = voice.revokedCount;
     for (let change = 0; change < 200; change++) {
       player.setVolume(100);
       if (change % 4 === 0) await tick(1);
     }
     // One second of changes: each 60 ms, what lies ready.
-    expect(voice.takenBackCount - before).toBeLessThanOrEqual(17 * (LEAD_FRAMES + 1));
-    expect(voice.takenBackCount - before).toBeGreaterThan(5 * LEAD_FRAMES);
-    expect(voice.heard).toEqual(range(0, voice.heard.length - 1));
+    expect(voice.revokedCount - before).toBeLessThanOrEqual(17 * (LOOK_AHEAD_FRAMES + 1));
+    expect(voice.revokedCount - before).toBeGreaterThan(5 * LOOK_AHEAD_FRAMES);
+    expect(voice.received).toEqual(range(0, voice.received.length - 1));
   });
 });

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PlayCommand } from "../../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../../src/bridge/events.ts";
 import { NodeError } from "../../../../src/errors.ts";
-import type { TrackBudget } from "../../../../src/media/budget/track-budget.ts";
+import { EffectChain } from "../../../../src/media/effects/effect-chain.ts";
 import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
 import type { AudioPlayer } from "../../../../src/media/player/audio-player.ts";
-import { SoundChain } from "../../../../src/media/sound/sound-chain.ts";
+import type { TrackBudget } from "../../../../src/media/quota/track-budget.ts";
 import type { Voice } from "../../../../src/media/voice/voice.ts";
 import {
   connectPlayer,
@@ -109,7 +109,7 @@ async function checkHealthFor(ms: number): Promise<void> {
 }
 
 /** With the reading and the checks that there are on a real worker. */
-async function soundFor(ms: number): Promise<void> {
+async function playFor(ms: number): Promise<void> {
   for (let passedMs = 0; passedMs < ms; passedMs += 500) {
     await tick(25);
     player.checkHealth({ hasOthers: false, threadLoad: 0 });
@@ -164,13 +164,13 @@ describe("playing", () => {
     await tick(10);
     player.pause(true);
     await tick(50);
-    const heard = voice.frames.length;
+    const received = voice.frames.length;
     expect(voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
     expect(player.position?.rate).toBe(0);
     player.pause(false);
     await tick(5);
-    expect(voice.frames.slice(heard)).toEqual(
-      [heard, heard + 1, heard + 2, heard + 3, heard + 4].slice(0, voice.frames.length - heard),
+    expect(voice.frames.slice(received)).toEqual(
+      [received, received + 1, received + 2, received + 3, received + 4].slice(0, voice.frames.length - received),
     );
     const gapsMs = voice.dues.slice(1).map((dueMs, index) => dueMs - voice.dues[index]!);
     expect(gapsMs.filter((gapMs) => gapMs !== FRAME_MS)).toEqual([expect.any(Number)]);
@@ -210,10 +210,10 @@ describe("a seek", () => {
     await readAhead();
     await tick(10);
     expect(player.position?.positionMs).toBe(3000);
-    const heard = voice.frames.length;
+    const received = voice.frames.length;
     player.pause(false);
     await tick(3);
-    expect(voice.frames[heard]).toBe(150);
+    expect(voice.frames[received]).toBe(150);
   });
 
   it("for another track than the one that plays is ignored", async () => {
@@ -340,14 +340,14 @@ describe("voice", () => {
     play();
     await readAhead();
     await tick(10);
-    const heard = voice.frames.length;
+    const received = voice.frames.length;
     voice.gate = "down";
     await tick(20);
     expect(clock.pendingCount).toBe(0);
     voice.gate = "send";
     player.onVoiceStatus({ isConnected: true, isReady: true, pingMs: 1 });
     await tick(3);
-    expect(voice.frames[heard]).toBe(heard);
+    expect(voice.frames[received]).toBe(received);
   });
 
   it("missing for 60 s ends the track as cleanup", async () => {
@@ -403,7 +403,7 @@ describe("a track without data", () => {
     clock.advance(60_000);
     const minute = player.watch.counters.takeMinute(1, clock.epochMs());
     expect(minute?.sentFrames).toBe(10);
-    expect(minute?.lostFrames.inputDry).toBeGreaterThan(15);
+    expect(minute?.lostFrames.inputStarved).toBeGreaterThan(15);
     expect(minute?.lostFrames.voiceNotReady).toBe(0);
   });
 });
@@ -439,19 +439,24 @@ describe("a player that should sound and sends nothing", () => {
     play({ lengthMs: FRAME_COUNT * FRAME_MS });
     await readAhead();
     await tick(20);
-    expect(player.takeSoundState(3)).toEqual({
-      ...{ playerId: 1, framesSent: 10, mode: "passthrough", queuedMs: 0, heldBytes: 0, usedMs: 3 },
+    expect(player.takeAudioState(3)).toEqual({
+      playerId: 1,
+      framesSent: 10,
+      mode: "passthrough",
+      queuedMs: 0,
+      heldBytes: 0,
+      usedMs: 3,
     });
     const startEpochMs = player.watch.takeReport()?.openIncident?.startEpochMs;
     await checkHealthFor(5500);
     const report = player.watch.takeReport();
-    expect(report?.repairs).toMatchObject([{ kind: "reopen", cause: "inputDry", silentMs: 5000 }]);
-    expect(report?.openIncident).toMatchObject({ cause: "inputDry", startEpochMs, repair: "reopen" });
-    await soundFor(1500);
+    expect(report?.repairs).toMatchObject([{ kind: "reopen", cause: "inputStarved", silentMs: 5000 }]);
+    expect(report?.openIncident).toMatchObject({ cause: "inputStarved", startEpochMs, repair: "reopen" });
+    await playFor(1500);
     const [incident] = player.watch.takeReport()?.incidents ?? [];
-    expect(incident).toMatchObject({ cause: "inputDry", startEpochMs, repair: "reopen" });
+    expect(incident).toMatchObject({ cause: "inputStarved", startEpochMs, repair: "reopen" });
     expect(incident?.framesLost).toBe(Math.round((incident?.lengthMs ?? 0) / FRAME_MS));
-    player.takeSoundState(0);
+    player.takeAudioState(0);
     expect(player.watch.takeReport()).toBeUndefined();
   });
 
@@ -499,7 +504,7 @@ describe("a player that should sound and sends nothing", () => {
     await readAhead();
     await tick(10);
     voice.gate = "hold";
-    voice.obstacle = "daveNotReady";
+    voice.sendBlockReason = "daveNotReady";
     await checkHealthFor(9500);
     expect(voice.rejoinCount).toBe(0);
     await checkHealthFor(300_000);
@@ -511,17 +516,17 @@ describe("a player that should sound and sends nothing", () => {
 
   it("gets one when voice takes its frames and lets none out", async () => {
     voice.gate = "discard";
-    voice.obstacle = "daveNotReady";
+    voice.sendBlockReason = "daveNotReady";
     nextDemuxer = async () => new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: numberedPackets(10_000) });
     play();
     await readAhead();
-    await soundFor(70_000);
+    await playFor(70_000);
     expect(voice.rejoinCount).toBe(1);
   });
 
   it("needs nothing when nobody is there to hear it, when it is paused, or has no voice", async () => {
     voice.gate = "discard";
-    voice.obstacle = "nobodyThere";
+    voice.sendBlockReason = "nobodyThere";
     play();
     await readAhead();
     await checkHealthFor(300_000);
@@ -541,7 +546,7 @@ describe("a player that should sound and sends nothing", () => {
 describe("a frame", () => {
   it("that nobody is there to hear is counted and makes no incident", async () => {
     voice.gate = "discard";
-    voice.obstacle = "nobodyThere";
+    voice.sendBlockReason = "nobodyThere";
     play();
     await readAhead();
     await tick(20);
@@ -602,11 +607,11 @@ it("a failure in the middle of the tick ends the track, once", async () => {
   play();
   await readAhead();
   await tick(5);
-  const place = vi.spyOn(SoundChain.prototype, "place").mockImplementation(() => {
+  const setPosition = vi.spyOn(EffectChain.prototype, "setPosition").mockImplementation(() => {
     throw new RangeError("broken");
   });
   await tick(10);
-  place.mockRestore();
+  setPosition.mockRestore();
   expect(eventsOf("trackException")).toHaveLength(1);
   expect(eventsOf("trackEnded")).toEqual([{ type: "trackEnded", playerId: 1, trackId: 1, reason: "finished" }]);
 });

@@ -53,20 +53,20 @@ async function playFor(song: ToneSong, frames: number): Promise<void> {
 
 /** Without what a codec's start and the end of the last song sound like. */
 async function expectFlawless(): Promise<Float32Array> {
-  const heard = await own.heard();
-  const sound = heard.subarray(2400, -2400);
-  expect(findClicks(sound)).toEqual([]);
-  expect(findGaps(sound)).toEqual([]);
-  return heard;
+  const received = await own.received();
+  const audio = received.subarray(2400, -2400);
+  expect(findClicks(audio)).toEqual([]);
+  expect(findGaps(audio)).toEqual([]);
+  return received;
 }
 
 /** Both follow a sine, and are equally loud in the middle of the way. */
 function expectCrossing(
-  heard: Float32Array,
+  received: Float32Array,
   [from, to]: readonly [ToneSong, ToneSong],
   levelErrorMax = LEVEL_ERROR_MAX,
 ): void {
-  const [down, up] = [levelsOf(heard, from.hz), levelsOf(heard, to.hz)];
+  const [down, up] = [levelsOf(received, from.hz), levelsOf(received, to.hz)];
   const differences = up.map((level, window) => level - down[window]!);
   const after = differences.findIndex((difference, window) => window > 2 && difference >= 0);
   const middleAt = after - differences[after]! / (differences[after]! - differences[after - 1]!);
@@ -101,9 +101,9 @@ describe("a track that is replaced", () => {
     own.play(high);
     await own.tick(FADE_FRAMES + 20);
     expectCrossing(await expectFlawless(), [low, high], 0.1);
-    const heardMs = (FADE_FRAMES + 20) * FRAME_MS;
+    const receivedMs = (FADE_FRAMES + 20) * FRAME_MS;
     // Starting takes some frames.
-    expect(Math.abs(own.player.position!.positionMs - heardMs * 1.25)).toBeLessThan(160);
+    expect(Math.abs(own.player.position!.positionMs - receivedMs * 1.25)).toBeLessThan(160);
   });
 
   it("is passed through before, and the next one behind, packet by packet to its end", async () => {
@@ -129,7 +129,7 @@ describe("a track that is replaced", () => {
     own.play(() => new Promise((resolve) => (arrive = resolve)));
     // An odd number: where packets of another encoder follow, a window begins.
     await own.tick(31);
-    expect(levelsOf(await own.heard(), low.hz).at(-1)).toBeGreaterThan(0.97);
+    expect(levelsOf(await own.received(), low.hz).at(-1)).toBeGreaterThan(0.97);
     expect(own.player.position).toMatchObject({ trackId: 2, positionMs: 0, rate: 0 });
     arrive(high);
     await own.tick(FADE_FRAMES + 10);
@@ -155,8 +155,10 @@ describe("a track that is replaced", () => {
     await own.tick(5);
     own.play(high);
     await own.tick(FADE_FRAMES + 10);
-    const heard = await expectFlawless();
-    const both = levelsOf(heard, low.hz).filter((level, at) => level > 0.3 && levelsOf(heard, high.hz)[at]! > 0.3);
+    const received = await expectFlawless();
+    const both = levelsOf(received, low.hz).filter(
+      (level, at) => level > 0.3 && levelsOf(received, high.hz)[at]! > 0.3,
+    );
     expect(both.length).toBeGreaterThan(5);
     expect(own.voice.log).not.toContain("silence");
   });
@@ -176,9 +178,9 @@ describe("a track that is replaced", () => {
     expect(own.player.position!.positionMs).toBeGreaterThan(stalled);
     await own.tick(FADE_FRAMES);
     expect(own.voice.log).not.toContain("silence");
-    const heard = await own.heard();
-    expect(findGaps(heard.subarray(2400))).toEqual([]);
-    expect(levelsOf(heard, high.hz).at(-1)).toBeGreaterThan(0.97);
+    const received = await own.received();
+    expect(findGaps(received.subarray(2400))).toEqual([]);
+    expect(levelsOf(received, high.hz).at(-1)).toBeGreaterThan(0.97);
   });
 
   it("that stalls itself ends without a click, and the next one goes on rising", async () => {
@@ -187,8 +189,8 @@ describe("a track that is replaced", () => {
     own.onOpen = () => undefined;
     own.play(high);
     await own.tick(FADE_FRAMES + 20);
-    const heard = await expectFlawless();
-    expect(levelsOf(heard, high.hz).at(-1)).toBeGreaterThan(0.97);
+    const received = await expectFlawless();
+    expect(levelsOf(received, high.hz).at(-1)).toBeGreaterThan(0.97);
     expect(own.voice.log).not.toContain("silence");
   });
 
@@ -200,7 +202,7 @@ describe("a track that is replaced", () => {
     expect(own.demuxers[0]?.isClosed).toBe(true);
     own.player.pause(false);
     await own.tick(20);
-    expect(levelsOf(await own.heard(), low.hz).at(-1)).toBeLessThan(0.02);
+    expect(levelsOf(await own.received(), low.hz).at(-1)).toBeLessThan(0.02);
   });
 });
 
@@ -232,9 +234,9 @@ describe.each([{ crossfade }, {}])("with %j", (tonearm) => {
     own.play(high);
     arrive(middle);
     await own.tick(FADE_FRAMES + 20);
-    const heard = await own.heard();
-    expect(Math.max(...levelsOf(heard.subarray(20 * 960), middle.hz))).toBeLessThan(0.05);
-    expect(levelsOf(heard, high.hz).at(-1)).toBeGreaterThan(0.97);
+    const received = await own.received();
+    expect(Math.max(...levelsOf(received.subarray(20 * 960), middle.hz))).toBeLessThan(0.05);
+    expect(levelsOf(received, high.hz).at(-1)).toBeGreaterThan(0.97);
   });
 });
 
@@ -246,8 +248,8 @@ describe("a third track", () => {
     const replacedAt = own.frameCount;
     own.play(high);
     await own.tick(FADE_FRAMES + 20);
-    const heard = await expectFlawless();
-    const levels = [low, middle, high].map(({ hz }) => levelsOf(heard, hz));
+    const received = await expectFlawless();
+    const levels = [low, middle, high].map(({ hz }) => levelsOf(received, hz));
     const count = levels[0]!.map((_, at) => levels.filter((song) => song[at]! > 0.05).length);
     expect(count.filter((songs) => songs === 3).length).toBeLessThanOrEqual(1);
     expect(levels[1]!.some((level, at) => level > 0.5 && levels[2]![at]! > 0.5)).toBe(true);
@@ -263,8 +265,8 @@ describe("a third track", () => {
     await own.tick(8);
     own.play(high);
     await own.tick(FADE_FRAMES + 20);
-    const heard = await expectFlawless();
-    const levels = [low, middle, high].map(({ hz }) => levelsOf(heard, hz));
+    const received = await expectFlawless();
+    const levels = [low, middle, high].map(({ hz }) => levelsOf(received, hz));
     expect(Math.max(...levels[1]!)).toBeLessThan(0.4);
     expect(levels[0]!.some((level, at) => level > 0.4 && levels[2]![at]! > 0.4)).toBe(true);
     expect(levels[2]!.at(-1)).toBeGreaterThan(0.97);
@@ -296,8 +298,8 @@ describe("the natural end", () => {
     const levels = levelsOf(await expectFlawless(), low.hz);
     const start = levels.length - FADE_WINDOWS;
     for (let window = 1; window < FADE_WINDOWS - 1; window++) {
-      const wanted = Math.cos((((window + 0.5) / FADE_WINDOWS) * Math.PI) / 2);
-      expect(Math.abs(levels[start + window]! - wanted)).toBeLessThan(LEVEL_ERROR_MAX);
+      const expected = Math.cos((((window + 0.5) / FADE_WINDOWS) * Math.PI) / 2);
+      expect(Math.abs(levels[start + window]! - expected)).toBeLessThan(LEVEL_ERROR_MAX);
     }
     expect(own.voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
     expect(own.clock.pendingCount).toBe(0);
@@ -324,8 +326,8 @@ describe("the natural end", () => {
       while (own.ends.length === ends) await own.tick(1);
     }
     await own.tick(FADE_FRAMES + 10);
-    const wanted = songs.length * SONG_FRAMES - (songs.length - 1) * FADE_FRAMES;
-    expect(Math.abs(own.frameCount - wanted)).toBeLessThanOrEqual(3 * songs.length);
+    const expected = songs.length * SONG_FRAMES - (songs.length - 1) * FADE_FRAMES;
+    expect(Math.abs(own.frameCount - expected)).toBeLessThanOrEqual(3 * songs.length);
     await expectFlawless();
     expect(own.ends).toEqual(["1 finished", "2 finished", "3 finished", "4 finished"]);
     expect(own.voice.log.filter((entry) => entry === "silence").length).toBe(5);
@@ -398,9 +400,9 @@ describe("while two songs are heard", () => {
     const before = own.frameCount;
     own.player.pause(false);
     await own.tick(10);
-    const heard = (await own.heard()).subarray(before * 960);
-    expect(levelsOf(heard, low.hz)[1]).toBeGreaterThan(0.4);
-    expect(levelsOf(heard, high.hz)[1]).toBeGreaterThan(0.4);
+    const received = (await own.received()).subarray(before * 960);
+    expect(levelsOf(received, low.hz)[1]).toBeGreaterThan(0.4);
+    expect(levelsOf(received, high.hz)[1]).toBeGreaterThan(0.4);
   });
 
   it("a stop is heard at once", async () => {
@@ -431,8 +433,8 @@ describe("while two songs are heard", () => {
     const gain = Math.floor(Math.tan(0.0079 * 50) * 10_000) / 10_000;
     const before = own.frameCount;
     await own.tick(4);
-    const heard = (await own.heard()).subarray(before * 960);
-    const power = (levelsOf(heard, low.hz)[0] ?? 0) ** 2 + (levelsOf(heard, high.hz)[0] ?? 0) ** 2;
+    const received = (await own.received()).subarray(before * 960);
+    const power = (levelsOf(received, low.hz)[0] ?? 0) ** 2 + (levelsOf(received, high.hz)[0] ?? 0) ** 2;
     expect(Math.sqrt(power)).toBeCloseTo(gain * Math.tan(0.79 * 0.5), 1);
   });
 
@@ -442,7 +444,7 @@ describe("while two songs are heard", () => {
     expect(own.player.position!.positionMs).toBeGreaterThan(100);
     expect(own.player.position!.positionMs).toBeLessThan(200);
     await own.tick(FADE_FRAMES);
-    expect(findGaps((await own.heard()).subarray(2400, -2400))).toEqual([]);
+    expect(findGaps((await own.received()).subarray(2400, -2400))).toEqual([]);
     const [, last] = own.changed([low, high]);
     expect(own.frameCount - last).toBeGreaterThan(5);
   });
@@ -459,12 +461,12 @@ describe("while two songs are heard", () => {
     await own.tick(6);
     expect(own.ends).toEqual(["2 finished"]);
     await own.tick(3);
-    expect(levelsOf((await own.heard()).subarray(-1920), low.hz)[0]).toBeGreaterThan(0.2);
+    expect(levelsOf((await own.received()).subarray(-1920), low.hz)[0]).toBeGreaterThan(0.2);
     await own.tick(FADE_FRAMES);
     expect(own.voice.log.at(-1)).toBe("stop");
-    const heard = await own.heard();
-    expect(findGaps(heard.subarray(2400, -4800))).toEqual([]);
-    const levels = levelsOf(heard, low.hz);
+    const received = await own.received();
+    expect(findGaps(received.subarray(2400, -4800))).toEqual([]);
+    const levels = levelsOf(received, low.hz);
     const steps = levels.slice(1).map((level, index) => Math.abs(level - levels[index]!));
     expect(Math.max(...steps.slice(8))).toBeLessThan(0.1);
   });

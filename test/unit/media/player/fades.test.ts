@@ -39,13 +39,13 @@ afterEach(async () => {
 
 /** The song itself begins with a jump, which is softened only by a fade-in. */
 async function levels({ fromSample = 0 } = {}): Promise<number[]> {
-  const heard = await own.heard();
-  expect(findClicks(heard.subarray(fromSample))).toEqual([]);
-  return levelsOf(heard, song.hz);
+  const received = await own.received();
+  expect(findClicks(received.subarray(fromSample))).toEqual([]);
+  return levelsOf(received, song.hz);
 }
 
 /** A line up over the first windows. */
-function expectRise(found: readonly number[]): void {
+function expectFadeIn(found: readonly number[]): void {
   for (let window = 0; window < FADE_WINDOWS; window++) {
     expect(Math.abs(found[window]! - (window + 0.5) / FADE_WINDOWS)).toBeLessThan(LEVEL_ERROR_MAX);
   }
@@ -63,7 +63,7 @@ describe("fade-in", () => {
     expect(first).toBe(0);
     expect(last).toBeLessThanOrEqual(FADE_FRAMES + 2);
     expect(own.voice.frames.slice(last + 1)).toEqual(song.packets.slice(last + 1).map(({ data }) => data));
-    expectRise(await levels());
+    expectFadeIn(await levels());
     expect(own.ends).toEqual(["1 finished"]);
   });
 
@@ -72,18 +72,18 @@ describe("fade-in", () => {
     own.play(pcmSong(425, SONG_FRAMES));
     await own.settle();
     await own.tick(FADE_FRAMES + 20);
-    expectRise(await levels());
+    expectFadeIn(await levels());
   });
 
   it("is one of each track, also of one that starts in its middle", async () => {
     own.play(song, { startMs: 1000 });
     await own.settle();
     await own.tick(FADE_FRAMES + 5);
-    expectRise(await levels());
+    expectFadeIn(await levels());
     const before = own.frameCount;
     own.play(song);
     await own.tick(FADE_FRAMES + 10);
-    const second = levelsOf((await own.heard()).subarray(before * 960), song.hz);
+    const second = levelsOf((await own.received()).subarray(before * 960), song.hz);
     const quietest = second.indexOf(Math.min(...second));
     expect(second[quietest]).toBeLessThan(0.1);
     expect(second[quietest + FADE_WINDOWS / 2]).toBeLessThan(0.65);
@@ -99,7 +99,7 @@ describe("fade-in", () => {
     await own.tick(20);
     own.player.pause(false);
     await own.tick(10);
-    const found = levelsOf(await own.heard(), song.hz);
+    const found = levelsOf(await own.received(), song.hz);
     // Where it jumps, a window of 40 ms is of two minds.
     expect(Math.min(...found.slice(FADE_WINDOWS + 1, -1))).toBeGreaterThan(0.4);
     const [, last] = own.changed([song]);
@@ -114,7 +114,7 @@ describe("fade-in", () => {
     await own.tick(20);
     own.player.pause(false);
     await own.tick(FADE_FRAMES);
-    expectRise(levelsOf(await own.heard(), song.hz));
+    expectFadeIn(levelsOf(await own.received(), song.hz));
   });
 
   it("set while a song plays is the next song's", async () => {
@@ -131,15 +131,15 @@ describe("fade-in", () => {
 describe("fade-out", () => {
   beforeEach(() => own.setFilters({ fadeOut: fade }));
 
-  async function expectFallBefore(endMs: number, startMs = 0): Promise<void> {
+  async function expectFadeOutBefore(endMs: number, startMs = 0): Promise<void> {
     expect(own.ends).toEqual(["1 finished"]);
-    const wantedFrames = (endMs - startMs) / FRAME_MS;
-    expect(Math.abs(own.frameCount - wantedFrames)).toBeLessThanOrEqual(1);
+    const expectedFrames = (endMs - startMs) / FRAME_MS;
+    expect(Math.abs(own.frameCount - expectedFrames)).toBeLessThanOrEqual(1);
     const found = await levels({ fromSample: 2400 });
-    const start = (wantedFrames - FADE_FRAMES) / 2;
+    const start = (expectedFrames - FADE_FRAMES) / 2;
     for (let window = 0; window < FADE_WINDOWS - 1; window++) {
-      const wanted = 1 - (window + 0.5) / FADE_WINDOWS;
-      expect(Math.abs(found[start + window]! - wanted)).toBeLessThan(LEVEL_ERROR_MAX);
+      const expected = 1 - (window + 0.5) / FADE_WINDOWS;
+      expect(Math.abs(found[start + window]! - expected)).toBeLessThan(LEVEL_ERROR_MAX);
     }
     expect(found.at(-1)).toBeLessThan(0.05);
   }
@@ -150,7 +150,7 @@ describe("fade-out", () => {
     await own.tick(SONG_FRAMES + 10);
     const [first] = own.changed([song]);
     expect(first).toBeGreaterThan(SONG_FRAMES - FADE_FRAMES - 30);
-    await expectFallBefore(SONG_FRAMES * FRAME_MS);
+    await expectFadeOutBefore(SONG_FRAMES * FRAME_MS);
     expect(own.voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
   });
 
@@ -159,14 +159,14 @@ describe("fade-out", () => {
     own.play(song);
     await own.settle();
     await own.tick(SONG_FRAMES + 10);
-    await expectFallBefore(SONG_FRAMES * FRAME_MS);
+    await expectFadeOutBefore(SONG_FRAMES * FRAME_MS);
   });
 
   it("falls towards the end time", async () => {
     own.play(song, { endMs: 2000 });
     await own.settle();
     await own.tick(120);
-    await expectFallBefore(2000);
+    await expectFadeOutBefore(2000);
   });
 
   it("with timescale lasts as long as was asked for", async () => {
@@ -174,7 +174,7 @@ describe("fade-out", () => {
     own.play(pcmSong(425, SONG_FRAMES));
     await own.settle();
     await own.tick(120);
-    await expectFallBefore((SONG_FRAMES * FRAME_MS) / 1.5);
+    await expectFadeOutBefore((SONG_FRAMES * FRAME_MS) / 1.5);
   });
 
   it("is let go by a seek to before it, and comes again", async () => {
@@ -183,9 +183,9 @@ describe("fade-out", () => {
     await own.tick(SONG_FRAMES - 15);
     own.player.seek({ type: "seek", playerId: 1, trackId: 1, seekId: 1, positionMs: 1500 });
     await own.tick(90);
-    const heard = await own.heard();
-    expect(findGaps(heard)).toEqual([]);
-    const found = levelsOf(heard, song.hz);
+    const received = await own.received();
+    expect(findGaps(received)).toEqual([]);
+    const found = levelsOf(received, song.hz);
     const dip = Math.round((SONG_FRAMES - 15) / 2);
     expect(Math.max(...found.slice(dip, dip + 10))).toBeGreaterThan(0.97);
     expect(found.at(-1)).toBeLessThan(0.05);
@@ -273,10 +273,10 @@ it("fades set, changed, dropped at random, songs that come, go, stop, fail: noth
     // The song that plays, the one before, and one that is still loading or makes room.
     expect(own.codecs.decoderCount, `seed ${seed}, round ${round}`).toBeLessThanOrEqual(4);
   }
-  const heard = await own.heard();
+  const received = await own.received();
   // Packets that are passed through from the middle of another tone take the decoder some frames to follow, loudly.
   expect(
-    heard.every((sample) => Math.abs(sample) < 30),
+    received.every((sample) => Math.abs(sample) < 30),
     `seed ${seed}`,
   ).toBe(true);
   own.player.stop();

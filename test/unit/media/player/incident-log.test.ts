@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { INCIDENTS_PER_REPORT } from "../../../../src/bridge/sound-report.ts";
+import { INCIDENTS_PER_REPORT } from "../../../../src/bridge/audio-report.ts";
 import { IncidentLog } from "../../../../src/media/player/incident-log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
@@ -19,7 +19,7 @@ function lose(cause: Parameters<IncidentLog["add"]>[0], frames: number): void {
 }
 
 /** `ms` of whole sound, looked at twice a second. */
-function sound(ms: number): void {
+function playFor(ms: number): void {
   for (let passedMs = 0; passedMs < ms; passedMs += 500) {
     clock.advance(Math.min(500, ms - passedMs));
     log.check();
@@ -32,9 +32,9 @@ describe("an incident", () => {
     const startEpochMs = clock.epochMs();
     lose("network", 3);
     expect(log.open).toEqual({ cause: "network", startEpochMs, lengthMs: 60, framesLost: 3, repair: undefined });
-    sound(990);
+    playFor(990);
     expect(log.takeOver()).toEqual([]);
-    sound(20);
+    playFor(20);
     expect(log.takeOver()).toEqual([
       { cause: "network", startEpochMs, lengthMs: 60, framesLost: 3, repair: undefined },
     ]);
@@ -43,9 +43,9 @@ describe("an incident", () => {
   });
 
   it("takes in gaps with less than a second between them", () => {
-    lose("inputDry", 1);
-    sound(960);
-    lose("inputDry", 1);
+    lose("inputStarved", 1);
+    playFor(960);
+    lose("inputStarved", 1);
     expect(log.open).toMatchObject({ framesLost: 2, lengthMs: 1000 });
   });
 

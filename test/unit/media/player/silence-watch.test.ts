@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRepairAllowance, type Lack, SilenceWatch } from "../../../../src/media/player/silence-watch.ts";
+import { createRepairBucket, SilenceWatch, type Stall } from "../../../../src/media/player/silence-watch.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
-const HANGS: Lack = { kind: "reopen", cause: "inputDry", isHeld: false };
-const STALLS: Lack = { kind: "reopen", cause: "network", isHeld: false };
-const HELD: Lack = { kind: "rejoin", cause: "daveNotReady", isHeld: true };
-const SWALLOWED: Lack = { kind: "rejoin", cause: "daveNotReady", isHeld: false };
-const RECONNECTS: Lack = { kind: "rejoin", cause: "voiceNotReady", isHeld: true };
+const HANGS: Stall = { kind: "reopen", cause: "inputStarved", isHeld: false };
+const STALLS: Stall = { kind: "reopen", cause: "network", isHeld: false };
+const HELD: Stall = { kind: "rejoin", cause: "daveNotReady", isHeld: true };
+const SWALLOWED: Stall = { kind: "rejoin", cause: "daveNotReady", isHeld: false };
+const RECONNECTS: Stall = { kind: "rejoin", cause: "voiceNotReady", isHeld: true };
 
 let clock: FakeClock;
 let watch: SilenceWatch;
@@ -16,16 +16,16 @@ beforeEach(() => {
   watch = create();
 });
 
-function create(repairs = createRepairAllowance(clock), trackStuckThresholdMs = 10_000): SilenceWatch {
+function create(repairs = createRepairBucket(clock), trackStuckThresholdMs = 10_000): SilenceWatch {
   return new SilenceWatch({ clock, trackStuckThresholdMs, repairs });
 }
 
 /** Looks twice a second; after how many milliseconds repairs were due. */
-function silence(lack: Lack | undefined, forMs: number, of = watch): number[] {
+function silence(stall: Stall | undefined, forMs: number, of = watch): number[] {
   const dueMs: number[] = [];
   for (let passedMs = 500; passedMs <= forMs; passedMs += 500) {
     clock.advance(500);
-    if (of.isRepairDue(lack)) dueMs.push(passedMs);
+    if (of.isRepairDue(stall)) dueMs.push(passedMs);
   }
   return dueMs;
 }
@@ -37,8 +37,8 @@ describe("a player that should sound and sends nothing", () => {
     ["frames that are held for DAVE", HELD, 10_000],
     ["frames that DAVE does not encrypt", SWALLOWED, 60_000],
     ["a voice gateway that is being connected", RECONNECTS, 120_000],
-  ])("is repaired once, because of %s, when those responsible have had their time", (_what, lack, afterMs) => {
-    expect(silence(lack, 600_000)).toEqual([afterMs]);
+  ])("is repaired once, because of %s, when those responsible have had their time", (_what, stall, afterMs) => {
+    expect(silence(stall, 600_000)).toEqual([afterMs]);
   });
 
   it("is repaired before the client is told that its track is stuck, but not within five seconds", () => {
@@ -64,7 +64,7 @@ describe("a player that should sound and sends nothing", () => {
   });
 
   it("waits while another is repaired, when very many are silent at once", () => {
-    const repairs = createRepairAllowance(clock);
+    const repairs = createRepairBucket(clock);
     const many = Array.from({ length: 50 }, () => create(repairs));
     let count = 0;
     for (let passedMs = 0; passedMs < 60_000; passedMs += 500) {

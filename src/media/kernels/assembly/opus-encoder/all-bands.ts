@@ -29,9 +29,9 @@ export function codeBands(
   for (let band = 0; band < BANDS; band++) {
     // Where a frame is short blocks, the lowest band has nothing below it to be filled from.
     const mayMakeNoise = band > 0 || blocks === 1;
-    const told = tellEighths();
-    if (band > 0) balance -= told;
-    const remaining = total - told - 1;
+    const usedEighths = tellEighths();
+    if (band > 0) balance -= usedEighths;
+    const remaining = total - usedEighths - 1;
     beginBand(band, remaining, mayMakeNoise);
     let bits = 0;
     if (band < codedBands) {
@@ -48,6 +48,6 @@ export function codeBands(
     } else {
       codeStereoBand(band, bits, blocks, band >= intensityBand);
     }
-    balance += intAt(PULSE_BITS, band) + told;
+    balance += intAt(PULSE_BITS, band) + usedEighths;
   }
 }

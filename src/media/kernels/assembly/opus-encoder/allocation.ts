@@ -62,7 +62,7 @@ export function balanceNow(): i32 {
 }
 
 /**
- * Shares `bits` out to PULSE_BITS, FINE_BITS and FINE_TURN. `trim` is the tilt (5: none); `intensity` and `dual` are
+ * Shares `bits` out to PULSE_BITS, FINE_BITS and FINE_PRIORITY. `trim` is the tilt (5: none); `intensity` and `dual` are
  * what is wanted, `codedBefore` the bands that had pulses in the frame before.
  */
 export function allocate(channels: i32, bits: i32, trim: i32, intensity: i32, dual: bool, codedBefore: i32): void {
@@ -102,9 +102,9 @@ export function allocate(channels: i32, bits: i32, trim: i32, intensity: i32, du
     const rest = max(left - all * each - edge(band), 0);
     let bandBits = intAt(PULSE_BITS, band) + each * width + rest;
     if (bandBits >= max(intAt(LEAST, band), (channels << BIT) + ONE_BIT)) {
-      const isKept = isWorthCoding(band, bandBits, width, codedBefore);
-      encodeBit(isKept, 1);
-      if (isKept) break;
+      const isRetained = isWorthCoding(band, bandBits, width, codedBefore);
+      encodeBit(isRetained, 1);
+      if (isRetained) break;
       spent += ONE_BIT;
       bandBits -= ONE_BIT;
     }
@@ -112,9 +112,9 @@ export function allocate(channels: i32, bits: i32, trim: i32, intensity: i32, du
     if (intensityBits > 0) intensityBits = i32(load<u8>(NAMING_BITS + usize(band)));
     spent += intensityBits;
     // At least a bit of fine energy, where there is one.
-    const kept = bandBits >= channels << BIT ? channels << BIT : 0;
-    spent += kept;
-    setInt(PULSE_BITS, band, kept);
+    const retained = bandBits >= channels << BIT ? channels << BIT : 0;
+    spent += retained;
+    setInt(PULSE_BITS, band, retained);
     codedBands--;
   }
 

@@ -23,11 +23,11 @@ export function measureBands(channels: i32, spectra: usize, levels: usize): void
 /** Writes SHAPES. */
 export function shapeBands(channels: i32): void {
   for (let channel = 0; channel < channels; channel++) {
-    const place = usize(channel) * CHANNEL_BYTES;
+    const address = usize(channel) * CHANNEL_BYTES;
     for (let band = 0; band < BANDS; band++) {
       const factor = f32x4.splat(1 / floatAt(AMPLITUDES + usize(channel) * BANDS_BYTES, band));
-      const end = place + bandByte(band + 1);
-      for (let at = place + bandByte(band); at < end; at += VECTOR_BYTES) {
+      const end = address + bandByte(band + 1);
+      for (let at = address + bandByte(band); at < end; at += VECTOR_BYTES) {
         v128.store(SHAPES + at, f32x4.mul(v128.load(SPECTRUM + at), factor));
       }
     }

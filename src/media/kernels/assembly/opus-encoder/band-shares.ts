@@ -4,7 +4,7 @@
 import { capOf } from "./band-caps.ts";
 import { BANDS, BIT, bandWidth, FINE_BITS_MAX, SHORT_BLOCKS_LOG, widthLog } from "./format.ts";
 import { intAt, setInt } from "./lists.ts";
-import { FINE_BITS, FINE_TURN, PULSE_BITS } from "./memory-map.ts";
+import { FINE_BITS, FINE_PRIORITY, PULSE_BITS } from "./memory-map.ts";
 
 /** Fine energy gets so much less per degree of freedom than pulses. */
 const FINE_OFFSET: i32 = 21;
@@ -21,7 +21,7 @@ export function shareBands(channels: i32, codedBands: i32, intensityBand: i32, i
     const fine = (intAt(PULSE_BITS, band) >> (channels - 1)) >> BIT;
     setInt(FINE_BITS, band, fine);
     setInt(PULSE_BITS, band, 0);
-    setInt(FINE_TURN, band, fine < 1 ? 1 : 0);
+    setInt(FINE_PRIORITY, band, fine < 1 ? 1 : 0);
   }
   return balance;
 }
@@ -40,16 +40,16 @@ function shareBand(channels: i32, band: i32, angles: i32, before: i32): i32 {
   let fine = (max(0, bits + offset + (degrees << (BIT - 1))) / degrees) >> BIT;
   if (channels * fine > bits >> BIT) fine = (bits >> stereo) >> BIT;
   fine = min(fine, FINE_BITS_MAX);
-  let turn = fine * (degrees << BIT) >= bits + offset;
+  let priority = fine * (degrees << BIT) >= bits + offset;
   setInt(PULSE_BITS, band, bits - ((channels * fine) << BIT));
   if (excess > 0) {
     const more = min(excess >> (stereo + BIT), FINE_BITS_MAX - fine);
     fine += more;
     const moreBits = (more * channels) << BIT;
-    turn = moreBits >= excess - before;
+    priority = moreBits >= excess - before;
     excess -= moreBits;
   }
   setInt(FINE_BITS, band, fine);
-  setInt(FINE_TURN, band, turn ? 1 : 0);
+  setInt(FINE_PRIORITY, band, priority ? 1 : 0);
   return excess;
 }

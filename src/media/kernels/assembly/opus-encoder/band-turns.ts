@@ -16,11 +16,11 @@ export function haar(shape: usize, length: i32, stride: i32): void {
   const factor = f32x4.splat(HALF_ROOT);
   if (stride >= 4) {
     for (let at = shape; at < end; at += 2 * step) {
-      for (let place = at; place < at + step; place += 16) {
-        const a = f32x4.mul(factor, v128.load(place));
-        const b = f32x4.mul(factor, v128.load(place + step));
-        v128.store(place, f32x4.add(a, b));
-        v128.store(place + step, f32x4.sub(a, b));
+      for (let address = at; address < at + step; address += 16) {
+        const a = f32x4.mul(factor, v128.load(address));
+        const b = f32x4.mul(factor, v128.load(address + step));
+        v128.store(address, f32x4.add(a, b));
+        v128.store(address + step, f32x4.sub(a, b));
       }
     }
     return;
@@ -79,9 +79,9 @@ export function spreadPeaks(shape: usize, length: i32, blocks: i32, pulses: i32,
   }
   const perBlock = length / blocks;
   for (let block = 0; block < blocks; block++) {
-    const place = shape + ((usize(block) * usize(perBlock)) << 2);
-    rotate(place, perBlock, 1, cosine, -sine);
-    if (stride > 0) rotate(place, perBlock, stride, sine, -cosine);
+    const address = shape + ((usize(block) * usize(perBlock)) << 2);
+    rotate(address, perBlock, 1, cosine, -sine);
+    if (stride > 0) rotate(address, perBlock, stride, sine, -cosine);
   }
 }
 
@@ -94,55 +94,55 @@ function rotate(shape: usize, length: i32, stride: i32, cosine: f32, sine: f32):
 /** What one turn leaves is at once turned with the next. */
 function rotateNeighbours(shape: usize, length: i32, cosine: f32, sine: f32): void {
   const last = shape + (usize(length - 1) << 2);
-  let place = shape;
-  let carried = load<f32>(place);
-  while (place < last) {
-    const next = load<f32>(place, 4);
-    store<f32>(place, cosine * carried - sine * next);
+  let address = shape;
+  let carried = load<f32>(address);
+  while (address < last) {
+    const next = load<f32>(address, 4);
+    store<f32>(address, cosine * carried - sine * next);
     carried = cosine * next + sine * carried;
-    place += 4;
+    address += 4;
   }
-  store<f32>(place, carried);
+  store<f32>(address, carried);
   if (length < 3) return;
-  place -= 4;
-  carried = load<f32>(place);
-  while (place > shape) {
-    place -= 4;
-    const before = load<f32>(place);
-    store<f32>(place, cosine * carried + sine * before, 4);
+  address -= 4;
+  carried = load<f32>(address);
+  while (address > shape) {
+    address -= 4;
+    const before = load<f32>(address);
+    store<f32>(address, cosine * carried + sine * before, 4);
     carried = cosine * before - sine * carried;
   }
-  store<f32>(place, carried);
+  store<f32>(address, carried);
 }
 
 function rotateFar(shape: usize, length: i32, stride: i32, cosine: f32, sine: f32): void {
   const step = usize(stride) << 2;
   const end = shape + (usize(length - stride) << 2);
-  let place = shape;
+  let address = shape;
   // As many as do not meet can be turned at once.
   if (stride >= 4) {
-    for (; place + 16 <= end; place += 16) turnFour(place, step, cosine, sine);
+    for (; address + 16 <= end; address += 16) turnFour(address, step, cosine, sine);
   }
-  for (; place < end; place += 4) turnOne(place, step, cosine, sine);
-  place = shape + (usize(max(0, length - 2 * stride)) << 2);
+  for (; address < end; address += 4) turnOne(address, step, cosine, sine);
+  address = shape + (usize(max(0, length - 2 * stride)) << 2);
   if (stride >= 4) {
-    for (; place >= shape + 16; place -= 16) turnFour(place - 16, step, cosine, sine);
+    for (; address >= shape + 16; address -= 16) turnFour(address - 16, step, cosine, sine);
   }
-  for (; place > shape; place -= 4) turnOne(place - 4, step, cosine, sine);
+  for (; address > shape; address -= 4) turnOne(address - 4, step, cosine, sine);
 }
 
-function turnFour(place: usize, step: usize, cosine: f32, sine: f32): void {
+function turnFour(address: usize, step: usize, cosine: f32, sine: f32): void {
   const c = f32x4.splat(cosine);
   const s = f32x4.splat(sine);
-  const a = v128.load(place);
-  const b = v128.load(place + step);
-  v128.store(place + step, f32x4.add(f32x4.mul(c, b), f32x4.mul(s, a)));
-  v128.store(place, f32x4.sub(f32x4.mul(c, a), f32x4.mul(s, b)));
+  const a = v128.load(address);
+  const b = v128.load(address + step);
+  v128.store(address + step, f32x4.add(f32x4.mul(c, b), f32x4.mul(s, a)));
+  v128.store(address, f32x4.sub(f32x4.mul(c, a), f32x4.mul(s, b)));
 }
 
-function turnOne(place: usize, step: usize, cosine: f32, sine: f32): void {
-  const a = load<f32>(place);
-  const b = load<f32>(place + step);
-  store<f32>(place + step, cosine * b + sine * a);
-  store<f32>(place, cosine * a - sine * b);
+function turnOne(address: usize, step: usize, cosine: f32, sine: f32): void {
+  const a = load<f32>(address);
+  const b = load<f32>(address + step);
+  store<f32>(address + step, cosine * b + sine * a);
+  store<f32>(address, cosine * a - sine * b);
 }

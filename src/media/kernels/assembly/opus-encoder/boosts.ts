@@ -77,7 +77,7 @@ export function chooseBoosts(channels: i32, bytes: i32, isShort: bool, isVariabl
 
 /** Codes BOOSTS, which become eighths of bits; returns their sum. */
 export function codeBoosts(channels: i32, bitsMax: i32): i32 {
-  const room = bitsMax << BIT;
+  const capacity = bitsMax << BIT;
   let rarity = 6;
   let total = 0;
   for (let band = 0; band < BANDS; band++) {
@@ -87,7 +87,7 @@ export function codeBoosts(channels: i32, bitsMax: i32): i32 {
     let bitRarity = rarity;
     let boost = 0;
     let taken = 0;
-    while (tellEighths() + (bitRarity << BIT) < room - total && boost < cap) {
+    while (tellEighths() + (bitRarity << BIT) < capacity - total && boost < cap) {
       const isMore = taken < steps;
       encodeBit(isMore, u32(bitRarity));
       if (!isMore) break;
@@ -145,13 +145,13 @@ function loudest(levels: usize, channels: i32, band: i32): f32 {
 function follow(channel: i32): void {
   const levels = LONG_LEVELS + usize(channel) * BANDS_BYTES;
   const around = SURROUNDINGS + usize(channel) * BANDS_BYTES;
-  let lastRise = 0;
+  let lastIncrease = 0;
   setFloat(around, 0, floatAt(levels, 0));
   for (let band = 1; band < BANDS; band++) {
-    if (floatAt(levels, band) > floatAt(levels, band - 1) + 0.5) lastRise = band;
+    if (floatAt(levels, band) > floatAt(levels, band - 1) + 0.5) lastIncrease = band;
     setFloat(around, band, min(floatAt(around, band - 1) + 1.5, floatAt(levels, band)));
   }
-  for (let band = lastRise - 1; band >= 0; band--) {
+  for (let band = lastIncrease - 1; band >= 0; band--) {
     setFloat(around, band, min(floatAt(around, band), min(floatAt(around, band + 1) + 2, floatAt(levels, band))));
   }
   for (let band = 2; band < BANDS - 2; band++) raise(around, band, medianOf5(levels + (usize(band - 2) << 2)) - 1);

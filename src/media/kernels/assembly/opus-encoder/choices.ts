@@ -8,13 +8,13 @@ import { dot, floatAt, intAt, sumOfLanes } from "./lists.ts";
 import { BANDS_BYTES, CHANNEL_BYTES, LEVELS, SHAPES, SPREAD_WEIGHTS } from "./memory-map.ts";
 import {
   INTENSITY,
-  kept,
-  keptFloat,
+  retained,
+  retainedFloat,
   SPREAD,
   SPREAD_AVERAGE,
   STEREO_SAVING,
-  setKept,
-  setKeptFloat,
+  setRetained,
+  setRetainedFloat,
   TAPS_AVERAGE,
   TAPS_CHOICE,
 } from "./slot.ts";
@@ -46,19 +46,19 @@ export function chooseSpread(channels: i32, isPitchFiltered: bool): i32 {
     }
   }
   if (isPitchFiltered) chooseTaps(flatness / (4 * channels));
-  const average = ((sum << 8) / max(1, weights) + kept(SPREAD_AVERAGE)) >> 1;
-  setKept(SPREAD_AVERAGE, average);
-  const steady = (3 * average + (((3 - kept(SPREAD)) << 7) + 64) + 2) >> 2;
+  const average = ((sum << 8) / max(1, weights) + retained(SPREAD_AVERAGE)) >> 1;
+  setRetained(SPREAD_AVERAGE, average);
+  const steady = (3 * average + (((3 - retained(SPREAD)) << 7) + 64) + 2) >> 2;
   return steady < 80 ? 3 : steady < 256 ? 2 : steady < 384 ? 1 : 0;
 }
 
 /** Which taps the pitch filter of the next frame has. */
 function chooseTaps(flatness: i32): void {
-  const average = (kept(TAPS_AVERAGE) + flatness) >> 1;
-  setKept(TAPS_AVERAGE, average);
-  const choice = kept(TAPS_CHOICE);
+  const average = (retained(TAPS_AVERAGE) + flatness) >> 1;
+  setRetained(TAPS_AVERAGE, average);
+  const choice = retained(TAPS_CHOICE);
   const steady = average + (choice === 2 ? 4 : choice === 0 ? -4 : 0);
-  setKept(TAPS_CHOICE, steady > 22 ? 2 : steady > 18 ? 1 : 0);
+  setRetained(TAPS_CHOICE, steady > 22 ? 2 : steady > 18 ? 1 : 0);
 }
 
 /** Samples with less than this part of the mean energy. */
@@ -99,11 +99,11 @@ function tiltForStereo(): f32 {
   for (let band = 0; band < 8; band++) sum += likeness(band);
   sum = min<f32>(1, abs(sum / 8));
   let least = sum;
-  for (let band = 8; band < kept(INTENSITY); band++) least = min(least, abs(likeness(band)));
+  for (let band = 8; band < retained(INTENSITY); band++) least = min(least, abs(likeness(band)));
   least = min<f32>(1, abs(least));
   const saving = log2(1.001 - sum * sum);
   const sureSaving: f32 = max<f32>(0.5 * saving, log2(1.001 - least * least));
-  setKeptFloat(STEREO_SAVING, min<f32>(keptFloat(STEREO_SAVING) + 0.25, -0.5 * sureSaving));
+  setRetainedFloat(STEREO_SAVING, min<f32>(retainedFloat(STEREO_SAVING) + 0.25, -0.5 * sureSaving));
   return max<f32>(-4, 0.75 * saving);
 }
 
@@ -114,13 +114,13 @@ function likeness(band: i32): f32 {
 
 /** The band from which on stereo is intensity only, by the rate in bits per second. */
 export function chooseIntensity(rate: i32): i32 {
-  const before = kept(INTENSITY);
+  const before = retained(INTENSITY);
   const kbps = rate / 1000;
   let band = 0;
   while (band < BANDS && kbps >= i32(load<u8>(INTENSITY_RATES + usize(band)))) band++;
   if (band > before && kbps < rateAt(before) + inertiaAt(before)) band = before;
   if (band < before && kbps > rateAt(before - 1) - inertiaAt(before - 1)) band = before;
-  setKept(INTENSITY, band);
+  setRetained(INTENSITY, band);
   return band;
 }
 
@@ -137,9 +137,9 @@ export function isDualBetter(): bool {
   let sides = f32x4.splat(1e-15);
   let sums = f32x4.splat(1e-15);
   const end = SHAPES + bandByte(STEREO_BANDS);
-  for (let place = SHAPES; place < end; place += VECTOR_BYTES) {
-    const l = v128.load(place);
-    const r = v128.load(place + CHANNEL_BYTES);
+  for (let address = SHAPES; address < end; address += VECTOR_BYTES) {
+    const l = v128.load(address);
+    const r = v128.load(address + CHANNEL_BYTES);
     sides = f32x4.add(sides, f32x4.add(f32x4.abs(l), f32x4.abs(r)));
     sums = f32x4.add(sums, f32x4.add(f32x4.abs(f32x4.add(l, r)), f32x4.abs(f32x4.sub(l, r))));
   }

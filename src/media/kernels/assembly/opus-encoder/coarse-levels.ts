@@ -36,50 +36,50 @@ let bandBelow1: f32 = 0;
  */
 export function codeCoarseLevels(channels: i32, bitsMax: i32, mustStandAlone: bool): void {
   keepOldLevels(channels);
-  const fallMax: f32 = min<f32>(16, 0.125 * f32(bitsMax >> 3));
+  const decreaseMax: f32 = min<f32>(16, 0.125 * f32(bitsMax >> 3));
   if (tell() + 3 > bitsMax) {
-    attempt(channels, bitsMax, false, fallMax);
+    attempt(channels, bitsMax, false, decreaseMax);
     return;
   }
   if (mustStandAlone) {
-    attempt(channels, bitsMax, true, fallMax);
+    attempt(channels, bitsMax, true, decreaseMax);
     return;
   }
   save();
-  const missedAlone = attempt(channels, bitsMax, true, fallMax);
+  const missedAlone = attempt(channels, bitsMax, true, decreaseMax);
   const bitsAlone = tellEighths();
   restore();
   restoreOldLevels(channels);
-  const missed = attempt(channels, bitsMax, false, fallMax);
+  const missed = attempt(channels, bitsMax, false, decreaseMax);
   if (missed < missedAlone || (missed === missedAlone && tellEighths() <= bitsAlone)) return;
   restore();
   restoreOldLevels(channels);
-  attempt(channels, bitsMax, true, fallMax);
+  attempt(channels, bitsMax, true, decreaseMax);
 }
 
 /** Returns by how many steps levels had to be told wrong for want of bits. */
-function attempt(channels: i32, bitsMax: i32, standsAlone: bool, fallMax: f32): i32 {
+function attempt(channels: i32, bitsMax: i32, standsAlone: bool, decreaseMax: f32): i32 {
   if (tell() + 3 <= bitsMax) encodeBit(standsAlone, 3);
   bandBelow0 = 0;
   bandBelow1 = 0;
   let missed = 0;
   for (let band = 0; band < BANDS; band++) {
     for (let channel = 0; channel < channels; channel++) {
-      missed += codeLevel(channels, channel, band, bitsMax, standsAlone, fallMax);
+      missed += codeLevel(channels, channel, band, bitsMax, standsAlone, decreaseMax);
     }
   }
   return missed;
 }
 
-function codeLevel(channels: i32, channel: i32, band: i32, bitsMax: i32, standsAlone: bool, fallMax: f32): i32 {
+function codeLevel(channels: i32, channel: i32, band: i32, bitsMax: i32, standsAlone: bool, decreaseMax: f32): i32 {
   const level = floatAt(LEVELS + usize(channel) * BANDS_BYTES, band);
   const old = floatAt(oldLevels(channel), band);
   const below = channel === 0 ? bandBelow0 : bandBelow1;
   const expected: f32 = below + (standsAlone ? 0 : FROM_BEFORE * max(old, BEFORE_MIN));
   const difference = level - expected;
-  const wanted = softened(i32(Mathf.floor(difference + 0.5)), level, max(old, SILENT_LEVEL) - fallMax);
+  const target = softened(i32(Mathf.floor(difference + 0.5)), level, max(old, SILENT_LEVEL) - decreaseMax);
   const steps = codeSteps(
-    affordable(wanted, band, bitsMax - tell() - 3 * channels * (BANDS - band)),
+    affordable(target, band, bitsMax - tell() - 3 * channels * (BANDS - band)),
     band,
     bitsMax,
     standsAlone,
@@ -89,7 +89,7 @@ function codeLevel(channels: i32, channel: i32, band: i32, bitsMax: i32, standsA
   const risen: f32 = below + f32(steps) * (standsAlone ? FROM_BELOW_ALONE : FROM_BELOW);
   if (channel === 0) bandBelow0 = risen;
   else bandBelow1 = risen;
-  return abs(wanted - steps);
+  return abs(target - steps);
 }
 
 /** A level does not fall faster than sound can be heard to. */
@@ -146,8 +146,8 @@ function codeLaplace(value: i32, chances: usize): i32 {
   }
   // As far out as there is still room for both signs.
   const sign = isNegative ? 1 : 0;
-  const roomFor = (i32(32768 - from) + sign) >> 1;
-  const further = min(size - reached, roomFor - 1);
+  const remainder = (i32(32768 - from) + sign) >> 1;
+  const further = min(size - reached, remainder - 1);
   from += u32(2 * further + 1 - sign);
   encodeOfPower(from, min<u32>(from + 1, 32768), 15);
   return isNegative ? -(reached + further) : reached + further;

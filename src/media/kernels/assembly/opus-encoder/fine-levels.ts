@@ -3,7 +3,7 @@
 
 import { BANDS, FINE_BITS_MAX } from "./format.ts";
 import { floatAt, intAt, setFloat } from "./lists.ts";
-import { BANDS_BYTES, FINE_BITS, FINE_TURN, LEVEL_ERRORS } from "./memory-map.ts";
+import { BANDS_BYTES, FINE_BITS, FINE_PRIORITY, LEVEL_ERRORS } from "./memory-map.ts";
 import { encodeRaw, tell } from "./range-encoder.ts";
 import { oldLevels } from "./slot.ts";
 
@@ -24,10 +24,10 @@ export function codeFineLevels(channels: i32, bitsMax: i32): void {
 
 /** One more bit per band and channel, as far as those go that are left: first for the bands whose turn it is. */
 export function codeLeftOverBits(channels: i32, bitsLeft: i32): void {
-  for (let turn = 0; turn < 2; turn++) {
+  for (let priority = 0; priority < 2; priority++) {
     for (let band = 0; band < BANDS && bitsLeft >= channels; band++) {
       const bits = intAt(FINE_BITS, band);
-      if (bits >= FINE_BITS_MAX || intAt(FINE_TURN, band) !== turn) continue;
+      if (bits >= FINE_BITS_MAX || intAt(FINE_PRIORITY, band) !== priority) continue;
       for (let channel = 0; channel < channels; channel++) {
         const isAbove = floatAt(LEVEL_ERRORS + usize(channel) * BANDS_BYTES, band) >= 0;
         encodeRaw(u32(isAbove), 1);

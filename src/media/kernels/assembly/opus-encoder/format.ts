@@ -5,7 +5,7 @@ import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../../format/audio-form
 
 export const BANDS: i32 = 21;
 /** Lists of a number per band have this much room, so that channels begin on whole vectors. */
-export const BANDS_ROOM: usize = 24;
+export const BANDS_CAPACITY: usize = 24;
 export const SHORT_BLOCKS: usize = 8;
 /** The binary logarithm of that. */
 export const SHORT_BLOCKS_LOG: i32 = 3;

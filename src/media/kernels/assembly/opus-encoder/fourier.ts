@@ -47,8 +47,8 @@ function stepOf5(from: usize, to: usize, groups: usize, stride: usize): void {
   const s2 = f32x4.splat(SINE_2);
   for (let group: usize = 0; group < groups; group++) {
     const root = group * rootStep;
-    for (let place: usize = 0; place < stride; place++) {
-      const x = from + (group * stride + place) * SAMPLE;
+    for (let offset: usize = 0; offset < stride; offset++) {
+      const x = from + (group * stride + offset) * SAMPLE;
       const ar = v128.load(x);
       const ai = v128.load(x, 16);
       const br = v128.load(x + far);
@@ -67,7 +67,7 @@ function stepOf5(from: usize, to: usize, groups: usize, stride: usize): void {
       const p2i = f32x4.add(ci, di);
       const m2r = f32x4.sub(cr, dr);
       const m2i = f32x4.sub(ci, di);
-      const y = to + (group * 5 * stride + place) * SAMPLE;
+      const y = to + (group * 5 * stride + offset) * SAMPLE;
       v128.store(y, f32x4.add(ar, f32x4.add(p1r, p2r)));
       v128.store(y, f32x4.add(ai, f32x4.add(p1i, p2i)), 16);
       const u1r = f32x4.add(ar, f32x4.add(f32x4.mul(c1, p1r), f32x4.mul(c2, p2r)));
@@ -92,8 +92,8 @@ function stepOf4(from: usize, to: usize, groups: usize, stride: usize): void {
   const rootStep: usize = 120 / (4 * groups);
   for (let group: usize = 0; group < groups; group++) {
     const root = group * rootStep;
-    for (let place: usize = 0; place < stride; place++) {
-      const x = from + (group * stride + place) * SAMPLE;
+    for (let offset: usize = 0; offset < stride; offset++) {
+      const x = from + (group * stride + offset) * SAMPLE;
       const ar = v128.load(x);
       const ai = v128.load(x, 16);
       const br = v128.load(x + far);
@@ -110,7 +110,7 @@ function stepOf4(from: usize, to: usize, groups: usize, stride: usize): void {
       const qi = f32x4.add(bi, di);
       const nr = f32x4.sub(br, dr);
       const ni = f32x4.sub(bi, di);
-      const y = to + (group * 4 * stride + place) * SAMPLE;
+      const y = to + (group * 4 * stride + offset) * SAMPLE;
       v128.store(y, f32x4.add(pr, qr));
       v128.store(y, f32x4.add(pi, qi), 16);
       storeTurned(y + near, f32x4.add(mr, ni), f32x4.sub(mi, nr), root);
@@ -128,8 +128,8 @@ function stepOf3(from: usize, to: usize, groups: usize, stride: usize): void {
   const height = f32x4.splat(HALF_ROOT_3);
   for (let group: usize = 0; group < groups; group++) {
     const root = group * rootStep;
-    for (let place: usize = 0; place < stride; place++) {
-      const x = from + (group * stride + place) * SAMPLE;
+    for (let offset: usize = 0; offset < stride; offset++) {
+      const x = from + (group * stride + offset) * SAMPLE;
       const ar = v128.load(x);
       const ai = v128.load(x, 16);
       const br = v128.load(x + far);
@@ -142,7 +142,7 @@ function stepOf3(from: usize, to: usize, groups: usize, stride: usize): void {
       const mi = f32x4.mul(height, f32x4.sub(bi, ci));
       const ur = f32x4.sub(ar, f32x4.mul(half, pr));
       const ui = f32x4.sub(ai, f32x4.mul(half, pi));
-      const y = to + (group * 3 * stride + place) * SAMPLE;
+      const y = to + (group * 3 * stride + offset) * SAMPLE;
       v128.store(y, f32x4.add(ar, pr));
       v128.store(y, f32x4.add(ai, pi), 16);
       storeTurned(y + near, f32x4.add(ur, mi), f32x4.sub(ui, mr), root);

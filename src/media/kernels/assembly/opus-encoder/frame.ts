@@ -13,14 +13,14 @@ import { BANDS, BIT } from "./format.ts";
 import { takeInput } from "./input.ts";
 import { measureLeaks } from "./leaks.ts";
 import { floatAt, setFloat, setInt } from "./lists.ts";
-import { BANDS_BYTES, LEVELS, LONG_LEVELS, PACKET_PLACE, RESOLUTIONS, SPECTRUM } from "./memory-map.ts";
+import { BANDS_BYTES, LEVELS, LONG_LEVELS, PACKET_ADDRESS, RESOLUTIONS, SPECTRUM } from "./memory-map.ts";
 import {
   codePitch,
   filterPitch,
-  givePitchFilter,
   isPitchFiltered,
   isSpectrumKnown,
   rememberPitch,
+  setNextPitchFilter,
 } from "./pitch-filter.ts";
 import { beginPacket, encodeBit, encodeOf, encodeRaw, finishPacket, tell, tellEighths } from "./range-encoder.ts";
 import { bytesAllowed, chooseBytes, passSilence } from "./rate-control.ts";
@@ -29,17 +29,17 @@ import { codeResolutions } from "./resolutions.ts";
 import {
   CHANNELS,
   CODED_BANDS,
-  kept,
-  keptFloat,
   LEVEL_AVERAGE,
   oldLevels,
+  retained,
+  retainedFloat,
   SILENT_LEVEL,
   SPREAD,
-  setKept,
-  setKeptFloat,
+  setRetained,
+  setRetainedFloat,
   TRANSIENTS_IN_A_ROW,
 } from "./slot.ts";
-import { findTransient, hasRisen, transientChannel, transientStrength } from "./transients.ts";
+import { findTransient, hasIncreased, transientChannel, transientStrength } from "./transients.ts";
 
 /** CELT, full band, 20 ms, one frame; the bit of stereo is to be added. RFC 6716 section 3.1. */
 const HEADER: i32 = 0xf8;
@@ -50,7 +50,7 @@ const USUAL_TILT: i32 = 5;
 /** What a silent frame takes where the size may vary. */
 const SILENT_BYTES: i32 = 2;
 /** A frame whose levels rise together is taken to be this much of a transient. */
-const RISEN_STRENGTH: f32 = 0.2;
+const INCREASED_STRENGTH: f32 = 0.2;
 
 let isShort: bool = false;
 let strength: f32 = 0;
@@ -59,16 +59,16 @@ let isGiven: bool = false;
 let isGivenShort: bool = false;
 
 /** What the next frame begins with, period below 0: what it chooses; see opus-encoder.ts. */
-export function giveHead(period: i32, gainStep: i32, taps: i32, isTransient: bool): void {
-  givePitchFilter(period, gainStep, taps);
+export function setNextHead(period: i32, gainStep: i32, taps: i32, isTransient: bool): void {
+  setNextPitchFilter(period, gainStep, taps);
   isGiven = period >= 0;
   isGivenShort = isTransient;
 }
 
 /** Returns the packet's size, or 0. */
 export function encodeFrame(bitsPerSecond: i32, isVariable: bool, standsAlone: bool): i32 {
-  const channels = kept(CHANNELS);
-  store<u8>(PACKET_PLACE, u8(HEADER | ((channels - 1) << 2)));
+  const channels = retained(CHANNELS);
+  store<u8>(PACKET_ADDRESS, u8(HEADER | ((channels - 1) << 2)));
   const allowed = bytesAllowed(bitsPerSecond, isVariable);
   beginPacket();
   const isSilent = takeInput(channels);
@@ -82,10 +82,10 @@ export function encodeFrame(bitsPerSecond: i32, isVariable: bool, standsAlone: b
   if (tell() + 16 <= bits) codePitch();
   transform(channels, tell() + 3 <= bits);
   if (tell() + 3 <= bits) encodeBit(isShort, 3);
-  const rise = levelAboveAverage(channels);
+  const increase = levelAboveAverage(channels);
   const bytes = allowed;
   chooseBoosts(channels, averageBytes(bitsPerSecond, isVariable, allowed), isShort, isVariable);
-  const pair = wishResolutions(channels, bitsPerSecond);
+  const pair = preferResolutions(channels, bitsPerSecond);
   codeCoarseLevels(channels, bits, standsAlone);
   codeResolutions(bits, isShort, pair);
   const spread = codeSpread(channels, bits, bytes);
@@ -93,23 +93,23 @@ export function encodeFrame(bitsPerSecond: i32, isVariable: bool, standsAlone: b
   const intensity = channels === 2 ? chooseIntensity(bitsPerSecond) : 0;
   const isDual = channels === 2 && isDualBetter();
   const tilt = codeTilt(channels, bits, boosts, bitsPerSecond);
-  const told = tellEighths();
+  const usedEighths = tellEighths();
   const size = isVariable
     ? chooseBytes(
         bitsPerSecond,
         channels,
         allowed,
-        told,
+        usedEighths,
         boostsTotal(),
         boosts,
         intensity,
         strength,
         depthOfFrame(),
-        rise,
+        increase,
       )
     : allowed;
   codeRest(channels, size, tilt, intensity, isDual, spread);
-  setKept(TRANSIENTS_IN_A_ROW, isShort ? kept(TRANSIENTS_IN_A_ROW) + 1 : 0);
+  setRetained(TRANSIENTS_IN_A_ROW, isShort ? retained(TRANSIENTS_IN_A_ROW) + 1 : 0);
   return finishPacket(size) ? size + 1 : 0;
 }
 
@@ -127,7 +127,7 @@ function finishSilence(channels: i32, bitsPerSecond: i32, bytes: i32): i32 {
       setFloat(oldLevels(channel), band, SILENT_LEVEL);
     }
   }
-  setKept(TRANSIENTS_IN_A_ROW, 0);
+  setRetained(TRANSIENTS_IN_A_ROW, 0);
   passSilence(bitsPerSecond);
   return finishPacket(bytes) ? bytes + 1 : 0;
 }
@@ -140,8 +140,8 @@ function transform(channels: i32, mayBeShort: bool): void {
   }
   if (!isShort && mayBeShort && !isGiven) {
     memory.copy(LEVELS, LONG_LEVELS, 2 * BANDS_BYTES);
-    isShort = hasRisen(channels);
-    if (isShort) strength = RISEN_STRENGTH;
+    isShort = hasIncreased(channels);
+    if (isShort) strength = INCREASED_STRENGTH;
   }
   measureLeaks(channels);
   if (isShort) {
@@ -167,12 +167,12 @@ function levelAboveAverage(channels: i32): f32 {
     if (channels === 2) follow = max(follow, floatAt(LEVELS + BANDS_BYTES, band) - offset);
     sum += follow;
   }
-  const above: f32 = max<f32>(-1.5, min<f32>(3, sum / f32(BANDS) - keptFloat(LEVEL_AVERAGE)));
-  setKeptFloat(LEVEL_AVERAGE, keptFloat(LEVEL_AVERAGE) + 0.02 * above);
+  const above: f32 = max<f32>(-1.5, min<f32>(3, sum / f32(BANDS) - retainedFloat(LEVEL_AVERAGE)));
+  setRetainedFloat(LEVEL_AVERAGE, retainedFloat(LEVEL_AVERAGE) + 0.02 * above);
   return above;
 }
 
-function wishResolutions(channels: i32, bitsPerSecond: i32): i32 {
+function preferResolutions(channels: i32, bitsPerSecond: i32): i32 {
   const bytes = bitsPerSecond / 400;
   if (bytes >= 15 * channels) {
     return chooseResolutions(isShort, max(80, 20_480 / bytes + 2), strength, transientChannel());
@@ -184,7 +184,7 @@ function wishResolutions(channels: i32, bitsPerSecond: i32): i32 {
 function codeSpread(channels: i32, bits: i32, bytes: i32): i32 {
   if (tell() + 4 > bits) return USUAL_SPREAD;
   const spread = isShort || bytes < 10 * channels ? USUAL_SPREAD : chooseSpread(channels, isPitchFiltered());
-  setKept(SPREAD, spread);
+  setRetained(SPREAD, spread);
   encodeOf(spread, SPREAD_CHANCES, 5);
   return spread;
 }
@@ -203,13 +203,13 @@ function codeRest(channels: i32, bytes: i32, tilt: i32, intensity: i32, isDual: 
   // One bit says that what collapses in a short block is filled up.
   const collapseBits = isShort && left >= 5 << BIT ? 1 << BIT : 0;
   left -= collapseBits;
-  const codedBefore = kept(CODED_BANDS);
+  const codedBefore = retained(CODED_BANDS);
   allocate(channels, left, tilt, intensity, isDual, codedBefore);
   const coded = codedBandsNow();
-  setKept(CODED_BANDS, codedBefore > 0 ? min(codedBefore + 1, max(codedBefore - 1, coded)) : coded);
+  setRetained(CODED_BANDS, codedBefore > 0 ? min(codedBefore + 1, max(codedBefore - 1, coded)) : coded);
   codeFineLevels(channels, bits);
   const pulseBits = (bits << BIT) - collapseBits;
   codeBands(channels, isShort ? 8 : 1, pulseBits, balanceNow(), coded, intensityBandNow(), isDualNow(), spread);
-  if (collapseBits > 0) encodeRaw(u32(kept(TRANSIENTS_IN_A_ROW) < 2), 1);
+  if (collapseBits > 0) encodeRaw(u32(retained(TRANSIENTS_IN_A_ROW) < 2), 1);
   codeLeftOverBits(channels, bits - tell());
 }

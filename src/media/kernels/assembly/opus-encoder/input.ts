@@ -5,7 +5,15 @@ import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../../format/audio-form
 import { F32_BYTES, VECTOR_BYTES } from "../../numbers/block.ts";
 import { sumOfLanes } from "./lists.ts";
 import { CHANNEL_BYTES, INPUT, UNFILTERED, UNFILTERED_BYTES } from "./memory-map.ts";
-import { EMPHASIS, KEPT_BYTES, keptFloat, keptHistory, LATE_PEAK, OFFSET, setKeptFloat } from "./slot.ts";
+import {
+  EMPHASIS,
+  LATE_PEAK,
+  OFFSET,
+  RETAINED_BYTES,
+  retainedFloat,
+  retainedHistory,
+  setRetainedFloat,
+} from "./slot.ts";
 
 /** What 1.0 is in the codec's arithmetic. */
 const SCALE: f32 = 32768;
@@ -36,12 +44,12 @@ export function takeInput(channels: i32): bool {
     const bulk = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
     peak = max(peak, makeSane(input, bulk));
     latePeak = max(latePeak, makeSane(input + F32_BYTES * usize(bulk), ENCODER_DELAY_SAMPLES));
-    memory.copy(unfiltered, keptHistory(channel), KEPT_BYTES);
-    emphasise(input, unfiltered + KEPT_BYTES, channel);
-    memory.copy(keptHistory(channel), unfiltered + F32_BYTES * FRAME_SAMPLES, KEPT_BYTES);
+    memory.copy(unfiltered, retainedHistory(channel), RETAINED_BYTES);
+    emphasise(input, unfiltered + RETAINED_BYTES, channel);
+    memory.copy(retainedHistory(channel), unfiltered + F32_BYTES * FRAME_SAMPLES, RETAINED_BYTES);
   }
-  const isSilent = max(peak, max(latePeak, keptFloat(LATE_PEAK))) <= SILENCE;
-  setKeptFloat(LATE_PEAK, latePeak);
+  const isSilent = max(peak, max(latePeak, retainedFloat(LATE_PEAK))) <= SILENCE;
+  setRetainedFloat(LATE_PEAK, latePeak);
   return isSilent;
 }
 
@@ -69,25 +77,25 @@ function makeSane(samples: usize, count: i32): f32 {
 function emphasise(input: usize, to: usize, channel: i32): void {
   const scale = f32x4.splat(SCALE);
   const factor = f32x4.splat(SCALE * EMPHASIS_FACTOR);
-  let before = f32x4.splat(keptFloat(EMPHASIS + channel));
-  let offset = keptFloat(OFFSET + channel);
+  let before = f32x4.splat(retainedFloat(EMPHASIS + channel));
+  let offset = retainedFloat(OFFSET + channel);
   const end = input + CHANNEL_BYTES;
   do {
     const a = v128.load(input);
     const b = v128.load(input, VECTOR_BYTES);
     // The offset goes to its new value in a straight line, so that it makes no steps.
-    const rise = OFFSET_SPEED * (sumOfLanes(f32x4.add(a, b)) - 8 * offset);
+    const increase = OFFSET_SPEED * (sumOfLanes(f32x4.add(a, b)) - 8 * offset);
     const start = f32x4.splat(offset);
-    const slope = f32x4.splat(rise);
+    const slope = f32x4.splat(increase);
     const x = f32x4.sub(a, f32x4.add(start, f32x4.mul(slope, f32x4(0.125, 0.25, 0.375, 0.5))));
     const y = f32x4.sub(b, f32x4.add(start, f32x4.mul(slope, f32x4(0.625, 0.75, 0.875, 1))));
-    offset += rise;
+    offset += increase;
     v128.store(to, f32x4.sub(f32x4.mul(x, scale), f32x4.mul(f32x4.shuffle(before, x, 3, 4, 5, 6), factor)));
     v128.store(to, f32x4.sub(f32x4.mul(y, scale), f32x4.mul(f32x4.shuffle(x, y, 3, 4, 5, 6), factor)), VECTOR_BYTES);
     before = y;
     input += 2 * VECTOR_BYTES;
     to += 2 * VECTOR_BYTES;
   } while (input < end);
-  setKeptFloat(EMPHASIS + channel, f32x4.extract_lane(before, 3));
-  setKeptFloat(OFFSET + channel, abs(offset) > INAUDIBLE ? offset : 0);
+  setRetainedFloat(EMPHASIS + channel, f32x4.extract_lane(before, 3));
+  setRetainedFloat(OFFSET + channel, abs(offset) > INAUDIBLE ? offset : 0);
 }

@@ -12,7 +12,7 @@ const NOTHING: f32 = 1e-9;
 const LEAK_BANDS: i32 = 12;
 /** A band is heard in another 15 dB softer at most, and less by 12 dB with each 200 Hz between; binary logarithms. */
 const REACH: f32 = 2.5;
-const FALL: f32 = 2;
+const SLOPE: f32 = 2;
 
 // Per band: its level, what its neighbours leave in it, and how loud it may be before its noise is heard in them.
 const CLEAR: usize = BAND_SPARE;
@@ -29,8 +29,8 @@ export function measureLeaks(channels: i32): void {
     setFloat(INTO, band, level);
     setFloat(LEAST, band, level);
   }
-  for (let band = 1; band < LEAK_BANDS; band++) reachOver(band, band - 1, FALL * f32(bandWidth(band - 1)));
-  for (let band = LEAK_BANDS - 2; band >= 0; band--) reachOver(band, band + 1, FALL * f32(bandWidth(band)));
+  for (let band = 1; band < LEAK_BANDS; band++) reachOver(band, band - 1, SLOPE * f32(bandWidth(band - 1)));
+  for (let band = LEAK_BANDS - 2; band >= 0; band--) reachOver(band, band + 1, SLOPE * f32(bandWidth(band)));
   for (let band = 0; band < LEAK_BANDS; band++) {
     const level = floatAt(CLEAR, band);
     const softer: f32 = max<f32>(0, floatAt(INTO, band) - level - REACH);
@@ -39,9 +39,9 @@ export function measureLeaks(channels: i32): void {
   }
 }
 
-function reachOver(band: i32, from: i32, fall: f32): void {
-  setFloat(INTO, band, max(floatAt(INTO, band), floatAt(INTO, from) - fall));
-  setFloat(LEAST, band, min(floatAt(LEAST, band), floatAt(LEAST, from) + fall));
+function reachOver(band: i32, from: i32, slope: f32): void {
+  setFloat(INTO, band, max(floatAt(INTO, band), floatAt(INTO, from) - slope));
+  setFloat(LEAST, band, min(floatAt(LEAST, band), floatAt(LEAST, from) + slope));
 }
 
 /**

@@ -7,7 +7,7 @@ import { F32_BYTES, VECTOR_BYTES } from "../../numbers/block.ts";
 import { INPUT_BYTE, PACKET_BYTE, SCRATCH_BYTE } from "../../numbers/opus-encoder.ts";
 import {
   AHEAD_SAMPLES,
-  BANDS_ROOM,
+  BANDS_CAPACITY,
   OVERLAP_SAMPLES,
   PITCH_PAST_SAMPLES,
   SHORT_BLOCKS,
@@ -16,10 +16,10 @@ import {
 
 const FRAME_BYTES: usize = F32_BYTES * FRAME_SAMPLES;
 /** A number per band, of one channel. */
-export const BANDS_BYTES: usize = F32_BYTES * BANDS_ROOM;
+export const BANDS_BYTES: usize = F32_BYTES * BANDS_CAPACITY;
 
 export const INPUT: usize = INPUT_BYTE;
-export const PACKET_PLACE: usize = PACKET_BYTE;
+export const PACKET_ADDRESS: usize = PACKET_BYTE;
 /** From one channel's frame to the other's, in INPUT, SPECTRUM and SHAPES. */
 export const CHANNEL_BYTES: usize = FRAME_BYTES;
 
@@ -80,9 +80,9 @@ export const SPREAD_WEIGHTS: usize = IMPORTANCE + BANDS_BYTES;
 /** … and the allocation: for pulses (eighths of bits), fine energy (bits), and when it may have a left-over bit. */
 export const PULSE_BITS: usize = SPREAD_WEIGHTS + BANDS_BYTES;
 export const FINE_BITS: usize = PULSE_BITS + BANDS_BYTES;
-export const FINE_TURN: usize = FINE_BITS + BANDS_BYTES;
+export const FINE_PRIORITY: usize = FINE_BITS + BANDS_BYTES;
 /** By how much leaks call for more bits, binary logarithms. */
-export const LEAKS: usize = FINE_TURN + BANDS_BYTES;
+export const LEAKS: usize = FINE_PRIORITY + BANDS_BYTES;
 /** Room of six lists of a number per band, within one function. */
 export const BAND_SPARE: usize = LEAKS + BANDS_BYTES;
 /** A vector that is searched: its absolute values, twice its pulses so far, its pulses. 192 numbers each. */
@@ -94,11 +94,11 @@ export const SEARCH_PULSES: usize = SEARCH_DOUBLES + SEARCH_BYTES;
 export const REORDER: usize = SEARCH_PULSES + SEARCH_BYTES;
 /** Raw bits, which are written to the packet from behind. */
 export const RAW_BYTES: usize = REORDER + F32_BYTES * 192;
-export const RAW_ROOM: usize = 1280;
+export const RAW_CAPACITY: usize = 1280;
 /** The same of an attempt that is put aside, from the front and raw. */
-export const ATTEMPT_BYTES: usize = RAW_BYTES + RAW_ROOM;
-export const ATTEMPT_RAW: usize = ATTEMPT_BYTES + RAW_ROOM;
-export const SCRATCH_END: usize = ATTEMPT_RAW + RAW_ROOM;
+export const ATTEMPT_BYTES: usize = RAW_BYTES + RAW_CAPACITY;
+export const ATTEMPT_RAW: usize = ATTEMPT_BYTES + RAW_CAPACITY;
+export const SCRATCH_END: usize = ATTEMPT_RAW + RAW_CAPACITY;
 
 /** From one short block to the next, in SIGNAL. */
 export const SHORT_BYTES: usize = FRAME_BYTES / SHORT_BLOCKS;

@@ -3,7 +3,7 @@
 // share this module's memory and take turns; each has a slot. AssemblyScript, audio thread.
 
 import { BITRATE_BPS_MAX, BITRATE_BPS_MIN } from "../../numbers/opus-encoder.ts";
-import { encodeFrame, giveHead } from "./frame.ts";
+import { encodeFrame, setNextHead } from "./frame.ts";
 import { SCRATCH_END } from "./memory-map.ts";
 import { finalRange } from "./range-encoder.ts";
 import { chooseSlot, clearSlot } from "./slot.ts";
@@ -39,7 +39,7 @@ export function encode(
 ): i32 {
   chooseSlot(slot);
   const rate = max(BITRATE_BPS_MIN, min(BITRATE_BPS_MAX, bitsPerSecond));
-  giveHead(period, gainStep, taps, isTransient);
+  setNextHead(period, gainStep, taps, isTransient);
   return encodeFrame(rate, isVariable, standsAlone);
 }
 

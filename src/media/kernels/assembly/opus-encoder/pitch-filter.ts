@@ -25,14 +25,14 @@ import { findPeriod, PERIOD_MIN, periodLikeness } from "./pitch-search.ts";
 import { encodeBit, encodeNumber, encodeOf, encodeRaw } from "./range-encoder.ts";
 import {
   IS_UNLIKE,
-  kept,
-  keptFloat,
-  keptOverlap,
   PITCH_GAIN,
   PITCH_PERIOD,
   PITCH_TAPS,
-  setKept,
-  setKeptFloat,
+  retained,
+  retainedFloat,
+  retainedOverlap,
+  setRetained,
+  setRetainedFloat,
   TAPS_CHOICE,
 } from "./slot.ts";
 
@@ -59,7 +59,7 @@ const STRONG_TRANSIENT: f32 = 0.98;
 let period: i32 = PERIOD_MIN;
 let gainStep: i32 = -1;
 let isKnown: bool = false;
-/** For the next frame; see `givePitchFilter`. */
+/** For the next frame; see `setNextPitchFilter`. */
 let givenPeriod: i32 = -1;
 let givenGainStep: i32 = 0;
 let givenTaps: i32 = 0;
@@ -77,7 +77,7 @@ export function isSpectrumKnown(): bool {
 /** Chooses the filter, or takes the given one, and runs it; none unless `mayFilter`. `bytes`: what a frame may have. */
 export function filterPitch(channels: i32, mayFilter: bool, strength: f32, bytes: i32): void {
   gainStep = -1;
-  period = max(kept(PITCH_PERIOD), PERIOD_MIN);
+  period = max(retained(PITCH_PERIOD), PERIOD_MIN);
   isKnown = false;
   if (givenPeriod < 0) choosePitch(channels, mayFilter, strength, bytes);
   else if (mayFilter) takeGivenFilter();
@@ -89,16 +89,16 @@ export function filterPitch(channels: i32, mayFilter: bool, strength: f32, bytes
 function choosePitch(channels: i32, mayFilter: bool, strength: f32, bytes: i32): void {
   // Where nothing repeated itself, only every second frame is searched; and behind a frame that stands alone not the
   // next, as a period may be longer than a frame.
-  const isSkipped = keptFloat(PITCH_GAIN) === 0 && kept(IS_UNLIKE) !== 0;
-  setKept(IS_UNLIKE, mayFilter ? 0 : 1);
+  const isSkipped = retainedFloat(PITCH_GAIN) === 0 && retained(IS_UNLIKE) !== 0;
+  setRetained(IS_UNLIKE, mayFilter ? 0 : 1);
   if (!mayFilter || isSkipped) return;
   period = findPeriod(channels);
   gainStep = stepFor(CAUTION * periodLikeness(), strength, bytes);
-  setKept(IS_UNLIKE, i32(periodLikeness() < UNLIKE));
+  setRetained(IS_UNLIKE, i32(periodLikeness() < UNLIKE));
 }
 
 /** Period 0: none is to run; below: it is to be chosen. */
-export function givePitchFilter(samples: i32, step: i32, taps: i32): void {
+export function setNextPitchFilter(samples: i32, step: i32, taps: i32): void {
   givenPeriod = samples;
   givenGainStep = step;
   givenTaps = taps;
@@ -108,20 +108,20 @@ function takeGivenFilter(): void {
   if (givenPeriod === 0) return;
   period = givenPeriod;
   gainStep = givenGainStep;
-  setKept(TAPS_CHOICE, givenTaps);
+  setRetained(TAPS_CHOICE, givenTaps);
 }
 
 function keepOverlaps(channels: i32): void {
   for (let channel = 0; channel < channels; channel++) {
     const signal = SIGNAL + usize(channel) * SIGNAL_BYTES;
-    memory.copy(keptOverlap(channel), signal + F32_BYTES * FRAME_SAMPLES, SLOPE_BYTES);
+    memory.copy(retainedOverlap(channel), signal + F32_BYTES * FRAME_SAMPLES, SLOPE_BYTES);
   }
 }
 
 /** Codes what was chosen, and remembers it. */
 export function codePitch(): void {
   encodeBit(gainStep >= 0, 1);
-  const taps = kept(TAPS_CHOICE);
+  const taps = retained(TAPS_CHOICE);
   if (gainStep >= 0) {
     const octave = bitLength(u32(period + 1)) - 5;
     encodeNumber(u32(octave), 6);
@@ -133,9 +133,9 @@ export function codePitch(): void {
 }
 
 export function rememberPitch(): void {
-  setKept(PITCH_PERIOD, period);
-  setKeptFloat(PITCH_GAIN, gainNow());
-  setKept(PITCH_TAPS, kept(TAPS_CHOICE));
+  setRetained(PITCH_PERIOD, period);
+  setRetainedFloat(PITCH_GAIN, gainNow());
+  setRetained(PITCH_TAPS, retained(TAPS_CHOICE));
 }
 
 function gainNow(): f32 {
@@ -144,9 +144,9 @@ function gainNow(): f32 {
 
 /** -1: off. */
 function stepFor(gain: f32, strength: f32, bytes: i32): i32 {
-  const before = keptFloat(PITCH_GAIN);
+  const before = retainedFloat(PITCH_GAIN);
   let least = GAIN_MIN;
-  if (abs(period - kept(PITCH_PERIOD)) * 10 > period) {
+  if (abs(period - retained(PITCH_PERIOD)) * 10 > period) {
     if (strength > STRONG_TRANSIENT) return -1;
     least += 0.2;
   }
@@ -161,11 +161,11 @@ function stepFor(gain: f32, strength: f32, bytes: i32): i32 {
 
 /** From the filter of the frame before to that of this one. */
 function runFilter(channels: i32): void {
-  const oldGain = keptFloat(PITCH_GAIN);
+  const oldGain = retainedFloat(PITCH_GAIN);
   const gain = gainNow();
   for (let channel = 0; channel < channels; channel++) {
     const signal = SIGNAL + usize(channel) * SIGNAL_BYTES;
-    memory.copy(signal, keptOverlap(channel), SLOPE_BYTES);
+    memory.copy(signal, retainedOverlap(channel), SLOPE_BYTES);
     const to = signal + SLOPE_BYTES;
     const from = UNFILTERED + usize(channel) * UNFILTERED_BYTES + F32_BYTES * PITCH_PAST_SAMPLES;
     if (oldGain === 0 && gain === 0) {
@@ -173,19 +173,19 @@ function runFilter(channels: i32): void {
       continue;
     }
     crossFilter(from, to, oldGain, gain);
-    filterOut(from + SLOPE_BYTES, to + SLOPE_BYTES, to + CHANNEL_BYTES, period, gain, kept(TAPS_CHOICE));
+    filterOut(from + SLOPE_BYTES, to + SLOPE_BYTES, to + CHANNEL_BYTES, period, gain, retained(TAPS_CHOICE));
   }
 }
 
 /** The first samples: the old filter goes and the new one comes with the square of the window. */
 function crossFilter(from: usize, to: usize, oldGain: f32, gain: f32): void {
-  const oldPeriod = max(kept(PITCH_PERIOD), PERIOD_MIN);
+  const oldPeriod = max(retained(PITCH_PERIOD), PERIOD_MIN);
   const one = f32x4.splat(1);
   for (let at: usize = 0; at < SLOPE_BYTES; at += VECTOR_BYTES) {
     const window = v128.load(WINDOW + at);
     const rising = f32x4.mul(window, window);
-    const before = f32x4.mul(f32x4.sub(one, rising), repeated(from + at, oldPeriod, oldGain, kept(PITCH_TAPS)));
-    const after = f32x4.mul(rising, repeated(from + at, period, gain, kept(TAPS_CHOICE)));
+    const before = f32x4.mul(f32x4.sub(one, rising), repeated(from + at, oldPeriod, oldGain, retained(PITCH_TAPS)));
+    const after = f32x4.mul(rising, repeated(from + at, period, gain, retained(TAPS_CHOICE)));
     v128.store(to + at, f32x4.sub(v128.load(from + at), f32x4.add(before, after)));
   }
 }
@@ -201,10 +201,10 @@ function filterOut(from: usize, to: usize, end: usize, lag: i32, gain: f32, taps
 /** What of four samples comes from one period before. */
 function repeated(at: usize, lag: i32, gain: f32, taps: i32): v128 {
   const list = TAPS + usize(taps) * 12;
-  const place = at - F32_BYTES * usize(lag);
-  const near = f32x4.add(v128.load(place - F32_BYTES), v128.load(place + F32_BYTES));
-  const far = f32x4.add(v128.load(place - 2 * F32_BYTES), v128.load(place + 2 * F32_BYTES));
-  const middle = f32x4.mul(f32x4.splat(gain * load<f32>(list)), v128.load(place));
+  const address = at - F32_BYTES * usize(lag);
+  const near = f32x4.add(v128.load(address - F32_BYTES), v128.load(address + F32_BYTES));
+  const far = f32x4.add(v128.load(address - 2 * F32_BYTES), v128.load(address + 2 * F32_BYTES));
+  const middle = f32x4.mul(f32x4.splat(gain * load<f32>(list)), v128.load(address));
   const sides = f32x4.mul(f32x4.splat(gain * load<f32>(list, 4)), near);
   return f32x4.add(f32x4.add(middle, sides), f32x4.mul(f32x4.splat(gain * load<f32>(list, 8)), far));
 }
@@ -225,9 +225,9 @@ function runIfWorthwhile(channels: i32): void {
   isKnown = true;
   let softer: f32 = 0;
   for (let channel = 0; channel < channels; channel++) {
-    const place = usize(channel) * BANDS_BYTES;
+    const address = usize(channel) * BANDS_BYTES;
     for (let band = 0; band < BANDS; band++) {
-      softer += floatAt(LONG_LEVELS + place, band) - floatAt(LEVELS + place, band);
+      softer += floatAt(LONG_LEVELS + address, band) - floatAt(LEVELS + address, band);
     }
   }
   if (softer <= WORTH * GAIN_STEP * f32(chosen + 1) * f32(channels * BANDS)) return;

@@ -7,7 +7,7 @@ import { PITCH_PAST_SAMPLES } from "./format.ts";
 import { dot, floatAt } from "./lists.ts";
 import { SPARE, UNFILTERED, UNFILTERED_BYTES } from "./memory-map.ts";
 import { whiten } from "./pitch-whitening.ts";
-import { kept, keptFloat, PITCH_GAIN, PITCH_PERIOD } from "./slot.ts";
+import { PITCH_GAIN, PITCH_PERIOD, retained, retainedFloat } from "./slot.ts";
 
 /** RFC 6716 section 4.3.7.1. */
 export const PERIOD_MIN: i32 = 15;
@@ -129,9 +129,9 @@ function fourProducts(frame: usize, lag: i32): v128 {
   return f32x4.add(f32x4.shuffle(ab, cd, 0, 1, 4, 5), f32x4.shuffle(ab, cd, 2, 3, 6, 7));
 }
 
-function energyAt(sound: usize, past: i32, lag: i32, length: i32): f32 {
-  const place = sound + F32_BYTES * usize(past - lag);
-  return dot(place, place, length);
+function energyAt(audio: usize, past: i32, lag: i32, length: i32): f32 {
+  const address = audio + F32_BYTES * usize(past - lag);
+  return dot(address, address, length);
 }
 
 /** The same in samples of a half of the rate, by way of a quarter of it. */
@@ -141,8 +141,8 @@ function refined(eighthLag: i32): i32 {
 }
 
 /** The lag, or one sample less or more, that is likest. */
-function bestNear(lag: i32, sound: usize, past: i32, length: i32): i32 {
-  const frame = sound + F32_BYTES * usize(past);
+function bestNear(lag: i32, audio: usize, past: i32, length: i32): i32 {
+  const frame = audio + F32_BYTES * usize(past);
   let best = lag;
   let bestScore: f32 = -1;
   for (let near = max(2, lag - 1); near <= min(lag + 1, past - 1); near++) {
@@ -160,8 +160,8 @@ function bestNear(lag: i32, sound: usize, past: i32, length: i32): i32 {
 /** A part of the period where that is as good: what repeats itself does so after two periods as well. */
 function shortestLag(lag: i32): i32 {
   const whole = correlation(lag);
-  const known = kept(PITCH_PERIOD) >> 1;
-  const isKnown = keptFloat(PITCH_GAIN) > 0;
+  const known = retained(PITCH_PERIOD) >> 1;
+  const isKnown = retainedFloat(PITCH_GAIN) > 0;
   for (let parts = PARTS_MAX; parts >= 2; parts--) {
     const part = (lag + (parts >> 1)) / parts;
     if (part < PERIOD_MIN / 2 + 1) continue;

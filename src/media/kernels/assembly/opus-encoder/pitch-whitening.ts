@@ -23,8 +23,8 @@ const FACTORS: usize = PRODUCTS + 2 * VECTOR_BYTES;
 const FACTORS_BEFORE: usize = FACTORS + VECTOR_BYTES;
 
 /** `count` samples, a multiple of four, in place. */
-export function whiten(sound: usize, count: i32): void {
-  const from = sound + F32_BYTES * usize(EDGE_SAMPLES);
+export function whiten(audio: usize, count: i32): void {
+  const from = audio + F32_BYTES * usize(EDGE_SAMPLES);
   for (let lag = 0; lag <= ORDER; lag++) {
     const product = dot(from, from - F32_BYTES * usize(lag), count - EDGE_SAMPLES);
     setFloat(PRODUCTS, lag, lag === 0 ? 1 + product * (1 + NOISE) : product * (1 - LAG_WINDOW * f32(lag * lag)));
@@ -32,7 +32,7 @@ export function whiten(sound: usize, count: i32): void {
   foretell();
   const last = from + F32_BYTES * usize(count - EDGE_SAMPLES) - VECTOR_BYTES;
   filter(from, last);
-  memory.fill(sound, 0, F32_BYTES * usize(EDGE_SAMPLES));
+  memory.fill(audio, 0, F32_BYTES * usize(EDGE_SAMPLES));
 }
 
 /** From PRODUCTS to FACTORS, of each sample before what is to be added (the way of Levinson and Durbin). */

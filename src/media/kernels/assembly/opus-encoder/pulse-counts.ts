@@ -24,11 +24,11 @@ export function prepareCounts(): void {
   for (let row = 0; row < i32(COUNT_ROWS); row++) {
     for (let column = row; column < i32(COUNT_COLUMNS); column++) {
       const count = u32(countFrom(row, column));
-      store<u32>(countPlace(row, column), count);
+      store<u32>(countAddress(row, column), count);
       // It is the same with both exchanged.
-      if (column < i32(COUNT_ROWS)) store<u32>(countPlace(column, row), count);
-      if (row < i32(FEW_COUNT_COLUMNS)) store<u32>(fewPlace(column, row), count);
-      if (column < i32(FEW_COUNT_COLUMNS)) store<u32>(fewPlace(row, column), count);
+      if (column < i32(COUNT_ROWS)) store<u32>(countAddress(column, row), count);
+      if (row < i32(FEW_COUNT_COLUMNS)) store<u32>(fewAddress(column, row), count);
+      if (column < i32(FEW_COUNT_COLUMNS)) store<u32>(fewAddress(row, column), count);
     }
   }
   for (let split = 0; split <= 4; split++) {
@@ -50,8 +50,8 @@ export function countRowBytes(pulses: i32): usize {
 
 /** All vectors of `length` with so many pulses. */
 export function vectorCount(length: i32, pulses: i32): u32 {
-  const place = countRow(length, pulses) + (usize(pulses) << 2);
-  return load<u32>(place) + load<u32>(place, 4);
+  const address = countRow(length, pulses) + (usize(pulses) << 2);
+  return load<u32>(address) + load<u32>(address, 4);
 }
 
 /** Costs in a band of `8 << split` times its width, halved: at first how many entries, then an eighth of a bit less. */
@@ -89,12 +89,12 @@ export function pulsesOf(choice: i32): i32 {
 }
 
 /** By length and pulses, of few pulses in vectors of any length. */
-function fewPlace(length: i32, pulses: i32): usize {
+function fewAddress(length: i32, pulses: i32): usize {
   return FEW_COUNTS + 4 * (usize(length) * FEW_COUNT_COLUMNS + usize(pulses));
 }
 
 /** By length and pulses, of vectors that are short enough for any number of pulses; see `known`. */
-function countPlace(row: i32, column: i32): usize {
+function countAddress(row: i32, column: i32): usize {
   return COUNTS + 4 * (usize(row) * COUNT_COLUMNS + usize(column));
 }
 
@@ -105,7 +105,7 @@ function countFrom(row: i32, column: i32): u64 {
 }
 
 function known(row: i32, column: i32): u64 {
-  return load<u32>(countPlace(row, column));
+  return load<u32>(countAddress(row, column));
 }
 
 function limited(count: u64): u64 {
@@ -141,9 +141,9 @@ function eighthsFor(count: u32): i32 {
   let eighths = (length - 1) << 3;
   if ((count & (count - 1)) === 0) return eighths;
   let part: u32 = length > 16 ? ((count - 1) >> u32(length - 16)) + 1 : count << u32(16 - length);
-  for (let place = 3; place >= 0; place--) {
+  for (let address = 3; address >= 0; address--) {
     const bit = part >> 16;
-    eighths += i32(bit) << place;
+    eighths += i32(bit) << address;
     part = (part + bit) >> bit;
     part = (part * part + 0x7fff) >> 15;
   }

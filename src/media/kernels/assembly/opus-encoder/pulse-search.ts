@@ -46,7 +46,7 @@ function findPulses(shape: usize, length: i32, pulses: i32): void {
     addPulse(bytes);
     left--;
   }
-  giveSigns(shape, bytes);
+  applySigns(shape, bytes);
 }
 
 function takeAbsolutes(shape: usize, length: i32, bytes: usize): void {
@@ -96,35 +96,35 @@ function addPulse(bytes: usize): void {
   const products = f32x4.splat(product);
   const energies = f32x4.splat(energy + 1);
   let best = f32x4.splat(-1);
-  let bestPlaces = i32x4.splat(0);
-  let places = i32x4(0, 4, 8, 12);
+  let bestPositions = i32x4.splat(0);
+  let positions = i32x4(0, 4, 8, 12);
   const step = i32x4.splat(16);
   for (let at: usize = 0; at < bytes; at += VECTOR_BYTES) {
     const along = f32x4.add(products, v128.load(SEARCH + at));
     const score = f32x4.div(f32x4.mul(along, along), f32x4.add(energies, v128.load(SEARCH_DOUBLES + at)));
-    bestPlaces = v128.bitselect(places, bestPlaces, f32x4.gt(score, best));
+    bestPositions = v128.bitselect(positions, bestPositions, f32x4.gt(score, best));
     best = f32x4.pmax(best, score);
-    places = i32x4.add(places, step);
+    positions = i32x4.add(positions, step);
   }
-  let place: usize = i32x4.extract_lane(bestPlaces, 0);
+  let bestIndex: usize = i32x4.extract_lane(bestPositions, 0);
   let highest = f32x4.extract_lane(best, 0);
   if (f32x4.extract_lane(best, 1) > highest) {
     highest = f32x4.extract_lane(best, 1);
-    place = i32x4.extract_lane(bestPlaces, 1);
+    bestIndex = i32x4.extract_lane(bestPositions, 1);
   }
   if (f32x4.extract_lane(best, 2) > highest) {
     highest = f32x4.extract_lane(best, 2);
-    place = i32x4.extract_lane(bestPlaces, 2);
+    bestIndex = i32x4.extract_lane(bestPositions, 2);
   }
-  if (f32x4.extract_lane(best, 3) > highest) place = i32x4.extract_lane(bestPlaces, 3);
-  const double = load<f32>(SEARCH_DOUBLES + place);
-  product += load<f32>(SEARCH + place);
+  if (f32x4.extract_lane(best, 3) > highest) bestIndex = i32x4.extract_lane(bestPositions, 3);
+  const double = load<f32>(SEARCH_DOUBLES + bestIndex);
+  product += load<f32>(SEARCH + bestIndex);
   energy += 1 + double;
-  store<f32>(SEARCH_DOUBLES + place, double + 2);
-  store<i32>(SEARCH_PULSES + place, load<i32>(SEARCH_PULSES + place) + 1);
+  store<f32>(SEARCH_DOUBLES + bestIndex, double + 2);
+  store<i32>(SEARCH_PULSES + bestIndex, load<i32>(SEARCH_PULSES + bestIndex) + 1);
 }
 
-function giveSigns(shape: usize, bytes: usize): void {
+function applySigns(shape: usize, bytes: usize): void {
   for (let at: usize = 0; at < bytes; at += VECTOR_BYTES) {
     const sign = i32x4.shr_s(v128.load(shape + at), 31);
     const pulses = v128.load(SEARCH_PULSES + at);
@@ -136,18 +136,18 @@ function giveSigns(shape: usize, bytes: usize): void {
 function numberOf(length: i32, pulses: i32): u32 {
   const rowBytes = countRowBytes(pulses);
   let row = countRow(1, pulses);
-  let place = SEARCH_PULSES + F32_BYTES * usize(length - 1);
-  const last = load<i32>(place);
+  let bestIndex = SEARCH_PULSES + F32_BYTES * usize(length - 1);
+  const last = load<i32>(bestIndex);
   let sum = usize(abs(last)) << 2;
   let number = u32(last) >> 31;
   do {
-    place -= F32_BYTES;
+    bestIndex -= F32_BYTES;
     row += rowBytes;
     number += load<u32>(row + sum);
-    const value = load<i32>(place);
+    const value = load<i32>(bestIndex);
     sum += usize(abs(value)) << 2;
     // Without a branch: nobody could foresee a sign.
     number += load<u32>(row + sum, F32_BYTES) & u32(value >> 31);
-  } while (place > SEARCH_PULSES);
+  } while (bestIndex > SEARCH_PULSES);
   return number;
 }

@@ -3,12 +3,12 @@
 
 import { WHOLE_PACKET_BYTES_MAX } from "../../numbers/opus-encoder.ts";
 import { bitLength } from "./approximations.ts";
-import { ATTEMPT_BYTES, ATTEMPT_RAW, PACKET_PLACE, RAW_BYTES, RAW_ROOM } from "./memory-map.ts";
+import { ATTEMPT_BYTES, ATTEMPT_RAW, PACKET_ADDRESS, RAW_BYTES, RAW_CAPACITY } from "./memory-map.ts";
 
 const RANGE_TOP: u32 = 0x80000000;
 const RANGE_BOTTOM: u32 = 0x00800000;
 /** Behind the packet's header. */
-const START: usize = PACKET_PLACE + 1;
+const START: usize = PACKET_ADDRESS + 1;
 const FRONT_BYTES_MAX: i32 = WHOLE_PACKET_BYTES_MAX - 1;
 
 let range: u32 = RANGE_TOP;
@@ -38,15 +38,15 @@ let savedRawWindowBits: i32 = 0;
 let savedRawBytes: i32 = 0;
 
 // What `keepAttempt` puts aside.
-let keptRange: u32 = 0;
-let keptLow: u32 = 0;
-let keptHeldByte: i32 = 0;
-let keptHeldOnes: i32 = 0;
-let keptFrontBytes: i32 = 0;
-let keptBitsTotal: i32 = 0;
-let keptRawWindow: u32 = 0;
-let keptRawWindowBits: i32 = 0;
-let keptRawBytes: i32 = 0;
+let backupRange: u32 = 0;
+let backupLow: u32 = 0;
+let backupHeldByte: i32 = 0;
+let backupHeldOnes: i32 = 0;
+let backupFrontBytes: i32 = 0;
+let backupBitsTotal: i32 = 0;
+let backupRawWindow: u32 = 0;
+let backupRawWindowBits: i32 = 0;
+let backupRawBytes: i32 = 0;
 
 /** Where eighths of a bit end, within the leading 16 bits of the range. */
 const EIGHTHS = memory.data<u32>([35733, 38967, 42495, 46340, 50535, 55109, 60097, 65535]);
@@ -102,30 +102,30 @@ export function restoreFrom(): void {
 
 /** Puts aside what was coded since `saveAll`, … */
 export function keepAttempt(): void {
-  keptRange = range;
-  keptLow = low;
-  keptHeldByte = heldByte;
-  keptHeldOnes = heldOnes;
-  keptFrontBytes = frontBytes;
-  keptBitsTotal = bitsTotal;
-  keptRawWindow = rawWindow;
-  keptRawWindowBits = rawWindowBits;
-  keptRawBytes = rawBytes;
+  backupRange = range;
+  backupLow = low;
+  backupHeldByte = heldByte;
+  backupHeldOnes = heldOnes;
+  backupFrontBytes = frontBytes;
+  backupBitsTotal = bitsTotal;
+  backupRawWindow = rawWindow;
+  backupRawWindowBits = rawWindowBits;
+  backupRawBytes = rawBytes;
   memory.copy(ATTEMPT_BYTES, START + usize(savedFrontBytes), usize(frontBytes - savedFrontBytes));
   memory.copy(ATTEMPT_RAW, RAW_BYTES + usize(savedRawBytes), usize(rawBytes - savedRawBytes));
 }
 
 /** … and takes it back in place of what was coded instead. */
 export function restoreAttempt(): void {
-  range = keptRange;
-  low = keptLow;
-  heldByte = keptHeldByte;
-  heldOnes = keptHeldOnes;
-  frontBytes = keptFrontBytes;
-  bitsTotal = keptBitsTotal;
-  rawWindow = keptRawWindow;
-  rawWindowBits = keptRawWindowBits;
-  rawBytes = keptRawBytes;
+  range = backupRange;
+  low = backupLow;
+  heldByte = backupHeldByte;
+  heldOnes = backupHeldOnes;
+  frontBytes = backupFrontBytes;
+  bitsTotal = backupBitsTotal;
+  rawWindow = backupRawWindow;
+  rawWindowBits = backupRawWindowBits;
+  rawBytes = backupRawBytes;
   memory.copy(START + usize(savedFrontBytes), ATTEMPT_BYTES, usize(frontBytes - savedFrontBytes));
   memory.copy(RAW_BYTES + usize(savedRawBytes), ATTEMPT_RAW, usize(rawBytes - savedRawBytes));
 }
@@ -216,17 +216,17 @@ export function finishPacket(sizeBytes: i32): bool {
   const end = finishRange();
   while (rawWindowBits >= 8) flushRawByte();
   const isRawLeft = rawWindowBits > 0;
-  const room = sizeBytes - frontBytes - rawBytes;
+  const capacity = sizeBytes - frontBytes - rawBytes;
   // The last raw bits may share a byte with the range coder where that needs no more of it.
-  const isShared = room === 0 && isRawLeft;
-  if (isOverfull || room < 0 || (isShared && (rawWindowBits > end || frontBytes === 0))) return false;
-  memory.fill(START + usize(frontBytes), 0, usize(room));
+  const isShared = capacity === 0 && isRawLeft;
+  if (isOverfull || capacity < 0 || (isShared && (rawWindowBits > end || frontBytes === 0))) return false;
+  memory.fill(START + usize(frontBytes), 0, usize(capacity));
   for (let index = 0; index < rawBytes; index++) {
     store<u8>(START + usize(sizeBytes - 1 - index), load<u8>(RAW_BYTES + usize(index)));
   }
   if (isRawLeft) {
-    const place = START + usize(sizeBytes - 1 - rawBytes);
-    store<u8>(place, load<u8>(place) | u8(rawWindow));
+    const address = START + usize(sizeBytes - 1 - rawBytes);
+    store<u8>(address, load<u8>(address) | u8(rawWindow));
   }
   return true;
 }
@@ -284,7 +284,7 @@ function writeFront(byte: i32): void {
 }
 
 function flushRawByte(): void {
-  if (rawBytes >= i32(RAW_ROOM)) isOverfull = true;
+  if (rawBytes >= i32(RAW_CAPACITY)) isOverfull = true;
   else {
     store<u8>(RAW_BYTES + usize(rawBytes), u8(rawWindow));
     rawBytes++;

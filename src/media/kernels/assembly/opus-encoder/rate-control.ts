@@ -6,13 +6,13 @@ import { BANDS, BIT, edge, SHORT_BLOCKS_LOG } from "./format.ts";
 import {
   CODED_BANDS,
   DRIFT,
-  kept,
-  keptFloat,
   RATE_OFFSET,
   RATED_FRAMES,
   RESERVOIR,
+  retained,
+  retainedFloat,
   STEREO_SAVING,
-  setKept,
+  setRetained,
 } from "./slot.ts";
 
 /** RFC 6716 section 3.4, R2. */
@@ -32,15 +32,15 @@ export function bytesAllowed(bitsPerSecond: i32, isVariable: bool): i32 {
   // One byte is the packet's header.
   if (!isVariable) return max(2, min(FRAME_BYTES_MAX, (bitsPerSecond + 200) / 400 - 1));
   const worth = frameWorth(bitsPerSecond - 400);
-  return max(2, min(FRAME_BYTES_MAX, (2 * worth - kept(RESERVOIR)) >> (BIT + 3)));
+  return max(2, min(FRAME_BYTES_MAX, (2 * worth - retained(RESERVOIR)) >> (BIT + 3)));
 }
 
-/** The bytes of this frame, of those that are `allowed`; `told` has been coded, `codedBoosts` is promised to bands. */
+/** The bytes of this frame, of those that are `allowed`; `usedEighths` has been coded, `codedBoosts` is promised to bands. */
 export function chooseBytes(
   bitsPerSecond: i32,
   channels: i32,
   allowed: i32,
-  told: i32,
+  usedEighths: i32,
   boosts: i32,
   codedBoosts: i32,
   intensity: i32,
@@ -49,25 +49,25 @@ export function chooseBytes(
   levelAboveAverage: f32,
 ): i32 {
   const worth = frameWorth(bitsPerSecond - 400);
-  const base = worth - ((40 * channels + 20) << BIT) + kept(RATE_OFFSET);
+  const base = worth - ((40 * channels + 20) << BIT) + retained(RATE_OFFSET);
   let target = needOf(base, channels, boosts, intensity, strength, depth);
   target = base + i32(FREEDOM * f32(target - base));
   if (strength < 0.2) {
     const softness: f32 = 0.0000031 * f32(max(0, min(32_000, 96_000 - bitsPerSecond)));
     target += i32(levelAboveAverage * softness * f32(target));
   }
-  target = min(2 * base, target) + told;
+  target = min(2 * base, target) + usedEighths;
   // So much that nothing is left out of what has been told.
-  const least = ((told + codedBoosts + (1 << (BIT + 3)) - 1) >> (BIT + 3)) + 2;
+  const least = ((usedEighths + codedBoosts + (1 << (BIT + 3)) - 1) >> (BIT + 3)) + 2;
   let bytes = min(allowed, max(least, (target + (1 << (BIT + 2))) >> (BIT + 3)));
   settle(target - worth);
-  const reservoir = kept(RESERVOIR) + (bytes << (BIT + 3)) - worth;
+  const reservoir = retained(RESERVOIR) + (bytes << (BIT + 3)) - worth;
   if (reservoir < 0) {
     // What cannot be saved up is spent.
     bytes = min(allowed, bytes + -reservoir / (8 << BIT));
-    setKept(RESERVOIR, 0);
+    setRetained(RESERVOIR, 0);
   } else {
-    setKept(RESERVOIR, reservoir);
+    setRetained(RESERVOIR, reservoir);
   }
   return bytes;
 }
@@ -75,18 +75,18 @@ export function chooseBytes(
 /** A silent frame gives its bits to the reservoir. */
 export function passSilence(bitsPerSecond: i32): void {
   const worth = frameWorth(bitsPerSecond - 400);
-  setKept(RESERVOIR, max(0, kept(RESERVOIR) + (2 << (BIT + 3)) - worth));
+  setRetained(RESERVOIR, max(0, retained(RESERVOIR) + (2 << (BIT + 3)) - worth));
 }
 
 function needOf(base: i32, channels: i32, boosts: i32, intensity: i32, strength: f32, depth: f32): i32 {
-  const codedBands = kept(CODED_BANDS) > 0 ? kept(CODED_BANDS) : BANDS;
+  const codedBands = retained(CODED_BANDS) > 0 ? retained(CODED_BANDS) : BANDS;
   let need = base;
   if (channels === 2) {
     const stereoBands = min(intensity, codedBands);
     const coded = (edge(codedBands) + edge(stereoBands)) << SHORT_BLOCKS_LOG;
     const degrees = (edge(stereoBands) << SHORT_BLOCKS_LOG) - stereoBands;
     const share: f32 = (0.8 * f32(degrees)) / f32(coded);
-    const saving: f32 = min<f32>(keptFloat(STEREO_SAVING), 1);
+    const saving: f32 = min<f32>(retainedFloat(STEREO_SAVING), 1);
     need -= i32(min<f32>(share * f32(need), (saving - 0.1) * f32(degrees << BIT)));
   }
   // Less what is usual.
@@ -99,10 +99,10 @@ function needOf(base: i32, channels: i32, boosts: i32, intensity: i32, strength:
 
 /** The average by which frames miss the rate is taken from those that follow. */
 function settle(missed: i32): void {
-  const frames = min(SETTLED_FRAMES, kept(RATED_FRAMES) + 1);
-  setKept(RATED_FRAMES, frames);
+  const frames = min(SETTLED_FRAMES, retained(RATED_FRAMES) + 1);
+  setRetained(RATED_FRAMES, frames);
   const speed: f32 = frames < SETTLED_FRAMES ? 1 / f32(frames + 20) : 0.001;
-  const drift = kept(DRIFT) + i32(speed * f32(missed - kept(RATE_OFFSET) - kept(DRIFT)));
-  setKept(DRIFT, drift);
-  setKept(RATE_OFFSET, -drift);
+  const drift = retained(DRIFT) + i32(speed * f32(missed - retained(RATE_OFFSET) - retained(DRIFT)));
+  setRetained(DRIFT, drift);
+  setRetained(RATE_OFFSET, -drift);
 }

@@ -10,19 +10,19 @@ import { BAND_SPARE, BANDS_BYTES, CHANNEL_BYTES, IMPORTANCE, RESOLUTIONS, SHAPES
 import { changeFor } from "./resolutions.ts";
 
 // Per band: twice the change that would be best, and where the two paths came from.
-const WISHES: usize = BAND_SPARE;
-const FROM_OFF: usize = WISHES + BANDS_BYTES;
+const PREFERENCES: usize = BAND_SPARE;
+const FROM_OFF: usize = PREFERENCES + BANDS_BYTES;
 const FROM_ON: usize = FROM_OFF + BANDS_BYTES;
 const TRIAL: usize = SPARE + F32_BYTES * 192;
 
-/** Writes flags to RESOLUTIONS; returns which of the two pairs they are told from. `turnCost` is that of a change. */
-export function chooseResolutions(isShort: bool, turnCost: i32, strength: f32, channel: i32): i32 {
+/** Writes flags to RESOLUTIONS; returns which of the two pairs they are told from. `switchCost` is that of a change. */
+export function chooseResolutions(isShort: bool, switchCost: i32, strength: f32, channel: i32): i32 {
   const bias: f32 = 0.04 * max<f32>(-0.25, 0.5 - strength);
   for (let band = 0; band < BANDS; band++) {
-    setInt(WISHES, band, wishOf(SHAPES + usize(channel) * CHANNEL_BYTES, band, isShort, bias));
+    setInt(PREFERENCES, band, preferenceOf(SHAPES + usize(channel) * CHANNEL_BYTES, band, isShort, bias));
   }
-  const pair = isShort && costOfPath(isShort, 1, turnCost) < costOfPath(isShort, 0, turnCost) ? 1 : 0;
-  let flag = costOfPath(isShort, pair, turnCost) & 1;
+  const pair = isShort && costOfPath(isShort, 1, switchCost) < costOfPath(isShort, 0, switchCost) ? 1 : 0;
+  let flag = costOfPath(isShort, pair, switchCost) & 1;
   for (let band = BANDS - 1; band >= 0; band--) {
     setInt(RESOLUTIONS, band, flag);
     flag = intAt(flag === 0 ? FROM_OFF : FROM_ON, band);
@@ -31,29 +31,29 @@ export function chooseResolutions(isShort: bool, turnCost: i32, strength: f32, c
 }
 
 /** In the lowest bit the flag that the cheaper path ends with. */
-function costOfPath(isShort: bool, pair: i32, turnCost: i32): i32 {
+function costOfPath(isShort: bool, pair: i32, switchCost: i32): i32 {
   let off = 0;
-  let on = isShort ? 0 : turnCost;
+  let on = isShort ? 0 : switchCost;
   for (let band = 0; band < BANDS; band++) {
     if (band > 0) {
-      const offFromOn = on + turnCost < off;
-      const onFromOff = off + turnCost < on;
+      const offFromOn = on + switchCost < off;
+      const onFromOff = off + switchCost < on;
       setInt(FROM_OFF, band, offFromOn ? 1 : 0);
       setInt(FROM_ON, band, onFromOff ? 0 : 1);
       const offBefore = off;
-      if (offFromOn) off = on + turnCost;
-      if (onFromOff) on = offBefore + turnCost;
+      if (offFromOn) off = on + switchCost;
+      if (onFromOff) on = offBefore + switchCost;
     }
     const weight = intAt(IMPORTANCE, band);
-    const wish = intAt(WISHES, band);
-    off += weight * abs(wish - 2 * changeFor(isShort, pair, 0));
-    on += weight * abs(wish - 2 * changeFor(isShort, pair, 1));
+    const preference = intAt(PREFERENCES, band);
+    off += weight * abs(preference - 2 * changeFor(isShort, pair, 0));
+    on += weight * abs(preference - 2 * changeFor(isShort, pair, 1));
   }
   return on < off ? 2 * on + 1 : 2 * off;
 }
 
 /** Twice the change of resolution at which the band is sparsest. */
-function wishOf(shapes: usize, band: i32, isShort: bool, bias: f32): i32 {
+function preferenceOf(shapes: usize, band: i32, isShort: bool, bias: f32): i32 {
   const length = bandWidth(band) << SHORT_BLOCKS_LOG;
   const bytes = usize(length) << 2;
   const isNarrow = bandWidth(band) === 1;
@@ -78,9 +78,9 @@ function wishOf(shapes: usize, band: i32, isShort: bool, bias: f32): i32 {
       level = step + 1;
     }
   }
-  const wish = isShort ? 2 * level : -2 * level;
+  const preference = isShort ? 2 * level : -2 * level;
   // A narrow band cannot be divided further: it is taken to be between that and what it can.
-  return isNarrow && (wish === 0 || wish === -2 * SHORT_BLOCKS_LOG) ? wish - 1 : wish;
+  return isNarrow && (preference === 0 || preference === -2 * SHORT_BLOCKS_LOG) ? preference - 1 : preference;
 }
 
 /** When in doubt, frequencies are seen better. */

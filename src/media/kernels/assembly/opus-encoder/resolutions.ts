@@ -16,27 +16,27 @@ export function changeFor(isShort: bool, pair: i32, flag: i32): i32 {
 /** Codes the flags in RESOLUTIONS, which become changes of resolution. */
 export function codeResolutions(bitsMax: i32, isShort: bool, pair: i32): void {
   let rarity = isShort ? 2 : 4;
-  const isPairTold = tell() + rarity + 1 <= bitsMax;
-  const bits = isPairTold ? bitsMax - 1 : bitsMax;
+  const isPairSignalled = tell() + rarity + 1 <= bitsMax;
+  const bits = isPairSignalled ? bitsMax - 1 : bitsMax;
   let flag = 0;
   let anyFlag = 0;
   for (let band = 0; band < BANDS; band++) {
     if (tell() + rarity <= bits) {
-      const wanted = intAt(RESOLUTIONS, band);
-      encodeBit(wanted !== flag, u32(rarity));
-      flag = wanted;
+      const target = intAt(RESOLUTIONS, band);
+      encodeBit(target !== flag, u32(rarity));
+      flag = target;
       anyFlag |= flag;
     } else {
       setInt(RESOLUTIONS, band, flag);
     }
     rarity = isShort ? 4 : 5;
   }
-  let told = 0;
-  if (isPairTold && changeFor(isShort, 0, anyFlag) !== changeFor(isShort, 1, anyFlag)) {
+  let usedEighths = 0;
+  if (isPairSignalled && changeFor(isShort, 0, anyFlag) !== changeFor(isShort, 1, anyFlag)) {
     encodeBit(pair !== 0, 1);
-    told = pair;
+    usedEighths = pair;
   }
   for (let band = 0; band < BANDS; band++) {
-    setInt(RESOLUTIONS, band, changeFor(isShort, told, intAt(RESOLUTIONS, band)));
+    setInt(RESOLUTIONS, band, changeFor(isShort, usedEighths, intAt(RESOLUTIONS, band)));
   }
 }

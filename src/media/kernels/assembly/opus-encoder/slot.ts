@@ -42,34 +42,34 @@ const NUMBERS_BYTES: usize = 128;
 const OLD_LEVELS: usize = NUMBERS_BYTES;
 const OVERLAPS: usize = OLD_LEVELS + 2 * BANDS_BYTES;
 /** Of one channel. */
-export const KEPT_BYTES: usize = F32_BYTES * (PITCH_PAST_SAMPLES + AHEAD_SAMPLES);
+export const RETAINED_BYTES: usize = F32_BYTES * (PITCH_PAST_SAMPLES + AHEAD_SAMPLES);
 const HISTORIES: usize = OVERLAPS + 2 * F32_BYTES * OVERLAP_SAMPLES;
 
-export function chooseSlot(place: usize): void {
-  slot = place;
+export function chooseSlot(address: usize): void {
+  slot = address;
 }
 
 /** Everything as before the first frame. */
 export function clearSlot(channels: i32): void {
   memory.fill(slot, 0, SLOT_BYTES);
-  setKept(CHANNELS, channels);
-  setKept(SPREAD, 2);
-  setKept(SPREAD_AVERAGE, 256);
+  setRetained(CHANNELS, channels);
+  setRetained(SPREAD, 2);
+  setRetained(SPREAD_AVERAGE, 256);
 }
 
-export function kept(index: i32): i32 {
+export function retained(index: i32): i32 {
   return intAt(slot, index);
 }
 
-export function setKept(index: i32, value: i32): void {
+export function setRetained(index: i32, value: i32): void {
   setInt(slot, index, value);
 }
 
-export function keptFloat(index: i32): f32 {
+export function retainedFloat(index: i32): f32 {
   return floatAt(slot, index);
 }
 
-export function setKeptFloat(index: i32, value: f32): void {
+export function setRetainedFloat(index: i32, value: f32): void {
   setFloat(slot, index, value);
 }
 
@@ -79,11 +79,11 @@ export function oldLevels(channel: i32): usize {
 }
 
 /** The last 120 samples that were transformed. */
-export function keptOverlap(channel: i32): usize {
+export function retainedOverlap(channel: i32): usize {
   return slot + OVERLAPS + usize(channel) * (F32_BYTES * OVERLAP_SAMPLES);
 }
 
 /** The last 1216 samples with pre-emphasis, before the pitch filter: 1024 that were coded, and what comes next. */
-export function keptHistory(channel: i32): usize {
-  return slot + HISTORIES + usize(channel) * KEPT_BYTES;
+export function retainedHistory(channel: i32): usize {
+  return slot + HISTORIES + usize(channel) * RETAINED_BYTES;
 }

@@ -59,7 +59,7 @@ export function codeSplit(
   halvings: i32,
   mayMakeNoise: bool,
 ): void {
-  const told = tellEighths();
+  const usedEighths = tellEighths();
   const pulseCap = widthLog(band) + (halvings << BIT);
   const steps = resolution(2 * length - 1, bits, (pulseCap >> 1) - ANGLE_OFFSET, pulseCap);
   angle = 0;
@@ -71,7 +71,7 @@ export function codeSplit(
     else encodeTriangular(step, steps);
     angle = (step * QUARTER) / steps;
   }
-  bitsUsed = tellEighths() - told;
+  bitsUsed = tellEighths() - usedEighths;
   delta = deltaOf(angle, length);
 }
 
@@ -99,7 +99,7 @@ export function codeStereoAngle(
   step: i32,
   remaining: i32,
 ): void {
-  const told = tellEighths();
+  const usedEighths = tellEighths();
   angle = 0;
   if (stereoSteps > 1) {
     encodeStepped(step, stereoSteps);
@@ -108,11 +108,11 @@ export function codeStereoAngle(
     else splitSides(left, right, length);
   } else {
     const isInverse = stereoTurns > 0.5;
-    const isTold = bits > 2 << BIT && remaining > 2 << BIT;
-    if (isTold) encodeBit(isInverse, 2);
-    mergeSides(left, right, length, band, isInverse && isTold);
+    const isSignalled = bits > 2 << BIT && remaining > 2 << BIT;
+    if (isSignalled) encodeBit(isInverse, 2);
+    mergeSides(left, right, length, band, isInverse && isSignalled);
   }
-  bitsUsed = tellEighths() - told;
+  bitsUsed = tellEighths() - usedEighths;
   delta = deltaOf(angle, length);
 }
 

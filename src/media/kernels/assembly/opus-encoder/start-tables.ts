@@ -39,9 +39,9 @@ function prepareLaneTurns(): void {
   for (let step = 0; step < i32(SHORT_SAMPLES); step++) {
     for (let lane = 0; lane < 4; lane++) {
       const angle = (TURN * f64(step * lane)) / 480;
-      const place = LANE_TURNS + 2 * VECTOR_BYTES * usize(step);
-      setFloat(place, lane, f32(Math.cos(angle)));
-      setFloat(place, lane + 4, f32(Math.sin(angle)));
+      const address = LANE_TURNS + 2 * VECTOR_BYTES * usize(step);
+      setFloat(address, lane, f32(Math.cos(angle)));
+      setFloat(address, lane + 4, f32(Math.sin(angle)));
     }
   }
 }

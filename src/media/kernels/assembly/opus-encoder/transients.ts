@@ -13,11 +13,11 @@ const GROUPS: usize = 270;
 /** At the beginning the filter has not settled. */
 const UNSETTLED_GROUPS: usize = 3;
 /** What masking keeps from one group to the next: after a sound it falls by 6.7 dB in a millisecond, before by 13.9. */
-const FORWARD_KEPT: f32 = 0.87890625;
-const BACKWARD_KEPT: f32 = 0.765625;
+const FORWARD_RETAINED: f32 = 0.87890625;
+const BACKWARD_RETAINED: f32 = 0.765625;
 /** So that steady sound masks as much as it has in two samples. */
-const FORWARD_SCALE: f32 = 0.5 * (1 - FORWARD_KEPT);
-const BACKWARD_SCALE: f32 = 1 - BACKWARD_KEPT;
+const FORWARD_SCALE: f32 = 0.5 * (1 - FORWARD_RETAINED);
+const BACKWARD_SCALE: f32 = 1 - BACKWARD_RETAINED;
 /** What counts as a transient; 1 would be as even as can be, times 64. */
 const UNEVENNESS_MIN: f32 = 200;
 
@@ -54,7 +54,7 @@ export function transientChannel(): i32 {
 }
 
 /** In sums of the levels: a frame whose bands are all much louder than in the one before begins something, too. */
-export function hasRisen(channels: i32): bool {
+export function hasIncreased(channels: i32): bool {
   const spread = BAND_SPARE;
   for (let band = 0; band < BANDS; band++) {
     const own = loudestOld(channels, band);
@@ -63,14 +63,14 @@ export function hasRisen(channels: i32): bool {
   for (let band = BANDS - 2; band >= 0; band--) {
     setFloat(spread, band, max(floatAt(spread, band), floatAt(spread, band + 1) - 1));
   }
-  let rise: f32 = 0;
+  let increase: f32 = 0;
   for (let channel = 0; channel < channels; channel++) {
     for (let band = 2; band < BANDS - 1; band++) {
       const now: f32 = max<f32>(0, floatAt(LEVELS + usize(channel) * BANDS_BYTES, band));
-      rise += max<f32>(0, now - max<f32>(0, floatAt(spread, band)));
+      increase += max<f32>(0, now - max<f32>(0, floatAt(spread, band)));
     }
   }
-  return rise > f32(channels * (BANDS - 3));
+  return increase > f32(channels * (BANDS - 3));
 }
 
 function loudestOld(channels: i32, band: i32): f32 {
@@ -85,7 +85,7 @@ function loudestOld(channels: i32, band: i32): f32 {
 function smoothForwards(channels: i32): v128 {
   const left = UNFILTERED + F32_BYTES * (PITCH_PAST_SAMPLES - OVERLAP_SAMPLES);
   const right: usize = channels === 1 ? left : left + UNFILTERED_BYTES;
-  const keep = f32x4.splat(FORWARD_KEPT);
+  const keep = f32x4.splat(FORWARD_RETAINED);
   const scale = f32x4.splat(FORWARD_SCALE);
   let totals = f32x4.splat(0);
   let masking = f32x4.splat(0);
@@ -125,15 +125,15 @@ function highPass(at: usize, passed: v128): v128 {
 
 /** In place: how the ear is masked by what comes, too. Returns the highest of each channel. */
 function smoothBackwards(): v128 {
-  const keep = f32x4.splat(BACKWARD_KEPT);
+  const keep = f32x4.splat(BACKWARD_RETAINED);
   const scale = f32x4.splat(BACKWARD_SCALE);
   let masking = f32x4.splat(0);
   let peaks = f32x4.splat(0);
-  for (let place = SPARE + VECTOR_BYTES * (GROUPS - 1); place >= SPARE; place -= VECTOR_BYTES) {
-    masking = f32x4.add(v128.load(place), f32x4.mul(keep, masking));
+  for (let address = SPARE + VECTOR_BYTES * (GROUPS - 1); address >= SPARE; address -= VECTOR_BYTES) {
+    masking = f32x4.add(v128.load(address), f32x4.mul(keep, masking));
     const smooth = f32x4.mul(scale, masking);
     peaks = f32x4.max(peaks, smooth);
-    v128.store(place, smooth);
+    v128.store(address, smooth);
   }
   return peaks;
 }
@@ -145,8 +145,12 @@ function unevennessOf(channel: i32, total: f32, peak: f32): f32 {
   const unit: f32 = (64 * pairs) / (1e-15 + 0.5 * mean);
   let sum: f32 = 0;
   const end = SPARE + VECTOR_BYTES * (GROUPS - 3) + F32_BYTES * usize(channel);
-  for (let place = SPARE + VECTOR_BYTES * 6 + F32_BYTES * usize(channel); place < end; place += 2 * VECTOR_BYTES) {
-    sum += 384 / max<f32>(1.5, unit * load<f32>(place));
+  for (
+    let address = SPARE + VECTOR_BYTES * 6 + F32_BYTES * usize(channel);
+    address < end;
+    address += 2 * VECTOR_BYTES
+  ) {
+    sum += 384 / max<f32>(1.5, unit * load<f32>(address));
   }
   return (64 * 4 * sum) / (6 * (pairs - 17));
 }

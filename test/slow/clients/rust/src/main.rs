@@ -19,7 +19,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const VOICE_TIMEOUT: Duration = Duration::from_secs(10);
 const RESUME_TIMEOUT_S: u32 = 60;
 
-struct Seat {
+struct Binding {
     hostname: String,
     password: String,
     user_id: UserId,
@@ -28,14 +28,14 @@ struct Seat {
 }
 
 struct Driver {
-    seat: Seat,
+    binding: Binding,
     client: Mutex<Option<LavalinkClient>>,
     track: Mutex<Option<TrackData>>,
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let driver = Arc::new(Driver { seat: read_seat()?, client: Mutex::default(), track: Mutex::default() });
+    let driver = Arc::new(Driver { binding: read_binding()?, client: Mutex::default(), track: Mutex::default() });
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Some(text) = lines.next_line().await? {
         let line: Value = serde_json::from_str(&text)?;
@@ -56,7 +56,7 @@ async fn main() -> Result<(), Failure> {
 
 impl Driver {
     async fn call(&self, call: &str, argument: &Value) -> Result<Value, Failure> {
-        let Seat { guild_id, channel_id, .. } = self.seat;
+        let Binding { guild_id, channel_id, .. } = self.binding;
         match call {
             "connect" => self.connect().await,
             "session" => return Ok(json!(**self.node().await?.session_id.load())),
@@ -104,9 +104,9 @@ impl Driver {
             ..Default::default()
         };
         let node = NodeBuilder {
-            hostname: self.seat.hostname.clone(),
-            password: self.seat.password.clone(),
-            user_id: self.seat.user_id,
+            hostname: self.binding.hostname.clone(),
+            password: self.binding.password.clone(),
+            user_id: self.binding.user_id,
             ..Default::default()
         };
         let client = LavalinkClient::new(handlers, vec![node], NodeDistributionStrategy::sharded()).await;
@@ -114,7 +114,7 @@ impl Driver {
     }
 
     async fn load(&self, url: &str) -> Result<Value, Failure> {
-        let loaded = self.client().await?.load_tracks(self.seat.guild_id, url).await?;
+        let loaded = self.client().await?.load_tracks(self.binding.guild_id, url).await?;
         let Some(TrackLoadData::Track(track)) = loaded.data else {
             return Err(format!("not a track: {loaded:?}").into());
         };
@@ -128,13 +128,13 @@ impl Driver {
         let text = |key: &str| packet["d"][key].as_str().map(str::to_owned);
         match packet["t"].as_str() {
             Some("VOICE_STATE_UPDATE") => client.handle_voice_state_update(
-                self.seat.guild_id,
+                self.binding.guild_id,
                 text("channel_id").and_then(|id| id.parse().ok()).map(ChannelId),
-                self.seat.user_id,
+                self.binding.user_id,
                 text("session_id").unwrap_or_default(),
             ),
             _ => client.handle_voice_server_update(
-                self.seat.guild_id,
+                self.binding.guild_id,
                 text("token").unwrap_or_default(),
                 text("endpoint"),
             ),
@@ -150,7 +150,7 @@ impl Driver {
     }
 
     async fn player(&self) -> Result<PlayerContext, Failure> {
-        Ok(self.client().await?.get_player_context(self.seat.guild_id).ok_or("no player")?)
+        Ok(self.client().await?.get_player_context(self.binding.guild_id).ok_or("no player")?)
     }
 }
 
@@ -185,11 +185,11 @@ fn tell(line: Value) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-fn read_seat() -> Result<Seat, Failure> {
-    let seat: Value = serde_json::from_str(&std::env::var("CLIENT_SEAT")?)?;
-    let text = |key: &str| seat[key].as_str().unwrap_or_default().to_owned();
-    Ok(Seat {
-        hostname: format!("{}:{}", text("host"), seat["port"]),
+fn read_binding() -> Result<Binding, Failure> {
+    let binding: Value = serde_json::from_str(&std::env::var("CLIENT_BINDING")?)?;
+    let text = |key: &str| binding[key].as_str().unwrap_or_default().to_owned();
+    Ok(Binding {
+        hostname: format!("{}:{}", text("host"), binding["port"]),
         password: text("password"),
         user_id: UserId(text("userId").parse()?),
         guild_id: GuildId(text("guildId").parse()?),

@@ -3,7 +3,7 @@ import { UNLIMITED } from "../../../../../src/control/access/identity.ts";
 import { V3Operations } from "../../../../../src/control/api/v3/operations.ts";
 import { createV3Protocol } from "../../../../../src/control/api/v3/socket-protocol.ts";
 import type { Session } from "../../../../../src/control/sessions/session.ts";
-import { silentLogger } from "../../../../../src/log.ts";
+import { silentLogger } from "../../../../../src/log/log.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
 import type { FakeSessionPlayer } from "../../../../support/fake-session-player.ts";
 import { FakeSocket } from "../../../../support/fake-socket.ts";

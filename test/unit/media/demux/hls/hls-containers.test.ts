@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { finishedHls } from "../../../../../lab/media-server/hls.ts";
 import { MediaServer } from "../../../../../lab/media-server/media-server.ts";
 import { HlsDemuxer } from "../../../../../src/media/demux/hls/hls-demuxer.ts";
-import { openDemuxer } from "../../../../../src/media/opening/open-demuxer.ts";
+import { openDemuxer } from "../../../../../src/media/probe/open-demuxer.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
 import { createInputDeps } from "../../../../support/input-builders.ts";
 

@@ -40,20 +40,20 @@ async function start(options: MediaServerOptions): Promise<Bench> {
   return { server, clock, memory: deps.budget.memory, open };
 }
 
-interface Heard {
+interface ReceivedAudio {
   readonly texts: string[];
   readonly times: number[];
 }
 
-async function hear(demuxer: Demuxer, count = Number.POSITIVE_INFINITY): Promise<Heard> {
-  const heard: Heard = { texts: [], times: [] };
-  while (heard.texts.length < count) {
+async function readPackets(demuxer: Demuxer, count = Number.POSITIVE_INFINITY): Promise<ReceivedAudio> {
+  const received: ReceivedAudio = { texts: [], times: [] };
+  while (received.texts.length < count) {
     const packet = await demuxer.next();
     if (packet === undefined) break;
-    heard.texts.push(Buffer.from(packet.data).toString());
-    heard.times.push(Math.round(packet.timestampMs));
+    received.texts.push(Buffer.from(packet.data).toString());
+    received.times.push(Math.round(packet.timestampMs));
   }
-  return heard;
+  return received;
 }
 
 function tens(...names: string[]): string[] {
@@ -73,7 +73,7 @@ describe("a finished playlist", () => {
     expect(demuxer.info).toMatchObject({ lengthMs: 3_000, probeName: "m3u|hls-outer" });
     expect(demuxer.isSeekable).toBe(true);
     const { stream } = demuxer;
-    const { texts, times } = await hear(demuxer);
+    const { texts, times } = await readPackets(demuxer);
     expect(texts).toEqual(tens("a", "b", "c"));
     expect(times).toEqual(hundreds(30));
     expect(demuxer.stream).toBe(stream);
@@ -84,26 +84,26 @@ describe("a finished playlist", () => {
   it("clocks inside the segments, whatever they begin with, do not show", async () => {
     const segments = [95_443_000, 95_444_000, 7_000].map((startMs, index) => fakeSegment("abc"[index]!, { startMs }));
     const { open } = await start({ files: finishedHls(segments) });
-    expect((await hear(await open())).times).toEqual(hundreds(30));
+    expect((await readPackets(await open())).times).toEqual(hundreds(30));
   });
 
   it("encoder delay at the start keeps its negative time", async () => {
     const segments = [fakeSegment("a", { startMs: -100 }), fakeSegment("b")];
     const { open } = await start({ files: finishedHls(segments) });
-    expect((await hear(await open())).times).toEqual(hundreds(20, -100));
+    expect((await readPackets(await open())).times).toEqual(hundreds(20, -100));
   });
 
   it("seeks to the segment and begins a pre-roll before the target", async () => {
     const { open, server } = await start({ files: finishedHls(ABC) });
     const demuxer = await open();
     await demuxer.seek(2_350);
-    const { texts, times } = await hear(demuxer, 3);
+    const { texts, times } = await readPackets(demuxer, 3);
     expect(texts).toEqual(["c2", "c3", "c4"]);
     expect(times).toEqual([2_200, 2_300, 2_400]);
     await demuxer.seek(1_000);
-    expect((await hear(demuxer, 2)).texts).toEqual(["a9", "b0"]);
+    expect((await readPackets(demuxer, 2)).texts).toEqual(["a9", "b0"]);
     await demuxer.seek(0);
-    expect((await hear(demuxer, 2)).times).toEqual([0, 100]);
+    expect((await readPackets(demuxer, 2)).times).toEqual([0, 100]);
     await demuxer.seek(99_000);
     expect(await demuxer.next()).toBeUndefined();
     expect(server.requests.some(({ path }) => path === "/b")).toBe(true);
@@ -113,10 +113,10 @@ describe("a finished playlist", () => {
     [5, 2_500, "c4"],
     [10, 2_500, "c4"],
     [15, 600, "a5"],
-  ])("a seek while packet %i is awaited wins", async (heardBefore, positionMs, expected) => {
+  ])("a seek while packet %i is awaited wins", async (receivedBefore, positionMs, expected) => {
     const { open } = await start({ files: finishedHls(ABC) });
     const demuxer = await open();
-    await hear(demuxer, heardBefore);
+    await readPackets(demuxer, receivedBefore);
     const awaited = demuxer.next();
     await demuxer.seek(positionMs);
     expect(Buffer.from((await awaited)?.data ?? []).toString()).toBe(expected);
@@ -128,15 +128,15 @@ describe("a finished playlist", () => {
     );
     const { open } = await start({ files: finishedHls(segments) });
     const demuxer = await open();
-    await hear(demuxer, 1);
+    await readPackets(demuxer, 1);
     await demuxer.seek(2_500);
-    expect((await hear(demuxer, 1)).times).toEqual([2_360]);
+    expect((await readPackets(demuxer, 1)).times).toEqual([2_360]);
   });
 
   it.each([undefined, Buffer.alloc(16, 7)])("is decrypted with AES-128, IV %s", async (iv) => {
     const key = Buffer.from("0123456789abcdef");
     const { open, server } = await start({ files: finishedHls(ABC, { key, ...(iv && { iv }) }) });
-    expect((await hear(await open())).texts).toEqual(tens("a", "b", "c"));
+    expect((await readPackets(await open())).texts).toEqual(tens("a", "b", "c"));
     expect(server.requests.filter(({ path }) => path === "/hls.key").length).toBe(1);
   });
 
@@ -160,7 +160,7 @@ c
     const { open } = await start({ files: { "index.m3u8": playlist, file, init2: "init:", c: c.bytes } });
     const demuxer = await open();
     expect(demuxer.stream.channelCount).toBe(2);
-    const { texts, times } = await hear(demuxer);
+    const { texts, times } = await readPackets(demuxer);
     expect(texts).toEqual(tens("a", "b", "c"));
     expect(times).toEqual(hundreds(30));
     expect(demuxer.stream.channelCount).toBe(1);
@@ -170,13 +170,13 @@ c
     const id3 = Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 0, 5, 1, 2, 3, 4, 5]);
     const segments = ABC.map(({ bytes, ...rest }) => ({ ...rest, bytes: Buffer.concat([id3, id3, bytes]) }));
     const { open } = await start({ files: finishedHls(segments) });
-    expect((await hear(await open())).texts).toEqual(tens("a", "b", "c"));
+    expect((await readPackets(await open())).texts).toEqual(tens("a", "b", "c"));
   });
 
   it("a missing or damaged segment is left out and the rest keeps its time", async () => {
     const { b: _, ...files } = finishedHls([...ABC, fakeSegment("d"), fakeSegment("e")]);
     const { open } = await start({ files: { ...files, d: "garbage" } });
-    const { texts, times } = await hear(await open());
+    const { texts, times } = await readPackets(await open());
     expect(texts).toEqual(tens("a", "c", "e"));
     expect(times).toEqual([...hundreds(10), ...hundreds(10, 2_000), ...hundreds(10, 4_000)]);
   });
@@ -186,7 +186,7 @@ c
     const all = finishedHls(names.map((name) => fakeSegment(name)));
     const { open } = await start({ files: { "index.m3u8": all["index.m3u8"]!, a: all.a! } });
     const demuxer = await open();
-    await hear(demuxer, 10);
+    await readPackets(demuxer, 10);
     await expect(demuxer.next()).rejects.toMatchObject({ code: "input-not-found" });
   });
 
@@ -200,7 +200,7 @@ c
       },
     });
     const demuxer = await open();
-    expect((await hurry(clock, hear(demuxer))).texts).toEqual(tens("a", "b", "c"));
+    expect((await hurry(clock, readPackets(demuxer))).texts).toEqual(tens("a", "b", "c"));
   });
 
   it("holds two segments at a time and gives all back when it is closed", async () => {
@@ -211,7 +211,7 @@ c
     const key = Buffer.from("0123456789abcdef");
     const { open, memory } = await start({ files: finishedHls(large, { key }) });
     const demuxer = await open();
-    await hear(demuxer, 25);
+    await readPackets(demuxer, 25);
     expect(memory.usedBytes).toBeGreaterThan(1_000_000);
     expect(memory.usedBytes).toBeLessThan(2_200_000);
     demuxer.close();
@@ -228,7 +228,7 @@ c
         ...Object.fromEntries(names.map((name) => [name, fakeSegment(name).bytes])),
       },
     });
-    const { texts } = await hurry(clock, hear(await open()));
+    const { texts } = await hurry(clock, readPackets(await open()));
     expect(texts).toHaveLength(1600);
     expect(server.requests).toHaveLength(321);
     expect(clock.now()).toBeGreaterThanOrEqual(((321 - 120) / 20) * 1000);
@@ -240,7 +240,7 @@ c
     const segments = names.map((name) => ({ name, bytes: silence, seconds: 1 }));
     const { open, clock, server } = await start({ files: finishedHls(segments) });
     const demuxer = await open();
-    await expect(hurry(clock, hear(demuxer))).rejects.toMatchObject({ code: "media-damaged" });
+    await expect(hurry(clock, readPackets(demuxer))).rejects.toMatchObject({ code: "media-damaged" });
     expect(server.requests.length).toBeLessThan(20);
   });
 
@@ -257,7 +257,7 @@ c
         path === "/b" ? { ...plainPlan(Buffer.alloc(0), undefined), body: drops(), framing: "chunked" } : undefined,
     });
     const demuxer = await open();
-    const { texts } = await hurry(clock, hear(demuxer));
+    const { texts } = await hurry(clock, readPackets(demuxer));
     expect(texts).toEqual(tens("a", "c"));
     expect(clock.now()).toBeLessThan(90_000);
   });
@@ -268,7 +268,7 @@ c
       script: ({ path }) => (path === "/b" ? "hang" : undefined),
     });
     const demuxer = await open();
-    await hear(demuxer, 10);
+    await readPackets(demuxer, 10);
     const pending = demuxer.next();
     demuxer.close();
     demuxer.close();
@@ -284,7 +284,7 @@ describe("a master playlist", () => {
     const master =
       '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=200000,CODECS="mp4a.40.2"\ngone.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=64000,CODECS="mp4a.40.2"\nindex.m3u8\n';
     const { open } = await start({ files: { ...files, "master.m3u8": master } });
-    expect((await hear(await open("/master.m3u8"))).texts).toEqual(tens("a", "b", "c"));
+    expect((await readPackets(await open("/master.m3u8"))).texts).toEqual(tens("a", "b", "c"));
   });
 
   it("within another one is refused", async () => {
@@ -326,7 +326,7 @@ describe("a live playlist", () => {
     const demuxer = await open("/live/index.m3u8");
     expect(demuxer.info.lengthMs).toBeUndefined();
     expect(demuxer.isSeekable).toBe(false);
-    const { texts, times } = await hear(demuxer, 30);
+    const { texts, times } = await readPackets(demuxer, 30);
     expect(texts).toEqual(tens("d", "e", "f"));
     expect(times).toEqual(hundreds(30));
     await expect(demuxer.seek(0)).rejects.toMatchObject({ code: "media-not-seekable" });
@@ -335,8 +335,8 @@ describe("a live playlist", () => {
   it("goes on as segments appear, and asks no more often than it should", async () => {
     const { open, live, clock, server } = await startLive(3);
     const demuxer = await open("/live/index.m3u8");
-    await hear(demuxer, 30);
-    const waiting = hear(demuxer, 10);
+    await readPackets(demuxer, 30);
+    const waiting = readPackets(demuxer, 10);
     for (let seconds = 0; seconds < 10; seconds++) {
       const asked = server.requests.length;
       clock.advance(1_000);
@@ -350,10 +350,10 @@ describe("a live playlist", () => {
   it("fallen out of the window it goes on near the edge", async () => {
     const { open, live, clock, server } = await startLive(5);
     const demuxer = await open("/live/index.m3u8");
-    expect((await hear(demuxer, 10)).texts).toEqual(tens("c"));
+    expect((await readPackets(demuxer, 10)).texts).toEqual(tens("c"));
     await until(() => server.requests.some(({ path, isOver }) => path === "/live/3" && isOver));
     live.advance(4 + 10);
-    const { texts } = await hurry(clock, hear(demuxer, 40));
+    const { texts } = await hurry(clock, readPackets(demuxer, 40));
     // d came ahead of time; e is gone.
     expect(texts).toEqual(tens("d", "g", "h", "i"));
   });
@@ -362,16 +362,16 @@ describe("a live playlist", () => {
     const { open, live, clock } = await startLive(3);
     live.advance(5);
     const demuxer = await open("/live/index.m3u8");
-    await hear(demuxer, 30);
+    await readPackets(demuxer, 30);
     live.restart();
-    expect((await hurry(clock, hear(demuxer, 10))).texts).toEqual(tens("a"));
+    expect((await hurry(clock, readPackets(demuxer, 10))).texts).toEqual(tens("a"));
   });
 
   it("ends when the playlist says so", async () => {
     const { open, live, clock } = await startLive(3);
     const demuxer = await open("/live/index.m3u8");
     live.end();
-    expect((await hurry(clock, hear(demuxer))).texts).toEqual(tens("a", "b", "c"));
+    expect((await hurry(clock, readPackets(demuxer))).texts).toEqual(tens("a", "b", "c"));
   });
 
   it("is loaded again once a second at most, whatever it says, and a large one less often", async () => {
@@ -382,7 +382,7 @@ describe("a live playlist", () => {
       const playlist = `#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXTINF:0.01,\na\n${"\n".repeat(paddingBytes)}`;
       const { open, clock, server } = await start({ files: { "index.m3u8": playlist, a: fakeSegment("a").bytes } });
       const demuxer = await open();
-      await hear(demuxer, 10);
+      await readPackets(demuxer, 10);
       const waiting = demuxer.next();
       waiting.catch(() => undefined);
       const [asked, fromMs] = [server.requests.length, clock.now()];
@@ -407,14 +407,14 @@ describe("a live playlist", () => {
         return { ...plainPlan(Buffer.from(text), undefined), headers: { etag } };
       },
     });
-    expect((await hurry(clock, hear(await open()))).texts).toEqual(tens("a", "b"));
+    expect((await hurry(clock, readPackets(await open()))).texts).toEqual(tens("a", "b"));
     expect(server.requests.filter(({ path }) => path === "/index.m3u8")).toHaveLength(5);
   });
 
   it("one that does not move any more is given up after a minute", async () => {
     const { open, clock } = await startLive(3);
     const demuxer = await open("/live/index.m3u8");
-    await expect(hurry(clock, hear(demuxer))).rejects.toMatchObject({ code: "input-interrupted" });
+    await expect(hurry(clock, readPackets(demuxer))).rejects.toMatchObject({ code: "input-interrupted" });
     expect(clock.now()).toBeGreaterThan(60_000);
     expect(clock.now()).toBeLessThan(120_000);
   });

@@ -33,7 +33,7 @@ async function start(
   const server = await MediaServer.start({ script: answer });
   const clock = new FakeClock();
   const links = new ScriptedLinks((nth) => linkTo(`${server.url}/${nth}/index.m3u8`, changes(nth, clock)));
-  const deps = createInputDeps({ clock, wantLink: links.wantLink });
+  const deps = createInputDeps({ clock, requestLink: links.requestLink });
   cleanups.push(
     () => server.close(),
     () => deps.client.close(),
@@ -63,7 +63,7 @@ function finished(
   };
 }
 
-async function hear(clock: FakeClock, demuxer: Demuxer, count = Number.POSITIVE_INFINITY) {
+async function readPackets(clock: FakeClock, demuxer: Demuxer, count = Number.POSITIVE_INFINITY) {
   const texts: string[] = [];
   const times: number[] = [];
   while (texts.length < count) {
@@ -93,8 +93,8 @@ describe("a finished playlist behind a link", () => {
         (nth, name) => nth === 0 && name === "c",
       ),
     );
-    const heard = await hear(clock, await open());
-    expect(heard).toEqual({ texts: tens("a", "b", "c", "d"), times: hundreds(40) });
+    const received = await readPackets(clock, await open());
+    expect(received).toEqual({ texts: tens("a", "b", "c", "d"), times: hundreds(40) });
     expect(links.reasons).toEqual(["start", "refused 403"]);
     expect(server.requests.map(({ path }) => path)).toEqual([
       ...["/0/index.m3u8", "/0/index.m3u8", "/0/a", "/0/b", "/0/c"],
@@ -105,7 +105,7 @@ describe("a finished playlist behind a link", () => {
   it("is opened from a new one where the playlist itself is refused", async () => {
     const isRefused = (nth: number, name: string, earlier: number) => nth === 0 && name.endsWith("m3u8") && earlier > 0;
     const { open, clock, links } = await start(finished(() => ABCD, isRefused));
-    expect((await hear(clock, await open())).texts).toEqual(tens("a", "b", "c", "d"));
+    expect((await readPackets(clock, await open())).texts).toEqual(tens("a", "b", "c", "d"));
     expect(links.reasons).toEqual(["start", "refused 403"]);
   });
 
@@ -118,9 +118,9 @@ describe("a finished playlist behind a link", () => {
       (_, time) => ({ expiresAtEpochMs: time.epochMs() + 60_000 }),
     );
     const demuxer = await open();
-    await hear(clock, demuxer, 11);
+    await readPackets(clock, demuxer, 11);
     await hurry(clock, new Promise<void>((resolve) => clock.after(55_000, resolve)));
-    expect((await hear(clock, demuxer)).texts.slice(-20)).toEqual(tens("c", "d"));
+    expect((await readPackets(clock, demuxer)).texts.slice(-20)).toEqual(tens("c", "d"));
     expect(links.reasons).toEqual(["start", "expiring"]);
     expect(server.requests.at(-1)?.path).toBe("/1/d");
   });
@@ -135,7 +135,7 @@ describe("a finished playlist behind a link", () => {
       if (request.path !== "/1/index.m3u8" || typeof plan !== "object") return plan;
       return { ...plan, body: Buffer.from(String(plan.body).replace("SEQUENCE:0", "SEQUENCE:7")) };
     });
-    expect(await hear(clock, await open())).toEqual({ texts: tens("a", "b", "c", "d"), times: hundreds(40) });
+    expect(await readPackets(clock, await open())).toEqual({ texts: tens("a", "b", "c", "d"), times: hundreds(40) });
   });
 
   it("goes on by time where the new one is cut otherwise", async () => {
@@ -151,7 +151,7 @@ describe("a finished playlist behind a link", () => {
         (nth, name) => nth === 0 && name === "c",
       ),
     );
-    const { texts, times } = await hear(clock, await open());
+    const { texts, times } = await readPackets(clock, await open());
     expect(times).toEqual(hundreds(42));
     expect(texts).toEqual([...tens("a", "b"), ...Array.from({ length: 22 }, (_, index) => `p${20 + index}`)]);
   });
@@ -164,11 +164,11 @@ describe("a finished playlist behind a link", () => {
       ),
     );
     const demuxer = await open();
-    await hear(clock, demuxer, 15);
+    await readPackets(clock, demuxer, 15);
     await demuxer.seek(3_500);
-    expect((await hear(clock, demuxer, 3)).texts).toEqual(["d4", "d5", "d6"]);
+    expect((await readPackets(clock, demuxer, 3)).texts).toEqual(["d4", "d5", "d6"]);
     await demuxer.seek(0);
-    expect((await hear(clock, demuxer, 2)).times).toEqual([0, 100]);
+    expect((await readPackets(clock, demuxer, 2)).times).toEqual([0, 100]);
   });
 
   it("fails with the status where the one made anew is refused as well, and asks no more", async () => {
@@ -179,8 +179,8 @@ describe("a finished playlist behind a link", () => {
       ),
     );
     const demuxer = await open();
-    await hear(clock, demuxer, 20);
-    const failure = hear(clock, demuxer);
+    await readPackets(clock, demuxer, 20);
+    const failure = readPackets(clock, demuxer);
     await expect(failure).rejects.toMatchObject({ code: "link-refused", message: expect.stringContaining("403") });
     expect(links.reasons).toEqual(["start", "refused 403"]);
   });
@@ -194,7 +194,7 @@ describe("a finished playlist behind a link", () => {
       request.path.startsWith("/1/") ? plainPlan(Buffer.alloc(100_000), "audio/mpeg") : answer(request),
     );
     const demuxer = await open();
-    await expect(hear(clock, demuxer)).rejects.toMatchObject({ code: "input-changed", link: expect.anything() });
+    await expect(readPackets(clock, demuxer)).rejects.toMatchObject({ code: "input-changed", link: expect.anything() });
   });
 
   it("sends the link's headers for playlist, segments and keys, wherever they are", async () => {
@@ -222,7 +222,7 @@ describe("a finished playlist behind a link", () => {
       },
       () => ({ headers: { Cookie: "a=b", Referer: "https://site.example/" } }),
     );
-    expect((await hear(clock, await open())).texts).toEqual(tens("a", "b", "c", "d"));
+    expect((await readPackets(clock, await open())).texts).toEqual(tens("a", "b", "c", "d"));
     const requests = [...server.requests, ...elsewhere.requests];
     expect(requests.map(({ path }) => path)).toEqual(expect.arrayContaining(["/0/index.m3u8", "/0/hls.key", "/a"]));
     for (const { headers } of requests)
@@ -244,7 +244,7 @@ describe("a live playlist behind a link", () => {
     );
     const demuxer = await open();
     live.advance(1);
-    await hear(clock, demuxer, 40);
+    await readPackets(clock, demuxer, 40);
     const playlists = other.requests.filter(({ path }) => path.endsWith("m3u8"));
     expect(playlists.length).toBeGreaterThan(2);
     for (const { headers } of playlists) {
@@ -266,10 +266,10 @@ describe("a live playlist behind a link", () => {
       return live.answer({ path: `/live/${name}` });
     });
     const demuxer = await open();
-    const first = await hear(clock, demuxer, 10);
+    const first = await readPackets(clock, demuxer, 10);
     isGone = true;
     live.advance(3);
-    const { texts } = await hear(clock, demuxer, 40);
+    const { texts } = await readPackets(clock, demuxer, 40);
     const from = names.indexOf(first.texts[0]?.[0] ?? "");
     expect([...first.texts, ...texts]).toEqual(tens(...names.slice(from, from + 5)));
     expect(links.reasons).toEqual(["start", "refused 403"]);

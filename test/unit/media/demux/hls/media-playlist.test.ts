@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { ThreadTurns } from "../../../../../src/media/budget/thread-turns.ts";
-import type { TrackBudget } from "../../../../../src/media/budget/track-budget.ts";
 import { readHlsPlaylist } from "../../../../../src/media/demux/hls/hls-playlist.ts";
+import { TimeSlicer } from "../../../../../src/media/quota/time-slicer.ts";
+import type { TrackBudget } from "../../../../../src/media/quota/track-budget.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
 import { readMedia, receivedText, segmentsOf } from "../../../../support/hls-playlists.ts";
 import { patternBytes } from "../../../../support/input-builders.ts";
@@ -9,15 +9,15 @@ import { createTrackBudget } from "../../../../support/track-budgets.ts";
 
 const BASE = new URL("http://cdn.example/a/index.m3u8");
 
-function countedTurns(): { readonly budget: TrackBudget; readonly count: () => number } {
-  const turns = new ThreadTurns();
+function countedSlices(): { readonly budget: TrackBudget; readonly count: () => number } {
+  const slicer = new TimeSlicer();
   let count = 0;
-  const next = turns.next.bind(turns);
-  turns.next = () => {
+  const next = slicer.next.bind(slicer);
+  slicer.next = () => {
     count++;
     return next();
   };
-  return { budget: createTrackBudget({ clock: new FakeClock(), turns }), count: () => count };
+  return { budget: createTrackBudget({ clock: new FakeClock(), slicer }), count: () => count };
 }
 
 function randomPlaylist(seed: number, count: number): string {
@@ -44,9 +44,9 @@ it("wherever one looks a segment up, it is the same as on the way from the start
   const playlist = await readMedia(text, BASE);
   expect(segments.length).toBeGreaterThan(700);
   for (let round = 0; round < 300; round++) {
-    const wanted = playlist.firstSequence + ((round * 7_919) % 1_010);
-    const expected = segments.find(({ sequence }) => sequence >= wanted);
-    expect(await playlist.segmentFrom(wanted), `seed ${seed}, ${wanted}`).toEqual(expected);
+    const targetSequence = playlist.firstSequence + ((round * 7_919) % 1_010);
+    const expected = segments.find(({ sequence }) => sequence >= targetSequence);
+    expect(await playlist.segmentFrom(targetSequence), `seed ${seed}, ${targetSequence}`).toEqual(expected);
     const positionMs = (round * 7_919_000) % (playlist.endMs + 5_000);
     const found = await playlist.segmentFrom(await playlist.sequenceAt(positionMs));
     const byTime = segments.find(({ startMs, durationMs }) => positionMs < startMs + durationMs);
@@ -76,9 +76,9 @@ it.each([
 ])("%s are read in turns, twice as many in twice as many", async (_what, line, linesPerStep) => {
   const [once, twice] = await Promise.all(
     [40_000, 80_000].map(async (count) => {
-      const { budget, count: turnCount } = countedTurns();
+      const { budget, count: sliceCount } = countedSlices();
       await readMedia(`#EXTM3U\n${line.repeat(count)}`, BASE, budget);
-      return turnCount();
+      return sliceCount();
     }),
   );
   expect(once!).toBeGreaterThanOrEqual(Math.floor(40_000 / 512 / linesPerStep));

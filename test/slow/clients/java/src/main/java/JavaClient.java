@@ -31,21 +31,21 @@ public final class JavaClient {
   private static final Duration RESUME_TIMEOUT = Duration.ofSeconds(60);
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  private final JsonNode seat;
+  private final JsonNode binding;
   private final long guildId;
   private final LavalinkClient client;
   private LavalinkNode node;
   private volatile String voiceSessionId = "";
   private volatile Track track;
 
-  private JavaClient(JsonNode seat) {
-    this.seat = seat;
-    guildId = seat.get("guildId").asLong();
-    client = new LavalinkClient(seat.get("userId").asLong());
+  private JavaClient(JsonNode binding) {
+    this.binding = binding;
+    guildId = binding.get("guildId").asLong();
+    client = new LavalinkClient(binding.get("userId").asLong());
   }
 
   public static void main(String[] arguments) throws IOException {
-    JavaClient driver = new JavaClient(JSON.readTree(System.getenv("CLIENT_SEAT")));
+    JavaClient driver = new JavaClient(JSON.readTree(System.getenv("CLIENT_BINDING")));
     // Calls wait for answers of the node, and packets are for whoever waits.
     ExecutorService calls = Executors.newCachedThreadPool();
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -77,7 +77,7 @@ public final class JavaClient {
       case "load" -> {
         return load(argument.asText());
       }
-      case "join" -> tell(voiceState(seat.get("channelId").asText()));
+      case "join" -> tell(voiceState(binding.get("channelId").asText()));
       case "play" -> link().createOrUpdatePlayer().setTrack(track).block();
       case "pause" -> link().createOrUpdatePlayer().setPaused(argument.asBoolean()).block();
       case "seek" -> link().createOrUpdatePlayer().setPosition(argument.asLong()).block();
@@ -97,8 +97,8 @@ public final class JavaClient {
     client.on(TrackStartEvent.class).subscribe((event) -> report("start"));
     client.on(TrackEndEvent.class).subscribe((event) -> report("end"));
     client.on(PlayerUpdateEvent.class).subscribe((event) -> report("update"));
-    String address = "ws://" + seat.get("host").asText() + ":" + seat.get("port").asInt();
-    String password = seat.get("password").asText();
+    String address = "ws://" + binding.get("host").asText() + ":" + binding.get("port").asInt();
+    String password = binding.get("password").asText();
     node =
         client.addNode(
             new NodeOptions.Builder().setName("node").setServerUri(address).setPassword(password).build());

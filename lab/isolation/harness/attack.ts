@@ -1,0 +1,259 @@
+// What a hostile case works with: sites to lead the node to, sessions and players of a stranger, bare HTTP and TCP. One
+// per run of a case; whatever it has opened is closed with it.
+
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { encodeTrack, httpTrack } from "../../conformance/workbench/encoded-track.ts";
+import { NodeClient } from "../../conformance/workbench/node-client.ts";
+import { type Answer, plainPlan } from "../../media-server/answer-plan.ts";
+import { type LoggedRequest, MediaServer } from "../../media-server/media-server.ts";
+import { Bot, type NodeMessage } from "../../test-environment/bot.ts";
+import { within } from "../../within.ts";
+import type { ListeningPost } from "./listening-post.ts";
+
+interface AttackOptions {
+  readonly url: string;
+  readonly password: string;
+  readonly post: Pick<ListeningPost, "issueVoice" | "audioPackets">;
+  /** 0 (inclusive) to 1 (exclusive), the same in each run of one seed. */
+  readonly random: () => number;
+  /** How long hostile tracks are left to play, and answers waited for. */
+  readonly seconds: number;
+}
+
+interface PlayOptions {
+  /** Default 2. */
+  readonly players?: number;
+  /** Fields of PATCH besides the track. */
+  readonly body?: object;
+  /** Done when all have been started. */
+  readonly meanwhile?: (bot: Bot, guildIds: readonly string[]) => Promise<unknown>;
+}
+
+type Script = (request: LoggedRequest) => Answer | undefined;
+
+const MIME_TYPES: Readonly<Record<string, string>> = {
+  mp3: "audio/mpeg",
+  mp4: "audio/mp4",
+  aac: "audio/aac",
+  ogg: "audio/ogg",
+  flac: "audio/flac",
+  wav: "audio/wav",
+  webm: "video/webm",
+  mka: "audio/x-matroska",
+  ts: "video/mp2t",
+  m3u: "audio/x-mpegurl",
+  m3u8: "application/vnd.apple.mpegurl",
+  pls: "audio/x-scpls",
+  xspf: "application/xspf+xml",
+};
+/** What Lavalink calls containers in encoded tracks, where it is not the ending. */
+const PROBE_NAMES: Readonly<Record<string, string>> = {
+  mp4: "mp4",
+  aac: "adts",
+  ogg: "ogg",
+  flac: "flac",
+  wav: "wav",
+  webm: "matroska/webm",
+  mka: "matroska/webm",
+  ts: "mpegts",
+};
+const HOSTILE_USER = "666000000000000000";
+/** Players set up at the same time. */
+const JOIN_WIDTH = 16;
+let guildCount = 0;
+
+export class Attack {
+  readonly http: NodeClient;
+  readonly random: () => number;
+  readonly seconds: number;
+  /** What the case itself has found wrong; the neighbours' sound aside. */
+  readonly problems: string[] = [];
+  readonly #options: AttackOptions;
+  readonly #scripts = new Map<string, Script>();
+  readonly #bots: Bot[] = [];
+  readonly #sockets: Socket[] = [];
+  readonly #servers: Server[] = [];
+  readonly #closing: (() => void)[] = [];
+  readonly #media: MediaServer;
+  #bot: Promise<Bot> | undefined;
+  #siteCount = 0;
+
+  private constructor(options: AttackOptions, media: MediaServer, scripts: Map<string, Script>) {
+    this.#options = options;
+    this.#media = media;
+    this.#scripts = scripts;
+    this.http = new NodeClient(options.url, options.password);
+    this.random = options.random;
+    this.seconds = options.seconds;
+  }
+
+  static async start(options: AttackOptions): Promise<Attack> {
+    const scripts = new Map<string, Script>();
+    const script = (request: LoggedRequest) => scripts.get(request.path.split("/")[1] ?? "")?.(request);
+    return new Attack(options, await MediaServer.start({ script }), scripts);
+  }
+
+  /** A site of its own: everything below the URL's folder is answered by `answer`. */
+  serve(path: string, answer: Script): string {
+    const site = `s${++this.#siteCount}`;
+    this.#scripts.set(site, answer);
+    return `${this.#media.url}/${site}/${path}`;
+  }
+
+  serveFile(name: string, content: Uint8Array | string): string {
+    const body = typeof content === "string" ? Buffer.from(content) : content;
+    const plan = plainPlan(body, MIME_TYPES[extensionOf(name)]);
+    return this.serve(name, () => plan);
+  }
+
+  /** A TCP server that is told of each connection once the request's head has come. */
+  async serveRaw(onRequest: (socket: Socket, head: string) => void, path = "song.mp3"): Promise<string> {
+    const server = createServer((socket) => {
+      this.#keep(socket);
+      socket.once("data", (head) => onRequest(socket, head.toString("latin1")));
+    });
+    this.#servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/${path}`;
+  }
+
+  /** A TCP connection to the node. */
+  async connect(): Promise<Socket> {
+    const { hostname, port } = new URL(this.http.url);
+    const socket = connect(Number(port), hostname);
+    this.#keep(socket);
+    await new Promise((resolve) => socket.once("connect", resolve).once("close", resolve));
+    return socket;
+  }
+
+  /** A session of its own. */
+  async openSession(path?: string): Promise<Bot> {
+    const bot = await Bot.connect({
+      url: this.http.url,
+      password: this.#options.password,
+      userId: `${HOSTILE_USER.slice(0, -4)}${1000 + this.#bots.length}`,
+      ...(path === undefined ? {} : { path }),
+    });
+    this.#bots.push(bot);
+    return bot;
+  }
+
+  /** The session that is used where none is named. */
+  session(): Promise<Bot> {
+    this.#bot ??= this.openSession();
+    return this.#bot;
+  }
+
+  /** A guild whose player is in a voice channel where somebody listens. */
+  async join(bot: Bot, daveVersion = 0): Promise<string> {
+    const guildId = newGuildId();
+    const { userId } = bot;
+    const voice = await this.#options.post.issueVoice({ guildId, userId, channelId: `${guildId}7`, daveVersion });
+    await bot.update(guildId, { voice });
+    return guildId;
+  }
+
+  /** PATCH of a player with an object, or text as it is; what was answered, in a word. */
+  patch(bot: Bot, guildId: string, body: unknown, query = ""): Promise<string> {
+    return this.answerTo("PATCH", `/v4/sessions/${bot.sessionId}/players/${guildId}${query}`, body);
+  }
+
+  /** The status of any request; what went wrong when there is none. */
+  async answerTo(method: string, path: string, body?: unknown): Promise<string> {
+    const headers = { "Content-Type": "application/json" };
+    const asked = this.http.request(method, path, body === undefined ? {} : { body, headers });
+    const reply = await within(asked, this.seconds * 1000).catch((error: Error) => error);
+    if (reply === undefined) return "no answer yet";
+    return reply instanceof Error ? reply.message : String(reply.status);
+  }
+
+  /** Has something of the case's own closed with the attack. */
+  onClose(close: () => void): void {
+    this.#closing.push(close);
+  }
+
+  /** What loadtracks answers, in a few words. */
+  async load(identifier: string, timeoutMs = this.seconds * 1000): Promise<string> {
+    const asked = this.http.get(`/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
+    const reply = await within(asked, timeoutMs);
+    if (reply === undefined) return "look-up: no answer yet";
+    const data = reply.json?.data;
+    return `look-up: ${reply.json?.loadType ?? reply.status}${data?.message === undefined ? "" : ` (${data.message})`}`;
+  }
+
+  /** Plays what is at a URL without looking it up, for so many players, and waits for what becomes of it. */
+  async play(url: string, { players = 2, body = {}, meanwhile }: PlayOptions = {}): Promise<string> {
+    const bot = await this.session();
+    const endsAtMs = performance.now() + this.seconds * 1000;
+    const encoded = encodeTrack(httpTrack(url, { details: [PROBE_NAMES[extensionOf(url)] ?? "mp3"] }));
+    const guildIds: string[] = [];
+    for (let from = 0; from < players && performance.now() < endsAtMs; from += JOIN_WIDTH) {
+      const group = Array.from({ length: Math.min(JOIN_WIDTH, players - from) }, () => this.join(bot));
+      const joined = await Promise.all(group);
+      guildIds.push(...joined);
+      await Promise.all(joined.map((guildId) => bot.update(guildId, { track: { encoded }, ...body })));
+    }
+    await meanwhile?.(bot, guildIds);
+    const isOver = (guildId: string) => bot.events("TrackEndEvent", guildId).length > 0;
+    await bot
+      .until(() => guildIds.every(isOver), "the ends", Math.max(1, endsAtMs - performance.now()))
+      .catch(() => undefined); // those that still play
+    return `play: ${summary(guildIds.map((guildId) => outcomeOf(bot, guildId)))}`;
+  }
+
+  /** Packets of sound that came from this guild's player so far. */
+  audioPackets(guildId: string): Promise<number> {
+    return this.#options.post.audioPackets(guildId);
+  }
+
+  async loadAndPlay(url: string): Promise<string> {
+    const [loaded, played] = await Promise.all([this.load(url), this.play(url)]);
+    return `${loaded}; ${played}`;
+  }
+
+  async close(): Promise<void> {
+    // The end of a session ends its players.
+    for (const bot of this.#bots) bot.close();
+    for (const close of this.#closing) close();
+    for (const socket of this.#sockets) socket.destroy();
+    for (const server of this.#servers) server.close();
+    await this.#media.close();
+  }
+
+  #keep(socket: Socket): void {
+    socket.on("error", () => undefined); // the node may hang up at any time: that is what it is there for
+    this.#sockets.push(socket);
+  }
+}
+
+/** `3x plays, 1x exception (…)`. */
+export function summary(outcomes: readonly (string | number)[]): string {
+  const counts = new Map<string | number, number>();
+  for (const outcome of outcomes) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  return Array.from(counts, ([outcome, count]) => (outcomes.length === 1 ? `${outcome}` : `${count}x ${outcome}`)).join(
+    ", ",
+  );
+}
+
+function extensionOf(path: string): string {
+  return path.split(".").at(-1) ?? "";
+}
+
+function outcomeOf(bot: Bot, guildId: string): string {
+  const [exception] = bot.events("TrackExceptionEvent", guildId);
+  if (exception !== undefined) return `exception (${messageOf(exception)})`;
+  const [end] = bot.events("TrackEndEvent", guildId);
+  if (end !== undefined) return `ends (${end.reason})`;
+  if (bot.events("TrackStuckEvent", guildId).length > 0) return "stuck";
+  return bot.events("TrackStartEvent", guildId).length > 0 ? "plays" : "does not start";
+}
+
+function messageOf(event: NodeMessage): string {
+  const { exception } = event as { exception?: { message?: string } };
+  return exception?.message ?? "without a message";
+}
+
+function newGuildId(): string {
+  return String(660_000_000_000_000_000n + BigInt(++guildCount));
+}

@@ -1,0 +1,103 @@
+// Node, listening post and honest players together: what a hostile case is let loose on. Puts right what the last case
+// has broken, so that the next one finds everybody playing.
+
+import { sleep } from "../../sleep.ts";
+import { ControlPlayers } from "./control-players.ts";
+import { ListeningPost, type WindowResult } from "./listening-post.ts";
+import type { NodeUnderTest } from "./node-under-test.ts";
+import { longestGapMs } from "./verdict.ts";
+
+/** Sound has settled when a window of this length has no longer gap than that; a busy machine may never be so quiet. */
+const SETTLED_WINDOW_MS = 500;
+const SETTLED_GAP_MS = 100;
+const SETTLE_TRIES = 20;
+
+export class Harness {
+  readonly post: ListeningPost;
+  readonly #startNode: () => Promise<NodeUnderTest>;
+  #node: NodeUnderTest;
+  #players: ControlPlayers;
+
+  private constructor(
+    startNode: () => Promise<NodeUnderTest>,
+    parts: { node: NodeUnderTest; post: ListeningPost; players: ControlPlayers },
+  ) {
+    this.#startNode = startNode;
+    this.#node = parts.node;
+    this.post = parts.post;
+    this.#players = parts.players;
+  }
+
+  /** `startNode` is called again whenever the node has ended. */
+  static async start(startNode: () => Promise<NodeUnderTest>): Promise<Harness> {
+    const post = await ListeningPost.start();
+    let node: NodeUnderTest | undefined;
+    try {
+      node = await startNode();
+      await post.askVersion(node.url);
+      const harness = new Harness(startNode, { node, post, players: await ControlPlayers.start(node, post) });
+      await harness.#settle();
+      return harness;
+    } catch (error) {
+      await node?.close();
+      post.close();
+      throw error;
+    }
+  }
+
+  get node(): NodeUnderTest {
+    return this.#node;
+  }
+
+  get players(): ControlPlayers {
+    return this.#players;
+  }
+
+  /**
+   * Everybody plays, and has for a moment. Throws when that cannot be brought about. After an attack that has done harm
+   * a node of our own is started anew: what is left of one case is no fair start for the next.
+   */
+  async restore({ wasHarmed }: { readonly wasHarmed: boolean }): Promise<void> {
+    if (this.#node.hasEnded || (wasHarmed && this.#node.isOurs)) {
+      await this.#restartNode();
+    } else if ((await this.#players.lossesSince(this.#players.messageCount)).length > 0) {
+      await this.#restartPlayers().catch(() => this.#restartNode());
+    } else {
+      await this.#players.rewind();
+    }
+    await this.#settle();
+  }
+
+  /** Measures while `work` is done. */
+  async measure(work: () => Promise<unknown>): Promise<WindowResult> {
+    await this.post.openWindow();
+    await work();
+    return this.post.closeWindow();
+  }
+
+  async close(): Promise<void> {
+    this.#players.close();
+    await this.#node.close();
+    this.post.close();
+  }
+
+  async #restartNode(): Promise<void> {
+    await this.#node.close();
+    this.#node = await this.#startNode();
+    await this.post.askVersion(this.#node.url);
+    await this.#restartPlayers();
+  }
+
+  async #restartPlayers(): Promise<void> {
+    this.#players.close();
+    this.#players = await ControlPlayers.start(this.#node, this.post);
+  }
+
+  async #settle(): Promise<void> {
+    let gapMs = Number.POSITIVE_INFINITY;
+    for (let count = 0; count < SETTLE_TRIES && gapMs > SETTLED_GAP_MS; count++) {
+      gapMs = longestGapMs(await this.measure(() => sleep(SETTLED_WINDOW_MS)));
+    }
+    if (gapMs >= SETTLED_WINDOW_MS) throw new Error("the honest players are not heard, even without an attack");
+  }
+}

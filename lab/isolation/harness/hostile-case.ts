@@ -1,0 +1,65 @@
+// What a hostile case is: a name, what it does to the node, and the doing. They stand in tables, one file per layer,
+// below cases/; cases.ts is the list.
+
+import type { Answer } from "../../media-server/answer-plan.ts";
+import type { LoggedRequest } from "../../media-server/media-server.ts";
+import type { Attack } from "./attack.ts";
+
+export interface HostileCase {
+  /** Kebab-case, for `--case`. */
+  readonly name: string;
+  /** One line: what is sent. */
+  readonly what: string;
+  /** One of the dozen that show most in least time (`--quick`). */
+  readonly isQuick?: boolean;
+  /** How long its hostile tracks are left to play, in seconds. Default 4. */
+  readonly seconds?: number;
+  /** Makes ready what takes time to make; the attack begins when what it returns is called. */
+  readonly arm: (attack: Attack) => Strike | Promise<Strike>;
+}
+
+/** The attack. What it resolves with is printed as what the node answered. */
+export type Strike = () => Promise<string>;
+
+export interface HostileLayer {
+  readonly layer: string;
+  readonly cases: readonly HostileCase[];
+}
+
+type Options = Pick<HostileCase, "isQuick" | "seconds">;
+
+/** A file behind a link: looked up once, then played by two players of a stranger. Its name's ending gives its type. */
+export function playsFile(
+  name: string,
+  what: string,
+  build: () => Uint8Array | string,
+  { fileName = name, ...options }: Options & { readonly fileName?: string } = {},
+): HostileCase {
+  return {
+    name,
+    what,
+    ...options,
+    arm: (attack) => {
+      const url = attack.serveFile(fileName, build());
+      return () => attack.loadAndPlay(url);
+    },
+  };
+}
+
+/** A site of its own making behind a link, used likewise. `answer` is asked for every request. */
+export function playsSite(
+  name: string,
+  what: string,
+  answer: (request: LoggedRequest, attack: Attack) => Answer | undefined,
+  { path = "song.mp3", ...options }: Options & { readonly path?: string } = {},
+): HostileCase {
+  return {
+    name,
+    what,
+    ...options,
+    arm: (attack) => {
+      const url = attack.serve(path, (request) => answer(request, attack));
+      return () => attack.loadAndPlay(url);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+// The bar: what an attack may do to others, and what not. Pure: from measurements to what is wrong with them.
+
+import type { WindowResult } from "./listening-post.ts";
+
+/** How much longer the longest gap may be than without attack. */
+export const GAP_TOLERANCE_MS = 40;
+/** How many of the packets of sound that a control would have had may be missing, as a share. */
+const MISSING_SHARE_MAX = 0.03;
+/** How long GET /version may take. */
+const VERSION_MS_MAX = 100;
+/** How much more memory may be in use, as a factor, and when it is looked at. */
+export const MEMORY_FACTOR = 1.2;
+export const MEMORY_WITHIN_SECONDS = 20;
+
+export interface Measured {
+  /** The same without attack, just before. */
+  readonly control: WindowResult;
+  readonly attack: WindowResult;
+  /** What the honest client was told of its players that it should not have been told. */
+  readonly losses: readonly string[];
+  readonly lostWorkers: number;
+  readonly hasNodeEnded: boolean;
+  readonly memory: MemoryCourse;
+}
+
+export interface MemoryCourse {
+  readonly beforeBytes: number;
+  readonly afterBytes: number;
+  /** When it was back to what is allowed; undefined: not in time. */
+  readonly backAfterSeconds: number | undefined;
+}
+
+/** What is wrong, a sentence each; none: the neighbours noticed nothing. */
+export function judge(measured: Measured): string[] {
+  return [...lossesIn(measured), ...delaysIn(measured)];
+}
+
+/** What is never the machine's doing, however busy it is. */
+export function lossesIn({ losses, lostWorkers, hasNodeEnded }: Measured): string[] {
+  return [
+    ...(hasNodeEnded ? ["the node ended"] : []),
+    ...(lostWorkers > 0 ? [`${lostWorkers} audio worker(s) lost`] : []),
+    ...losses,
+  ];
+}
+
+function delaysIn({ control, attack, hasNodeEnded, memory }: Measured): string[] {
+  const problems: string[] = [];
+  const gapMs = longestGapMs(attack);
+  const gapLimitMs = gapLimitOf(control, attack);
+  if (gapMs > gapLimitMs) problems.push(`a gap of ${gapMs.toFixed(0)} ms, allowed are ${gapLimitMs.toFixed(0)}`);
+  const share = missingShare(control, attack) - starvedMs(control, attack) / 1000 / attack.seconds;
+  if (share > MISSING_SHARE_MAX) problems.push(`${(share * 100).toFixed(0)} % of an honest player's sound is missing`);
+  const versionLimitMs = VERSION_MS_MAX + control.versionMsMax + starvedMs(control, attack);
+  if (attack.versionFailures > 0) problems.push(`GET /version failed ${attack.versionFailures} times`);
+  if (attack.versionMsMax > versionLimitMs) {
+    problems.push(`GET /version took ${attack.versionMsMax.toFixed(0)} ms, allowed are ${versionLimitMs.toFixed(0)}`);
+  }
+  if (!hasNodeEnded && memory.backAfterSeconds === undefined) {
+    const [before, after] = [memory.beforeBytes, memory.afterBytes].map((bytes) => (bytes / 1e6).toFixed(0));
+    problems.push(`memory of ${after} MB after ${MEMORY_WITHIN_SECONDS} s, before it was ${before} MB`);
+  }
+  return problems;
+}
+
+export function longestGapMs({ received }: WindowResult): number {
+  return Math.max(0, ...received.map(({ gapMsMax }) => gapMsMax));
+}
+
+/** Of the honest player who lost most. */
+export function missingShare(control: WindowResult, attack: WindowResult): number {
+  const rateOf = (window: WindowResult, guildId: string) => {
+    const received = window.received.find((one) => one.guildId === guildId);
+    return received === undefined ? 0 : (received.packets - received.silentPackets) / window.seconds;
+  };
+  return Math.max(0, ...control.received.map(({ guildId }) => 1 - rateOf(attack, guildId) / rateOf(control, guildId)));
+}
+
+export function gapLimitOf(control: WindowResult, attack: WindowResult): number {
+  return longestGapMs(control) + GAP_TOLERANCE_MS + starvedMs(control, attack);
+}
+
+/**
+ * How much longer than in the control the listening process had no time: that is the machine's doing, not the node's.
+ */
+function starvedMs(control: WindowResult, attack: WindowResult): number {
+  return Math.max(0, attack.ownDelayMsMax - control.ownDelayMsMax);
+}

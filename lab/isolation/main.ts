@@ -1,0 +1,108 @@
+// `npm run lab -- isolation`: lets hostile files, sites, voice servers and clients loose on a node while honest players
+// play, and says of each whether anybody noticed. Exit status 0 when nobody did, 1 when somebody did, 2 when it cannot
+// be tried.
+
+import { writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { LAYERS } from "./cases.ts";
+import { runGenerate } from "./fuzz/generate-command.ts";
+import { runningNode, startOwnNode } from "./harness/node-under-test.ts";
+import { runLostWorkers } from "./lost-workers/lost-workers.ts";
+import { formatResult, formatSummary, HEADER } from "./report.ts";
+import { type NamedCase, runCases } from "./run-cases.ts";
+
+const HELP = `Lets hostile cases loose on a v4 node while honest players play, and says whether anybody noticed.
+
+  npm run lab -- isolation                                                # on this checkout's own node
+  npm run lab -- isolation http://127.0.0.1:2333 --password PASSWORD         # on one that runs
+
+  --password TEXT   the node's password, default youshallnotpass
+  --case NAMES      some cases, separated by commas; a part of a name or of a layer will do
+  --quick           the dozen that show most, with short windows
+  --list            name the cases
+  --seed NUMBER     of what is random in them, default 1
+  --json FILE       write every measurement there as well
+  --log             show what the own node logs
+  --help            this text
+
+  npm run lab -- isolation generate --files 10000 --container ogg,mp4 --seed 1
+
+tries generated files on the readers and decoders themselves; --out FILE writes that of the seed instead.
+
+  npm run lab -- isolation lost-workers --players 100 --json FILE
+
+loses an audio worker in the middle of a player's work, in three ways, and says what is heard and who is blamed.
+
+A running node has to be on the same machine, be allowed to reach loopback, and speak ws:// to voice servers. Tonearm:
+
+  TONEARM_NETWORK_ALLOW=127.0.0.0/8 TONEARM_VOICE_GATEWAY_SCHEME=ws npm start
+`;
+
+const COMMANDS: ReadonlyMap<string, (args: string[]) => Promise<number>> = new Map([
+  ["generate", runGenerate],
+  ["lost-workers", runLostWorkers],
+]);
+const command = COMMANDS.get(process.argv[2] ?? "");
+const { values, positionals } = parseArgs({
+  args: command === undefined ? process.argv.slice(2) : [],
+  allowPositionals: true,
+  options: {
+    password: { type: "string", default: "youshallnotpass" },
+    case: { type: "string" },
+    quick: { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+    seed: { type: "string", default: "1" },
+    json: { type: "string" },
+    log: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+process.exitCode = command === undefined ? await main() : await command(process.argv.slice(3));
+
+async function main(): Promise<number> {
+  const cases = chosenCases();
+  if (values.help || cases.length === 0) {
+    if (cases.length === 0) console.error(`no such case: ${values.case}\n`);
+    console.log(HELP);
+    return values.help ? 0 : 2;
+  }
+  if (values.list) {
+    for (const { layer, name, what } of cases) console.log(`${layer} / ${name}: ${what}`);
+    return 0;
+  }
+  try {
+    return await run(cases);
+  } catch (error) {
+    console.error(`cannot go on: ${error instanceof Error ? error.message : error}`);
+    return 2;
+  }
+}
+
+async function run(cases: readonly NamedCase[]): Promise<number> {
+  const [url] = positionals;
+  const onLine = (line: string) => (values.log ? console.error(`        node: ${line}`) : undefined);
+  console.log(HEADER);
+  const results = await runCases({
+    startNode: async () => (url === undefined ? startOwnNode(onLine) : runningNode(url, values.password)),
+    cases,
+    seed: Number(values.seed),
+    ...(values.quick ? { controlSeconds: 1.5, attackSecondsMax: 2 } : {}),
+    onResult: (result) => console.log(formatResult(result)),
+  });
+  console.log(formatSummary(results));
+  if (values.json !== undefined) {
+    await writeFile(values.json, `${JSON.stringify({ seed: Number(values.seed), results }, undefined, 2)}\n`);
+  }
+  return results.some(({ outcome }) => outcome === "fail") ? 1 : 0;
+}
+
+function chosenCases(): NamedCase[] {
+  const all = LAYERS.flatMap(({ layer, cases }) => cases.map((one) => ({ layer, ...one })));
+  const selected = values.case?.split(",").map((name) => name.trim());
+  const exact = all.filter(({ name }) => selected?.includes(name));
+  if (selected !== undefined && exact.length === selected.length) return exact;
+  const isSelected = ({ layer, name }: NamedCase) =>
+    selected?.some((part) => `${layer} / ${name}`.includes(part)) ?? true;
+  return all.filter((one) => isSelected(one) && (one.isQuick === true || !values.quick));
+}

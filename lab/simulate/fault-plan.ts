@@ -1,0 +1,144 @@
+// What may befall a simulated node, and what a listener may notice of it at most. Bounds are those of the node's own
+// design: times to notice, to come back, and what was on its way.
+
+import { pause } from "../../src/lib/pause.ts";
+import type { ViolationKind } from "../discord/violations.ts";
+import type { Dice } from "./dice.ts";
+import type { Tolerance } from "./simulated-listener.ts";
+import type { SimulatedWorld } from "./world.ts";
+
+/** Where something befalls, and who is told what that allows. */
+export interface Scene {
+  readonly world: SimulatedWorld;
+  readonly random: Dice;
+  /** Whom it concerns may hear this. */
+  allow(tolerance: Tolerance): void;
+  /**
+   * Nothing that is said on the connections of now arrives any more, and bots know it after so long. Until they are
+   * back the fake Discord may say `kinds` of them.
+   */
+  silenceGateways(forMs: number, kinds: readonly ViolationKind[]): void;
+  /** The client's connection is cut, and the client is back after so long. */
+  dropClient(awayMs: number): void;
+  /** All connections to the voice gateway of now are cut. */
+  cutGateways(): void;
+  /** The fake Discord will say that, though the node does no wrong. */
+  excuse(kinds: readonly ViolationKind[], forMs: number): void;
+  /** Excuses each guild until its next frame has come: only that frame shows what is missing before it. */
+  excuseUntilNextFrame(kinds: readonly ViolationKind[]): void;
+}
+
+/** One thing that befalls. May take its time. */
+interface InjectedFault {
+  readonly name: string;
+  inject(scene: Scene): Promise<void> | void;
+}
+
+/** A worker is replaced at once by its spare, or after a start; then voice and track are opened anew. */
+const WORKER_LOST_MS = 6000;
+/** A hanging thread is given up after 0.9 s where processor time is not known. */
+const HANGING_MS = 1500;
+/** Until a silent gateway is given up, after two to three heartbeat intervals of five seconds; sound goes on meanwhile. */
+const GATEWAY_SILENT_MS = 16_000;
+
+/** What a bot owes an answer to, and does not know of. */
+export const UNANSWERED: readonly ViolationKind[] = [
+  "dave-key-package-missing",
+  "dave-commit-missing",
+  "dave-transition-timeout",
+  "gateway-heartbeat-missing",
+];
+
+/** Op 5 that is lost on its way, or cannot be said: it is said again with the next connection. */
+const UNSPOKEN: readonly ViolationKind[] = ["speaking-not-cleared", "speaking-missing", "silence-missing"];
+
+/** Changes of the encryption that a bot has not heard of. */
+const UNKNOWING: readonly ViolationKind[] = ["dave-frame-early", "dave-frame-plain", "dave-frame-undecryptable"];
+
+export const FAULT_PLAN: readonly InjectedFault[] = [
+  {
+    name: "an audio worker dies",
+    inject: ({ world, random, allow }) => {
+      const { audio } = world.threads;
+      if (audio.length === 0) return;
+      allow({ why: "worker lost", silentMs: WORKER_LOST_MS, lossMs: WORKER_LOST_MS, repeatMs: WORKER_LOST_MS });
+      random.pick(audio).end(1);
+    },
+  },
+  {
+    name: "an audio worker hangs",
+    inject: ({ world, random, allow, excuse }) => {
+      const { audio } = world.threads;
+      if (audio.length === 0) return;
+      const forMs = WORKER_LOST_MS + HANGING_MS;
+      allow({ why: "worker hangs", silentMs: forMs, lossMs: forMs, repeatMs: forMs });
+      excuse(UNANSWERED, forMs);
+      random.pick(audio).hold();
+    },
+  },
+  {
+    name: "an audio worker is held up",
+    inject: ({ world, random, allow }) => {
+      const { audio } = world.threads;
+      if (audio.length === 0) return;
+      const forMs = random.between(30, 500);
+      allow({ why: "worker held up", silentMs: forMs + 50, lossMs: forMs + 200, lateMs: forMs + 50 });
+      random.pick(audio).hold(forMs);
+    },
+  },
+  {
+    name: "an audio worker is busy, so that sound moves to another",
+    inject: async ({ world, random, allow }) => {
+      const thread = world.threads.audio.at(0);
+      if (thread === undefined) return;
+      allow({ why: "sound moves", lossMs: 10_000 });
+      thread.isBusy = true;
+      await pause(world.clock, random.between(3000, 8000));
+      thread.isBusy = false;
+    },
+  },
+  {
+    name: "the probe thread dies",
+    inject: ({ world }) => {
+      for (const thread of world.threads.probes) thread.end(1);
+    },
+  },
+  {
+    name: "all connections to the voice gateway are cut",
+    inject: ({ allow, excuse, cutGateways }) => {
+      allow({ why: "gateways cut" });
+      excuse(UNSPOKEN, 5000);
+      cutGateways();
+    },
+  },
+  {
+    name: "the voice gateway falls silent",
+    inject: ({ allow, excuse, silenceGateways }) => {
+      allow({ why: "gateways silent" });
+      silenceGateways(GATEWAY_SILENT_MS, [...UNANSWERED, ...UNSPOKEN, ...UNKNOWING]);
+      // A bot that has left meanwhile never closes what it cannot reach.
+      excuse(["gateway-heartbeat-missing"], 60_000);
+    },
+  },
+  {
+    name: "datagrams are lost",
+    inject: async ({ world, random, allow, excuse, excuseUntilNextFrame }) => {
+      const forMs = random.between(100, 2000);
+      const kinds = ["rtp-lost", "silence-missing", "speaking-not-cleared"] as const;
+      excuse(kinds, forMs + 10_000);
+      allow({ why: "datagrams lost", silentMs: forMs + 100, lossMs: forMs + 200 });
+      world.network.losesDatagrams = true;
+      await pause(world.clock, forMs);
+      world.network.losesDatagrams = false;
+      excuseUntilNextFrame(kinds);
+    },
+  },
+  {
+    name: "the client's connection is cut",
+    inject: async ({ world, random, dropClient }) => {
+      const awayMs = random.between(50, 4000);
+      dropClient(awayMs);
+      await pause(world.clock, awayMs + 2000);
+    },
+  },
+];

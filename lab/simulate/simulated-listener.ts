@@ -1,0 +1,268 @@
+// What one guild's listener hears in a simulation, and the rules it is held to: every packet of a track once and in
+// order, no pause in it without a cause, none of it when none is wanted, and positions told that are what was heard.
+
+import { NUMBERS_PER_SONG } from "./world.ts";
+
+const FRAME_MS = 20;
+/** Longest time between two frames of a track that plays: ticks are exact here, links are not quite. */
+const GAP_MS_MAX = 150;
+/** After a command that ends sound, until none is heard. */
+const STOP_MS_MAX = 250;
+/** How long a seek may let the old place be heard: it lands when sound flows, and voice may have to come back first. */
+const OLD_POSITION_MS_MAX = 3000;
+/** What a worker that is lost may make heard twice: what was sent since it last told where it was. */
+const REPEATED_FRAMES_MAX = 60;
+/** Between a position told and what was heard then: a frame, and the way of either. */
+const POSITION_MS_MAX = 80;
+/** Of allowances, before positions are looked at again. */
+const POSITION_REST_MS = 2500;
+const HISTORY_FRAMES = 500;
+
+/** What may be otherwise for a while, and why. */
+export interface Tolerance {
+  readonly why: string;
+  /** How long there may be no sound. */
+  readonly silentMs?: number;
+  /** How long packets may be left out, … */
+  readonly lossMs?: number;
+  /** … or be heard again. */
+  readonly repeatMs?: number;
+  /** How long a track may be heard that is over, as its worker hears of the command late. */
+  readonly lateMs?: number;
+}
+
+/** One playing of a track. */
+export interface Play {
+  /** Told to the node with the track, and by it with every event. */
+  readonly id: number;
+  readonly song: number;
+  /** Number of the first packet to be heard. */
+  readonly first: number;
+}
+
+/** A place that was sought, in what was to be heard then. */
+interface Seek {
+  readonly play: Play | undefined;
+  readonly number: number;
+  readonly atMs: number;
+}
+
+export class SimulatedListener {
+  /** Everything that went against the rules. */
+  readonly faults: string[] = [];
+  readonly #name: string;
+  readonly #now: () => number;
+  readonly #songPackets: number;
+  #play: Play | undefined;
+  #next: Play | undefined;
+  #last = -1;
+  #lastMs = 0;
+  /** Those whose place has not been heard yet, in order. */
+  #seeks: readonly Seek[] = [];
+  #soughtMs = 0;
+  /** The last pause, and whether packets may have been left out right before. */
+  #pause = { atMs: 0, mayHaveLost: false };
+  #isExpected = false;
+  /** Since when it is as wanted. */
+  #changedMs = 0;
+  readonly #until = { silent: 0, loss: 0, repeat: 0, late: 0 };
+  #why = "nothing";
+  #reportedPosition: number | undefined;
+  readonly #history: { readonly atMs: number; readonly number: number }[] = [];
+  #receivedCount = 0;
+  #missingCount = 0;
+
+  constructor(options: { readonly name: string; readonly now: () => number; readonly songPackets: number }) {
+    this.#name = options.name;
+    this.#now = options.now;
+    this.#songPackets = options.songPackets;
+  }
+
+  /** Frames of sound so far. */
+  get receivedCount(): number {
+    return this.#receivedCount;
+  }
+
+  /** Packets left out, where that was allowed: each must have been counted by somebody. */
+  get missingCount(): number {
+    return this.#missingCount;
+  }
+
+  /** The song of the track that was audible last; undefined when it has ended since. */
+  get song(): number | undefined {
+    return this.#play?.song;
+  }
+
+  /** The last packet of the track has been heard. */
+  get isAtEnd(): boolean {
+    return this.#last === this.#songPackets - 1;
+  }
+
+  /** Something was done that the rules know of. */
+  allow({ why, silentMs = 0, lossMs = 0, repeatMs = 0, lateMs = 0 }: Tolerance): void {
+    const now = this.#now();
+    this.#why = `${why} at ${now.toFixed(0)}`;
+    const { silent, loss, repeat, late } = this.#until;
+    this.#until.silent = Math.max(silent, now + silentMs);
+    this.#until.loss = Math.max(loss, now + lossMs);
+    this.#until.repeat = Math.max(repeat, now + repeatMs);
+    this.#until.late = Math.max(late, now + lateMs);
+  }
+
+  /** A track is to be heard, in place of any before. `openMs` is what it may take until it is. */
+  expect(play: Play, openMs: number): void {
+    if (this.#play === undefined) this.#begin(play);
+    else this.#next = play;
+    this.allow({ why: `play ${play.id}`, silentMs: openMs });
+    this.#expectAudio(true);
+  }
+
+  /** The track goes on at this packet. */
+  expectSeek(number: number, openMs: number): void {
+    const now = this.#now();
+    this.#seeks = [...this.#seeks, { play: this.#next ?? this.#play, number, atMs: now }];
+    this.#soughtMs = now;
+    this.#reportedPosition = undefined;
+    this.allow({ why: `seek to ${number}`, silentMs: openMs });
+  }
+
+  pause(isPaused: boolean): void {
+    if (isPaused) this.#pause = { atMs: this.#now(), mayHaveLost: this.#now() <= this.#until.loss };
+    // What was sought meanwhile comes after a frame or two of the old place.
+    if (!isPaused) this.#soughtMs = this.#now();
+    if (this.#play !== undefined) this.#expectAudio(!isPaused);
+  }
+
+  stop(): void {
+    this.#play = undefined;
+    this.#next = undefined;
+    this.#expectAudio(false);
+  }
+
+  /** A frame of sound, by its number. */
+  receive(packet: number): void {
+    const now = this.#now();
+    this.#receivedCount++;
+    this.#checkSilence(now);
+    this.#lastMs = now;
+    // A worker that is held up hears of a command late.
+    if (!this.#isExpected && now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.loss))
+      this.#fault(`packet ${packet} though nothing is to be heard`);
+    const song = Math.floor(packet / NUMBERS_PER_SONG);
+    const number = packet % NUMBERS_PER_SONG;
+    if (song === this.#next?.song && song !== this.#play?.song) this.#begin(this.#next);
+    // What was on its way when it ended.
+    if (song !== this.#play?.song) {
+      if (now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.late))
+        this.#fault(`packet ${packet} of a track that is over`);
+      return;
+    }
+    this.#follow(number, now);
+    this.#last = number;
+    this.#history.push({ atMs: now, number });
+    if (this.#history.length > HISTORY_FRAMES) this.#history.shift();
+  }
+
+  /** What the node tells: position in milliseconds, `agoMs` before now. */
+  reportPosition(positionMs: number, agoMs: number): void {
+    const now = this.#now();
+    const isQuiet = now > Math.max(...Object.values(this.#until), this.#changedMs) + POSITION_REST_MS;
+    if (!isQuiet || !this.#isExpected || this.#next !== undefined || this.#seeks.length > 0) {
+      this.#reportedPosition = undefined;
+      return;
+    }
+    if (this.#reportedPosition !== undefined && positionMs < this.#reportedPosition) {
+      this.#fault(`position ${positionMs} told after ${this.#reportedPosition}`);
+    }
+    this.#reportedPosition = positionMs;
+    const received = this.#history.findLast(({ atMs }) => atMs <= now - agoMs);
+    if (received === undefined) return;
+    const receivedMs = Math.min(
+      (received.number + 1) * FRAME_MS + (now - agoMs - received.atMs),
+      this.#songPackets * FRAME_MS,
+    );
+    if (Math.abs(positionMs - receivedMs) > POSITION_MS_MAX) {
+      this.#fault(`position ${positionMs} told where ${receivedMs.toFixed(0)} ms were heard`);
+    }
+  }
+
+  /** Looks whether there is sound now, if there is to be. */
+  check(): void {
+    this.#checkSilence(this.#now());
+  }
+
+  #begin(play: Play): void {
+    this.#play = play;
+    this.#next = undefined;
+    this.#last = play.first - 1;
+    // What was sought in it before its first packet came is still to come.
+    this.#seeks = this.#seeks.filter((seek) => seek.play === play);
+    this.#reportedPosition = undefined;
+    this.#history.length = 0;
+  }
+
+  #follow(number: number, now: number): void {
+    const step = number - this.#last;
+    if (step === 1) return;
+    const seek = this.#soughtBy(number, now);
+    if (seek !== undefined) {
+      const later = this.#seeks.slice(this.#seeks.indexOf(seek) + 1);
+      this.#missingCount += Math.max(0, number - seek.number - later.length);
+      this.#seeks = later;
+      return;
+    }
+    // From where it was, until the new place is there: but for what was thrown away.
+    const isOldPosition = now - this.#soughtMs < OLD_POSITION_MS_MAX;
+    const missing = step - 1 - (isOldPosition ? this.#seeks.length : 0);
+    if (step > 1 && (missing <= 0 || now <= this.#until.loss || missing <= this.#lostBeforePauseMax)) {
+      this.#missingCount += Math.max(0, missing);
+      return;
+    }
+    if (step < 1 && -step < REPEATED_FRAMES_MAX && now <= this.#until.repeat) return;
+    this.#fault(`packet ${number} after ${this.#last}`);
+  }
+
+  /**
+   * Packets that may have been lost between the last one and the pause behind it. The first packet after the pause
+   * shows their loss, which was allowed until the pause, however long that has been.
+   */
+  get #lostBeforePauseMax(): number {
+    const before = this.#history.at(-1)?.atMs;
+    const { atMs, mayHaveLost } = this.#pause;
+    return before === undefined || !mayHaveLost ? 0 : Math.max(0, Math.ceil((atMs - before) / FRAME_MS));
+  }
+
+  /** The seek that led here: of those that can have, the one whose place is nearest. */
+  #soughtBy(number: number, now: number): Seek | undefined {
+    const mayLose = now <= this.#until.loss;
+    const possible = this.#seeks.filter((seek, index) => {
+      // Of the beginning there no more can be missing than was to be heard since.
+      const lostMax = mayLose ? Math.ceil((now - seek.atMs) / FRAME_MS) : 0;
+      // A seek in a pause throws away the frame that was ready, of a place that is not wanted any more.
+      const thrownMax = this.#seeks.length - 1 - index;
+      const isNear = number >= seek.number - 1 && number <= seek.number + Math.max(lostMax, thrownMax);
+      return isNear && seek.play === this.#play;
+    });
+    const distance = (seek: Seek): number => Math.abs(number - seek.number);
+    return possible.toSorted((one, other) => distance(one) - distance(other))[0];
+  }
+
+  #checkSilence(now: number): void {
+    if (!this.#isExpected || (this.isAtEnd && this.#next === undefined && this.#seeks.length === 0)) return;
+    const sinceMs = Math.max(this.#lastMs, this.#changedMs, this.#until.silent);
+    if (now - sinceMs <= GAP_MS_MAX) return;
+    this.#fault(`nothing for ${(now - Math.max(this.#lastMs, this.#changedMs)).toFixed(0)} ms`);
+    // Told once.
+    this.#lastMs = now;
+  }
+
+  #expectAudio(isExpected: boolean): void {
+    if (isExpected === this.#isExpected) return;
+    this.#isExpected = isExpected;
+    this.#changedMs = this.#now();
+  }
+
+  #fault(what: string): void {
+    this.faults.push(`${this.#now().toFixed(0)} ${this.#name}: ${what} (last: ${this.#why})`);
+  }
+}

@@ -1,0 +1,125 @@
+// The renditions of a track that SoundCloud offers: which of them can be played, in which order, what Lavalink calls
+// them, and how long a signed link to one is good. Plugin thread.
+
+import { type Members, objectOf, objectsOf } from "../reading/json.ts";
+import { API_ORIGIN } from "./api.ts";
+import { textOf } from "./read-json.ts";
+
+export interface Variant {
+  /** Asked for with the client id, it answers a signed link. */
+  readonly transcodingUrl: string;
+  readonly protocol: "hls" | "progressive";
+  readonly codec: "opus" | "mp3" | "aac";
+  /** Names its bytes: preset and protocol. */
+  readonly name: string;
+  /** Only the first 30 s, or so. */
+  readonly isPreview: boolean;
+}
+
+export interface OfferedVariants {
+  /** The best first. */
+  readonly variants: readonly Variant[];
+  /** There are others, but encrypted ones. */
+  readonly hasEncrypted: boolean;
+}
+
+const TRANSCODINGS_MAX = 50;
+/** Passed through; decoded by all nodes; decoded where the optional decoder is installed. */
+const ORDER = ["hls opus", "progressive mp3", "hls mp3", "hls aac", "progressive aac"];
+/** What Lavalink writes in front of a lookup address; it prefers them in this order. */
+const LAVALINK_LETTERS = [
+  ["hls opus", "O"],
+  ["hls mp3", "U"],
+  ["progressive mp3", "M"],
+] as const;
+const PREVIEW_LINK = /\/preview\/|cf-preview-media|\/(?:preview|playlist)\/0\/30\//;
+/** HLS links whose end cannot be read: their segments have been seen to die after some five minutes. */
+const HLS_LIFE_MS = 4 * 60_000;
+/** A link that is said to be good for longer is not believed. */
+const LIFE_MS_MAX = 7 * 24 * 60 * 60_000;
+
+/** Of a track in the API's JSON. */
+export function readVariants(track: Members): OfferedVariants {
+  const transcodings = objectsOf(objectOf(track.media)?.transcodings, TRANSCODINGS_MAX);
+  const variants = transcodings.flatMap((transcoding) => readVariant(transcoding) ?? []);
+  return {
+    variants: variants.sort((one, other) => rankOf(one) - rankOf(other)),
+    hasEncrypted: transcodings.some(({ format }) => /encrypted/.test(textOf(objectOf(format)?.protocol) ?? "")),
+  };
+}
+
+/** How Lavalink names a track of these renditions; undefined: it could not play it. */
+export function lavalinkIdentifier(variants: readonly Variant[]): string | undefined {
+  for (const [kind, letter] of LAVALINK_LETTERS) {
+    const found = variants.find((variant) => kindOf(variant) === kind);
+    if (found !== undefined) return `${letter}:${withoutQuery(found.transcodingUrl)}`;
+  }
+  return undefined;
+}
+
+export function isPreviewLink(url: string): boolean {
+  return PREVIEW_LINK.test(url);
+}
+
+/** When the link ends, epoch milliseconds; undefined: not known, and not soon. */
+export function expiryOf(link: URL, { protocol }: Pick<Variant, "protocol">, nowMs: number): number | undefined {
+  const saidMs = secondsInQuery(link) ?? secondsInPolicy(link.searchParams.get("Policy"));
+  if (saidMs !== undefined && saidMs > nowMs && saidMs < nowMs + LIFE_MS_MAX) return saidMs;
+  return protocol === "hls" ? nowMs + HLS_LIFE_MS : undefined;
+}
+
+function readVariant(transcoding: Members): Variant | undefined {
+  const { url, preset, snipped } = transcoding;
+  const format = objectOf(transcoding.format);
+  const transcodingUrl = textOf(url);
+  const name = textOf(preset) ?? "unnamed";
+  const protocol = protocolOf(format?.protocol);
+  const codec = codecOf(textOf(format?.mime_type) ?? "");
+  if (transcodingUrl === undefined || protocol === undefined || codec === undefined) return undefined;
+  // Those with changing bit rates have never worked outside of their own player.
+  if (!transcodingUrl.startsWith(`${API_ORIGIN}/media/`) || transcodingUrl.length > 1024 || name.startsWith("abr"))
+    return undefined;
+  const isPreview = snipped === true || transcodingUrl.includes("/preview/");
+  const whole = `${name.slice(0, 40)} ${protocol}`;
+  return { transcodingUrl, protocol, codec, name: isPreview ? `${whole} preview` : whole, isPreview };
+}
+
+function protocolOf(value: unknown): Variant["protocol"] | undefined {
+  return value === "hls" || value === "progressive" ? value : undefined;
+}
+
+function codecOf(mimeType: string): Variant["codec"] | undefined {
+  if (/^audio\/ogg\b/.test(mimeType)) return "opus";
+  if (/^audio\/mpeg\b/.test(mimeType)) return "mp3";
+  return /^audio\/(?:mp4|aac)\b/.test(mimeType) ? "aac" : undefined;
+}
+
+/** Whole ones before previews. */
+function rankOf(variant: Variant): number {
+  const rank = ORDER.indexOf(kindOf(variant));
+  return (variant.isPreview ? ORDER.length : 0) + rank;
+}
+
+function kindOf({ protocol, codec }: Variant): string {
+  return `${protocol} ${codec}`;
+}
+
+/** Secrets stand behind the question mark. */
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/, "");
+}
+
+/** `expires=` of most storages. */
+function secondsInQuery({ searchParams }: URL): number | undefined {
+  const text = searchParams.get("expires") ?? searchParams.get("Expires") ?? "";
+  return /^\d{9,11}$/.test(text) ? Number(text) * 1000 : undefined;
+}
+
+/** CloudFront's policies: JSON in Base64 with three signs exchanged, the end in `AWS:EpochTime`. */
+function secondsInPolicy(policy: string | null): number | undefined {
+  if (policy === null || policy.length > 4096) return undefined;
+  const base64 = policy.replaceAll("-", "+").replaceAll("_", "=").replaceAll("~", "/");
+  const text = Buffer.from(base64, "base64").toString("latin1");
+  const seconds = /"DateLessThan"\s{0,9}:\s{0,9}\{\s{0,9}"AWS:EpochTime"\s{0,9}:\s{0,9}(\d{9,11})\D/.exec(text)?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}

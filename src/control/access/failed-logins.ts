@@ -1,0 +1,90 @@
+// What wrong passwords cost the address they come from. Main thread; one for each place that takes a password.
+
+import ipaddr from "ipaddr.js";
+import { BoundedMap } from "../../lib/bounded-map.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log/log.ts";
+import { Tally } from "./tally.ts";
+
+/** Of either kind; one more makes the oldest forgotten. */
+const ADDRESSES_MAX = 10_000;
+
+interface WrongCount {
+  readonly count: number;
+  readonly atMs: number;
+}
+
+interface FailedLoginsOptions {
+  /** So many of one address may be wrong at once. */
+  readonly countMax: number;
+  /** How long until one of them is forgiven. */
+  readonly forgivenMs: number;
+  /** How long an address is believed that has shown something right: what is right there is always taken. 0: never. */
+  readonly trustedMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** For the log, where there are too many. */
+  readonly message: string;
+}
+
+/** Counts by address; the network of an IPv6 address is one. */
+export class FailedLogins {
+  readonly #options: FailedLoginsOptions;
+  readonly #wrong = new BoundedMap<string, WrongCount>(ADDRESSES_MAX);
+  /** By address, when it has shown something right. */
+  readonly #right = new BoundedMap<string, number>(ADDRESSES_MAX);
+  readonly #refusals: Tally;
+
+  constructor(options: FailedLoginsOptions) {
+    this.#options = options;
+    this.#refusals = new Tally(options, options.message);
+  }
+
+  /**
+   * Has `check` say what the address has shown: undefined for what is wrong. "refused": there were too many wrong ones
+   * before, and what was shown now was not looked at, or is wrong too.
+   */
+  try<Found>(address: string | undefined, check: () => Found | undefined): Found | "wrong" | "refused" {
+    const network = networkOf(address ?? "");
+    const count = this.#wrongCount(network) + 1;
+    const isTooMany = count > this.#options.countMax;
+    if (isTooMany && !this.#isTrusted(network)) return this.#refuse(network);
+    const found = check();
+    const now = this.#options.clock.now();
+    if (found !== undefined) {
+      this.#right.set(network, now);
+      return found;
+    }
+    if (isTooMany) return this.#refuse(network);
+    this.#wrong.set(network, { count, atMs: now });
+    return "wrong";
+  }
+
+  #refuse(network: string): "refused" {
+    this.#refusals.count({ address: network });
+    return "refused";
+  }
+
+  #isTrusted(network: string): boolean {
+    const atMs = this.#right.get(network);
+    return atMs !== undefined && this.#options.clock.now() - atMs < this.#options.trustedMs;
+  }
+
+  /** How many wrong ones still count. */
+  #wrongCount(network: string): number {
+    const before = this.#wrong.get(network);
+    if (before === undefined) return 0;
+    return Math.max(0, before.count - (this.#options.clock.now() - before.atMs) / this.#options.forgivenMs);
+  }
+}
+
+/** A home has 2^64 addresses of IPv6, which count as one. */
+function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
+  return parsed.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":");
+}

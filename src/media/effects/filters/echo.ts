@@ -1,0 +1,100 @@
+// Tonearm's filter of that name: the sound once more after `delay`, and again, each time by `decay` softer. Left and
+// right by themselves. Audio thread; no allocation once made.
+
+import type { SettingsOf } from "../../../filters/filter-settings.ts";
+import { SAMPLES_PER_MS } from "../../format/audio-format.ts";
+import type { AudioFilter } from "./audio-filter.ts";
+import { DelayLine, ROUNDING } from "./delay-line.ts";
+import { defineFilter } from "./filter-definition.ts";
+
+/** 5 ms. A step in what goes round would be heard as a click one delay later, when the cross-fade is long over. */
+const GLIDE_SAMPLES = 240;
+
+class EchoFilter implements AudioFilter {
+  readonly isEchoing = true;
+  readonly #mix: number;
+  readonly #delaySamples: number;
+  readonly #decay: number;
+  readonly #line: DelayLine;
+  /** While gliding: where the echo came from, and by how much softer. */
+  #fromDelaySamples: number;
+  #fromDecay: number;
+  #glidedSamples = 0;
+  /** The line was empty: sound is faded into it. */
+  #isFresh: boolean;
+
+  constructor({ delay, decay, mix }: SettingsOf<"echo">, previous: EchoFilter | undefined) {
+    this.#mix = mix;
+    this.#decay = decay;
+    this.#delaySamples = Math.round(delay * SAMPLES_PER_MS);
+    this.#isFresh = previous === undefined;
+    this.#fromDelaySamples = previous === undefined ? this.#delaySamples : previous.#delaySamples;
+    this.#fromDecay = previous === undefined ? decay : previous.#decay;
+    this.#line = new DelayLine(
+      Math.max(this.#delaySamples, this.#fromDelaySamples),
+      previous === undefined ? undefined : previous.#line,
+    );
+  }
+
+  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    const glideSamples = Math.min(GLIDE_SAMPLES - this.#glidedSamples, lengthSamples);
+    if (glideSamples > 0) this.#glide(left, right, glideSamples);
+    this.#repeat(left, right, { start: glideSamples, end: lengthSamples });
+  }
+
+  reset(): void {
+    this.#line.clear();
+    this.#fromDelaySamples = this.#delaySamples;
+    this.#fromDecay = this.#decay;
+    this.#isFresh = true;
+    this.#glidedSamples = 0;
+  }
+
+  #repeat(left: Float32Array, right: Float32Array, { start, end }: { start: number; end: number }): void {
+    const { left: lineLeft, right: lineRight, mask } = this.#line;
+    const [mix, decay, delaySamples] = [this.#mix, this.#decay, this.#delaySamples];
+    let { at } = this.#line;
+    for (let sample = start; sample < end; sample++) {
+      const index = (at - delaySamples) & mask;
+      const l = left[sample]!;
+      const r = right[sample]!;
+      const echoLeft = lineLeft[index]!;
+      const echoRight = lineRight[index]!;
+      lineLeft[at] = l + echoLeft * decay + ROUNDING - ROUNDING;
+      lineRight[at] = r + echoRight * decay + ROUNDING - ROUNDING;
+      at = (at + 1) & mask;
+      left[sample] = l + mix * (echoLeft - l);
+      right[sample] = r + mix * (echoRight - r);
+    }
+    this.#line.at = at;
+  }
+
+  /** The same from the old delay and decay to the new ones. */
+  #glide(left: Float32Array, right: Float32Array, count: number): void {
+    const { left: lineLeft, right: lineRight, mask } = this.#line;
+    const [mix, decay, fromDecay] = [this.#mix, this.#decay, this.#fromDecay];
+    let { at } = this.#line;
+    for (let sample = 0; sample < count; sample++) {
+      const share = ++this.#glidedSamples / GLIDE_SAMPLES;
+      const input = this.#isFresh ? share : 1;
+      const index = (at - this.#delaySamples) & mask;
+      const from = (at - this.#fromDelaySamples) & mask;
+      const l = left[sample]!;
+      const r = right[sample]!;
+      const echoLeft = between(lineLeft[from]!, lineLeft[index]!, share);
+      const echoRight = between(lineRight[from]!, lineRight[index]!, share);
+      lineLeft[at] = l * input + between(fromDecay * lineLeft[from]!, decay * lineLeft[index]!, share);
+      lineRight[at] = r * input + between(fromDecay * lineRight[from]!, decay * lineRight[index]!, share);
+      at = (at + 1) & mask;
+      left[sample] = between(l, echoLeft, mix);
+      right[sample] = between(r, echoRight, mix);
+    }
+    this.#line.at = at;
+  }
+}
+
+function between(from: number, to: number, share: number): number {
+  return from + share * (to - from);
+}
+
+export const echo = defineFilter("echo", EchoFilter, (settings, previous) => new EchoFilter(settings, previous));

@@ -1,0 +1,114 @@
+// Decides by how much a track is made louder or quieter, and moves there unnoticed. With a tag the gain is right from
+// the first sample on; otherwise it starts from the loudness of most masters and follows the integrated, gated
+// measurement, so that silence and fade-outs do not move it. It increases slowly, as a quiet beginning may turn loud,
+// and decreases faster. Audio thread; no allocation.
+
+import type { LoudnessMeter } from "./loudness-meter.ts";
+
+/** What music mostly is mastered to: the gain starts from there. */
+const GUESS_LUFS = -12;
+/** A measured track is not raised by more: what comes may be louder than what was. */
+const MEASURED_GAIN_DB_MAX = 12;
+/** A tag speaks for the whole track. */
+const TAGGED_GAIN_DB_MAX = 20;
+/** Below this nothing is learned: noise before the music, not music. */
+const LEARN_LUFS_MIN = -50;
+/** The gain does not rise while the last 400 ms are this far below the track: a pause or its end. */
+const PAUSE_LU = -10;
+/** The last 400 ms are not made louder than the target by more. */
+const SURPRISE_LU = 8;
+const INCREASE_DB_PER_S = 3;
+const DECREASE_DB_PER_S = 10;
+/** What was asked for is heard at once: 12 dB in 20 ms. */
+const RUSH_DB_PER_S = 600;
+
+export class GainRider {
+  readonly #chunksPerSecond: number;
+  #targetLufs: number;
+  #taggedLufs: number | undefined;
+  /** What the measurement has come to, or the guess. */
+  #measuredLufs = GUESS_LUFS;
+  #targetDb = 0;
+  #gainDb = 0;
+  #gain = 1;
+  #isRushing = false;
+
+  /** `advance` will be called so many times per second of sound. */
+  constructor(targetLufs: number, chunksPerSecond: number) {
+    this.#targetLufs = targetLufs;
+    this.#chunksPerSecond = chunksPerSecond;
+    this.begin(undefined);
+  }
+
+  /** True as long as the measurement decides. */
+  get isMeasuring(): boolean {
+    return this.#taggedLufs === undefined;
+  }
+
+  /** The highest factor that `advance` can give until something else is called. */
+  get gainMax(): number {
+    return this.#targetDb > this.#gainDb ? factorOf(this.#targetDb) : this.#gain;
+  }
+
+  /** Another track, of which nothing has been heard: the gain is there at once. */
+  begin(taggedLufs: number | undefined): void {
+    this.#taggedLufs = taggedLufs;
+    this.#measuredLufs = GUESS_LUFS;
+    this.#aim();
+    this.#gainDb = this.#targetDb;
+    this.#gain = factorOf(this.#gainDb);
+    this.#isRushing = false;
+  }
+
+  /** What sounds has, or from here on has not, a tag. */
+  setTagged(taggedLufs: number | undefined): void {
+    // The next measurement starts where the gain is.
+    if (taggedLufs === undefined) this.#measuredLufs = this.#targetLufs - this.#targetDb;
+    this.#taggedLufs = taggedLufs;
+    this.#aim();
+  }
+
+  setTarget(targetLufs: number): void {
+    if (targetLufs === this.#targetLufs) return;
+    this.#targetLufs = targetLufs;
+    this.#isRushing = true;
+    this.#aim();
+  }
+
+  /** The meter has new results. */
+  follow(meter: LoudnessMeter): void {
+    const { integratedLufs, momentaryLufs } = meter;
+    if (integratedLufs === undefined || integratedLufs < LEARN_LUFS_MIN) return;
+    this.#measuredLufs = integratedLufs;
+    this.#aim();
+    this.#targetDb = Math.min(this.#targetDb, this.#targetLufs + SURPRISE_LU - momentaryLufs);
+    // Where a rise under way has come to is where it waits.
+    if (momentaryLufs < integratedLufs + PAUSE_LU) this.#targetDb = Math.min(this.#targetDb, this.#gainDb);
+  }
+
+  /** The factor for the next chunk of sound. */
+  advance(): number {
+    if (this.#gainDb === this.#targetDb) return this.#gain;
+    const differenceDb = this.#targetDb - this.#gainDb;
+    const slowDbPerS = differenceDb > 0 ? INCREASE_DB_PER_S : DECREASE_DB_PER_S;
+    const stepDb = (this.#isRushing ? RUSH_DB_PER_S : slowDbPerS) / this.#chunksPerSecond;
+    if (Math.abs(differenceDb) > stepDb) this.#gainDb += Math.sign(differenceDb) * stepDb;
+    else {
+      this.#gainDb = this.#targetDb;
+      this.#isRushing = false;
+    }
+    this.#gain = factorOf(this.#gainDb);
+    return this.#gain;
+  }
+
+  #aim(): void {
+    this.#targetDb =
+      this.#taggedLufs === undefined
+        ? Math.min(this.#targetLufs - this.#measuredLufs, MEASURED_GAIN_DB_MAX)
+        : Math.min(this.#targetLufs - this.#taggedLufs, TAGGED_GAIN_DB_MAX);
+  }
+}
+
+function factorOf(gainDb: number): number {
+  return 10 ** (gainDb / 20);
+}

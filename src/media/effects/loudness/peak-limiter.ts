@@ -1,0 +1,119 @@
+// Says by how much each chunk of sound must be turned down so that no peak is above the ceiling. Looks some chunks
+// ahead, so that the gain is already low when a peak comes, and lets it rise again slowly. Works on chunks; the samples
+// are the caller's. Audio thread; no allocation once made.
+
+/** Chunks looked ahead, over which the gain comes down. */
+export const AHEAD_CHUNKS = 6;
+/** The gain's way back to 1: two thirds of it in this time. */
+const RELEASE_MS = 150;
+/** So near to 1 is 1. */
+const RELEASED = 0.9999;
+/** The next power of two above what is looked at. */
+const RING_CHUNKS = 8;
+const RING_MASK = RING_CHUNKS - 1;
+/** By which peaks of sound up to 20 kHz may lie higher than what is found of them. */
+const MARGIN_DB = 0.1;
+
+export class PeakLimiter {
+  readonly #releaseShare: number;
+  #ceiling: number;
+  /** Rings. Of the chunks that wait: the gain asked for, and the highest that the peak allows, up to 1. */
+  readonly #gains = new Float64Array(RING_CHUNKS);
+  readonly #limits = new Float64Array(RING_CHUNKS);
+  /** What the limits of the last chunks given out came to; their mean is what is heard. */
+  readonly #recent = new Float64Array(RING_CHUNKS);
+  #pushedCount = 0;
+  #givenCount = 0;
+  /** Nothing pushed behind this chunk was turned down. */
+  #lastLoud = 0;
+  #isFresh = true;
+  #startGain = 1;
+  #endGain = 1;
+
+  constructor(ceilingDbtp: number, chunkMs: number) {
+    this.#releaseShare = 1 - Math.exp(-chunkMs / RELEASE_MS);
+    this.#ceiling = ceilingOf(ceilingDbtp);
+  }
+
+  get ceiling(): number {
+    return this.#ceiling;
+  }
+
+  /** For the peaks that come from now on. */
+  setCeiling(ceilingDbtp: number): void {
+    this.#ceiling = ceilingOf(ceilingDbtp);
+  }
+
+  /** The next chunk that comes in: its highest peak, and the factor it is to be multiplied by. */
+  push(peak: number, gain: number): void {
+    const index = this.#pushedCount++ & RING_MASK;
+    const isLoud = peak * gain > this.#ceiling;
+    this.#gains[index] = gain;
+    this.#limits[index] = isLoud ? this.#ceiling / (peak * gain) : 1;
+    if (isLoud) this.#lastLoud = this.#pushedCount;
+  }
+
+  /** True when as much lies ahead as `next` looks at. */
+  get isReady(): boolean {
+    return this.#pushedCount - this.#givenCount > AHEAD_CHUNKS;
+  }
+
+  /** The factors at both ends of the chunk that `next` was called for last; in between they lie on a line. */
+  get startGain(): number {
+    return this.#startGain;
+  }
+  get endGain(): number {
+    return this.#endGain;
+  }
+
+  /** Goes on to the next chunk that goes out. Only when ready. */
+  next(): void {
+    const chunk = this.#givenCount++;
+    const gain = this.#gains[chunk & RING_MASK]!;
+    const limit = this.#limitFor(chunk);
+    if (this.#isFresh) {
+      this.#isFresh = false;
+      this.#recent.fill(limit);
+      this.#endGain = limit * gain;
+    }
+    this.#startGain = this.#endGain;
+    this.#endGain = this.#smooth(chunk, limit) * Math.min(gain, this.#gains[(chunk + 1) & RING_MASK]!);
+  }
+
+  /** Forgets what was pushed: a seek. */
+  reset(): void {
+    this.#pushedCount = 0;
+    this.#givenCount = 0;
+    this.#lastLoud = 0;
+    this.#isFresh = true;
+  }
+
+  /** The lowest limit from a chunk to the last one ahead. */
+  #limitFor(chunk: number): number {
+    if (this.#lastLoud <= chunk) return 1;
+    let lowest = 1;
+    for (let ahead = 0; ahead <= AHEAD_CHUNKS; ahead++) {
+      const limit = this.#limits[(chunk + ahead) & RING_MASK]!;
+      if (limit < lowest) lowest = limit;
+    }
+    return lowest;
+  }
+
+  /**
+   * The mean of the last chunks' limits. Each of them was the lowest of the chunks from its own to the last one ahead,
+   * so none is above that of the chunk that goes out.
+   */
+  #smooth(chunk: number, limit: number): number {
+    const recent = this.#recent;
+    const last = recent[(chunk - 1) & RING_MASK]!;
+    const released = last + (1 - last) * this.#releaseShare;
+    recent[chunk & RING_MASK] = Math.min(limit, released > RELEASED ? 1 : released);
+    let sum = 0;
+    for (let behind = 0; behind < AHEAD_CHUNKS; behind++) sum += recent[(chunk - behind) & RING_MASK]!;
+    return sum / AHEAD_CHUNKS;
+  }
+}
+
+function ceilingOf(ceilingDbtp: number): number {
+  return 10 ** ((ceilingDbtp - MARGIN_DB) / 20);
+}

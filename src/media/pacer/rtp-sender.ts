@@ -1,0 +1,152 @@
+// The way out of one voice session: takes its frames from the ring as they fall due, and gives each its RTP header and
+// its seal, then to UDP. Outlives the session's WebSocket across a resume. Pacer thread.
+
+import { type Clock, wrapTimers } from "../../lib/clock.ts";
+import type { DatagramSocket } from "../../network/sockets.ts";
+import { FrameRingReader, RING_FRAMES } from "./frame-ring.ts";
+import { createHandlerGuard, type HandlerGuard } from "./handler-guard.ts";
+import type { OpenRtpSender, PacerEvent, TransportKey } from "./pacer-messages.ts";
+import { RTP_HEADER_BYTES, type RtpStart, RtpStream } from "./rtp-stream.ts";
+import { createSealer, PACKET_BYTES_MAX, type PacketSealer, prepareEncryption } from "./transport-encryption.ts";
+import { UdpSocket } from "./udp-socket.ts";
+
+/** A busy system may read a packet late; by then as many more may have left as a late pacer sends in a row. */
+const PACKETS_IN_FLIGHT = RING_FRAMES;
+const SLOT_BYTES = Math.ceil(PACKET_BYTES_MAX / 16) * 16;
+
+interface RtpSenderOptions {
+  readonly open: OpenRtpSender;
+  /** Not connected yet; closed with the outlet. */
+  readonly socket: DatagramSocket;
+  readonly clock: Clock;
+  /** To the worker that has opened it. */
+  readonly send: (event: PacerEvent) => void;
+}
+
+export class RtpSender {
+  readonly #options: RtpSenderOptions;
+  readonly #ring: FrameRingReader;
+  readonly #udp: UdpSocket;
+  readonly #guardHandler: HandlerGuard;
+  readonly #closing = new AbortController();
+  readonly #packets: readonly Buffer[];
+  #packetIndex = 0;
+  #rtp: RtpStream | undefined;
+  #sealer: PacketSealer | undefined;
+  #isClosed = false;
+
+  constructor(options: RtpSenderOptions) {
+    this.#options = options;
+    const { open, socket, clock, send } = options;
+    const { rtpSenderId, address, port } = open;
+    this.#ring = new FrameRingReader(open.ring);
+    this.#guardHandler = createHandlerGuard({ work: (handler) => handler(), onThrown: (error) => this.#die(error) });
+    this.#udp = new UdpSocket({
+      socket,
+      address,
+      port,
+      guardHandler: this.#guardHandler,
+      clock: wrapTimers(clock, this.#guardHandler),
+      onError: () => send({ type: "udpError", rtpSenderId }),
+      onDead: (error) => this.#die(error),
+    });
+    const slab = Buffer.allocUnsafeSlow(PACKETS_IN_FLIGHT * SLOT_BYTES);
+    this.#packets = Array.from({ length: PACKETS_IN_FLIGHT }, (_, index) =>
+      slab.subarray(index * SLOT_BYTES, (index + 1) * SLOT_BYTES),
+    );
+  }
+
+  /** Connects and asks for our address, and tells the worker what came of it. Once; never rejects. */
+  async discover(): Promise<void> {
+    const { open, send } = this.#options;
+    const { rtpSenderId, ssrc } = open;
+    try {
+      await Promise.all([this.#udp.connect(), prepareEncryption()]);
+      const found = await this.#udp.discover(ssrc, this.#closing.signal);
+      if (!this.#isClosed) send({ type: "discovered", rtpSenderId, found });
+    } catch (error) {
+      if (!this.#isClosed) send({ type: "unreachable", rtpSenderId, reason: reasonOf(error) });
+    }
+  }
+
+  /** After `discover`: from now on what lies in the ring leaves. Nothing when it has died meanwhile. */
+  start(key: TransportKey, rtp: RtpStart): void {
+    if (this.#isClosed) return;
+    this.#guardHandler(() => {
+      this.#rtp = new RtpStream(rtp);
+      this.rekey(key);
+      this.#udp.startKeepAlive();
+    })();
+  }
+
+  rekey({ mode, secretKey }: TransportKey): void {
+    if (this.#isClosed) return;
+    this.#guardHandler(() => {
+      this.#sealer?.close();
+      this.#sealer = createSealer(mode, secretKey);
+    })();
+  }
+
+  /** When its oldest frame is due; Infinity without one. */
+  get dueMs(): number {
+    return this.#sealer === undefined ? Number.POSITIVE_INFINITY : this.#ring.dueMs;
+  }
+
+  /** Sends the oldest frame, if it is due. Returns when it was; undefined: it has been taken back, or is lost. */
+  sendNext(nowMs: number): number | undefined {
+    const frame = this.#ring.take();
+    if (frame === undefined) return undefined;
+    const dueMs = this.#ring.takenDueMs;
+    if (dueMs > nowMs) {
+      // Between the look and the grip it was taken back, and another put in its place.
+      this.#ring.putBack();
+      return undefined;
+    }
+    let hasLeft = false;
+    try {
+      hasLeft = this.#send(frame, dueMs);
+    } catch (error) {
+      this.#die(error);
+    }
+    this.#ring.release();
+    return hasLeft ? dueMs : undefined;
+  }
+
+  /** For good; what still lies in the ring does not leave. May be called more than once. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#closing.abort();
+    this.#udp.close();
+    this.#sealer?.close();
+    this.#sealer = undefined;
+  }
+
+  #send(frame: Uint8Array, dueMs: number): boolean {
+    const [rtp, sealer] = [this.#rtp, this.#sealer];
+    if (rtp === undefined || sealer === undefined) return false;
+    this.#packetIndex = (this.#packetIndex + 1) % PACKETS_IN_FLIGHT;
+    const packet = this.#packets[this.#packetIndex]!;
+    rtp.writeHeader(packet, dueMs);
+    const sizeBytes = sealer.seal(packet, frame);
+    if (sizeBytes < RTP_HEADER_BYTES) {
+      this.#die(new Error("the packet counter is used up"));
+      return false;
+    }
+    this.#udp.send(packet.subarray(0, sizeBytes));
+    return true;
+  }
+
+  /** Nothing leaves any more: the worker begins a new session. */
+  #die(error: unknown): void {
+    if (this.#isClosed) return;
+    const { open, send } = this.#options;
+    this.close();
+    send({ type: "dead", rtpSenderId: open.rtpSenderId, reason: reasonOf(error) });
+  }
+}
+
+/** What is told of an error. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

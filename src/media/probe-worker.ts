@@ -1,0 +1,83 @@
+// Carries out look-ups: each with a budget of its own, under its own name in the thread's mark, and ended as soon as
+// nobody waits for it any more. probe-main.ts connects it to the real world. Probe thread.
+
+import type { ProbeThreadCommand } from "../bridge/commands.ts";
+import type { ProbeResult } from "../bridge/playable-input.ts";
+import { NodeError } from "../errors.ts";
+import { unlessAborted } from "../lib/unless-aborted.ts";
+import type { TrackOpener } from "./probe/track-opener.ts";
+import type { TrackBudget } from "./quota/track-budget.ts";
+import type { TaskTracker } from "./task-tracker.ts";
+
+type ProbeCommand = Extract<ProbeThreadCommand, { readonly type: "probe" }>;
+
+export interface ProbeWorkerOptions {
+  readonly opener: Pick<TrackOpener, "probe">;
+  readonly tasks: Pick<TaskTracker, "run">;
+  /** For one look-up; its memory is given back when the look-up is over. */
+  readonly createBudget: (requestId: number) => TrackBudget;
+  /** Answers a request with what the work comes to. */
+  readonly answer: (request: ProbeCommand, work: Promise<ProbeResult>) => void;
+}
+
+interface Running {
+  readonly abort: AbortController;
+  readonly budget: TrackBudget;
+}
+
+export class ProbeWorker {
+  readonly #options: ProbeWorkerOptions;
+  readonly #running = new Map<number, Running>();
+
+  constructor(options: ProbeWorkerOptions) {
+    this.#options = options;
+  }
+
+  execute(command: ProbeThreadCommand): void {
+    if (command.type === "abortProbe") this.end(command.requestId, undefined);
+    else this.#options.answer(command, this.#probe(command));
+  }
+
+  /** Ends a look-up that nobody waits for, or that has thrown where nobody caught it. */
+  end(requestId: number, reason: unknown): void {
+    this.#running.get(requestId)?.abort.abort(reason);
+  }
+
+  /**
+   * Ends the look-up that keeps the most, if all together keep more than this: the others, which need little, find room
+   * long before there is none. What it kept is given back soon after.
+   */
+  makeSpace(memoryBytesMax: number): void {
+    let usedBytes = 0;
+    let largest: Running | undefined;
+    for (const running of this.#running.values()) {
+      const { memory } = running.budget;
+      usedBytes += memory.usedBytes;
+      if (memory.usedBytes > (largest?.budget.memory.usedBytes ?? 0)) largest = running;
+    }
+    if (usedBytes <= memoryBytesMax) return;
+    const text =
+      "looking the track up needs more memory than there is while others are looked up; try again in a moment";
+    largest?.abort.abort(new NodeError("memory-exhausted", text));
+  }
+
+  async #probe({ requestId, input }: ProbeCommand): Promise<ProbeResult> {
+    const { opener, tasks, createBudget } = this.#options;
+    const abort = new AbortController();
+    const { signal } = abort;
+    const budget = createBudget(requestId);
+    const close = () => {
+      budget.pause();
+      budget.memory.releaseAll();
+    };
+    this.#running.set(requestId, { abort, budget });
+    try {
+      const probing = tasks.run(requestId, () => opener.probe(input, { signal, budget }));
+      // Not before: what is ended works on until it notices.
+      probing.then(close, close);
+      return await unlessAborted(probing, signal);
+    } finally {
+      this.#running.delete(requestId);
+    }
+  }
+}

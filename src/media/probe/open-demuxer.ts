@@ -1,0 +1,138 @@
+// Recognises a container by its content (hints only order the guesses) and opens its reader: the step between the bytes
+// of media/input and the packets that media/packet-reader queues. Audio thread.
+
+import { NodeError } from "../../errors.ts";
+import { ADTS_JUNK_BYTES_MAX, findAdtsFrame, openAdts } from "../demux/adts/adts-demuxer.ts";
+import { ByteCursor } from "../demux/byte-cursor.ts";
+import { DemuxWork, type ReaderParts } from "../demux/demux-work.ts";
+import type { Demuxer } from "../demux/demuxer.ts";
+import { openFlac } from "../demux/flac/flac-demuxer.ts";
+import { type LeadingTags, readId3 } from "../demux/id3.ts";
+import { openMatroska } from "../demux/matroska/matroska-demuxer.ts";
+import { type FrameSearch, findFrame } from "../demux/mp3/frame-search.ts";
+import { MP3_JUNK_BYTES_MAX, openMp3 } from "../demux/mp3/mp3-demuxer.ts";
+import { openMp4 } from "../demux/mp4/mp4-demuxer.ts";
+import { openMpegTs } from "../demux/mpegts/ts-demuxer.ts";
+import { findTsLayout, TS_SNIFF_BYTES } from "../demux/mpegts/ts-packets.ts";
+import { openOgg } from "../demux/ogg/ogg-demuxer.ts";
+import type { Tags } from "../demux/tags.ts";
+import { openWav } from "../demux/wav-demuxer.ts";
+import { BudgetedSource } from "../input/budgeted-source.ts";
+import type { ByteSource } from "../input/byte-source.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
+import { describeUnknown } from "./describe-unknown.ts";
+
+/** What is said about the content besides the content itself, never believed against it, and what it is wanted for. */
+export interface ContainerHints {
+  readonly mimeType?: string | undefined;
+  readonly fileName?: string | undefined;
+  /** Lavalink's probe name from an encoded track. */
+  readonly container?: string | undefined;
+  /** False: sound is wanted soon, so `info.lengthMs` may be left out where it stands at the end. Default true. */
+  readonly isLengthNeeded?: boolean | undefined;
+  /** Ends the opening at its next turn, where it does not wait for the source. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Junk in front of frames without a container: a live stream is joined in the middle of one, up to 1441 bytes long. */
+const JUNK_BYTES_MAX = 4096;
+/** The same where frames are promised but what was read cannot be read again: the source keeps 64 KiB. */
+const JUNK_FORWARD_BYTES_MAX = 48 * 1024;
+
+type Open = (parts: ReaderParts, leading: LeadingTags, hints: ContainerHints) => Promise<Demuxer>;
+
+/**
+ * Opens the reader for the content; it owns the source from then on. Rejects with a NodeError that says what the
+ * content is, or with the source's own; the source then stays open.
+ */
+export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budget: TrackBudget): Promise<Demuxer> {
+  const work = new DemuxWork(budget);
+  const close = () => work.close();
+  const source = new BudgetedSource(bytes, budget, close);
+  if (hints.signal?.aborted) close();
+  hints.signal?.addEventListener("abort", close, { once: true });
+  try {
+    return await openRecognised(source, hints, work);
+  } catch (error) {
+    work.close();
+    if (error instanceof NodeError) throw error;
+    throw new NodeError("media-damaged", "the media cannot be read: its structure makes no sense", { cause: error });
+  } finally {
+    hints.signal?.removeEventListener("abort", close);
+  }
+}
+
+async function openRecognised(source: ByteSource, hints: ContainerHints, work: DemuxWork): Promise<Demuxer> {
+  const cursor = new ByteCursor(source);
+  const head = await cursor.peek(TS_SNIFF_BYTES);
+  const leading = await readLeadingTags(cursor, work);
+  const open = recogniseSignature(head) ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
+  if (open === undefined) throw describeUnknown(head, hints.mimeType);
+  return open({ source, work }, leading, hints);
+}
+
+/** Boxes a file of the MP4 family may start with; old QuickTime files have no `ftyp`. */
+const MP4_BOXES: readonly string[] = ["ftyp", "styp", "moov", "mdat", "wide", "free", "skip", "moof", "sidx"];
+
+/** The reader by the signature at the start, which leaves no doubt. */
+function recogniseSignature(head: Uint8Array): Open | undefined {
+  const text = String.fromCharCode(...head.subarray(0, 12));
+  if (/^(RIFF|RF64|BW64)/.test(text) && text.endsWith("WAVE")) return openWav;
+  if (text.startsWith("\x1a\x45\xdf\xa3")) return openMatroska;
+  if (MP4_BOXES.includes(text.slice(4, 8)) && head[0] === 0) return openMp4;
+  if (text.startsWith("fLaC")) return openFlac;
+  if (text.startsWith("OggS")) return openOgg;
+  return findTsLayout(head) === undefined ? undefined : openMpegTs;
+}
+
+interface FrameFormat {
+  readonly open: Open;
+  readonly junkBytesMax: number;
+  readonly find: (cursor: ByteCursor, search: FrameSearch) => Promise<boolean>;
+}
+
+const MP3: FrameFormat = { open: openMp3, junkBytesMax: MP3_JUNK_BYTES_MAX, find: findFrame };
+const ADTS: FrameFormat = { open: openAdts, junkBytesMax: ADTS_JUNK_BYTES_MAX, find: findAdtsFrame };
+
+interface FrameOrder {
+  readonly formats: readonly FrameFormat[];
+  readonly isPromised: boolean;
+}
+
+async function readLeadingTags(cursor: ByteCursor, work: DemuxWork): Promise<LeadingTags> {
+  const tags: Tags = {};
+  await readId3(cursor, tags, work);
+  return { tags, endBytes: cursor.position };
+}
+
+interface Recognising {
+  readonly cursor: ByteCursor;
+  readonly order: FrameOrder;
+  readonly work: DemuxWork;
+}
+
+/** The reader for what the cursor has in front of it: frames that follow each other, perhaps after some junk. */
+async function recogniseFrames({ cursor, order, work }: Recognising): Promise<Open | undefined> {
+  const start = cursor.position;
+  if (start > 0 && (await cursor.peek(4)).toString() === "102,76,97,67") return openFlac;
+  for (const format of order.formats) {
+    cursor.moveTo(start);
+    if (await format.find(cursor, { junkBytesMax: JUNK_BYTES_MAX, work })) return format.open;
+  }
+  const [first] = order.formats;
+  if (first === undefined || (start === 0 && !order.isPromised)) return undefined;
+  cursor.moveTo(start);
+  const junkBytesMax = cursor.source.isRandomAccess ? first.junkBytesMax : JUNK_FORWARD_BYTES_MAX;
+  return (await first.find(cursor, { junkBytesMax, work })) ? first.open : undefined;
+}
+
+function orderOf(hints: ContainerHints): FrameOrder {
+  const hinted = `${hints.container ?? ""} ${hints.mimeType ?? ""} ${extensionOf(hints.fileName ?? "")}`;
+  if (/\b(adts|aac|aacp)\b/.test(hinted)) return { formats: [ADTS, MP3], isPromised: true };
+  return { formats: [MP3, ADTS], isPromised: /\b(mp3|mpeg|mpa)\b/.test(hinted) };
+}
+
+function extensionOf(fileName: string): string {
+  const dot = fileName.lastIndexOf(".");
+  return dot < 0 ? "" : fileName.slice(dot + 1).toLowerCase();
+}

@@ -1,0 +1,178 @@
+// From a playable input to packets: opens the bytes, recognises playlists and containers. Serves playing and looking
+// (`probe`, for loadtracks) alike, so what could be loaded can be played. Audio and probe threads.
+
+import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Demuxer } from "../demux/demuxer.ts";
+import type { ByteSource } from "../input/byte-source.ts";
+import type { OpenedInput } from "../input/open-input.ts";
+import type { PlaylistTarget } from "../input/playlist.ts";
+import { InputReplacedError, type TrackLink } from "../input/track-link.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
+import type { ContainerHints } from "./open-demuxer.ts";
+
+/** A look at an input takes at most this long; the main thread asks for no more than 20 s in all. */
+const PROBE_TIMEOUT_MS = 15_000;
+/** Less would make very low bit rates read in tiny pieces. */
+const READ_AHEAD_BYTES_MIN = 64 * 1024;
+/** Link lists that lead to link lists. */
+const HOPS_MAX = 5;
+/** Openings of one track in whose middle its link came to lead elsewhere. */
+const REPLACED_MAX = 3;
+/** What of a look that failed means "nothing there" to clients, as upstream answers it. */
+const EMPTY_CODES: readonly string[] = ["input-not-found", "input-redirects"];
+
+export interface TrackOpenerOptions {
+  readonly openInput: (input: PlayableInput, work: OpeningWork) => Promise<OpenedInput>;
+  /** Tells a link list or an HLS playlist from media; undefined is media. */
+  readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<PlaylistTarget | undefined>;
+  /** `work.link` of a site's track: for what the playlist names as well. */
+  readonly openHls: (url: URL, work: OpeningWork) => Promise<Demuxer>;
+  readonly openDemuxer: (source: ByteSource, hints: ContainerHints, budget: TrackBudget) => Promise<Demuxer>;
+  readonly clock: Clock;
+  /** Told what the link of a site's track says of its container, as early as that is known. */
+  readonly onContainer?: ((container: string | undefined) => void) | undefined;
+  /** Compressed sound to read ahead, where the bit rate is known. */
+  readonly readAheadMs: number;
+}
+
+/** What ends an opening, and what it may take of thread and memory. */
+export interface OpeningWork {
+  readonly signal: AbortSignal;
+  readonly budget: TrackBudget;
+  /** Of a site's track that was opened before: it goes on from this link. */
+  readonly link?: TrackLink | undefined;
+  /** Its link leads to other bytes by now: what was read ahead is all that will come (HttpByteSourceOptions). */
+  readonly onReplaced?: ((link: TrackLink) => void) | undefined;
+}
+
+/** What an input turned out to be. */
+type Opened =
+  | { readonly kind: "media"; readonly demuxer: Demuxer; readonly opened: OpenedInput }
+  | Extract<PlaylistTarget, { kind: "link" }>;
+
+/**
+ * Follows at most five link lists from one to the next. A look takes 15 s at most; an opening is ended by its signal
+ * alone.
+ */
+export class TrackOpener {
+  readonly #options: TrackOpenerOptions;
+
+  constructor(options: TrackOpenerOptions) {
+    this.#options = options;
+  }
+
+  /** Opens an input up to its first packet. Rejects with a NodeError; the caller closes the demuxer. */
+  async open(input: PlayableInput, work: OpeningWork): Promise<Demuxer> {
+    let current = input;
+    for (let hop = 0; hop <= HOPS_MAX; hop++) {
+      const found = await this.#open(current, { ...work, isLengthNeeded: false });
+      if (found.kind === "media") return found.demuxer;
+      current = found.input;
+    }
+    throw new NodeError("input-redirects", `opening the track: more than ${HOPS_MAX} playlists lead to each other`);
+  }
+
+  /** Looks at an input and closes it again. Rejects with a NodeError that says why it cannot be played. */
+  async probe(input: PlayableInput, { signal, budget }: OpeningWork): Promise<ProbeResult> {
+    const abort = new AbortController();
+    const onAbort = () => abort.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    const timer = this.#options.clock.after(PROBE_TIMEOUT_MS, () => abort.abort());
+    try {
+      const found = await this.#open(input, { signal: abort.signal, budget, isLengthNeeded: true });
+      if (found.kind === "link") return { kind: "reference", input: found.input, title: found.title };
+      const result = describe(input, found.demuxer, found.opened);
+      found.demuxer.close();
+      return result;
+    } catch (error) {
+      if (error instanceof NodeError && EMPTY_CODES.includes(error.code)) return { kind: "empty" };
+      if (!abort.signal.aborted || signal.aborted) throw error;
+      const message = `looking at the track took more than ${PROBE_TIMEOUT_MS} ms`;
+      throw new NodeError("load-timeout", message, { cause: error });
+    } finally {
+      timer.cancel();
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Begins anew where a link came to lead to another file meanwhile. */
+  async #open(input: PlayableInput, work: OpeningWork & { readonly isLengthNeeded: boolean }): Promise<Opened> {
+    let { link } = work;
+    for (let replacedCount = 0; ; replacedCount++) {
+      try {
+        return await this.#openOnce(input, { ...work, link });
+      } catch (error) {
+        if (!(error instanceof InputReplacedError) || replacedCount >= REPLACED_MAX) throw error;
+        link = error.link;
+      }
+    }
+  }
+
+  async #openOnce(
+    input: PlayableInput,
+    { isLengthNeeded, ...work }: OpeningWork & { readonly isLengthNeeded: boolean },
+  ): Promise<Opened> {
+    const { signal, budget } = work;
+    const opened = await this.#options.openInput(input, work);
+    if (input.kind === "site") this.#options.onContainer?.(opened.container);
+    const closeSource = () => opened.source.close();
+    // Reading the head of a container waits for the source alone: the signal ends it by closing the source.
+    if (signal.aborted) closeSource();
+    signal.addEventListener("abort", closeSource, { once: true });
+    try {
+      const list = await this.#options.readPlaylist(input, opened);
+      if (list !== undefined) opened.source.close();
+      if (list?.kind === "link") return list;
+      const demuxer =
+        list === undefined
+          ? await this.#options.openDemuxer(
+              opened.source,
+              { ...hintsFor(input, opened), isLengthNeeded, signal },
+              budget,
+            )
+          : await this.#options.openHls(list.url, { ...work, link: opened.link });
+      this.#aimReadAhead(opened.source, demuxer);
+      return { kind: "media", demuxer, opened };
+    } catch (error) {
+      opened.source.close();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", closeSource);
+    }
+  }
+
+  /** As many bytes as the wanted sound takes, now that size and length tell the bit rate. */
+  #aimReadAhead(source: ByteSource, demuxer: Demuxer): void {
+    const { lengthMs } = demuxer.info;
+    if (source.sizeBytes === undefined || lengthMs === undefined || lengthMs <= 0) return;
+    const neededBytes = Math.ceil((source.sizeBytes / lengthMs) * this.#options.readAheadMs);
+    source.aimReadAhead?.(Math.max(READ_AHEAD_BYTES_MIN, neededBytes));
+  }
+}
+
+function hintsFor(input: PlayableInput, opened: OpenedInput): ContainerHints {
+  const current = input.kind === "site" ? opened.plain : input;
+  const address = opened.url ?? (current?.kind === "http" ? current.url : undefined);
+  const path = current?.kind === "local" ? current.path : address && new URL(address).pathname;
+  return { mimeType: opened.source.mimeType, fileName: path, container: opened.container ?? current?.container };
+}
+
+function describe(input: PlayableInput, demuxer: Demuxer, opened: OpenedInput): ProbeResult {
+  const { info } = demuxer;
+  const station = opened.station();
+  const hasMoved = input.kind === "http" && opened.url !== undefined && opened.url !== new URL(input.url).href;
+  return {
+    kind: "track",
+    container: info.probeName,
+    location: hasMoved ? opened.url : undefined,
+    title: info.title ?? station?.description ?? station?.url,
+    author: info.author ?? station?.name,
+    artworkUrl: info.artworkUrl,
+    isrc: info.isrc,
+    lengthMs: info.lengthMs,
+    isSeekable: demuxer.isSeekable,
+  };
+}

@@ -1,0 +1,72 @@
+// The queue of those that wait for their next stretch on a thread: one at a time, with timers and sockets in between,
+// so that many tracks that read at once hold up nobody's packets longer than one does. Stretches that are short come
+// some at a time: a turn of the event loop may be long, and then hundreds that read would have to wait for too many of
+// them. One per audio or probe thread.
+
+import { type Clock, systemClock } from "../../lib/clock.ts";
+
+/** After so many, or once they have taken so long together, timers and sockets are served before the next. */
+const ROUND_SLICES_MAX = 8;
+const ROUND_MS_MAX = 0.5;
+
+interface TimeSlicerOptions {
+  readonly clock?: Clock;
+  /**
+   * Who has used the thread least comes first, so that what is short is over soon, whatever else there is. For work
+   * that is asked for once: a track that has played for hours would wait for ever behind newer ones. Default: first
+   * come, first served.
+   */
+  readonly isLeastUsedFirst?: boolean;
+}
+
+interface Waiting {
+  readonly usedMs: number;
+  readonly start: () => void;
+}
+
+/** Its queue is no longer than there are tracks on the thread: each waits for one turn at a time. */
+export class TimeSlicer {
+  readonly #clock: Clock;
+  readonly #isLeastUsedFirst: boolean;
+  readonly #waiting: Waiting[] = [];
+  #isRoundPlanned = false;
+
+  constructor({ clock = systemClock, isLeastUsedFirst = false }: TimeSlicerOptions = {}) {
+    this.#clock = clock;
+    this.#isLeastUsedFirst = isLeastUsedFirst;
+  }
+
+  /** Resolves when it is one's turn. `usedMs` is what one has used of the thread so far. */
+  next(usedMs = 0): Promise<void> {
+    return new Promise((start) => {
+      this.#waiting.push({ usedMs, start });
+      if (!this.#isRoundPlanned) this.#planRound();
+    });
+  }
+
+  /** What a turn is given for is done in microtasks, which come behind each callback of `setImmediate`. */
+  #planRound(): void {
+    this.#isRoundPlanned = true;
+    const sliceCount = Math.min(this.#waiting.length, ROUND_SLICES_MAX);
+    let startedMs: number | undefined;
+    for (let slice = 1; slice <= sliceCount; slice++) {
+      setImmediate(() => {
+        const nowMs = this.#clock.now();
+        startedMs ??= nowMs;
+        if (nowMs - startedMs < ROUND_MS_MAX) this.#take()?.start();
+        if (slice < sliceCount) return;
+        this.#isRoundPlanned = false;
+        if (this.#waiting.length > 0) this.#planRound();
+      });
+    }
+  }
+
+  #take(): Waiting | undefined {
+    if (!this.#isLeastUsedFirst) return this.#waiting.shift();
+    let least = 0;
+    for (const [index, { usedMs }] of this.#waiting.entries()) {
+      if (usedMs < (this.#waiting[least]?.usedMs ?? 0)) least = index;
+    }
+    return this.#waiting.splice(least, 1)[0];
+  }
+}

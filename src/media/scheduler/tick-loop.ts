@@ -1,0 +1,273 @@
+// The heartbeat of an audio worker: has every player's frames made, in the order in which they fall due, some way ahead
+// of that moment, and is the only place that knows when a player has its turn. When they leave is the pacer's to keep
+// (../pacer); so a worker that is late by less than what lies ready is not heard. What cannot be made ahead (silence,
+// a frame whose sound has not come, a closed gate) has its turn when it is due. Deadlines are absolute: each is 20 ms
+// after the one before it, never after "now". With pictures: docs/internals/tick.md. Audio thread; nothing here awaits.
+
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { FRAME_MS } from "../format/audio-format.ts";
+import type { ErrorBoundary, Tickable } from "./error-boundary.ts";
+
+/** Offsets of the phases within the 20 ms, in the order in which they are taken into use. */
+const PHASE_OFFSETS_MS = [0, 12, 4, 16, 8] as const;
+/** A further phase is used when those in use have this many players each (25 sends take about 0.3 ms). */
+const PLAYERS_PER_PHASE = 25;
+/** Time left to make the first frame of a player that joins. */
+const FIRST_FRAME_MS = 2;
+/**
+ * How many frames late a player may be and still send them all, back to back. Beyond that (80 ms) its schedule is
+ * moved: unlimited catch-up is heard as music that plays too fast (discord-voice.md section 2.5).
+ */
+export const CATCH_UP_FRAMES_MAX = 3;
+/** Timers count in whole milliseconds: a deadline nearer than that is due, instead of waking once more for the rest. */
+const EARLY_MS = 1;
+/** How much earlier than it has to a phase may have its turn, so that one waking does for several. */
+const TOGETHER_MS = 8;
+/** How long one run may hold the thread before sockets get their turn. */
+const RUN_MS_MAX = 4;
+/** A player without a frame is looked at again when the one before should have left. */
+const RECHECK_MS = FRAME_MS - 2;
+
+/** What the loop drives: one player. */
+export interface LoopMember extends Tickable {
+  /** The loop came more than `CATCH_UP_FRAMES_MAX` frames late and dropped `frames` deadlines from the schedule. */
+  onDeadlinesDropped(frames: number): void;
+  /** Its `send` or `prepare` has taken so much of the thread. */
+  charge(usedMs: number): void;
+}
+
+/** One player's place in the schedule. */
+interface ScheduleEntry {
+  readonly member: LoopMember;
+  readonly phase: Phase;
+  /** Of the frame that is to be made next. */
+  dueMs: number;
+  /** Without a frame: when to look again. */
+  recheckMs: number;
+  /** It is in one of the queues. */
+  isQueued: boolean;
+  isGone: boolean;
+}
+
+interface Phase {
+  readonly offsetMs: number;
+  readonly entries: ScheduleEntry[];
+  /** The frames of its players that are due then are to be made next. */
+  frontMs: number;
+}
+
+interface TickLoopOptions {
+  /** How many frames lie ready for each player when all is well; 0: each is made when it is due. */
+  readonly lookAheadFrames: number;
+  /** Called between two players' frames, while there is time. */
+  readonly yieldToPacer?: () => void;
+}
+
+/**
+ * Players that may or may not be late are made to wait in two queues, those that are short of frames first. A player is
+ * added when it has sound to send, and removes itself when it has none.
+ */
+export class TickLoop {
+  readonly #clock: Clock;
+  readonly #boundary: ErrorBoundary;
+  readonly #yieldToPacer: () => void;
+  readonly #lookAheadMs: number;
+  readonly #togetherMs: number;
+  readonly #phases: Phase[];
+  readonly #entries = new Map<LoopMember, ScheduleEntry>();
+  readonly #urgent: ScheduleEntry[] = [];
+  readonly #routine: ScheduleEntry[] = [];
+  /** Had nothing to send ahead when they were asked: each waits for its deadline. */
+  readonly #starved = new Set<ScheduleEntry>();
+  #timer: Timer | undefined;
+  #isRunning = false;
+  #busyMs = 0;
+  #reportedAtMs: number;
+
+  constructor(
+    clock: Clock,
+    boundary: ErrorBoundary,
+    { lookAheadFrames, yieldToPacer = () => undefined }: TickLoopOptions,
+  ) {
+    this.#clock = clock;
+    this.#boundary = boundary;
+    this.#yieldToPacer = yieldToPacer;
+    this.#lookAheadMs = lookAheadFrames * FRAME_MS;
+    this.#togetherMs = lookAheadFrames === 0 ? EARLY_MS : TOGETHER_MS;
+    this.#reportedAtMs = clock.now();
+    this.#phases = PHASE_OFFSETS_MS.map((offsetMs) => ({ offsetMs, entries: [], frontMs: 0 }));
+  }
+
+  /** Starts serving a player: its first frame is due at the next deadline of the emptiest phase, from `startsMs` on. */
+  add(member: LoopMember, startsMs = 0): void {
+    if (this.#entries.has(member)) return;
+    const phase = this.#emptiestPhase();
+    const dueMs = this.#nextDeadlineOf(phase, startsMs);
+    if (phase.entries.length === 0) phase.frontMs = dueMs;
+    const entry: ScheduleEntry = { member, phase, dueMs, recheckMs: dueMs, isQueued: false, isGone: false };
+    phase.entries.push(entry);
+    this.#entries.set(member, entry);
+    this.#queue(entry);
+    this.#hurry();
+  }
+
+  /** Stops serving a player; it costs nothing from now on. */
+  remove(member: LoopMember): void {
+    const entry = this.#entries.get(member);
+    if (entry === undefined) return;
+    entry.isGone = true;
+    this.#entries.delete(member);
+    this.#starved.delete(entry);
+    const { entries } = entry.phase;
+    const index = entries.indexOf(entry);
+    entries[index] = entries[entries.length - 1]!;
+    entries.pop();
+  }
+
+  /** The last `frames` of the player have been taken back: they are made anew, for the same deadlines. */
+  rewind(member: LoopMember, frames: number): void {
+    const entry = this.#entries.get(member);
+    if (entry === undefined || frames === 0) return;
+    entry.dueMs -= frames * FRAME_MS;
+    this.#queue(entry);
+    this.#hurry();
+  }
+
+  /** Whoever has something that can be made ahead has half of its lead at least. */
+  get isAhead(): boolean {
+    const nowMs = this.#clock.now();
+    const isWanting = ({ dueMs, isGone }: ScheduleEntry) => !isGone && this.#isShort(dueMs, nowMs);
+    if (this.#urgent.some(isWanting) || this.#routine.some(isWanting)) return false;
+    return !this.#phases.some(({ entries, frontMs }) => entries.length > 0 && this.#isShort(frontMs, nowMs));
+  }
+
+  /** No more ticks; the players stay as they are. */
+  close(): void {
+    this.#timer?.cancel();
+    this.#entries.clear();
+    this.#starved.clear();
+    for (const phase of this.#phases) phase.entries.length = 0;
+  }
+
+  /** Share of the time since the last call that was spent in the players, 0 to 1. */
+  takeLoad(): number {
+    const now = this.#clock.now();
+    const load = Math.min(1, this.#busyMs / Math.max(1, now - this.#reportedAtMs));
+    this.#busyMs = 0;
+    this.#reportedAtMs = now;
+    return load;
+  }
+
+  #run(): void {
+    this.#timer = undefined;
+    this.#isRunning = true;
+    const startedMs = this.#clock.now();
+    let nowMs = startedMs;
+    while (nowMs - startedMs < RUN_MS_MAX) {
+      this.#queueDue(nowMs);
+      const isShort = this.#urgent.length > 0;
+      const entry = this.#urgent.shift() ?? this.#routine.shift();
+      if (entry === undefined) break;
+      // Where others want the processor as well it is gone for milliseconds: too long for whoever is short of frames.
+      if (!isShort) this.#yieldToPacer();
+      entry.isQueued = false;
+      if (!entry.isGone) nowMs = this.#serve(entry, nowMs);
+    }
+    this.#busyMs += nowMs - startedMs;
+    this.#isRunning = false;
+    this.#arm(this.#nextDelayMs(nowMs));
+  }
+
+  /** One frame of one player, if it has one or is due. Returns what time it is then. */
+  #serve(entry: ScheduleEntry, nowMs: number): number {
+    const { member } = entry;
+    this.#dropMissed(entry, nowMs);
+    const aheadMs = entry.dueMs - nowMs;
+    const isReady = this.#boundary.prepare(member) && aheadMs < this.#lookAheadMs + this.#togetherMs;
+    if (isReady || aheadMs < EARLY_MS) {
+      this.#starved.delete(entry);
+      this.#boundary.send(member, entry.dueMs);
+      entry.dueMs += FRAME_MS;
+      // What is still missing of its lead follows when the others have had their turn.
+      if (!entry.isGone && entry.dueMs < entry.phase.frontMs) this.#queue(entry);
+    } else if (!entry.isGone) {
+      entry.recheckMs = aheadMs > RECHECK_MS + EARLY_MS ? entry.dueMs - RECHECK_MS : entry.dueMs;
+      this.#starved.add(entry);
+    }
+    const endMs = this.#clock.now();
+    member.charge(endMs - nowMs);
+    return endMs;
+  }
+
+  #dropMissed(entry: ScheduleEntry, nowMs: number): void {
+    const missedFrames = Math.floor((nowMs - entry.dueMs) / FRAME_MS);
+    if (missedFrames <= CATCH_UP_FRAMES_MAX) return;
+    entry.dueMs += missedFrames * FRAME_MS;
+    entry.member.onDeadlinesDropped(missedFrames);
+  }
+
+  /** All whose turn has come stand in a queue then. */
+  #queueDue(nowMs: number): void {
+    for (const phase of this.#phases) {
+      if (phase.entries.length === 0 || !this.#isTime(phase, nowMs)) continue;
+      while (this.#isTime(phase, nowMs)) phase.frontMs += FRAME_MS;
+      for (const entry of phase.entries) this.#queue(entry);
+    }
+    for (const entry of this.#starved) if (entry.recheckMs - nowMs < EARLY_MS) this.#queue(entry);
+  }
+
+  #isTime({ frontMs }: Phase, nowMs: number): boolean {
+    return frontMs - this.#lookAheadMs - nowMs < this.#togetherMs;
+  }
+
+  #queue(entry: ScheduleEntry): void {
+    if (entry.isQueued) return;
+    entry.isQueued = true;
+    const isShort = this.#isShort(entry.dueMs, this.#clock.now());
+    (isShort ? this.#urgent : this.#routine).push(entry);
+  }
+
+  #isShort(dueMs: number, nowMs: number): boolean {
+    return dueMs - nowMs < this.#lookAheadMs / 2;
+  }
+
+  #nextDelayMs(nowMs: number): number {
+    if (this.#urgent.length + this.#routine.length > 0) return 0;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { entries, frontMs } of this.#phases) {
+      if (entries.length > 0) nextMs = Math.min(nextMs, frontMs - this.#lookAheadMs);
+    }
+    for (const { recheckMs } of this.#starved) nextMs = Math.min(nextMs, recheckMs);
+    return nextMs - nowMs;
+  }
+
+  #hurry(): void {
+    if (!this.#isRunning) this.#arm(0);
+  }
+
+  #arm(delayMs: number): void {
+    this.#timer?.cancel();
+    if (delayMs === Number.POSITIVE_INFINITY) return;
+    const wholeMs = delayMs > 0 ? Math.max(1, Math.floor(delayMs)) : 0;
+    this.#timer = this.#clock.after(wholeMs, () => this.#run());
+  }
+
+  /** Of the phases in use the one with the fewest players; of equals the one whose deadline comes first. */
+  #emptiestPhase(): Phase {
+    const neededCount = Math.ceil((this.#entries.size + 1) / PLAYERS_PER_PHASE);
+    const [first, ...others] = this.#phases.slice(0, neededCount);
+    let best = first!; // a player wants one at least
+    for (const phase of others) {
+      const isEmptier = phase.entries.length < best.entries.length;
+      const isSooner = this.#nextDeadlineOf(phase) < this.#nextDeadlineOf(best);
+      if (isEmptier || (phase.entries.length === best.entries.length && isSooner)) best = phase;
+    }
+    return best;
+  }
+
+  /** The next moment on the phase's own 20 ms grid that leaves time to make a frame, and is not before `startsMs`. */
+  #nextDeadlineOf(phase: Phase, startsMs = 0): number {
+    const earliestMs = Math.max(startsMs, this.#clock.now() + FIRST_FRAME_MS);
+    return Math.ceil((earliestMs - phase.offsetMs) / FRAME_MS) * FRAME_MS + phase.offsetMs;
+  }
+}

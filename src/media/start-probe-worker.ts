@@ -1,0 +1,75 @@
+// Puts a look-up worker together from what its thread stands on, as start-audio.ts does an audio worker. The same in a
+// thread of its own (probe-main.ts) and in a simulation (lab/simulate). Probe thread.
+
+import { EventChannel, type ThreadEnd } from "../bridge/channel.ts";
+import type { ProbeThreadCommand } from "../bridge/commands.ts";
+import { Heartbeat } from "../bridge/heartbeat.ts";
+import { startHeartbeat } from "../bridge/thread-start.ts";
+import type { WorkerSettings } from "../bridge/worker-settings.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createLogger, type Logger } from "../log/log.ts";
+import type { Sockets } from "../network/sockets.ts";
+import { createGuard, createOpener } from "./probe/create-opener.ts";
+import { ProbeWorker, type ProbeWorkerOptions } from "./probe-worker.ts";
+import { TimeSlicer } from "./quota/time-slicer.ts";
+import { TrackBudget } from "./quota/track-budget.ts";
+import { createTrackMemory } from "./quota/track-memory.ts";
+
+/** Kept outside of V8's heap by all look-ups together. */
+const THREAD_MEMORY_BYTES_MAX = 256 * 1024 * 1024;
+/** From here on the largest gives way, so that the others never come to the limit. */
+const CROWDED_MEMORY_BYTES = 128 * 1024 * 1024;
+
+/** What a look-up worker stands on. */
+interface ProbeEnvironment {
+  /** To the main thread. */
+  readonly port: ThreadEnd<ProbeThreadCommand>;
+  readonly settings: WorkerSettings;
+  /** Its own end of it. */
+  readonly heartbeat: Heartbeat;
+  /** Keeps the mark true by itself. */
+  readonly tasks: ProbeWorkerOptions["tasks"];
+  readonly clock: Clock;
+  readonly sockets: Sockets;
+}
+
+/** What the thread does with a worker that has been started. */
+interface StartedProbeWorker {
+  readonly logger: Logger;
+  readonly worker: ProbeWorker;
+}
+
+/** Starts a look-up worker, which says `ready` at once and takes commands from then on. */
+export function startProbeWorker({
+  port,
+  settings,
+  heartbeat,
+  tasks,
+  clock,
+  sockets,
+}: ProbeEnvironment): StartedProbeWorker {
+  const slicer = new TimeSlicer({ clock, isLeastUsedFirst: true });
+  const memory = new ByteBudget({ owner: "the probe thread", limitBytes: THREAD_MEMORY_BYTES_MAX });
+  const channel = new EventChannel<ProbeThreadCommand>(port, {
+    clock,
+    onCommand: (command) => worker.execute(command),
+  });
+  const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));
+  const guard = createGuard(settings, clock);
+  const { createConnector } = sockets;
+  const worker: ProbeWorker = new ProbeWorker({
+    opener: createOpener({ settings, guard, createConnector, clock, logger, channel }),
+    tasks,
+    createBudget: (owner) => {
+      const ofProbe = createTrackMemory("the look-up", memory);
+      // The names are kept by themselves here, and more exactly.
+      const ownHeartbeat = new Heartbeat(Heartbeat.allocate());
+      return new TrackBudget({ clock, slicer, memory: ofProbe, heartbeat: ownHeartbeat, owner, activity: "probe" });
+    },
+    answer: (request, work) => void channel.answer(request, work),
+  });
+  startHeartbeat(heartbeat, clock, () => worker.makeSpace(CROWDED_MEMORY_BYTES));
+  channel.send({ type: "ready" });
+  return { logger, worker };
+}

@@ -1,0 +1,512 @@
+// One voice session with Discord: from Identify through IP discovery and Session Description to flowing sound, across
+// any number of resumes (discord-voice.md sections 1.3, 1.5). A new Identify is a new one of these. Below the voice
+// connection, which decides about reconnecting and moves. Long because a session is one row of states. Audio thread.
+
+import { isIPv4 } from "node:net";
+import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
+import type { DaveReport } from "../../../bridge/audio-report.ts";
+import type { VoiceCredentials } from "../../../bridge/voice-credentials.ts";
+import type { Clock, Timer } from "../../../lib/clock.ts";
+import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../../lib/close-codes.ts";
+import type { Random } from "../../../lib/random.ts";
+import type { Logger } from "../../../log/log.ts";
+import type { Sockets } from "../../../network/sockets.ts";
+import { RING_FRAMES } from "../../pacer/frame-ring.ts";
+import type { HandlerGuard } from "../../pacer/handler-guard.ts";
+import type { PacerLink } from "../../pacer/pacer-link.ts";
+import { randomRtpStart } from "../../pacer/rtp-stream.ts";
+import { chooseEncryptionMode, isEncryptionMode, XCHACHA_MODE } from "../../pacer/transport-encryption.ts";
+import type { VoiceSendPath } from "../../pacer/voice-send-path.ts";
+import type { DaveGateState } from "../dave/dave-gate.ts";
+import { DaveSession } from "../dave/dave-session.ts";
+import {
+  type GatewayMessage,
+  OPCODE,
+  type SessionDescriptionMessage,
+  type VoiceReadyMessage,
+} from "../gateway/gateway-messages.ts";
+import { GatewaySocket } from "../gateway/gateway-socket.ts";
+import type { SendBlockReason, VoiceClose } from "../voice.ts";
+import type { VoiceCounters } from "../voice-counters.ts";
+import type { VoiceGuard } from "../voice-guard.ts";
+import type { VoiceLimits } from "../voice-limits.ts";
+import { CLOSE_UNKNOWN_MODE } from "./close-policy.ts";
+
+/** Longest wait for each answer of the handshake. */
+const STEP_MS_MAX = 10_000;
+const UDP_REFUSED =
+  "the voice server's UDP address is refused: not public; if it shall be reached, add its block to " +
+  "tonearm.network.allow";
+const SILENCE_FRAME: Uint8Array = Uint8Array.of(0xf8, 0xff, 0xfe);
+
+export interface SessionLoss extends VoiceClose {
+  /** What made it impossible to open the gateway, if that was it. */
+  readonly cause: unknown;
+  /** True when `resume()` makes sense; sound still goes out meanwhile. Otherwise the session is over. */
+  readonly isResumable: boolean;
+  /** True when trying again cannot help. */
+  readonly isFinal: boolean;
+}
+
+type LossDetails = Partial<Pick<SessionLoss, "cause" | "code" | "isFinal">>;
+
+/** What a session needs of the connection it belongs to. */
+interface VoiceSessionParent {
+  /** The gateway's WebSocket is open, for the first time or again. */
+  onSessionOpen(session: VoiceSession): void;
+  /** Op 4 or Resumed: the session works. */
+  onSessionWorking(session: VoiceSession): void;
+  /** Something of `gate`, `isOpen`, `isReady`, `pingMs` may be different now. */
+  onSessionChanged(session: VoiceSession): void;
+  onSessionLost(session: VoiceSession, loss: SessionLoss): void;
+  /** End-to-end encryption does not come about; a new session might help. */
+  onSessionStuck(session: VoiceSession): void;
+  /** What has not left is encrypted otherwise than what comes from now on, or its way ends: it can be taken back. */
+  onSessionSendPathChanging(session: VoiceSession): void;
+  /** Nobody has taken these frames back before their way ended: they never leave. */
+  onSessionFramesLost(count: number): void;
+}
+
+interface VoiceSessionOptions {
+  readonly url: string;
+  readonly credentials: VoiceCredentials;
+  readonly guildId: string;
+  readonly userId: string;
+  readonly connectTimeoutMs: number;
+  readonly isPlainFallbackAllowed: boolean;
+  /** Ask for the mode every server knows, whatever it offers. */
+  readonly isXchachaForced: boolean;
+  readonly guard: VoiceGuard;
+  readonly sockets: Sockets;
+  readonly pacer: PacerLink;
+  readonly limits: VoiceLimits;
+  readonly guardHandler: HandlerGuard;
+  /** What its timers throw is contained. */
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly counters: VoiceCounters;
+  readonly parent: VoiceSessionParent;
+}
+
+/** What a session keeps across resumes. */
+interface Media {
+  readonly ssrc: number;
+  readonly secretKey: Uint8Array;
+  readonly path: VoiceSendPath;
+}
+
+type State =
+  /** The WebSocket is being opened; with `media` it is to resume. */
+  | { readonly kind: "opening"; readonly gateway: GatewaySocket; readonly media: Media | undefined }
+  | { readonly kind: "identifying"; readonly gateway: GatewaySocket }
+  | {
+      readonly kind: "discovering";
+      readonly gateway: GatewaySocket;
+      readonly path: VoiceSendPath;
+      readonly ssrc: number;
+    }
+  | { readonly kind: "selecting"; readonly gateway: GatewaySocket; readonly path: VoiceSendPath; readonly ssrc: number }
+  | { readonly kind: "resuming"; readonly gateway: GatewaySocket; readonly media: Media }
+  | { readonly kind: "live"; readonly gateway: GatewaySocket; readonly media: Media }
+  /** Without a WebSocket, waiting to be told to resume; sound goes on. */
+  | { readonly kind: "detached"; readonly media: Media }
+  | { readonly kind: "closed" };
+
+export class VoiceSession {
+  readonly #options: VoiceSessionOptions;
+  readonly #clock: Clock;
+  readonly #parent: VoiceSessionParent;
+  #dave: DaveSession;
+  #state: State;
+  /** The `media` of the state, at hand for every frame. */
+  #media: Media | undefined;
+  #stepTimer: Timer | undefined;
+  #handshake = new AbortController();
+  #lastSeq = -1;
+  #pingMs = 0;
+  /** What Discord was told last; undefined when this SSRC was never announced. */
+  #speaking: 0 | 1 | undefined;
+  /** Why the last frame that came while the gate was open had no way out. */
+  #lastRefusal: SendBlockReason = "voiceNotReady";
+  #udpErrorsBefore: number;
+
+  /** Dials at once. Throws NodeError "address-refused" for a literal address that may not be dialled. */
+  constructor(options: VoiceSessionOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#parent = options.parent;
+    this.#udpErrorsBefore = options.counters.udpErrors;
+    this.#dave = this.#createDave();
+    this.#state = { kind: "opening", gateway: this.#openGateway(), media: undefined };
+  }
+
+  get gate(): DaveGateState {
+    return this.#canSpeak ? this.#dave.gate : "hold";
+  }
+
+  /** Why frames have no way out, or the last one had none. */
+  get sendBlockReason(): SendBlockReason {
+    if (!this.#canSpeak) return "voiceNotReady";
+    if (this.#dave.gate === "send") return this.#lastRefusal;
+    return this.#dave.gate === "discard" && !this.#dave.hasCompany ? "nobodyThere" : "daveNotReady";
+  }
+
+  /** Without a WebSocket sound goes on, but cannot begin: op 5 has to come before it. */
+  get #canSpeak(): boolean {
+    return this.#media !== undefined && (this.#speaking === 1 || this.#state.kind === "live");
+  }
+
+  get stateName(): State["kind"] {
+    return this.#state.kind;
+  }
+
+  describeDave(): DaveReport {
+    return this.#dave.describe();
+  }
+
+  /** The gateway's WebSocket is open. */
+  get isOpen(): boolean {
+    const { kind } = this.#state;
+    return kind !== "opening" && kind !== "detached" && kind !== "closed";
+  }
+
+  /** Frames have somewhere to go, or nobody is there to hear them. */
+  get isReady(): boolean {
+    return this.gate !== "hold";
+  }
+
+  /** Milliseconds of the last heartbeat's round trip; 0 before the first. */
+  get pingMs(): number {
+    return this.#pingMs;
+  }
+
+  /** After a resumable loss: opens a new WebSocket and takes the session up again. */
+  resume(): void {
+    if (this.#state.kind !== "detached") return;
+    const { media } = this.#state;
+    this.#enter({ kind: "opening", gateway: this.#openGateway(), media });
+  }
+
+  sendFrame(opus: Uint8Array, dueMs: number): boolean {
+    const media = this.#media;
+    if (media === undefined || this.gate !== "send") return this.#refuse("voiceNotReady");
+    if (this.#speaking !== 1) this.#speak(1);
+    const payload = this.#dave.encrypt(opus);
+    if (payload === undefined) return this.#refuse("daveNotReady");
+    return this.#dispatch(media, payload, dueMs) && !this.#hasNetworkFailed();
+  }
+
+  /** The system tells of a packet that it could not send when the next one is due: that one is counted for it. */
+  #hasNetworkFailed(): boolean {
+    const { udpErrors } = this.#options.counters;
+    if (udpErrors === this.#udpErrorsBefore) return false;
+    this.#udpErrorsBefore = udpErrors;
+    this.#lastRefusal = "network";
+    return true;
+  }
+
+  /** Only while speaking: silence announces the end of sound and says nothing by itself. */
+  sendSilence(dueMs: number): boolean {
+    if (this.#media === undefined || this.#speaking !== 1) return false;
+    return this.#dispatch(this.#media, SILENCE_FRAME, dueMs);
+  }
+
+  stopSpeaking(): void {
+    if (this.#speaking === 1) this.#speak(0);
+  }
+
+  revoke(countMax: number): number {
+    const count = this.#media?.path.revoke(countMax) ?? 0;
+    this.#options.counters.packetsSent -= count;
+    return count;
+  }
+
+  get isFull(): boolean {
+    return this.#media?.path.isFull ?? false;
+  }
+
+  get isDrained(): boolean {
+    return this.#media?.path.isDrained ?? true;
+  }
+
+  /** Ends the session from our side; nothing is reported. */
+  close(): void {
+    this.#enter({ kind: "closed" });
+  }
+
+  #refuse(sendBlockReason: SendBlockReason): false {
+    this.#lastRefusal = sendBlockReason;
+    this.#options.counters.framesRefused++;
+    return false;
+  }
+
+  #dispatch({ path }: Media, payload: Uint8Array, dueMs: number): boolean {
+    const outcome = path.send(payload, dueMs);
+    if (outcome !== "sent") return this.#refuse(outcome === "full" ? "network" : "voiceNotReady");
+    this.#options.counters.packetsSent++;
+    return true;
+  }
+
+  #speak(speaking: 0 | 1): void {
+    if (this.#media === undefined) return;
+    this.#speaking = speaking;
+    this.#sendJson(OPCODE.speaking, { speaking, delay: 0, ssrc: this.#media.ssrc });
+  }
+
+  // The gateway.
+
+  #openGateway(): GatewaySocket {
+    const { url, connectTimeoutMs, guard, sockets, limits, guardHandler, clock } = this.#options;
+    const listener = {
+      onGatewayOpen: () => this.#onGatewayOpen(),
+      onGatewayMessage: (message: GatewayMessage) => this.#onMessage(message),
+      onGatewayPing: (pingMs: number) => this.#onPing(pingMs),
+      onGatewayClosed: (close: VoiceClose & { readonly cause: unknown }) => this.#lose(close),
+    };
+    const lastSeq = this.#lastSeq;
+    return new GatewaySocket({ url, connectTimeoutMs, guard, sockets, limits, guardHandler, clock, lastSeq, listener });
+  }
+
+  #sendJson(opcode: number, data: unknown): void {
+    if ("gateway" in this.#state) this.#state.gateway.sendJson(opcode, data);
+  }
+
+  #onGatewayOpen(): void {
+    if (this.#state.kind !== "opening") return;
+    const { gateway, media } = this.#state;
+    const { guildId, userId, credentials } = this.#options;
+    const identity = { server_id: guildId, session_id: credentials.sessionId, token: credentials.token };
+    if (media === undefined) {
+      const version = { max_dave_protocol_version: DAVE_PROTOCOL_VERSION };
+      gateway.sendJson(OPCODE.identify, { ...identity, user_id: userId, ...version });
+      this.#enter({ kind: "identifying", gateway });
+    } else {
+      gateway.sendJson(OPCODE.resume, { ...identity, seq_ack: gateway.lastSeq });
+      this.#enter({ kind: "resuming", gateway, media });
+    }
+    this.#parent.onSessionOpen(this);
+    this.#parent.onSessionChanged(this);
+  }
+
+  #onMessage(message: GatewayMessage): void {
+    switch (message.kind) {
+      case "ready":
+        this.#onReady(message);
+        break;
+      case "sessionDescription":
+        this.#onSessionDescription(message);
+        break;
+      case "resumed":
+        this.#onResumed();
+        break;
+      case "hello":
+      case "heartbeatRequest":
+      case "heartbeatAck":
+      case "ignored":
+        return;
+      default:
+        this.#dave.handle(message);
+    }
+  }
+
+  #onPing(pingMs: number): void {
+    if (pingMs === this.#pingMs) return;
+    this.#pingMs = pingMs;
+    this.#parent.onSessionChanged(this);
+  }
+
+  // The handshake.
+
+  /** Normally the answer to Identify; after a Resume it means that the server chose a new session. */
+  #onReady(message: VoiceReadyMessage): void {
+    if (this.#state.kind === "resuming") this.#startOver();
+    if (this.#state.kind !== "identifying") return;
+    const { gateway } = this.#state;
+    if (!isIPv4(message.address)) {
+      this.#fail("the voice server named no IPv4 address");
+      return;
+    }
+    try {
+      this.#options.guard.check(message.address);
+    } catch (cause) {
+      this.#fail(UDP_REFUSED, { cause, isFinal: true });
+      return;
+    }
+    const path = this.#openPath(message);
+    this.#enter({ kind: "discovering", gateway, path, ssrc: message.ssrc });
+    gateway.sendJson(OPCODE.mediaSinkWants, { any: 0 });
+    const { signal } = this.#handshake;
+    const onFailed = (error: unknown) => {
+      if (!signal.aborted) this.#fail("no UDP connection to the voice server", { cause: error });
+    };
+    void this.#discover(message, path, signal).catch(this.#options.guardHandler(onFailed));
+  }
+
+  #startOver(): void {
+    if (this.#state.kind !== "resuming") return;
+    const { gateway } = this.#state;
+    this.#dave.close();
+    this.#dave = this.#createDave();
+    this.#speaking = undefined;
+    this.#enter({ kind: "identifying", gateway });
+    this.#parent.onSessionChanged(this);
+  }
+
+  #openPath({ address, port, ssrc }: VoiceReadyMessage): VoiceSendPath {
+    const { pacer, guardHandler, counters, logger } = this.#options;
+    return pacer.open({
+      address,
+      port,
+      ssrc,
+      guardHandler,
+      onUdpError: () => {
+        counters.udpErrors++;
+      },
+      onDead: (reason) => {
+        logger.warn("nothing reaches the voice server over UDP", { reason });
+        this.#fail("nothing reaches the voice server over UDP");
+      },
+    });
+  }
+
+  async #discover({ modes }: VoiceReadyMessage, path: VoiceSendPath, signal: AbortSignal): Promise<void> {
+    const found = await path.whenDiscovered;
+    if (signal.aborted || this.#state.kind !== "discovering") return;
+    const mode = this.#options.isXchachaForced ? XCHACHA_MODE : chooseEncryptionMode(modes);
+    if (mode === undefined) {
+      this.#fail("no common encryption mode", { code: CLOSE_UNKNOWN_MODE });
+      return;
+    }
+    // The address only matters to those who want to hear something: without an answer sound may flow all the same.
+    if (found === undefined) this.#options.logger.warn("no answer to IP discovery, going on without it");
+    const { address, port } = found ?? { address: "0.0.0.0", port: 0 };
+    const { gateway, ssrc } = this.#state;
+    this.#enter({ kind: "selecting", gateway, path, ssrc });
+    gateway.sendJson(OPCODE.selectProtocol, { protocol: "udp", data: { address, port, mode } });
+  }
+
+  #onSessionDescription({ mode, secretKey, daveVersion }: SessionDescriptionMessage): void {
+    if (this.#state.kind === "live") {
+      this.#onNewKey(mode, secretKey);
+      return;
+    }
+    if (this.#state.kind !== "selecting") return;
+    if (!isEncryptionMode(mode)) {
+      this.#fail("an unknown encryption mode", { code: CLOSE_UNKNOWN_MODE });
+      return;
+    }
+    const { gateway, path, ssrc } = this.#state;
+    path.start({ mode, secretKey }, randomRtpStart(ssrc, this.#options.random));
+    this.#enter({ kind: "live", gateway, media: { ssrc, secretKey, path } });
+    this.#parent.onSessionWorking(this);
+    this.#dave.start(daveVersion);
+    // Makes the SSRC known: the first packet must not overtake its announcement.
+    this.#speak(0);
+    this.#parent.onSessionChanged(this);
+  }
+
+  /** A second op 4 replaces the key; a repeated one must not restart its counter. */
+  #onNewKey(mode: string, secretKey: Uint8Array): void {
+    if (this.#state.kind !== "live" || !isEncryptionMode(mode)) return;
+    const { gateway, media } = this.#state;
+    if (Buffer.compare(media.secretKey, secretKey) === 0) return;
+    media.path.rekey({ mode, secretKey });
+    this.#enter({ kind: "live", gateway, media: { ...media, secretKey } });
+  }
+
+  #onResumed(): void {
+    if (this.#state.kind !== "resuming") return;
+    const { gateway, media } = this.#state;
+    this.#enter({ kind: "live", gateway, media });
+    this.#options.counters.resumes++;
+    if (this.#speaking !== undefined) this.#speak(this.#speaking);
+    this.#dave.onResumed();
+    this.#parent.onSessionWorking(this);
+    this.#parent.onSessionChanged(this);
+  }
+
+  // End-to-end encryption.
+
+  #createDave(): DaveSession {
+    const { credentials } = this.#options;
+    const parent = {
+      sendDaveJson: (opcode: number, data: unknown) => this.#sendJson(opcode, data),
+      sendDaveBinary: (opcode: number, payload: Uint8Array) => {
+        if ("gateway" in this.#state) this.#state.gateway.sendBinary(opcode, payload);
+      },
+      onDaveGateChanged: () => this.#parent.onSessionChanged(this),
+      onDaveStuck: () => this.#parent.onSessionStuck(this),
+      onDaveRekeyed: () => this.#parent.onSessionSendPathChanging(this),
+      onDaveFlooded: (cause: Error) => this.#fail(cause.message, { cause }),
+    };
+    return new DaveSession({ ...this.#options, channelId: credentials.channelId, parent });
+  }
+
+  // Endings.
+
+  /** We give the session up: it cannot be resumed. */
+  #fail(reason: string, { cause, code = CLOSE_ABNORMAL, isFinal = false }: LossDetails = {}): void {
+    if (this.#state.kind === "closed") return;
+    this.#enter({ kind: "closed" });
+    this.#parent.onSessionLost(this, { code, reason, isByRemote: false, cause, isResumable: false, isFinal });
+  }
+
+  /** The WebSocket is gone. What can be resumed stays alive without it. */
+  #lose(close: VoiceClose & { readonly cause: unknown }): void {
+    const media = this.#media;
+    this.#enter(media === undefined ? { kind: "closed" } : { kind: "detached", media });
+    this.#parent.onSessionLost(this, { ...close, isResumable: media !== undefined, isFinal: false });
+  }
+
+  /** The only place that changes the state: releases what the next one does not hold and watches over its length. */
+  #enter(next: State): void {
+    const before = this.#state;
+    if (before.kind === "closed") return;
+    const path = pathOf(before);
+    const isSendPathEnding = path !== undefined && path !== pathOf(next);
+    if (isSendPathEnding) this.#emptySendPath();
+    this.#state = next;
+    this.#stepTimer?.cancel();
+    if ("gateway" in before) this.#leaveGateway(before.gateway, next);
+    this.#media = "media" in next ? next.media : undefined;
+    if (isSendPathEnding) path.close();
+    if (next.kind === "closed") this.#dave.close();
+    if (next.kind === "closed" || next.kind === "identifying") {
+      this.#handshake.abort();
+      this.#handshake = new AbortController();
+    }
+    const isStep =
+      next.kind !== "opening" && next.kind !== "live" && next.kind !== "detached" && next.kind !== "closed";
+    if (isStep) this.#stepTimer = this.#clock.after(STEP_MS_MAX, () => this.#onStepTimeout(next.kind));
+  }
+
+  /** What is put in again is put in elsewhere; the rest is lost. */
+  #emptySendPath(): void {
+    this.#parent.onSessionSendPathChanging(this);
+    const count = this.revoke(RING_FRAMES);
+    this.#options.counters.framesRefused += count;
+    if (count > 0) this.#parent.onSessionFramesLost(count);
+  }
+
+  #leaveGateway(gateway: GatewaySocket, next: State): void {
+    if ("gateway" in next && next.gateway === gateway) return;
+    this.#lastSeq = gateway.lastSeq;
+    this.#options.counters.malformedMessages += gateway.malformedCount;
+    gateway.close(CLOSE_NORMAL);
+  }
+
+  #onStepTimeout(step: State["kind"]): void {
+    const reason = `no answer while ${step}`;
+    if (step !== "resuming") {
+      this.#fail(reason);
+      return;
+    }
+    this.#lose({ code: CLOSE_ABNORMAL, reason, isByRemote: false, cause: undefined });
+  }
+}
+
+function pathOf(state: State): VoiceSendPath | undefined {
+  if ("path" in state) return state.path;
+  return "media" in state ? state.media?.path : undefined;
+}

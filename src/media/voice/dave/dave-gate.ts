@@ -1,0 +1,117 @@
+// Decides what becomes of a due frame while end-to-end encryption is being set up (discord-voice.md section 3.8):
+// others in the channel are waited for with the clock held, an empty channel is played to without sending. Part of the
+// DAVE session, on the audio thread.
+
+import type { Clock, Timer } from "../../../lib/clock.ts";
+
+/**
+ * With others in the channel, the player waits so long for a group before plain sound is tried; twice, where the group
+ * is late because many begin at once here.
+ */
+const GROUP_WAIT_MS = 3000;
+/** The list of those present comes in the first moments after op 4; without it by then, nobody is there. */
+const ALONE_AFTER_MS = 1000;
+
+/** "send" the frame, "hold" it and the clock, or "discard" it and let time run. */
+export type DaveGateState = "send" | "hold" | "discard";
+
+interface DaveGateOptions {
+  readonly clock: Clock;
+  readonly isPlainFallbackAllowed: boolean;
+  /** What may bring a group has come, and waits for its turn on this thread. */
+  readonly isGroupUnderWay: () => boolean;
+  readonly onChanged: () => void;
+  /** The wait for a group is over; once per wait. */
+  readonly onWaitOver: () => void;
+}
+
+export class DaveGate {
+  readonly #options: DaveGateOptions;
+  #state: DaveGateState = "hold";
+  #isFlowing = false;
+  #hasCompany = false;
+  #isStarted = false;
+  #isWaitOver = false;
+  #isExtended = false;
+  #waitTimer: Timer | undefined;
+  #aloneTimer: Timer | undefined;
+
+  constructor(options: DaveGateOptions) {
+    this.#options = options;
+  }
+
+  get state(): DaveGateState {
+    return this.#state;
+  }
+
+  /** Op 4 has come; until then the gate stays shut whatever `update` says. */
+  start(): void {
+    this.#isStarted = true;
+    this.#aloneTimer?.cancel();
+    this.#listenForOthers();
+    this.#decide();
+  }
+
+  /**
+   * `isFlowing`: frames can go out, encrypted or because the call is plain. `hasCompany`: others are in the channel.
+   */
+  update(now: { readonly isFlowing: boolean; readonly hasCompany: boolean }): void {
+    this.#isFlowing = now.isFlowing;
+    this.#hasCompany = now.hasCompany;
+    this.#decide();
+  }
+
+  close(): void {
+    this.#waitTimer?.cancel();
+    this.#aloneTimer?.cancel();
+  }
+
+  #listenForOthers(): void {
+    const { clock, isGroupUnderWay } = this.#options;
+    this.#aloneTimer = clock.after(ALONE_AFTER_MS, () => {
+      this.#aloneTimer = undefined;
+      // The list may be among what waits.
+      if (isGroupUnderWay()) this.#listenForOthers();
+      this.#decide();
+    });
+  }
+
+  #decide(): void {
+    if (!this.#isStarted) return;
+    this.#watchWait(!this.#isFlowing && this.#hasCompany);
+    const before = this.#state;
+    this.#state = this.#judge();
+    if (this.#state !== before) this.#options.onChanged();
+  }
+
+  #judge(): DaveGateState {
+    if (this.#isFlowing) return "send";
+    if (!this.#hasCompany) return this.#aloneTimer === undefined ? "discard" : "hold";
+    if (!this.#isWaitOver) return "hold";
+    return this.#options.isPlainFallbackAllowed ? "send" : "discard";
+  }
+
+  #watchWait(isWaiting: boolean): void {
+    if (!isWaiting) {
+      this.#waitTimer?.cancel();
+      this.#waitTimer = undefined;
+      this.#isWaitOver = false;
+      this.#isExtended = false;
+    } else if (!this.#isWaitOver) {
+      this.#waitTimer ??= this.#options.clock.after(GROUP_WAIT_MS, () => this.#onWaited());
+    }
+  }
+
+  #onWaited(): void {
+    const { clock, isGroupUnderWay, onWaitOver } = this.#options;
+    if (isGroupUnderWay() && !this.#isExtended) {
+      this.#isExtended = true;
+      this.#waitTimer = clock.after(GROUP_WAIT_MS, () => this.#onWaited());
+      return;
+    }
+    this.#waitTimer = undefined;
+    this.#isWaitOver = true;
+    onWaitOver();
+    this.#decide();
+  }
+}

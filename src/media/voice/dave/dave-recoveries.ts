@@ -1,0 +1,25 @@
+// How often one session may ask to be taken out of its DAVE group and back in: what three times in a minute do not
+// mend, a new voice session may. Held by dave-session.ts, on the audio thread.
+
+import type { Clock } from "../../../lib/clock.ts";
+
+const RECOVERIES_MAX = 3;
+const RECOVERY_WINDOW_MS = 60_000;
+
+export class DaveRecoveries {
+  readonly #clock: Clock;
+  #begunMs: number[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts one that is to begin; false when there have been too many. */
+  begin(): boolean {
+    const nowMs = this.#clock.now();
+    this.#begunMs = this.#begunMs.filter((atMs) => nowMs - atMs < RECOVERY_WINDOW_MS);
+    if (this.#begunMs.length >= RECOVERIES_MAX) return false;
+    this.#begunMs.push(nowMs);
+    return true;
+  }
+}

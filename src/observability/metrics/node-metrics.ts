@@ -1,0 +1,150 @@
+// What the node tells Prometheus: Lavalink's names where there is such a thing here (protocol-v4.md section 6.4), so
+// that dashboards go on working. Main thread; built by node.ts when metrics are on, read by the route of the API.
+
+import type { LoadJson, WorkerLoadJson } from "../../control/protocol/node-load-json.ts";
+import type { StatsJson } from "../../control/protocol/stats-json.ts";
+import type { AudioTotals } from "../../control/workers/audio-totals.ts";
+import type { LogLevel } from "../../log/log.ts";
+import { audioFamilies } from "./audio-families.ts";
+import { GcPauses } from "./gc-pauses.ts";
+import { type MetricFamily, PROMETHEUS_CONTENT_TYPE, prometheusText } from "./prometheus-text.ts";
+import { type SourceReadings, sourceFamilies } from "./source-families.ts";
+
+interface NodeMetricsOptions {
+  readonly readStats: () => StatsJson;
+  readonly readLoad: () => LoadJson;
+  readonly sources: SourceReadings;
+  /** Clients' sessions, those that wait for their client too. */
+  readonly readSessions: () => readonly { readonly isConnected: boolean }[];
+  /** Connections to the node's port by what they are doing. */
+  readonly readConnections: () => Readonly<Record<string, number>>;
+  /** Tonearm's own. */
+  readonly version: string;
+  /** What has become of sound since the start. */
+  readonly audio: AudioTotals;
+  readonly logCounts: Readonly<Record<LogLevel, number>>;
+  /** Epoch milliseconds of the start. */
+  readonly startEpochMs: number;
+  /** False: nobody asks but a support bundle, and pauses of the collector are not noted, which costs a little each. */
+  readonly isScraped: boolean;
+}
+
+/** One for the node. Everything but the collector's pauses is read when it is asked for. */
+export class NodeMetrics {
+  readonly contentType = PROMETHEUS_CONTENT_TYPE;
+  readonly #options: NodeMetricsOptions;
+  readonly #gcPauses: GcPauses | undefined;
+
+  constructor(options: NodeMetricsOptions) {
+    this.#options = options;
+    this.#gcPauses = options.isScraped ? new GcPauses() : undefined;
+  }
+
+  /** All families, or those of the given names. */
+  read(names: readonly string[] | undefined): string {
+    const { audio, sources } = this.#options;
+    const ofTonearm = [...this.#ofTonearm(), ...audioFamilies(audio), ...sourceFamilies(sources)];
+    const families = [...this.#ofLavalink(), ...ofTonearm, ...this.#ofProcess()];
+    return prometheusText(names === undefined ? families : families.filter(({ name }) => names.includes(name)));
+  }
+
+  /** Pauses are no longer noted. */
+  close(): void {
+    this.#gcPauses?.close();
+  }
+
+  #ofLavalink(): MetricFamily[] {
+    const { players, playingPlayers, uptime, memory, cpu } = this.#options.readStats();
+    return [
+      gauge("lavalink_players_total", "Players of connected clients.", players),
+      gauge("lavalink_playing_players_total", "Players with a track that is not paused.", playingPlayers),
+      gauge("lavalink_uptime_milliseconds", "Time since the start.", uptime),
+      gauge("lavalink_memory_free_bytes", "Unused part of the JavaScript heap.", memory.free),
+      gauge("lavalink_memory_used_bytes", "Memory in use.", memory.used),
+      gauge("lavalink_memory_allocated_bytes", "Memory of the process.", memory.allocated),
+      gauge("lavalink_memory_reservable_bytes", "Memory of the machine.", memory.reservable),
+      gauge("lavalink_cpu_cores", "Cores of the machine.", cpu.cores),
+      gauge("lavalink_cpu_system_load_percentage", "Share of all cores that is busy, 0 to 1.", cpu.systemLoad),
+      gauge(
+        "lavalink_cpu_lavalink_load_percentage",
+        "Share of all cores that the node uses, 0 to 1.",
+        cpu.lavalinkLoad,
+      ),
+      {
+        name: "lavalink_gc_pauses_seconds",
+        help: "Stops of the main thread for garbage collection.",
+        type: "histogram",
+        samples: this.#gcPauses?.samples() ?? [],
+      },
+      {
+        name: "logback_appender_total",
+        help: "Log lines by level, written or not.",
+        type: "counter",
+        samples: Object.entries(this.#options.logCounts).map(([level, value]) => ({ labels: { level }, value })),
+      },
+    ];
+  }
+
+  #ofTonearm(): MetricFamily[] {
+    const { hasCapacity, refused, moved, encoder, workers } = this.#options.readLoad();
+    const ofWorkers = (name: string, help: string, read: (worker: WorkerLoadJson) => number): MetricFamily => ({
+      name: `tonearm_worker_${name}`,
+      help,
+      type: "gauge",
+      samples: workers.map((worker) => ({ labels: { worker: String(worker.index) }, value: read(worker) })),
+    });
+    const sessions = this.#options.readSessions();
+    const connected = sessions.filter(({ isConnected }) => isConnected).length;
+    return [
+      {
+        name: "tonearm_build_info",
+        help: "Always 1; its labels say what runs.",
+        type: "gauge",
+        samples: [{ labels: { version: this.#options.version, node_version: process.versions.node }, value: 1 }],
+      },
+      byState("tonearm_sessions", "Sessions of clients.", { connected, waiting: sessions.length - connected }),
+      byState("tonearm_connections", "Connections of clients.", this.#options.readConnections()),
+      gauge("tonearm_has_capacity", "1, or 0 while players that are silent now would be refused.", hasCapacity ? 1 : 0),
+      {
+        name: "tonearm_refused_starts_total",
+        help: "Starts refused because the audio threads were busy.",
+        type: "counter",
+        samples: [{ value: refused }],
+      },
+      {
+        name: "tonearm_moved_players_total",
+        help: "Players whose sound went to an audio thread with less to do while they were heard.",
+        type: "counter",
+        samples: [{ value: moved }],
+      },
+      gauge("tonearm_encoder_complexity", "What Opus encoders work at, 0 to 10.", encoder.complexity),
+      gauge("tonearm_encoder_complexity_max", "What is configured for that.", encoder.complexityMax),
+      ofWorkers("load", "Share of a core that an audio thread uses.", ({ load }) => load),
+      ofWorkers("playing_players", "Players that play on an audio thread.", ({ playingPlayers }) => playingPlayers),
+      ofWorkers("lateness_p99_milliseconds", "Lateness of packets.", ({ latenessP99 }) => latenessP99),
+    ];
+  }
+
+  #ofProcess(): MetricFamily[] {
+    const { user, system } = process.cpuUsage();
+    return [
+      {
+        name: "process_cpu_seconds_total",
+        help: "Processor time used.",
+        type: "counter",
+        samples: [{ value: (user + system) / 1e6 }],
+      },
+      gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
+      gauge("process_start_time_seconds", "When the process started.", this.#options.startEpochMs / 1000),
+    ];
+  }
+}
+
+function byState(name: string, help: string, counts: Readonly<Record<string, number>>): MetricFamily {
+  const samples = Object.entries(counts).map(([state, value]) => ({ labels: { state }, value }));
+  return { name, help, type: "gauge", samples };
+}
+
+function gauge(name: string, help: string, value: number): MetricFamily {
+  return { name, help, type: "gauge", samples: [{ value }] };
+}

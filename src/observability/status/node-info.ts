@@ -1,0 +1,40 @@
+// What the node is and what is switched on, as the protocol tells it (protocol-v4.md section 3.6). Main thread;
+// answered by GET /v4/info.
+
+import type { InfoJson } from "../../control/protocol/info-json.ts";
+import { PROTOCOL_VERSION } from "../../control/protocol/protocol-version.ts";
+import { PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
+
+interface NodeDescription {
+  /** Tonearm's own version, semantic. */
+  readonly version: string;
+  /** Epoch milliseconds, -1 if unknown. */
+  readonly buildTimeMs: number;
+  readonly git: { readonly branch: string; readonly commit: string; readonly commitTimeMs: number };
+  readonly sourceNames: readonly string[];
+  readonly disabledFilters: ReadonlySet<string>;
+  readonly plugins: InfoJson["plugins"];
+}
+
+/** The Info object for `GET /v4/info`. */
+export function createInfo(node: NodeDescription): InfoJson {
+  const audioLibrary = `tonearm ${node.version}`;
+  const { branch, commit, commitTimeMs } = node.git;
+  return {
+    version: describeVersion(node.version),
+    buildTime: node.buildTimeMs,
+    git: { branch, commit, commitTime: commitTimeMs },
+    jvm: `Node.js ${process.versions.node}`,
+    lavaplayer: audioLibrary,
+    audioLibrary,
+    sourceManagers: node.sourceNames,
+    filters: PROTOCOL_FILTER_NAMES.filter((name) => !node.disabledFilters.has(name)),
+    plugins: node.plugins,
+  };
+}
+
+/** `semver` is ours; the numbers are the protocol's, for clients decide by them what they may ask for. */
+function describeVersion(semver: string): InfoJson["version"] {
+  const [major = 0, minor = 0, patch = 0] = PROTOCOL_VERSION.split(".").map(Number);
+  return { semver, major, minor, patch, preRelease: "" };
+}

@@ -1,0 +1,44 @@
+// Notices that the module of a plugin has changed on disk, where the operator wants plugins loaded anew then
+// (`tonearm.pluginReloadOnChange`). Main thread.
+
+import { type FSWatcher, watch } from "node:fs";
+import { basename, dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Logger } from "../../log/log.ts";
+
+/** A file is written in several steps, or another is put in its place. */
+const SETTLED_MS = 300;
+
+interface ModuleWatchOptions {
+  /** A file URL. Its folder is watched: files are replaced as often as written. */
+  readonly module: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called once for each change, when it has settled. */
+  readonly onChange: () => void;
+}
+
+export class ModuleWatch {
+  readonly #watcher: FSWatcher | undefined;
+  #timer: Timer | undefined;
+
+  constructor({ module, clock, logger, onChange }: ModuleWatchOptions) {
+    const path = fileURLToPath(module);
+    try {
+      this.#watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
+        if (name !== null && name !== basename(path)) return;
+        this.#timer?.cancel();
+        this.#timer = clock.after(SETTLED_MS, onChange);
+      });
+      this.#watcher.on("error", (error) => logger.warn("a plugin's folder cannot be watched any more", { error }));
+    } catch (error) {
+      logger.warn("a plugin's folder cannot be watched: it is not loaded anew when it changes", { error });
+    }
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#watcher?.close();
+  }
+}

@@ -1,0 +1,114 @@
+// The values of one plugin's caches that survive its thread: in memory for the next thread, and in a file if the
+// operator has named a folder. They may be secrets: only the operator may read the file. Main thread.
+
+import type { PersistedValue } from "../../bridge/plugin-messages.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Logger } from "../../log/log.ts";
+import type { PersistedFile } from "./persisted-file.ts";
+
+const VALUE_BYTES_MAX = 64 * 1024;
+/** Of all values, keys and names of caches. */
+const BYTES_MAX = 1024 * 1024;
+/** What several values take besides their texts is small then, too. */
+const VALUES_MAX = 2000;
+/** Tokens and ids often come together. */
+const WRITE_DELAY_MS = 1000;
+
+interface PersistedValuesOptions {
+  /** The plugin's. */
+  readonly name: string;
+  /** Undefined: values are persisted in memory only. */
+  readonly file: Pick<PersistedFile, "read" | "write"> | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class PersistedValues {
+  readonly #options: PersistedValuesOptions;
+  /** By cache and key, the oldest first. */
+  readonly #values = new Map<string, PersistedValue>();
+  #sizeBytes = 0;
+  #isLogged = false;
+  #timer: Timer | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: PersistedValuesOptions) {
+    this.#options = options;
+  }
+
+  /** Adds the values in the file. Never rejects. */
+  async read(): Promise<void> {
+    for (const value of (await this.#options.file?.read()) ?? []) {
+      // What came meanwhile is newer.
+      if (!this.#values.has(idOf(value))) this.#put(value);
+    }
+  }
+
+  /** The values that have not expired. */
+  get all(): readonly PersistedValue[] {
+    const nowMs = this.#options.clock.epochMs();
+    return [...this.#values.values()].filter(({ untilMs }) => untilMs > nowMs);
+  }
+
+  persist(value: PersistedValue): void {
+    if (this.#put(value)) this.#writeSoon();
+  }
+
+  forget(place: Pick<PersistedValue, "cache" | "key">): void {
+    if (this.#drop(idOf(place))) this.#writeSoon();
+  }
+
+  /** Writes what is not written yet. Never rejects. */
+  async close(): Promise<void> {
+    if (this.#timer !== undefined) this.#write();
+    await this.#writing;
+  }
+
+  /** False if the value is too large. */
+  #put(value: PersistedValue): boolean {
+    const sizeBytes = sizeOf(value);
+    if (sizeBytes > VALUE_BYTES_MAX) {
+      const { name, logger } = this.#options;
+      if (!this.#isLogged) logger.warn("value of a plugin is too large to be persisted", { plugin: name, sizeBytes });
+      this.#isLogged = true;
+      return false;
+    }
+    this.#drop(idOf(value));
+    this.#values.set(idOf(value), value);
+    this.#sizeBytes += sizeBytes;
+    for (const oldest of this.#values.keys()) {
+      if (this.#sizeBytes <= BYTES_MAX && this.#values.size <= VALUES_MAX) break;
+      this.#drop(oldest);
+    }
+    return true;
+  }
+
+  #drop(id: string): boolean {
+    const known = this.#values.get(id);
+    if (known === undefined) return false;
+    this.#values.delete(id);
+    this.#sizeBytes -= sizeOf(known);
+    return true;
+  }
+
+  #writeSoon(): void {
+    if (this.#options.file === undefined) return;
+    this.#timer ??= this.#options.clock.after(WRITE_DELAY_MS, () => this.#write());
+  }
+
+  /** One after the other. */
+  #write(): void {
+    const { file } = this.#options;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => file?.write(this.all));
+  }
+}
+
+function idOf({ cache, key }: Pick<PersistedValue, "cache" | "key">): string {
+  return JSON.stringify([cache, key]);
+}
+
+function sizeOf({ cache, key, json }: PersistedValue): number {
+  return Buffer.byteLength(cache) + Buffer.byteLength(key) + Buffer.byteLength(json);
+}

@@ -1,0 +1,309 @@
+// The life of one plugin: its thread is started when it is needed and ended when it has been idle for long, started
+// anew after a loss with growing pauses, and replaced by another while it works. Main thread; one for each plugin.
+
+import type { BackendReport, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
+import type { Threads } from "../../control/workers/threads.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { pause } from "../../lib/pause.ts";
+import type { Logger } from "../../log/log.ts";
+import {
+  type PluginRequest,
+  PluginThread,
+  type PluginThreadListener,
+  type PluginThreadOptions,
+} from "./plugin-thread.ts";
+
+/** Its caches and tokens go with the thread, so it is kept for a while. */
+const IDLE_MS = 10 * 60_000;
+/** A thread that lived so long before it was lost is started anew at once. */
+const STEADY_MS = 60_000;
+const FIRST_PAUSE_MS = 1000;
+const PAUSE_MS_MAX = 60_000;
+/** What a replaced thread still works on may be finished. */
+const DRAIN_MS = 20_000;
+
+/** How a plugin is doing. `idle`: its thread starts when it is needed. */
+type RunnerState = "idle" | "starting" | "running" | "resting" | "off";
+
+export interface PluginRunnerOptions {
+  readonly name: string;
+  readonly entry: URL;
+  readonly settings: PluginSettings;
+  /** Why it cannot even be tried. */
+  readonly problem: string | undefined;
+  readonly threads: Threads;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** See PluginThreadOptions. */
+  readonly routes?: PluginThreadOptions["routes"];
+  /** What it is given when it has said its name. */
+  readonly onNamed: PluginThreadListener["onNamed"];
+  readonly onPersisted: PluginThreadListener["onPersisted"];
+  /** Each time it is set up. */
+  readonly onManifest: (manifest: PluginManifest) => void;
+  /** Also of a thread that was replaced and finishes its work. */
+  readonly onLoadRequested: PluginThreadListener["onLoadRequested"];
+  readonly onLoadAborted: PluginThreadListener["onLoadAborted"];
+}
+
+interface Starting {
+  readonly thread: PluginThread;
+  /** Resolves when it is set up; rejects with `plugin-off`, the reason of its loss, or that it is being ended. */
+  readonly whenReady: Promise<void>;
+}
+
+export class PluginRunner {
+  readonly #options: PluginRunnerOptions;
+  #thread: PluginThread | undefined;
+  #isReady = false;
+  #startedMs = 0;
+  #problem: string | undefined;
+  #lossCount = 0;
+  #lastLoss: string | undefined;
+  #pauseMs = 0;
+  #restsUntilMs = Number.NEGATIVE_INFINITY;
+  #idleTimer: Timer | undefined;
+  /** Nothing is known of what it offers, and somebody wants to. */
+  #isToLearn = false;
+  #learnTimer: Timer | undefined;
+  #reloading: Promise<void> | undefined;
+  /** All that have not ended, also those that start or finish their work; with what ends the wait for it to be ready. */
+  readonly #alive = new Map<PluginThread, (reason: NodeError) => void>();
+  #isClosed = false;
+  backends: readonly BackendReport[] = [];
+  counts: Readonly<Record<string, number>> = {};
+
+  constructor(options: PluginRunnerOptions) {
+    this.#options = options;
+    if (options.problem !== undefined) this.#turnOff(options.problem);
+  }
+
+  get state(): RunnerState {
+    if (this.#problem !== undefined) return "off";
+    if (this.#thread !== undefined) return this.#isReady ? "running" : "starting";
+    return this.#restMs > 0 ? "resting" : "idle";
+  }
+
+  /** Why it is off, or why its thread was lost last. */
+  get trouble(): string | undefined {
+    return this.#problem ?? this.#lastLoss;
+  }
+
+  /** Threads that were lost so far. */
+  get lossCount(): number {
+    return this.#lossCount;
+  }
+
+  /** Asks the plugin, whose thread is started if there is none. Rejects as `PluginThread.request`, or `plugin-off`. */
+  async request(
+    request: PluginRequest,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ): Promise<unknown> {
+    const thread = this.#needThread();
+    this.#idleTimer?.cancel();
+    try {
+      return await thread.request(request, options);
+    } finally {
+      if (thread === this.#thread && thread.runningCount === 0) this.#endWhenIdle(thread);
+    }
+  }
+
+  /**
+   * Has its thread started, to learn what it offers; rejects with why it cannot be set up. One that is lost meanwhile
+   * is started again after its pause, until it is known: before, nobody would ask for it.
+   */
+  async start(): Promise<void> {
+    this.#refuseOff();
+    this.#isToLearn = true;
+    const { thread, whenReady } = this.#startThread();
+    this.#thread = thread;
+    await whenReady;
+    this.#endWhenIdle(thread);
+  }
+
+  /**
+   * Loads its module anew and goes on with that; what the thread before works on is finished there. Where the new one
+   * cannot be set up, the one before stays; rejects with `plugin-off`.
+   */
+  async reload(): Promise<void> {
+    // Whoever asks meanwhile waits for the same.
+    await (this.#reloading ?? this.#beginReload(this.#options.onNamed));
+  }
+
+  /**
+   * The same, and the new thread is given what `onNamed` says; later ones are not. Not together with another. Where the
+   * options that it was given are wrong, the root cause is `plugin-options-wrong`.
+   */
+  async reloadWith(onNamed: PluginThreadListener["onNamed"]): Promise<void> {
+    while (this.#reloading !== undefined) await this.#reloading.catch(() => undefined);
+    await this.#beginReload(onNamed);
+  }
+
+  #beginReload(onNamed: PluginThreadListener["onNamed"]): Promise<void> {
+    const reloading = this.#reload(onNamed).finally(() => {
+      this.#reloading = undefined;
+    });
+    this.#reloading = reloading;
+    return reloading;
+  }
+
+  async #reload(onNamed: PluginThreadListener["onNamed"]): Promise<void> {
+    if (this.#isClosed) throw this.#closing();
+    const { thread, whenReady } = this.#startThread(onNamed);
+    try {
+      await whenReady;
+    } catch (error) {
+      if (this.#isClosed) throw error;
+      throw this.#asOff(error);
+    }
+    if (this.#isClosed) throw this.#closing();
+    const before = this.#thread;
+    this.#problem = undefined;
+    this.#restsUntilMs = Number.NEGATIVE_INFINITY;
+    this.#pauseMs = 0;
+    this.#startedMs = this.#options.clock.now();
+    this.#thread = thread;
+    this.#isReady = true;
+    this.#endWhenIdle(thread);
+    if (before !== undefined) void this.#drain(before);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#idleTimer?.cancel();
+    this.#learnTimer?.cancel();
+    this.#thread = undefined;
+    const closing = [...this.#alive].map(([thread, fail]) => {
+      fail(this.#closing());
+      return thread.close(this.#closing());
+    });
+    await Promise.all(closing);
+  }
+
+  get #restMs(): number {
+    return this.#restsUntilMs - this.#options.clock.now();
+  }
+
+  #needThread(): PluginThread {
+    this.#refuseOff();
+    if (this.#thread !== undefined) return this.#thread;
+    const { name } = this.#options;
+    if (this.#restMs > 0) {
+      const seconds = Math.ceil(this.#restMs / 1000);
+      const text = `the plugin ${name} stopped ${this.#lossCount} times; it is started anew in ${seconds} s`;
+      throw new NodeError("plugin-lost", `${text}: ${this.#lastLoss ?? "the log has more"}`);
+    }
+    const { thread, whenReady } = this.#startThread();
+    // Whoever asks is told by the thread.
+    whenReady.catch(() => undefined);
+    this.#thread = thread;
+    return thread;
+  }
+
+  #refuseOff(): void {
+    if (this.#isClosed) throw this.#closing();
+    if (this.#problem === undefined) return;
+    throw new NodeError("plugin-off", `the plugin ${this.#options.name} is off: ${this.#problem}`);
+  }
+
+  #startThread(onNamed = this.#options.onNamed): Starting {
+    const { onManifest, onPersisted, onLoadRequested, onLoadAborted } = this.#options;
+    let settle = { resolve: (): void => undefined, reject: (_error: unknown): void => undefined };
+    const whenReady = new Promise<void>((resolve, reject) => {
+      settle = { resolve, reject };
+    });
+    const isCurrent = (): boolean => this.#thread === thread;
+    if (this.#thread === undefined) {
+      this.#isReady = false;
+      this.#startedMs = this.#options.clock.now();
+    }
+    const thread: PluginThread = new PluginThread(this.#options, {
+      onNamed,
+      onReady: (manifest) => {
+        if (isCurrent()) this.#isReady = true;
+        this.#isToLearn = false;
+        onManifest(manifest);
+        settle.resolve();
+      },
+      onUnusable: ({ problem, areOptionsWrong }) => {
+        this.#alive.delete(thread);
+        if (isCurrent()) this.#turnOff(problem);
+        const cause = areOptionsWrong ? new NodeError("plugin-options-wrong", problem) : undefined;
+        settle.reject(new NodeError("plugin-off", problem, { cause }));
+      },
+      onLost: (reason) => {
+        this.#alive.delete(thread);
+        if (isCurrent()) this.#onLost(reason);
+        settle.reject(reason);
+      },
+      onReport: ({ backends, counts }) => {
+        if (!isCurrent()) return;
+        this.backends = backends;
+        this.counts = counts;
+      },
+      onPersisted,
+      onLoadRequested,
+      onLoadAborted,
+    });
+    this.#alive.set(thread, settle.reject);
+    return { thread, whenReady };
+  }
+
+  #turnOff(problem: string): void {
+    this.#thread = undefined;
+    this.#problem = problem;
+    this.#options.logger.warn("a plugin is off: it cannot be set up", { plugin: this.#options.name, problem });
+  }
+
+  #onLost(reason: NodeError): void {
+    const { clock, logger, name } = this.#options;
+    this.#thread = undefined;
+    this.#idleTimer?.cancel();
+    this.#lossCount += 1;
+    this.#lastLoss = reason.message;
+    const wasSteady = clock.now() - this.#startedMs >= STEADY_MS;
+    this.#pauseMs = wasSteady ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2), PAUSE_MS_MAX);
+    this.#restsUntilMs = clock.now() + this.#pauseMs;
+    logger.warn("the thread of a plugin was lost", { plugin: name, pauseMs: this.#pauseMs, error: reason });
+    if (this.#isToLearn) this.#learnTimer = clock.after(this.#pauseMs, () => this.#learn());
+  }
+
+  #learn(): void {
+    const isKnown = !this.#isToLearn || this.#thread !== undefined || this.#problem !== undefined;
+    if (this.#isClosed || isKnown) return;
+    // What goes wrong is told where it is lost or off.
+    this.start().catch(() => undefined);
+  }
+
+  async #drain(thread: PluginThread): Promise<void> {
+    await Promise.race([thread.quiet(), pause(this.#options.clock, DRAIN_MS)]);
+    await this.#end(thread, `the plugin ${this.#options.name} was replaced by a newer one`);
+  }
+
+  async #end(thread: PluginThread, reason: string): Promise<void> {
+    await thread.close(new NodeError("plugin-lost", reason));
+    this.#alive.delete(thread);
+  }
+
+  #endWhenIdle(thread: PluginThread): void {
+    this.#idleTimer?.cancel();
+    this.#idleTimer = this.#options.clock.after(IDLE_MS, () => {
+      if (this.#thread !== thread || thread.runningCount > 0) return;
+      this.#thread = undefined;
+      void this.#end(thread, `the plugin ${this.#options.name} was not needed any more`);
+    });
+  }
+
+  #closing(): NodeError {
+    return new NodeError("plugin-lost", `the plugin ${this.#options.name} is being ended`);
+  }
+
+  #asOff(error: unknown): NodeError {
+    const text = error instanceof Error ? error.message : String(error);
+    const rest = this.#problem === undefined ? "; the one before goes on" : "";
+    return new NodeError("plugin-off", `loading the plugin ${this.#options.name} anew: ${text}${rest}`, {
+      cause: error,
+    });
+  }
+}

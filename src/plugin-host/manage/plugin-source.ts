@@ -1,0 +1,71 @@
+// A source of a plugin as the track loader sees it: the plugin's thread does the work. Main thread.
+
+import type { PlayableInput } from "../../bridge/playable-input.ts";
+import type { PluginAnswer, PluginLink, PluginLinkRequest, SourceManifest } from "../../bridge/plugin-messages.ts";
+import type { Source, SourceAnswer, SourceRequest } from "../../control/sources/source.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Track } from "../../track/track.ts";
+import { isClaimed } from "./claims.ts";
+import type { PluginRunner } from "./plugin-runner.ts";
+import { SourceHealth } from "./source-health.ts";
+
+/** The track loader's own limit is the same; this one is for those who ask by themselves. */
+const LOAD_TIMEOUT_MS = 20_000;
+const RESOLVE_TIMEOUT_MS = 15_000;
+
+interface PluginSourceOptions {
+  readonly runner: PluginRunner;
+  readonly clock: Clock;
+  /** The same source before its plugin was set up anew: what it has counted goes on. */
+  readonly known?: PluginSource | undefined;
+}
+
+export class PluginSource implements Source {
+  readonly loads: SourceHealth;
+  readonly links: SourceHealth;
+  readonly #manifest: SourceManifest;
+  readonly #runner: PluginRunner;
+  readonly #clock: Clock;
+
+  constructor(manifest: SourceManifest, { runner, clock, known }: PluginSourceOptions) {
+    this.#manifest = manifest;
+    this.#runner = runner;
+    this.#clock = clock;
+    this.loads = known?.loads ?? new SourceHealth();
+    this.links = known?.links ?? new SourceHealth();
+  }
+
+  get name(): string {
+    return this.#manifest.name;
+  }
+
+  isClaimed(identifier: string): boolean {
+    return isClaimed(identifier, this.#manifest);
+  }
+
+  async load({ identifier, depth, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
+    if (!this.isClaimed(identifier)) return undefined;
+    const request = { type: "load" as const, source: this.name, identifier, depth };
+    const work = this.#runner.request(request, { signal, timeoutMs: LOAD_TIMEOUT_MS });
+    // The plugin's thread is compiled with the same contract.
+    const answer = (await this.loads.count(work, () => this.#clock.epochMs())) as PluginAnswer;
+    if (answer.kind === "none") return undefined;
+    if (answer.kind === "reference") return { ...answer, title: undefined };
+    if (answer.kind !== "playlist") return answer;
+    const { kind, ...playlist } = answer;
+    return { kind, playlist };
+  }
+
+  /** A link is asked for when the sound is needed: nothing of it is known here. */
+  playableInput({ encoded, userData }: Track): PlayableInput {
+    return { kind: "site", track: { sourceName: this.name, encoded, userData } };
+  }
+
+  /** Where its sound is to be had now. Rejects with the plugin's own error, `plugin-off`, `plugin-lost`. */
+  async link(linkRequest: PluginLinkRequest, signal: AbortSignal): Promise<PluginLink> {
+    const request = { type: "resolve" as const, source: this.name, linkRequest };
+    const work = this.#runner.request(request, { signal, timeoutMs: RESOLVE_TIMEOUT_MS });
+    // The same contract.
+    return (await this.links.count(work, () => this.#clock.epochMs())) as PluginLink;
+  }
+}

@@ -1,0 +1,264 @@
+// One running thread of a plugin as the main thread sees it: what is asked of it, and what becomes of that when the
+// thread is lost. Main thread; plugin-runner.ts decides when there is one.
+
+import type {
+  GivenOptions,
+  PluginCommand,
+  PluginEvent,
+  PluginManifest,
+  PluginSettings,
+} from "../../bridge/plugin-messages.ts";
+import { RemoteError } from "../../bridge/wire-error.ts";
+import { type RouteSource, serveRoutes } from "../../control/workers/route-source.ts";
+import type { Threads } from "../../control/workers/threads.ts";
+import { WatchedThread } from "../../control/workers/watched-thread.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { killProgram } from "../../lib/kill-program.ts";
+import { pause } from "../../lib/pause.ts";
+import type { Logger } from "../../log/log.ts";
+
+/** Of its JavaScript heap; a plugin that needs more leaks. */
+const HEAP_MEGABYTES_MAX = 128;
+/** One more is refused: something on the way has stopped. */
+const RUNNING_MAX = 512;
+const DISPOSE_TIMEOUT_MS = 1500;
+/** Request numbers of all threads grow; they are never used twice. */
+const ID_MAX = 0x7fff_ffff;
+
+export type PluginRequest =
+  Extract<PluginCommand, { readonly type: "load" | "resolve" | "call" }> extends infer Command
+    ? Command extends { readonly requestId: number }
+      ? Omit<Command, "requestId">
+      : never
+    : never;
+
+export interface PluginThreadListener {
+  /** It has said its name: what is to be given to it. Never rejects. */
+  onNamed(name: string): Promise<GivenOptions>;
+  /** It is set up. */
+  onReady(manifest: PluginManifest): void;
+  /** It never will be; the thread has been ended. */
+  onUnusable(trouble: Pick<Extract<PluginEvent, { readonly type: "unusable" }>, "problem" | "areOptionsWrong">): void;
+  /** It has ended by itself, or was ended because it hung. What it was asked has been answered. */
+  onLost(reason: NodeError): void;
+  onReport(report: Extract<PluginEvent, { readonly type: "report" }>): void;
+  /** A value that is to outlast it, or one that is not any more. */
+  onPersisted(event: Extract<PluginEvent, { readonly type: "persist" | "forget" }>): void;
+  /** The answer goes to the same thread: numbers of another one mean something else. */
+  onLoadRequested(loadEvent: Extract<PluginEvent, { readonly type: "loadRequested" }>, thread: PluginThread): void;
+  onLoadAborted(askId: number, thread: PluginThread): void;
+}
+
+export interface PluginThreadOptions {
+  /** For the log and errors. */
+  readonly name: string;
+  readonly entry: URL;
+  readonly settings: PluginSettings;
+  readonly threads: Threads;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** As for audio workers. */
+  readonly routes?: RouteSource | undefined;
+}
+
+interface Running {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  readonly timer: Timer;
+}
+
+export class PluginThread {
+  readonly #options: PluginThreadOptions;
+  readonly #listener: PluginThreadListener;
+  readonly #thread: WatchedThread;
+  readonly #running = new Map<number, Running>();
+  /** Ids of programs that it runs. */
+  readonly #programs = new Set<number>();
+  #lastId = 0;
+  #onDisposed = (): void => undefined;
+  #onQuiet = (): void => undefined;
+
+  constructor(options: PluginThreadOptions, listener: PluginThreadListener) {
+    const { name, entry, settings, threads, clock, logger } = options;
+    this.#options = options;
+    this.#listener = listener;
+    this.#thread = new WatchedThread({
+      name: `plugin-${name}`,
+      title: `the thread of the plugin ${name}`,
+      entry,
+      start: { settings },
+      threads,
+      clock,
+      logger,
+      limits: { maxOldGenerationSizeMb: HEAP_MEGABYTES_MAX },
+      onLost: ({ reason }) => this.#onLost(reason),
+    });
+    this.#thread.isWorthWatching = false;
+    void this.#thread.exited.then(() => this.#killPrograms());
+    // What runs in it is compiled with the same contract.
+    this.#thread.thread.on("message", (event) => this.#onEvent(event as PluginEvent));
+    this.#thread.thread.unref();
+  }
+
+  /** What it was asked and has not answered. */
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Asks it, also while it is being set up. Rejects with its own error (RemoteError), `load-busy`, `load-timeout`,
+   * `plugin-lost`, or the reason of `signal`.
+   */
+  request(
+    request: PluginRequest,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ): Promise<unknown> {
+    const { signal, timeoutMs } = options;
+    const { name, clock } = this.#options;
+    if (this.#running.size >= RUNNING_MAX) {
+      return Promise.reject(new NodeError("load-busy", `the plugin ${name} is busy with ${RUNNING_MAX} requests`));
+    }
+    if (signal.aborted) return Promise.reject(signal.reason);
+    this.#lastId = (this.#lastId % ID_MAX) + 1;
+    const requestId = this.#lastId;
+    return new Promise<unknown>((resolve, reject) => {
+      const onAbort = (): void => this.#giveUp(requestId, signal.reason);
+      signal.addEventListener("abort", onAbort, { once: true });
+      const timer = clock.after(timeoutMs, () => {
+        const text = `the plugin ${name} did not answer within ${timeoutMs / 1000} s`;
+        this.#giveUp(requestId, new NodeError("load-timeout", text));
+      });
+      const settled =
+        <Value>(settle: (value: Value) => void) =>
+        (value: Value) => {
+          signal.removeEventListener("abort", onAbort);
+          settle(value);
+        };
+      this.#running.set(requestId, { resolve: settled(resolve), reject: settled(reject), timer });
+      this.#thread.isWorthWatching = true;
+      this.send({ ...request, requestId });
+    });
+  }
+
+  send(command: PluginCommand): void {
+    if (!this.#thread.isGone) this.#thread.thread.postMessage(command);
+  }
+
+  /** Resolves when nothing that was asked is unanswered. */
+  async quiet(): Promise<void> {
+    if (this.#running.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onQuiet = resolve;
+    });
+  }
+
+  /** Lets the plugin dispose of what it holds, then ends it. What it was asked is rejected with `reason`. */
+  async close(reason: NodeError): Promise<void> {
+    if (this.#thread.isGone) return;
+    const wasReady = this.#thread.isReady;
+    this.#thread.release();
+    this.#rejectAll(reason);
+    if (wasReady) {
+      const disposed = new Promise<void>((resolve) => {
+        this.#onDisposed = resolve;
+      });
+      this.#thread.thread.postMessage({ type: "dispose" } satisfies PluginCommand);
+      await Promise.race([disposed, this.#thread.exited, pause(this.#options.clock, DISPOSE_TIMEOUT_MS)]);
+    }
+    await this.#thread.terminate();
+  }
+
+  #onEvent(event: PluginEvent): void {
+    if (event.type === "disposed") this.#onDisposed();
+    if (event.type === "program") this.#onProgram(event);
+    if (this.#thread.isGone) return;
+    switch (event.type) {
+      case "named":
+        void this.#listener.onNamed(event.name).then((given) => this.send({ type: "options", given }));
+        return;
+      case "ready":
+        if (this.#thread.onReady()) this.#listener.onReady(event.manifest);
+        return;
+      case "unusable":
+        this.#onUnusable(event);
+        return;
+      case "persist":
+      case "forget":
+        this.#listener.onPersisted(event);
+        return;
+      case "reply":
+        this.#take(event.requestId)?.resolve(event.value);
+        return;
+      case "replyError":
+        this.#take(event.requestId)?.reject(new RemoteError(event.error));
+        return;
+      case "log":
+        this.#options.logger[event.level](event.message, { ...event.fields, plugin: this.#options.name });
+        return;
+      case "report":
+        this.#listener.onReport(event);
+        return;
+      case "routeRequested":
+      case "routeFailed":
+        serveRoutes(event, this.#options.routes, (answer) => this.send(answer));
+        return;
+      case "loadRequested":
+        this.#listener.onLoadRequested(event, this);
+        return;
+      case "loadAborted":
+        this.#listener.onLoadAborted(event.askId, this);
+    }
+  }
+
+  #onProgram({ pid, isRunning }: Extract<PluginEvent, { readonly type: "program" }>): void {
+    if (isRunning) this.#programs.add(pid);
+    else this.#programs.delete(pid);
+  }
+
+  /**
+   * However it has ended, what it last said has been heard by now. As long as nobody has taken note of a program's
+   * exit, and nobody but the thread could, its id is given to no other program; on Windows only until the thread's end,
+   * which was just now.
+   */
+  #killPrograms(): void {
+    for (const pid of this.#programs) killProgram(pid);
+    this.#programs.clear();
+  }
+
+  #onUnusable(event: Extract<PluginEvent, { readonly type: "unusable" }>): void {
+    this.#thread.release();
+    void this.#thread.terminate();
+    this.#rejectAll(new NodeError("plugin-off", `the plugin ${this.#options.name} is off: ${event.problem}`));
+    this.#listener.onUnusable(event);
+  }
+
+  #onLost(reason: NodeError): void {
+    const { name } = this.#options;
+    const text = `the plugin ${name} stopped while it was asked, and is started anew; try again in a moment`;
+    this.#rejectAll(new NodeError("plugin-lost", text, { cause: reason }));
+    this.#listener.onLost(reason);
+  }
+
+  #giveUp(requestId: number, reason: unknown): void {
+    const running = this.#take(requestId);
+    if (running === undefined) return;
+    this.send({ type: "abort", requestId });
+    running.reject(reason);
+  }
+
+  #take(requestId: number): Running | undefined {
+    const running = this.#running.get(requestId);
+    this.#running.delete(requestId);
+    running?.timer.cancel();
+    if (this.#running.size === 0) {
+      this.#thread.isWorthWatching = false;
+      this.#onQuiet();
+    }
+    return running;
+  }
+
+  #rejectAll(reason: NodeError): void {
+    for (const requestId of [...this.#running.keys()]) this.#take(requestId)?.reject(reason);
+  }
+}

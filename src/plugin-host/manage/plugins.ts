@@ -1,0 +1,315 @@
+// All plugins of the node: which there are, what they offer, and what they are asked beyond loading: links of tracks,
+// and what other sources have. Main thread; built and closed by node.ts.
+
+import type { LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
+import type {
+  GivenOptions,
+  PluginAnswer,
+  PluginEvent,
+  PluginManifest,
+  PluginSettings,
+} from "../../bridge/plugin-messages.ts";
+import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
+import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
+import type { FoundTracks, LoadResult } from "../../control/sources/load-result.ts";
+import type { Source } from "../../control/sources/source.ts";
+import type { LoadOptions, TrackLoader } from "../../control/sources/track-loader.ts";
+import type { LinkSource } from "../../control/workers/link-source.ts";
+import type { RouteSource } from "../../control/workers/route-source.ts";
+import type { Threads } from "../../control/workers/threads.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Json, JsonMembers } from "../../plugin-api/plugin.ts";
+import type { Track } from "../../track/track.ts";
+import { firstTrack, isWritten, type WrittenTracks, writeTracks } from "../../track/written-tracks.ts";
+import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
+import { ModuleWatch } from "./module-watch.ts";
+import { isOnOwnServer } from "./own-servers.ts";
+import { PersistedStore } from "./persisted-store.ts";
+import { PluginRunner } from "./plugin-runner.ts";
+import type { PluginSource } from "./plugin-source.ts";
+import type { PluginThread } from "./plugin-thread.ts";
+
+/** A track whose source says it plays another's, which plays another's … */
+const LINK_HOPS_MAX = 3;
+/** Loads that plugins wait for at once, of all of them. */
+const REQUESTED_LOADS_MAX = 256;
+
+/** One that is to run. */
+export interface PluginPlan {
+  readonly name: string;
+  readonly rank: PluginRank;
+  readonly isBuiltIn: boolean;
+  /** The node does not start without it. */
+  readonly isRequired: boolean;
+  /** Known beforehand, for built-in ones. */
+  readonly manifest: PluginManifest | undefined;
+  /** Why it cannot even be tried. */
+  readonly problem: string | undefined;
+  /** It is loaded anew when its module changes on disk. */
+  readonly isReloadedOnChange: boolean;
+  /** What it is given, by the name that it says it has. */
+  readonly optionsOf: (name: string) => PlainTree | undefined;
+  readonly settings: PluginSettings;
+}
+
+interface PluginsOptions {
+  /** The module that runs in each plugin's thread. */
+  readonly entry: URL;
+  readonly plans: readonly PluginPlan[];
+  /** Folder for the persisted values of plugins: an absolute path; undefined: they do not survive the node. */
+  readonly dataFolder: string | undefined;
+  readonly threads: Threads;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** As for audio workers. */
+  readonly routes?: RouteSource | undefined;
+}
+
+/** What a plugin's thread waits for. */
+interface RequestedLoad {
+  readonly thread: PluginThread;
+  readonly askId: number;
+  readonly abort: AbortController;
+}
+
+interface Giving {
+  readonly plan: PluginPlan;
+  readonly ownName: string;
+  readonly changes: PlainTreeMap;
+}
+
+/** What plugins ask of the node. */
+type Loader = Pick<TrackLoader, "load" | "playableInput">;
+
+/** One for the node. Threads start when they are needed. */
+export class Plugins implements LinkSource {
+  readonly #options: PluginsOptions;
+  readonly #plugins: readonly InstalledPlugin[];
+  readonly #watches: readonly ModuleWatch[];
+  readonly #requestedLoads = new Set<RequestedLoad>();
+  readonly #persisted: PersistedStore;
+  #loader: Loader | undefined;
+
+  constructor(options: PluginsOptions) {
+    this.#options = options;
+    this.#persisted = new PersistedStore({ ...options, folder: options.dataFolder });
+    this.#plugins = options.plans.map((plan) => this.#install(plan));
+    this.#watches = options.plans.flatMap((plan, index) => this.#watch(plan, this.#plugins[index]));
+  }
+
+  /** Who looks up what plugins ask for. Set once, before anything is asked. */
+  set loader(loader: Loader) {
+    this.#loader = loader;
+  }
+
+  /** Learns what the plugins offer that nothing is known of. Rejects with `plugin-off` for a required one only. */
+  async start(): Promise<void> {
+    await Promise.all(
+      this.#options.plans.map(async ({ manifest, isRequired }, index) => {
+        if (manifest !== undefined) return;
+        try {
+          await this.#plugins[index]?.runner.start();
+        } catch (error) {
+          // Of the others it has left its line in the log.
+          if (isRequired) throw error;
+        }
+      }),
+    );
+  }
+
+  /** In their order. */
+  sources(rank: PluginRank): readonly Source[] {
+    return this.#plugins.filter((plugin) => plugin.rank === rank).flatMap((plugin) => plugin.sources);
+  }
+
+  /** For `/v4/info`: names and versions of those that work, with the names that clients look for. */
+  get infos(): readonly { readonly name: string; readonly version: string }[] {
+    return this.#plugins.flatMap(({ runner, manifest }) => {
+      if (manifest === undefined || runner.state === "off") return [];
+      const { name, version, aliases } = manifest;
+      return [{ name, version }, ...aliases];
+    });
+  }
+
+  pluginsJson(): PluginJson[] {
+    return this.#plugins.map((plugin) => plugin.toJson());
+  }
+
+  sourcesJson(): SourceJson[] {
+    return this.#plugins.flatMap((plugin) => plugin.sourcesJson());
+  }
+
+  /** Loads it anew from disk. Undefined: there is none of that name. Rejects with `plugin-off`. */
+  async reload(name: string): Promise<PluginJson | undefined> {
+    const plugin = this.#named(name);
+    if (plugin === undefined) return undefined;
+    await plugin.reload();
+    return plugin.toJson();
+  }
+
+  /**
+   * Changes options of a plugin until the node's next start. Undefined: there is none of that name. Rejects as
+   * `InstalledPlugin.change`.
+   */
+  async change(name: string, changes: JsonObject): Promise<PluginJson | undefined> {
+    const plugin = this.#named(name);
+    if (plugin === undefined) return undefined;
+    await plugin.change(changes);
+    return plugin.toJson();
+  }
+
+  /** What a plugin that is not off comes to with a call. Undefined: there is none. */
+  async call(plugin: string, name: string, argument: Json): Promise<Json | undefined> {
+    const found = this.#named(plugin);
+    return found === undefined || found.runner.state === "off" ? undefined : found.call(name, argument);
+  }
+
+  async link(request: LinkRequest, { signal }: { readonly signal: AbortSignal }): Promise<PlayableLink> {
+    const { track, ...linkRequest } = request;
+    let { sourceName, encoded, userData } = track;
+    for (let hop = 0; hop < LINK_HOPS_MAX; hop++) {
+      const { source, ownServers } = this.#sourceNamed(sourceName);
+      const found = await source.link({ ...linkRequest, encoded, userData: userData as JsonMembers }, signal); // as parsed
+      if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
+      const other = await this.#trackOf(found.identifier, signal);
+      const input = this.#loaded.playableInput(other);
+      if (input.kind !== "site") return { kind: "input", input };
+      ({ sourceName, encoded, userData } = input.track);
+    }
+    throw new NodeError("source-unavailable", `more than ${LINK_HOPS_MAX} sources play each other's tracks in a row`);
+  }
+
+  async close(): Promise<void> {
+    for (const { abort } of this.#requestedLoads) abort.abort(new NodeError("plugin-lost", "the node is closing"));
+    for (const watch of this.#watches) watch.close();
+    await Promise.all(this.#plugins.map(({ runner }) => runner.close()));
+    await this.#persisted.close();
+  }
+
+  #watch({ settings, problem, isReloadedOnChange }: PluginPlan, plugin: InstalledPlugin | undefined): ModuleWatch[] {
+    if (!isReloadedOnChange || problem !== undefined) return [];
+    const { clock, logger } = this.#options;
+    const onChange = (): void => {
+      plugin?.reload().then(
+        () => logger.info("a plugin has changed on disk and was loaded anew", { plugin: plugin.name }),
+        (error: unknown) => logger.warn("a plugin has changed on disk", { plugin: plugin.name, error }),
+      );
+    };
+    return [new ModuleWatch({ module: settings.module, clock, logger, onChange })];
+  }
+
+  #install(plan: PluginPlan): InstalledPlugin {
+    const { name, problem, settings } = plan;
+    const { entry, threads, clock, logger, routes } = this.#options;
+    const plugin: InstalledPlugin = new InstalledPlugin({
+      ...plan,
+      clock,
+      give: (ownName, changes) => this.#give(plugin, { plan, ownName, changes }),
+      createRunner: (listener) => {
+        return new PluginRunner({
+          name,
+          entry,
+          settings,
+          threads,
+          clock,
+          logger,
+          routes,
+          problem,
+          ...listener,
+          onPersisted: (event) => {
+            const persisted = this.#persisted.get(plugin.saidName ?? "");
+            if (event.type === "persist") persisted?.persist(event.value);
+            else persisted?.forget(event);
+          },
+          onLoadRequested: (requestedLoads, thread) => void this.#load(name, thread, requestedLoads),
+          onLoadAborted: (askId, thread) => {
+            for (const load of this.#requestedLoads)
+              if (load.askId === askId && load.thread === thread) load.abort.abort();
+          },
+        });
+      },
+    });
+    return plugin;
+  }
+
+  async #give(plugin: InstalledPlugin, { plan, ownName, changes }: Giving): Promise<GivenOptions> {
+    const isTaken = this.#plugins.some((other) => other !== plugin && other.isNamed(ownName));
+    if (isTaken) return { problem: `there is a plugin named ${ownName} already` };
+    plugin.saidName = ownName;
+    const persisted = await this.#persisted.open(ownName);
+    return { options: plan.optionsOf(ownName), changes, persisted: persisted.all };
+  }
+
+  get #loaded(): Loader {
+    if (this.#loader === undefined) throw new NodeError("internal", "plugins were asked before the node was built");
+    return this.#loader;
+  }
+
+  #named(name: string): InstalledPlugin | undefined {
+    return this.#plugins.find((plugin) => plugin.name === name);
+  }
+
+  #sourceNamed(name: string): { readonly source: PluginSource; readonly ownServers: readonly string[] } {
+    for (const { sources, manifest } of this.#plugins) {
+      const source = sources.find((candidate) => candidate.name === name);
+      if (source !== undefined) return { source, ownServers: manifest?.ownServers ?? [] };
+    }
+    throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${name}`);
+  }
+
+  /** What an identifier stands for; of a search the first that was found, as whoever mirrors a track wants it. */
+  async #trackOf(identifier: string, signal: AbortSignal): Promise<Track> {
+    const result = await this.#loaded.load(identifier, { client: "links", signal, depth: 1 });
+    if (result.kind === "track") return result.track;
+    if (result.kind === "error") throw new RemoteError(result.error);
+    if (result.kind === "playlist") {
+      const text = "where the sound of this track was to be had, there is a playlist: a reference is to a track";
+      throw new NodeError("source-unavailable", `${text}, or to a search`);
+    }
+    const first = result.kind === "search" ? firstTrack(result.tracks) : undefined;
+    if (first !== undefined) return first;
+    throw new NodeError("source-unavailable", "where the sound of this track was to be had, there is nothing");
+  }
+
+  async #load(
+    name: string,
+    thread: PluginThread,
+    requestedLoads: Extract<PluginEvent, { type: "loadRequested" }>,
+  ): Promise<void> {
+    const { askId, identifier, depth } = requestedLoads;
+    const abort = new AbortController();
+    const load: RequestedLoad = { thread, askId, abort };
+    try {
+      if (this.#requestedLoads.size >= REQUESTED_LOADS_MAX)
+        throw new NodeError("load-busy", "too many loads of plugins at once");
+      this.#requestedLoads.add(load);
+      const options: LoadOptions = { client: `plugin ${name}`, signal: abort.signal, depth };
+      const answer = answerOf(await this.#loaded.load(identifier, options));
+      thread.send({ type: "loaded", askId, answer });
+    } catch (error) {
+      thread.send({ type: "loadFailed", askId, error: toWireError(error) });
+    } finally {
+      this.#requestedLoads.delete(load);
+    }
+  }
+}
+
+/** What a load came to, as plugins are told. */
+function answerOf(result: LoadResult): PluginAnswer {
+  if (result.kind === "error") throw new RemoteError(result.error);
+  if (result.kind === "playlist") {
+    const { tracks, ...playlist } = result.playlist;
+    // Plain JSON: so it came, or so it goes to the client.
+    const pluginInfo = playlist.pluginInfo as JsonMembers;
+    return { kind: "playlist", ...playlist, pluginInfo, tracks: written(tracks) };
+  }
+  return result.kind === "search" ? { kind: "search", tracks: written(result.tracks) } : result;
+}
+
+function written(tracks: FoundTracks): WrittenTracks {
+  return isWritten(tracks) ? tracks : writeTracks(tracks);
+}

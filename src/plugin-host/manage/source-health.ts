@@ -1,0 +1,37 @@
+// How a source is doing, counted where it is asked: what was found, what failed and with which words. Main thread.
+
+import type { SourceCountsJson } from "../../control/protocol/sources-json.ts";
+import { NodeError } from "../../errors.ts";
+import { redactText } from "../../lib/redact-text.ts";
+
+const ERROR_LENGTH_MAX = 300;
+/** Answers of a site about a thing, and clients that went away, say nothing about the source. */
+const ANSWERS: readonly string[] = ["site-unavailable"];
+
+export class SourceHealth {
+  #succeeded = 0;
+  #refused = 0;
+  #failed = 0;
+  #lastError: { readonly code: string; readonly message: string; readonly atMs: number } | undefined;
+
+  /** Counts what `work` comes to, at an epoch time. */
+  async count<Value>(work: Promise<Value>, epochMs: () => number): Promise<Value> {
+    try {
+      const value = await work;
+      this.#succeeded += 1;
+      return value;
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error;
+      if (ANSWERS.includes(error.code)) this.#refused += 1;
+      else this.#failed += 1;
+      const message = redactText(error.message).slice(0, ERROR_LENGTH_MAX);
+      this.#lastError = { code: error.code, message, atMs: Math.round(epochMs()) };
+      throw error;
+    }
+  }
+
+  toJson(): SourceCountsJson {
+    const { succeeded, refused, failed } = { succeeded: this.#succeeded, refused: this.#refused, failed: this.#failed };
+    return { succeeded, refused, failed, lastError: this.#lastError ?? null };
+  }
+}

@@ -1,0 +1,160 @@
+// Which plugins the node is to run, by its configuration: those that come with it and are on, and the operator's own.
+// What can be seen to be wrong without starting one is found here. Main thread; used by node.ts.
+
+import { BUILTIN_PLUGINS, type BuiltinPlugin, type Configured } from "../../../plugins/builtin.ts";
+import type { PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
+import { PROXY_EXPECTED } from "../../config/keys/plugin-entries.ts";
+import type { NodeConfig } from "../../config/node-config.ts";
+import { routingOf } from "../../control/workers/to-worker-settings.ts";
+import { canonicalName } from "../../lib/canonical-name.ts";
+import { parseFlag } from "../../lib/flag-words.ts";
+import { parseProxyUrl } from "../../lib/parse-url.ts";
+import { isTreeMap, type PlainTree, type PlainTreeMap } from "../../lib/plain-tree.ts";
+import { allowedServersOf } from "../../plugin-options/option-leaves.ts";
+import { readOptions } from "../../plugin-options/read-options.ts";
+import { VERSION } from "../../version.ts";
+import { describePlugin, findModule } from "../manage/find-module.ts";
+import type { PluginPlan } from "../manage/plugins.ts";
+
+/** Where the modules of built-in plugins are. */
+const BUILTIN_FOLDER = new URL("../../../plugins/", import.meta.url);
+
+/** The names of all sources that come with the node as plugins, on or off. */
+export const BUILTIN_SOURCE_NAMES: readonly string[] = BUILTIN_PLUGINS.flatMap(({ manifest }) =>
+  manifest.sources.map(({ name }) => name),
+);
+
+/** What plans are made from, beside the configuration. */
+export interface PlanOptions {
+  /** Where packages are looked for. */
+  readonly cwd: string;
+  /** Default: beside this module. */
+  readonly builtinFolder?: URL | undefined;
+  /** Default: those that come with the node. */
+  readonly builtins?: readonly BuiltinPlugin[] | undefined;
+}
+
+/** In the order in which their sources are asked, within a rank. */
+export function planPlugins(config: NodeConfig, options: PlanOptions): readonly PluginPlan[] {
+  const { builtins = BUILTIN_PLUGINS, builtinFolder = BUILTIN_FOLDER, cwd } = options;
+  return [
+    ...builtins.flatMap((plugin) => planBuiltin(plugin, { config, folder: builtinFolder })),
+    ...config.plugins.entries.filter(({ isEnabled }) => isEnabled).map((entry) => planEntry(entry, { config, cwd })),
+  ];
+}
+
+function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeConfig; folder: URL }): PluginPlan[] {
+  const { manifest, rank, module } = plugin;
+  const { name } = manifest;
+  const { enabled, proxy, ...own } = mapOf(configuredFor(config, name));
+  const configured: Configured = { config, own, lavalink: (...path) => treeAt(config.plugins.options.reveal(), path) };
+  const isEnabled = typeof enabled === "string" ? parseFlag(enabled) : undefined;
+  if (!(isEnabled ?? plugin.isOn(configured))) return [];
+  const written = merged(plugin.options?.(configured) ?? {}, own);
+  const read = readOptions(manifest.config, written, { path: `plugins.${name}` });
+  const proxyUrl = typeof proxy === "string" ? parseProxyUrl(proxy) : undefined;
+  const isProxyWrong = proxy !== undefined && proxy !== "" && proxyUrl === undefined;
+  const problems = [...(isProxyWrong ? [`plugins.${name}: expected ${PROXY_EXPECTED}`] : []), ...(read.problems ?? [])];
+  return [
+    {
+      name,
+      rank,
+      isBuiltIn: true,
+      isRequired: false,
+      isReloadedOnChange: false,
+      optionsOf: () => written,
+      problem: problems.length === 0 ? undefined : problems.join("; "),
+      manifest: knownManifest(plugin, { written, values: read.values }),
+      settings: settingsOf(config, new URL(module, folder).href, proxyUrl),
+    },
+  ];
+}
+
+/** What it will say of itself once it is set up. */
+function knownManifest(
+  plugin: BuiltinPlugin,
+  { written, values }: { readonly written: PlainTreeMap; readonly values: object | undefined },
+): PluginManifest {
+  const { name, version, config, aliases = [] } = plugin.manifest;
+  const sources = (values === undefined ? undefined : plugin.sources?.(written)) ?? plugin.manifest.sources;
+  // Read by that very schema.
+  const servers =
+    values === undefined ? [] : allowedServersOf(config, values as Parameters<typeof allowedServersOf>[1]);
+  return {
+    name,
+    version,
+    aliases,
+    ownServers: servers.map(({ host, port }) => `${host}:${port}`),
+    sources: sources.map((source) => ({ fields: [], ...source })),
+  };
+}
+
+function planEntry(
+  entry: NodeConfig["plugins"]["entries"][number],
+  { config, cwd }: { readonly config: NodeConfig; readonly cwd: string },
+): PluginPlan {
+  let module = "";
+  let problem: string | undefined;
+  try {
+    module = findModule(entry, cwd);
+  } catch (error) {
+    problem = error instanceof Error ? error.message : String(error);
+  }
+  return {
+    name: nameOf(entry),
+    rank: "middle",
+    isBuiltIn: false,
+    isRequired: entry.isRequired,
+    manifest: undefined,
+    problem,
+    settings: settingsOf(config, module, entry.proxy?.reveal()),
+    isReloadedOnChange: config.plugins.isReloadedOnChange,
+    optionsOf: (name) => configuredFor(config, name),
+  };
+}
+
+/** Until it says its own. */
+function nameOf(entry: NodeConfig["plugins"]["entries"][number]): string {
+  return entry.package ?? entry.path?.split(/[\\/]/).at(-1) ?? describePlugin(entry);
+}
+
+function settingsOf(
+  { http, network, hosts, routePlanner }: NodeConfig,
+  module: string,
+  ownProxyUrl: string | undefined,
+): PluginSettings {
+  const { connectTimeoutMs, socketTimeoutMs } = http;
+  const proxyUrl = ownProxyUrl ?? http.proxyUrl?.reveal();
+  return {
+    module,
+    hosts,
+    allow: network.allow,
+    ownProxyUrl,
+    routing: routingOf(routePlanner),
+    http: { userAgent: `Tonearm/${VERSION}`, proxyUrl, connectTimeoutMs, socketTimeoutMs },
+  };
+}
+
+function configuredFor(config: NodeConfig, name: string): PlainTree | undefined {
+  return config.plugins.options.reveal()[canonicalName(name)];
+}
+
+/** Both; where the names are the same, the second. */
+function merged(first: PlainTreeMap, second: PlainTreeMap): PlainTreeMap {
+  const taken = new Set(Object.keys(second).map(canonicalName));
+  const rest = Object.entries(first).filter(([name]) => !taken.has(canonicalName(name)));
+  return Object.fromEntries([...rest, ...Object.entries(second)]);
+}
+
+/** By names in relaxed spelling. */
+function treeAt(tree: PlainTree | undefined, path: readonly string[]): PlainTree | undefined {
+  const [name, ...rest] = path;
+  if (name === undefined) return tree;
+  const canonical = canonicalName(name);
+  const found = Object.entries(mapOf(tree)).find(([written]) => canonicalName(written) === canonical);
+  return found === undefined ? undefined : treeAt(found[1], rest);
+}
+
+function mapOf(tree: PlainTree | undefined): PlainTreeMap {
+  return isTreeMap(tree) ? tree : {};
+}

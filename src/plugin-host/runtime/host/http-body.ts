@@ -1,0 +1,99 @@
+// The body of an answer to a plugin: unpacked, never larger than was allowed, and read as the text that it says it is.
+// Plugin thread; used by http-client.ts.
+
+import { pipeline, type Readable, type Transform } from "node:stream";
+import { TextDecoder } from "node:util";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { ByteBudget } from "../../../lib/byte-budget.ts";
+
+interface BodyOptions {
+  /** Unpacked and packed alike. */
+  readonly sizeBytesMax: number;
+  readonly tooLarge: () => Error;
+  /** What it may take until it is whole; all of it is given back then. */
+  readonly memory: ByteBudget;
+  readonly noMemory: () => Error;
+}
+
+interface Answer {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Readable;
+}
+
+/** Reads it whole. Rejects with `tooLarge`, `noMemory`, or with what went wrong on the way. */
+export async function readHttpBody(
+  { headers, body }: Answer,
+  options: BodyOptions,
+): Promise<{ bytes: Buffer; text: string }> {
+  const { memory, noMemory } = options;
+  const parts: Buffer[] = [];
+  // Whoever reads is told of it, also when nobody reads any more.
+  body.on("error", () => undefined);
+  try {
+    // Much that unpacks to nothing is too much, too.
+    const packed = bounded(body, options);
+    for await (const part of bounded(unpack(packed, String(headers["content-encoding"] ?? "")), options)) {
+      if (!memory.hasCapacity(part.length)) throw noMemory();
+      memory.take(part.length, "the body of an answer");
+      parts.push(part);
+    }
+    const bytes = Buffer.concat(parts);
+    return { bytes, text: decoderOf(String(headers["content-type"] ?? "")).decode(bytes) };
+  } finally {
+    body.destroy();
+    memory.releaseAll();
+  }
+}
+
+const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ["gzip", () => createGunzip()],
+  ["x-gzip", () => createGunzip()],
+  ["br", () => createBrotliDecompress()],
+  ["deflate", () => createInflate()],
+]);
+
+async function* bounded(
+  parts: AsyncIterable<Buffer>,
+  { sizeBytesMax, tooLarge }: Pick<BodyOptions, "sizeBytesMax" | "tooLarge">,
+): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  for await (const part of parts) {
+    sizeBytes += part.length;
+    if (sizeBytes > sizeBytesMax) throw tooLarge();
+    yield part;
+  }
+}
+
+async function* unpack(packed: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+  const unpacker = UNPACKERS.get(encoding.trim().toLowerCase())?.();
+  if (unpacker === undefined) return yield* packed;
+  // Answers to HEAD name an encoding and have no body, which is not even the beginning of a packed one.
+  let isNothing = false;
+  async function* watched(): AsyncGenerator<Buffer> {
+    let isEmpty = true;
+    for await (const part of packed) {
+      isEmpty = false;
+      yield part;
+    }
+    isNothing = isEmpty;
+  }
+  // A failure of one side ends the other, and is told to whoever reads.
+  pipeline(watched, unpacker, () => undefined);
+  try {
+    yield* unpacker;
+  } catch (error) {
+    if (!isNothing) throw error;
+  } finally {
+    unpacker.destroy();
+  }
+}
+
+function decoderOf(contentType: string): TextDecoder {
+  const charset = /charset="?([\w.:-]{1,40})/i.exec(contentType)?.[1] ?? "utf-8";
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    // A name that nobody knows.
+    return new TextDecoder();
+  }
+}

@@ -1,0 +1,289 @@
+// A plugin's way out over HTTP: guarded connections, redirects followed by hand, bodies with an end, every wait
+// bounded, failures as SourceErrors without secrets. Plugin thread; the sound itself is fetched by audio workers.
+
+import { type Dispatcher, errors } from "undici";
+import type { PluginSettings } from "../../../bridge/plugin-messages.ts";
+import { NodeError, rootCause } from "../../../errors.ts";
+import { ByteBudget } from "../../../lib/byte-budget.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { describeUrl, parseUrl } from "../../../lib/parse-url.ts";
+import { isSecretName } from "../../../lib/secret-names.ts";
+import type { DispatcherPool } from "../../../network/dispatcher-pool.ts";
+import type { RoutedRequest } from "../../../network/outgoing-routes.ts";
+import {
+  type HttpAnswer,
+  type HttpClient,
+  type HttpRequest,
+  type JsonMembers,
+  SourceError,
+} from "../../../plugin-api/plugin.ts";
+import { readHttpBody } from "./http-body.ts";
+import { Semaphore } from "./semaphore.ts";
+
+const REQUESTS_MAX = 32;
+const WAITING_MAX = 512;
+const REDIRECTS_MAX = 5;
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
+const TIMEOUT_MS = 10_000;
+const SIZE_BYTES_MAX = 8 * 1024 * 1024;
+const SIZE_BYTES_LIMIT = 64 * 1024 * 1024;
+/** However many large ones are under way, each of them has room for so much … */
+const LITTLE_BYTES = 512 * 1024;
+const LITTLE_BYTES_OF_ALL = REQUESTS_MAX * LITTLE_BYTES;
+/**
+ * … and so much have all together, with room for one of the largest. Twice that, for in the end each is copied into one
+ * piece, is less than the buffers that a plugin's thread may have.
+ */
+const BODIES_BYTES_MAX = SIZE_BYTES_LIMIT + LITTLE_BYTES_OF_ALL;
+/** A `retry-after` beyond this is not believed. */
+const RETRY_AFTER_MS_MAX = 60 * 60_000;
+
+/** What a site has answered, its body still to come. */
+interface SentAnswer {
+  readonly status: number;
+  readonly body: { cancel(): void };
+  readonly data: Dispatcher.ResponseData;
+}
+
+/** Decides from where a request is sent, once or several times. */
+export type Leave = (request: RoutedRequest<SentAnswer>) => Promise<SentAnswer>;
+
+interface PluginHttpOptions {
+  readonly dispatchers: Pick<DispatcherPool, "get">;
+  /** Default: once, from the machine's own address. */
+  readonly leave?: Leave | undefined;
+  /** Default: the machine's own. */
+  readonly currentAddress?: ((signal: AbortSignal) => Promise<string | undefined>) | undefined;
+  readonly settings: Pick<PluginSettings, "hosts" | "http">;
+  readonly clock: Clock;
+}
+
+/** One hop: the address as the plugin knows it. */
+interface Hop {
+  readonly url: URL;
+  readonly method: "GET" | "HEAD" | "POST";
+  readonly headers: Record<string, string>;
+  readonly body: string | undefined;
+}
+
+/** One for a plugin. */
+export class PluginHttpClient implements HttpClient {
+  readonly #options: PluginHttpOptions;
+  readonly #semaphore = new Semaphore({ runningMax: REQUESTS_MAX, waitingMax: WAITING_MAX, what: "requests" });
+  readonly #bodies = new ByteBudget({ owner: "the plugin", limitBytes: BODIES_BYTES_MAX });
+
+  constructor(options: PluginHttpOptions) {
+    this.#options = options;
+  }
+
+  async request(url: string, request: HttpRequest): Promise<HttpAnswer> {
+    const { clock } = this.#options;
+    const { signal, timeoutMs = TIMEOUT_MS } = request;
+    signal.throwIfAborted();
+    const first = firstHop(url, request, this.#options.settings.http.userAgent);
+    const late = new AbortController();
+    // The wait for a place counts, too: whoever asks has an answer by then.
+    const timer = clock.after(timeoutMs, () => late.abort(new Error(`no whole answer within ${timeoutMs} ms`)));
+    const ended = AbortSignal.any([signal, late.signal]);
+    let release = (): void => undefined;
+    try {
+      release = await this.#acquirePermit(ended, late.signal);
+      return await this.#follow(first, request, ended);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof SourceError ? error : unreachable(first.url, error);
+    } finally {
+      timer.cancel();
+      release();
+    }
+  }
+
+  async #acquirePermit(ended: AbortSignal, late: AbortSignal): Promise<() => void> {
+    try {
+      return await this.#semaphore.take(ended);
+    } catch (error) {
+      if (!late.aborted) throw error;
+      throw new SourceError("busy", `all ${REQUESTS_MAX} requests of this plugin at once were under way for too long`);
+    }
+  }
+
+  async json<Value = unknown>(url: string, request: HttpRequest): Promise<Value> {
+    const headers = { accept: "application/json", ...request.headers };
+    const text = await this.text(url, { ...request, headers });
+    try {
+      // What it is of is the caller's to look at: nothing of it is trusted here.
+      return JSON.parse(text) as Value;
+    } catch {
+      const found = text.trimStart().startsWith("<") ? "a page" : "something else";
+      throw new SourceError("changed", `${describe(url)} answered ${found} where JSON was expected`);
+    }
+  }
+
+  async text(url: string, request: HttpRequest): Promise<string> {
+    const answer = await this.request(url, request);
+    if (answer.status < 200 || answer.status > 299) throw this.statusError(answer);
+    return answer.text;
+  }
+
+  async address({ signal }: { readonly signal: AbortSignal }): Promise<string | undefined> {
+    try {
+      return await this.#options.currentAddress?.(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unsent(error);
+    }
+  }
+
+  statusError({ status, headers, url }: HttpAnswer): SourceError {
+    const message = `${describe(url)} answered HTTP ${status}`;
+    if (status === 404 || status === 410) return new SourceError("not-found", message);
+    const isBusy = status === 429 || status >= 500;
+    const retryAfterMs = isBusy ? retryAfterOf(headers["retry-after"], this.#options.clock) : undefined;
+    return new SourceError(isBusy ? "busy" : "unavailable", message, { retryAfterMs });
+  }
+
+  async #follow(first: Hop, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    let hop = first;
+    for (let count = 0; count <= REDIRECTS_MAX; count++) {
+      const answer = await this.#ask(hop, request, signal);
+      const { location } = answer.headers;
+      const isRedirect = REDIRECT_STATUSES.has(answer.status) && location !== undefined;
+      if (!isRedirect || request.redirect === "manual") return answer;
+      hop = nextHop(hop, answer.status, location);
+    }
+    throw new SourceError("changed", `${describe(first.url.href)} leads through more than ${REDIRECTS_MAX} redirects`);
+  }
+
+  async #ask(
+    hop: Hop,
+    { cookies, sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
+    const { dispatchers, settings, clock, leave = fromThisMachine } = this.#options;
+    const { url, method, body } = hop;
+    const target = replaced(url, settings.hosts);
+    const cookie = cookies?.headerFor(url.href);
+    const headers = cookie === undefined ? hop.headers : { ...hop.headers, cookie };
+    const send = (localAddress: string | undefined) =>
+      dispatchers.get(localAddress).request({
+        origin: target.origin,
+        path: `${target.pathname}${target.search}`,
+        method,
+        headers,
+        signal,
+        ...(body !== undefined && { body }),
+      });
+    const sendFrom = async (localAddress: string | undefined): Promise<SentAnswer> => {
+      const data = await send(localAddress).catch((error: unknown) => {
+        // An idle connection that the server closed just as it was used: once more on a fresh one.
+        if (method !== "POST" && error instanceof errors.SocketError) return send(localAddress);
+        throw error;
+      });
+      return { status: data.statusCode, body: { cancel: () => void data.body.dump().catch(() => undefined) }, data };
+    };
+    const { data: answer } = await leave({ url: target, sendFrom, signal });
+    for (const setCookie of [answer.headers["set-cookie"] ?? []].flat())
+      cookies?.take(url.href, setCookie, clock.epochMs());
+    const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);
+    const { bytes, text } = await readHttpBody(answer, {
+      sizeBytesMax: bytesMax,
+      tooLarge: () => new SourceError("changed", `${describe(url.href)} sent more than ${bytesMax} bytes`),
+      memory: new ByteBudget({
+        owner: "the answer",
+        limitBytes: SIZE_BYTES_LIMIT,
+        parent: this.#bodies,
+        reserve: { ownBytes: LITTLE_BYTES, leftBytes: LITTLE_BYTES_OF_ALL },
+      }),
+      noMemory: () => new SourceError("busy", `${describe(url.href)}: this plugin receives too much at once`),
+    });
+    return { status: answer.statusCode, headers: joined(answer.headers), url: url.href, text, bytes };
+  }
+}
+
+/** Scheme, host and path: what follows may be a secret. */
+function describe(url: string): string {
+  const parsed = parseUrl(url);
+  return parsed === undefined ? "an address that is none" : describeUrl(parsed);
+}
+
+function firstHop(text: string, { query = {}, headers = {}, body, method }: HttpRequest, userAgent: string): Hop {
+  const url = parseUrl(text);
+  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
+    throw new SourceError("invalid", "the address of a request is none; it has to begin with https:// or http://");
+  }
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  const sent = bodyOf(body);
+  const all: Record<string, string> = {
+    "user-agent": userAgent,
+    accept: "*/*",
+    "accept-encoding": "gzip, deflate, br",
+    ...(sent.type !== undefined && { "content-type": sent.type }),
+  };
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) all[name.toLowerCase()] = value;
+  }
+  return { url, method: method ?? (sent.text === undefined ? "GET" : "POST"), headers: all, body: sent.text };
+}
+
+function bodyOf(body: HttpRequest["body"]): { readonly text?: string; readonly type?: string } {
+  if (body === undefined) return {};
+  if (typeof body === "string") return { text: body };
+  if (body instanceof URLSearchParams) return { text: body.toString(), type: "application/x-www-form-urlencoded" };
+  return { text: JSON.stringify(body satisfies JsonMembers | readonly unknown[]), type: "application/json" };
+}
+
+/** Secrets of one host are not for another; what was posted is asked for afterwards, as browsers do. */
+function nextHop({ url, method, headers, body }: Hop, status: number, location: string): Hop {
+  const to = parseUrl(location, url.href);
+  if (to === undefined || (to.protocol !== "https:" && to.protocol !== "http:")) {
+    throw new SourceError("changed", `${describe(url.href)} redirects to what is no address`);
+  }
+  const isAsSafe = to.host === url.host && (to.protocol === url.protocol || to.protocol === "https:");
+  const forwarded = isAsSafe ? headers : withoutSecrets(headers);
+  if (status === 307 || status === 308 || method === "HEAD") return { url: to, method, headers: forwarded, body };
+  const { "content-type": _type, ...plain } = forwarded;
+  return { url: to, method: "GET", headers: plain, body: undefined };
+}
+
+function withoutSecrets(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !isSecretName(name)));
+}
+
+/** What the operator has put in place of a host. */
+function replaced(url: URL, hosts: Readonly<Record<string, string>>): URL {
+  const base = Object.hasOwn(hosts, url.hostname) ? parseUrl(hosts[url.hostname]!) : undefined; // it has it
+  if (base === undefined) return url;
+  return new URL(`${base.pathname.replace(/\/$/, "")}${url.pathname}${url.search}`, base.origin);
+}
+
+function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, [value].flat().join(", ")]],
+    ),
+  );
+}
+
+function retryAfterOf(text: string | undefined, clock: Clock): number | undefined {
+  if (text === undefined) return undefined;
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - clock.epochMs();
+  return waitMs > 0 ? Math.min(waitMs, RETRY_AFTER_MS_MAX) : undefined;
+}
+
+const fromThisMachine: Leave = ({ sendFrom }) => sendFrom(undefined);
+
+/** No address to leave from was to be had. */
+function unsent(error: unknown): SourceError {
+  return new SourceError("busy", error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+function unreachable(url: URL, error: unknown): SourceError {
+  if (error instanceof NodeError && error.code === "routes-exhausted") return unsent(error);
+  const root = rootCause(error);
+  const known = [error, root].find((candidate) => candidate instanceof NodeError);
+  const reason = known ?? root;
+  const text = reason instanceof Error ? reason.message : String(reason);
+  return new SourceError("unreachable", `${describe(url.href)} cannot be reached: ${text}`, { cause: error });
+}

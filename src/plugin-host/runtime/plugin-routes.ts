@@ -1,0 +1,95 @@
+// Where a plugin's requests leave from, where the operator has address blocks and one of its sources is named for them:
+// those of one load or resolve from one address, all others each from the one that is due. Plugin thread; what it asks
+// the main thread, and what counts as a failing address, is the same as for audio workers (network/outgoing-routes.ts).
+
+import type { RouteCommand } from "../../bridge/commands.ts";
+import type { RouteEvent } from "../../bridge/events.ts";
+import type { Egress } from "../../bridge/playable-link.ts";
+import { RouteRequests } from "../../bridge/route-requests.ts";
+import type { RoutingSettings } from "../../bridge/worker-settings.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { portOf } from "../../lib/parse-url.ts";
+import type { OutboundGuard } from "../../network/outbound-guard.ts";
+import { OutgoingRoutes } from "../../network/outgoing-routes.ts";
+import { WorkRoute } from "../../network/work-route.ts";
+import type { PluginLogger } from "../../plugin-api/plugin.ts";
+import type { Leave } from "./host/http-client.ts";
+
+/** One piece of work of a plugin: a load or a resolve. */
+export interface Work {
+  /** How many loads of plugins led here. */
+  readonly depth: number;
+  /** Undefined: its requests leave from the machine's own address. */
+  readonly route: WorkRoute | undefined;
+}
+
+interface PluginRoutesOptions {
+  readonly routing: RoutingSettings;
+  readonly resolveTimeoutMs: number;
+  readonly guard: OutboundGuard;
+  readonly clock: Clock;
+  readonly logger: PluginLogger;
+  readonly send: (event: RouteEvent) => void;
+  /** What the plugin's code that runs right now is part of; undefined: of no load or resolve. */
+  readonly currentWork: () => Work | undefined;
+  /** Names of the sources that the plugin has offered so far. */
+  readonly sourceNames: () => readonly string[];
+}
+
+/** Prefixes that end so are those of searches: `scsearch:`, `scsearch[0,10]:`. */
+const SEARCH = /^[a-z]{0,20}search(\[[^\]]{0,40}\])?:/i;
+
+/** One for each life of a plugin. */
+export class PluginRoutes {
+  readonly #options: PluginRoutesOptions;
+  readonly #routeRequests: RouteRequests;
+  readonly #routes: OutgoingRoutes;
+
+  constructor(options: PluginRoutesOptions) {
+    const { routing, clock, send } = options;
+    this.#options = options;
+    this.#routeRequests = new RouteRequests(clock, send);
+    this.#routes = new OutgoingRoutes({
+      ...options,
+      ...routing,
+      requestRoute: (families, preferred) => this.#routeRequests.requestRoute(families, preferred),
+    });
+  }
+
+  /** The answer of the main thread. */
+  settle(command: RouteCommand): void {
+    this.#routeRequests.settle(command);
+  }
+
+  /** For a piece of work of that source. Undefined: the operator has not named it. */
+  routeFor(sourceName: string, identifier?: string): WorkRoute | undefined {
+    if (!this.#isNamed(sourceName)) return undefined;
+    return new WorkRoute({ isSearch: identifier !== undefined && SEARCH.test(identifier) });
+  }
+
+  /** Sends a request from where it is to leave. Rejects as `OutgoingRoutes.request`. */
+  readonly leave: Leave = (request) => {
+    const { guard, currentWork, sourceNames } = this.#options;
+    // Servers of the operator's own are no sites.
+    const isOwn = guard.isOwnServer(request.url.hostname, portOf(request.url));
+    const work = currentWork();
+    const isRouted = work === undefined ? sourceNames().some((name) => this.#isNamed(name)) : work.route !== undefined;
+    return isRouted && !isOwn ? this.#routes.request(request, work?.route) : request.sendFrom(undefined);
+  };
+
+  /** Of the work that the plugin's code is at. Rejects as `OutgoingRoutes.request`. */
+  readonly currentAddress = async (signal: AbortSignal): Promise<string | undefined> => {
+    const route = this.#options.currentWork()?.route;
+    return route === undefined ? undefined : this.#routes.addressOf(route, signal);
+  };
+
+  #isNamed(sourceName: string): boolean {
+    return this.#options.routing.sources.includes(sourceName.toLowerCase());
+  }
+}
+
+/** Where the sound is to be fetched from, of a link that this piece of work has found. */
+export function egressOf(route: WorkRoute | undefined): Egress {
+  if (route === undefined) return "machine";
+  return route.address === undefined ? "blocks" : { address: route.address };
+}

@@ -1,0 +1,233 @@
+// Carries out what the main thread asks of a plugin: looks identifiers up and resolves links, each with an end, and
+// keeps for a short while what it found, so that equal wishes are one. Plugin thread; start-plugin.ts stands it up.
+
+import { createHash } from "node:crypto";
+import { type Egress, rangeStepTrouble } from "../../bridge/playable-link.ts";
+import type {
+  PluginAnswer,
+  PluginCommand,
+  PluginEvent,
+  PluginLink,
+  PluginLinkRequest,
+  PluginReturn,
+} from "../../bridge/plugin-messages.ts";
+import { toWireError, type WireError } from "../../bridge/wire-error.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Playable, PluginLogger, ResolveRequest, Source } from "../../plugin-api/plugin.ts";
+import { decodeTrack } from "../../track/track.ts";
+import type { WrittenTracks } from "../../track/written-tracks.ts";
+import { kindOf } from "./host/error-kind.ts";
+import { MemoryCache } from "./host/memory-cache.ts";
+import type { LivingHost } from "./host/plugin-host.ts";
+import { egressOf, type PluginRoutes, type Work } from "./plugin-routes.ts";
+import { troubleOf } from "./source-trouble.ts";
+import { referenceOf, toSourceTrack, writeAnswer } from "./written-answer.ts";
+
+/** Searches and metadata change, but not while somebody presses a button twice. */
+const ANSWERS = { ttlMs: 60_000, entriesMax: 200 };
+/** A larger answer is not kept. */
+const CACHED_ANSWER_BYTES_MAX = 256 * 1024;
+/** Links that say no time are good for that long. */
+const LINKS = { ttlMs: 5 * 60_000, entriesMax: 500 };
+/** A link is given out for the last time so long before it expires. */
+const LINK_REST_MS = 60_000;
+const HEADERS_MAX = 50;
+const URL_LENGTH_MAX = 65_536;
+
+type LoadCommand = Extract<PluginCommand, { readonly type: "load" }>;
+type ResolveCommand = Extract<PluginCommand, { readonly type: "resolve" }>;
+type CallCommand = Extract<PluginCommand, { readonly type: "call" }>;
+type WorkCommand = LoadCommand | ResolveCommand | CallCommand;
+
+interface PluginWorkerOptions {
+  readonly host: Pick<LivingHost<unknown>, "sources" | "modifiers" | "calls">;
+  readonly log: PluginLogger;
+  readonly clock: Clock;
+  /** Takes secrets out of a text. */
+  readonly hide: (text: string) => string;
+  readonly send: (event: PluginEvent) => void;
+  /** Runs a task so that what it asks for is known to be part of this work. */
+  readonly run: <Value>(work: Work, task: () => Promise<Value>) => Promise<Value>;
+  /** What its links are fetched through. Undefined: as everything else. */
+  readonly proxyUrl: string | undefined;
+  /** See `PluginRoutes`; where there is no routing, there are none. */
+  readonly routeFor: PluginRoutes["routeFor"];
+}
+
+export class PluginWorker {
+  readonly #options: PluginWorkerOptions;
+  readonly #running = new Map<number, AbortController>();
+  readonly #answers: MemoryCache<PluginAnswer>;
+  readonly #links: MemoryCache<PluginLink>;
+
+  constructor(options: PluginWorkerOptions) {
+    this.#options = options;
+    this.#answers = new MemoryCache(ANSWERS, options.clock);
+    this.#links = new MemoryCache(LINKS, options.clock);
+  }
+
+  execute(command: WorkCommand): void {
+    const abort = new AbortController();
+    const { requestId } = command;
+    this.#running.set(requestId, abort);
+    this.#carryOut(command, abort.signal)
+      .then((value) => this.#options.send({ type: "reply", requestId, value }))
+      .catch((error: unknown) => {
+        // Nobody waits for it, and going away is no fault of the plugin.
+        if (abort.signal.aborted) return;
+        this.#options.send({ type: "replyError", requestId, error: this.#wireErrorOf(error, nameOf(command)) });
+      })
+      .finally(() => this.#running.delete(requestId));
+  }
+
+  /** Nobody waits for it any more. */
+  abort(requestId: number): void {
+    this.#running.get(requestId)?.abort(new DOMException("nobody waits for it any more", "AbortError"));
+  }
+
+  async #carryOut(command: WorkCommand, signal: AbortSignal): Promise<PluginAnswer | PluginLink | PluginReturn> {
+    if (command.type === "load") return this.#load(command, signal);
+    return command.type === "resolve" ? this.#resolve(command, signal) : this.#call(command, signal);
+  }
+
+  async #call({ name, argument }: CallCommand, signal: AbortSignal): Promise<PluginReturn> {
+    const carryOut = this.#options.host.calls.get(name);
+    if (carryOut === undefined) throw new NodeError("internal", `this plugin has no call ${name}`);
+    return { kind: "return", value: await carryOut(argument, signal) };
+  }
+
+  #load({ source: name, identifier, depth }: LoadCommand, signal: AbortSignal): Promise<PluginAnswer> {
+    const source = this.#source(name);
+    // One that was asked by way of itself would wait for itself, were it the same wish.
+    return this.#answers.getOrMake(`${name}\n${depth}\n${identifier}`, {
+      signal,
+      make: async (shared) => {
+        const route = this.#options.routeFor(name, identifier);
+        const value = await this.#run({ depth, route }, () => this.#ask(source, identifier, shared));
+        return { value, ttlMs: isWorthKeeping(value) ? ANSWERS.ttlMs : 0 };
+      },
+    });
+  }
+
+  async #ask(source: Source, identifier: string, signal: AbortSignal): Promise<PluginAnswer> {
+    try {
+      const answer = await source.load({ identifier, signal });
+      return writeAnswer(answer, { source, modifiers: this.#options.host.modifiers });
+    } catch (error) {
+      if (kindOf(error) === "not-found") return { kind: "empty" };
+      throw error;
+    }
+  }
+
+  #resolve({ source: name, linkRequest }: ResolveCommand, signal: AbortSignal): Promise<PluginLink> {
+    const source = this.#source(name);
+    const key = keyOf(name, linkRequest.encoded, linkRequest.userData);
+    const make = async (shared: AbortSignal) => {
+      const route = this.#options.routeFor(name);
+      const request = requestOf(linkRequest, source, shared);
+      const playable = await this.#run({ depth: 1, route }, () => source.resolve(request));
+      const value = checkedLink(playable, this.#egressOf(route));
+      return { value, ttlMs: this.#lifeOf(value) };
+    };
+    if (linkRequest.reason === "start") return this.#links.getOrMake(key, { signal, make });
+    // Whoever asks again has found the last one of no use: nobody shall get it from now on. Many players of one track
+    // ask again at the same time, though.
+    this.#links.delete(key);
+    const { reason, status, variant } = linkRequest;
+    return this.#links.getOrMake(keyOf(key, reason, status, variant), {
+      signal,
+      make: async (shared) => {
+        const { value, ttlMs } = await make(shared);
+        this.#links.set(key, value, ttlMs);
+        return { value, ttlMs: 0 };
+      },
+    });
+  }
+
+  #egressOf(route: Work["route"]): Egress {
+    const { proxyUrl } = this.#options;
+    return proxyUrl === undefined ? egressOf(route) : { proxyUrl };
+  }
+
+  /** What ran out of addresses to leave from is told as that, whatever the plugin makes of it. */
+  async #run<Value>(work: Work, task: () => Promise<Value>): Promise<Value> {
+    try {
+      return await this.#options.run(work, task);
+    } catch (error) {
+      throw work.route?.exhaustion ?? error;
+    }
+  }
+
+  #lifeOf(found: PluginLink): number {
+    if (found.kind === "reference") return LINKS.ttlMs;
+    const { expiresAtEpochMs } = found;
+    return expiresAtEpochMs === undefined
+      ? LINKS.ttlMs
+      : expiresAtEpochMs - this.#options.clock.epochMs() - LINK_REST_MS;
+  }
+
+  #source(name: string): Source {
+    const source = this.#options.host.sources.get(name);
+    if (source === undefined) throw new NodeError("source-unavailable", `this plugin has no source ${name}`);
+    return source;
+  }
+
+  #wireErrorOf(error: unknown, sourceName: string): WireError {
+    const trouble = troubleOf(error, sourceName);
+    if (trouble.code === "plugin-failed")
+      this.#options.log.error("a source failed unexpectedly", { sourceName, error });
+    return toWireError(trouble, this.#options.hide);
+  }
+}
+
+/** Who is named where something goes wrong. */
+function nameOf(command: WorkCommand): string {
+  return command.type === "call" ? command.name : command.source;
+}
+
+/** Of any length, in little memory. */
+function keyOf(...parts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
+}
+
+function isWorthKeeping(answer: PluginAnswer): boolean {
+  if (answer.kind === "none") return false;
+  return !("tracks" in answer) || sizeOf(answer.tracks) <= CACHED_ANSWER_BYTES_MAX;
+}
+
+function sizeOf({ parts }: WrittenTracks): number {
+  return parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+function requestOf(linkRequest: PluginLinkRequest, { name, fields = [] }: Source, signal: AbortSignal): ResolveRequest {
+  const { encoded, userData, reason, status, variant } = linkRequest;
+  const track = toSourceTrack(decodeTrack(encoded, new Map([[name, fields]])));
+  return { track, userData, reason, status, variant, signal };
+}
+
+/** What a plugin answers is looked at before it leaves: the audio threads rely on its form. */
+function checkedLink(playable: Playable, egress: Egress): PluginLink {
+  if (playable.kind === "reference") return { kind: "reference", identifier: referenceOf(playable.identifier) };
+  const { url, headers = {}, expiresAtMs, variant, rangeStep } = playable;
+  if (typeof url !== "string" || url.length > URL_LENGTH_MAX)
+    throw new Error("resolve answered no link, or one too long");
+  if (variant !== undefined && typeof variant !== "string") throw new Error("a rendition is a text");
+  if (!/^https?:\/\//i.test(url)) throw new Error("resolve answered a link that is not http or https");
+  if (expiresAtMs !== undefined && !Number.isFinite(expiresAtMs)) throw new Error("expiresAtMs is no time");
+  const stepTrouble = rangeStep === undefined ? undefined : rangeStepTrouble(rangeStep);
+  if (stepTrouble !== undefined) throw new Error(`resolve answered a rangeStep that is none: ${stepTrouble}`);
+  const sent = Object.entries(headers)
+    .filter(([, value]) => value !== undefined)
+    .slice(0, HEADERS_MAX);
+  return {
+    kind: "link",
+    url,
+    container: undefined,
+    variant,
+    egress,
+    rangeStep: rangeStep === undefined ? undefined : { bytes: rangeStep.bytes, by: rangeStep.by },
+    headers: Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), String(value)])),
+    expiresAtEpochMs: expiresAtMs,
+  };
+}

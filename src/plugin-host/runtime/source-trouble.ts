@@ -1,0 +1,28 @@
+// What went wrong with a source, in the node's own errors: what a site says is told as it is, everything else with the
+// name of the source. Plugin thread.
+
+import { type ErrorCode, NodeError } from "../../errors.ts";
+import type { SourceErrorKind } from "../../plugin-api/plugin.ts";
+import { kindOf } from "./host/error-kind.ts";
+
+const CODES: Readonly<Record<SourceErrorKind, ErrorCode>> = {
+  "not-found": "site-unavailable",
+  unavailable: "site-unavailable",
+  invalid: "site-unavailable",
+  busy: "site-busy",
+  changed: "site-changed",
+  unreachable: "site-unreachable",
+};
+
+/** A NodeError for whatever a plugin's code has thrown. */
+export function troubleOf(error: unknown, sourceName: string): NodeError {
+  if (error instanceof NodeError) return error;
+  const kind = kindOf(error);
+  if (kind === undefined) {
+    const message = `${sourceName}: its plugin failed unexpectedly; the log has more`;
+    return new NodeError("plugin-failed", message, { cause: error });
+  }
+  const { message } = error as Error; // only an Error has a kind
+  const code = CODES[kind];
+  return new NodeError(code, code === "site-unavailable" ? message : `${sourceName}: ${message}`, { cause: error });
+}

@@ -1,0 +1,325 @@
+// Brings a plugin to life in its thread: loads its module, checks its options, sets it up and says what it offers; then
+// passes on what it is asked. The same in a thread of its own (main.ts) and in tests. Plugin thread.
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Endpoint } from "../../bridge/channel.ts";
+import type { RouteCommand } from "../../bridge/commands.ts";
+import type {
+  GivenOptions,
+  PersistedValue,
+  PluginAnswer,
+  PluginCommand,
+  PluginEvent,
+  PluginManifest,
+  PluginSettings,
+} from "../../bridge/plugin-messages.ts";
+import { RemoteError } from "../../bridge/wire-error.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { pause } from "../../lib/pause.ts";
+import { REDACTED, redactText } from "../../lib/redact-text.ts";
+import { createLogger, type Logger } from "../../log/log.ts";
+import { DispatcherPool } from "../../network/dispatcher-pool.ts";
+import { createHostResolver } from "../../network/host-resolver.ts";
+import { OutboundGuard } from "../../network/outbound-guard.ts";
+import { OwnNetwork } from "../../network/own-network.ts";
+import {
+  API_VERSION,
+  type OptionSchema,
+  type OptionValues,
+  type Plugin,
+  type PluginLogger,
+  type SourceAnswer,
+  SourceError,
+} from "../../plugin-api/plugin.ts";
+import { problemsOfChanges, withChanges } from "../../plugin-options/option-changes.ts";
+import { allowedServersOf, secretsOf } from "../../plugin-options/option-leaves.ts";
+import { readOptions } from "../../plugin-options/read-options.ts";
+import { PluginHttpClient } from "./host/http-client.ts";
+import { createPluginLogger } from "./host/limited-logger.ts";
+import { PersistedCaches } from "./host/persisted-caches.ts";
+import { LivingHost } from "./host/plugin-host.ts";
+import { PluginRoutes, type Work } from "./plugin-routes.ts";
+import { PluginWorker } from "./plugin-worker.ts";
+import { readAnswer } from "./written-answer.ts";
+
+const SETUP_TIMEOUT_MS = 10_000;
+const REPORT_INTERVAL_MS = 1000;
+const NAME = /^[a-z][a-z0-9-]{0,39}$/;
+/** Loads of plugins that lead to loads of plugins. */
+const DEPTH_MAX = 5;
+/** Why it cannot be set up: is shown to the operator for as long as that is so. */
+const PROBLEM_LENGTH_MAX = 4096;
+/** Shorter ones would be found in every other word. */
+const HIDDEN_LENGTH_MIN = 4;
+
+interface PluginEnvironment {
+  /** To the main thread. */
+  readonly port: Endpoint<PluginEvent, PluginCommand>;
+  readonly settings: PluginSettings;
+  readonly clock: Clock;
+  /** Loads the module; for tests. */
+  readonly importModule?: (url: string) => Promise<unknown>;
+}
+
+/** Says `ready` or `unusable` in the end. Never rejects. */
+export async function startPlugin(environment: PluginEnvironment): Promise<void> {
+  const { port, settings, importModule = (url: string) => import(url) } = environment;
+  let plugin: Plugin | undefined;
+  let living: LivingPlugin | undefined;
+  try {
+    plugin = pluginOf(await importModule(settings.module));
+    living = new LivingPlugin(plugin, environment);
+    await living.setUp();
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    const problem = redactText(living?.hide(text) ?? text, PROBLEM_LENGTH_MAX);
+    const areOptionsWrong = error instanceof WrongOptionsError;
+    port.postMessage({ type: "unusable", name: plugin?.name, problem, areOptionsWrong });
+  }
+}
+
+/** Throws where the module is none. */
+function pluginOf(module: unknown): Plugin {
+  const plugin = (module as { readonly default?: Partial<Plugin> }).default; // a module is an object
+  if (typeof plugin !== "object" || plugin === null || typeof plugin.setup !== "function") {
+    throw new Error("the module has no plugin as its default export; make it with definePlugin");
+  }
+  const { name = "", version, apiVersion, config } = plugin;
+  if (!NAME.test(name)) throw new Error("a plugin's name is made of lower case letters, digits and dashes");
+  if (typeof version !== "string") throw new Error(`the plugin ${name} has no version`);
+  if (apiVersion !== API_VERSION) {
+    throw new Error(`the plugin ${name} is for version ${apiVersion} of the interface, this node has ${API_VERSION}`);
+  }
+  if (typeof config !== "object" || config === null) throw new Error(`the plugin ${name} has no config; {} is none`);
+  return plugin as Plugin; // each member has been looked at
+}
+
+class WrongOptionsError extends Error {}
+
+/** As they are and as they stand in addresses and JSON; longer ones first, as one may be the beginning of another. */
+function hiddenFormsOf(secrets: readonly string[]): readonly string[] {
+  const long = secrets.filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
+  const forms = long.flatMap((secret) => [
+    ...[secret, JSON.stringify(secret).slice(1, -1)],
+    encodeURIComponent(secret.replaceAll(/\p{Surrogate}/gu, "")),
+  ]);
+  return [...new Set(forms)].toSorted((one, other) => other.length - one.length);
+}
+
+interface HostEnvironment {
+  readonly options: unknown;
+  readonly ownServers: readonly string[];
+  readonly persisted: readonly PersistedValue[];
+}
+/** What each call chain works for. One for the module: each that is used makes every promise of the thread dearer. */
+const currentWork = new AsyncLocalStorage<Work>();
+
+/** What is not an answer about addresses. */
+type PlainCommand = Exclude<PluginCommand, RouteCommand>;
+
+interface Asked {
+  readonly resolve: (answer: SourceAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+class LivingPlugin {
+  readonly #plugin: Plugin;
+  readonly #environment: PluginEnvironment;
+  readonly #logger: Logger;
+  #routes: PluginRoutes | undefined;
+  readonly #asked = new Map<number, Asked>();
+  #askedCount = 0;
+  #isReportDue = false;
+  #hidden: readonly string[] = [];
+  /** What was asked before it was set up. */
+  readonly #early: PlainCommand[] = [];
+  #onCommand: (command: PlainCommand) => void = () => undefined;
+
+  constructor(plugin: Plugin, environment: PluginEnvironment) {
+    this.#plugin = plugin;
+    this.#environment = environment;
+    this.#logger = createLogger((level, message, fields) => {
+      environment.port.postMessage({ type: "log", level, message, fields });
+    });
+  }
+
+  /** Throws what is wrong with it. */
+  async setUp(): Promise<void> {
+    const { port } = this.#environment;
+    const { config, name, version } = this.#plugin;
+    const given = await this.#askForOptions();
+    if (given.problem !== undefined) throw new Error(given.problem);
+    const options = this.#read(given);
+    this.#hidden = hiddenFormsOf(secretsOf(config, options));
+    const ownServers = allowedServersOf(config, options).map(({ host, port }) => `${host}:${port}`);
+    const host = this.#createHost({ options, ownServers, persisted: given.persisted });
+    await this.#withinSetupTime(async () => {
+      // The types of its options are those that were just checked.
+      await this.#plugin.setup(host as Parameters<Plugin["setup"]>[0]);
+    });
+    host.endSetUp();
+    this.#onCommand = this.#server(host);
+    const sources = [...host.sources.values()].map((source) => {
+      const { name, prefixes = [], hosts = [], endings = [], words = [], fields = [] } = source;
+      return { name, prefixes, hosts, endings, words, fields };
+    });
+    const manifest: PluginManifest = { name, version, aliases: host.aliases, sources, ownServers };
+    port.postMessage({ type: "ready", manifest });
+  }
+
+  async #withinSetupTime(setup: () => Promise<void>): Promise<void> {
+    const isOver = new AbortController();
+    const late = pause(this.#environment.clock, SETUP_TIMEOUT_MS, isOver.signal).then(() => {
+      if (!isOver.signal.aborted) throw new Error(`setting it up took more than ${SETUP_TIMEOUT_MS} ms`);
+    });
+    try {
+      await Promise.race([setup(), late]);
+    } finally {
+      isOver.abort();
+    }
+  }
+
+  /** Throws a WrongOptionsError. */
+  #read({ options, changes }: Extract<GivenOptions, { readonly problem?: undefined }>): OptionValues<OptionSchema> {
+    const { config, name } = this.#plugin;
+    const path = `plugins.${name}`;
+    const fixed = problemsOfChanges(config, changes, { path });
+    const { values, problems = [] } = readOptions(config, withChanges(options, changes), { path });
+    if (values === undefined || fixed.length > 0) throw new WrongOptionsError([...fixed, ...problems].join("; "));
+    return values;
+  }
+
+  #createHost({ options, ownServers, persisted }: HostEnvironment): LivingHost<unknown> {
+    const { settings, clock, port } = this.#environment;
+    const { allow, http, routing } = settings;
+    const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
+    const guard = new OutboundGuard(allow, { ownServers, ownNetwork, resolve: createHostResolver({ clock }) });
+    const log = createPluginLogger({ logger: this.#logger, clock, hide: this.hide });
+    this.#routes = this.#createRoutes(guard, log, () => [...host.sources.keys()]);
+    const { leave, currentAddress } = this.#routes ?? {};
+    const dispatchers = new DispatcherPool({ guard, ...http });
+    const host: LivingHost<unknown> = new LivingHost({
+      plugin: this.#plugin.name,
+      options,
+      clock,
+      userAgent: http.userAgent,
+      http: new PluginHttpClient({ dispatchers, leave, currentAddress, settings, clock }),
+      log,
+      hide: this.hide,
+      persisted: new PersistedCaches({ values: persisted, clock, send: (event) => port.postMessage(event) }),
+      load: (identifier, signal) => this.#load(identifier, signal),
+      onProgram: (pid, isRunning) => this.#environment.port.postMessage({ type: "program", pid, isRunning }),
+      onReport: () => this.#report(host),
+    });
+    return host;
+  }
+
+  /** Behind a proxy, sites see the proxy's address whatever ours is. */
+  #createRoutes(
+    guard: OutboundGuard,
+    logger: PluginLogger,
+    sourceNames: () => readonly string[],
+  ): PluginRoutes | undefined {
+    const { settings, clock, port } = this.#environment;
+    const { routing, http } = settings;
+    if (routing === undefined || http.proxyUrl !== undefined) return undefined;
+    return new PluginRoutes({
+      routing,
+      resolveTimeoutMs: http.connectTimeoutMs,
+      guard,
+      clock,
+      logger,
+      sourceNames,
+      send: (event) => port.postMessage(event),
+      currentWork: () => currentWork.getStore(),
+    });
+  }
+
+  #askForOptions(): Promise<GivenOptions> {
+    const { port } = this.#environment;
+    return new Promise((resolve) => {
+      this.#onCommand = (command) => {
+        if (command.type === "options") resolve(command.given);
+        else this.#early.push(command);
+      };
+      port.on("message", (command) => {
+        // Also while it is being set up.
+        if (command.type === "route" || command.type === "routeError") this.#routes?.settle(command);
+        else this.#onCommand(command);
+      });
+      port.postMessage({ type: "named", name: this.#plugin.name });
+    });
+  }
+
+  #server(host: LivingHost<unknown>): (command: PlainCommand) => void {
+    const { port, clock, settings } = this.#environment;
+    const worker = new PluginWorker({
+      host,
+      clock,
+      log: host.log,
+      hide: this.hide,
+      proxyUrl: settings.ownProxyUrl,
+      send: (event) => port.postMessage(event),
+      run: (work, task) => currentWork.run(work, task),
+      routeFor: (sourceName, identifier) => this.#routes?.routeFor(sourceName, identifier),
+    });
+    const carryOut = (command: PlainCommand): void => {
+      if ("requestId" in command && command.type !== "abort") worker.execute(command);
+      else if (command.type === "abort") worker.abort(command.requestId);
+      else if (command.type === "dispose") void host.dispose().then(() => port.postMessage({ type: "disposed" }));
+      else if (command.type !== "options") this.#settle(command);
+    };
+    for (const command of this.#early.splice(0)) carryOut(command);
+    return carryOut;
+  }
+
+  /** Takes the plugin's secrets out of a text. */
+  readonly hide = (text: string): string => {
+    return this.#hidden.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
+  };
+
+  // What the plugin asks of the node's other sources
+
+  #load(identifier: string, signal: AbortSignal): Promise<SourceAnswer> {
+    const depth = (currentWork.getStore()?.depth ?? 0) + 1;
+    if (depth > DEPTH_MAX) {
+      return Promise.reject(new SourceError("invalid", `more than ${DEPTH_MAX} sources ask each other in a row`));
+    }
+    const askId = ++this.#askedCount;
+    const { port } = this.#environment;
+    return new Promise<SourceAnswer>((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#asked.delete(askId);
+        port.postMessage({ type: "loadAborted", askId });
+        reject(signal.reason);
+      };
+      if (signal.aborted) return reject(signal.reason);
+      signal.addEventListener("abort", onAbort, { once: true });
+      const settled =
+        <Value>(settle: (value: Value) => void) =>
+        (value: Value) => {
+          signal.removeEventListener("abort", onAbort);
+          settle(value);
+        };
+      this.#asked.set(askId, { resolve: settled(resolve), reject: settled(reject) });
+      port.postMessage({ type: "loadRequested", askId, identifier, depth });
+    });
+  }
+
+  #settle(command: Extract<PluginCommand, { readonly type: "loaded" | "loadFailed" }>): void {
+    const asked = this.#asked.get(command.askId);
+    this.#asked.delete(command.askId);
+    if (command.type === "loaded") asked?.resolve(readAnswer(command.answer satisfies PluginAnswer));
+    else
+      asked?.reject(new SourceError("unavailable", command.error.message, { cause: new RemoteError(command.error) }));
+  }
+
+  #report(host: LivingHost<unknown>): void {
+    if (this.#isReportDue) return;
+    this.#isReportDue = true;
+    this.#environment.clock.after(REPORT_INTERVAL_MS, () => {
+      this.#isReportDue = false;
+      this.#environment.port.postMessage({ type: "report", backends: host.backendReports, counts: host.counts });
+    });
+  }
+}

@@ -1,0 +1,126 @@
+// A real client on a stage: its seat at the node and in Discord, what its library told its bot, and what the listener
+// in its voice channel hears. What every story with a real client begins with.
+
+import type { Listener } from "../../../lab/discord/listener.ts";
+import { Waiters } from "../../../lab/discord/waiters.ts";
+import { TEST_PASSWORD, type TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { CuttableLink } from "../../support/cuttable-link.ts";
+import { FakeShard } from "../../support/fake-shard.ts";
+import type { ClientBinding, ClientDriver, ClientEvent } from "./client-driver.ts";
+import { toneAmplitude } from "./two-tone-song.ts";
+
+export const WAIT_MS = 20_000;
+/** What is listened to at once: half a second. */
+export const LISTENED_FRAMES = 25;
+const AMPLITUDE_TOLERANCE = 0.02;
+
+let clientCount = 0;
+
+interface Parts<Driver> {
+  readonly env: TestEnvironment;
+  readonly link: CuttableLink;
+  readonly binding: ClientBinding;
+  readonly driver: Driver;
+  readonly receivedEvents: ReceivedEvents;
+}
+
+export class BoundClient<Driver extends ClientDriver = ClientDriver> {
+  readonly binding: ClientBinding;
+  readonly driver: Driver;
+  readonly receivedEvents: ReceivedEvents;
+  /** Between it and the node. */
+  readonly link: CuttableLink;
+  readonly #env: TestEnvironment;
+
+  private constructor({ env, link, binding, driver, receivedEvents }: Parts<Driver>) {
+    this.#env = env;
+    this.link = link;
+    this.binding = binding;
+    this.driver = driver;
+    this.receivedEvents = receivedEvents;
+  }
+
+  /** With a user, a guild and a voice channel of its own. */
+  static async take<Driver extends ClientDriver>(
+    env: TestEnvironment,
+    create: (binding: ClientBinding) => Driver | Promise<Driver>,
+  ): Promise<BoundClient<Driver>> {
+    const number = ++clientCount;
+    const userId = `${100_000_000_000_000_000n + BigInt(number)}`;
+    const link = await CuttableLink.open(env.node.address.port);
+    const receivedEvents = new ReceivedEvents();
+    const shard = new FakeShard(env.discord, userId, (packet) => driver.receive(packet));
+    const binding: ClientBinding = {
+      host: "127.0.0.1",
+      port: link.port,
+      password: TEST_PASSWORD,
+      userId,
+      guildId: `${200_000_000_000_000_000n + BigInt(number)}`,
+      channelId: `${300_000_000_000_000_000n + BigInt(number)}`,
+      send: (payload) => {
+        if (payload.d.channel_id === null) receivedEvents.add("left");
+        shard.receive(payload);
+      },
+      report: (event) => receivedEvents.add(event),
+    };
+    const driver = await create(binding);
+    return new BoundClient({ env, link, binding, driver, receivedEvents });
+  }
+
+  get listener(): Listener {
+    return this.#env.discord.channel(this.binding.channelId).listener;
+  }
+
+  /** Listens until half a second of this tone at this level has been heard. */
+  async expectTone(frequencyHz: number, amplitude: number): Promise<void> {
+    const received: number[] = [];
+    for (let round = 0; round < WAIT_MS / (20 * LISTENED_FRAMES); round++) {
+      const enough = this.listener.receivedAudio.length + LISTENED_FRAMES;
+      await this.#env.discord.until(() => this.listener.receivedAudio.length >= enough, "sound", WAIT_MS);
+      const packets = this.listener.receivedAudio.slice(-LISTENED_FRAMES).map(({ opus }) => opus);
+      const receivedAmplitude = await toneAmplitude(packets, frequencyHz);
+      if (Math.abs(receivedAmplitude - amplitude) < AMPLITUDE_TOLERANCE) return;
+      received.push(receivedAmplitude);
+    }
+    throw new Error(
+      `${frequencyHz} Hz at ${amplitude} was not heard, but ${received.map((value) => value.toFixed(3))}`,
+    );
+  }
+
+  async close(): Promise<void> {
+    this.receivedEvents.close();
+    await this.driver.close();
+    this.link.close();
+  }
+}
+
+/** `left`: the library told Discord that the bot leaves. */
+type ReceivedEvent = ClientEvent | "left";
+
+/** What the library told its bot. */
+export class ReceivedEvents {
+  readonly #events: ReceivedEvent[] = [];
+  readonly #waiters = new Waiters(systemClock);
+
+  add(event: ReceivedEvent): void {
+    this.#events.push(event);
+    this.#waiters.changed();
+  }
+
+  count(event: ReceivedEvent): number {
+    return this.#events.filter((receivedEvents) => receivedEvents === event).length;
+  }
+
+  once(event: ReceivedEvent, timeoutMs?: number): Promise<void> {
+    return this.until(event, 1, timeoutMs);
+  }
+
+  until(event: ReceivedEvent, count: number, timeoutMs = WAIT_MS): Promise<void> {
+    return this.#waiters.until(() => this.count(event) >= count, `"${event}" from the client`, timeoutMs);
+  }
+
+  close(): void {
+    this.#waiters.close();
+  }
+}

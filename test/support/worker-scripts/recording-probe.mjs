@@ -1,0 +1,9 @@
+// The real probe thread; everything it dials is told as in recording-audio.mjs. Needs dist.
+
+import { BroadcastChannel } from "node:worker_threads";
+import { recordConnections } from "./record-connections.mjs";
+
+const channel = new BroadcastChannel("tonearm-test-connections");
+channel.unref();
+await recordConnections((recordedConnection) => channel.postMessage(recordedConnection));
+await import("../../../dist/node/src/media/probe-main.js");

@@ -1,0 +1,199 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { LoadScheduler } from "../../../../src/control/sources/load-scheduler.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { settle } from "../../../support/fake-workers.ts";
+
+const RUNNING_MAX = 512;
+const CLIENT_MAX = 384;
+const SITE_MAX = 256;
+const WAITING_MAX = 1000;
+const FRESH_MAX = 32;
+const FRESH_MS = 100;
+/** How long it takes until all places are taken. */
+const BEGUN_MS = (RUNNING_MAX / FRESH_MAX) * FRESH_MS;
+const YIELD_AFTER_MS = 2000;
+const NEVER = new AbortController().signal;
+
+/** One that asked for a turn. */
+interface Asked {
+  readonly outcome: Promise<unknown>;
+  readonly isRunning: () => boolean;
+  readonly finish: () => void;
+}
+
+let clock: FakeClock;
+let scheduler: LoadScheduler;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  scheduler = new LoadScheduler(clock);
+});
+
+function ask(client: string, site: string, signal = NEVER): Asked {
+  let isRunning = false;
+  let finish = (): void => undefined;
+  const work = () => {
+    isRunning = true;
+    return new Promise<string>((resolve) => {
+      finish = () => resolve("found");
+    });
+  };
+  const outcome = scheduler.run({ client, site, signal }, work).catch((error: NodeError) => error.code);
+  return { outcome, isRunning: () => isRunning, finish: () => finish() };
+}
+
+/** As many of one client, each of a site of its own unless one is named. */
+function askMany(count: number, client: string, site?: string): Asked[] {
+  return Array.from({ length: count }, (_, index) => ask(client, site ?? `${client}-${index}`));
+}
+
+/** Lets all begin that have room. */
+async function begun(): Promise<void> {
+  for (let step = 0; step < RUNNING_MAX / FRESH_MAX; step++) {
+    clock.advance(FRESH_MS);
+    await settle();
+  }
+}
+
+function runningOf(asked: readonly Asked[]): number {
+  return asked.filter(({ isRunning }) => isRunning()).length;
+}
+
+describe("loads", () => {
+  test("come at once while there is room, however slow the others are", async () => {
+    const slow = askMany(300, "heavy");
+    await begun();
+    const control = ask("heavy", "good");
+    await settle();
+    expect(runningOf(slow)).toBe(300);
+    control.finish();
+    expect(await control.outcome).toBe("found");
+    // Nobody waits, so nobody has to make room.
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test("only some begin at a time: in a burst of one client, another comes before those that wait", async () => {
+    const burst = askMany(200, "heavy");
+    const control = ask("control", "good");
+    await settle();
+    expect(runningOf(burst)).toBe(FRESH_MAX);
+    expect(control.isRunning()).toBe(false);
+    burst[0]?.finish();
+    await settle();
+    expect(control.isRunning()).toBe(true);
+    clock.advance(FRESH_MS - 1);
+    expect(runningOf(burst)).toBe(FRESH_MAX);
+    clock.advance(1);
+    await settle();
+    expect(runningOf(burst)).toBe(2 * FRESH_MAX);
+  });
+
+  test("one client never has all places: another finds one at once", async () => {
+    const heavy = askMany(RUNNING_MAX, "heavy");
+    await begun();
+    const control = ask("control", "good");
+    await settle();
+    expect(runningOf(heavy)).toBe(CLIENT_MAX);
+    expect(control.isRunning()).toBe(true);
+  });
+
+  test("one site never has all places of a client: another site finds one at once", async () => {
+    const heavy = askMany(CLIENT_MAX, "one", "slow");
+    await begun();
+    const control = ask("one", "good");
+    await settle();
+    expect(runningOf(heavy)).toBe(SITE_MAX);
+    expect(control.isRunning()).toBe(true);
+  });
+
+  test("a place that becomes free goes to the client with the fewest, then to the site with the fewest", async () => {
+    const first = askMany(CLIENT_MAX, "heavy");
+    await begun();
+    const second = askMany(RUNNING_MAX - CLIENT_MAX, "modest", "same");
+    await begun();
+    const heavy = ask("heavy", "new");
+    const same = ask("modest", "same");
+    const other = ask("modest", "other");
+    const newcomer = ask("newcomer", "any");
+    await settle();
+    for (const [index, expected] of [newcomer, other, same].entries()) {
+      expect(expected.isRunning()).toBe(false);
+      second[index]?.finish();
+      await settle();
+      expect(expected.isRunning()).toBe(true);
+    }
+    expect(heavy.isRunning()).toBe(false);
+    first[0]?.finish();
+    await settle();
+    expect(heavy.isRunning()).toBe(true);
+  });
+
+  test("who has had 2 s gives way to one that waits: the oldest of the largest share", async () => {
+    const early = askMany(RUNNING_MAX - CLIENT_MAX, "modest");
+    await begun();
+    const heavy = askMany(CLIENT_MAX, "heavy");
+    await begun();
+    const control = ask("heavy", "good");
+    clock.advance(YIELD_AFTER_MS - BEGUN_MS - 1);
+    await settle();
+    expect(control.isRunning()).toBe(false);
+    clock.advance(1);
+    await settle();
+    expect(control.isRunning()).toBe(true);
+    expect(await heavy[0]?.outcome).toBe("load-busy");
+    for (const asked of [...early, ...heavy.slice(1)]) asked.finish();
+    for (const asked of [...early, ...heavy.slice(1)]) expect(await asked.outcome).toBe("found");
+  });
+
+  test("one site's crowd gives way to its own, not others'", async () => {
+    const slow = askMany(SITE_MAX, "one", "slow");
+    await begun();
+    const other = ask("one", "other");
+    const waiting = ask("two", "slow");
+    clock.advance(YIELD_AFTER_MS - BEGUN_MS);
+    await settle();
+    expect(waiting.isRunning()).toBe(true);
+    expect(await slow[0]?.outcome).toBe("load-busy");
+    other.finish();
+    expect(await other.outcome).toBe("found");
+  });
+
+  test("beyond 1000 that wait, the last of the longest line is refused", async () => {
+    askMany(RUNNING_MAX - CLIENT_MAX, "modest");
+    await begun();
+    askMany(CLIENT_MAX, "heavy");
+    await begun();
+    const line = askMany(WAITING_MAX, "heavy");
+    const control = ask("modest", "good");
+    expect(await Promise.race([line.at(-1)?.outcome, line[0]?.outcome])).toBe("load-busy");
+    // It is in line, and the first to be served.
+    clock.advance(YIELD_AFTER_MS - BEGUN_MS);
+    await settle();
+    expect(control.isRunning()).toBe(true);
+  });
+
+  test("whom nobody waits for any more leaves, waiting or running", async () => {
+    const abort = new AbortController();
+    const slow = askMany(SITE_MAX - 1, "one", "slow");
+    await begun();
+    const running = ask("one", "slow", abort.signal);
+    const waiting = ask("one", "slow", abort.signal);
+    const next = ask("one", "slow");
+    await settle();
+    expect([running, waiting, next].map(({ isRunning }) => isRunning())).toEqual([true, false, false]);
+    abort.abort(new NodeError("load-timeout", "enough"));
+    expect(await Promise.all([running.outcome, waiting.outcome])).toEqual(["load-timeout", "load-timeout"]);
+    await settle();
+    expect(next.isRunning()).toBe(true);
+    expect(waiting.isRunning()).toBe(false);
+    for (const asked of [...slow, next]) asked.finish();
+    await settle();
+    expect(clock.pendingCount).toBe(0);
+    await expect(
+      scheduler.run({ client: "one", site: "slow", signal: abort.signal }, async () => 1),
+    ).rejects.toMatchObject({
+      code: "load-timeout",
+    });
+  });
+});

@@ -1,0 +1,242 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ProbeResult } from "../../../../src/bridge/playable-input.ts";
+import type { LinkSource } from "../../../../src/control/workers/link-source.ts";
+import { ProbePool } from "../../../../src/control/workers/probe-pool.ts";
+import type { RouteSource } from "../../../../src/control/workers/route-source.ts";
+import { systemThreads } from "../../../../src/control/workers/threads.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import { type Clock, systemClock } from "../../../../src/lib/clock.ts";
+import { createLogger, type LogFields } from "../../../../src/log/log.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { inputSettings } from "../../../support/input-builders.ts";
+import { linkTo } from "../../../support/scripted-links.ts";
+
+const IDLE_MS = 15_000;
+const START_MS = 15_250;
+const EMPTY: ProbeResult = { kind: "empty" };
+
+interface Line {
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+let clock: FakeClock;
+let lines: Line[];
+let probePool: ProbePool;
+/** Called for each line that is logged. */
+let onLine: () => void;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  lines = [];
+  onLine = () => undefined;
+});
+afterEach(() => probePool.close());
+
+function start(
+  options: { script?: "broken" | "mute"; routes?: RouteSource; links?: LinkSource; clock?: Clock } = {},
+): void {
+  const { script = "obedient-probe" } = options;
+  probePool = new ProbePool({
+    threads: systemThreads,
+    entry: new URL(`../../../support/worker-scripts/${script}.mjs`, import.meta.url),
+    settings: inputSettings,
+    heapMegabytesMax: 32,
+    clock,
+    ...options,
+    logger: createLogger((_level, message, fields) => {
+      lines.push({ message, fields });
+      onLine();
+    }),
+  });
+}
+
+/** Has the thread do something, see worker-scripts/obedient-lookups.mjs. */
+function ask(url: string, signal = new AbortController().signal): Promise<ProbeResult> {
+  return probePool.probe({ kind: "http", url, container: undefined }, { signal });
+}
+
+function logged(start: string): readonly Line[] {
+  return lines.filter(({ message }) => message.startsWith(start));
+}
+
+/** Resolves when as many lines that begin so have been logged. */
+function seen(start: string, count = 1): Promise<void> {
+  return untilLogged(() => logged(start).length >= count);
+}
+
+function untilLogged(isEnough: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    onLine = () => {
+      if (isEnough()) resolve();
+    };
+    onLine();
+  });
+}
+
+describe("looking inputs up", () => {
+  test("no thread runs before there is something to look up", async () => {
+    start();
+    expect(clock.pendingCount).toBe(0);
+    expect(await ask("nothing")).toEqual(EMPTY);
+  });
+
+  test("passes answers, errors and log lines on", async () => {
+    start();
+    expect(await ask("nothing")).toEqual(EMPTY);
+    await expect(ask("fail")).rejects.toMatchObject({ code: "media-no-audio", message: "no sound" });
+    expect(lines).toContainEqual({ message: "asked probe", fields: { requestId: 2, thread: "probe" } });
+  });
+
+  test("one that nobody waits for any more is ended on the thread as well", async () => {
+    start();
+    const abort = new AbortController();
+    const waiting = ask("wait", abort.signal);
+    await seen("asked probe");
+    const reason = new NodeError("load-timeout", "enough");
+    abort.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+    await seen("asked abortProbe");
+    expect(logged("asked abortProbe")[0]?.fields).toMatchObject({ requestId: 1 });
+    await expect(ask("nothing", abort.signal)).rejects.toBe(reason);
+  });
+
+  test("a wish for an address is answered, and what failed is passed on", async () => {
+    const failed: unknown[] = [];
+    start({
+      routes: {
+        answer: ({ routeId }) => ({ type: "route", routeId, address: "192.0.2.1" }),
+        onFailure: ({ address }) => failed.push(address),
+      },
+    });
+    void ask("route").catch(() => undefined);
+    await seen("asked route");
+    void ask("ban").catch(() => undefined);
+    await ask("nothing");
+    expect(failed).toEqual(["192.0.2.9"]);
+  });
+
+  test("a wish for a link is answered", async () => {
+    start({ links: { link: async ({ track }) => linkTo(`http://site.example/${track.sourceName}`) } });
+    void ask("link").catch(() => undefined);
+    await seen("asked link");
+  });
+
+  test("a wish for a link is answered with an error where nobody has any", async () => {
+    start();
+    void ask("link").catch(() => undefined);
+    await seen("asked linkError");
+  });
+
+  test("the thread is ended after 15 s without a look-up, and started again by the next", async () => {
+    start();
+    await ask("nothing");
+    expect(clock.pendingCount).toBe(1);
+    clock.advance(IDLE_MS - 1);
+    await ask("nothing");
+    clock.advance(IDLE_MS);
+    expect(clock.pendingCount).toBe(0);
+    expect(await ask("nothing")).toEqual(EMPTY);
+    expect(logged("probe thread ready")).toHaveLength(2);
+  });
+
+  test("closing ends the thread, and nothing is looked up after it", async () => {
+    start();
+    await ask("nothing");
+    await probePool.close();
+    await probePool.close();
+    await expect(ask("nothing")).rejects.toMatchObject({ code: "worker-lost" });
+    expect(clock.pendingCount).toBe(0);
+  });
+});
+
+describe("a probe thread that is lost", () => {
+  test.each(["exit", "throw", "fill-heap"])(
+    "by %s: whose work it was is given up after once more alone",
+    async (how) => {
+      start();
+      const abort = new AbortController();
+      const reason = new NodeError("load-timeout", "enough");
+      const innocent = [ask("wait", abort.signal), ask("wait", abort.signal)];
+      await seen("asked probe", 2);
+      const culprit = ask(`${how} named`);
+      await expect(culprit).rejects.toMatchObject({ code: "probe-crashed", cause: { code: "worker-lost" } });
+      // Asked again on the thread that replaced the lost one, and still waiting there. The last words of a thread that
+      // is lost may be lost with it, so those of the guilty one are not counted.
+      const askedOf = (id: number) => logged("asked probe").filter(({ fields }) => fields.requestId === id).length;
+      await untilLogged(() => askedOf(1) === 2 && askedOf(2) === 2);
+      expect(askedOf(3)).toBeLessThanOrEqual(2);
+      abort.abort(reason);
+      for (const probe of innocent) await expect(probe).rejects.toBe(reason);
+    },
+  );
+
+  test("that hangs is given up, and so is what made it hang", async () => {
+    start({ clock: systemClock });
+    const abort = new AbortController();
+    const reason = new NodeError("load-timeout", "enough");
+    const control = ask("wait", abort.signal);
+    await expect(ask("hang named")).rejects.toMatchObject({
+      code: "probe-crashed",
+      cause: { message: "the probe thread shows no sign of life any more" },
+    });
+    expect(await ask("nothing")).toEqual(EMPTY);
+    abort.abort(reason);
+    await expect(control).rejects.toBe(reason);
+  });
+
+  test("a suspect that had nothing to do with it is answered", async () => {
+    start();
+    await ask("nothing");
+    const suspect = ask("suspect");
+    const culprit = expect(ask("exit")).rejects.toMatchObject({ code: "probe-crashed" });
+    expect(await suspect).toEqual(EMPTY);
+    await culprit;
+  });
+
+  test("without anybody named, all are asked once more and then given up", async () => {
+    start();
+    const all = await Promise.allSettled([ask("wait"), ask("exit")]);
+    for (const probe of all) expect(probe).toMatchObject({ status: "rejected", reason: { code: "probe-crashed" } });
+    expect(logged("the probe thread was lost")).toHaveLength(2);
+    expect(await ask("nothing")).toEqual(EMPTY);
+  });
+
+  test("suspects are looked at one after the other, so each loss has one to blame", async () => {
+    start();
+    await ask("nothing");
+    const abort = new AbortController();
+    const reason = new NodeError("load-timeout", "enough");
+    const suspect = ask("suspect wait", abort.signal);
+    await expect(ask("exit")).rejects.toMatchObject({ code: "probe-crashed" });
+    const culprit = ask("exit named");
+    await seen("the probe thread was lost", 4);
+    // Time enough for a thread of its own to start and be lost.
+    await expect(ask("exit")).rejects.toMatchObject({ code: "probe-crashed" });
+    abort.abort(reason);
+    await expect(suspect).rejects.toBe(reason);
+    await expect(culprit).rejects.toMatchObject({ code: "probe-crashed" });
+  });
+
+  test("a thread that cannot start says so after two tries", async () => {
+    start({ script: "broken" });
+    await expect(ask("nothing")).rejects.toMatchObject({
+      code: "probe-crashed",
+      cause: { message: expect.stringContaining("the probe thread stopped by an error") },
+    });
+  });
+
+  test("a thread that never says that it has started is lost as well", async () => {
+    start({ script: "mute" });
+    const answer = expect(ask("nothing")).rejects.toMatchObject({
+      code: "probe-crashed",
+      cause: { message: "the probe thread did not start for 15000 ms" },
+    });
+    clock.advance(START_MS - 1);
+    expect(logged("the probe thread was lost")).toHaveLength(0);
+    clock.advance(1);
+    expect(logged("the probe thread was lost")).toHaveLength(1);
+    clock.advance(START_MS);
+    await answer;
+  });
+});

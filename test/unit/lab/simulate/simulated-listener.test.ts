@@ -1,0 +1,139 @@
+// What the listener of a simulation takes for right, and what it counts as missing.
+
+import { beforeEach, expect, test } from "vitest";
+import { SimulatedListener } from "../../../../lab/simulate/simulated-listener.ts";
+import { NUMBERS_PER_SONG } from "../../../../lab/simulate/world.ts";
+
+const FRAME_MS = 20;
+const ONE_MINUTE = { why: "test", silentMs: 60_000, lossMs: 60_000 };
+
+let nowMs = 0;
+let listener: SimulatedListener;
+
+beforeEach(() => {
+  nowMs = 10_000;
+  listener = new SimulatedListener({ name: "listener", now: () => nowMs, songPackets: 15_000 });
+  listener.expect({ id: 1, song: 0, first: 0 }, 1000);
+});
+
+/** One every 20 ms, from `first` to `last`. */
+function receive(first: number, last = first): void {
+  for (let number = first; number <= last; number++) {
+    nowMs += FRAME_MS;
+    listener.receive(number);
+  }
+}
+
+test("a packet that is left out without a cause is a fault", () => {
+  receive(0, 9);
+  receive(11, 20);
+  expect(listener.faults).toHaveLength(1);
+  expect(listener.missingCount).toBe(0);
+});
+
+test("packets left out where that is allowed are missing, and no fault", () => {
+  receive(0, 9);
+  listener.allow(ONE_MINUTE);
+  receive(13, 20);
+  expect(listener.faults).toEqual([]);
+  expect(listener.missingCount).toBe(3);
+});
+
+test("of several places that were sought, the nearest is the one that is heard", () => {
+  receive(0, 9);
+  listener.allow(ONE_MINUTE);
+  for (const positionMs of [9900, 8744, 9077]) listener.expectSeek(positionMs, 1500);
+  nowMs += 15_000;
+  receive(9077, 9090);
+  expect(listener.faults).toEqual([]);
+  expect(listener.missingCount).toBe(0);
+});
+
+test("what is lost of a new place may be as much as was to be heard since it was sought", () => {
+  receive(0, 9);
+  listener.allow(ONE_MINUTE);
+  listener.expectSeek(9580, 1500);
+  nowMs += 480 * FRAME_MS;
+  receive(9580 + 480, 10_100);
+  expect(listener.faults).toEqual([]);
+  expect(listener.missingCount).toBe(480);
+});
+
+test("no packet of a new place is left out without a cause", () => {
+  receive(0, 9);
+  listener.expectSeek(5000, 1500);
+  receive(5001, 5010);
+  expect(listener.faults).toHaveLength(1);
+});
+
+test("what is sought in a track before its first packet is sought in that track", () => {
+  receive(0, 9);
+  listener.expectSeek(3000, 1500);
+  listener.expect({ id: 2, song: 1, first: 100 }, 1000);
+  listener.expectSeek(7000, 1500);
+  receive(NUMBERS_PER_SONG + 7000, NUMBERS_PER_SONG + 7010);
+  expect(listener.faults).toEqual([]);
+  expect(listener.missingCount).toBe(0);
+});
+
+test("each seek in a pause throws away the packet that was ready, and no more", () => {
+  receive(0, 9);
+  listener.pause(true);
+  listener.expectSeek(500, 1500);
+  listener.expectSeek(14_000, 1500);
+  listener.pause(false);
+  receive(501, 505);
+  receive(14_000, 14_005);
+  expect(listener.faults).toEqual([]);
+  expect(listener.missingCount).toBe(0);
+});
+
+test("from the old place, packets are left out by no more than the seeks since", () => {
+  receive(0, 9);
+  listener.expectSeek(5000, 1500);
+  receive(11, 15);
+  expect(listener.faults).toEqual([]);
+  receive(18, 20);
+  expect(listener.faults).toHaveLength(1);
+});
+
+test("packets lost right before a pause are no fault after it, however long the pause is", () => {
+  receive(0, 9);
+  listener.allow({ why: "datagrams lost", lossMs: 500 });
+  nowMs += 10 * FRAME_MS;
+  listener.pause(true);
+  nowMs += 60_000;
+  listener.pause(false);
+  receive(20, 30);
+  expect(listener.faults).toEqual([]);
+  expect(listener.missingCount).toBe(10);
+});
+
+test("a pause excuses no more lost packets than were due before it, and none without a cause", () => {
+  receive(0, 9);
+  listener.allow({ why: "datagrams lost", lossMs: 500 });
+  nowMs += 10 * FRAME_MS;
+  listener.pause(true);
+  nowMs += 60_000;
+  listener.pause(false);
+  receive(21, 30);
+  expect(listener.faults).toHaveLength(1);
+  nowMs += 10 * FRAME_MS;
+  listener.pause(true);
+  nowMs += 1000;
+  listener.pause(false);
+  receive(35, 40);
+  expect(listener.faults).toHaveLength(2);
+});
+
+test("a track that is over may be heard only while its worker hears of commands late", () => {
+  receive(0, 9);
+  listener.stop();
+  listener.allow({ why: "worker held up", lossMs: 700, lateMs: 500 });
+  nowMs += 480;
+  listener.receive(10);
+  expect(listener.faults).toEqual([]);
+  nowMs += 100;
+  listener.receive(11);
+  expect(listener.faults).toHaveLength(1);
+});

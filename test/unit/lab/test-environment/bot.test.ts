@@ -1,0 +1,25 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { WebSocketServer } from "ws";
+import { Bot } from "../../../../lab/test-environment/bot.ts";
+
+let server: WebSocketServer | undefined;
+afterEach(() => server?.close());
+
+test.each(["<html>", "null", "5", ""])(
+  "a node that says %j is left, and what it said before is kept",
+  async (nonsense) => {
+    const node = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    server = node;
+    await once(node, "listening");
+    node.on("connection", (socket) => {
+      socket.send('{"op":"ready","sessionId":"s"}');
+      socket.send(nonsense);
+    });
+    const { port } = node.address() as AddressInfo; // listens on TCP
+    const bot = await Bot.connect({ url: `http://127.0.0.1:${port}`, password: "p" });
+    expect(await bot.closed()).toMatchObject({ code: 1007 });
+    expect(bot.messages.map(({ op }) => op)).toEqual(["ready"]);
+  },
+);

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { Secret } from "../../../src/config/keys/secret.ts";
+import { NodeError } from "../../../src/errors.ts";
+import type { Logger } from "../../../src/log/log.ts";
+import { createNodeLogger, type LogOptions } from "../../../src/log/log-pino.ts";
+import { type LogLine, LogRing } from "../../../src/log/log-ring.ts";
+
+function logger(options: Partial<LogOptions> = {}) {
+  const lines: string[] = [];
+  const stream = { write: (text: string) => lines.push(text) };
+  const log = createNodeLogger({ level: "info", format: "text", stream, epochMs: () => 1_000, ...options });
+  return { log, lines, text: () => lines.join("") };
+}
+
+const SECRET = "hunter2hunter2";
+
+describe.each(["text", "json"] as const)("log lines as %s", (format) => {
+  test("hold what is at or above the level", () => {
+    const { log, lines } = logger({ format, level: "warn" });
+    log.debug("a");
+    log.info("b");
+    log.warn("c");
+    log.error("d");
+    expect(lines).toHaveLength(2);
+  });
+
+  test("hold no secrets, wherever they hide", () => {
+    const { log, text } = logger({ format });
+    log.info(`dial http://user:${SECRET}@host/path`, {
+      password: SECRET,
+      token: SECRET,
+      proxyUrl: SECRET,
+      Authorization: SECRET,
+      nested: { list: [{ accessToken: SECRET }], url: `wss://${SECRET}@host` },
+      secret: new Secret(SECRET),
+      error: new NodeError("internal", `x https://a:${SECRET}@b`, { cause: new Error(`http://${SECRET}@c`) }),
+    });
+    expect(text()).not.toContain(SECRET);
+    expect(text()).toContain("<redacted>");
+    expect(text()).toContain("host/path");
+  });
+
+  test("hold an error with code, stack and causes", () => {
+    const { log, text } = logger({ format });
+    log.error("it broke", { error: new NodeError("internal", "outer", { cause: new TypeError("inner") }) });
+    expect(text()).toContain("NodeError: outer");
+    expect(text()).toContain("caused by: TypeError: inner");
+  });
+
+  test("survive whatever is given to them", () => {
+    const cycle: Record<string, unknown> = {};
+    cycle.self = cycle;
+    const { log, lines } = logger({ format });
+    log.info("odd", { big: 10n, cycle, nothing: undefined, none: null, call: () => 1, nan: Number.NaN });
+    expect(lines).toHaveLength(1);
+  });
+
+  test("carry the fields of their parents", () => {
+    const { log, text } = logger({ format });
+    log.child({ guildId: "7" }).info("hello", { port: 1 });
+    expect(text()).toMatch(/guildId.*7.*port.*1/);
+  });
+});
+
+test("a text line reads well and cannot be forged", () => {
+  const { log, lines } = logger();
+  log.info("two\nlines\u001b[31m", { file: "a b", count: 3 });
+  expect(lines).toEqual(['1970-01-01 00:00:01.000 INFO  two\n    lines?[31m file="a b" count=3\n']);
+});
+
+test("a JSON line is JSON", () => {
+  const { log, lines } = logger({ format: "json" });
+  log.info("hello", { count: 3 });
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ msg: "hello", count: 3, time: 1000 });
+});
+
+test("silent is silent", () => {
+  const { log, lines } = logger({ level: "silent" });
+  log.error("x");
+  expect(lines).toEqual([]);
+});
+
+describe.each(["text", "json"] as const)("the ring of a log as %s", (format) => {
+  function buffered(level: LogOptions["level"], write: (log: Logger) => void): readonly LogLine[] {
+    const ring = new LogRing();
+    write(logger({ format, level, ring }).log);
+    return ring.latest();
+  }
+
+  test("holds the lines that are written, as a person reads them, without secrets", () => {
+    const lines = buffered("info", (log) => {
+      log.debug("not this one");
+      log.warn(`proxy http://user:${SECRET}@host is gone`, { token: SECRET, tries: 3 });
+    });
+    const text = '1970-01-01 00:00:01.000 WARN  proxy http://<redacted>@host is gone token="<redacted>" tries=3';
+    expect(lines).toEqual([{ number: 1, epochMs: 1000, level: "warn", text }]);
+  });
+
+  test("holds errors with their causes", () => {
+    const error = new NodeError("internal", "outer", { cause: new TypeError("inner") });
+    const [line] = buffered("info", (log) => log.error("it broke", { error }));
+    expect(line?.text).toMatch(
+      /^1970-01-01 00:00:01.000 ERROR it broke\n {4}NodeError: outer\n(?:.|\n)*caused by: TypeError: inner/,
+    );
+  });
+
+  test("holds nothing when nothing is logged", () => {
+    expect(buffered("silent", (log) => log.error("x"))).toEqual([]);
+  });
+});

@@ -1,0 +1,369 @@
+import { MessageChannel } from "node:worker_threads";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { PlainCommand } from "../../../../src/bridge/channel.ts";
+import type { WorkerEvent } from "../../../../src/bridge/events.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
+import { AudioWorker } from "../../../../src/media/audio-worker.ts";
+import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
+import type { MessageToRenderer } from "../../../../src/media/handoff/relay-messages.ts";
+import { PacerLink } from "../../../../src/media/pacer/pacer-link.ts";
+import { AheadVoice } from "../../../support/ahead-voice.ts";
+import { createErrorBoundary } from "../../../support/error-boundaries.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { tonearmFilter } from "../../../support/filter-settings.ts";
+import { numberedPackets } from "../../../support/numbered-packets.ts";
+import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+const OWNER_ID = 1;
+const RENDERER_ID = 2;
+const FRAME_COUNT = 1500;
+const LENGTH_MS = FRAME_COUNT * FRAME_MS;
+const OPUS = { codec: "opus", sampleRateHz: 48_000, channelCount: 2, description: undefined, pcm: undefined } as const;
+const INPUT = { kind: "local", path: "/song", container: undefined } as const;
+const WHOLE = { startMs: 0, endMs: undefined, lengthMs: LENGTH_MS } as const;
+const FADING = tonearmFilter("fadeOut");
+const CREDENTIALS = { token: "t", endpoint: "voice.example", sessionId: "s", channelId: "1" };
+
+const PACKETS = numberedPackets(FRAME_COUNT);
+
+let clock: FakeClock;
+let voice: AheadVoice;
+let workers: { readonly owner: AudioWorker; readonly renderer: AudioWorker };
+let events: { readonly owner: WorkerEvent[]; readonly renderer: WorkerEvent[] };
+/** The voice connection's gate changes, and its player is told. */
+let setGate: (gate: AheadVoice["gate"]) => void;
+/** Opens the song on the host. */
+let openOnRenderer: () => Promise<ScriptedDemuxer>;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  voice = new AheadVoice(clock);
+  openOnRenderer = openSong;
+  events = { owner: [], renderer: [] };
+  workers = {
+    owner: createWorker(openSong, (event) => events.owner.push(event)),
+    renderer: createWorker(
+      () => openOnRenderer(),
+      (event) => events.renderer.push(event),
+    ),
+  };
+  const player = { playerId: OWNER_ID, guildId: "1", userId: "2", volume: 100, filters: {} };
+  post({ type: "createPlayer", ...player });
+  post({ type: "connectVoice", playerId: OWNER_ID, requestId: 1, voiceId: 1, credentials: CREDENTIALS });
+  await settle();
+});
+afterEach(() => {
+  workers.owner.close();
+  workers.renderer.close();
+});
+
+async function openSong(): Promise<ScriptedDemuxer> {
+  return new ScriptedDemuxer({ stream: OPUS, packets: PACKETS });
+}
+
+function createWorker(open: () => Promise<ScriptedDemuxer>, send: (event: WorkerEvent) => void): AudioWorker {
+  return new AudioWorker({
+    clock,
+    boundary: createErrorBoundary().boundary,
+    logger: silentLogger,
+    open,
+    codecs: {
+      createDecoder: () => Promise.reject(new Error("nothing is decoded here")),
+      acquireEncoder: () => Promise.reject(new Error("nothing is encoded here")),
+      releaseEncoder: () => undefined,
+    },
+    createBudget: (owner) => createTrackBudget({ clock, owner }),
+    createVoice: async (player) => {
+      setGate = (gate) => {
+        voice.gate = gate;
+        const isReady = gate === "send";
+        player.onVoiceStatus({ isConnected: isReady, isReady, pingMs: isReady ? 10 : -1 });
+      };
+      return voice;
+    },
+    trackStuckThresholdMs: 10_000,
+    takeThreadLoad: () => 0,
+    pacer: new PacerLink(() => undefined),
+    setPacer: () => undefined,
+    setComplexity: () => undefined,
+    send,
+    answer: () => undefined,
+    onClosed: () => undefined,
+  });
+}
+
+function post(command: PlainCommand): void {
+  workers.owner.execute(command);
+}
+
+/** Lets reads and messages that are due happen, without time passing. */
+async function settle(): Promise<void> {
+  for (let iteration = 0; iteration < 10; iteration++) await new Promise((next) => setImmediate(next));
+}
+
+async function tick(count: number): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    clock.advance(FRAME_MS / 2);
+    await settle();
+    clock.advance(FRAME_MS / 2);
+    await settle();
+  }
+}
+
+function play(changes: { readonly lengthMs?: number | undefined } = {}): void {
+  post({ type: "play", playerId: OWNER_ID, trackId: 7, input: INPUT, ...WHOLE, ...changes, isPaused: false });
+}
+
+function handOver(): void {
+  const { port1, port2 } = new MessageChannel();
+  workers.renderer.execute({ type: "renderRemotePlayer", playerId: RENDERER_ID, port: port1 });
+  post({ type: "handOver", playerId: OWNER_ID, port: port2 });
+}
+
+async function playElsewhere(): Promise<void> {
+  play();
+  await tick(20);
+  handOver();
+  await tick(120);
+  expect(namesOf(events.owner)).toContain("handedOver");
+}
+
+function namesOf(list: readonly WorkerEvent[]): string[] {
+  return list.map(({ type }) => type).filter((type) => !["counters", "position", "playerReports"].includes(type));
+}
+
+/** Numbers from a first to a last one. */
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+describe("a song whose sound moves to another worker", () => {
+  it("is heard once from beginning to end, without a gap, and ends there", async () => {
+    await playElsewhere();
+    await tick(FRAME_COUNT);
+    expect(voice.received).toEqual([...range(0, FRAME_COUNT - 1), -1, -1, -1, -1, -1]);
+    const dues = voice.left.map(({ dueMs }) => dueMs);
+    const gapsMs = dues.slice(1).map((dueMs, index) => dueMs - dues[index]!);
+    // The host stands in a phase of its own.
+    expect(gapsMs.filter((gapMs) => gapMs !== FRAME_MS).length).toBeLessThanOrEqual(1);
+    expect(Math.max(...gapsMs)).toBeLessThan(2 * FRAME_MS);
+    expect(Math.min(...gapsMs)).toBeGreaterThan(0);
+    expect(namesOf(events.owner)).toEqual(["handedOver"]);
+    expect(namesOf(events.renderer)).toEqual(["trackEnded"]);
+    expect(events.renderer.find(({ type }) => type === "trackEnded")).toMatchObject({
+      playerId: RENDERER_ID,
+      trackId: 7,
+    });
+  });
+
+  it("loses nothing when its host is quicker than its own next frame", async () => {
+    play();
+    await tick(20);
+    const { port1, port2 } = new MessageChannel();
+    let next = 0;
+    port1.on("message", (message: MessageToRenderer) => {
+      if (message.type === "begin") next = message.track.play.startMs / FRAME_MS;
+      if (message.type === "gate") send(message.startsEpochMs);
+    });
+    const send = (dueEpochMs: number | undefined) =>
+      port1.postMessage({ type: "frame", opus: PACKETS[next]?.data, dueEpochMs });
+    post({ type: "handOver", playerId: OWNER_ID, port: port2 });
+    await tick(110);
+    expect(namesOf(events.owner)).toEqual(["handedOver"]);
+    expect(voice.received).toEqual(range(0, next));
+    port1.close();
+  });
+
+  it("does there what the player is told from then on", async () => {
+    await playElsewhere();
+    post({ type: "seek", playerId: OWNER_ID, trackId: 7, seekId: 1, positionMs: 20_000 });
+    await tick(10);
+    expect(voice.received.at(-1)).toBeGreaterThan(1000);
+    expect(events.renderer.findLast(({ type }) => type === "position")).toMatchObject({
+      report: { playerId: RENDERER_ID, trackId: 7, seekId: 1 },
+    });
+    post({ type: "pause", playerId: OWNER_ID, isPaused: true });
+    await tick(10);
+    expect(voice.received.slice(-6)).toEqual([expect.any(Number), -1, -1, -1, -1, -1]);
+    post({ type: "play", playerId: OWNER_ID, trackId: 8, input: INPUT, ...WHOLE, isPaused: false });
+    await tick(20);
+    expect(voice.received.slice(-3)).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
+    post({ type: "stop", playerId: OWNER_ID });
+    const length = voice.received.length + voice.waitingCount;
+    await tick(20);
+    expect(voice.received.slice(length)).toEqual([-1, -1, -1, -1, -1]);
+    expect(namesOf(events.owner)).toEqual(["handedOver"]);
+  });
+
+  it("keeps the place of the last seek for the main thread", async () => {
+    play();
+    await tick(20);
+    post({ type: "seek", playerId: OWNER_ID, trackId: 7, seekId: 3, positionMs: 4000 });
+    await tick(20);
+    handOver();
+    await tick(120);
+    expect(events.renderer.find(({ type }) => type === "position")).toMatchObject({
+      report: { trackId: 7, seekId: 3 },
+    });
+  });
+
+  it("waits while the voice connection holds, and goes on where it was", async () => {
+    await playElsewhere();
+    const last = voice.received.at(-1) ?? 0;
+    const waiting = voice.waitingCount;
+    voice.gate = "hold";
+    await tick(50);
+    const { length } = voice.received;
+    voice.gate = "send";
+    await tick(20);
+    // What was on its way to home when the gate closed is lost, a frame or two.
+    expect(voice.received[length]).toBeLessThanOrEqual(last + 3 + waiting);
+    expect(voice.received.slice(length)).toEqual(
+      range(voice.received[length] ?? 0, (voice.received[length] ?? 0) + 18),
+    );
+  });
+
+  it("loses no frame when its voice connection is away at the end of a pause", async () => {
+    await playElsewhere();
+    post({ type: "pause", playerId: OWNER_ID, isPaused: true });
+    await tick(10);
+    setGate("hold");
+    await settle();
+    post({ type: "pause", playerId: OWNER_ID, isPaused: false });
+    await tick(50);
+    setGate("send");
+    await tick(20);
+    const frames = voice.received.filter((number) => number >= 0);
+    expect(frames).toEqual(range(0, frames.length - 1));
+    expect(voice.received.at(-1)).toBe(frames.length - 1);
+  });
+
+  it("stands still when the voice connection has failed, until there is one again", async () => {
+    await playElsewhere();
+    workers.owner.onFault(OWNER_ID, new Error("voice"));
+    await tick(100);
+    const { length } = voice.received;
+    post({ type: "connectVoice", playerId: OWNER_ID, requestId: 3, voiceId: 2, credentials: CREDENTIALS });
+    await tick(20);
+    expect(voice.received.length).toBeGreaterThan(length + 10);
+    expect(voice.received[length]).toBeLessThanOrEqual((voice.received[length - 1] ?? 0) + 3);
+  });
+
+  it("leaves out what comes later than three frames", async () => {
+    await playElsewhere();
+    const length = voice.received.length + voice.waitingCount;
+    // The home's thread stands still: messages wait.
+    clock.advance(FRAME_MS);
+    clock.stall(200);
+    await settle();
+    expect(voice.received.length).toBe(length);
+    await tick(5);
+    expect(voice.received.length).toBeGreaterThan(length + 3);
+  });
+
+  it("is silent when its host is gone, and its voice stays", async () => {
+    await playElsewhere();
+    workers.renderer.close();
+    const length = voice.received.length + voice.waitingCount;
+    await tick(20);
+    expect(voice.received.length).toBe(length);
+    expect(voice.isClosed).toBe(false);
+  });
+
+  it("ends everywhere with its player", async () => {
+    await playElsewhere();
+    post({ type: "destroyPlayer", playerId: OWNER_ID, requestId: 2 });
+    await tick(20);
+    expect(voice.isClosed).toBe(true);
+    const { length } = voice.received;
+    await tick(20);
+    expect(voice.received.length).toBe(length);
+  });
+});
+
+describe("a song stays where it is", () => {
+  const staysAndSays = async (expected: readonly string[]) => {
+    const { length } = voice.received;
+    await tick(300);
+    expect(namesOf(events.owner)).toEqual(expected);
+    const last = voice.received.at(-1) ?? 0;
+    expect(voice.received.slice(length)).toEqual(range(last - 299, last));
+  };
+
+  it("when its host cannot open it", async () => {
+    openOnRenderer = () => Promise.reject(new Error("refused"));
+    play();
+    await tick(20);
+    handOver();
+    await staysAndSays(["handOverFailed"]);
+  });
+
+  it("when its host has not opened it in time", async () => {
+    openOnRenderer = () => new Promise(() => undefined);
+    play();
+    await tick(20);
+    handOver();
+    await staysAndSays(["handOverFailed"]);
+  });
+
+  it("when its host is lost before", async () => {
+    play();
+    await tick(20);
+    handOver();
+    await tick(1);
+    workers.renderer.close();
+    await staysAndSays(["handOverFailed"]);
+  });
+
+  it("when it is changed meanwhile", async () => {
+    play();
+    await tick(20);
+    handOver();
+    post({ type: "setEndTime", playerId: OWNER_ID, trackId: 7, endMs: 25_000 });
+    await staysAndSays(["handOverFailed"]);
+  });
+
+  it.each([
+    ["it is a stream", () => play({ lengthMs: undefined })],
+    ["it is nearly over", () => play({ lengthMs: 11_000 })],
+    ["a filter remembers what was heard", () => post({ type: "setFilters", playerId: OWNER_ID, filters: FADING })],
+  ])("when %s", async (_why, prepare) => {
+    play();
+    prepare();
+    await tick(20);
+    handOver();
+    await tick(120);
+    expect(namesOf(events.owner)).toContain("handOverFailed");
+    expect(namesOf(events.renderer)).toEqual([]);
+  });
+});
+
+describe("the counters", () => {
+  it("tell of frames of the host's that came too late, as lost by a worker", async () => {
+    await playElsewhere();
+    clock.advance(FRAME_MS);
+    clock.stall(200);
+    await tick(60);
+    const lost = events.owner.flatMap((event) =>
+      event.type === "playerReports" ? event.reports.map(({ lostFrames }) => lostFrames?.workerLate ?? 0) : [],
+    );
+    expect(lost.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
+  });
+
+  it("name a player whose sound could move, and one that has tried in vain only later again", async () => {
+    const heaviest = () => {
+      const counters = events.owner.findLast((event) => event.type === "counters");
+      return counters?.type === "counters" ? counters.worker.heaviestPlayer : undefined;
+    };
+    play();
+    await tick(60);
+    expect(heaviest()).toBe(OWNER_ID);
+    openOnRenderer = () => Promise.reject(new Error("refused"));
+    handOver();
+    await tick(200);
+    expect(heaviest()).toBeUndefined();
+    await tick(300);
+    expect(heaviest()).toBe(OWNER_ID);
+  });
+});

@@ -1,0 +1,296 @@
+import { describe, expect, it } from "vitest";
+import type { PlayableInput } from "../../../../src/bridge/playable-input.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import type { ContainerInfo, Demuxer } from "../../../../src/media/demux/demuxer.ts";
+import type { AudioStream } from "../../../../src/media/format/packet.ts";
+import type { ByteSource } from "../../../../src/media/input/byte-source.ts";
+import type { OpenedInput } from "../../../../src/media/input/open-input.ts";
+import type { PlaylistTarget } from "../../../../src/media/input/playlist.ts";
+import type { ContainerHints } from "../../../../src/media/probe/open-demuxer.ts";
+import { TrackOpener } from "../../../../src/media/probe/track-opener.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
+import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+const STREAM: AudioStream = {
+  codec: "opus",
+  sampleRateHz: 48_000,
+  channelCount: 2,
+  description: undefined,
+  pcm: undefined,
+};
+const SILENT_STATION = { name: undefined, description: undefined, url: undefined, streamTitle: undefined };
+const FOREVER = new Promise<never>(() => undefined);
+
+/** What stands at an address. */
+interface Content {
+  readonly list?: PlaylistTarget;
+  /** Address after redirects. */
+  readonly url?: string;
+  readonly error?: NodeError;
+  readonly station?: ReturnType<OpenedInput["station"]>;
+  readonly info?: Partial<ContainerInfo>;
+  readonly open?: () => Promise<Demuxer>;
+}
+
+function http(name: string): Extract<PlayableInput, { kind: "http" }> {
+  return { kind: "http", url: `http://media.example/${name}`, container: undefined };
+}
+
+function link(name: string, title?: string): PlaylistTarget {
+  return { kind: "link", input: http(name), title };
+}
+
+/** An opener over places by name, with everything it opened. */
+function setup(contents: Readonly<Record<string, Content>>) {
+  const clock = new FakeClock();
+  const sources: MemoryByteSource[] = [];
+  const demuxers: ScriptedDemuxer[] = [];
+  const hints: ContainerHints[] = [];
+  const readAheads: number[] = [];
+  const signals: AbortSignal[] = [];
+  const contentOf = (input: PlayableInput): Content =>
+    contents["url" in input ? (input.url.split("/").at(-1) ?? "") : "path" in input ? input.path : "site"] ?? {};
+  let opening: Content = {};
+  const makeDemuxer = (source?: ByteSource): Demuxer => {
+    const demuxer = new ScriptedDemuxer({ stream: STREAM, packets: [] });
+    Object.assign(demuxer.info, opening.info);
+    const close = demuxer.close.bind(demuxer);
+    demuxer.close = () => {
+      close();
+      source?.close();
+    };
+    demuxers.push(demuxer);
+    return demuxer;
+  };
+  const opener = new TrackOpener({
+    clock,
+    readAheadMs: 10_000,
+    openInput: async (input, { signal }) => {
+      signals.push(signal);
+      opening = contentOf(input);
+      if (opening.error !== undefined) throw opening.error;
+      const source = Object.assign(new MemoryByteSource(new Uint8Array(1_000_000), { mimeType: "audio/test" }), {
+        aimReadAhead: (sizeBytes: number) => readAheads.push(sizeBytes),
+      });
+      sources.push(source);
+      return {
+        source,
+        url: input.kind === "http" ? (opening.url ?? input.url) : undefined,
+        station: () => contentOf(input).station,
+      };
+    },
+    readPlaylist: async (input) => contentOf(input).list,
+    openHls: async () => opening.open?.() ?? makeDemuxer(),
+    openDemuxer: async (source, hint) => {
+      hints.push(hint);
+      return opening.open?.() ?? makeDemuxer(source);
+    },
+  });
+  const areAllClosed = (): boolean => [...sources, ...demuxers].every(({ isClosed }) => isClosed);
+  return { opener, clock, sources, demuxers, hints, readAheads, signals, areAllClosed };
+}
+
+const never = new AbortController().signal;
+
+const budget = createTrackBudget();
+
+describe("opening an input to play it", () => {
+  it("tells the demuxer's opener what is known, and leaves the source to the demuxer", async () => {
+    const { opener, sources, hints } = setup({ "song.mp3": { url: "http://cdn.example/a/real.ogg?x=1" } });
+    const demuxer = await opener.open({ ...http("song.mp3"), container: "ogg" }, { signal: never, budget });
+    expect(hints).toMatchObject([
+      { mimeType: "audio/test", fileName: "/a/real.ogg", container: "ogg", isLengthNeeded: false },
+    ]);
+    expect(sources[0]?.isClosed).toBe(false);
+    demuxer.close();
+    expect(sources[0]?.isClosed).toBe(true);
+  });
+
+  it("follows lists that lead to lists and keeps only the last source open", async () => {
+    const { opener, sources } = setup({ a: { list: link("b") }, b: { list: link("c") } });
+    await opener.open(http("a"), { signal: never, budget });
+    expect(sources.map(({ isClosed }) => isClosed)).toEqual([true, true, false]);
+  });
+
+  it("follows five of them, and gives up at the sixth with every source closed", async () => {
+    const chain = (count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [String(index), { list: link(String(index + 1)) }]),
+      );
+    await expect(setup(chain(5)).opener.open(http("0"), { signal: never, budget })).resolves.toBeDefined();
+    const tooLong = setup(chain(6));
+    await expect(tooLong.opener.open(http("0"), { signal: never, budget })).rejects.toMatchObject({
+      code: "input-redirects",
+    });
+    expect(tooLong.areAllClosed()).toBe(true);
+    const loop = setup({ a: { list: link("a") } });
+    await expect(loop.opener.open(http("a"), { signal: never, budget })).rejects.toMatchObject({
+      code: "input-redirects",
+    });
+  });
+
+  it("opens HLS by its address and closes what was opened to recognise it", async () => {
+    const { opener, sources, demuxers } = setup({
+      a: { list: { kind: "hls", url: new URL("http://media.example/a") } },
+    });
+    expect(await opener.open(http("a"), { signal: never, budget })).toBe(demuxers[0]);
+    expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
+  });
+
+  it("passes on why the input cannot be opened", async () => {
+    const error = new NodeError("input-not-found", "nothing there");
+    await expect(setup({ a: { error } }).opener.open(http("a"), { signal: never, budget })).rejects.toBe(error);
+  });
+
+  it("closes the source when what it holds cannot be played", async () => {
+    const error = new NodeError("media-unknown-format", "no music");
+    const { opener, areAllClosed } = setup({ a: { open: () => Promise.reject(error) } });
+    await expect(opener.open(http("a"), { signal: never, budget })).rejects.toBe(error);
+    expect(areAllClosed()).toBe(true);
+  });
+
+  it("closes the source of a track that is given up while its head is read", async () => {
+    const { opener, sources } = setup({ a: { open: () => FOREVER } });
+    const abort = new AbortController();
+    void opener.open(http("a"), { signal: abort.signal, budget });
+    await expect.poll(() => sources.length).toBe(1);
+    await new Promise((next) => setImmediate(next));
+    expect(sources[0]?.isClosed).toBe(false);
+    abort.abort();
+    expect(sources[0]?.isClosed).toBe(true);
+  });
+
+  it("the source of a track that was given up while it was opened is closed", async () => {
+    const { opener, sources } = setup({ a: { open: () => FOREVER } });
+    const abort = new AbortController();
+    void opener.open(http("a"), { signal: abort.signal, budget });
+    abort.abort();
+    await expect.poll(() => sources[0]?.isClosed).toBe(true);
+  });
+
+  it("aims the read-ahead by size and length, never below 64 KiB", async () => {
+    // A megabyte: of 40 s a quarter, of 400 s too little.
+    const { opener, readAheads } = setup({
+      a: { info: { lengthMs: 40_000 } },
+      b: { info: { lengthMs: 400_000 } },
+      c: {},
+    });
+    for (const name of ["a", "b", "c"]) await opener.open(http(name), { signal: never, budget });
+    expect(readAheads).toEqual([250_000, 65_536]);
+  });
+});
+
+describe("looking at an input", () => {
+  it("a probe that was given up before it begins hands its reason on to the input", async () => {
+    const { opener, signals } = setup({ a: {} });
+    const reason = new Error("given up");
+    await opener.probe(http("a"), { signal: AbortSignal.abort(reason), budget }).catch(() => undefined);
+    expect(signals.map((signal) => signal.reason)).toEqual([reason]);
+  });
+
+  it("describes it and closes everything", async () => {
+    const info = {
+      title: "Title",
+      author: "Author",
+      isrc: "DE1234567890",
+      artworkUrl: "http://a/b.png",
+      lengthMs: 1234,
+    };
+    const { opener, hints, areAllClosed } = setup({ a: { info } });
+    const result = await opener.probe(http("a"), { signal: never, budget });
+    expect(result).toEqual({ kind: "track", container: "test", location: undefined, isSeekable: true, ...info });
+    expect(hints[0]?.isLengthNeeded).toBe(true);
+    expect(areAllClosed()).toBe(true);
+  });
+
+  it("tells where redirects led, and only then", async () => {
+    const { opener } = setup({ a: { url: "http://cdn.example/real" }, b: {} });
+    expect(await opener.probe(http("a"), { signal: never, budget })).toMatchObject({
+      location: "http://cdn.example/real",
+    });
+    expect(await opener.probe(http("b"), { signal: never, budget })).toMatchObject({ location: undefined });
+    const odd = { kind: "http", url: "http://MEDIA.example/b", container: undefined } as const;
+    expect(
+      await setup({ b: { url: "http://media.example/b" } }).opener.probe(odd, { signal: never, budget }),
+    ).toMatchObject({
+      location: undefined,
+    });
+    expect(
+      await opener.probe({ kind: "local", path: "/song", container: undefined }, { signal: never, budget }),
+    ).toMatchObject({
+      location: undefined,
+    });
+  });
+
+  it.each([
+    [{ name: "Radio", description: "All day", url: "http://r/" }, {}, ["All day", "Radio"]],
+    [{ name: "Radio", url: "http://r/" }, {}, ["http://r/", "Radio"]],
+    [{ name: "Radio", description: "All day" }, { title: "Tag", author: "Tagger" }, ["Tag", "Tagger"]],
+    [undefined, {}, [undefined, undefined]],
+  ])("names a station by what it says of itself, tags first (%o, %o)", async (said, info, [title, author]) => {
+    const station = said && { ...SILENT_STATION, ...said };
+    expect(await setup({ a: { station, info } }).opener.probe(http("a"), { signal: never, budget })).toMatchObject({
+      title,
+      author,
+    });
+  });
+
+  it("does not follow a list: it says where it leads and under which title", async () => {
+    const { opener, sources } = setup({ a: { list: link("b", "First") } });
+    expect(await opener.probe(http("a"), { signal: never, budget })).toEqual({
+      kind: "reference",
+      input: http("b"),
+      title: "First",
+    });
+    expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
+  });
+
+  it.each(["input-not-found", "input-redirects"] as const)("is empty for %s", async (code) => {
+    const { opener } = setup({ a: { error: new NodeError(code, "no") } });
+    expect(await opener.probe(http("a"), { signal: never, budget })).toEqual({ kind: "empty" });
+  });
+
+  it("passes other failures on and closes the source", async () => {
+    const error = new NodeError("media-unknown-format", "no music");
+    const { opener, areAllClosed, clock } = setup({ a: { open: () => Promise.reject(error) } });
+    await expect(opener.probe(http("a"), { signal: never, budget })).rejects.toBe(error);
+    expect(areAllClosed()).toBe(true);
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  it("ends after 15 s: the source is closed and the error says so, whatever the reading said", async () => {
+    const contents: Record<string, Content> = {};
+    const { opener, clock, sources } = setup(contents);
+    contents.a = {
+      open: async () => {
+        while (sources[0]?.isClosed !== true) await new Promise((next) => setImmediate(next));
+        throw new NodeError("input-closed", "reading from an input that was closed");
+      },
+    };
+    const result = opener.probe(http("a"), { signal: never, budget });
+    const failure = expect(result).rejects.toMatchObject({
+      code: "load-timeout",
+      message: "looking at the track took more than 15000 ms",
+      cause: { code: "input-closed" },
+    });
+    await expect.poll(() => sources.length).toBe(1);
+    clock.advance(14_999);
+    expect(sources[0]?.isClosed).toBe(false);
+    await new Promise((next) => setImmediate(next));
+    clock.advance(1);
+    await failure;
+  });
+
+  it("ends when nobody waits for it any more: the source is closed", async () => {
+    const { opener, sources, clock } = setup({ a: { open: () => FOREVER } });
+    const abort = new AbortController();
+    void opener.probe(http("a"), { signal: abort.signal, budget }).catch(() => undefined);
+    await expect.poll(() => sources.length).toBe(1);
+    await new Promise((next) => setImmediate(next));
+    abort.abort();
+    expect(sources[0]?.isClosed).toBe(true);
+    expect(clock.pendingCount).toBe(1);
+  });
+});

@@ -1,0 +1,334 @@
+import { describe, expect, it } from "vitest";
+import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
+import { CATCH_UP_FRAMES_MAX, type LoopMember, TickLoop } from "../../../../src/media/scheduler/tick-loop.ts";
+import { createErrorBoundary } from "../../../support/error-boundaries.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const LOOK_AHEAD_FRAMES = 5;
+const LOOK_AHEAD_MS = LOOK_AHEAD_FRAMES * FRAME_MS;
+
+class RecordingPlayer implements LoopMember {
+  readonly playerId: number;
+  /** It has something that may be sent ahead. */
+  isReady = true;
+  usedMs = 0;
+  readonly sentAt: number[] = [];
+  readonly deadlines: number[] = [];
+  readonly calls: string[] = [];
+  dropped = 0;
+  prepared = 0;
+  readonly #clock: FakeClock;
+  readonly #prepareCostMs: number;
+
+  constructor(clock: FakeClock, prepareCostMs = 0, playerId = 1) {
+    this.playerId = playerId;
+    this.#clock = clock;
+    this.#prepareCostMs = prepareCostMs;
+  }
+
+  send(deadlineMs: number): void {
+    this.sentAt.push(this.#clock.now());
+    this.deadlines.push(deadlineMs);
+    this.calls.push("send");
+  }
+
+  prepare(): boolean {
+    this.prepared += 1;
+    this.calls.push("prepare");
+    this.#clock.stall(this.#prepareCostMs);
+    return this.isReady;
+  }
+
+  onDeadlinesDropped(frames: number): void {
+    this.dropped += frames;
+  }
+
+  charge(usedMs: number): void {
+    this.usedMs += usedMs;
+  }
+
+  /** How far ahead of its deadline each frame was sent, milliseconds; negative: late. */
+  get lookAheadsMs(): readonly number[] {
+    return this.deadlines.map((deadlineMs, index) => deadlineMs - this.sentAt[index]!);
+  }
+}
+
+function createLoop(lookAheadFrames = LOOK_AHEAD_FRAMES, yieldToPacer = (): void => undefined) {
+  const clock = new FakeClock();
+  const boundary = createErrorBoundary();
+  return { clock, ...boundary, loop: new TickLoop(clock, boundary.boundary, { lookAheadFrames, yieldToPacer }) };
+}
+
+function gaps(times: readonly number[]): number[] {
+  return times.slice(1).map((time, index) => time - times[index]!);
+}
+
+describe("the tick loop", () => {
+  it("makes the first frame at once, its lead behind it, and then one each 20 ms", () => {
+    const { clock, loop } = createLoop();
+    const player = new RecordingPlayer(clock);
+    loop.add(player);
+    clock.advance(1);
+    expect(player.deadlines.length).toBeGreaterThanOrEqual(LOOK_AHEAD_FRAMES);
+    expect(player.deadlines[0]).toBeLessThanOrEqual(clock.now() + FRAME_MS);
+    const before = player.deadlines.length;
+    clock.advance(10 * FRAME_MS);
+    expect(player.deadlines.length - before).toBe(10);
+    expect(new Set(gaps(player.deadlines))).toEqual(new Set([FRAME_MS]));
+    expect(player.calls.join(" ")).not.toContain("send send");
+  });
+
+  it("keeps at least its lead ready, and not much more", () => {
+    const { clock, loop } = createLoop();
+    const players = Array.from({ length: 60 }, () => new RecordingPlayer(clock));
+    for (const player of players) loop.add(player);
+    clock.advance(50 * FRAME_MS);
+    for (const player of players) {
+      const settled = player.lookAheadsMs.slice(LOOK_AHEAD_FRAMES);
+      expect(Math.min(...settled)).toBeGreaterThan(LOOK_AHEAD_MS - 1 - FRAME_MS);
+      expect(Math.max(...settled)).toBeLessThan(LOOK_AHEAD_MS + FRAME_MS);
+    }
+  });
+
+  it("is held up for less than its lead, and no deadline is missed", () => {
+    const { clock, loop } = createLoop();
+    const player = new RecordingPlayer(clock);
+    loop.add(player);
+    for (let stall = 0; stall < 20; stall++) {
+      clock.advance(10 * FRAME_MS);
+      clock.stall(LOOK_AHEAD_MS - FRAME_MS - 1);
+    }
+    clock.advance(1);
+    expect(Math.min(...player.lookAheadsMs)).toBeGreaterThanOrEqual(0);
+    expect(new Set(gaps(player.deadlines))).toEqual(new Set([FRAME_MS]));
+  });
+
+  it("gives way between frames, but not while somebody is short of them", () => {
+    const ahead: boolean[] = [];
+    const { clock, loop } = createLoop(LOOK_AHEAD_FRAMES, () => ahead.push(loop.isAhead));
+    const players = Array.from({ length: 10 }, (_, index) => new RecordingPlayer(clock, 0, index + 1));
+    for (const player of players) loop.add(player);
+    clock.advance(10 * FRAME_MS);
+    ahead.length = 0;
+    clock.advance(10 * FRAME_MS);
+    expect(ahead.length).toBe(100);
+    clock.stall(LOOK_AHEAD_MS - FRAME_MS);
+    clock.advance(10 * FRAME_MS);
+    expect(ahead).not.toContain(false);
+  });
+
+  it("says whether somebody is short of what could lie ready", () => {
+    const { clock, loop } = createLoop();
+    expect(loop.isAhead).toBe(true);
+    const player = new RecordingPlayer(clock);
+    loop.add(player);
+    expect(loop.isAhead).toBe(false);
+    clock.advance(10 * FRAME_MS);
+    expect(loop.isAhead).toBe(true);
+    clock.stall(2 * FRAME_MS);
+    expect(loop.isAhead).toBe(true);
+    clock.stall(2.5 * FRAME_MS);
+    expect(loop.isAhead).toBe(false);
+    clock.advance(1);
+    expect(loop.isAhead).toBe(true);
+    loop.rewind(player, 4);
+    expect(loop.isAhead).toBe(false);
+    // What it cannot make ahead nobody can wait for.
+    player.isReady = false;
+    clock.advance(FRAME_MS);
+    expect(loop.isAhead).toBe(true);
+    loop.remove(player);
+    expect(loop.isAhead).toBe(true);
+  });
+
+  it("gives who has nothing to send ahead its turn when it is due", () => {
+    const { clock, loop } = createLoop();
+    const player = new RecordingPlayer(clock);
+    player.isReady = false;
+    loop.add(player);
+    clock.advance(10 * FRAME_MS);
+    expect(player.sentAt.length).toBe(10);
+    expect(Math.max(...player.lookAheadsMs)).toBeLessThanOrEqual(1);
+    expect(Math.min(...player.lookAheadsMs)).toBeGreaterThanOrEqual(0);
+    player.isReady = true;
+    clock.advance(2 * FRAME_MS);
+    expect(player.lookAheadsMs.at(-1)).toBeGreaterThan(LOOK_AHEAD_MS - FRAME_MS);
+    expect(new Set(gaps(player.deadlines))).toEqual(new Set([FRAME_MS]));
+  });
+
+  it("makes frames that were taken back anew, at once and for the same deadlines", () => {
+    const { clock, loop } = createLoop();
+    const player = new RecordingPlayer(clock);
+    loop.add(player);
+    clock.advance(10 * FRAME_MS);
+    const lost = player.deadlines.slice(-4);
+    const before = player.deadlines.length;
+    loop.rewind(player, 4);
+    clock.advance(1);
+    expect(player.deadlines.slice(before, before + 4)).toEqual(lost);
+    clock.advance(5 * FRAME_MS);
+    expect(new Set(gaps(player.deadlines.slice(before)))).toEqual(new Set([FRAME_MS]));
+  });
+
+  it("serves who is short of frames before those who are not", () => {
+    const { clock, loop } = createLoop();
+    const slow = Array.from({ length: 20 }, () => new RecordingPlayer(clock, 0.9));
+    for (const player of slow) loop.add(player);
+    clock.advance(50 * FRAME_MS);
+    const late = new RecordingPlayer(clock, 0.9);
+    loop.add(late);
+    clock.advance(10 * FRAME_MS);
+    expect(Math.min(...late.lookAheadsMs)).toBeGreaterThanOrEqual(0);
+  });
+
+  it("begins no frame before it is told to", () => {
+    const { clock, loop } = createLoop(1);
+    const player = new RecordingPlayer(clock);
+    loop.add(player, 85);
+    clock.advance(200);
+    expect(player.deadlines[0]).toBeGreaterThanOrEqual(85);
+    expect(player.deadlines[0]).toBeLessThan(85 + FRAME_MS);
+    expect(player.sentAt[0]).toBeGreaterThanOrEqual(player.deadlines[0]! - FRAME_MS - 8);
+  });
+
+  it("catches up at most three frames, back to back", () => {
+    const { clock, loop } = createLoop(0);
+    const player = new RecordingPlayer(clock);
+    loop.add(player);
+    clock.advance(2 * FRAME_MS);
+    const before = player.sentAt.length;
+    clock.stall(CATCH_UP_FRAMES_MAX * FRAME_MS + FRAME_MS / 2);
+    clock.advance(1);
+    expect(player.sentAt.length - before).toBeGreaterThanOrEqual(CATCH_UP_FRAMES_MAX);
+    expect(player.dropped).toBe(0);
+    expect(gaps(player.deadlines).every((gap) => gap === FRAME_MS)).toBe(true);
+  });
+
+  it.each([0, LOOK_AHEAD_FRAMES])(
+    "drops the deadlines it missed beyond that and says how many, lead %i",
+    (lookAheadFrames) => {
+      const { clock, loop } = createLoop(lookAheadFrames);
+      const player = new RecordingPlayer(clock);
+      loop.add(player);
+      clock.advance(2 * FRAME_MS);
+      const [before, lastMs] = [player.sentAt.length, player.deadlines.at(-1)!];
+      clock.stall(1000);
+      clock.advance(1);
+      const firstMs = player.deadlines[before]!;
+      expect(player.dropped).toBeGreaterThan(40);
+      expect(firstMs - lastMs).toBe((player.dropped + 1) * FRAME_MS);
+      expect(Math.abs(clock.now() - firstMs)).toBeLessThanOrEqual(FRAME_MS);
+      clock.advance(FRAME_MS * 3);
+      expect(gaps(player.deadlines.slice(before)).every((gap) => gap === FRAME_MS)).toBe(true);
+    },
+  );
+
+  it("serves few players in one waking", () => {
+    const { clock, loop } = createLoop();
+    const players = Array.from({ length: 25 }, () => new RecordingPlayer(clock));
+    for (const player of players) loop.add(player);
+    clock.advance(3 * FRAME_MS);
+    expect(new Set(players.map((player) => player.deadlines[0]! % FRAME_MS)).size).toBe(1);
+  });
+
+  it("spreads many players evenly over the 20 ms", () => {
+    const { clock, loop } = createLoop();
+    const players = Array.from({ length: 200 }, () => new RecordingPlayer(clock));
+    for (const player of players) loop.add(player);
+    clock.advance(3 * FRAME_MS);
+    const perPhase = new Map<number, number>();
+    for (const player of players) {
+      const phase = player.deadlines[0]! % FRAME_MS;
+      perPhase.set(phase, (perPhase.get(phase) ?? 0) + 1);
+    }
+    expect([...perPhase.keys()].sort((a, b) => a - b)).toEqual([0, 4, 8, 12, 16]);
+    expect(Math.max(...perPhase.values()) - Math.min(...perPhase.values())).toBeLessThanOrEqual(1);
+  });
+
+  it("wakes for several phases at once", () => {
+    const { clock, loop } = createLoop();
+    const players = Array.from({ length: 125 }, () => new RecordingPlayer(clock));
+    for (const player of players) loop.add(player);
+    clock.advance(10 * FRAME_MS);
+    const before = clock.setCount;
+    clock.advance(50 * FRAME_MS);
+    expect(clock.setCount - before).toBeLessThanOrEqual(50 * 3);
+  });
+
+  it("stops serving a player that was removed, also from within its own send", () => {
+    const { clock, loop } = createLoop();
+    const other = new RecordingPlayer(clock);
+    const leaving = new (class extends RecordingPlayer {
+      override send(deadlineMs: number): void {
+        super.send(deadlineMs);
+        loop.remove(this);
+      }
+    })(clock);
+    loop.add(leaving);
+    loop.add(other);
+    clock.advance(5 * FRAME_MS);
+    expect(leaving.sentAt.length).toBe(1);
+    expect(other.sentAt.length).toBeGreaterThanOrEqual(4);
+    expect(gaps(other.deadlines).every((gap) => gap === FRAME_MS)).toBe(true);
+  });
+
+  it("rests when nobody is there", () => {
+    const { clock, loop } = createLoop();
+    const player = new RecordingPlayer(clock);
+    loop.add(player);
+    clock.advance(FRAME_MS * 2);
+    loop.remove(player);
+    clock.advance(FRAME_MS * 2);
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  it("reports the share of time it used", () => {
+    const { clock, loop } = createLoop();
+    loop.add(new RecordingPlayer(clock, 4));
+    clock.advance(200);
+    loop.takeLoad();
+    clock.advance(1000);
+    const load = loop.takeLoad();
+    expect(load).toBeGreaterThan(0.15);
+    expect(load).toBeLessThan(0.25);
+  });
+
+  it("one player's exception is its own: the others are made and sent on time", () => {
+    const { clock, loop, faults } = createLoop();
+    const failing = new RecordingPlayer(clock, 0, 7);
+    failing.send = () => {
+      throw new Error("send");
+    };
+    failing.prepare = () => {
+      throw new Error("prepare");
+    };
+    const [before, after] = [new RecordingPlayer(clock), new RecordingPlayer(clock)];
+    for (const player of [before, failing, after]) loop.add(player);
+    clock.advance(10 * FRAME_MS);
+    for (const { deadlines } of [before, after]) {
+      expect(deadlines.length).toBeGreaterThanOrEqual(10 + LOOK_AHEAD_FRAMES - 1);
+      expect(gaps(deadlines).every((gap) => gap === FRAME_MS)).toBe(true);
+    }
+    expect(new Set(faults.map(({ playerId }) => playerId))).toEqual(new Set([7]));
+    expect(faults.length).toBeGreaterThan(10);
+  });
+
+  it("what a player takes is charged to it, and it is marked as the one who is served", () => {
+    const { clock, loop, heartbeat } = createLoop();
+    const costly = new RecordingPlayer(clock, 2, 7);
+    const other = new RecordingPlayer(clock, 0, 8);
+    const marked: unknown[] = [];
+    const prepare = costly.prepare.bind(costly);
+    costly.prepare = () => {
+      marked.push(heartbeat.currentTask);
+      return prepare();
+    };
+    loop.add(costly);
+    loop.add(other);
+    clock.advance(10 * FRAME_MS);
+    expect(costly.usedMs).toBe(costly.prepared * 2);
+    expect(other.usedMs).toBe(0);
+    expect(marked[0]).toEqual({ owner: 7, activity: "prepare" });
+    expect(heartbeat.currentTask).toBeUndefined();
+  });
+});

@@ -1,0 +1,217 @@
+import { readFileSync } from "node:fs";
+import { afterEach, describe, expect, test } from "vitest";
+import { LOSS_CAUSES, REPAIR_KINDS } from "../../../../src/bridge/audio-report.ts";
+import type { LoadJson } from "../../../../src/control/protocol/node-load-json.ts";
+import type { PluginJson, SourceJson } from "../../../../src/control/protocol/sources-json.ts";
+import type { StatsJson } from "../../../../src/control/protocol/stats-json.ts";
+import { AudioTotals } from "../../../../src/control/workers/audio-totals.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
+import { GcPauses } from "../../../../src/observability/metrics/gc-pauses.ts";
+import { LogCounter } from "../../../../src/observability/metrics/log-counter.ts";
+import { NodeMetrics } from "../../../../src/observability/metrics/node-metrics.ts";
+import { prometheusText } from "../../../../src/observability/metrics/prometheus-text.ts";
+
+const STATS: StatsJson = {
+  frameStats: null,
+  players: 3,
+  playingPlayers: 2,
+  uptime: 5000,
+  memory: { free: 1, used: 2, allocated: 3, reservable: 4 },
+  cpu: { cores: 8, systemLoad: 0.5, lavalinkLoad: 0.25 },
+};
+
+const WORKER = {
+  index: 1,
+  isIsolated: false,
+  isReady: true,
+  players: 9,
+  playingPlayers: 7,
+  load: 0.5,
+  tickLoad: 0.4,
+  latenessP99: 2.5,
+  latenessMax: 9,
+  framesSent: 1,
+  framesLost: 0,
+};
+const LOAD: LoadJson = {
+  hasCapacity: false,
+  refused: 3,
+  moved: 2,
+  encoder: { complexity: 4, complexityMax: 10 },
+  hasSpareWorker: true,
+  workers: [WORKER],
+};
+
+const COUNTS = { succeeded: 5, refused: 1, failed: 2, lastError: null };
+const BACKEND = { succeeded: 5, failed: 2, lastError: null, openUntilMs: null };
+const SOURCE: SourceJson = {
+  name: "tunes",
+  plugin: "tunes",
+  state: "running",
+  trouble: null,
+  loads: COUNTS,
+  links: COUNTS,
+  backends: [
+    { ...BACKEND, name: "api", state: "closed" },
+    { ...BACKEND, name: "page", state: "open" },
+  ],
+};
+const PLUGIN: PluginJson = {
+  name: "tunes",
+  version: "1.0.0",
+  isBuiltIn: false,
+  state: "running",
+  trouble: null,
+  losses: 3,
+  sources: ["tunes"],
+  counts: { scraped: 4 },
+  changedOptions: [],
+};
+
+let metrics: NodeMetrics | undefined;
+
+afterEach(() => metrics?.close());
+
+function create(): NodeMetrics {
+  const { logger, counts } = counted();
+  logger.child({ a: 1 }).warn("x");
+  logger.warn("y");
+  metrics = new NodeMetrics({
+    readStats: () => STATS,
+    readLoad: () => LOAD,
+    sources: { sourcesJson: () => [SOURCE], pluginsJson: () => [PLUGIN] },
+    audio: new AudioTotals(),
+    logCounts: counts,
+    startEpochMs: 1_700_000_000_500,
+    isScraped: true,
+    readSessions: () => [{ isConnected: true }, { isConnected: false }, { isConnected: true }],
+    readConnections: () => ({ idle: 4, upgraded: 2 }),
+    version: "1.2.3",
+  });
+  return metrics;
+}
+
+function counted() {
+  const counter = new LogCounter(silentLogger);
+  return { logger: counter.logger, counts: counter.counts };
+}
+
+describe("the text", () => {
+  test("says how busy the audio threads are and what is done about it", () => {
+    const text = create().read(undefined);
+    for (const line of [
+      "tonearm_has_capacity 0",
+      `tonearm_build_info{version="1.2.3",node_version="${process.versions.node}"} 1`,
+      'tonearm_sessions{state="connected"} 2',
+      'tonearm_sessions{state="waiting"} 1',
+      'tonearm_connections{state="upgraded"} 2',
+      "tonearm_refused_starts_total 3",
+      "tonearm_moved_players_total 2",
+      "tonearm_encoder_complexity 4",
+      "tonearm_encoder_complexity_max 10",
+      'tonearm_worker_load{worker="1"} 0.5',
+      'tonearm_worker_playing_players{worker="1"} 7',
+      'tonearm_worker_lateness_p99_milliseconds{worker="1"} 2.5',
+    ]) {
+      expect(text.split("\n")).toContain(line);
+    }
+  });
+
+  test("is what docs/reference/metrics.md says: each family with its type and labels, and no others", () => {
+    const page = readFileSync(new URL("../../../../docs/reference/metrics.md", import.meta.url), "utf8");
+    const rows = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| ((?:`\w+`(?:, )?)*) ?\| .{10,} \|$/gm)];
+    const expected = rows.map(([, name, type, labels = ""]) => `${name} ${type} ${labels.replaceAll("`", "")}`);
+    const text = create().read(undefined);
+    const served = [...text.matchAll(/^# TYPE (\w+) (\w+)\n\w+(?:\{([^}]*)\})? /gm)].map(
+      ([, name, type, pairs = ""]) => {
+        const labels = pairs === "" ? [] : pairs.split(",").map((pair) => pair.split("=")[0]);
+        return `${name} ${type} ${labels.join(", ")}`;
+      },
+    );
+    expect(expected.toSorted()).toEqual(served.toSorted());
+    expect(text.match(/^# TYPE /gm)).toHaveLength(served.length);
+  });
+
+  test("says how sources and plugins do", () => {
+    const lines = create().read(undefined).split("\n");
+    for (const line of [
+      'tonearm_source_requests_total{source="tunes",request="load",outcome="failed"} 2',
+      'tonearm_backend_breaker_open{plugin="tunes",backend="api"} 0',
+      'tonearm_backend_breaker_open{plugin="tunes",backend="page"} 1',
+      'tonearm_plugin_losses_total{plugin="tunes"} 3',
+      'tonearm_plugin_events_total{plugin="tunes",event="scraped"} 4',
+    ]) {
+      expect(lines).toContain(line);
+    }
+  });
+
+  test("has every cause and kind from the start, with 0", () => {
+    const lines = create().read(undefined).split("\n");
+    for (const cause of LOSS_CAUSES) {
+      expect(lines).toContain(`tonearm_frames_lost_total{cause="${cause}"} 0`);
+      expect(lines).toContain(`tonearm_incidents_total{cause="${cause}"} 0`);
+    }
+    for (const kind of REPAIR_KINDS) expect(lines).toContain(`tonearm_repairs_total{kind="${kind}"} 0`);
+    expect(lines).toContain('tonearm_frame_lateness_seconds_bucket{le="+Inf"} 0');
+  });
+
+  test("has every name that Lavalink's dashboards use", () => {
+    const text = create().read(undefined);
+    for (const line of [
+      "lavalink_players_total 3",
+      "lavalink_playing_players_total 2",
+      "lavalink_uptime_milliseconds 5000",
+      "lavalink_memory_free_bytes 1",
+      "lavalink_memory_used_bytes 2",
+      "lavalink_memory_allocated_bytes 3",
+      "lavalink_memory_reservable_bytes 4",
+      "lavalink_cpu_cores 8",
+      "lavalink_cpu_system_load_percentage 0.5",
+      "lavalink_cpu_lavalink_load_percentage 0.25",
+      'logback_appender_total{level="warn"} 2',
+      'logback_appender_total{level="error"} 0',
+      "process_start_time_seconds 1700000000.5",
+    ]) {
+      expect(text.split("\n")).toContain(line);
+    }
+    expect(text).toMatch(/^lavalink_gc_pauses_seconds_bucket\{le="1.6"\} \d+$/m);
+    expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+  });
+
+  test("follows the format: help and type before the samples, each line ended", () => {
+    const lines = create().read(undefined).split("\n");
+    expect(lines.pop()).toBe("");
+    let family = "";
+    const pairs = '\\w+="[^"]*"(,\\w+="[^"]*")*';
+    for (const line of lines) {
+      const [, kind, name = ""] = /^# (HELP|TYPE) (\w+) ./.exec(line) ?? [];
+      if (kind !== undefined) family = name;
+      else expect(line).toMatch(new RegExp(`^${family}(_bucket|_sum|_count)?(\\{${pairs}\\})? [0-9.e+-]+$`));
+    }
+  });
+
+  test("is only of the families that were asked for", () => {
+    const text = create().read(["lavalink_cpu_cores", "nothing"]);
+    expect(text).toBe(
+      "# HELP lavalink_cpu_cores Cores of the machine.\n# TYPE lavalink_cpu_cores gauge\nlavalink_cpu_cores 8\n",
+    );
+  });
+
+  test("escapes what would break a label", () => {
+    const samples = [{ labels: { a: 'x"\\\n' }, value: 1 }];
+    expect(prometheusText([{ name: "n", help: "h", type: "gauge", samples }])).toContain('n{a="x\\"\\\\\\n"} 1');
+  });
+});
+
+test("pauses count in every bucket that is not below them", () => {
+  const pauses = new GcPauses();
+  pauses.close();
+  for (const pauseS of [0.01, 0.05, 3]) pauses.add(pauseS);
+  const samples = pauses.samples().map(({ labels, suffix, value }) => [labels?.le ?? suffix, value]);
+  expect(samples).toEqual([
+    ...[["0.025", 1] as const, ["0.05", 2] as const, ["0.1", 2] as const, ["0.2", 2] as const],
+    ...[["0.4", 2] as const, ["0.8", 2] as const, ["1.6", 2] as const, ["+Inf", 3] as const],
+    ["_sum", 3.06],
+    ["_count", 3],
+  ]);
+});

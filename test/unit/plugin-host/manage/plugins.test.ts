@@ -1,0 +1,674 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { LinkRequest } from "../../../../src/bridge/playable-link.ts";
+import type { PluginEvent, PluginLink, PluginManifest } from "../../../../src/bridge/plugin-messages.ts";
+import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
+import { type LoadOptions, TrackLoader } from "../../../../src/control/sources/track-loader.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
+import { type PluginPlan, Plugins } from "../../../../src/plugin-host/manage/plugins.ts";
+import type { Track } from "../../../../src/track/track.ts";
+import { writeTracks } from "../../../../src/track/written-tracks.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { type FakePluginThread, FakePluginThreads, manifestOf } from "../../../support/fake-plugin-threads.ts";
+import { settle } from "../../../support/fake-workers.ts";
+import { buildTrack } from "../../../support/track-builder.ts";
+
+const SIGNAL = new AbortController().signal;
+const HTTP_TRACK = buildTrack();
+const LINK: PluginLink = {
+  kind: "link",
+  url: "https://cdn.example/1",
+  headers: {},
+  container: undefined,
+  expiresAtEpochMs: undefined,
+  egress: "machine",
+  variant: undefined,
+  rangeStep: undefined,
+};
+
+let clock: FakeClock;
+let threads: FakePluginThreads;
+let plugins: Plugins;
+let loader: TrackLoader;
+let dataFolder: string | undefined;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  threads = new FakePluginThreads(clock);
+  dataFolder = undefined;
+});
+afterEach(() => plugins.close());
+
+/** Built-in plugins, of whom all is known, unless told otherwise. */
+function create(...plans: (Partial<PluginPlan> & { readonly name: string })[]): void {
+  const http = { userAgent: "x", proxyUrl: undefined, connectTimeoutMs: 1, socketTimeoutMs: 1 };
+  plugins = new Plugins({
+    entry: new URL("file:///plugin"),
+    threads,
+    clock,
+    logger: silentLogger,
+    dataFolder,
+    plans: plans.map((plan) => ({
+      rank: "middle",
+      isBuiltIn: true,
+      isRequired: false,
+      isReloadedOnChange: false,
+      problem: undefined,
+      optionsOf: () => ({ of: plan.name }),
+      manifest: manifestOf(plan.name),
+      settings: { module: plan.name, allow: [], hosts: {}, http, ownProxyUrl: undefined, routing: undefined },
+      ...plan,
+    })),
+  });
+  const files = {
+    name: "http",
+    isClaimed: () => true,
+    load: async ({ identifier }: { readonly identifier: string }) => {
+      if (identifier === "http:broken") throw new NodeError("input-unreachable", "nobody there");
+      return identifier.startsWith("http:") ? ({ kind: "track", track: HTTP_TRACK } as const) : undefined;
+    },
+    playableInput: () => ({ kind: "http", url: "https://media.example/", container: undefined }) as const,
+  };
+  loader = new TrackLoader({ listSources: () => [...plugins.sources("middle"), files], clock });
+  plugins.loader = loader;
+}
+
+/** The thread of that plugin, the last one. */
+function threadOf(name: string): FakePluginThread {
+  const thread = threads.started.findLast(({ start }) => start.settings.module === name);
+  return thread ?? expect.fail(`${name} has no thread`);
+}
+
+function trackOf(sourceName: string, identifier = "1"): Track {
+  return buildTrack({ sourceName, identifier });
+}
+
+function requestFor(track: Track, more: Partial<LinkRequest> = {}): LinkRequest {
+  const { encoded, userData } = track;
+  return { track: { sourceName: track.info.sourceName, encoded, userData }, reason: "start", ...more };
+}
+
+function load(identifier: string, options: Partial<LoadOptions> = {}): Promise<LoadResult> {
+  return loader.load(identifier, { client: "a", signal: SIGNAL, ...options });
+}
+
+/** The thread has a source that answers what is asked of it with that, whenever it is asked. */
+async function answer(name: string, value: Extract<PluginEvent, { type: "reply" }>["value"]): Promise<void> {
+  await settle();
+  await threadOf(name).reply(value);
+}
+
+describe("loading", () => {
+  test("starts a plugin's thread for what it claims, and for nothing else", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    expect(await load("http:x")).toMatchObject({ kind: "track" });
+    expect(threads.started).toHaveLength(0);
+    const found = load("tunes:1");
+    await answer("tunes", { kind: "track", track: trackOf("tunes") });
+    expect(await found).toMatchObject({ kind: "track", track: { info: { sourceName: "tunes" } } });
+    expect(threads.started).toHaveLength(1);
+    expect(threadOf("tunes").all("load")).toMatchObject([{ source: "tunes", identifier: "tunes:1", depth: 0 }]);
+  });
+
+  test("asks the next one where a plugin turns it down, and passes lists on as they are", async () => {
+    create(
+      { name: "songs" },
+      { name: "tunes", manifest: manifestOf("tunes", { sources: [{ name: "tunes", prefixes: ["s"], fields: [] }] }) },
+    );
+    const found = load("songs:1");
+    await answer("songs", { kind: "none" });
+    const tracks = writeTracks([trackOf("tunes")]);
+    await answer("tunes", { kind: "playlist", name: "P", selectedTrack: 0, pluginInfo: { a: 1 }, tracks });
+    expect(await found).toEqual({
+      kind: "playlist",
+      playlist: { name: "P", selectedTrack: 0, pluginInfo: { a: 1 }, tracks },
+    });
+  });
+
+  test("follows a reference to another source", async () => {
+    create({ name: "songs" });
+    const found = load("songs:1");
+    await answer("songs", { kind: "reference", identifier: "http:x" });
+    expect(await found).toMatchObject({ kind: "track", track: { info: { sourceName: "http" } } });
+  });
+
+  test("tells what went wrong, and counts it", async () => {
+    create({ name: "songs" });
+    const found = load("songs:1");
+    await settle();
+    await threadOf("songs").replyError(new NodeError("site-busy", "songs: 429"));
+    expect(await found).toMatchObject({ kind: "error", error: { code: "site-busy", message: "songs: 429" } });
+    expect(plugins.sourcesJson()).toMatchObject([
+      { name: "songs", plugin: "songs", loads: { succeeded: 0, failed: 1, lastError: { code: "site-busy" } } },
+    ]);
+  });
+
+  test("takes 20 s at most, and the plugin is told to stop", async () => {
+    create({ name: "songs" });
+    const found = load("songs:1");
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    clock.advance(20_000);
+    expect(await found).toMatchObject({ kind: "error", error: { code: "load-timeout" } });
+    expect(threadOf("songs").all("abort")).toHaveLength(1);
+  });
+});
+
+describe("a link", () => {
+  test("is what the plugin says, for the track with all that is known of it", async () => {
+    create({ name: "songs" });
+    const track = { ...trackOf("songs"), userData: { a: 1 } };
+    const found = plugins.link(requestFor(track, { reason: "refused", status: 403, variant: "r" }), {
+      signal: SIGNAL,
+    });
+    await answer("songs", LINK);
+    expect(await found).toEqual({ ...LINK, isOwnServer: false });
+    expect(threadOf("songs").all("resolve")).toMatchObject([
+      {
+        source: "songs",
+        linkRequest: { encoded: track.encoded, userData: { a: 1 }, reason: "refused", status: 403, variant: "r" },
+      },
+    ]);
+    expect(plugins.sourcesJson()[0]?.links).toMatchObject({ succeeded: 1 });
+  });
+
+  test("by a reference is what that identifier plays: an input, or a link of another source", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    const direct = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier: "http:x" });
+    expect(await direct).toMatchObject({ kind: "input", input: { kind: "http", url: "https://media.example/" } });
+    const other = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier: "tunes:1" });
+    await answer("tunes", { kind: "track", track: trackOf("tunes", "2") });
+    expect(threadOf("tunes").all("load")).toMatchObject([{ depth: 1 }]);
+    await answer("tunes", LINK);
+    expect(await other).toEqual({ ...LINK, isOwnServer: false });
+  });
+
+  test("by a reference to a search is what the first that it finds plays", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier: "tunes:search" });
+    const [first, second] = [trackOf("tunes", "2"), trackOf("tunes", "3")];
+    await answer("tunes", { kind: "search", tracks: writeTracks([first, second]) });
+    await answer("tunes", LINK);
+    expect(await found).toEqual({ ...LINK, isOwnServer: false });
+    expect(threadOf("tunes").all("resolve")).toMatchObject([{ linkRequest: { encoded: first.encoded } }]);
+  });
+
+  test("by a reference to a playlist is an error that says so", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier: "tunes:list" });
+    const tracks = writeTracks([trackOf("tunes")]);
+    await answer("tunes", { kind: "playlist", name: "P", selectedTrack: 0, pluginInfo: {}, tracks });
+    const error = { code: "source-unavailable", message: expect.stringContaining("there is a playlist") };
+    await expect(found).rejects.toMatchObject(error);
+  });
+
+  test("by references to searches ends after three, too", async () => {
+    create({ name: "songs" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    for (let hop = 0; hop < 3; hop++) {
+      await answer("songs", { kind: "reference", identifier: "songs:search" });
+      await answer("songs", { kind: "search", tracks: writeTracks([trackOf("songs")]) });
+    }
+    await expect(found).rejects.toMatchObject({ message: expect.stringMatching(/^more than 3 /) });
+  });
+
+  test("by references ends after three", async () => {
+    create({ name: "songs" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    for (let hop = 0; hop < 3; hop++) {
+      await answer("songs", { kind: "reference", identifier: "songs:1" });
+      await answer("songs", { kind: "track", track: trackOf("songs") });
+    }
+    await expect(found).rejects.toMatchObject({
+      code: "source-unavailable",
+      message: expect.stringMatching(/^more than 3 /),
+    });
+    expect(threadOf("songs").all("resolve")).toHaveLength(3);
+  });
+
+  test.each([
+    ["nothing", "nothing:there", { code: "source-unavailable" }],
+    ["an error", "http:broken", { code: "input-unreachable", message: "nobody there" }],
+  ])("by a reference to %s is an error", async (_what, identifier, error) => {
+    create({ name: "songs" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier });
+    await expect(found).rejects.toMatchObject(error);
+  });
+
+  test("of a source that is not there, or whose plugin is off, is an error", async () => {
+    create({ name: "songs", problem: "an option is wrong" });
+    for (const name of ["songs", "others"]) {
+      const message = `the source of this track is not available on this node: ${name}`;
+      const found = plugins.link(requestFor(trackOf(name)), { signal: SIGNAL });
+      await expect(found).rejects.toMatchObject({ code: "source-unavailable", message });
+    }
+  });
+
+  test("that nobody waits for any more is not waited for", async () => {
+    create({ name: "songs" });
+    const abort = new AbortController();
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: abort.signal });
+    abort.abort(new Error("gone"));
+    await expect(found).rejects.toThrow("gone");
+    await settle();
+    expect(threadOf("songs").all("abort")).toHaveLength(1);
+  });
+});
+
+describe("what plugins ask of others", () => {
+  beforeEach(async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    void load("songs:1");
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+  });
+
+  function requestLoad(identifier: string, { askId = 1, depth = 1 } = {}): void {
+    threadOf("songs").say({ type: "loadRequested", askId, identifier, depth });
+  }
+
+  test("is looked up as a client's, so deep", async () => {
+    requestLoad("tunes:1", { depth: 3 });
+    await answer("tunes", { kind: "track", track: trackOf("tunes") });
+    expect(threadOf("tunes").all("load")).toMatchObject([{ depth: 3 }]);
+    await settle();
+    expect(threadOf("songs").all("loaded")).toMatchObject([{ askId: 1, answer: { kind: "track" } }]);
+  });
+
+  test("comes as it would for a client: lists, nothing, errors", async () => {
+    requestLoad("tunes:1");
+    await answer("tunes", { kind: "search", tracks: writeTracks([trackOf("tunes")]) });
+    requestLoad("nothing:there", { askId: 2 });
+    requestLoad("http:broken", { askId: 3 });
+    await settle();
+    expect(threadOf("songs").all("loaded")).toMatchObject([
+      { askId: 1, answer: { kind: "search", tracks: { count: 1 } } },
+      { askId: 2, answer: { kind: "empty" } },
+    ]);
+    expect(threadOf("songs").all("loadFailed")).toMatchObject([{ askId: 3, error: { code: "input-unreachable" } }]);
+  });
+
+  test("ends when the plugin does not want it any more, and only that", async () => {
+    requestLoad("tunes:1", { askId: 1 });
+    requestLoad("tunes:2", { askId: 2 });
+    await settle();
+    threadOf("songs").say({ type: "loadAborted", askId: 1 });
+    await settle();
+    expect(threadOf("tunes").all("abort")).toMatchObject([{ requestId: 1 }]);
+  });
+
+  test("is told to the thread that asked, not to the next one, which has numbers of its own", async () => {
+    requestLoad("tunes:1");
+    await settle();
+    const [before] = threads.started;
+    before?.exit(1);
+    clock.advance(2000);
+    void load("songs:2");
+    await settle();
+    expect(threadOf("songs")).not.toBe(before);
+    await answer("tunes", { kind: "empty" });
+    await settle();
+    expect(threadOf("songs").all("loaded")).toEqual([]);
+  });
+
+  test("is refused beyond 256 at once", async () => {
+    for (let askId = 1; askId <= 257; askId++) requestLoad(`tunes:${askId}`, { askId });
+    await settle();
+    expect(threadOf("songs").all("loadFailed")).toMatchObject([{ askId: 257, error: { code: "load-busy" } }]);
+  });
+
+  test("ends when the node closes", async () => {
+    requestLoad("tunes:1");
+    await settle();
+    await plugins.close();
+    await settle();
+    expect(threads.alive).toHaveLength(0);
+  });
+});
+
+describe("what there is", () => {
+  test("is in the order of ranks and plans, without those that are off", () => {
+    const off = { name: "off", problem: "an option is wrong" };
+    create({ name: "songs" }, { name: "early", rank: "first" }, off, { name: "tunes" }, { name: "late", rank: "last" });
+    const names = (rank: "first" | "middle" | "last") => plugins.sources(rank).map(({ name }) => name);
+    expect([names("first"), names("middle"), names("last")]).toEqual([["early"], ["songs", "tunes"], ["late"]]);
+    expect(plugins.infos.map(({ name }) => name)).toEqual(["songs", "early", "tunes", "late"]);
+    expect(plugins.pluginsJson()).toMatchObject([
+      {},
+      {},
+      { name: "off", state: "off", trouble: "an option is wrong" },
+      {},
+      {},
+    ]);
+  });
+
+  test("is told to clients with the names that they look for", () => {
+    create({ name: "songs", manifest: manifestOf("songs", { aliases: [{ name: "songs-plugin", version: "4.0.0" }] }) });
+    expect(plugins.infos).toEqual([
+      { name: "songs", version: "1.0.0" },
+      { name: "songs-plugin", version: "4.0.0" },
+    ]);
+  });
+
+  test("is learned at the start, of whom nothing is known", async () => {
+    create({ name: "songs" }, { name: "songs.mjs", isBuiltIn: false, manifest: undefined });
+    expect(plugins.infos).toHaveLength(1);
+    const started = plugins.start();
+    expect(threads.started).toHaveLength(1);
+    await threads.last.ready(manifestOf("tunes"));
+    await started;
+    expect(plugins.infos).toContainEqual({ name: "tunes", version: "1.0.0" });
+    expect(threads.last.all("options")).toMatchObject([{ given: { options: { of: "songs.mjs" } } }]);
+    expect(plugins.pluginsJson()[1]).toEqual({
+      name: "tunes",
+      version: "1.0.0",
+      isBuiltIn: false,
+      state: "running",
+      trouble: null,
+      losses: 0,
+      sources: ["tunes"],
+      counts: {},
+      changedOptions: [],
+    });
+  });
+
+  test("counts on when a plugin is set up anew", async () => {
+    create({ name: "songs" });
+    const found = load("songs:1");
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    await answer("songs", { kind: "empty" });
+    await found;
+    expect(plugins.sourcesJson()).toMatchObject([{ loads: { succeeded: 1 }, state: "running" }]);
+  });
+
+  test("backends are reported with null where JSON has no undefined", async () => {
+    create({ name: "songs" });
+    void load("songs:1");
+    await settle();
+    const backend = {
+      name: "api",
+      state: "open",
+      succeeded: 1,
+      failed: 0,
+      lastError: undefined,
+      openUntilMs: undefined,
+    } as const;
+    threadOf("songs").say({ type: "report", backends: [backend], counts: { pages: 2 } });
+    expect(plugins.sourcesJson()).toMatchObject([{ backends: [{ name: "api", lastError: null, openUntilMs: null }] }]);
+    expect(plugins.pluginsJson()).toMatchObject([{ counts: { pages: 2 } }]);
+  });
+});
+
+describe("starting", () => {
+  const unknown = { isBuiltIn: false, manifest: undefined };
+
+  test("goes on without a plugin that cannot be, unless it is required", async () => {
+    for (const isRequired of [false, true]) {
+      create({ name: "a.mjs", ...unknown, isRequired });
+      const started = plugins.start();
+      started.catch(() => undefined);
+      threads.last.say({ type: "unusable", name: undefined, problem: "no default export", areOptionsWrong: false });
+      if (isRequired) await expect(started).rejects.toMatchObject({ code: "plugin-off" });
+      else await started;
+      expect(plugins.infos).toEqual([]);
+    }
+  });
+
+  test("fails for a required one that is known to be wrong beforehand", async () => {
+    create({ name: "a.mjs", ...unknown, isRequired: true, problem: "it is not installed" });
+    const message = "the plugin a.mjs is off: it is not installed";
+    await expect(plugins.start()).rejects.toMatchObject({ code: "plugin-off", message });
+  });
+
+  test("refuses a name that another one has, or has said just before", async () => {
+    create(
+      { name: "songs" },
+      { name: "a.mjs", ...unknown },
+      { name: "b.mjs", ...unknown },
+      { name: "c.mjs", ...unknown },
+    );
+    const started = plugins.start();
+    const given = () => threads.started.map((thread) => thread.all("options")[0]?.given);
+    for (const [index, name] of ["songs", "tunes", "tunes"].entries())
+      threads.started[index]?.say({ type: "named", name });
+    await settle();
+    expect(given()).toEqual([
+      { problem: "there is a plugin named songs already" },
+      { options: { of: "b.mjs" }, changes: {}, persisted: [] },
+      { problem: "there is a plugin named tunes already" },
+    ]);
+    for (const thread of threads.started)
+      thread.say({ type: "unusable", name: undefined, problem: "as told", areOptionsWrong: false });
+    await started;
+  });
+});
+
+describe("loading a plugin anew", () => {
+  test("is by its name; of one that is not there it is nothing", async () => {
+    create({ name: "songs" });
+    expect(await plugins.reload("tunes")).toBeUndefined();
+    const reloaded = plugins.reload("songs");
+    const manifest: PluginManifest = manifestOf("songs", {
+      version: "2.0.0",
+      sources: [{ name: "other", prefixes: ["o:"], fields: [] }],
+    });
+    await threads.last.ready(manifest);
+    expect(await reloaded).toMatchObject({ name: "songs", version: "2.0.0", state: "running", sources: ["other"] });
+    expect(loader.sourceNames).toEqual(["other", "http"]);
+    // Its own name is not taken by itself.
+    expect(threads.last.all("options")).toMatchObject([{ given: { options: {} } }]);
+  });
+
+  test("fails with plugin-off, and what there was stays", async () => {
+    create({ name: "songs" });
+    const reloaded = plugins.reload("songs");
+    threads.last.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: false });
+    await expect(reloaded).rejects.toMatchObject({ code: "plugin-off" });
+    expect(loader.sourceNames).toEqual(["songs", "http"]);
+  });
+});
+
+/** What the thread was given when it had said its name. */
+const givenTo = (thread: FakePluginThread) => thread.all("options")[0]?.given;
+
+/** The next life of that plugin begins: what the thread is given. */
+async function named(name: string): Promise<ReturnType<typeof givenTo>> {
+  await settle();
+  threadOf(name).say({ type: "named", name });
+  await settle();
+  return givenTo(threadOf(name));
+}
+
+describe("changing options", () => {
+  test("sets the plugin up with them, and what there was goes on until then", async () => {
+    create({ name: "songs" });
+    void load("songs:1");
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    const [before] = threads.started;
+    const changed = plugins.change("songs", { limit: 5, pot: { token: "hunter2" } });
+    expect(await named("songs")).toEqual({
+      options: { of: "songs" },
+      changes: { limit: "5", pot: { token: "hunter2" } },
+      persisted: [],
+    });
+    expect(before?.isEnded).toBe(false);
+    await threadOf("songs").ready(manifestOf("songs", { ownServers: ["192.0.2.7:80"] }));
+    const json = await changed;
+    expect(json).toMatchObject({ name: "songs", state: "running", changedOptions: ["limit", "pot.token"] });
+    expect(JSON.stringify([json, plugins.pluginsJson(), plugins.sourcesJson()])).not.toContain("hunter2");
+    expect(await plugins.change("nobody", {})).toBeUndefined();
+  });
+
+  test("holds for later lives of the plugin, whether it was idle, lost or loaded anew, and adds up", async () => {
+    create({ name: "songs" });
+    for (const [changes, all] of [
+      [{ a: "1" }, { a: "1" }],
+      [{ b: 2 }, { a: "1", b: "2" }],
+      [{ a: null }, { b: "2" }],
+    ] as const) {
+      const changed = plugins.change("songs", changes);
+      expect(await named("songs")).toMatchObject({ changes: all });
+      await threadOf("songs").ready(manifestOf("songs"));
+      await changed;
+    }
+    clock.advance(10 * 60_000);
+    void load("songs:1");
+    expect(await named("songs")).toMatchObject({ changes: { b: "2" } });
+    threadOf("songs").exit(1);
+    clock.advance(2000);
+    void load("songs:2");
+    expect(await named("songs")).toMatchObject({ changes: { b: "2" } });
+    const reloaded = plugins.reload("songs");
+    expect(await named("songs")).toMatchObject({ changes: { b: "2" } });
+    await threadOf("songs").ready(manifestOf("songs"));
+    await reloaded;
+  });
+
+  test("lets a track reach the servers that are the operator's own, and those of before no longer", async () => {
+    create({ name: "songs", manifest: manifestOf("songs", { ownServers: ["old.example:443"] }) });
+    const linkTo = async (url: string) => {
+      const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+      await answer("songs", { ...LINK, url });
+      return found;
+    };
+    expect(await linkTo("https://old.example/1")).toMatchObject({ isOwnServer: true });
+    const changed = plugins.change("songs", { site: "https://new.example" });
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs", { ownServers: ["new.example:443"] }));
+    await changed;
+    expect(await linkTo("https://new.example/1")).toMatchObject({ isOwnServer: true });
+    expect(await linkTo("https://old.example/1")).toMatchObject({ isOwnServer: false });
+  });
+
+  test.each([
+    [
+      "options are wrong",
+      true,
+      { code: "plugin-options-wrong", message: "plugins.songs.lmit: there is no such option" },
+    ],
+    [
+      "set-up fails",
+      false,
+      {
+        code: "plugin-off",
+        message: expect.stringMatching(/^loading the plugin songs anew: .*; the one before goes on$/),
+      },
+    ],
+  ])("whose %s says so, and nothing is changed", async (_what, areOptionsWrong, error) => {
+    create({ name: "songs" });
+    void load("songs:1");
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    const changed = plugins.change("songs", { lmit: 1 });
+    await settle();
+    const problem = "plugins.songs.lmit: there is no such option";
+    threadOf("songs").say({ type: "unusable", name: "songs", problem, areOptionsWrong });
+    await expect(changed).rejects.toMatchObject(error);
+    expect(plugins.pluginsJson()).toMatchObject([{ state: "running", changedOptions: [] }]);
+    threads.started[0]?.exit(1);
+    clock.advance(2000);
+    void load("songs:2");
+    expect(await named("songs")).toMatchObject({ changes: {} });
+  });
+
+  test("gives a life that begins while it is tried what was good before", async () => {
+    create({ name: "songs" });
+    const changed = plugins.change("songs", { lmit: 1 });
+    await settle();
+    const [tried] = threads.started;
+    void load("songs:1");
+    expect(await named("songs")).toMatchObject({ changes: {} });
+    tried?.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: true });
+    await expect(changed).rejects.toMatchObject({ code: "plugin-options-wrong" });
+  });
+
+  test("mends a plugin that is off for its options", async () => {
+    create({ name: "songs", problem: "an option is wrong" });
+    const changed = plugins.change("songs", { limit: 5 });
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    expect(await changed).toMatchObject({ state: "running", trouble: null });
+  });
+
+  test("is done one after the other, behind a reload, and 16 wait at most", async () => {
+    create({ name: "songs" });
+    const reloaded = plugins.reload("songs");
+    const changes = Array.from({ length: 16 }, (_, index) => plugins.change("songs", { [`a${index}`]: 1 }));
+    await expect(plugins.change("songs", {})).rejects.toMatchObject({ code: "requests-busy" });
+    const again = plugins.reload("songs");
+    expect(threads.started).toHaveLength(1);
+    for (let count = 0; count < 18; count++) {
+      await settle();
+      await threadOf("songs").ready(manifestOf("songs"));
+    }
+    await Promise.all([reloaded, ...changes, again]);
+    expect(plugins.pluginsJson()[0]?.changedOptions).toHaveLength(16);
+    expect(Object.keys((givenTo(threadOf("songs")) as { readonly changes: object }).changes)).toHaveLength(16);
+  });
+});
+
+describe("persisted values of a plugin", () => {
+  const VALUE = { cache: "ids", key: "a", json: '"1"', untilMs: Number.POSITIVE_INFINITY };
+
+  test("is given to its next thread, and to no other plugin", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    void load("songs:1");
+    await named("songs");
+    threadOf("songs").say({ type: "persist", value: VALUE });
+    threadOf("songs").say({ type: "persist", value: { ...VALUE, key: "b" } });
+    threadOf("songs").say({ type: "forget", cache: "ids", key: "b" });
+    threadOf("songs").exit(1);
+    clock.advance(2000);
+    void load("songs:2");
+    expect(await named("songs")).toMatchObject({ persisted: [VALUE] });
+    void load("tunes:1");
+    expect(await named("tunes")).toMatchObject({ persisted: [] });
+  });
+
+  test("outlasts the node where there is a folder for it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "persisted-"));
+    dataFolder = join(folder, "data");
+    try {
+      create({ name: "songs" });
+      void load("songs:1");
+      await expect.poll(() => named("songs")).toMatchObject({ persisted: [] });
+      threadOf("songs").say({ type: "persist", value: VALUE });
+      await plugins.close();
+      create({ name: "songs" });
+      void load("songs:1");
+      await expect.poll(() => named("songs")).toMatchObject({ persisted: [VALUE] });
+      expect(readdirSync(dataFolder)).toEqual(["songs.json"]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("a call of a plugin", () => {
+  test("comes to what it says", async () => {
+    create({ name: "songs" });
+    const called = plugins.call("songs", "login", { a: 1 });
+    await settle();
+    await threadOf("songs").ready(manifestOf("songs"));
+    const [call] = threadOf("songs").all("call");
+    expect(call).toMatchObject({ name: "login", argument: { a: 1 } });
+    await threadOf("songs").reply({ kind: "return", value: "token" }, call?.requestId);
+    expect(await called).toBe("token");
+  });
+
+  test("is nothing where there is no such plugin, or it is off", async () => {
+    create({ name: "songs", problem: "an option is wrong" });
+    expect(await plugins.call("songs", "login", null)).toBeUndefined();
+    expect(await plugins.call("tunes", "login", null)).toBeUndefined();
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import type { BuiltinPlugin } from "../../../../plugins/builtin.ts";
+import { loadConfig } from "../../../../src/config/load-config.ts";
+import { type PlanOptions, planPlugins } from "../../../../src/plugin-host/plan/plugin-plans.ts";
+
+const FOLDER = new URL("file:///app/plugins/");
+
+function builtin(more: Partial<BuiltinPlugin> = {}): BuiltinPlugin {
+  return {
+    manifest: {
+      name: "songs",
+      version: "1.0.0",
+      sources: [{ name: "songs", prefixes: ["songs:"] }],
+      config: {
+        limit: { type: "integer", default: 10, min: 1, max: 50, meaning: "x" },
+        site: { type: "server", meaning: "x" },
+      },
+    },
+    rank: "first",
+    module: "songs/plugin.js",
+    isOn: () => true,
+    ...more,
+  };
+}
+
+function plan(text: string, { builtins = [builtin()], ...more }: Partial<PlanOptions> = {}) {
+  const { config } = loadConfig({
+    args: [],
+    env: {},
+    cwd: "/app",
+    realPath: (path: string) => path,
+    coreCount: 4,
+    readFile: (path) => (path === "/app/tonearm.yml" ? text : undefined),
+  });
+  return planPlugins(config, { cwd: "/nowhere", builtinFolder: FOLDER, builtins, ...more });
+}
+
+describe("a plugin that comes with the node", () => {
+  test("is known before it is started", () => {
+    const [songs] = plan("tonearm.hosts: { a.example: http://127.0.0.1:1/ }");
+    expect(songs).toMatchObject({
+      name: "songs",
+      rank: "first",
+      isBuiltIn: true,
+      isRequired: false,
+      problem: undefined,
+      manifest: {
+        name: "songs",
+        version: "1.0.0",
+        aliases: [],
+        ownServers: [],
+        sources: [{ name: "songs", fields: [] }],
+      },
+      settings: { module: "file:///app/plugins/songs/plugin.js", hosts: { "a.example": expect.any(String) } },
+    });
+    expect(songs?.settings.http.userAgent).toMatch(/^Tonearm\/\d/);
+  });
+
+  test.each([
+    ["its own rule says so", "{}", true, 1],
+    ["its own rule says no", "{}", false, 0],
+    ["the operator says yes", "plugins.songs.enabled: yes", false, 1],
+    ["the operator says no", "plugins.songs.enabled: false", true, 0],
+  ])("runs or not as %s", (_who, text, isOn, count) => {
+    expect(plan(text, { builtins: [builtin({ isOn: () => isOn })] })).toHaveLength(count);
+  });
+
+  test("has the operator's options, also by the names that Lavalink has; its own count before", () => {
+    const options: BuiltinPlugin["options"] = ({ lavalink }) => ({
+      Limit: lavalink("lavasrc", "songs", "playlist-limit") ?? "7",
+    });
+    const optionsOf = (text: string) => plan(text, { builtins: [builtin({ options })] })[0]?.optionsOf("songs");
+    expect(optionsOf("{}")).toEqual({ Limit: "7" });
+    expect(optionsOf("plugins.lavasrc.songs.playlistLimit: 9")).toEqual({ Limit: "9" });
+    expect(optionsOf("plugins: { lavasrc: { songs: { playlistLimit: 9 } }, songs: { limit: 8 } }")).toEqual({
+      limit: "8",
+    });
+  });
+
+  test("goes through a proxy of its own, else through the one for all", () => {
+    const forAll = "lavalink.server.httpConfig: { proxyHost: 192.0.2.1, proxyPort: 8080 }";
+    const own = "plugins.songs: { proxy: 'http://me:word@192.0.2.2:3128', limit: 7 }";
+    const [songs] = plan(`${forAll}\n${own}`);
+    const proxyUrl = "http://me:word@192.0.2.2:3128";
+    expect(songs?.settings).toMatchObject({ ownProxyUrl: proxyUrl, http: { proxyUrl } });
+    expect(songs?.problem).toBeUndefined();
+    expect(songs?.optionsOf("songs")).toEqual({ limit: "7" });
+    const [other] = plan(forAll);
+    expect(other?.settings).toMatchObject({ ownProxyUrl: undefined, http: { proxyUrl: "http://192.0.2.1:8080" } });
+  });
+
+  test.each(["socks5://192.0.2.2:1", "http://192.0.2.2:1/path", "hunter2", "{ url: hunter2 }"])(
+    "with a proxy that is none (%s) is off, and its text is not told",
+    (proxy) => {
+      const [songs] = plan(`plugins.songs: { proxy: ${proxy.startsWith("{") ? proxy : `"${proxy}"`} }`);
+      expect(songs?.problem).toBe(
+        "plugins.songs: expected proxy to be an address such as http://user:password@192.0.2.7:3128",
+      );
+    },
+  );
+
+  test("with wrong options is off from the start, and says each, without its value", () => {
+    const [songs] = plan("plugins.songs: { limit: 51, lmit: 1, enabled: true }");
+    expect(songs?.problem).toMatch(
+      /^plugins\.songs\.limit: expected a whole number from 1 to 50; plugins\.songs\.lmit: there is no/,
+    );
+    expect(songs?.problem).not.toContain("51");
+    expect(songs?.manifest).toMatchObject({ ownServers: [], sources: [{ name: "songs" }] });
+  });
+
+  test("says which servers are the operator's own, and has the sources that its options say", () => {
+    const sources: BuiltinPlugin["sources"] = ({ site }) => [{ name: "those", hosts: [String(site)], prefixes: [] }];
+    const [songs] = plan("plugins.songs.site: http://192.0.2.7:81", { builtins: [builtin({ sources })] });
+    expect(songs?.manifest).toMatchObject({
+      ownServers: ["192.0.2.7:81"],
+      sources: [{ name: "those", hosts: ["http://192.0.2.7:81"], prefixes: [], fields: [] }],
+    });
+  });
+});
+
+describe("an operator's own plugin", () => {
+  test("is in the order of the configuration, after those of the node, unless it is disabled", () => {
+    const text =
+      "tonearm.plugins: [{ path: ./b.mjs }, { path: /a.mjs, enabled: false }, { package: songs-x, required: true }]";
+    expect(plan(text).map(({ name, rank, isBuiltIn, isRequired }) => [name, rank, isBuiltIn, isRequired])).toEqual([
+      ["songs", "first", true, false],
+      ["b.mjs", "middle", false, false],
+      ["songs-x", "middle", false, true],
+    ]);
+  });
+
+  test("is known by its module only, and has the options of the name that it says", () => {
+    const path = new URL(import.meta.url).pathname;
+    const [own] = plan(`{ tonearm.plugins: [{ path: ${path} }], plugins: { my-songs: { a: 1 } } }`, { builtins: [] });
+    expect(own).toMatchObject({ manifest: undefined, problem: undefined, settings: { module: import.meta.url } });
+    expect(own?.optionsOf("my-songs")).toEqual({ a: "1" });
+    expect(own?.optionsOf("others")).toBeUndefined();
+  });
+
+  test("that is not there is off from the start", () => {
+    const text = "tonearm.plugins: [{ package: songs-x }, { path: /nowhere/x.mjs }]";
+    expect(plan(text, { builtins: [] }).map(({ problem }) => problem)).toEqual([
+      "the package songs-x is not installed; run npm install songs-x beside application.yml",
+      "the plugin at /nowhere/x.mjs: there is nothing that can be read",
+    ]);
+  });
+});

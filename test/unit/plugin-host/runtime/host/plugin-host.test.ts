@@ -1,0 +1,237 @@
+import { getEventListeners } from "node:events";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { PersistedValue, PluginEvent } from "../../../../../src/bridge/plugin-messages.ts";
+import { unlessAborted } from "../../../../../src/lib/unless-aborted.ts";
+import { silentLogger } from "../../../../../src/log/log.ts";
+import {
+  type HttpAnswer,
+  type HttpRequest,
+  type Source,
+  type SourceAnswer,
+  SourceError,
+} from "../../../../../src/plugin-api/plugin.ts";
+import { PersistedCaches } from "../../../../../src/plugin-host/runtime/host/persisted-caches.ts";
+import { LivingHost } from "../../../../../src/plugin-host/runtime/host/plugin-host.ts";
+import { FakeClock } from "../../../../support/fake-clock.ts";
+import { settle } from "../../../../support/fake-workers.ts";
+
+const STATUS_ERROR = new SourceError("busy", "429");
+const LEFT: PersistedValue = { cache: "ids", key: "a", json: '"left"', untilMs: Number.POSITIVE_INFINITY };
+
+let clock: FakeClock;
+let host: LivingHost<unknown>;
+let reportCount: number;
+/** What the node was asked for, with the signal that goes with it. */
+let requests: string[];
+let loads: { readonly identifier: string; readonly signal: AbortSignal }[];
+
+/** What caches pass on to outlast the thread. */
+let persisted: PluginEvent[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  persisted = [];
+  reportCount = 0;
+  [loads, requests] = [[], []];
+  host = new LivingHost({
+    plugin: "songs",
+    options: { a: 1 },
+    userAgent: "Tonearm/test",
+    clock,
+    log: silentLogger,
+    hide: (text) => text,
+    http: {
+      request: hang,
+      json: hang,
+      text: hang,
+      statusError: () => STATUS_ERROR,
+      address: (request) => hang("its own address", request),
+    },
+    persisted: new PersistedCaches({ values: [LEFT], clock, send: (event) => persisted.push(event) }),
+    load: (identifier, signal) => {
+      loads.push({ identifier, signal });
+      if (identifier === "hang") return unlessAborted(new Promise(() => undefined), signal);
+      return Promise.resolve({ kind: "empty" } satisfies SourceAnswer);
+    },
+    onProgram: () => undefined,
+    onReport: () => {
+      reportCount += 1;
+    },
+  });
+});
+
+/** A request that is answered by its signal alone. */
+function hang(url: string, { signal }: HttpRequest): Promise<never> {
+  requests.push(url);
+  return unlessAborted(new Promise(() => undefined), signal);
+}
+
+function source(name: string): Source {
+  return { name, load: async () => undefined, resolve: async () => ({ kind: "reference", identifier: "x" }) };
+}
+
+describe("registering", () => {
+  test("is possible within setup only", () => {
+    host.addSource(source("one"));
+    host.addAlias("sc-plugin", "1.0.0");
+    host.addPluginInfo({});
+    host.endSetUp();
+    expect(() => host.addSource(source("two"))).toThrow("addSource can only be called within setup");
+    expect(() => host.addAlias("x", "1")).toThrow("addAlias can only be called within setup");
+    expect(() => host.addPluginInfo({})).toThrow("addPluginInfo can only be called within setup");
+    expect([...host.sources.keys()]).toEqual(["one"]);
+    expect(host.aliases).toEqual([{ name: "sc-plugin", version: "1.0.0" }]);
+  });
+
+  test("refuses a name twice, and sources that make no sense", () => {
+    host.addSource(source("one"));
+    expect(() => host.addSource(source("one"))).toThrow("the source one was added twice");
+    expect(() => host.addSource(source(""))).toThrow("a source has a name");
+  });
+
+  test("has an end: 100 sources, 50 aliases, whose texts are cut", () => {
+    for (let index = 0; index < 100; index++) host.addSource(source(`s${index}`));
+    expect(() => host.addSource(source("more"))).toThrow("more than 100 sources");
+    for (let index = 0; index < 50; index++) host.addAlias("a".repeat(1000), "1");
+    expect(() => host.addAlias("more", "1")).toThrow("more than 50 aliases");
+    expect(host.aliases[0]?.name).toHaveLength(100);
+  });
+});
+
+describe("counters", () => {
+  test("rise by whole numbers, and are reported", () => {
+    host.count("pages");
+    host.count("pages", 4);
+    for (const by of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) host.count("pages", by);
+    host.count("pages", "7" as unknown as number);
+    expect(host.counts).toEqual({ pages: 5 });
+    expect(reportCount).toBe(2);
+  });
+
+  test("are 64 at most, with names of 100 characters at most", () => {
+    for (let index = 0; index < 100; index++) host.count(`event ${index}`);
+    host.count("event 0");
+    expect(Object.keys(host.counts)).toHaveLength(64);
+    expect(host.counts["event 0"]).toBe(2);
+  });
+
+  test("with long names are cut", () => {
+    host.count("x".repeat(1000));
+    expect(host.counts).toEqual({ ["x".repeat(100)]: 1 });
+  });
+});
+
+describe("what is asked of the host", () => {
+  test("a cache that is persisted has what was left to it, and passes on what it is given; others do neither", () => {
+    const options = { ttlMs: 1000, entriesMax: 10 };
+    host.cache("others", options).set("k", "v");
+    expect(persisted).toEqual([]);
+    const ids = host.cache<string>("ids", { ...options, persist: true });
+    expect(ids.get("a")).toBe("left");
+    ids.set("k", "v");
+    expect(persisted).toMatchObject([{ type: "persist", value: { cache: "ids", key: "k", json: '"v"' } }]);
+  });
+
+  test("a cache is the same by the same name, and there are 64 at most", () => {
+    const options = { ttlMs: 1000, entriesMax: 10 };
+    host.cache<string>("a", options).set("k", "v");
+    expect(host.cache<string>("a", options).get("k")).toBe("v");
+    expect(host.cache<string>("b", options).get("k")).toBeUndefined();
+    for (let index = 2; index < 64; index++) host.cache(`c${index}`, options);
+    expect(() => host.cache("more", options)).toThrow("more than 64 caches");
+    expect(host.cache<string>("a", options).get("k")).toBe("v");
+  });
+
+  test("backends report through it", async () => {
+    await host.backend("api").run(async () => 1);
+    expect(host.backendReports).toMatchObject([{ name: "api", succeeded: 1 }]);
+    expect(reportCount).toBe(1);
+  });
+
+  test("its clock sleeps as long as it is told, or until the signal", async () => {
+    let isAwake = false;
+    const slept = host.clock.sleep(1000, new AbortController().signal).then(() => {
+      isAwake = true;
+    });
+    clock.advance(999);
+    await settle();
+    expect(isAwake).toBe(false);
+    clock.advance(1);
+    await slept;
+    const abort = new AbortController();
+    const broken = host.clock.sleep(1000, abort.signal);
+    abort.abort(new Error("gone"));
+    await expect(broken).rejects.toThrow("gone");
+    expect(clock.pendingCount).toBe(0);
+    expect(host.clock.now()).toBe(clock.epochMs());
+  });
+
+  test("a load of other sources ends with its own signal, and with the plugin", async () => {
+    const abort = new AbortController();
+    const asked = [abort.signal, new AbortController().signal].map((signal) => host.load("hang", { signal }));
+    const ends = Promise.allSettled(asked);
+    abort.abort();
+    expect(loads.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    await host.dispose();
+    expect(loads[1]?.signal.aborted).toBe(true);
+    expect((await ends).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  });
+});
+
+describe("the end", () => {
+  test("rejects all that is under way, and all that is asked for afterwards", async () => {
+    const signal = new AbortController().signal;
+    const calls = [
+      () => host.http.request("https://a.example/", { signal }),
+      () => host.http.json("https://a.example/", { signal }),
+      () => host.http.text("https://a.example/", { signal }),
+      () => host.http.address({ signal }),
+      () => host.load("hang", { signal }),
+      () => host.clock.sleep(1000, signal),
+      () => host.run(process.execPath, { signal, args: ["-e", "setInterval(() => {}, 1000)"] }),
+    ];
+    const asked = calls.map((call) => call());
+    const ends = Promise.allSettled(asked);
+    await settle();
+    const count = requests.length;
+    await host.dispose();
+    const reason = { name: "AbortError", message: "the plugin is ended" };
+    for (const end of await ends) expect(end).toMatchObject({ status: "rejected", reason });
+    for (const call of calls) await expect(call()).rejects.toMatchObject(reason);
+    expect([requests.length, count]).toEqual([4, 4]);
+  });
+
+  test("of whoever asks is not that of the plugin: nothing stays behind of what is over", async () => {
+    const abort = new AbortController();
+    const asked = host.http.text("https://a.example/", { signal: abort.signal });
+    abort.abort(new Error("gone"));
+    await expect(asked).rejects.toThrow("gone");
+    expect(host.http.statusError({} as HttpAnswer)).toBe(STATUS_ERROR);
+    expect(getEventListeners(host.signal, "abort")).toHaveLength(0);
+  });
+
+  test("aborts the signal, has everything cleaned up, and minds no trouble", async () => {
+    const disposed: string[] = [];
+    host.onDispose(() => void disposed.push("one"));
+    host.onDispose(() => {
+      throw new Error("no");
+    });
+    host.onDispose(async () => void disposed.push("three"));
+    await host.dispose();
+    expect(disposed).toEqual(["one", "three"]);
+    expect(host.signal.reason).toMatchObject({ name: "AbortError" });
+  });
+
+  test("waits for 1 s at most", async () => {
+    host.onDispose(() => new Promise(() => undefined));
+    let isOver = false;
+    const over = host.dispose().then(() => {
+      isOver = true;
+    });
+    clock.advance(999);
+    await settle();
+    expect(isOver).toBe(false);
+    clock.advance(1);
+    await over;
+  });
+});

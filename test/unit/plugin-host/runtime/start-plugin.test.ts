@@ -1,0 +1,390 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { SiteServer } from "../../../../lab/sites/site-server.ts";
+import type { PluginCommand, PluginEvent } from "../../../../src/bridge/plugin-messages.ts";
+import type { PlainTree, PlainTreeMap } from "../../../../src/lib/plain-tree.ts";
+import {
+  definePlugin,
+  type Plugin,
+  type PluginHost,
+  type SourceAnswer,
+  SourceError,
+} from "../../../../src/plugin-api/plugin.ts";
+import { startPlugin } from "../../../../src/plugin-host/runtime/start-plugin.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { settle } from "../../../support/fake-workers.ts";
+import { PluginBench, troubleWith } from "../../../support/plugin-bench.ts";
+
+type Load = (
+  identifier: string,
+  host: PluginHost<{ readonly key: string | undefined }>,
+  signal: AbortSignal,
+) => unknown;
+
+/** With one source that claims everything and does that. */
+function pluginThat(load: Load) {
+  return definePlugin({
+    name: "songs",
+    version: "1.2.3",
+    apiVersion: 1,
+    config: { key: { type: "secret", meaning: "A key." }, site: { type: "server", meaning: "A server." } },
+    setup(host) {
+      host.addAlias("songs-plugin", "4.0.0");
+      host.addSource({
+        name: "songs",
+        prefixes: ["songs:"],
+        hosts: ["songs.example"],
+        fields: [{ name: "album", type: "text" }],
+        load: async ({ identifier, signal }) => (await load(identifier, host, signal)) as SourceAnswer,
+        resolve: async () => ({ kind: "reference", identifier: "x" }),
+      });
+    },
+  });
+}
+
+const LIMIT = { type: "integer", min: 1, max: 50, meaning: "x" } as const;
+const FIXED = "plugins.songs.key: can only be set in the configuration, not while the node runs";
+const TOO_LARGE = "plugins.songs.limit: expected a whole number from 1 to 50";
+const GOOD = pluginThat(() => ({ kind: "empty" }));
+
+const benches: PluginBench[] = [];
+afterEach(() => {
+  for (const bench of benches.splice(0)) bench.close();
+});
+
+async function start(plugin: unknown, options: Parameters<typeof PluginBench.start>[1] = {}): Promise<PluginBench> {
+  const bench = await PluginBench.start(plugin as Plugin, options); // as a plugin without types may be
+  benches.push(bench);
+  return bench;
+}
+
+describe("setting a plugin up", () => {
+  test("tells what it offers, and the servers that are the operator's own", async () => {
+    const { manifest } = await start(GOOD, { options: { site: "http://192.0.2.7:8080/x" } });
+    expect(manifest).toEqual({
+      name: "songs",
+      version: "1.2.3",
+      aliases: [{ name: "songs-plugin", version: "4.0.0" }],
+      sources: [
+        {
+          name: "songs",
+          prefixes: ["songs:"],
+          hosts: ["songs.example"],
+          endings: [],
+          words: [],
+          fields: [{ name: "album", type: "text" }],
+        },
+      ],
+      ownServers: ["192.0.2.7:8080"],
+    });
+  });
+
+  test.each<[string, unknown, string]>([
+    ["nothing", undefined, "no plugin as its default export"],
+    ["a function", () => undefined, "no plugin as its default export"],
+    ["no setup", { ...GOOD, setup: undefined }, "no plugin as its default export"],
+    ["a name in upper case", { ...GOOD, name: "Songs" }, "lower case letters"],
+    ["a long name", { ...GOOD, name: "a".repeat(41) }, "lower case letters"],
+    ["no version", { ...GOOD, version: undefined }, "the plugin songs has no version"],
+    ["another interface", { ...GOOD, apiVersion: 2 }, "is for version 2 of the interface, this node has 1"],
+    ["no config", { ...GOOD, config: undefined }, "the plugin songs has no config"],
+    ["a setup that throws", { ...GOOD, setup: () => Promise.reject(new Error("no key")) }, "no key"],
+    ["a setup that throws a text", { ...GOOD, setup: () => Promise.reject("no") }, "no"],
+    [
+      "a source that makes no sense",
+      { ...GOOD, setup: (host: PluginHost) => host.addSource({} as never) },
+      "a source has a name",
+    ],
+  ])("fails with %s, and says so", async (_what, plugin, problem) => {
+    await expect(start(plugin)).rejects.toThrow(problem);
+  });
+
+  test("fails for options that it does not have, or that are wrong, all named and none shown", async () => {
+    const failed = start(GOOD, { options: { kye: "hunter2", site: "hunter2" } });
+    await expect(failed).rejects.toThrow(
+      /^plugins\.songs\.site: expected .+; plugins\.songs\.kye: there is no such option; did you/,
+    );
+    await expect(failed).rejects.not.toThrow("hunter2");
+  });
+
+  test("is with the options as they were changed", async () => {
+    const seen: unknown[] = [];
+    const plugin = { ...GOOD, setup: ({ options }: PluginHost) => void seen.push(options) };
+    const { manifest } = await start(plugin, {
+      options: { key: "one", site: "http://192.0.2.7/" },
+      changes: { SITE: "http://192.0.2.8:81" },
+    });
+    expect(seen).toEqual([{ key: "one", site: "http://192.0.2.8:81" }]);
+    expect(manifest.ownServers).toEqual(["192.0.2.8:81"]);
+  });
+
+  test.each([
+    ["what only the configuration sets", { key: "hunter2" }, [FIXED]],
+    ["what is wrong", { limit: "51" }, [TOO_LARGE]],
+    ["both", { key: "hunter2", limit: "51" }, [FIXED, TOO_LARGE]],
+  ])("fails where an option was changed to %s", async (_what, changes, problems) => {
+    const config = { key: { type: "secret", meaning: "A key.", isFixed: true }, limit: LIMIT } as const;
+    const { events, give, setUp } = await manualWith(definePlugin({ ...GOOD, config, setup: () => undefined }));
+    give({ options: { key: "one" }, changes });
+    await setUp;
+    const problem = problems.join("; ");
+    expect(events.at(-1)).toEqual({ type: "unusable", name: "songs", problem, areOptionsWrong: true });
+  });
+
+  test("that fails says why without the plugin's secrets", async () => {
+    const setup = ({ options }: PluginHost<{ readonly key?: string }>) => {
+      throw new Error(`the site refuses ${options.key}`);
+    };
+    const failed = start({ ...GOOD, setup }, { options: { key: "hunter2" } });
+    await expect(failed).rejects.toThrow("the site refuses <redacted>");
+  });
+
+  test("fails after 10 s", async () => {
+    const clock = new FakeClock();
+    const failed = start({ ...GOOD, setup: () => new Promise(() => undefined) }, { clock });
+    failed.catch(() => undefined);
+    await settle();
+    clock.advance(9999);
+    await settle();
+    clock.advance(1);
+    await expect(failed).rejects.toThrow("setting it up took more than 10000 ms");
+  });
+
+  test.each([
+    ["succeeds", () => undefined],
+    [
+      "throws before it returns a promise",
+      () => {
+        throw new Error("no key");
+      },
+    ],
+  ])("leaves no timer running when the setup of a plugin %s", async (_how, setup) => {
+    const clock = new FakeClock();
+    await start({ ...GOOD, setup }, { clock }).catch(() => undefined);
+    await settle();
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  test("answers what it was asked before it was set up", async () => {
+    const { events, send, give, setUp } = await manualWith(GOOD);
+    send({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
+    give();
+    await setUp;
+    await settle();
+    expect(events.map(({ type }) => type)).toEqual(["named", "ready", "reply"]);
+  });
+
+  test("ends where the main thread has no place for its name", async () => {
+    const { events, send, setUp } = await manualWith(GOOD);
+    send({ type: "options", given: { problem: "there is a plugin named songs already" } });
+    await setUp;
+    const problem = "there is a plugin named songs already";
+    expect(events.at(-1)).toEqual({ type: "unusable", name: "songs", problem, areOptionsWrong: false });
+  });
+});
+
+describe("what a plugin asks of other sources", () => {
+  test("comes to it as sources answer", async () => {
+    const seen: unknown[] = [];
+    const plugin = pluginThat(async (_identifier, host, signal) => {
+      seen.push(await host.load("other:1", { signal }));
+      return { kind: "empty" };
+    });
+    const bench = await start(plugin, { elsewhere: () => ({ kind: "reference", identifier: "x" }) });
+    await bench.load("songs", "songs:1");
+    expect(seen).toEqual([{ kind: "reference", identifier: "x" }]);
+  });
+
+  test("fails in its terms", async () => {
+    const { events, send, give, setUp } = await manualWith(
+      pluginThat((_identifier, host, signal) => host.load("other:1", { signal })),
+    );
+    give();
+    await setUp;
+    send({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
+    await settle();
+    const error = {
+      code: "site-busy",
+      message: "other: 429",
+      severity: "common",
+      cause: "",
+      causeStackTrace: "",
+    } as const;
+    send({ type: "loadFailed", askId: 1, error });
+    await settle();
+    expect(events.at(-1)).toMatchObject({
+      type: "replyError",
+      error: { code: "site-unavailable", message: "other: 429" },
+    });
+    // One that it does not wait for.
+    send({ type: "loadFailed", askId: 99, error });
+    send({ type: "loaded", askId: 99, answer: { kind: "empty" } });
+  });
+
+  test("is five deep at most, the depth of the one that led to it counted", async () => {
+    const plugin = pluginThat((_identifier, host, signal) => host.load("other:1", { signal }));
+    const { events, send, give, setUp } = await manualWith(plugin);
+    give();
+    await setUp;
+    for (const depth of [0, 4, 5]) {
+      send({ type: "load", requestId: depth + 1, source: "songs", identifier: `songs:${depth}`, depth });
+    }
+    await settle();
+    const requested = events.filter((event) => event.type === "loadRequested");
+    expect(requested.map(({ depth }) => depth)).toEqual([1, 5]);
+    const message = "more than 5 sources ask each other in a row";
+    expect(events.at(-1)).toMatchObject({
+      type: "replyError",
+      requestId: 6,
+      error: { code: "site-unavailable", message },
+    });
+  });
+
+  test("is not wanted any more once whoever waits has gone", async () => {
+    const plugin = pluginThat((_identifier, host, signal) => host.load("other:1", { signal }));
+    const { events, send, give, setUp } = await manualWith(plugin);
+    give();
+    await setUp;
+    send({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
+    await settle();
+    send({ type: "abort", requestId: 1 });
+    await settle();
+    expect(events.at(-1)).toEqual({ type: "loadAborted", askId: 1 });
+  });
+});
+
+/** As the main thread sees it, word by word. */
+async function manualWith(plugin: unknown) {
+  const events: PluginEvent[] = [];
+  let listener = (_command: PluginCommand): void => undefined;
+  const http = { userAgent: "x", proxyUrl: undefined, connectTimeoutMs: 1, socketTimeoutMs: 1 };
+  const setUp = startPlugin({
+    port: {
+      postMessage: (event) => void events.push(event),
+      on: (_name, listen) => {
+        listener = listen;
+      },
+    },
+    clock: new FakeClock(),
+    settings: { module: "in this thread", hosts: {}, allow: [], http, ownProxyUrl: undefined, routing: undefined },
+    importModule: () => Promise.resolve({ default: plugin }),
+  });
+  await settle();
+  const send = (command: PluginCommand) => listener(command);
+  const give = (given: { readonly options?: PlainTree; readonly changes?: PlainTreeMap } = {}) =>
+    send({ type: "options", given: { options: undefined, changes: {}, persisted: [], ...given } });
+  return { events, setUp, send, give };
+}
+
+describe("secrets of the options", () => {
+  const KEY = "hunter2+/=x";
+
+  test("are in no error, no line of the log and no report, also as they stand in addresses", async () => {
+    const clock = new FakeClock();
+    const plugin = pluginThat((identifier, host) => {
+      const { key } = host.options;
+      host.log.info(`with ${key}`, { key, address: `https://a.example/${encodeURIComponent(String(key))}` });
+      const error = new SourceError("busy", `the key ${key} is used up`, { cause: new Error(String(key)) });
+      if (identifier === "songs:crash") throw new TypeError(`odd ${key}`);
+      return host.backend("api").run(() => Promise.reject(error));
+    });
+    const bench = await start(plugin, { clock, options: { key: KEY } });
+    const troubles = [
+      await troubleWith(bench.load("songs", "songs:1")),
+      await troubleWith(bench.load("songs", "songs:crash")),
+    ];
+    clock.advance(1000);
+    expect(troubles[0]?.message).toBe("songs: the key <redacted> is used up");
+    expect(bench.backends).toMatchObject([{ name: "api", failed: 1, lastError: "the key <redacted> is used up" }]);
+    const lines = bench.lines.map(({ message, fields }) => [
+      message,
+      fields,
+      String((fields.error as Error | undefined)?.stack),
+    ]);
+    expect(lines.length).toBeGreaterThan(2);
+    const reported = JSON.stringify([troubles, lines, bench.report]);
+    for (const form of [KEY, encodeURIComponent(KEY), "hunter2"]) expect(reported).not.toContain(form);
+  });
+
+  test("are not in what is said where it cannot be set up", async () => {
+    const text = `no answer for https://user:pass@a.example/ with the key ${KEY}`;
+    const failed = start({ ...GOOD, setup: () => Promise.reject(new Error(text)) }, { options: { key: KEY } });
+    await expect(failed).rejects.toThrow("no answer for https://<redacted>@a.example/ with the key <redacted>");
+  });
+
+  test("are found in JSON, too", async () => {
+    const key = 'hun"ter\\2';
+    const plugin = pluginThat((_identifier, host) => void host.log.info("x", { o: { key } }));
+    const bench = await start(plugin, { options: { key } });
+    await bench.load("songs", "songs:1");
+    expect(bench.lines.map(({ fields }) => fields)).toEqual([{ o: '{"key":"<redacted>"}' }]);
+  });
+
+  test("one of which begins like the other are taken out whole; very short ones are words like any other", async () => {
+    const plugin = definePlugin({
+      name: "songs",
+      version: "1.0.0",
+      apiVersion: 1,
+      config: Object.fromEntries(["a", "b", "c"].map((name) => [name, { type: "secret", meaning: "A key." }] as const)),
+      setup: (host) => host.log.info("secret-one, secret-one-more, the"),
+    });
+    const { events, give, setUp } = await manualWith(plugin);
+    give({ options: { a: "secret-one", b: "secret-one-more", c: "the" } });
+    await setUp;
+    expect(events[1]).toMatchObject({ type: "log", message: "<redacted>, <redacted>, the" });
+  });
+});
+
+test("a report is made once a second, when there is something new", async () => {
+  const clock = new FakeClock();
+  const plugin = pluginThat((_identifier, host) => {
+    for (let index = 0; index < 100; index++) host.count("pages");
+    return { kind: "empty" };
+  });
+  const bench = await start(plugin, { clock });
+  await bench.load("songs", "songs:1");
+  expect(bench.report).toBeUndefined();
+  clock.advance(1000);
+  expect(bench.report).toMatchObject({ backends: [], counts: { pages: 100 } });
+  clock.advance(10_000);
+  await bench.load("songs", "songs:2");
+  clock.advance(999);
+  expect(bench.report?.counts).toEqual({ pages: 100 });
+  clock.advance(1);
+  expect(bench.report?.counts).toEqual({ pages: 200 });
+});
+
+test("a plugin reaches its site through the guard, and a server of the operator's own wherever that is", async () => {
+  const site = await SiteServer.start(() => ({ text: "fine" }));
+  try {
+    const plugin = (address: string) =>
+      pluginThat(async (_identifier, host, signal) => {
+        const title = await host.http.text(address, { signal });
+        return { kind: "track", track: { identifier: "1", title } };
+      });
+    const mapped = await start(plugin("https://songs.example/"), { hosts: site.hosts("songs.example") });
+    expect(await mapped.loadTracks("songs", "songs:1")).toMatchObject([{ info: { title: "fine" } }]);
+    const inside = await start(plugin("http://10.255.255.1/"));
+    expect(await troubleWith(inside.load("songs", "songs:1"))).toMatchObject({ code: "site-unreachable" });
+  } finally {
+    await site.close();
+  }
+});
+
+test("the end lets the plugin clean up, and is told", async () => {
+  let isDisposed = false;
+  const plugin = {
+    ...GOOD,
+    setup: (host: PluginHost) => {
+      host.onDispose(() => {
+        isDisposed = true;
+      });
+    },
+  };
+  const { events, send, give, setUp } = await manualWith(plugin);
+  give();
+  await setUp;
+  send({ type: "dispose" });
+  await settle();
+  expect(isDisposed).toBe(true);
+  expect(events.at(-1)).toEqual({ type: "disposed" });
+});
