@@ -85,11 +85,11 @@ export const SOURCE_STATES: Readonly<Record<SourceJson["state"], Words>> = {
   off: { short: "off", long: "Cannot be set up." },
 };
 
-/** Of one way to reach a site. */
-export const WAY_STATES: Readonly<Record<SourceJson["ways"][number]["state"], string>> = {
-  open: "open",
-  closed: "closed",
-  probing: "being tried again",
+/** Of the circuit breaker of one backend. */
+export const BACKEND_STATES: Readonly<Record<SourceJson["backends"][number]["state"], string>> = {
+  closed: "works",
+  open: "breaker open",
+  halfOpen: "breaker half open",
 };
 
 /** What an operator is asked before it is done: what it is, what will happen, and the button that does it. */

@@ -3,7 +3,7 @@
 import type { RoutePlannerJson } from "../../src/control/protocol/route-planner-json.ts";
 import type { PluginJson, SourceCountsJson, SourceJson } from "../../src/control/protocol/sources-json.ts";
 import { ago, ahead, counted, timeOfDay, wholeNumber } from "../state/format.ts";
-import { SOURCE_STATES, WAY_STATES } from "../state/words.ts";
+import { BACKEND_STATES, SOURCE_STATES } from "../state/words.ts";
 import type { PageProps } from "./page-props.ts";
 import { Badge, Fact, HeadRow, type Mood, PageTitle, Stranger, WideTable } from "./pieces.tsx";
 
@@ -14,10 +14,10 @@ const STATE_MOODS: Readonly<Record<SourceJson["state"], Mood>> = {
   resting: "warn",
   off: "bad",
 };
-const WAY_MOODS: Readonly<Record<SourceJson["ways"][number]["state"], Mood>> = {
-  open: "good",
-  probing: "warn",
-  closed: "bad",
+const BACKEND_MOODS: Readonly<Record<SourceJson["backends"][number]["state"], Mood>> = {
+  closed: "good",
+  halfOpen: "warn",
+  open: "bad",
 };
 
 /** Whether what people ask for is found. */
@@ -28,7 +28,7 @@ export function SourcesPage(props: PageProps) {
     <section>
       <PageTitle>Sources</PageTitle>
       <WideTable label="Sources, in the order in which they are asked">
-        <HeadRow names={["Source", "State", "Ways", "Last error", "Loads", "Links"]} />
+        <HeadRow names={["Source", "State", "Backends", "Last error", "Loads", "Links"]} />
         <tbody>
           {latest.sources.map((source) => (
             <SourceRow key={source.name} source={source} nowMs={latest.atMs} />
@@ -61,7 +61,7 @@ export function SourcesPage(props: PageProps) {
 }
 
 function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly nowMs: number }) {
-  const { name, plugin, loads, links, ways } = source;
+  const { name, plugin, loads, links, backends } = source;
   return (
     <tr>
       <th scope="row">
@@ -72,16 +72,17 @@ function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly no
         <State of={source} />
       </td>
       <td>
-        {ways.length === 0 ? (
+        {backends.length === 0 ? (
           "–"
         ) : (
-          <ul class="ways">
-            {ways.map((way) => (
-              <li key={way.name}>
-                <Stranger text={way.name} /> <Badge mood={WAY_MOODS[way.state]}>{wayText(way, nowMs)}</Badge>
-                {way.lastError !== null && (
+          <ul class="backends">
+            {backends.map((backend) => (
+              <li key={backend.name}>
+                <Stranger text={backend.name} />{" "}
+                <Badge mood={BACKEND_MOODS[backend.state]}>{backendText(backend, nowMs)}</Badge>
+                {backend.lastError !== null && (
                   <div class="below">
-                    <Stranger text={way.lastError} />
+                    <Stranger text={backend.lastError} />
                   </div>
                 )}
               </li>
@@ -253,9 +254,9 @@ function countsText(counts: SourceCountsJson | null): string {
   return `${wholeNumber(succeeded)} found, ${wholeNumber(refused)} refused, ${wholeNumber(failed)} failed`;
 }
 
-function wayText({ state, closedUntilMs }: SourceJson["ways"][number], nowMs: number): string {
-  if (closedUntilMs === null) return WAY_STATES[state];
-  return `${WAY_STATES[state]}, tried again ${ahead(closedUntilMs - nowMs)} (${timeOfDay(closedUntilMs)})`;
+function backendText({ state, openUntilMs }: SourceJson["backends"][number], nowMs: number): string {
+  if (openUntilMs === null) return BACKEND_STATES[state];
+  return `${BACKEND_STATES[state]}, tried again ${ahead(openUntilMs - nowMs)} (${timeOfDay(openUntilMs)})`;
 }
 
 /** The protocol writes addresses with a slash in front, as Java does. */

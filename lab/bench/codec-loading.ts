@@ -1,6 +1,6 @@
 // What the first track of a codec does to those that play already: 50 players in a tick loop on a thread of its own,
 // whose packets are timed while a decoder is loaded and plays its first two seconds, by the node's codec thread, or by
-// the audio thread itself. `npm run bench:codec-loading`.
+// the audio thread itself. `npm run bench -- codec-loading`.
 
 import { readFileSync } from "node:fs";
 import { parentPort, Worker, workerData } from "node:worker_threads";

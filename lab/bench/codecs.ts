@@ -1,5 +1,5 @@
 // What decoding, resampling, filtering and encoding cost: CPU milliseconds per second of sound, beside the Opus encoder
-// in the same run, and what a decoder costs to start and to keep. `npm run bench:codecs`.
+// in the same run, and what a decoder costs to start and to keep. `npm run bench -- codecs`.
 
 import { readFileSync } from "node:fs";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";

@@ -1,5 +1,5 @@
 // What each call of the MLS library costs, in a group of some size: the first in the process, and the middle of many
-// when it is warm; and how much of it other threads do. Of `npm run bench:dave`.
+// when it is warm; and how much of it other threads do. Of `npm run bench -- dave`.
 
 import { readdirSync } from "node:fs";
 import { generateP256Keypair, DAVESession as MlsSession } from "@snazzah/davey";

@@ -1,6 +1,6 @@
 // Many voice sessions of one audio thread that begin at once, beside players whose frames are due: real MLS work, on a
 // clock that each piece of work moves on by the CPU time it takes. So what else the machine does changes nothing, and
-// what Discord and the others in a call do takes no time of the thread. Of `npm run bench:dave`.
+// what Discord and the others in a call do takes no time of the thread. Of `npm run bench -- dave`.
 
 import { DAVESession as MlsSession } from "@snazzah/davey";
 import { WorkMark } from "../../src/bridge/work-mark.ts";

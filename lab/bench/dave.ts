@@ -1,5 +1,5 @@
 // What end-to-end encryption costs an audio thread: each call of the MLS library, and 200 voice sessions that begin
-// within a second beside players. `npm run bench:dave`; Linux only.
+// within a second beside players. `npm run bench -- dave`; Linux only.
 
 import { markdownTable, spreadText } from "../report/markdown-table.ts";
 import { spreadOf } from "../report/statistics.ts";

@@ -1,5 +1,5 @@
 // What each filter costs: CPU milliseconds per second of stereo sound, through a player's whole chain, beside the Opus
-// encoder in the same run. `npm run bench:filters`.
+// encoder in the same run. `npm run bench -- filters`.
 
 import { checkedFilterSettings } from "../../src/control/api/filter-settings.ts";
 import { filtersBody } from "../../src/control/protocol/filter-schemas.ts";

@@ -1,5 +1,5 @@
 // Whether the sound loops of this build are as fast as those of another one, and give the same bits: both in one
-// process, in turn, so that a busy machine is busy for both. `npm run bench:kernels -- ../other-checkout`, which has
+// process, in turn, so that a busy machine is busy for both. `npm run bench -- kernels ../other-checkout`, which has
 // been built.
 
 import { existsSync } from "node:fs";

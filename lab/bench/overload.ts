@@ -1,6 +1,6 @@
-// `npm run bench:overload`: twice as many MP3 players as the machine can carry, with the load control and, beside it in
-// the same run, without. How many were admitted, what they lost, how late their packets were, what the encoders worked
-// at, and how that recovers when most have gone. Needs Linux and, like the rest of the bench, ffmpeg or `--media
+// `npm run bench -- overload`: twice as many MP3 players as the machine can carry, with the load control and, beside it
+// in the same run, without. How many were admitted, what they lost, how late their packets were, what the encoders
+// worked at, and how that recovers when most have gone. Needs Linux and, like the rest of the bench, ffmpeg or `--media
 // FOLDER`.
 
 import { parseArgs } from "node:util";

@@ -1,5 +1,5 @@
-// The second part of `npm run bench:sources`: how long the main thread is held at a time while lists of 5,000 entries
-// are loaded, one after the other, beside the same time without.
+// The second part of `npm run bench -- sources`: how long the main thread is held at a time while lists of 5,000
+// entries are loaded, one after the other, beside the same time without.
 
 import { quantile } from "../report/statistics.ts";
 import { sleep } from "../sleep.ts";

@@ -1,4 +1,4 @@
-// One phase of `npm run bench:sources`: everything is asked what the node should answer as ever, in a troubled phase
+// One phase of `npm run bench -- sources`: everything is asked what the node should answer as ever, in a troubled phase
 // what goes wrong as well, and what came of it is taken down.
 
 import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
@@ -114,7 +114,7 @@ export async function measurePhase(
   };
 }
 
-/** So that no phase profits from what the one before has closed: ways that are left alone, threads that rest. */
+/** So that no phase profits from what the one before has closed: open circuit breakers, threads that rest. */
 async function reloadPlugins(bot: Bot): Promise<void> {
   for (const { name } of await plugins(bot)) await bot.request("POST", `/v4/tonearm/plugins/${name}/reload`);
 }

@@ -1,4 +1,4 @@
-// What `npm run bench:sources` prints of its phases: the quiet ones beside the troubled ones, and what was answered.
+// What `npm run bench -- sources` prints of its phases: the quiet ones beside the troubled ones, and what was answered.
 
 import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
 import { quantile } from "../report/statistics.ts";

@@ -1,7 +1,7 @@
-// `npm run bench:sources`: what sites and plugins that go wrong do to everybody else. Part one: many players, in turns
-// while all is well and while all sites hang, one plugin loops and another fills memory. Part two: how long lists of
-// 5,000 entries hold the main thread. Each beside its control in the same run, so that the machine's noise hits both.
-// Needs Linux (/proc), and ffmpeg for the song unless `--media FOLDER` has a long one.
+// `npm run bench -- sources`: what sites and plugins that go wrong do to everybody else. Part one: many players, in
+// turns while all is well and while all sites hang, one plugin loops and another fills memory. Part two: how long lists
+// of 5,000 entries hold the main thread. Each beside its control in the same run, so that the machine's noise hits
+// both. Needs Linux (/proc), and ffmpeg for the song unless `--media FOLDER` has a long one.
 
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";

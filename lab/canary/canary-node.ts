@@ -1,5 +1,5 @@
 // Where the canary sits: a node of its own with the operator's configuration, on a free port of loopback, and a fake
-// Discord there that hears what it plays. All else is as in the real one: the same sources, options and ways out.
+// Discord there that hears what it plays. All else is as in the real one: the same sources, options and egress.
 
 import type { NodeConfig } from "../../src/config/node-config.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -17,7 +17,7 @@ const ENDINGS: ReadonlySet<string> = new Set(["TrackExceptionEvent", "TrackStuck
 /** As `GET /v4/tonearm/sources` has it, as far as this looks at it. */
 export interface SourceView {
   readonly name: string;
-  readonly ways: readonly { readonly name: string; readonly succeeded: number; readonly failed: number }[];
+  readonly backends: readonly { readonly name: string; readonly succeeded: number; readonly failed: number }[];
 }
 
 /** As `GET /v4/tonearm/plugins` has it. */

@@ -26,15 +26,15 @@ export interface Tried {
   /** For people: what was found, or what is wrong. */
   readonly found: string;
   readonly tookMs?: number;
-  /** Ways to the site that were taken, and how often they failed. */
-  readonly ways: readonly string[];
+  /** Backends that were used, and how often they failed. */
+  readonly backends: readonly string[];
 }
 
 export interface CanaryOptions {
   readonly tries: Tries;
   /** Names of sources; undefined: all. */
   readonly only: readonly string[] | undefined;
-  /** Between two requests, milliseconds. At least 1,100: a plugin tells once a second how its ways do. */
+  /** Between two requests, milliseconds. At least 1,100: a plugin reports the state of its backends once a second. */
   readonly pauseMs: number;
   /** Called with each as soon as it is known. */
   readonly onTried: (tried: Tried) => void;
@@ -91,15 +91,15 @@ export class Canary {
   }
 
   async #try(source: string, what: Tried["what"], identifier: string, work: () => Promise<Outcome>): Promise<Outcome> {
-    const before = await this.#waysOf(source);
+    const before = await this.#backendsOf(source);
     const startedMs = systemClock.now();
     const { outcome, found, track } = await work().catch((error: unknown): Outcome => {
       return { outcome: "failed", found: error instanceof Error ? error.message : String(error) };
     });
     const tookMs = systemClock.now() - startedMs;
     await sleep(this.#options.pauseMs);
-    const ways = waysTaken(before, await this.#waysOf(source));
-    this.#tell({ source, what, identifier, outcome, found, tookMs, ways });
+    const backends = backendsUsed(before, await this.#backendsOf(source));
+    this.#tell({ source, what, identifier, outcome, found, tookMs, backends });
     return { outcome, found, track };
   }
 
@@ -131,8 +131,8 @@ export class Canary {
     return { outcome: "failed", found: seconds === 0 ? trouble : `${trouble}; ${text}` };
   }
 
-  async #waysOf(source: string): Promise<SourceView["ways"]> {
-    return (await this.#node.sources()).find(({ name }) => name === source)?.ways ?? [];
+  async #backendsOf(source: string): Promise<SourceView["backends"]> {
+    return (await this.#node.sources()).find(({ name }) => name === source)?.backends ?? [];
   }
 
   /** Of a wait: no longer than is left for all. Throws when nothing is. */
@@ -142,8 +142,8 @@ export class Canary {
     return Math.min(limitMs, leftMs);
   }
 
-  #tell(tried: Omit<Tried, "identifier" | "ways"> & Partial<Tried>): void {
-    this.#options.onTried({ identifier: "", ways: [], ...tried });
+  #tell(tried: Omit<Tried, "identifier" | "backends"> & Partial<Tried>): void {
+    this.#options.onTried({ identifier: "", backends: [], ...tried });
   }
 }
 
@@ -167,9 +167,9 @@ function tracksOf({ loadType, data }: LoadView): readonly FoundTrack[] {
 }
 
 /** Those whose counts have changed; of a thread that was started meanwhile they begin anew. */
-function waysTaken(before: SourceView["ways"], after: SourceView["ways"]): string[] {
+function backendsUsed(before: SourceView["backends"], after: SourceView["backends"]): string[] {
   return after.flatMap(({ name, succeeded, failed }) => {
-    const last = before.find((way) => way.name === name);
+    const last = before.find((backend) => backend.name === name);
     const isAnew = last === undefined || succeeded < last.succeeded || failed < last.failed;
     const [more, less] = isAnew ? [succeeded, failed] : [succeeded - last.succeeded, failed - last.failed];
     if (more + less === 0) return [];

@@ -7,13 +7,13 @@ const WIDTHS = [14, 8, 52, 8, 9] as const;
 const IDENTIFIER_LENGTH = 50;
 const FOUND_LENGTH = 400;
 
-export const TABLE_HEAD = line(["SOURCE", "TRIED", "", "RESULT", "TIME", "WAYS"]);
+export const TABLE_HEAD = line(["SOURCE", "TRIED", "", "RESULT", "TIME", "BACKENDS"]);
 
 /** What was tried, and below it what was found or is wrong. */
-export function tableLines({ source, what, identifier, outcome, found, tookMs, ways }: Tried): string {
+export function tableLines({ source, what, identifier, outcome, found, tookMs, backends }: Tried): string {
   const result = outcome === "failed" ? "FAILED" : outcome;
   const time = tookMs === undefined ? "" : `${Math.round(tookMs)} ms`;
-  const cells = [source, what, cut(identifier, IDENTIFIER_LENGTH), result, time, plain(ways.join(", "))];
+  const cells = [source, what, cut(identifier, IDENTIFIER_LENGTH), result, time, plain(backends.join(", "))];
   return `${line(cells)}    ${cut(found, FOUND_LENGTH)}\n`;
 }
 

@@ -1,5 +1,5 @@
-// `npm run conformance -- URL --password PASSWORD`: checks any node that speaks the v4 protocol, as a black box. Exit
-// status 0 when it keeps every rule, 1 when it breaks one, 2 when it cannot be asked.
+// `npm run lab -- conformance URL --password PASSWORD`: checks any node that speaks the v4 protocol, as a black box.
+// Exit status 0 when it keeps every rule, 1 when it breaks one, 2 when it cannot be asked.
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -10,7 +10,7 @@ import type { Check } from "./workbench/check.ts";
 
 const HELP = `Checks a node against the Lavalink v4 protocol.
 
-  npm run conformance -- http://127.0.0.1:2333 --password PASSWORD
+  npm run lab -- conformance http://127.0.0.1:2333 --password PASSWORD
 
   --password TEXT   the node's password, default youshallnotpass
   --only GROUPS     some groups, separated by commas: ${GROUPS.join(", ")}

@@ -1,6 +1,6 @@
-// `npm run neighbours`: lets hostile files, sites, voice servers and clients loose on a node while honest players play,
-// and says of each whether anybody noticed. Exit status 0 when nobody did, 1 when somebody did, 2 when it cannot be
-// tried.
+// `npm run lab -- isolation`: lets hostile files, sites, voice servers and clients loose on a node while honest players
+// play, and says of each whether anybody noticed. Exit status 0 when nobody did, 1 when somebody did, 2 when it cannot
+// be tried.
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -13,8 +13,8 @@ import { runGenerate } from "./trials/generate-command.ts";
 
 const HELP = `Lets hostile cases loose on a v4 node while honest players play, and says whether anybody noticed.
 
-  npm run neighbours                                                      # on this checkout's own node
-  npm run neighbours -- http://127.0.0.1:2333 --password PASSWORD         # on one that runs
+  npm run lab -- isolation                                                # on this checkout's own node
+  npm run lab -- isolation http://127.0.0.1:2333 --password PASSWORD         # on one that runs
 
   --password TEXT   the node's password, default youshallnotpass
   --case NAMES      some cases, separated by commas; a part of a name or of a layer will do
@@ -25,11 +25,11 @@ const HELP = `Lets hostile cases loose on a v4 node while honest players play, a
   --log             show what the own node logs
   --help            this text
 
-  npm run neighbours -- generate --files 10000 --container ogg,mp4 --seed 1
+  npm run lab -- isolation generate --files 10000 --container ogg,mp4 --seed 1
 
 tries generated files on the readers and decoders themselves; --out FILE writes that of the seed instead.
 
-  npm run neighbours -- lost-workers --players 100 --json FILE
+  npm run lab -- isolation lost-workers --players 100 --json FILE
 
 loses an audio worker in the middle of a player's work, in three ways, and says what is heard and who is blamed.
 

@@ -1,5 +1,5 @@
-// The command line of `npm run bench:encoder`: what is wanted, and its four ways: listening, cost, seams, many frames.
-// Lab only.
+// The command line of `npm run bench -- encoder`: what is wanted, and its four ways: listening, cost, seams, many
+// frames. Lab only.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -22,7 +22,7 @@ import { compareSeams } from "./seams.ts";
 
 const HELP = `How audible is what an Opus encoder does to music?
 
-  npm run bench:encoder -- --music FOLDER [--encoder NAME] [--against NAME,NAME]
+  npm run bench -- encoder --music FOLDER [--encoder NAME] [--against NAME,NAME]
 
   --music FOLDER      files that ffmpeg reads, in folders or not
   --encoder NAME      who is judged: tonearm (default), or libopus:0 to libopus:10
@@ -41,7 +41,7 @@ const HELP = `How audible is what an Opus encoder does to music?
   --seams             what is heard where packets of libopus follow on frames of the encoder
 
   --frames N          N frames of hard sound instead, half of it music if there is a folder: every packet must be good,
-                      and every final range libopus's; npm run encoder:exact is this with 100000
+                      and every final range libopus's; npm run lab -- encoder-exact is this with 100000
   --help              this text
 `;
 

@@ -1,4 +1,4 @@
-// The tables of `npm run bench:encoder`. Lab only.
+// The tables of `npm run bench -- encoder`. Lab only.
 
 import { markdownTable } from "../report/markdown-table.ts";
 import { quantile } from "../report/statistics.ts";

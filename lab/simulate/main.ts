@@ -1,4 +1,4 @@
-// `npm run simulate`: simulations by their seeds, and what went against the rules in them (README.md).
+// `npm run lab -- simulate`: simulations by their seeds, and what went against the rules in them (README.md).
 
 import { parseArgs } from "node:util";
 import { simulate } from "./simulation.ts";

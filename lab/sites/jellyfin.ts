@@ -115,8 +115,8 @@ export class JellyfinSite {
     const isKnown = asker.Token === this.apiKey || [...this.#tokens.values()].some((token) => token === asker.Token);
     if (!isKnown) return { status: 401 };
     if (path === "/Items") return { json: this.#list(query) };
-    const [, id, way] = /^\/Audio\/([0-9a-f]{32})\/(stream|universal)$/.exec(path) ?? [];
-    if (way === undefined || this.#items.every(({ Id }) => Id !== id)) return undefined;
+    const [, id, mode] = /^\/Audio\/([0-9a-f]{32})\/(stream|universal)$/.exec(path) ?? [];
+    if (mode === undefined || this.#items.every(({ Id }) => Id !== id)) return undefined;
     return partOfFile(this.#file, headers.range);
   }
 

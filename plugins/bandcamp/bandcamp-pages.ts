@@ -2,12 +2,12 @@
 // for people from the wall that plain visitors meet. Plugin thread.
 
 import {
+  type Backend,
   type HttpAnswer,
   type HttpClient,
   type PluginHost,
   SourceError,
   type SourceErrorKind,
-  type Way,
 } from "../../src/plugin-api/plugin.ts";
 import { isBandcampHost } from "./links.ts";
 
@@ -19,7 +19,7 @@ const HEADERS = {
 };
 /** The wall is a small page; a large one that has such a title is about something else. */
 const WALL_LENGTH_MAX = 64 * 1024;
-/** Trouble that another way to the same page may not have. */
+/** Trouble that the yt-dlp bridge may not have with the same page. */
 const OF_OUR_OWN: readonly (SourceErrorKind | undefined)[] = ["unreachable", "changed"];
 
 export interface Page {
@@ -37,19 +37,19 @@ export interface ReadOptions<Value> {
 
 export class BandcampPages {
   readonly #http: HttpClient;
-  readonly #ways: { readonly own: Way; readonly others: Way };
+  readonly #backends: { readonly own: Backend; readonly others: Backend };
   #lastTrouble: SourceErrorKind | undefined;
 
-  constructor({ http, way }: Pick<PluginHost, "http" | "way">) {
+  constructor({ http, backend }: Pick<PluginHost, "http" | "backend">) {
     this.#http = http;
-    // A domain that some client has made up is not to close the way to all others.
-    this.#ways = { own: way("pages of bandcamp.com"), others: way("pages of artists' own domains") };
+    // A domain that a client has made up must not open the breaker for Bandcamp's pages.
+    this.#backends = { own: backend("pages of bandcamp.com"), others: backend("pages of artists' own domains") };
   }
 
   /** Rejects with a SourceError. */
   read<Value>(url: string, { signal, query, read }: ReadOptions<Value>): Promise<Value> {
-    const way = isBandcampHost(new URL(url).hostname) ? this.#ways.own : this.#ways.others;
-    return way.take(async () => {
+    const backend = isBandcampHost(new URL(url).hostname) ? this.#backends.own : this.#backends.others;
+    return backend.run(async () => {
       try {
         const value = read(await this.#fetch(url, { signal, query }));
         this.#lastTrouble = undefined;
@@ -61,11 +61,11 @@ export class BandcampPages {
     });
   }
 
-  /** Whether it makes sense to ask for the same page in another way. */
+  /** Whether it makes sense to ask the yt-dlp bridge for the same page. */
   isOwnTrouble(error: unknown): error is SourceError {
     if (!(error instanceof SourceError)) return false;
-    const isLeftAlone = error.kind === "busy" && this.#ways.own.isClosed;
-    return OF_OUR_OWN.includes(isLeftAlone ? this.#lastTrouble : error.kind);
+    const isRefusedHere = error.kind === "busy" && this.#backends.own.isOpen;
+    return OF_OUR_OWN.includes(isRefusedHere ? this.#lastTrouble : error.kind);
   }
 
   async #fetch(url: string, { signal, query }: Pick<ReadOptions<unknown>, "signal" | "query">): Promise<Page> {

@@ -1,12 +1,12 @@
-// The way around the wall: what Bandcamp's pages do not tell us, the node's yt-dlp bridge is asked for, where the
+// The route around the wall: what Bandcamp's pages do not tell us, the node's yt-dlp bridge is asked for, where the
 // operator has set one up. Plugin thread.
 
 import {
+  type Backend,
   type PluginHost,
   type SourceAnswer,
   SourceError,
   type SourceTrack,
-  type Way,
 } from "../../src/plugin-api/plugin.ts";
 import { parseTrackAddress } from "./links.ts";
 
@@ -14,11 +14,11 @@ const ADVICE = "set up the yt-dlp bridge (plugin ytdlp), which is asked instead,
 
 export class YtdlpBridge {
   readonly #host: Pick<PluginHost, "load">;
-  readonly #way: Way;
+  readonly #backend: Backend;
 
-  constructor(host: Pick<PluginHost, "load" | "way">) {
+  constructor(host: Pick<PluginHost, "load" | "backend">) {
     this.#host = host;
-    this.#way = host.way("yt-dlp bridge");
+    this.#backend = host.backend("yt-dlp bridge");
   }
 
   /** For the bridge itself. */
@@ -29,7 +29,7 @@ export class YtdlpBridge {
   /** What it finds. `trouble` is why it is asked, and what this rejects with, with advice, when it finds nothing. */
   async find(url: string, { trouble, signal }: { readonly trouble: SourceError; readonly signal: AbortSignal }) {
     try {
-      return await this.#way.take(() => this.#ask(url, signal));
+      return await this.#backend.run(() => this.#ask(url, signal));
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SourceError)) throw error;
@@ -39,7 +39,7 @@ export class YtdlpBridge {
 
   async #ask(url: string, signal: AbortSignal): Promise<SourceAnswer> {
     const answer = await this.#host.load(this.identifierOf(url), { signal });
-    // No bridge and a bridge that found nothing are the same from here; a bridge that is not there is no way.
+    // No bridge and a bridge that found nothing are the same from here; a bridge that is not there is no backend.
     if (answer.kind === "empty") throw new SourceError("unreachable", ADVICE);
     return answer;
   }

@@ -15,9 +15,9 @@ export default definePlugin({
 
   setup(host) {
     const { site, searchLimit } = host.options;
-    // One way to reach the site: counted, shown to the operator, left alone for a while when it keeps failing.
-    const api = host.way("api");
-    const ask = (path, query, signal) => api.take(() => host.http.json(`${site}${path}`, { query, signal }));
+    // The backend that the plugin asks. Its requests are counted; a circuit breaker stops them while it keeps failing.
+    const api = host.backend("api");
+    const ask = (path, query, signal) => api.run(() => host.http.json(`${site}${path}`, { query, signal }));
 
     host.addSource({
       name: "example",

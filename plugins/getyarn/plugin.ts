@@ -19,19 +19,19 @@ const CLIP = /^(?:https?:\/\/)?(?:www\.)?getyarn\.io\/yarn-clip\/([\w-]{1,100})\
 export default definePlugin({
   ...{ name, version, config, apiVersion: API_VERSION },
   setup(host) {
-    const way = host.way("getyarn.io");
+    const backend = host.backend("getyarn.io");
     host.addSource({
       ...sources[0],
       load: async (request): Promise<SourceAnswer | undefined> => {
         const id = CLIP.exec(request.identifier.trim())?.[1];
         if (id === undefined) return undefined;
-        return { kind: "track", track: await way.take(() => loadClip(id, request.signal, host.http)) };
+        return { kind: "track", track: await backend.run(() => loadClip(id, request.signal, host.http)) };
       },
       resolve: async ({ track, reason, signal }) => {
         const id = CLIP.exec(track.uri ?? "")?.[1];
         // The film may have moved: its page says where to.
         const isStale = reason !== "start" && id !== undefined;
-        return playableOf(isStale ? await way.take(() => loadClip(id, signal, host.http)) : track);
+        return playableOf(isStale ? await backend.run(() => loadClip(id, signal, host.http)) : track);
       },
     });
   },

@@ -1,12 +1,12 @@
-// The way to one server of the operator's own: its address in front of each path, its health counted, and its errors in
-// words for clients, which never learn where it is. Plugin threads.
+// The connection to one server of the operator's own: its address in front of each path, its health counted, and its
+// errors in words for clients, which never learn where it is. Plugin threads.
 
 import {
+  type Backend,
   type HttpAnswer,
   type HttpRequest,
   type PluginHost,
   SourceError,
-  type Way,
 } from "../../src/plugin-api/plugin.ts";
 import { type Members, objectOf } from "../reading/json.ts";
 
@@ -29,13 +29,13 @@ export class ServerConnection {
   readonly name: string;
   readonly #url: string;
   readonly #host: PluginHost;
-  readonly #way: Way;
+  readonly #backend: Backend;
 
   constructor(host: PluginHost, { name, url }: { readonly name: string; readonly url: string }) {
     this.name = name;
     this.#url = url;
     this.#host = host;
-    this.#way = host.way(name);
+    this.#backend = host.backend(name);
   }
 
   /** The address of a path. */
@@ -51,7 +51,7 @@ export class ServerConnection {
     const work = async (): Promise<Value> =>
       read(await this.#host.http.request(url, { timeoutMs: TIMEOUT_MS, ...request }));
     try {
-      return await this.#way.take(work);
+      return await this.#backend.run(work);
     } catch (error) {
       throw this.#told(error);
     }
@@ -100,7 +100,7 @@ export class ServerConnection {
 
 const WORDS: Partial<Record<SourceError["kind"], string>> = {
   unreachable: "cannot be reached; the log and the node's list of sources say why",
-  busy: "is left alone for a while, as it was busy or kept failing",
+  busy: "is not asked for a while, as it was busy or kept failing (its circuit breaker is open)",
   changed: "answered too much, or led in circles",
 };
 

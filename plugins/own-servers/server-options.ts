@@ -3,7 +3,7 @@
 
 import type { OptionSchema } from "../../src/plugin-api/plugin.ts";
 
-/** Each has a way of its own, of which a plugin has 64. */
+/** Each is a backend, of which a plugin can have 64. */
 const SERVERS_MAX = 64;
 /** Stands between colons in identifiers. */
 const NAME = /^[\w.-]{1,40}$/;

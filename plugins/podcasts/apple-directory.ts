@@ -22,10 +22,10 @@ export interface ListedEpisode {
 type Entry = Readonly<Record<string, unknown>>;
 
 export class AppleDirectory {
-  readonly #host: Pick<PluginHost, "http" | "way" | "cache">;
+  readonly #host: Pick<PluginHost, "http" | "backend" | "cache">;
   readonly #countryCode: string;
 
-  constructor(host: Pick<PluginHost, "http" | "way" | "cache">, countryCode: string) {
+  constructor(host: Pick<PluginHost, "http" | "backend" | "cache">, countryCode: string) {
     this.#host = host;
     this.#countryCode = countryCode.toUpperCase();
   }
@@ -66,7 +66,7 @@ export class AppleDirectory {
     return cache.getOrMake(JSON.stringify([path, query]), {
       signal,
       make: (shared) =>
-        this.#host.way("itunes").take(async () => {
+        this.#host.backend("itunes").run(async () => {
           return readEntries(await this.#host.http.json(`${ADDRESS}${path}`, { signal: shared, query, ...bounds }));
         }),
     });

@@ -1,7 +1,7 @@
 // The servers of radio-browser: all have the same stations, any may be down. One is chosen at random, the next is asked
-// when it fails, and those that keep failing are left alone. Plugin thread.
+// when it fails, and those whose circuit breaker is open are skipped. Plugin thread.
 
-import { type PluginHost, SourceError, type Way } from "../../src/plugin-api/plugin.ts";
+import { type Backend, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 
 /** Names the others; it is served by all of them. */
 const ANY_SERVER = "all.api.radio-browser.info";
@@ -16,7 +16,7 @@ const ATTEMPTS_TIME_MS_MAX = 7000;
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
 
 export interface DirectoryOptions {
-  readonly host: Pick<PluginHost, "http" | "way" | "cache" | "clock" | "userAgent" | "log">;
+  readonly host: Pick<PluginHost, "http" | "backend" | "cache" | "clock" | "userAgent" | "log">;
   /** Host names that the operator has chosen; none: the directory is asked for them. */
   readonly servers: readonly string[];
   /** From 0 to below 1. */
@@ -42,14 +42,17 @@ export class StationDirectory {
     query: Readonly<Record<string, string | number | undefined>>,
     signal: AbortSignal,
   ): Promise<unknown> {
-    let last: unknown = new SourceError("busy", "all servers of radio-browser are left alone for a while");
+    let last: unknown = new SourceError(
+      "busy",
+      "the circuit breakers of all radio-browser servers are open, as they kept failing",
+    );
     const { clock } = this.#options.host;
-    const ways = await this.#ways(signal);
+    const backends = await this.#backends(signal);
     const startMs = clock.now();
-    for (const way of ways) {
-      if (way.isClosed) continue;
+    for (const backend of backends) {
+      if (backend.isOpen) continue;
       try {
-        return await way.take(() => this.#json(`https://${way.name}${path}`, query, signal));
+        return await backend.run(() => this.#json(`https://${backend.name}${path}`, query, signal));
       } catch (error) {
         signal.throwIfAborted();
         if (!isFault(error)) throw error;
@@ -60,9 +63,9 @@ export class StationDirectory {
     throw last;
   }
 
-  async #ways(signal: AbortSignal): Promise<Way[]> {
+  async #backends(signal: AbortSignal): Promise<Backend[]> {
     const servers = shuffled(await this.#servers(signal), this.#options.random);
-    return servers.map((name) => this.#options.host.way(name));
+    return servers.map((name) => this.#options.host.backend(name));
   }
 
   async #servers(signal: AbortSignal): Promise<readonly string[]> {

@@ -35,7 +35,7 @@ export class SoundCloudApi {
   async get(target: string, request: ApiRequest): Promise<unknown> {
     const url = apiUrlOf(target);
     const used = await this.#options.clientIds.current(request.signal);
-    return this.#host.way("api-v2.soundcloud.com").take(() => this.#getWith(used, url, request));
+    return this.#host.backend("api-v2.soundcloud.com").run(() => this.#getWith(used, url, request));
   }
 
   async #getWith(used: string, url: URL, request: ApiRequest): Promise<unknown> {

@@ -33,7 +33,7 @@ export class SoundCloudClientIds {
   constructor(host: PluginHost, configured: string | undefined) {
     this.#host = host;
     this.#configured = configured;
-    this.#read = host.cache("client ids", { ttlMs: LIFE_MS, entriesMax: 1, isKept: true });
+    this.#read = host.cache("client ids", { ttlMs: LIFE_MS, entriesMax: 1, persist: true });
     this.#refreshed = host.cache("refreshed client ids", { ttlMs: REFRESH_GAP_MS, entriesMax: 1 });
   }
 
@@ -60,7 +60,7 @@ export class SoundCloudClientIds {
   }
 
   #find(signal: AbortSignal): Promise<string> {
-    return this.#host.way("client id of soundcloud.com").take(async () => {
+    return this.#host.backend("client id of soundcloud.com").run(async () => {
       const page = await this.#page(signal);
       const inPage = ID_IN_PAGE.exec(page)?.[1];
       if (inPage !== undefined) return inPage;

@@ -165,7 +165,7 @@ export class SoundCloudSource {
 
   #locationOf(url: string, signal: AbortSignal): Promise<string | undefined> {
     const { http } = this.#host;
-    return this.#host.way("short links").take(async () => {
+    return this.#host.backend("short links").run(async () => {
       const head = await http.request(url, { signal, method: "HEAD", redirect: "manual" });
       // Some do not know HEAD.
       const answer =

@@ -1,7 +1,13 @@
 // As whom the plugin asks Twitch: the client id of the site's own page and a device id, as set by the operator or read
 // from the page, no more often than needed. Plugin thread.
 
-import { type Cache, type HttpAnswer, type PluginHost, SourceError, type Way } from "../../src/plugin-api/plugin.ts";
+import {
+  type Backend,
+  type Cache,
+  type HttpAnswer,
+  type PluginHost,
+  SourceError,
+} from "../../src/plugin-api/plugin.ts";
 
 const PAGE = "https://www.twitch.tv/";
 const KEPT_MS = 24 * 60 * 60_000;
@@ -22,22 +28,22 @@ export interface IdentityOptions {
 
 export class TwitchIdentity {
   readonly #host: Pick<PluginHost<IdentityOptions>, "options" | "http" | "clock">;
-  readonly #way: Way;
+  readonly #backend: Backend;
   readonly #found: Cache<Identity>;
   /** Where the page gives none: any will do, as long as it stays. */
   readonly #ownDeviceId = crypto.randomUUID().replaceAll("-", "");
   #readAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(host: Pick<PluginHost<IdentityOptions>, "options" | "http" | "clock" | "way" | "cache">) {
+  constructor(host: Pick<PluginHost<IdentityOptions>, "options" | "http" | "clock" | "backend" | "cache">) {
     this.#host = host;
-    this.#way = host.way("client id of www.twitch.tv");
-    this.#found = host.cache("identity", { ttlMs: KEPT_MS, entriesMax: 1, isKept: true });
+    this.#backend = host.backend("client id of www.twitch.tv");
+    this.#found = host.cache("identity", { ttlMs: KEPT_MS, entriesMax: 1, persist: true });
   }
 
   async get(signal: AbortSignal): Promise<Identity> {
     const { clientId, deviceId } = this.#host.options;
     if (clientId !== undefined) return { clientId, deviceId: deviceId ?? this.#ownDeviceId };
-    const make = (shared: AbortSignal) => this.#way.take(() => this.#read(shared));
+    const make = (shared: AbortSignal) => this.#backend.run(() => this.#read(shared));
     const found = await this.#found.getOrMake("page", { signal, make, isKeptFresh: true });
     return { clientId: found.clientId, deviceId: deviceId ?? found.deviceId };
   }

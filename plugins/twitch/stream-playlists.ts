@@ -1,7 +1,7 @@
 // The playlists of channels and past broadcasts: where they are, and whether Twitch gives them out. Which of their
 // streams is played is chosen by whoever plays. Plugin thread.
 
-import { type HttpAnswer, type PluginHost, SourceError, type Way } from "../../src/plugin-api/plugin.ts";
+import { type Backend, type HttpAnswer, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import { listOf, membersOf, trimmedText } from "../reading/json.ts";
 import type { TwitchLink } from "./links.ts";
 import type { AccessToken } from "./operations.ts";
@@ -12,11 +12,11 @@ const SUBSCRIBERS_ONLY = new Set(["vod_manifest_restricted", "unauthorized_entit
 
 export class StreamPlaylists {
   readonly #host: Pick<PluginHost<{ readonly playlistServer: string | undefined }>, "http" | "options">;
-  readonly #way: Way;
+  readonly #backend: Backend;
 
-  constructor(host: Pick<PluginHost<{ readonly playlistServer: string | undefined }>, "http" | "options" | "way">) {
+  constructor(host: Pick<PluginHost<{ readonly playlistServer: string | undefined }>, "http" | "options" | "backend">) {
     this.#host = host;
-    this.#way = host.way("usher.ttvnw.net");
+    this.#backend = host.backend("usher.ttvnw.net");
   }
 
   /** Its address. Rejects with `unavailable` where it is not given out: offline, gone, for subscribers only. */
@@ -24,7 +24,7 @@ export class StreamPlaylists {
     const { http, options } = this.#host;
     const server = (options.playlistServer ?? SERVER).replace(/\/+$/, "");
     const url = `${server}${pathOf(link)}?${queryOf(token)}`;
-    await this.#way.take(async () => {
+    await this.#backend.run(async () => {
       const answer = await http.request(url, { signal, sizeBytesMax: SIZE_BYTES_MAX });
       if (answer.status === 404) throw new SourceError("unavailable", `Twitch: ${link.uri} is offline or gone`);
       if (answer.status === 403) throw refusalOf(answer, link);

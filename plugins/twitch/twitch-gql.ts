@@ -1,6 +1,6 @@
 // Asks Twitch's own interface, gql.twitch.tv, and says what its refusals mean. Plugin thread.
 
-import { type JsonMembers, type PluginHost, SourceError, type Way } from "../../src/plugin-api/plugin.ts";
+import { type Backend, type JsonMembers, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import { listOf, type Members, membersOf, trimmedText } from "../reading/json.ts";
 import type { Identity, TwitchIdentity } from "./identity.ts";
 
@@ -22,24 +22,24 @@ export interface Operation<Value> {
 export class TwitchGql {
   readonly #host: Pick<PluginHost, "http">;
   readonly #identity: TwitchIdentity;
-  readonly #way: Way;
+  readonly #backend: Backend;
 
-  constructor(host: Pick<PluginHost, "http" | "way">, identity: TwitchIdentity) {
+  constructor(host: Pick<PluginHost, "http" | "backend">, identity: TwitchIdentity) {
     this.#host = host;
     this.#identity = identity;
-    this.#way = host.way("gql.twitch.tv");
+    this.#backend = host.backend("gql.twitch.tv");
   }
 
   /** What it reads to. A refused identity is renewed once. */
   async ask<Value>(operation: Operation<Value>, signal: AbortSignal): Promise<Value | undefined> {
     const identity = await this.#identity.get(signal);
     try {
-      return await this.#way.take(() => this.#attempt(operation, identity, signal));
+      return await this.#backend.run(() => this.#attempt(operation, identity, signal));
     } catch (error) {
       if (!(error instanceof IdentityRefusal) || !this.#identity.renew(identity)) throw error;
     }
     const other = await this.#identity.get(signal);
-    return this.#way.take(() => this.#attempt(operation, other, signal));
+    return this.#backend.run(() => this.#attempt(operation, other, signal));
   }
 
   async #attempt<Value>(

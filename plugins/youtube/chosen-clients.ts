@@ -69,8 +69,8 @@ export async function askInOrder<Value>(
     try {
       if (!switches[errand.switch]) throw new SourceError("unavailable", SWITCHED_OFF[errand.switch]);
       return await host
-        .way(`${name} ${errand.switch === "playback" ? "playback" : "metadata"}`)
-        .take(() => errand.ask(identity));
+        .backend(`${name} ${errand.switch === "playback" ? "playback" : "metadata"}`)
+        .run(() => errand.ask(identity));
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof PrivateVideoError || !(error instanceof SourceError)) throw error;

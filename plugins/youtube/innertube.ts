@@ -43,7 +43,7 @@ export class Innertube {
 
   constructor(host: Host) {
     this.#host = host;
-    this.#visitors = host.cache("visitor", { ttlMs: VISITOR_TTL_MS, entriesMax: VISITORS_MAX, isKept: true });
+    this.#visitors = host.cache("visitor", { ttlMs: VISITOR_TTL_MS, entriesMax: VISITORS_MAX, persist: true });
   }
 
   /** The answer as it came. Rejects with a SourceError. */

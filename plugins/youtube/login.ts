@@ -52,8 +52,8 @@ export class Login {
   constructor(host: Host) {
     this.#host = host;
     this.#accessTokens = host.cache("access token", { ttlMs: TOKEN_TTL_MS, entriesMax: 1 });
-    this.#logins = host.cache("logins", { ttlMs: Number.POSITIVE_INFINITY, entriesMax: 2, isKept: true });
-    this.#devices = host.cache("devices", { ttlMs: ASKING_S_MAX * 1000, entriesMax: 1, isKept: true });
+    this.#logins = host.cache("logins", { ttlMs: Number.POSITIVE_INFINITY, entriesMax: 2, persist: true });
+    this.#devices = host.cache("devices", { ttlMs: ASKING_S_MAX * 1000, entriesMax: 1, persist: true });
   }
 
   /** The one that is in use. */
@@ -119,7 +119,7 @@ export class Login {
   }
 
   #renew(refreshToken: string, signal: AbortSignal): Promise<Renewal> {
-    return this.#host.way("login").take(async () => {
+    return this.#host.backend("login").run(async () => {
       const { clientId, clientSecret } = await this.#application(signal);
       const body = { client_id: clientId, client_secret: clientSecret, refresh_token: refreshToken };
       const { status, tree } = await this.#post("token", { ...body, grant_type: "refresh_token" }, signal);

@@ -85,7 +85,7 @@ function troubleOf(status: string, block: unknown): SourceError {
 function loginTrouble(reason: string): SourceError {
   if (reason.includes("This video is private")) return new PrivateVideoError("unavailable", "This is a private video.");
   if (reason.includes(AGE_WORDS)) return unavailable("This video requires age verification.");
-  // Meant for the address that asked, not for the video: the way is to be left alone.
+  // Meant for the address that asked, not for the video: the backend must pause.
   return new SourceError(BOT_CHECK.test(reason) ? "busy" : "unavailable", "This video requires login.");
 }
 

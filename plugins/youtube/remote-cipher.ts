@@ -59,7 +59,7 @@ export class RemoteCipher implements Unlocker {
 
   #ask(route: string, body: JsonMembers, signal: AbortSignal): Promise<unknown> {
     const { password, userAgent } = this.#host.options.remoteCipher;
-    return this.#host.way("remote cipher").take(() =>
+    return this.#host.backend("remote cipher").run(() =>
       this.#host.http.json(`${this.#baseUrl}/${route}`, {
         ...{ signal, body, sizeBytesMax: ANSWER_BYTES_MAX },
         headers: { authorization: password, "user-agent": userAgent, "plugin-version": FOLLOWED_VERSION },

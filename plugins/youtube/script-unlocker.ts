@@ -65,7 +65,7 @@ export class ScriptUnlocker implements Unlocker {
   async #script(signal: AbortSignal): Promise<PlayerScript> {
     const { host, scripts } = this.#parts;
     try {
-      const script = await host.way("player script").take(() => scripts.current(signal));
+      const script = await host.backend("player script").run(() => scripts.current(signal));
       const why = this.#useless.get(script.url);
       if (why === undefined) return script;
       throw new SourceError("unavailable", `the player script is of no use for now: ${why}`);

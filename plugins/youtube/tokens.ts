@@ -41,7 +41,7 @@ export class OriginTokens {
     videoId: string,
     signal: AbortSignal,
   ): Promise<{ readonly value: string; readonly ttlMs: number }> {
-    return this.#host.way("token provider").take(async () => {
+    return this.#host.backend("token provider").run(async () => {
       const request = { signal, timeoutMs: POT_TIMEOUT_MS, body: { content_binding: videoId } };
       const answer = await this.#host.http.json(`${baseUrl.replace(/\/$/, "")}/get_pot`, request);
       const value = string(answer, "poToken");

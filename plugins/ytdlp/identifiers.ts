@@ -14,8 +14,8 @@ const SEARCH = /^([a-z]{1,20}search(?:date)?)(\d{1,4})?:(.+)$/is;
 export interface Target {
   /** The last argument. */
   readonly input: string;
-  /** Whose health it tells; undefined where anybody could make it look ill. */
-  readonly way: string | undefined;
+  /** Name of the backend that its outcome counts for; undefined where any client could make it look broken. */
+  readonly backend: string | undefined;
   /** yt-dlp may fetch pages of sites that it does not know, and look for media there. */
   readonly mayGuess: boolean;
 }
@@ -33,7 +33,7 @@ export function readIdentifier(
     const url = /^https?:\/\//i.test(identifier) ? identifier : `https://${identifier}`;
     const target = pageTarget(url, sites);
     if (target === undefined) return undefined;
-    return sites.isAll || target.way !== undefined ? { kind: "page", target, isPrefixed: false } : undefined;
+    return sites.isAll || target.backend !== undefined ? { kind: "page", target, isPrefixed: false } : undefined;
   }
   const wish = identifier.slice(PREFIX.length).trim();
   const search = searchOf(wish, searchLimit);
@@ -53,7 +53,7 @@ export function pageTarget(link: string, sites: Sites): Target | undefined {
   const site = siteOf(url.hostname, sites);
   if (site === undefined && !isPublicName(url.hostname)) return undefined;
   // As URL writes it: what was looked at and what yt-dlp reads are the same.
-  return { input: url.href, way: site, mayGuess: site !== undefined || sites.isAll };
+  return { input: url.href, backend: site, mayGuess: site !== undefined || sites.isAll };
 }
 
 function searchOf(wish: string, searchLimit: number): Wanted | undefined {
@@ -65,5 +65,5 @@ function searchOf(wish: string, searchLimit: number): Wanted | undefined {
   if (query === "") return undefined;
   const countMax = Math.min(Math.max(1, count === undefined ? searchLimit : Number(count)), SEARCH_COUNT_MAX);
   const input = `${name.toLowerCase()}${countMax}:${query}`;
-  return { kind: "search", target: { input, way: "searches", mayGuess: false }, countMax };
+  return { kind: "search", target: { input, backend: "searches", mayGuess: false }, countMax };
 }

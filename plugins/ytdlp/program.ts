@@ -59,8 +59,8 @@ export class Program {
     // A program that is missing is no fault of a site.
     await this.#version(signal);
     const work = () => this.#run(question, signal);
-    const { way } = question.target;
-    return way === undefined ? work() : this.#host.way(way).take(work);
+    const { backend } = question.target;
+    return backend === undefined ? work() : this.#host.backend(backend).run(work);
   }
 
   async #run({ purpose, ...wish }: Question, signal: AbortSignal): Promise<Members> {
@@ -83,7 +83,7 @@ export class Program {
   #version(signal: AbortSignal): Promise<string> {
     return this.#versions.getOrMake(VERSION, {
       signal,
-      make: (shared) => this.#host.way("yt-dlp").take(() => this.#readVersion(shared)),
+      make: (shared) => this.#host.backend("yt-dlp").run(() => this.#readVersion(shared)),
     });
   }
 

@@ -3,7 +3,7 @@
 
 /** In front of a link or a search that is meant for yt-dlp, whatever its site. */
 export const PREFIX = "ytdl:";
-/** Each has a way of its own, and a plugin has 64 of them. */
+/** Each is a backend, of which a plugin can have 64. */
 const SITES_MAX = 60;
 const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 /** Names that lead into somebody's own network; so does a name without a dot. */

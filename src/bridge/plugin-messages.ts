@@ -89,20 +89,20 @@ export interface PluginReturn {
   readonly value: Json;
 }
 
-/** How one way to a site is doing. */
-export interface WayReport {
+/** The health of one backend of a plugin, and the state of its circuit breaker. */
+export interface BackendReport {
   readonly name: string;
-  readonly state: "open" | "closed" | "probing";
+  readonly state: "closed" | "open" | "halfOpen";
   /** Since the thread started. */
   readonly succeeded: number;
   readonly failed: number;
   readonly lastError: string | undefined;
-  /** Epoch milliseconds at which it is tried again. */
-  readonly closedUntilMs: number | undefined;
+  /** Epoch milliseconds at which a trial request may be sent; undefined while the breaker is closed. */
+  readonly openUntilMs: number | undefined;
 }
 
-/** A value of a cache that outlasts its thread. May be a secret: never log it. */
-export interface KeptValue {
+/** A value of a cache that survives the plugin thread. May be a secret: never log it. */
+export interface PersistedValue {
   readonly cache: string;
   readonly key: string;
   readonly json: string;
@@ -117,7 +117,7 @@ export type GivenOptions =
       readonly options: PlainTree | undefined;
       /** What was changed of them since the node started, unchecked. */
       readonly changes: PlainTreeMap;
-      readonly kept: readonly KeptValue[];
+      readonly persisted: readonly PersistedValue[];
       readonly problem?: undefined;
     }
   /** Why a plugin of that name cannot be. */
@@ -170,12 +170,12 @@ export type PluginEvent =
   /** At most once a second, when something has changed. */
   | {
       readonly type: "report";
-      readonly ways: readonly WayReport[];
+      readonly backends: readonly BackendReport[];
       readonly counts: Readonly<Record<string, number>>;
     }
   /** A program runs, or has exited: those that still run when the thread is gone are ended for it. */
   | { readonly type: "program"; readonly pid: number; readonly isRunning: boolean }
-  | { readonly type: "keep"; readonly value: KeptValue }
+  | { readonly type: "persist"; readonly value: PersistedValue }
   | { readonly type: "forget"; readonly cache: string; readonly key: string }
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
   | { readonly type: "disposed" };

@@ -25,7 +25,7 @@ const SWING = { min: 0, max: 14, isMinExcluded: true, unit: "Hz" } as const;
 export const FILTER_TABLE = {
   /** By their names in the filters object, in the order in which they are listed, checked and echoed. */
   protocol: {
-    volume: numberFilter(float("how loud: 1 is unchanged, 0 is silence", { min: 0, max: 5 }), {
+    volume: numberFilter(float("gain: 1 is unchanged, 0 is silence", { min: 0, max: 5 }), {
       isOff: (volume) => Math.abs(1 - volume) < VOLUME_DIFFERENCE_MIN,
     }),
     equalizer: listFilter(
@@ -34,9 +34,9 @@ export const FILTER_TABLE = {
           numberType: "integer",
           min: 0,
           max: 14,
-          meaning: "25, 40, 63, 100, 160, 250, 400, 630 Hz and so on to 16 kHz",
+          meaning: "25, 40, 63, 100, 160, 250, 400, 630 Hz, … 16 kHz",
         },
-        gain: float("1 + 4 × `gain` is how loud the band becomes: -0.25 takes it away, 0 leaves it", {
+        gain: float("the band's factor is 1 + 4 × `gain`: -0.25 mutes it, 0 is flat", {
           defaultValue: 1,
           min: -0.25,
           max: 1,
@@ -46,56 +46,60 @@ export const FILTER_TABLE = {
     ),
     karaoke: objectFilter(
       {
-        level: floatShare(1, "how much of what both sides share is taken away; 0 is off"),
-        monoLevel: floatShare(1, "how much of a band of it is given back"),
-        filterBand: float("the middle of that band", { defaultValue: 220, unit: "Hz" }),
-        filterWidth: float("its width; 0 gives nothing back", { defaultValue: 100, min: 0, unit: "Hz" }),
+        level: floatShare(1, "share of the centre that is removed; 0 is off"),
+        monoLevel: floatShare(1, "share of a band of the centre that is added back"),
+        filterBand: float("centre frequency of that band", { defaultValue: 220, unit: "Hz" }),
+        filterWidth: float("width of that band; 0 adds nothing back", { defaultValue: 100, min: 0, unit: "Hz" }),
       },
       { isOff: ({ level }) => level === 0 },
     ),
     timescale: objectFilter(
       {
-        speed: factor("how fast the track runs, at the same pitch"),
-        pitch: factor("how high it sounds, at the same speed"),
+        speed: factor("tempo, at the same pitch"),
+        pitch: factor("pitch, at the same tempo"),
         rate: factor("both at once"),
       },
       { isOff: ({ speed, pitch, rate }) => speed * rate === 1 && pitch * rate === 1 },
     ),
     tremolo: objectFilter(
       {
-        frequency: float("how fast loudness swings", { defaultValue: 2, min: 0, isMinExcluded: true, unit: "Hz" }),
-        depth: floatShare(0.5, "how far: down to 1 - `depth`; 0 is off"),
+        frequency: float("modulation of the volume", { defaultValue: 2, min: 0, isMinExcluded: true, unit: "Hz" }),
+        depth: floatShare(0.5, "modulates down to 1 - `depth`; 0 is off"),
       },
       { isOff: ({ depth }) => depth === 0, isFreeWhenOff: true },
     ),
     vibrato: objectFilter(
       {
-        frequency: float("how fast pitch wavers", { ...SWING, defaultValue: 2 }),
-        depth: floatShare(0.5, "how far: a delay that swings over 2 ms at 1; 0 is off"),
+        frequency: float("modulation of the pitch", { ...SWING, defaultValue: 2 }),
+        depth: floatShare(0.5, "a delay modulated over 2 ms at 1; 0 is off"),
       },
       { isOff: ({ depth }) => depth === 0, isFreeWhenOff: true },
     ),
     distortion: objectFilter({
       sinOffset: float("added to the sine of the sample", { defaultValue: 0 }),
-      sinScale: float("what the sample is multiplied by for its sine", { defaultValue: 1 }),
+      sinScale: float("factor of the sample for its sine", { defaultValue: 1 }),
       cosOffset: float("added to the cosine", { defaultValue: 0 }),
       cosScale: float("as `sinScale`, for the cosine", { defaultValue: 1 }),
       tanOffset: float("added to the tangent", { defaultValue: 0 }),
       tanScale: float("as `sinScale`, for the tangent", { defaultValue: 1 }),
-      offset: float("added to the product of the three in the end", { defaultValue: 0 }),
-      scale: float("what the product is multiplied by", { defaultValue: 1 }),
+      offset: float("added to the product of the three", { defaultValue: 0 }),
+      scale: float("factor of the product", { defaultValue: 1 }),
     }),
     rotation: objectFilter({
-      rotationHz: double("turns a second, backwards below 0; 0 is off", { defaultValue: 0, unit: "Hz" }),
+      rotationHz: double("rotations per second, backwards below 0; 0 is off", { defaultValue: 0, unit: "Hz" }),
     }),
     channelMix: objectFilter({
-      leftToLeft: floatShare(1, "how much of the left side is heard on the left"),
-      leftToRight: floatShare(0, "how much of it is heard on the right"),
-      rightToLeft: floatShare(0, "how much of the right side is heard on the left"),
-      rightToRight: floatShare(1, "how much of it is heard on the right"),
+      leftToLeft: floatShare(1, "share of the left input in the left output"),
+      leftToRight: floatShare(0, "share of the left input in the right output"),
+      rightToLeft: floatShare(0, "share of the right input in the left output"),
+      rightToRight: floatShare(1, "share of the right input in the right output"),
     }),
     lowPass: objectFilter(
-      { smoothing: float("each sample goes 1 / `smoothing` of the way; 1 and less is off", { defaultValue: 20 }) },
+      {
+        smoothing: float("each sample moves by 1 / `smoothing` of the difference; 1 and less is off", {
+          defaultValue: 20,
+        }),
+      },
       { isOff: ({ smoothing }) => smoothing <= 1 },
     ),
   },
@@ -104,7 +108,7 @@ export const FILTER_TABLE = {
   tonearm: {
     highPass: objectFilter(
       {
-        frequency: double("what lies below is taken away, 12 dB per octave", {
+        frequency: double("cutoff, 12 dB per octave", {
           defaultValue: 80,
           min: 10,
           max: 20_000,
@@ -115,78 +119,78 @@ export const FILTER_TABLE = {
     ),
     echo: objectFilter(
       {
-        delay: milliseconds("until the sound comes once more, each side by itself", {
+        delay: milliseconds("time between repeats, per channel", {
           defaultValue: 350,
           min: 1,
           max: 2000,
         }),
-        decay: loop(0.4, "how much of it comes once more again"),
-        mix: share(0.35, "share of the echo in what is heard; 0 is off"),
+        decay: loop(0.4, "feedback of each repeat"),
+        mix: share(0.35, "wet share; 0 is off"),
       },
       { isOff: isUnmixed },
     ),
     reverb: objectFilter(
       {
-        roomSize: share(0.5, "until the room is 60 dB softer: 0.4 s to 8 s, 1.8 s at 0.5"),
-        damping: share(0.5, "how much sooner the room loses its highs"),
-        width: share(1, "of the room; at 0 both sides hear the same of it"),
-        mix: share(0.3, "share of the room; 0 is off"),
+        roomSize: share(0.5, "decay by 60 dB in 0.4 s to 8 s, 1.8 s at 0.5"),
+        damping: share(0.5, "faster decay of high frequencies"),
+        width: share(1, "stereo width of the reverb; 0 is mono"),
+        mix: share(0.3, "wet share; 0 is off"),
       },
       { isOff: isUnmixed },
     ),
     chorus: objectFilter(
       {
-        frequency: swing(0.8, "how fast the second voice wavers"),
-        depth: share(0.5, "how far: 4 ms to either side of `delay` at 1"),
-        delay: milliseconds("how far the second voice is behind", { defaultValue: 20, min: 5, max: 50 }),
-        mix: share(0.5, "share of the second voice; 0 is off"),
+        frequency: swing(0.8, "modulation of the delay"),
+        depth: share(0.5, "modulation by 4 ms to either side of `delay` at 1"),
+        delay: milliseconds("delay of the second voice", { defaultValue: 20, min: 5, max: 50 }),
+        mix: share(0.5, "wet share; 0 is off"),
       },
       { isOff: isUnmixed },
     ),
     phaser: objectFilter(
       {
-        frequency: swing(0.5, "how fast the two notches sweep"),
-        depth: share(0.7, "how far: two octaves up and down at 1, about 330 and 1930 Hz"),
-        feedback: loop(0.3, "how sharp"),
-        mix: share(0.5, "share of the turned sound; notches are deepest at 0.5; 0 is off"),
+        frequency: swing(0.5, "sweep of the two notches"),
+        depth: share(0.7, "sweep by two octaves up and down at 1, around 330 and 1930 Hz"),
+        feedback: loop(0.3, "sharpness"),
+        mix: share(0.5, "wet share; notches are deepest at 0.5; 0 is off"),
       },
       { isOff: isUnmixed },
     ),
     flanger: objectFilter(
       {
-        frequency: swing(0.25, "how fast the comb sweeps"),
-        depth: share(0.7, "how far: between `delay` and this share less"),
-        delay: milliseconds("the longest delay", { defaultValue: 3, min: 0.5, max: 15 }),
-        feedback: loop(0.4, "how sharp"),
-        mix: share(0.5, "share of the delayed sound; 0 is off"),
+        frequency: swing(0.25, "sweep of the comb"),
+        depth: share(0.7, "sweep between `delay` and this share less"),
+        delay: milliseconds("longest delay", { defaultValue: 3, min: 0.5, max: 15 }),
+        feedback: loop(0.4, "sharpness"),
+        mix: share(0.5, "wet share; 0 is off"),
       },
       { isOff: isUnmixed },
     ),
     compressor: objectFilter(
       {
-        threshold: decibels("louder peaks are made softer", { defaultValue: -18, min: -60, max: 0 }),
-        ratio: double("so many dB above the threshold become one", { defaultValue: 4, min: 1, max: 20 }),
-        attack: milliseconds("until 63 % of that is done", { defaultValue: 5, min: 0.1, max: 500 }),
-        release: milliseconds("until 63 % of it is undone, 10 to 20 ms after the last peak", {
+        threshold: decibels("level above which peaks are reduced", { defaultValue: -18, min: -60, max: 0 }),
+        ratio: double("dB above the threshold that become 1 dB", { defaultValue: 4, min: 1, max: 20 }),
+        attack: milliseconds("time to 63 % of the reduction", { defaultValue: 5, min: 0.1, max: 500 }),
+        release: milliseconds("time to 63 % of the recovery, 10 to 20 ms after the last peak", {
           defaultValue: 120,
           min: 1,
           max: 5000,
         }),
-        knee: decibels("how softly it begins, half of that below the threshold", { defaultValue: 6, min: 0, max: 24 }),
-        gain: decibels("added to everything", { defaultValue: 0, min: 0, max: 24 }),
+        knee: decibels("width of the soft knee, half of it below the threshold", { defaultValue: 6, min: 0, max: 24 }),
+        gain: decibels("make-up gain", { defaultValue: 0, min: 0, max: 24 }),
       },
       { isOff: ({ ratio, gain }) => ratio === 1 && gain === 0 },
     ),
     loudness: objectFilter(
       {
-        target: double("how loud every track is made", { defaultValue: -14, min: -40, max: -5, unit: "LUFS" }),
-        peak: double("above which nothing comes", { defaultValue: -1, min: -9, max: 0, unit: "dBTP" }),
+        target: double("loudness of every track", { defaultValue: -14, min: -40, max: -5, unit: "LUFS" }),
+        peak: double("true-peak limit", { defaultValue: -1, min: -9, max: 0, unit: "dBTP" }),
       },
       { isOff: () => false },
     ),
-    fadeIn: fade("from silence, at the start of a track; 0 is off"),
-    fadeOut: fade("to silence, at its end; 0 is off"),
-    crossfade: fade("from one track to the next; 0 is off"),
+    fadeIn: fade("fade from silence at the start of a track; 0 is off"),
+    fadeOut: fade("fade to silence at the end of a track; 0 is off"),
+    crossfade: fade("fade from one track to the next; 0 is off"),
   },
 } as const satisfies Readonly<Record<"protocol" | "tonearm", Readonly<Record<string, FilterEntry>>>>;
 
@@ -261,7 +265,7 @@ function fade(meaning: string) {
       curve: {
         defaultValue: "sine",
         choices: ["linear", "sine", "exponential"],
-        meaning: "how loudness grows and falls: see [Fades](#fades)",
+        meaning: "see [Fades](#fades)",
       },
     },
     { isOff: ({ duration }) => duration === 0 },

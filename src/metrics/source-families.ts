@@ -1,4 +1,4 @@
-// How sources and plugins do, for Prometheus: what was asked of them and what came of it, their ways, their threads.
+// The health of sources and plugins, for Prometheus: requests and their outcomes, backends, threads.
 // Main thread; read when it is asked for.
 
 import type { PluginJson, SourceJson } from "../control/protocol/sources-json.ts";
@@ -21,10 +21,10 @@ export function sourceFamilies(readings: SourceReadings): MetricFamily[] {
       samples: sources.flatMap(requestSamples),
     },
     {
-      name: "tonearm_plugin_way_open",
-      help: "1, or 0 while a way to a site is left alone because it keeps failing.",
+      name: "tonearm_backend_breaker_open",
+      help: "1 while the circuit breaker of a backend is open or half open and requests are refused, else 0.",
       type: "gauge",
-      samples: waySamples(sources),
+      samples: backendSamples(sources),
     },
     {
       name: "tonearm_plugin_losses_total",
@@ -54,10 +54,10 @@ function requestSamples({ name, loads, links }: SourceJson): Sample[] {
   });
 }
 
-/** The sources of one plugin share its ways. */
-function waySamples(sources: readonly SourceJson[]): Sample[] {
-  const byPlugin = new Map(sources.map(({ plugin, ways }) => [plugin ?? "", ways]));
-  return [...byPlugin].flatMap(([plugin, ways]) =>
-    ways.map(({ name, state }) => ({ labels: { plugin, way: name }, value: state === "open" ? 1 : 0 })),
+/** The sources of one plugin share its backends. */
+function backendSamples(sources: readonly SourceJson[]): Sample[] {
+  const byPlugin = new Map(sources.map(({ plugin, backends }) => [plugin ?? "", backends]));
+  return [...byPlugin].flatMap(([plugin, backends]) =>
+    backends.map(({ name, state }) => ({ labels: { plugin, backend: name }, value: state === "closed" ? 0 : 1 })),
   );
 }

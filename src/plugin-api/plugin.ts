@@ -1,59 +1,67 @@
-// What a plugin is and what the node gives it: the whole of `tonearm/plugin`. It imports nothing of ours, so that a
-// plugin is compiled and tested without the node. All of a plugin's code runs on a thread of its own, never on the main
-// thread nor where sound is made. docs/plugins.md walks through one. Long because it is one interface, each member with
-// its meaning, unit and errors.
+// The plugin interface: everything that `tonearm/plugin` exports. It imports nothing of the node, so that a plugin can
+// be compiled and tested without it. A plugin's code runs on a dedicated thread, never on the main thread or an audio
+// thread. docs/plugins.md is the tutorial. The file is long because it is one interface that documents every member
+// with its meaning, unit, range and errors.
 
-/** The version of this interface. A plugin for another one is not set up. */
+/** The version of this interface. A plugin with another `apiVersion` is not set up. */
 export const API_VERSION = 1;
 
-/** Data that crosses between threads and ends in JSON. */
+/** A JSON value: data that is copied between threads. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonMembers;
-/** An object of it. */
+/** A JSON object. */
 export interface JsonMembers {
   readonly [name: string]: Json;
 }
 
 // A plugin
 
-/** What the module's default export is: made with `definePlugin`. */
+/** A plugin: the default export of its module. Create it with `definePlugin`. */
 export interface Plugin<Options extends OptionSchema = OptionSchema> {
-  /** Lower case, digits and dashes; at most 40 characters. Its options stand under `plugins.<name>`. */
+  /** Lower-case letters, digits and dashes; 1 to 40 characters. Operators set its options under `plugins.<name>`. */
   readonly name: string;
-  /** Semantic; shown in `/v4/info` and in the log. */
+  /** Semantic version, shown in `/v4/info` and in the log. */
   readonly version: string;
-  /** `API_VERSION` of the interface that it was written for. */
+  /** The `API_VERSION` that the plugin was written for. */
   readonly apiVersion: number;
-  /** The options that an operator can set, by their names. Checked before `setup`; unknown ones are refused. */
+  /** The options that an operator can set, by name. They are checked before `setup`; unknown options are errors. */
   readonly config: Options;
   /**
-   * Registers what the plugin offers. Called once for each life of its thread, with options that are checked and
-   * complete; options that are changed begin a new one. What it throws switches the plugin off until it is reloaded,
-   * or leaves the life before as it is. Takes 10 s at most.
+   * Registers what the plugin offers. Called once per plugin thread, with options that are checked and complete. A
+   * reload or a change of options starts a new thread. If `setup` throws, rejects or takes more than 10 s, the plugin
+   * is off until it is reloaded; on a reload the previous thread continues instead.
    */
   setup(host: PluginHost<OptionValues<Options>>): void | Promise<void>;
 }
 
-/** Returns `plugin` as it is, with the types of its options worked out. */
+/** Returns `plugin` unchanged. Infers the types of its options. */
 export function definePlugin<const Options extends OptionSchema>(plugin: Plugin<Options>): Plugin<Options> {
   return plugin;
 }
 
 // Options
 
-/** Options by their names. */
+/** Options by name. */
 export type OptionSchema = Readonly<Record<string, OptionType>>;
 
 interface Described {
-  /** For people: what it does, with its unit. */
+  /** Description for operators: what the option does, with its unit. */
   readonly meaning: string;
-  /** Only the configuration sets it; who may change options while the node runs may not change this one. */
+  /** Default: false. True: only the configuration can set it, not `PATCH /v4/tonearm/plugins/{name}/options`. */
   readonly isFixed?: boolean;
 }
 
 /**
- * One option. Without a `default` it is undefined unless set; with `isRequired` the plugin is off until it is set. A
- * `secret` is kept out of log lines and errors. `server` is the address of a server of the operator's own, `http` or
- * `https`: the plugin and its tracks may reach exactly that host and port also in a private network.
+ * The type of one option. An option without `default` is undefined unless the operator sets it. The plugin is off while
+ * an option with `isRequired` is not set.
+ *
+ * - `text`: a string.
+ * - `secret`: a string that is removed from log lines and errors.
+ * - `server`: the `http` or `https` address of a server that the operator runs. The plugin and its tracks can reach
+ *   exactly that host and port, even in a private network.
+ * - `integer`, `number`: from `min` to `max`.
+ * - `flag`: true or false.
+ * - `choice`: one of `names`.
+ * - `texts`: a list of strings.
  */
 export type OptionType =
   | (Described & {
@@ -70,14 +78,14 @@ export type OptionType =
   | (Described & { readonly type: "flag"; readonly default: boolean })
   | (Described & { readonly type: "choice"; readonly names: readonly string[]; readonly default: string })
   | (Described & { readonly type: "texts"; readonly default?: readonly string[] })
-  /** Options within options. */
+  /** Nested options. */
   | (Described & { readonly type: "group"; readonly members: OptionSchema })
-  /** Any number of groups in a list. At most 100. */
+  /** A list of groups, at most 100. */
   | (Described & { readonly type: "groups"; readonly members: OptionSchema })
-  /** Groups by free names. At most 100. */
+  /** Groups by names that the operator chooses, at most 100. */
   | (Described & { readonly type: "named"; readonly members: OptionSchema });
 
-/** What `setup` gets for a schema. */
+/** The option values that `setup` gets for a schema. */
 export type OptionValues<Schema extends OptionSchema> = {
   readonly [Name in keyof Schema]: OptionValue<Schema[Name]>;
 };
@@ -104,66 +112,71 @@ type OptionValue<Type extends OptionType> = Type extends { readonly type: "flag"
 // The host
 
 /**
- * What the node gives a plugin. Valid until `signal` is aborted; then `http`, `load`, `run` and `clock.sleep` reject
- * with its reason, also what is under way.
+ * The node's services for a plugin. Valid until `signal` is aborted. From then on `http`, `load`, `run` and
+ * `clock.sleep` reject with the reason of `signal`, and so do calls that are already running.
  */
 export interface PluginHost<Options = unknown> {
+  /** The checked options, with defaults filled in. They never change: new options start a new plugin thread. */
   readonly options: Options;
-  /** `Tonearm/<version>`: how the node names itself to sites. */
+  /** The node's `User-Agent` header: `Tonearm/<version>`. */
   readonly userAgent: string;
-  /** Aborted when the plugin is reloaded, lost or the node closes. */
+  /** Aborted when the plugin is reloaded, its thread is ended or the node shuts down. */
   readonly signal: AbortSignal;
   readonly http: HttpClient;
   readonly clock: PluginClock;
   readonly log: PluginLogger;
 
-  /** Offers a source. Within `setup` only. Throws for a name that is taken, and for claims that make no sense. */
+  /** Adds a source, at most 100. Only during `setup`. Throws if the name is taken or the claims are invalid. */
   addSource(source: Source): void;
   /**
-   * A further name under which `/v4/info` lists the plugin, with its version: clients look for names of Lavalink's
-   * plugins before they use what those offer. Within `setup` only.
+   * Lists the plugin in `/v4/info` under another name and version too, at most 50. Clients look for the names of
+   * Lavalink's plugins before they use their features. Only during `setup`.
    */
   addAlias(name: string, version: string): void;
   /**
-   * Adds members to `pluginInfo` of tracks and playlists that this plugin's sources find. Later ones override. Within
-   * `setup` only.
+   * Adds members to the `pluginInfo` of tracks and playlists that this plugin's sources find. Modifiers run in the
+   * order in which they were added; later ones override. Only during `setup`.
    */
   addPluginInfo(modifier: PluginInfoModifier): void;
   /**
-   * Something that routes of the node ask of a plugin that comes with it, such as Lavalink's `/youtube`. 15 s at most;
-   * rejects with a SourceError. Within `setup` only.
+   * Adds a call for the node's own routes, such as Lavalink's `/youtube`; at most 50. Only built-in plugins need it.
+   * `carryOut` has 15 s and rejects with a SourceError. Only during `setup`.
    */
   addCall(name: string, carryOut: (argument: Json, signal: AbortSignal) => Promise<Json>): void;
 
   /**
-   * Asks all sources of the node for an identifier, as a client would: `scsearch:…`, a link. Takes 20 s at most.
-   * Rejects with a SourceError. What the plugin's own requests have asked for counts: five such calls deep is the end.
+   * Loads an identifier from all sources of the node, as a client would: `scsearch:…`, a link. Takes 20 s at most.
+   * Rejects with a SourceError, also when more than five such calls are nested in each other.
    */
   load(identifier: string, options: { readonly signal: AbortSignal }): Promise<SourceAnswer>;
-  /** A cache in this thread, gone with it unless it is kept. The same name gives the same cache. */
+  /** The cache of that name in this thread, at most 64. Its values are lost with the thread unless it is persisted. */
   cache<Value>(name: string, options: CacheOptions): Cache<Value>;
   /**
-   * A way to reach a site (a client identity, a host, a key), with its health: counted, shown to the operator, closed
-   * while it fails. The same name gives the same way. At most 64.
+   * The backend of that name: one of the means to reach a site, such as a client identity, a host or a key. Its
+   * requests are counted and shown to the operator, and a circuit breaker stops them while it keeps failing. At most
+   * 64; throws for more.
    */
-  way(name: string): Way;
-  /** Runs a program. Never through a shell. Rejects with a SourceError. */
+  backend(name: string): Backend;
+  /** Runs a program, never through a shell. Resolves with any exit code; rejects with a SourceError. */
   run(program: string, options: RunOptions): Promise<RunResult>;
-  /** Adds to a counter of the plugin, shown in metrics as `tonearm_plugin_events_total`. At most 64 names. */
+  /**
+   * Adds `by` (a whole number from 1, default 1) to a counter of the plugin, which metrics show as
+   * `tonearm_plugin_events_total`. At most 64 event names; further names and invalid numbers are ignored.
+   */
   count(event: string, by?: number): void;
-  /** Called once when the plugin ends; takes 1 s at most. */
+  /** Registers a function that is called once when the plugin ends. All of them together have 1 s. */
   onDispose(dispose: () => void | Promise<void>): void;
 }
 
-/** Time, passed in so that tests can move it. */
+/** The time, injected so that tests can control it. */
 export interface PluginClock {
-  /** Epoch milliseconds. */
+  /** The current time, epoch milliseconds. */
   now(): number;
-  /** Resolves after `delayMs` milliseconds, or rejects with the reason of `signal`. */
+  /** Resolves after `delayMs` milliseconds. Rejects with the reason of `signal` when that is aborted. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Lines of the node's log, with the plugin's name. Secrets are taken out; at most 100 lines a minute are written. */
+/** Writes to the node's log, with the plugin's name. Secrets are removed; at most 100 lines a minute are written. */
 export interface PluginLogger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -174,49 +187,51 @@ export interface PluginLogger {
 // Sources
 
 /**
- * What a source may be asked for, as plain data: the main thread looks here first, so that a plugin's thread is not
- * started for identifiers of others. What it does not exclude, `load` may still turn down.
+ * The identifiers that a source is asked for, as plain data. The main thread checks them first, so that a plugin thread
+ * is not started for identifiers of other sources. `load` can still decline an identifier that matches.
  */
 export interface Claims {
-  /** Beginnings of identifiers, in lower case or as they are written: `scsearch:`. */
+  /** Starts of identifiers, case-sensitive: `scsearch:`. */
   readonly prefixes?: readonly string[];
-  /** Hosts of `http` and `https` links (the scheme may be missing): `soundcloud.com`, `*.bandcamp.com`. */
+  /** Hosts of links with `http`, `https` or no scheme: `soundcloud.com`, `*.bandcamp.com`. */
   readonly hosts?: readonly string[];
-  /** How the paths of `http` and `https` links end, in lower case and beginning with a dot: `.rss`. */
+  /** Ends of the paths of `http` and `https` links, in lower case with a leading dot: `.rss`. */
   readonly endings?: readonly string[];
-  /** Bare words of letters, digits, `-` and `_`: of this length, with this beginning, or both. */
+  /** Identifiers of only letters, digits, `-` and `_`, with this length, this case-sensitive start, or both. */
   readonly words?: readonly { readonly startsWith?: string; readonly length?: number }[];
 }
 
-/** Finds tracks under identifiers, and knows where their sound is. */
+/** A source: loads tracks by identifier, and resolves where their audio is. */
 export interface Source extends Claims {
-  /** As in a track's `sourceName`; what clients look for in `info.sourceManagers`. At most 64 characters. */
+  /** The `sourceName` of its tracks, listed in `sourceManagers` of `/v4/info`. 1 to 64 characters. */
   readonly name: string;
-  /** Further fields of its encoded tracks, in their order. New ones are only ever added at the end. */
+  /** Additional fields of its encoded tracks, in order. Only append new fields, or older encoded tracks break. */
   readonly fields?: readonly TrackField[];
   /**
-   * Finds what an identifier stands for. Undefined: not this source's, the next one is asked. Rejects with a
-   * SourceError; anything else is a fault of the plugin. 20 s at most, all sources together.
+   * Loads what an identifier refers to. Undefined: the identifier is not for this source, and the next one is asked.
+   * Rejects with a SourceError; any other error is reported as a fault of the plugin. All sources that are asked for
+   * one identifier have 20 s together.
    */
   load(request: LoadRequest): Promise<SourceAnswer | undefined>;
   /**
-   * Where the sound of one of its tracks is to be had now. Called shortly before it is needed, again before it expires
-   * and after it was refused, also while the track plays. 15 s at most.
+   * Resolves where the audio of one of its tracks is now. Called shortly before the audio is needed; called again
+   * before the link expires and after it was refused, also while the track plays. Has 15 s. Rejects like `load`.
    */
   resolve(request: ResolveRequest): Promise<Playable>;
 }
 
+/** A request to load an identifier. */
 export interface LoadRequest {
-  /** As the client wrote it, at most 4,096 characters. */
+  /** The identifier as the client sent it, at most 4,096 characters. */
   readonly identifier: string;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when no client waits for the answer any more, and at the time limit. */
   readonly signal: AbortSignal;
 }
 
-/** What a source has found. */
+/** The result of a load. */
 export type SourceAnswer =
   | { readonly kind: "track"; readonly track: SourceTrack }
-  /** At most 10,000 tracks; what is more is left out. `selectedTrack`: an index, -1 (the default) for none. */
+  /** Tracks beyond 10,000 are dropped. `selectedTrack`: index of a track; default: -1, none. */
   | {
       readonly kind: "playlist";
       readonly name: string;
@@ -226,75 +241,81 @@ export type SourceAnswer =
     }
   | { readonly kind: "search"; readonly tracks: readonly SourceTrack[] }
   | { readonly kind: "empty" }
-  /** The sound is elsewhere: all sources are asked for that identifier. At most five times in a row. */
+  /** Loads another identifier instead, from all sources of the node. At most five references in a row. */
   | { readonly kind: "reference"; readonly identifier: string };
 
-/** One track. Texts are cut at 65,535 bytes. */
+/** A track. Texts are cut at 65,535 bytes. */
 export interface SourceTrack {
-  /** What the source knows it by; comes back in `resolve`. Never a link that expires, nor a secret. */
+  /** Identifies the track at its source, and is passed to `resolve`. Never a link that expires, never a secret. */
   readonly identifier: string;
   readonly title: string;
   /** Default: `Unknown artist`. */
   readonly author?: string | undefined;
-  /** Milliseconds; undefined: endless or not known. */
+  /** Length in milliseconds; undefined: endless or unknown. */
   readonly lengthMs?: number | undefined;
-  /** Default: whether `lengthMs` is undefined. A stream cannot be sought in. */
+  /** True for a stream, which cannot be seeked. Default: true if `lengthMs` is undefined. */
   readonly isStream?: boolean | undefined;
-  /** For people. */
+  /** Link to the track's page, for people. */
   readonly uri?: string | null | undefined;
   readonly artworkUrl?: string | null | undefined;
   readonly isrc?: string | null | undefined;
   readonly pluginInfo?: JsonMembers | undefined;
-  /** Values of the source's `fields`, by name. */
+  /** Values of the source's additional `fields`, by name. */
   readonly fields?: Readonly<Record<string, string | boolean | null>> | undefined;
 }
 
-/** A field of an encoded track behind its source's name (protocol-v4.md section 5.4). */
+/** An additional field of an encoded track, written after the source name (protocol-v4.md section 5.4). */
 export interface TrackField {
   readonly name: string;
   readonly type: "text" | "optionalText" | "flag";
 }
 
-/** Whose sound is wanted, and why. */
+/** A request to resolve the audio of a track. */
 export interface ResolveRequest {
-  /** As it was found, or as a client keeps it. */
+  /** The track as `load` returned it, or as a client stored it, perhaps years ago. */
   readonly track: SourceTrack;
-  /** What the client has put into the track's `userData`. */
+  /** The track's `userData`, set by the client. */
   readonly userData: JsonMembers;
-  /** `start`: it is about to be played. The others ask for a fresh one, nothing from a cache. */
+  /**
+   * `start`: the track is about to be played. `expiring`: the current link expires soon. `refused`: the server refused
+   * the current link. The last two need a fresh link, not one from a cache.
+   */
   readonly reason: "start" | "expiring" | "refused";
   /**
-   * With `refused`: the HTTP status with which the last one was refused. 429: the address that it was good from is
-   * barred, which says nothing about the link.
+   * With `refused`: the HTTP status of the refusal. 429 means that the site has banned the address that the link was
+   * bound to, and says nothing about the link.
    */
   readonly status?: number | undefined;
-  /** What was played last: to go on with the same bytes, the same rendition is wanted. */
+  /** The `rendition` of the link that was played last. Return the same one if possible: see `Playable`. */
   readonly rendition?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Where the sound is. */
+/** Where the audio of a track is. */
 export type Playable =
   | {
       readonly kind: "link";
-      /** `http` or `https`; a media file, a live stream or an HLS playlist. Checked by the outbound guard. */
+      /** An `http` or `https` link to a media file, live stream or HLS playlist. The outbound guard checks it. */
       readonly url: string;
-      /** Sent with each request for it, to its own host and, within HLS, to those that the playlist names. */
+      /** Headers of each request to the link's host, and with HLS to the hosts that the playlist names. */
       readonly headers?: Readonly<Record<string, string>> | undefined;
-      /** Epoch milliseconds. Default: it never does. */
+      /** When the link expires, epoch milliseconds. Default: never. */
       readonly expiresAtMs?: number | undefined;
-      /** Names these bytes: as long as it stays the same, playing goes on at the byte where the last link ended. */
+      /**
+       * Identifies the bytes behind the link. If a new link has the same `rendition`, playback continues at the byte
+       * where the last link ended, otherwise at the time.
+       */
       readonly rendition?: string | undefined;
       /**
-       * The site wants long files in steps of so many bytes (65,536 to 1,073,741,824, whole), asked for in a header or
-       * in the query (`range=0-99`). Any other number is a fault of the plugin, and the track is not played.
+       * Reads the file in ranges of this many bytes (an integer from 65,536 to 1,073,741,824), requested in the `Range`
+       * header or in the query (`range=0-99`). Any other number is a fault of the plugin, and the track fails.
        */
       readonly rangeStep?: { readonly bytes: number; readonly by: "header" | "query" } | undefined;
     }
-  /** It plays what this identifier plays: another source's track, or the first that a search finds (`ytsearch:…`). */
+  /** Plays what this identifier loads: a track of another source, or the first result of a search (`ytsearch:…`). */
   | { readonly kind: "reference"; readonly identifier: string };
 
-/** Members to add. Called for every track and playlist: must be quick. */
+/** Returns members to add to `pluginInfo`. Called for every track and playlist, so it must be fast. */
 export interface PluginInfoModifier {
   track?(track: SourceTrack): JsonMembers;
   playlist?(playlist: Extract<SourceAnswer, { readonly kind: "playlist" }>): JsonMembers;
@@ -303,17 +324,27 @@ export interface PluginInfoModifier {
 // Errors
 
 /**
- * Why a site's answer is no track. `not-found` makes an empty result. `unavailable` (private, region, age, login, paid)
- * is told to the client and not tried again. `busy` (too many requests, site down), `changed` (the answer makes no
- * sense) and `unreachable` count against the way that was taken.
+ * The kind of a SourceError.
+ *
+ * - `not-found`: there is no such item; the client gets an empty result.
+ * - `unavailable`: the site refuses the item (private, region, age, login, paid); the client gets the message.
+ * - `invalid`: the identifier is invalid.
+ * - `busy`: too many requests, or the site is down.
+ * - `changed`: the answer has an unexpected form.
+ * - `unreachable`: no connection to the site.
+ *
+ * The first three are answers of the site. The last three count as failures of the backend that was used.
  */
 export type SourceErrorKind = "not-found" | "unavailable" | "busy" | "changed" | "unreachable" | "invalid";
 
-/** What `load`, `resolve` and the host's calls reject with. The message goes to clients: no secrets. */
+/** The error with which `load`, `resolve` and the host's calls reject. Clients see the message: no secrets in it. */
 export class SourceError extends Error {
   override readonly name = "SourceError";
   readonly kind: SourceErrorKind;
-  /** With `busy`: the site wants to be left alone for so many milliseconds. */
+  /**
+   * With `busy`: how long the site asks clients to wait, milliseconds. The circuit breaker of the backend opens at once
+   * for that long, 30 minutes at most.
+   */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -330,72 +361,82 @@ export class SourceError extends Error {
 // HTTP
 
 /**
- * The plugin's way out: through the outbound guard and the proxy that are configured, for all or for it alone. Where
- * the operator rotates addresses for the source (`tonearm.routePlanner.sources`), all requests of one `load` or
- * `resolve` leave from one of them, and so do those for the link that it finds; on 429 a request is sent again from
- * another, and rejects with `busy` where none is left. At most 32 requests at once, more wait; bodies under way have
- * 64 MiB together, and each 512 KiB whatever the others take: what is beyond that fails as `busy`. The host of an
- * address can be replaced in the configuration (`hosts`), as tests do.
+ * The plugin's HTTP client. Requests go through the outbound guard, and through the proxy that is configured for the
+ * node or for the plugin.
+ *
+ * If the operator rotates addresses for the source (`tonearm.routePlanner.sources`), all requests of one `load` or
+ * `resolve`, and those for the link that it returns, are sent from the same address. After a 429 the request is sent
+ * again from another address; it rejects with `busy` when none is left.
+ *
+ * At most 32 requests run at once, further ones wait. The bodies of running requests have 64 MiB together, and each has
+ * at least 512 KiB; a body that gets no more memory fails with `busy`. The configuration can replace the host of a URL
+ * (`tonearm.hosts`), as tests do.
  */
 export interface HttpClient {
-  /** Whatever its status. Rejects with a SourceError: `unreachable`, `busy`, `changed` for a body that is too large. */
+  /**
+   * Resolves with any status. Rejects with a SourceError: `unreachable`, `busy`, or `changed` if the body is too large.
+   */
   request(url: string, options: HttpRequest): Promise<HttpAnswer>;
-  /** The body as JSON. Rejects like `request`, with `statusError` unless 2xx, and with `changed` for what is none. */
+  /**
+   * The body as JSON. Rejects like `request`, with `statusError` if the status is not 2xx, and with `changed` if the
+   * body is not JSON.
+   */
   json<Value = unknown>(url: string, options: HttpRequest): Promise<Value>;
-  /** The body as text, the same. */
+  /** The body as text. Rejects like `request`, and with `statusError` if the status is not 2xx. */
   text(url: string, options: HttpRequest): Promise<string>;
   /**
-   * The address that requests of this `load` or `resolve` leave from by now, where the operator rotates addresses;
-   * undefined: the machine's own. For what a site gives out to one address (an anonymous session), as a key to keep it
-   * under. Rejects with a SourceError, `busy` where no address is left.
+   * The local address from which requests of the current `load` or `resolve` are sent, if the operator rotates
+   * addresses; undefined: the machine's default. Use it as a cache key for what a site binds to an address, such as an
+   * anonymous session. Rejects with a SourceError: `busy` if no address is left.
    */
   address(options: { readonly signal: AbortSignal }): Promise<string | undefined>;
-  /** What a status means: `not-found` for 404 and 410, `busy` for 429 and 5xx, else `unavailable`. */
+  /** The error for a status: `not-found` for 404 and 410, `busy` for 429 and 5xx, otherwise `unavailable`. */
   statusError(answer: HttpAnswer): SourceError;
 }
 
-/** What to ask for. */
+/** The parameters of a request. */
 export interface HttpRequest {
   readonly signal: AbortSignal;
-  /** Default: GET, or POST with a body. */
+  /** Default: GET without a body, POST with one. */
   readonly method?: "GET" | "HEAD" | "POST" | undefined;
-  /** Added to the address. Undefined ones are left out. */
+  /** Parameters to add to the URL. Undefined values are omitted. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
-  /** An object or list is sent as JSON, URLSearchParams as a form. */
+  /** Objects and arrays are sent as JSON, URLSearchParams as a form. */
   readonly body?: string | URLSearchParams | JsonMembers | readonly Json[] | undefined;
-  /** Default: followed, five at most. `manual`: the redirect is the answer. */
+  /** Default: `follow`, at most five redirects. `manual`: a redirect is returned as the answer. */
   readonly redirect?: "follow" | "manual" | undefined;
-  /** Bytes of the body, at most; default 8 MiB, highest 64 MiB. */
+  /** Maximum size of the response body, bytes. Default: 8 MiB; at most 64 MiB. */
   readonly sizeBytesMax?: number | undefined;
-  /** With the wait for its turn, to the last byte in; default 10,000 ms. */
+  /** Time limit in milliseconds, from the call (including the wait for a slot) to the last byte. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
-  /** Where cookies are kept and taken from: `host.http` has none of its own. */
+  /** The cookie jar to use. Default: none; cookies are neither sent nor stored. */
   readonly cookies?: CookieJar | undefined;
 }
 
-/** What came back, whole. */
+/** A complete response. */
 export interface HttpAnswer {
   readonly status: number;
-  /** Names in lower case; of repeated ones the values joined with `, `. */
+  /** Header values by lower-case name. Values of repeated headers are joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The address after redirects. */
+  /** The URL after redirects. */
   readonly url: string;
-  /** UTF-8, or as the content type says. */
+  /** The body, decoded with the charset of the content type. Default: UTF-8. */
   readonly text: string;
   readonly bytes: Uint8Array;
 }
 
 /**
- * Cookies by host (RFC 6265): of 50 hosts at most, 50 each, 4,096 bytes each. They live as long as the jar, and go when
- * the site sets them as over (`Max-Age`, `Expires`). `Secure` ones are for `https` and loopback only. `Path`,
- * `SameSite` and the prefixes `__Host-` and `__Secure-` are not looked at.
+ * Stores cookies by host (RFC 6265): at most 50 hosts, 50 cookies per host, 4,096 characters per cookie. Cookies live
+ * as long as the jar, and are deleted when the site sets them with an expiry in the past (`Max-Age`, `Expires`).
+ * `Secure` cookies are sent only to `https` and loopback. `Path`, `SameSite` and the prefixes `__Host-` and `__Secure-`
+ * are ignored.
  */
 export class CookieJar {
-  /** A leading dot: of a domain with all its hosts. */
+  /** A key with a leading dot stands for a domain and all its hosts. */
   readonly #byHost = new Map<string, Map<string, { readonly value: string; readonly isSecure: boolean }>>();
 
-  /** Takes the value of one `set-cookie` header that `url` has answered with, at `nowMs` (epoch milliseconds). */
+  /** Stores the value of one `set-cookie` header of a response from `url`, received at `nowMs` (epoch milliseconds). */
   take(url: string, setCookie: string, nowMs = Date.now()): void {
     const [pair = "", ...rest] = setCookie.split(";");
     const equals = pair.indexOf("=");
@@ -408,7 +449,7 @@ export class CookieJar {
     const cookies = this.#byHost.get(host) ?? new Map<string, { value: string; isSecure: boolean }>();
     const name = pair.slice(0, equals).trim();
     const isSecure = attributes.has("secure");
-    // Whoever listens in on http must not be able to set what https relies on.
+    // An attacker on an http connection must not be able to set cookies that https relies on.
     if ((isSecure || cookies.get(name)?.isSecure === true) && !isSafe(url)) return;
     if (isOver(attributes, nowMs)) cookies.delete(name);
     else if (cookies.has(name) || cookies.size < 50)
@@ -417,7 +458,7 @@ export class CookieJar {
     else if (this.#byHost.size < 50) this.#byHost.set(host, cookies);
   }
 
-  /** The `cookie` header for `url`; undefined: none. */
+  /** The `cookie` header for `url`; undefined if there are no cookies. */
   headerFor(url: string): string | undefined {
     const { hostname } = new URL(url);
     const texts = [...this.#byHost]
@@ -429,48 +470,50 @@ export class CookieJar {
   }
 }
 
-/** Of `name=value` the one or the other. */
+/** The name (0) or the value (1) of `name=value`. */
 function textOf(attribute: string, index: 0 | 1): string {
   return attribute.trim().split(/\s*=\s*/)[index] ?? "";
 }
 
-/** Where browsers send what is secure. */
+/** True for URLs to which browsers send `Secure` cookies. */
 function isSafe(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** `Max-Age` counts before `Expires`; what cannot be read counts for nothing. */
+/** True if the cookie has expired. `Max-Age` takes precedence over `Expires`; invalid values are ignored. */
 function isOver(attributes: ReadonlyMap<string, string>, nowMs: number): boolean {
   const maxAge = attributes.get("max-age") ?? "";
   return /^-?\d+$/.test(maxAge) ? Number(maxAge) <= 0 : Date.parse(attributes.get("expires") ?? "") <= nowMs;
 }
 
-// Caches, ways, programs
+// Caches, backends, programs
 
-/** How much a cache keeps, and for how long. */
+/** The limits of a cache. */
 export interface CacheOptions {
-  /** How long a value is good, milliseconds. A value's own, given with it, counts first. */
+  /** Default lifetime of a value, milliseconds. A lifetime that is set with a value takes precedence. */
   readonly ttlMs: number;
-  /** At most so many; the one unused for longest goes. */
+  /** Maximum number of values. The least recently used value is evicted. */
   readonly entriesMax: number;
   /**
-   * Its values outlast the thread, and the node where the operator has named a folder for them
-   * (`tonearm.pluginDataPath`), in a file that only the operator reads. They are JSON: 64 KiB each, 1 MiB with those of
-   * all caches of the plugin; what is more goes, the oldest first. `Infinity` as `ttlMs` has no end.
+   * True: values survive the plugin thread. They survive the node too if `tonearm.pluginDataPath` names a folder, in a
+   * file that only its owner can read. Values must be JSON, or `set` throws a TypeError. One value has at most 64 KiB
+   * (a larger one is not persisted), all persisted values of the plugin 1 MiB (the oldest are dropped). A `ttlMs` of
+   * `Infinity` never ends. Default: false.
    */
-  readonly isKept?: boolean;
+  readonly persist?: boolean;
 }
 
-/** Values by key. Equal wishes at the same time are one. */
+/** A cache: values by key, with a lifetime. */
 export interface Cache<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value, ttlMs?: number): void;
   delete(key: string): void;
   /**
-   * The value, or what `make` comes to. Whoever asks meanwhile waits for the same; a failure is kept for nobody.
-   * `make` gets a signal that is aborted once nobody waits any more. The value is made anew in the background at 90 %
-   * of its life when `isKeptFresh`.
+   * The cached value, or the result of `make`, which is then cached. Concurrent calls for one key share one call of
+   * `make`. Failures reject all of them and are not cached. The signal that `make` gets is aborted when no caller waits
+   * any more. With `isKeptFresh`, a call in the last 10 % of a value's lifetime returns it and makes a new one in the
+   * background. Rejects with the error of `make`, or with the reason of `signal`.
    */
   getOrMake(
     key: string,
@@ -482,38 +525,43 @@ export interface Cache<Value> {
   ): Promise<Value>;
 }
 
-/** One way to reach a site, with a circuit breaker. */
-export interface Way {
+/**
+ * A backend: one of the means to reach a site, with a circuit breaker.
+ *
+ * The breaker is closed while the backend works. Five failures in a row open it for 30 s, and a SourceError with
+ * `retryAfterMs` opens it at once for that long. While it is open, requests are refused. After the pause one trial
+ * request runs (half open): success closes the breaker, a failure doubles the pause, up to 30 minutes.
+ */
+export interface Backend {
   readonly name: string;
-  /** Not to be taken now: it failed often, and its pause is not over. */
-  readonly isClosed: boolean;
+  /** True while `run` refuses requests: the breaker is open, or half open with a trial request running. */
+  readonly isOpen: boolean;
   /**
-   * Takes it: runs `work` and counts what comes of it. SourceErrors of the kinds `not-found`, `unavailable` and
-   * `invalid` are the site's answer, no failure of the way. After five failures in a row it is closed for 30 s, then
-   * one attempt tells; each further failure doubles the pause, up to 30 minutes. Rejects with what `work` rejects with,
-   * or with `busy` while it is closed.
+   * Calls `fn` and counts its outcome. SourceErrors of the kinds `not-found`, `unavailable` and `invalid` are answers
+   * of the site and count as successes. Errors named `AbortError` do not count. Rejects with the error of `fn`, or with
+   * a SourceError `busy`, without calling `fn`, while `isOpen` is true.
    */
-  take<Value>(work: () => Promise<Value>): Promise<Value>;
+  run<Value>(fn: () => Promise<Value>): Promise<Value>;
 }
 
-/** How a program is run. */
+/** The parameters of a program run. */
 export interface RunOptions {
-  /** Each is one argument, whatever is in it. */
+  /** The arguments, passed as they are. */
   readonly args: readonly string[];
   readonly signal: AbortSignal;
-  /** Then the program and what it has started are killed; default 30,000 ms. */
+  /** Time limit in milliseconds, after which the program and its child processes are killed. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Of standard output; more is a failure. Default 16 MiB. */
+  /** Maximum size of standard output, bytes; more is an error. Default: 16 MiB. */
   readonly outputBytesMax?: number | undefined;
-  /** Of this plugin's programs at once; more wait. Default 2. */
+  /** Maximum number of programs that the plugin runs at once; further ones wait. Default: 2. */
   readonly concurrencyMax?: number | undefined;
 }
 
-/** What it came to. */
+/** The result of a program run. */
 export interface RunResult {
-  /** Null when it was killed by a signal. */
+  /** The exit code; null if a signal killed the program. */
   readonly exitCode: number | null;
   readonly stdout: string;
-  /** The last 4,096 characters. */
+  /** The last 4,096 characters of standard error. */
   readonly stderr: string;
 }

@@ -6,7 +6,7 @@ import type { Endpoint } from "../bridge/channel.ts";
 import type { RouteCommand } from "../bridge/commands.ts";
 import type {
   GivenOptions,
-  KeptValue,
+  PersistedValue,
   PluginAnswer,
   PluginCommand,
   PluginEvent,
@@ -35,8 +35,8 @@ import { problemsOfChanges, withChanges } from "../plugin-options/option-changes
 import { allowedServersOf, secretsOf } from "../plugin-options/option-leaves.ts";
 import { readOptions } from "../plugin-options/read-options.ts";
 import { PluginHttpClient } from "./host/http-client.ts";
-import { KeptCaches } from "./host/kept-caches.ts";
 import { createPluginLogger } from "./host/limited-logger.ts";
+import { PersistedCaches } from "./host/persisted-caches.ts";
 import { LivingHost } from "./host/plugin-host.ts";
 import { PluginRoutes, type Work } from "./plugin-routes.ts";
 import { PluginWorker } from "./plugin-worker.ts";
@@ -109,7 +109,7 @@ function hiddenFormsOf(secrets: readonly string[]): readonly string[] {
 interface HostGround {
   readonly options: unknown;
   readonly ownServers: readonly string[];
-  readonly kept: readonly KeptValue[];
+  readonly persisted: readonly PersistedValue[];
 }
 /** What each call chain works for. One for the module: each that is used makes every promise of the thread dearer. */
 const currentWork = new AsyncLocalStorage<Work>();
@@ -152,7 +152,7 @@ class LivingPlugin {
     const options = this.#read(given);
     this.#hidden = hiddenFormsOf(secretsOf(config, options));
     const ownServers = allowedServersOf(config, options).map(({ host, port }) => `${host}:${port}`);
-    const host = this.#createHost({ options, ownServers, kept: given.kept });
+    const host = this.#createHost({ options, ownServers, persisted: given.persisted });
     await this.#withinSetupTime(async () => {
       // The types of its options are those that were just checked.
       await this.#plugin.setup(host as Parameters<Plugin["setup"]>[0]);
@@ -189,7 +189,7 @@ class LivingPlugin {
     return values;
   }
 
-  #createHost({ options, ownServers, kept }: HostGround): LivingHost<unknown> {
+  #createHost({ options, ownServers, persisted }: HostGround): LivingHost<unknown> {
     const { settings, clock, port } = this.#ground;
     const { allow, http, routing } = settings;
     const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
@@ -199,11 +199,11 @@ class LivingPlugin {
     const { leave, currentAddress } = this.#routes ?? {};
     const dispatchers = new DispatcherPool({ guard, ...http });
     const host: LivingHost<unknown> = new LivingHost({
-      ...{ options, clock, userAgent: http.userAgent },
+      ...{ plugin: this.#plugin.name, options, clock, userAgent: http.userAgent },
       http: new PluginHttpClient({ dispatchers, leave, currentAddress, settings, clock }),
       log,
       hide: this.hide,
-      kept: new KeptCaches({ values: kept, clock, send: (event) => port.postMessage(event) }),
+      persisted: new PersistedCaches({ values: persisted, clock, send: (event) => port.postMessage(event) }),
       load: (identifier, signal) => this.#load(identifier, signal),
       onProgram: (pid, isRunning) => this.#ground.port.postMessage({ type: "program", pid, isRunning }),
       onReport: () => this.#report(host),
@@ -307,7 +307,7 @@ class LivingPlugin {
     this.#isReportDue = true;
     this.#ground.clock.after(REPORT_INTERVAL_MS, () => {
       this.#isReportDue = false;
-      this.#ground.port.postMessage({ type: "report", ways: host.wayReports, counts: host.counts });
+      this.#ground.port.postMessage({ type: "report", backends: host.backendReports, counts: host.counts });
     });
   }
 }

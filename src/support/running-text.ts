@@ -93,13 +93,13 @@ function lostOf({ frames }: PlayerDiagnosisJson): number {
 
 export function sourcesText(sources: readonly SourceJson[]): string {
   return sources
-    .flatMap(({ name, plugin, state, trouble, loads, links, ways }) => [
+    .flatMap(({ name, plugin, state, trouble, loads, links, backends }) => [
       `${name}${plugin === null ? "" : ` of ${plugin}`}: ${state}${trouble === null ? "" : `, ${trouble}`}; ` +
         `loads ${countsText(loads)}; links ${countsText(links)}`,
-      ...ways.map(
-        (way) =>
-          `    way ${way.name}: ${way.state}, succeeded ${way.succeeded}, failed ${way.failed}` +
-          (way.lastError === null ? "" : `, last: ${way.lastError}`),
+      ...backends.map(
+        (backend) =>
+          `    backend ${backend.name}: ${backend.state}, succeeded ${backend.succeeded}, failed ${backend.failed}` +
+          (backend.lastError === null ? "" : `, last: ${backend.lastError}`),
       ),
     ])
     .join("\n");

@@ -99,25 +99,33 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
   };
 }
 
-/** One that does well, one whose ways are shut, one that is off. */
+/** One that does well, one with an open circuit breaker, one that is off. */
 export function sourcesAt(nowMs: number): readonly SourceJson[] {
   const fine = { succeeded: 1203, refused: 14, failed: 2, lastError: null };
   const message = "the site answered with 429, and asked to be left alone";
   return [
-    { name: "soundcloud", plugin: "soundcloud", state: "running", trouble: null, loads: fine, links: fine, ways: [] },
+    {
+      name: "soundcloud",
+      plugin: "soundcloud",
+      state: "running",
+      trouble: null,
+      loads: fine,
+      links: fine,
+      backends: [],
+    },
     {
       ...{ name: "youtube", plugin: "youtube", state: "running", trouble: null, links: fine },
       loads: { ...fine, failed: 88, lastError: { code: "source-failed", message, atMs: nowMs - 40_000 } },
-      ways: [
-        { name: "WEB", state: "closed", succeeded: 9, failed: 31, lastError: message, closedUntilMs: nowMs + 240_000 },
-        { name: "TV", state: "open", succeeded: 220, failed: 1, lastError: null, closedUntilMs: null },
+      backends: [
+        { name: "WEB", state: "open", succeeded: 9, failed: 31, lastError: message, openUntilMs: nowMs + 240_000 },
+        { name: "TV", state: "closed", succeeded: 220, failed: 1, lastError: null, openUntilMs: null },
       ],
     },
     {
       ...{ name: "jellyfin", plugin: "jellyfin", state: "off", trouble: "jellyfin.url is not set" },
-      ...{ loads: null, links: null, ways: [] },
+      ...{ loads: null, links: null, backends: [] },
     },
-    { name: "http", plugin: null, state: "running", trouble: null, loads: fine, links: null, ways: [] },
+    { name: "http", plugin: null, state: "running", trouble: null, loads: fine, links: null, backends: [] },
   ];
 }
 

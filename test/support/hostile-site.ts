@@ -1,5 +1,5 @@
 // The sockets around the tests of the outbound guard: a web site that may be visited and leads on to wherever its query
-// says, in every way a server can, and canaries that listen where nobody may come.
+// says, in every route a server can, and canaries that listen where nobody may come.
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -26,8 +26,8 @@ const PAGES: Readonly<Record<string, (target: string) => string>> = {
   key: (target) => `${MEDIA_HEAD}#EXT-X-KEY:METHOD=AES-128,URI="${target}"\n#EXTINF:1,\nsegment.bin\n#EXT-X-ENDLIST\n`,
 };
 
-/** `redirect`, `redirect-twice`, and a name for each way a text can lead on. */
-export const SITE_WAYS: readonly string[] = ["redirect", "redirect-twice", ...Object.keys(PAGES)];
+/** `redirect`, `redirect-twice`, and a name for each route a text can lead on. */
+export const SITE_ROUTES: readonly string[] = ["redirect", "redirect-twice", ...Object.keys(PAGES)];
 
 export class HostileSite {
   readonly #server: Server;
@@ -51,9 +51,9 @@ export class HostileSite {
   }
 
   /** The address of the site that leads to `target`. */
-  leadingTo(target: string, way: string): string {
+  leadingTo(target: string, route: string): string {
     const { port } = this.#server.address() as AddressInfo;
-    return `http://${SITE_ADDRESS}:${port}/${way}?${encodeURIComponent(target)}`;
+    return `http://${SITE_ADDRESS}:${port}/${route}?${encodeURIComponent(target)}`;
   }
 
   close(): Promise<void> {

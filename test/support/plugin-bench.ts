@@ -3,8 +3,8 @@
 
 import { EventEmitter } from "node:events";
 import type {
-  KeptValue,
   LinkWish,
+  PersistedValue,
   PluginAnswer,
   PluginCommand,
   PluginEvent,
@@ -29,8 +29,8 @@ export interface BenchOptions {
   readonly hosts?: Readonly<Record<string, string>>;
   /** What was changed of them while the node runs. */
   readonly changes?: PlainTreeMap;
-  /** What a thread before has left. */
-  readonly kept?: readonly KeptValue[];
+  /** The values that a previous thread has left. */
+  readonly persisted?: readonly PersistedValue[];
   readonly clock?: Clock;
   /** What the node's other sources answer to `host.load`. */
   readonly elsewhere?: (identifier: string) => PluginAnswer;
@@ -43,8 +43,8 @@ export class PluginBench {
   readonly manifest: PluginManifest;
   /** Lines of its log. */
   readonly lines: Extract<PluginEvent, { readonly type: "log" }>[] = [];
-  /** What it has kept, by cache and key, as the next thread would be given it. */
-  readonly kept = new Map<string, KeptValue>();
+  /** The values it has persisted, by cache and key, as the next thread would get them. */
+  readonly persisted = new Map<string, PersistedValue>();
   readonly #toPlugin: EventEmitter;
   readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: unknown) => void }>();
   #lastId = 0;
@@ -62,7 +62,7 @@ export class PluginBench {
           serveRoutes(event, options.routes, (answer) => void toPlugin.emit("message", structuredClone(answer)));
         }
         if (event.type !== "named") return;
-        const given = { options: options.options, changes: options.changes ?? {}, kept: options.kept ?? [] };
+        const given = { options: options.options, changes: options.changes ?? {}, persisted: options.persisted ?? [] };
         toPlugin.emit("message", { type: "options", given } satisfies PluginCommand);
       });
     });
@@ -126,9 +126,9 @@ export class PluginBench {
     return value;
   }
 
-  /** How its ways are doing, as last reported. */
-  get ways(): NonNullable<typeof this.report>["ways"] {
-    return this.#lastReport?.ways ?? [];
+  /** Its backends, as last reported. */
+  get backends(): NonNullable<typeof this.report>["backends"] {
+    return this.#lastReport?.backends ?? [];
   }
 
   get report(): Extract<PluginEvent, { readonly type: "report" }> | undefined {
@@ -151,8 +151,8 @@ export class PluginBench {
   #onEvent(event: PluginEvent, { elsewhere }: BenchOptions): void {
     if (event.type === "log") this.lines.push(event);
     else if (event.type === "report") this.#lastReport = event;
-    else if (event.type === "keep") this.kept.set(`${event.value.cache}/${event.value.key}`, event.value);
-    else if (event.type === "forget") this.kept.delete(`${event.cache}/${event.key}`);
+    else if (event.type === "persist") this.persisted.set(`${event.value.cache}/${event.value.key}`, event.value);
+    else if (event.type === "forget") this.persisted.delete(`${event.cache}/${event.key}`);
     else if (event.type === "reply")
       this.#waiting.get(event.requestId)?.resolve(event.value as never); // as asked
     else if (event.type === "replyError") this.#waiting.get(event.requestId)?.reject(new RemoteError(event.error));

@@ -1,4 +1,5 @@
-// config.example.yml as the keys say it: every key with its meaning, unit, range, default and environment variable.
+// config.example.yml as the keys say it: every key that has an effect, with its meaning, unit, range, default and
+// environment variable.
 
 import { ALL_KEYS } from "../../src/config/keys/all-keys.ts";
 import type { Key } from "../../src/config/keys/key.ts";
@@ -13,6 +14,10 @@ const HEADER = `\
 # A key can also be given as environment variable (named behind "Variable") or on the command line:
 # --server.port=2333. The command line goes before the environment, the environment before the file. In the file,
 # \${NAME:default} stands for the environment variable NAME. Lists can be written as one text, with commas.
+#
+# Lavalink's other keys (buffers, garbage collection, Sentry, Spring and the like) are accepted and ignored. The log
+# names each one that you set; docs/reference/configuration.md#without-effect lists them with the reasons.
+#
 # This file is made from the keys in src/config/keys; a test keeps the two equal.
 `;
 
@@ -23,7 +28,9 @@ interface Group {
 
 export function renderConfigExample(): string {
   const root: Group = { groups: new Map(), key: undefined };
-  for (const key of ALL_KEYS) groupAt(root, key.path.split(".")).key = key;
+  for (const key of ALL_KEYS) {
+    if (key.docs.noEffect === undefined) groupAt(root, key.path.split(".")).key = key;
+  }
   return `${HEADER}${renderGroups(root, 0)}`;
 }
 
@@ -50,8 +57,7 @@ function renderGroups(group: Group, depth: number): string {
 
 function renderKey(name: string, key: Key<unknown>, indent: string): string {
   const { docs, defaultText } = key;
-  const noEffect = docs.noEffect === undefined ? [] : [`No effect: ${docs.noEffect}.`];
-  const texts = [docs.meaning, factOf(key), ...noEffect, `Variable: ${variableTextOf(key)}`];
+  const texts = [docs.meaning, factOf(key), `Variable: ${variableTextOf(key)}`];
   const comment = texts.flatMap((text) => wrap(text, COLUMNS - indent.length));
   const line = defaultText === undefined ? `#${name}: ${docs.example}` : `${name}: ${defaultText || '""'}`;
   return `${comment.map((text) => `${indent}# ${text}\n`).join("")}${indent}${line}\n`;

@@ -4,8 +4,8 @@
 import type { ChoiceMember, FilterEntry, NumberMember } from "../../src/filters/filter-entry.ts";
 import { FILTER_TABLE } from "../../src/filters/filter-table.ts";
 
-const HEAD = "| Filter | Member | Unit | Default | Range | Meaning |\n| --- | --- | --- | --- | --- | --- |\n";
-const TABLE = /^\| Filter \| Member \|.*\n(?:\|.*\n)+/gm;
+const HEAD = "| Member | Default | Range | Meaning |\n| --- | --- | --- | --- |\n";
+const TABLE = /^\| Member \| Default \| Range \|.*\n(?:\|.*\n)+/gm;
 
 /** The page with both tables made anew. */
 export function withFilterTables(page: string): string {
@@ -25,27 +25,20 @@ function tableOf(filters: Readonly<Record<string, FilterEntry>>): string {
 }
 
 function rowsOf(name: string, entry: FilterEntry): string[] {
-  if (entry.kind === "number") return [row(code(name), "", entry.value)];
-  const suffix = entry.kind === "list" ? ", a list" : "";
-  return Object.entries(entry.members).map(([member, known], place) =>
-    row(place === 0 ? code(name) + suffix : "", code(member), known),
-  );
+  if (entry.kind === "number") return [row(name, entry.value)];
+  const path = entry.kind === "list" ? `${name}[]` : name;
+  return Object.entries(entry.members).map(([member, known]) => row(`${path}.${member}`, known));
 }
 
-function row(filter: string, name: string, member: NumberMember | ChoiceMember): string {
-  const unit = "choices" in member ? "" : (member.unit ?? "");
+function row(path: string, member: NumberMember | ChoiceMember): string {
+  const unit = "choices" in member || member.unit === undefined ? "" : ` ${member.unit}`;
   const range = "choices" in member ? member.choices.join(", ") : rangeOf(member);
-  const defaultText = member.defaultValue === undefined ? "none" : String(member.defaultValue);
-  const cells = [filter, name, unit, defaultText, range, member.meaning];
-  return `|${cells.map((cell) => (cell === "" ? " |" : ` ${cell} |`)).join("")}\n`;
+  const defaultText = member.defaultValue === undefined ? "none" : `${member.defaultValue}${unit}`;
+  return `| \`${path}\` | ${defaultText} | ${range} | ${member.meaning} |\n`;
 }
 
 function rangeOf({ min, max, isMinExcluded = false }: NumberMember): string {
   if (min === undefined) return "any";
-  if (max === undefined) return isMinExcluded ? `above ${min}` : `${min} and more`;
+  if (max === undefined) return isMinExcluded ? `above ${min}` : `at least ${min}`;
   return isMinExcluded ? `above ${min}, to ${max}` : `${min} to ${max}`;
-}
-
-function code(name: string): string {
-  return `\`${name}\``;
 }

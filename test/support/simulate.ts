@@ -1,4 +1,4 @@
-// `npm run simulate` for tests: compiled, in a process of its own.
+// `npm run lab -- simulate` for tests: compiled, in a process of its own.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";

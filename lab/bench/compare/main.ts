@@ -1,6 +1,6 @@
-// `npm run bench`: our node, alone or in turns with another one, under the loads that bots make, against a fake Discord
-// with DAVE on. Prints tables as it goes; writes JSON and a chart where asked, also of a run that breaks off. Needs
-// Linux (/proc), and ffmpeg for the songs unless `--media FOLDER` has them.
+// `npm run bench -- compare`: our node, alone or in turns with another one, under the loads that bots make, against a
+// fake Discord with DAVE on. Prints tables as it goes; writes JSON and a chart where asked, also of a run that breaks
+// off. Needs Linux (/proc), and ffmpeg for the songs unless `--media FOLDER` has them.
 
 import { rm, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -28,7 +28,7 @@ function readOptions(): BenchRunOptions | undefined {
     return parseBenchOptions(args);
   } catch (error) {
     if (!(error instanceof WrongArgument)) throw error;
-    console.error(`${error.message}\nAll arguments: npm run bench -- --help`);
+    console.error(`${error.message}\nAll arguments: npm run bench -- compare --help`);
     process.exitCode = 2;
     return undefined;
   }

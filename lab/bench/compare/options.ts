@@ -1,4 +1,4 @@
-// The arguments of `npm run bench`, checked before anything starts.
+// The arguments of `npm run bench -- compare`, checked before anything starts.
 
 import { statSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -32,7 +32,7 @@ const RAMPED = ["passthrough", "mp3"];
 const URL_START = /^https?:\/\//;
 const THIS_MACHINE = /^(127\.[\d.]+|localhost|\[::1\])$/;
 
-export const USAGE = `npm run bench -- [options]
+export const USAGE = `npm run bench -- compare [options]
   --against URL|COMMAND  a second node, measured in turns with ours: one that runs on this machine, or a command that
                          starts one and reads Lavalink's environment variables
   --name NAME            what to call it (other)

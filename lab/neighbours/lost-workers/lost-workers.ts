@@ -1,4 +1,4 @@
-// `npm run neighbours -- lost-workers`: what is heard when an audio worker ends, hangs or fills its memory in the
+// `npm run lab -- isolation lost-workers`: what is heard when an audio worker ends, hangs or fills its memory in the
 // middle of one player's work, with a hundred players on two workers, and who is blamed for it.
 
 import { fork } from "node:child_process";

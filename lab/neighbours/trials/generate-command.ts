@@ -1,5 +1,5 @@
-// `npm run neighbours -- generate`: tries generated files of every container by the thousand, and says which seeds went
-// wrong, and which were slow.
+// `npm run lab -- isolation generate`: tries generated files of every container by the thousand, and says which seeds
+// went wrong, and which were slow.
 
 import { parseArgs } from "node:util";
 import { CONTAINERS, type Container, generateFile } from "../generators/generate-file.ts";

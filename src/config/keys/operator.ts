@@ -24,15 +24,15 @@ function dashboardKeys(read: ReadKey) {
     operatorPassword: read(
       secretKey("tonearm.dashboard.password", {
         meaning:
-          "Switches the dashboard on, at /dashboard: with this password whoever looks may also pause, skip and stop " +
-          "tracks, load plugins anew and drain the node.",
+          "Enables the dashboard at /dashboard. This password also allows pausing, skipping and stopping " +
+          "tracks, reloading plugins and draining the node.",
         defaultNote: "none",
         example: "another long text that nobody guesses",
       }),
     ),
     viewerPassword: read(
       secretKey("tonearm.dashboard.viewerPassword", {
-        meaning: "Switches the dashboard on, at /dashboard: with this password everything is seen and nothing changed.",
+        meaning: "Enables the dashboard at /dashboard. This password allows viewing only.",
         defaultNote: "none",
         example: "a text for those who look on",
       }),
@@ -46,7 +46,7 @@ function metricsKeys(read: ReadKey) {
   );
   const endpoint = read(
     freePathKey("metrics.prometheus.endpoint", {
-      meaning: "Path of the metrics. Empty: /metrics, and then the password is needed.",
+      meaning: "Path of the metrics, served without a password. Empty: /metrics, with the password.",
       defaultValue: "",
       // Open to whoever knows it.
       isPrivate: true,
@@ -84,7 +84,7 @@ function loggingKeys(read: ReadKey) {
     requests: isRequestLogged ? requests : undefined,
     format: read(
       choiceKey("tonearm.log.format", {
-        meaning: "Log lines for people or for programs.",
+        meaning: "Format of log lines.",
         names: ["text", "json"],
         defaultValue: "text",
       }),
@@ -95,23 +95,26 @@ function loggingKeys(read: ReadKey) {
 function requestKeys(read: ReadKey) {
   return {
     isClientShown: read(
-      flagKey("logging.request.includeClientInfo", { meaning: "With the address of the client.", defaultValue: false }),
+      flagKey("logging.request.includeClientInfo", { meaning: "Include the client's address.", defaultValue: false }),
     ),
     areHeadersShown: read(
-      flagKey("logging.request.includeHeaders", { meaning: "With headers, but for secret ones.", defaultValue: false }),
+      flagKey("logging.request.includeHeaders", {
+        meaning: "Include headers, except secret ones.",
+        defaultValue: false,
+      }),
     ),
     isQueryShown: read(
-      flagKey("logging.request.includeQueryString", { meaning: "With the query.", defaultValue: true }),
+      flagKey("logging.request.includeQueryString", { meaning: "Include the query.", defaultValue: true }),
     ),
     isPayloadShown: read(
       flagKey("logging.request.includePayload", {
-        meaning: "With the body, but for secret parts.",
+        meaning: "Include the body, except secret parts.",
         defaultValue: true,
       }),
     ),
     payloadLengthMax: read(
       integerKey("logging.request.maxPayloadLength", {
-        meaning: "How much of the body; never more than 15,360.",
+        meaning: "Limit for the body; never more than 15,360.",
         unit: "characters",
         defaultValue: 10_000,
         min: 0,
@@ -119,7 +122,10 @@ function requestKeys(read: ReadKey) {
       }),
     ),
     isLoggedBefore: read(
-      flagKey("logging.request.beforeRequest", { meaning: "Also before it is answered.", defaultValue: false }),
+      flagKey("logging.request.beforeRequest", {
+        meaning: "Also log requests before they are answered.",
+        defaultValue: false,
+      }),
     ),
   };
 }

@@ -14,8 +14,8 @@ export function outgoingKeys(read: ReadKey) {
       allow: read(
         listKey("tonearm.network.allow", {
           meaning:
-            "Address blocks the node may connect to although they are private, loopback, link-local or the " +
-            "machine's own. All others of that kind are refused for every outgoing connection.",
+            "Private, loopback, link-local or own address blocks the node may connect to. All others of that " +
+            "kind are refused.",
           defaultValue: [],
           type: addressBlockType,
         }),
@@ -33,7 +33,7 @@ function proxyKeys(read: ReadKey) {
     /** Empty: none. */
     host: read(
       textKey("lavalink.server.httpConfig.proxyHost", {
-        meaning: "HTTP proxy for all that is fetched from the internet, by plugins too. Empty: none.",
+        meaning: "HTTP proxy for outgoing requests, including those of plugins.",
         defaultValue: "",
         isPrivate: true,
       }),
@@ -49,7 +49,7 @@ function proxyKeys(read: ReadKey) {
     /** Empty: none. */
     user: read(
       textKey("lavalink.server.httpConfig.proxyUser", {
-        meaning: "User name for the proxy. Empty: none.",
+        meaning: "User name for the proxy.",
         defaultValue: "",
         isPrivate: true,
       }),
@@ -68,14 +68,14 @@ function timeoutKeys(read: ReadKey) {
   return {
     connectTimeoutMs: read(
       integerKey("lavalink.server.timeouts.connectTimeoutMs", {
-        meaning: "Longest wait for a connection to a media server.",
+        meaning: "Timeout for connecting to a media server.",
         ...TIMEOUT_RANGE,
       }),
     ),
     /** Longest silence of a server before the connection counts as stalled and is reopened. */
     socketTimeoutMs: read(
       integerKey("lavalink.server.timeouts.socketTimeoutMs", {
-        meaning: "Longest silence of a media server before the connection counts as stalled and is reopened.",
+        meaning: "Silence of a media server after which the connection counts as stalled and is reopened.",
         ...TIMEOUT_RANGE,
       }),
     ),
@@ -89,15 +89,15 @@ function routePlannerKeys(read: ReadKey) {
     ipBlocks: read(
       listKey("lavalink.server.ratelimit.ipBlocks", {
         meaning:
-          "Address blocks of this machine to send requests from in turn, all of one IP version. Empty: off. " +
-          "docs/reference/route-planner.md says what the system needs.",
+          "Address blocks to rotate requests through, all of one IP version. Empty: off. See " +
+          "docs/reference/route-planner.md for the system set-up.",
         defaultValue: [],
         type: addressBlockType,
       }),
     ),
     excludedIps: read(
       listKey("lavalink.server.ratelimit.excludedIps", {
-        meaning: "Addresses in these blocks to leave out.",
+        meaning: "Addresses in these blocks that are not used.",
         defaultValue: [],
         type: addressType,
         misspeltVariables: ["LAVALINK_SERVER_RATELIMIT_EXCLUDE_IPS"],
@@ -106,16 +106,16 @@ function routePlannerKeys(read: ReadKey) {
     strategy: read(
       choiceKey("lavalink.server.ratelimit.strategy", {
         meaning:
-          "How the next address is chosen. RotateOnBan: another one when one is banned. LoadBalance: a random one " +
-          "per request. NanoSwitch: another one with every nanosecond; needs a /64 of IPv6. RotatingNanoSwitch: " +
-          "the same within one /64, and the next /64 on a ban.",
+          "How the next address is chosen. RotateOnBan: the next after a ban. LoadBalance: random per " +
+          "request. NanoSwitch: a new one every nanosecond; needs a /64 of IPv6. RotatingNanoSwitch: the " +
+          "same within one /64, and the next /64 after a ban.",
         names: ["RotateOnBan", "LoadBalance", "NanoSwitch", "RotatingNanoSwitch"],
         defaultValue: "RotateOnBan",
       }),
     ),
     isTriggeredBySearch: read(
       flagKey("lavalink.server.ratelimit.searchTriggersFail", {
-        meaning: "Whether a refused search marks its address as failing.",
+        meaning: "A refused search marks its address as failing.",
         defaultValue: true,
         misspeltVariables: ["LAVALINK_SERVER_RATELIMIT_SEARCH_TRIGGERS_FAIK"],
       }),
@@ -124,8 +124,7 @@ function routePlannerKeys(read: ReadKey) {
     retriesMax: retriesMaxOf(
       read(
         integerKey("lavalink.server.ratelimit.retryLimit", {
-          meaning:
-            "How often a refused request is sent again, each time from another address. -1: 10; 0: for a minute.",
+          meaning: "Retries of a refused request, each from another address. -1: 10; 0: for a minute.",
           defaultValue: -1,
           min: -1,
           max: 1_000_000,
@@ -135,9 +134,7 @@ function routePlannerKeys(read: ReadKey) {
     /** The sources whose requests are sent from these addresses. */
     sources: read(
       listKey("tonearm.routePlanner.sources", {
-        meaning:
-          "Sources whose requests are sent from the addresses of lavalink.server.ratelimit: http, and those of " +
-          "plugins.",
+        meaning: "Sources that use the addresses of lavalink.server.ratelimit: http, and sources of plugins.",
         defaultValue: ["http", "youtube"],
         type: sourceNameType,
       }),

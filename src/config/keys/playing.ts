@@ -12,7 +12,7 @@ function playerKeys(read: ReadKey) {
       1000 *
       read(
         integerKey("lavalink.server.playerUpdateInterval", {
-          meaning: "How often clients are told a player's position.",
+          meaning: "Interval of playerUpdate messages.",
           unit: "seconds",
           defaultValue: 5,
           min: 1,
@@ -21,7 +21,7 @@ function playerKeys(read: ReadKey) {
       ),
     trackStuckThresholdMs: read(
       integerKey("lavalink.server.trackStuckThresholdMs", {
-        meaning: "Silence of a playing track after which clients get TrackStuckEvent.",
+        meaning: "Time without audio after which clients receive TrackStuckEvent.",
         unit: "milliseconds",
         defaultValue: 10_000,
         min: 100,
@@ -38,7 +38,7 @@ function opusKeys(read: ReadKey) {
     complexity: read(
       integerKey("lavalink.server.opusEncodingQuality", {
         meaning:
-          "Effort of the Opus encoder where that is libopus (tonearm.opus.encoder); 10 sounds best and costs most.",
+          "Complexity of libopus, if that is the encoder (tonearm.opus.encoder); 10 sounds best and costs " + "most.",
         defaultValue: 10,
         min: 0,
         max: 10,
@@ -48,8 +48,7 @@ function opusKeys(read: ReadKey) {
     /** Which of the two encodes. */
     encoder: read(
       choiceKey("tonearm.opus.encoder", {
-        meaning:
-          "What encodes to Opus: the encoder of Tonearm's own, or libopus, which takes three times the processor time.",
+        meaning: "Opus encoder: Tonearm's, or libopus, which takes three times the CPU time.",
         names: ["tonearm", "libopus"],
         defaultValue: "tonearm",
       }),
@@ -58,7 +57,7 @@ function opusKeys(read: ReadKey) {
       1000 *
       read(
         integerKey("tonearm.opus.bitrateKbps", {
-          meaning: "Bit rate of sound that has to be encoded. Opus sources are passed through as they are.",
+          meaning: "Bit rate of encoded audio. Opus sources that are passed through keep theirs.",
           unit: "kilobits per second",
           defaultValue: 128,
           min: 16,
@@ -73,7 +72,7 @@ function bufferKeys(read: ReadKey) {
     /** Compressed read-ahead aimed at, milliseconds of sound. */
     readAheadMs: read(
       integerKey("tonearm.buffer.readAheadMs", {
-        meaning: "Compressed sound to keep ahead of what is heard, per player.",
+        meaning: "Compressed audio to read ahead, per player.",
         unit: "milliseconds",
         defaultValue: 10_000,
         min: 1000,
@@ -83,7 +82,7 @@ function bufferKeys(read: ReadKey) {
     /** Upper bound of that read-ahead in bytes, per player. */
     readAheadBytesMax: read(
       integerKey("tonearm.buffer.readAheadBytesMax", {
-        meaning: "The same in bytes, per player; whichever is reached first.",
+        meaning: "Limit of the read-ahead in bytes, per player; whichever is reached first.",
         unit: "bytes",
         defaultValue: 1_048_576,
         min: 65_536,
@@ -97,7 +96,7 @@ function voiceKeys(read: ReadKey) {
   return {
     connectTimeoutMs: read(
       integerKey("tonearm.voice.connectTimeoutMs", {
-        meaning: "How long a PATCH with voice data waits for Discord's voice server.",
+        meaning: "Time a PATCH with voice data waits for Discord's voice server.",
         unit: "milliseconds",
         defaultValue: 5000,
         min: 100,
@@ -108,7 +107,7 @@ function voiceKeys(read: ReadKey) {
     isPlainFallbackAllowed: read(
       flagKey("tonearm.voice.plainFallback", {
         meaning:
-          "Send sound without end-to-end encryption when a channel that could have it never gets there. False: " +
+          "Send audio without end-to-end encryption if a channel that supports it does not get it. False: " +
           "stay silent.",
         defaultValue: true,
       }),
@@ -116,7 +115,7 @@ function voiceKeys(read: ReadKey) {
     /** `wss` in production; `ws` for a fake Discord on loopback. */
     gatewayScheme: read(
       choiceKey("tonearm.voice.gatewayScheme", {
-        meaning: "How voice gateways are reached. ws is for test servers only.",
+        meaning: "URL scheme of voice gateways. ws is for test servers only.",
         names: ["wss", "ws"],
         defaultValue: "wss",
       }),

@@ -13,9 +13,9 @@ export function pluginKeys(read: ReadKey) {
       entries: read(
         structureKey("tonearm.plugins", {
           meaning:
-            "Plugins to load, each with package (the name of an npm package) or path (a file or folder; relative " +
-            "ones count from where the node was started). enabled: false leaves one out; required: true keeps the " +
-            "node from starting without it; proxy: what it and its links go through, in place of httpConfig.",
+            "Plugins to load, each with package (the name of an npm package) or path (a file or folder, " +
+            "relative to the folder the node was started in). enabled: false skips it; required: true stops " +
+            "the start if it fails; proxy: used for it and its links instead of httpConfig.",
           defaultValue: [],
           defaultNote: "none",
           example: "[{ package: tonearm-plugin-example }, { path: ./my-plugin.ts, required: true }]",
@@ -26,7 +26,7 @@ export function pluginKeys(read: ReadKey) {
       ),
       isReloadedOnChange: read(
         flagKey("tonearm.pluginReloadOnChange", {
-          meaning: "Load a plugin anew when its files change on disk.",
+          meaning: "Reload a plugin when its files change on disk.",
           defaultValue: false,
         }),
       ),
@@ -34,8 +34,8 @@ export function pluginKeys(read: ReadKey) {
       dataPath: read(
         textKey("tonearm.pluginDataPath", {
           meaning:
-            "Folder where plugins keep, beyond a restart of the node, logins and ids that sites gave them: one file " +
-            "each, with secrets, for one node. Empty: they keep them in memory only.",
+            "Folder where plugins persist logins and ids from sites: one file each, with secrets, for one " +
+            "node. Empty: in memory only.",
           defaultValue: "",
           example: "/var/lib/tonearm",
         }),
@@ -47,8 +47,8 @@ export function pluginKeys(read: ReadKey) {
     hosts: read(
       mapKey("tonearm.hosts", {
         meaning:
-          "Servers that plugins ask in place of a host: mirrors of your own, or test servers. A host with a dash " +
-          "cannot be written as a variable.",
+          "Servers that plugins use instead of a host, such as mirrors or test servers. A host with a dash " +
+          "cannot be set by variable.",
         defaultValue: {},
         defaultNote: "none",
         example: "{ www.example.com: http://192.0.2.7:8080 }",
@@ -67,9 +67,9 @@ function optionKeys(read: ReadKey) {
     read(
       structureKey("plugins", {
         meaning:
-          "Options of plugins, by the plugin's name; its page says which there are. Those that come with the node " +
-          "have enabled, and proxy: what the plugin and its links go through. As a variable, without dashes and with " +
-          "an underscore between two names only: PLUGINS_YOUTUBE_ALLOWSEARCH.",
+          "Options of plugins, by name. Built-in plugins also have enabled, and proxy for the plugin and " +
+          "its links. Variables have no dashes, and underscores only between names: " +
+          "PLUGINS_YOUTUBE_ALLOWSEARCH.",
         defaultValue: {},
         defaultNote: "none",
         example: "{ youtube: { allowSearch: false } }",
@@ -84,9 +84,7 @@ function optionKeys(read: ReadKey) {
 function javaKeys(read: ReadKey) {
   return read(
     structureKey("lavalink.plugins", {
-      meaning:
-        "Java plugins. They cannot run in Tonearm; those that it has something of its own for need nothing more, and " +
-        "of others it warns.",
+      meaning: "Java plugins. They cannot run in Tonearm; those without a built-in replacement cause a warning.",
       defaultValue: [],
       defaultNote: "none",
       example: '[{ dependency: "dev.lavalink.youtube:youtube-plugin:1.0.0" }]',

@@ -12,7 +12,7 @@ function endpointKeys(read: ReadKey) {
     /** 0 lets the system choose a free port. */
     port: read(
       integerKey("server.port", {
-        meaning: "TCP port for REST and WebSocket. 0 takes any free one.",
+        meaning: "TCP port for REST and WebSocket. 0: any free port.",
         defaultValue: 2333,
         min: 0,
         max: 65535,
@@ -22,14 +22,16 @@ function endpointKeys(read: ReadKey) {
     address: read(
       textKey("server.address", {
         meaning:
-          "Address to listen on. The default is reachable from this machine only; 0.0.0.0 (or ::) from " +
-          "everywhere: then set a password of your own.",
+          "Address to listen on. The default is reachable from this machine only, 0.0.0.0 (or ::) from " +
+          "everywhere: then set a password.",
         defaultValue: "127.0.0.1",
       }),
     ).trim(),
     password: read(
       secretKey("lavalink.server.password", {
-        meaning: "What clients must send as Authorization header. Unset: a new one at every start, printed once.",
+        meaning:
+          "Password that clients send as Authorization header. Unset: a new one is generated and printed " +
+          "at every start.",
         defaultNote: "generated",
         example: "a long text that nobody guesses",
       }),
@@ -38,8 +40,8 @@ function endpointKeys(read: ReadKey) {
     keysPath: read(
       textKey("tonearm.keys.file", {
         meaning:
-          "File of further keys, each with a name and limits of its own, made by `tonearm keys add NAME`. It is read " +
-          "again when it changes. Relative paths count from where the node was started. Empty: none.",
+          "File of client keys, each with a name and limits, written by `tonearm keys add NAME`. Reloaded " +
+          "when it changes. Relative to the folder the node was started in.",
         defaultValue: "",
       }),
     ),
@@ -48,8 +50,8 @@ function endpointKeys(read: ReadKey) {
     isPasswordRequired: read(
       flagKey("tonearm.requirePassword", {
         meaning:
-          "Do not start without a password that is configured, instead of making one up. True in the container " +
-          "image, as what is printed there is kept.",
+          "Do not start without a configured password, instead of generating one. True in the container " +
+          "image, where logs persist.",
         defaultValue: false,
       }),
     ),
@@ -61,7 +63,7 @@ function workerKeys(read: ReadKey) {
     /** Audio threads. 0: one per core. */
     count: read(
       integerKey("tonearm.workers.count", {
-        meaning: "Audio threads. 0: as many as the processor has cores.",
+        meaning: "Audio threads. 0: one per core.",
         defaultValue: 0,
         min: 0,
         max: 64,
@@ -71,8 +73,8 @@ function workerKeys(read: ReadKey) {
     isLoadControlled: read(
       flagKey("tonearm.workers.loadControl", {
         meaning:
-          "When audio threads near their limit, libopus works less hard for all players, and when that is not " +
-          "enough, or Tonearm's own encoder encodes, further players are refused. False: neither.",
+          "When audio threads near their limit, lower the complexity of libopus for all players; if that " +
+          "is not enough, or with Tonearm's encoder, refuse further players.",
         defaultValue: true,
       }),
     ),

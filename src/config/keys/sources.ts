@@ -11,8 +11,8 @@ export function sourceKeys(read: ReadKey) {
   const filters = read(
     mapKey("lavalink.server.filters", {
       meaning:
-        "Filters, each true or false; tonearm stands for all of Tonearm's own. A filter that is off is refused " +
-        "when a client asks for it.",
+        "Filters, each true or false; tonearm stands for all of Tonearm's. Requests for a disabled " +
+        "filter are refused.",
       defaultValue: {},
       defaultNote: "all true",
       example: "{ karaoke: false }",
@@ -31,8 +31,8 @@ export function sourceKeys(read: ReadKey) {
       roots: read(
         listKey("tonearm.local.roots", {
           meaning:
-            "Folders below which the local source may read; relative ones count from where the node was started. " +
-            "In one text, put a colon between them (on Windows a semicolon).",
+            "Folders the local source may read, relative to the folder the node was started in. In one text, " +
+            "separate them by colons (on Windows by semicolons).",
           defaultValue: ["."],
           type: textType,
           separator: delimiter,
@@ -55,7 +55,7 @@ function switchKeys(read: ReadKey) {
     /** Lavalink's former source, which is off wherever its plugin is used. Our plugin has its own switch. */
     youtube: source("youtube", "YouTube by Lavalink's former source.", {
       defaultValue: true,
-      noEffect: "plugins.youtube.enabled switches YouTube",
+      noEffect: "use plugins.youtube.enabled",
     }),
     vimeo: source("vimeo", "Vimeo.", { defaultValue: true, noEffect: THROUGH_YTDLP }),
     nico: source("nico", "Niconico.", { defaultValue: false, noEffect: THROUGH_YTDLP }),
@@ -70,7 +70,7 @@ function soundcloudKeys(read: ReadKey) {
     /** Tracks of which only a preview can be had are not found. */
     isPreviewLeftOut: read(
       flagKey("lavalink.server.soundcloudFilterOutPreviewTracks", {
-        meaning: "Leave out tracks of which only a preview can be had.",
+        meaning: "Omit tracks that are only available as a preview.",
         defaultValue: false,
       }),
     ),

@@ -11,7 +11,7 @@ export function tlsKeys(read: ReadKey) {
   return {
     isEnabled: read(
       flagKey("server.ssl.enabled", {
-        meaning: "Serve HTTPS and WSS where a certificate is set. False: HTTP and WS all the same.",
+        meaning: "Serve HTTPS and WSS if a certificate is set. False: serve HTTP and WS anyway.",
         defaultValue: true,
       }),
     ),
@@ -20,7 +20,7 @@ export function tlsKeys(read: ReadKey) {
     ...clientKeys(read),
     protocols: read(
       listKey("server.ssl.enabled-protocols", {
-        meaning: "Versions of TLS that are spoken.",
+        meaning: "Supported TLS versions.",
         defaultValue: TLS_VERSIONS,
         type: choiceType(TLS_VERSIONS),
       }),
@@ -45,7 +45,7 @@ function pemKeys(read: ReadKey) {
     ),
     keyPassword: read(
       secretKey("server.ssl.key-password", {
-        meaning: "Password of the private key, where it has one.",
+        meaning: "Password of the private key, if any.",
         defaultNote: "none",
         example: "secret",
       }),
@@ -71,8 +71,8 @@ function storeKeys(read: ReadKey) {
     storeType: read(
       choiceKey("server.ssl.key-store-type", {
         meaning:
-          "What that file is. JKS cannot be read: `keytool -importkeystore -srckeystore keys.jks -destkeystore " +
-          "keys.p12 -deststoretype PKCS12` makes a PKCS12 of it.",
+          "Format of that file. JKS is not supported; convert it with `keytool -importkeystore " +
+          "-srckeystore keys.jks -destkeystore keys.p12 -deststoretype PKCS12`.",
         names: ["PKCS12", "JKS"],
         defaultValue: "PKCS12",
       }),
@@ -84,7 +84,7 @@ function clientKeys(read: ReadKey) {
   return {
     clientAuth: read(
       choiceKey("server.ssl.client-auth", {
-        meaning: "Whether clients are asked for a certificate (want), or refused without one (need).",
+        meaning: "Request a certificate from clients (want), or require one (need).",
         names: ["none", "want", "need"],
         defaultValue: "none",
       }),

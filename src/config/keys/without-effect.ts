@@ -19,7 +19,7 @@ function serverKeys(): Key<unknown>[] {
     flagKey("server.http2.enabled", {
       meaning: "HTTP/2 for REST.",
       defaultValue: false,
-      noEffect: "HTTP/1.1 is served; clients use nothing else",
+      noEffect: "only HTTP/1.1 is served, which all clients use",
     }),
     integerKey("lavalink.server.timeouts.connectionRequestTimeoutMs", {
       meaning: "Longest wait for a free connection of the pool.",
@@ -43,19 +43,19 @@ function tlsKeys(): Key<unknown>[] {
   return [
     text("bundle", {
       meaning: "Name of an SSL bundle.",
-      noEffect: "the other keys of server.ssl say it",
+      noEffect: "use the other keys of server.ssl",
       isMissed: true,
     }),
-    text("key-alias", { meaning: "Which key of the store.", noEffect: "a PKCS12 has one" }),
-    text("protocol", { meaning: "Protocol of the Java framework.", noEffect: "server.ssl.enabled-protocols says it" }),
+    text("key-alias", { meaning: "Which key of the store.", noEffect: "a PKCS12 file has one key" }),
+    text("protocol", { meaning: "Protocol of the Java framework.", noEffect: "use server.ssl.enabled-protocols" }),
     text("ciphers", {
       meaning: "Ciphers that are spoken.",
-      noEffect: "those that Node.js takes for safe are spoken; node --tls-cipher-list=… changes them",
+      noEffect: "Node.js's defaults apply; node --tls-cipher-list=… changes them",
       isMissed: true,
     }),
     text("trust-store", {
       meaning: "PKCS#12 file with certificates that clients' certificates must come from.",
-      noEffect: "server.ssl.trust-certificate takes them in PEM",
+      noEffect: "use server.ssl.trust-certificate, in PEM",
       isMissed: true,
     }),
     secretKey("server.ssl.trust-store-password", {
@@ -73,7 +73,7 @@ function youtubeKeys(): Key<unknown>[] {
     flagKey("lavalink.server.youtubeSearchEnabled", {
       meaning: "Allow ytsearch: in Lavalink's former source.",
       defaultValue: true,
-      noEffect: "plugins.youtube.allowSearch says whether it may be searched",
+      noEffect: "use plugins.youtube.allowSearch",
     }),
     textKey("lavalink.server.youtubeConfig.email", {
       meaning: "Account.",
@@ -118,7 +118,7 @@ function bufferKeys(): Key<unknown>[] {
       meaning: "Quality of the resampler.",
       names: ["LOW", "MEDIUM", "HIGH"],
       defaultValue: "LOW",
-      noEffect: "there is one resampler, and it is better than HIGH",
+      noEffect: "the only resampler is better than HIGH",
     }),
     flagKey("lavalink.server.useSeekGhosting", {
       meaning: "Go on playing the old position while a seek is under way.",

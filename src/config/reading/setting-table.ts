@@ -62,7 +62,7 @@ export class SettingTable {
     const withoutEffect: string[] = [];
     const values = readAllKeys((key) => this.#read(key, withoutEffect));
     if (withoutEffect.length > 0) {
-      this.notes.push(`no effect in Tonearm (config.example.yml says why): ${withoutEffect.join(", ")}`);
+      this.notes.push(`no effect in Tonearm (docs/reference/configuration.md says why): ${withoutEffect.join(", ")}`);
     }
     return values;
   }

@@ -17,7 +17,7 @@ export function sourceRoutes(context: Pick<ApiContext, "sources">): readonly Res
       access: "viewer",
       handle: () => json(sources.sourcesJson()),
       description: {
-        summary: "How the sources do, and the ways on which they reach their sites.",
+        summary: "The health of the sources, and of the backends through which they reach their sites.",
         answers: { 200: sourcesSchema },
       },
     },

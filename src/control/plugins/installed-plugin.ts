@@ -1,7 +1,7 @@
 // One plugin of the node, built in or a third party's: its runner, its sources as they are known, and how it is doing.
 // Main thread.
 
-import type { GivenOptions, PluginManifest, PluginReturn, WayReport } from "../../bridge/plugin-messages.ts";
+import type { BackendReport, GivenOptions, PluginManifest, PluginReturn } from "../../bridge/plugin-messages.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -136,10 +136,10 @@ export class InstalledPlugin {
   }
 
   sourcesJson(): SourceJson[] {
-    const { state, trouble = null, ways } = this.runner;
+    const { state, trouble = null, backends } = this.runner;
     return this.#sources.map(({ name, loads, links }) => ({
       ...{ name, plugin: this.name, state, trouble },
-      ...{ loads: loads.toJson(), links: links.toJson(), ways: ways.map(wayToJson) },
+      ...{ loads: loads.toJson(), links: links.toJson(), backends: backends.map(backendToJson) },
     }));
   }
 
@@ -154,6 +154,6 @@ export class InstalledPlugin {
   }
 }
 
-function wayToJson({ lastError, closedUntilMs, ...way }: WayReport): SourceJson["ways"][number] {
-  return { ...way, lastError: lastError ?? null, closedUntilMs: closedUntilMs ?? null };
+function backendToJson({ lastError, openUntilMs, ...backend }: BackendReport): SourceJson["backends"][number] {
+  return { ...backend, lastError: lastError ?? null, openUntilMs: openUntilMs ?? null };
 }

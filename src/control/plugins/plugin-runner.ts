@@ -1,7 +1,7 @@
 // The life of one plugin: its thread is started when it is needed and ended when it has been idle for long, started
 // anew after a loss with growing pauses, and replaced by another while it works. Main thread; one for each plugin.
 
-import type { PluginManifest, PluginSettings, WayReport } from "../../bridge/plugin-messages.ts";
+import type { BackendReport, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
@@ -39,7 +39,7 @@ export interface PluginRunnerOptions {
   readonly routes?: PluginThreadOptions["routes"];
   /** What it is given when it has said its name. */
   readonly onNamed: PluginThreadListener["onNamed"];
-  readonly onKept: PluginThreadListener["onKept"];
+  readonly onPersisted: PluginThreadListener["onPersisted"];
   /** Each time it is set up. */
   readonly onManifest: (manifest: PluginManifest) => void;
   /** Also of a thread that was replaced and finishes its work. */
@@ -71,7 +71,7 @@ export class PluginRunner {
   /** All that have not ended, also those that start or finish their work; with what ends the wait for it to be ready. */
   readonly #alive = new Map<PluginThread, (reason: NodeError) => void>();
   #isClosed = false;
-  ways: readonly WayReport[] = [];
+  backends: readonly BackendReport[] = [];
   counts: Readonly<Record<string, number>> = {};
 
   constructor(options: PluginRunnerOptions) {
@@ -208,7 +208,7 @@ export class PluginRunner {
   }
 
   #startThread(onNamed = this.#options.onNamed): Starting {
-    const { onManifest, onKept, onLoadWanted, onLoadUnwanted } = this.#options;
+    const { onManifest, onPersisted, onLoadWanted, onLoadUnwanted } = this.#options;
     let settle = { resolve: (): void => undefined, reject: (_error: unknown): void => undefined };
     const whenReady = new Promise<void>((resolve, reject) => {
       settle = { resolve, reject };
@@ -237,12 +237,12 @@ export class PluginRunner {
         if (isCurrent()) this.#onLost(reason);
         settle.reject(reason);
       },
-      onReport: ({ ways, counts }) => {
+      onReport: ({ backends, counts }) => {
         if (!isCurrent()) return;
-        this.ways = ways;
+        this.backends = backends;
         this.counts = counts;
       },
-      onKept,
+      onPersisted,
       onLoadWanted,
       onLoadUnwanted,
     });

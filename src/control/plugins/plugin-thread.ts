@@ -44,7 +44,7 @@ export interface PluginThreadListener {
   onLost(reason: NodeError): void;
   onReport(report: Extract<PluginEvent, { readonly type: "report" }>): void;
   /** A value that is to outlast it, or one that is not any more. */
-  onKept(event: Extract<PluginEvent, { readonly type: "keep" | "forget" }>): void;
+  onPersisted(event: Extract<PluginEvent, { readonly type: "persist" | "forget" }>): void;
   /** The answer goes to the same thread: numbers of another one mean something else. */
   onLoadWanted(wanted: Extract<PluginEvent, { readonly type: "loadWanted" }>, thread: PluginThread): void;
   onLoadUnwanted(askId: number, thread: PluginThread): void;
@@ -177,9 +177,9 @@ export class PluginThread {
       case "unusable":
         this.#onUnusable(event);
         return;
-      case "keep":
+      case "persist":
       case "forget":
-        this.#listener.onKept(event);
+        this.#listener.onPersisted(event);
         return;
       case "reply":
         this.#take(event.requestId)?.resolve(event.value);

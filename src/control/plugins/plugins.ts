@@ -26,9 +26,9 @@ import type { LinkSource } from "../workers/link-source.ts";
 import type { RouteSource } from "../workers/route-source.ts";
 import type { Threads } from "../workers/threads.ts";
 import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
-import { KeptStore } from "./kept-store.ts";
 import { ModuleWatch } from "./module-watch.ts";
 import { isOnOwnServer } from "./own-servers.ts";
+import { PersistedStore } from "./persisted-store.ts";
 import { PluginRunner } from "./plugin-runner.ts";
 import type { PluginSource } from "./plugin-source.ts";
 import type { PluginThread } from "./plugin-thread.ts";
@@ -60,7 +60,7 @@ export interface PluginsOptions {
   /** The module that runs in each plugin's thread. */
   readonly entry: URL;
   readonly plans: readonly PluginPlan[];
-  /** Where what plugins keep outlasts the node: an absolute path; undefined: nowhere. */
+  /** Folder for the persisted values of plugins: an absolute path; undefined: they do not survive the node. */
   readonly dataFolder: string | undefined;
   readonly threads: Threads;
   readonly clock: Clock;
@@ -91,12 +91,12 @@ export class Plugins implements LinkSource {
   readonly #plugins: readonly InstalledPlugin[];
   readonly #watches: readonly ModuleWatch[];
   readonly #wanted = new Set<WantedLoad>();
-  readonly #kept: KeptStore;
+  readonly #persisted: PersistedStore;
   #loader: Loader | undefined;
 
   constructor(options: PluginsOptions) {
     this.#options = options;
-    this.#kept = new KeptStore({ ...options, folder: options.dataFolder });
+    this.#persisted = new PersistedStore({ ...options, folder: options.dataFolder });
     this.#plugins = options.plans.map((plan) => this.#install(plan));
     this.#watches = options.plans.flatMap((plan, index) => this.#watch(plan, this.#plugins[index]));
   }
@@ -187,7 +187,7 @@ export class Plugins implements LinkSource {
     for (const { abort } of this.#wanted) abort.abort(new NodeError("plugin-lost", "the node is closing"));
     for (const watch of this.#watches) watch.close();
     await Promise.all(this.#plugins.map(({ runner }) => runner.close()));
-    await this.#kept.close();
+    await this.#persisted.close();
   }
 
   #watch({ settings, problem, isReloadedOnChange }: PluginPlan, plugin: InstalledPlugin | undefined): ModuleWatch[] {
@@ -212,10 +212,10 @@ export class Plugins implements LinkSource {
       createRunner: (listener) => {
         return new PluginRunner({
           ...{ name, entry, settings, threads, clock, logger, routes, problem, ...listener },
-          onKept: (event) => {
-            const kept = this.#kept.get(plugin.saidName ?? "");
-            if (event.type === "keep") kept?.keep(event.value);
-            else kept?.forget(event);
+          onPersisted: (event) => {
+            const persisted = this.#persisted.get(plugin.saidName ?? "");
+            if (event.type === "persist") persisted?.persist(event.value);
+            else persisted?.forget(event);
           },
           onLoadWanted: (wanted, thread) => void this.#load(name, thread, wanted),
           onLoadUnwanted: (askId, thread) => {
@@ -231,8 +231,8 @@ export class Plugins implements LinkSource {
     const isTaken = this.#plugins.some((other) => other !== plugin && other.isNamed(ownName));
     if (isTaken) return { problem: `there is a plugin named ${ownName} already` };
     plugin.saidName = ownName;
-    const kept = await this.#kept.open(ownName);
-    return { options: plan.optionsOf(ownName), changes, kept: kept.all };
+    const persisted = await this.#persisted.open(ownName);
+    return { options: plan.optionsOf(ownName), changes, persisted: persisted.all };
   }
 
   get #loaded(): Loader {

@@ -22,16 +22,23 @@ const countsSchema = z
   })
   .meta({ id: "SourceCounts" });
 
-const waySchema = z
+const backendSchema = z
   .strictObject({
     name: text,
-    state: z.enum(["open", "closed", "probing"]).describe("closed: left alone for a while, as it kept failing"),
+    state: z
+      .enum(["closed", "open", "halfOpen"])
+      .describe(
+        "Of its circuit breaker. closed: requests are sent; open: requests are refused until openUntilMs; halfOpen:" +
+          " one trial request is running, others are refused",
+      ),
     succeeded: count,
     failed: count,
     lastError: text.nullable(),
-    closedUntilMs: count.nullable().describe("Epoch milliseconds at which it is tried again"),
+    openUntilMs: count
+      .nullable()
+      .describe("Epoch milliseconds at which a trial request may be sent; null: the breaker is closed"),
   })
-  .meta({ id: "SourceWay" });
+  .meta({ id: "SourceBackend" });
 
 const stateSchema = z
   .enum(["idle", "starting", "running", "resting", "off"])
@@ -45,7 +52,7 @@ const sourceSchema = z
     trouble: text.nullable().describe("Why it is off, or why its thread was lost last"),
     loads: countsSchema.nullable(),
     links: countsSchema.nullable(),
-    ways: z.array(waySchema).describe("How the site is reached: client identities, hosts, keys"),
+    backends: z.array(backendSchema).describe("Through which the site is reached: client identities, hosts, keys"),
   })
   .meta({ id: "Source" });
 

@@ -14,10 +14,10 @@ interface Entry<Value> {
   readonly staleMs: number;
 }
 
-/** Where values go that outlast the thread, and what an earlier one has left. */
-export interface CacheKeeper {
+/** Stores the values of a persisted cache, and has those that an earlier thread has left. */
+export interface CachePersistence {
   readonly left: readonly { readonly key: string; readonly value: unknown; readonly ttlMs: number }[];
-  keep(key: string, value: unknown, ttlMs: number): void;
+  persist(key: string, value: unknown, ttlMs: number): void;
   forget(key: string): void;
 }
 
@@ -33,17 +33,17 @@ interface Flight<Value> {
 export class MemoryCache<Value> implements Cache<Value> {
   readonly #options: CacheOptions;
   readonly #clock: Clock;
-  readonly #keeper: CacheKeeper | undefined;
+  readonly #persistence: CachePersistence | undefined;
   /** The one used last is the last. */
   readonly #entries = new Map<string, Entry<Value>>();
   readonly #flights = new Map<string, Flight<Value>>();
 
-  constructor(options: CacheOptions, clock: Clock, keeper?: CacheKeeper) {
+  constructor(options: CacheOptions, clock: Clock, persistence?: CachePersistence) {
     this.#options = options;
     this.#clock = clock;
-    this.#keeper = keeper;
+    this.#persistence = persistence;
     // Under the name of the cache and of the plugin: it is what the same code has put there.
-    for (const { key, value, ttlMs } of keeper?.left ?? []) this.#put(key, value as Value, ttlMs);
+    for (const { key, value, ttlMs } of persistence?.left ?? []) this.#put(key, value as Value, ttlMs);
   }
 
   get(key: string): Value | undefined {
@@ -51,8 +51,8 @@ export class MemoryCache<Value> implements Cache<Value> {
   }
 
   set(key: string, value: Value, ttlMs = this.#options.ttlMs): void {
-    if (ttlMs > 0) this.#keeper?.keep(key, value, ttlMs);
-    else this.#keeper?.forget(key);
+    if (ttlMs > 0) this.#persistence?.persist(key, value, ttlMs);
+    else this.#persistence?.forget(key);
     this.#put(key, value, ttlMs);
   }
 
@@ -65,12 +65,12 @@ export class MemoryCache<Value> implements Cache<Value> {
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#options.entriesMax) break;
       this.#entries.delete(oldest);
-      this.#keeper?.forget(oldest);
+      this.#persistence?.forget(oldest);
     }
   }
 
   delete(key: string): void {
-    this.#keeper?.forget(key);
+    this.#persistence?.forget(key);
     this.#entries.delete(key);
     // Whoever asks from now on gets nothing of what was begun before.
     this.#flights.delete(key);

@@ -2,10 +2,11 @@
 // what the plugin registers. Plugin thread; one for each life of a plugin.
 
 import { setMaxListeners } from "node:events";
-import type { WayReport } from "../../bridge/plugin-messages.ts";
+import type { BackendReport } from "../../bridge/plugin-messages.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import type {
+  Backend,
   Cache,
   CacheOptions,
   HttpClient,
@@ -19,13 +20,12 @@ import type {
   RunResult,
   Source,
   SourceAnswer,
-  Way,
 } from "../../plugin-api/plugin.ts";
-import type { KeptCaches } from "./kept-caches.ts";
+import { Backends } from "./backends.ts";
 import { MemoryCache } from "./memory-cache.ts";
+import type { PersistedCaches } from "./persisted-caches.ts";
 import { Programs, type ProgramsOptions } from "./run-program.ts";
 import { checkSource } from "./source-rules.ts";
-import { Ways } from "./ways.ts";
 
 const EVENT_NAMES_MAX = 64;
 const CACHES_MAX = 64;
@@ -39,6 +39,8 @@ type Call = (argument: Json, signal: AbortSignal) => Promise<Json>;
 
 /** What the host stands on. */
 export interface HostParts<Options> {
+  /** The plugin's name. */
+  readonly plugin: string;
   readonly options: Options;
   readonly userAgent: string;
   readonly http: HttpClient;
@@ -46,7 +48,7 @@ export interface HostParts<Options> {
   readonly clock: Clock;
   /** Takes secrets out of a text. */
   readonly hide: (text: string) => string;
-  readonly kept: KeptCaches;
+  readonly persisted: PersistedCaches;
   /** Asks all sources of the node. */
   readonly load: (identifier: string, signal: AbortSignal) => Promise<SourceAnswer>;
   /** A program runs, or has exited. */
@@ -68,7 +70,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly calls = new Map<string, Call>();
   readonly #parts: HostParts<Options>;
   readonly #abort = new AbortController();
-  readonly #ways: Ways;
+  readonly #backends: Backends;
   readonly #programs: Programs;
   readonly #caches = new Map<string, MemoryCache<unknown>>();
   readonly #counts = new Map<string, number>();
@@ -92,7 +94,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
           ended.throwIfAborted();
         }),
     };
-    this.#ways = new Ways(clock, parts);
+    this.#backends = new Backends(clock, parts);
     this.#programs = new Programs(clock, parts);
   }
 
@@ -100,8 +102,8 @@ export class LivingHost<Options> implements PluginHost<Options> {
     return this.#abort.signal;
   }
 
-  get wayReports(): readonly WayReport[] {
-    return this.#ways.reports;
+  get backendReports(): readonly BackendReport[] {
+    return this.#backends.reports;
   }
 
   get counts(): Readonly<Record<string, number>> {
@@ -148,14 +150,14 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly cache = <Value>(name: string, options: CacheOptions): Cache<Value> => {
     const known = this.#caches.get(name);
     if (known === undefined && this.#caches.size >= CACHES_MAX) throw new Error(`more than ${CACHES_MAX} caches`);
-    const { clock, kept } = this.#parts;
-    const cache = known ?? new MemoryCache(options, clock, options.isKept ? kept.keeperOf(name) : undefined);
+    const { clock, persisted } = this.#parts;
+    const cache = known ?? new MemoryCache(options, clock, options.persist ? persisted.persistenceOf(name) : undefined);
     this.#caches.set(name, cache);
     // What a plugin keeps under a name is the plugin's to know.
     return cache as Cache<unknown> as Cache<Value>;
   };
 
-  readonly way = (name: string): Way => this.#ways.get(name);
+  readonly backend = (name: string): Backend => this.#backends.get(name);
 
   readonly run = (program: string, options: RunOptions): Promise<RunResult> => {
     return this.#whileAlive(options.signal, (signal) => this.#programs.run(program, { ...options, signal }));

@@ -1,4 +1,5 @@
-// `npm run bench` as it is run, at its smallest: two players, one second. That it measures, not what it measures.
+// `npm run bench -- compare` as it is run, at its smallest: two players, one second. That it measures, not what it
+// measures.
 
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -70,7 +70,7 @@ it("tells of each source what was found, heard and taken, and of a broken one wh
   const { status, text } = await run("--yes", "--only", "soundcloud,bandcamp,getyarn.io", "--tries", "tries.json");
   expect(status).toBe(1);
   expect(text).toMatch(/^With application\.yml\.\n/);
-  expect(text).toMatch(/^SOURCE +TRIED +RESULT +TIME +WAYS$/m);
+  expect(text).toMatch(/^SOURCE +TRIED +RESULT +TIME +BACKENDS$/m);
   expect(text).toMatch(/^soundcloud +search +scsearch:song +ok +\d+ ms.*\n {4}\d+ tracks, first Song 11$/m);
   expect(text).toMatch(/^soundcloud +link +https:\/\/soundcloud\.com\/stand-ins\/song +ok +\d+ ms.*\n {4}Song 11$/m);
   expect(text).toMatch(/^soundcloud +sound +of Song 11 +ok +\d+ ms.*\n {4}heard 3\.0 s, the first after \d+ ms$/m);

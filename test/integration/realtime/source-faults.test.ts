@@ -25,7 +25,7 @@ const ITEMS = Array.from({ length: 100_000 }, (_, index) => playlistVideoRendere
 const LARGE_LIST = playlistAnswer("VISIONOS", { title: "All", token: undefined, items: ITEMS }, false);
 const HUNDRED_THOUSAND = Buffer.from(JSON.stringify(LARGE_LIST));
 
-/** Longer than the node itself would leave it alone. */
+/** Longer than the node's own pause. */
 const RETRY_AFTER_MS = 20 * 60_000;
 /** How far the clocks of two threads may differ. */
 const CLOCKS_MS = 100;
@@ -39,7 +39,7 @@ interface Line {
 interface SourceView {
   readonly name: string;
   readonly loads: { readonly failed: number; readonly lastError: { readonly message: string } | null };
-  readonly ways: readonly { readonly name: string; readonly state: string; readonly closedUntilMs: number | null }[];
+  readonly backends: readonly { readonly name: string; readonly state: string; readonly openUntilMs: number | null }[];
 }
 
 let soundcloud: SoundCloudSite;
@@ -240,7 +240,7 @@ describe("a site that answers 429", () => {
     return { status: 429, headers: { "retry-after": String(retryAfterSeconds) } };
   };
 
-  it("is left alone for as long as it says; client, operator, metrics and log are told", async () => {
+  it("opens its circuit breaker for as long as it says; client, operator, metrics and log show it", async () => {
     await startAnew("soundcloud");
     takeBack.push(soundcloud.server.fail({ at: /resolve/, outcome: busy(RETRY_AFTER_MS / 1000), times: 1 }));
     const fromMs = Date.now();
@@ -250,26 +250,30 @@ describe("a site that answers 429", () => {
     const toMs = Date.now();
 
     const askedCount = soundcloud.server.requestsTo("api-v2.soundcloud.com").length;
-    const told = `soundcloud: api-v2.soundcloud.com is left alone for a while; the last time: `;
-    await expectTold("soundcloud", "scsearch:song", { severity: "suspicious", message: `${told}${message}` });
+    const told = "soundcloud: the circuit breaker for api-v2.soundcloud.com is open until ";
+    await expectTold("soundcloud", "scsearch:song", {
+      severity: "suspicious",
+      message: expect.stringMatching(new RegExp(`^${told}.*; last error: ${message}$`)),
+    });
     expect(soundcloud.server.requestsTo("api-v2.soundcloud.com")).toHaveLength(askedCount);
 
-    const wayOf = ({ ways }: SourceView) => ways.find(({ name }) => name === "api-v2.soundcloud.com");
-    await expect.poll(async () => wayOf(await health("soundcloud"))?.state).toBe("closed");
-    const closed = await health("soundcloud");
-    expect(closed.loads.failed).toBe(failedBefore + 2);
-    expect(wayOf(closed)).toMatchObject({ failed: 1, lastError: message });
-    expect(wayOf(closed)?.closedUntilMs).toBeGreaterThanOrEqual(fromMs + RETRY_AFTER_MS - CLOCKS_MS);
-    expect(wayOf(closed)?.closedUntilMs).toBeLessThanOrEqual(toMs + RETRY_AFTER_MS + CLOCKS_MS);
+    const backendOf = ({ backends }: SourceView) => backends.find(({ name }) => name === "api-v2.soundcloud.com");
+    await expect.poll(async () => backendOf(await health("soundcloud"))?.state).toBe("open");
+    const unwell = await health("soundcloud");
+    expect(unwell.loads.failed).toBe(failedBefore + 2);
+    expect(backendOf(unwell)).toMatchObject({ failed: 1, lastError: message });
+    expect(backendOf(unwell)?.openUntilMs).toBeGreaterThanOrEqual(fromMs + RETRY_AFTER_MS - CLOCKS_MS);
+    expect(backendOf(unwell)?.openUntilMs).toBeLessThanOrEqual(toMs + RETRY_AFTER_MS + CLOCKS_MS);
 
     const metrics = await (await fetch(`${stage.url}/inner/metrics`)).text();
-    expect(metrics).toContain('tonearm_plugin_way_open{plugin="soundcloud",way="api-v2.soundcloud.com"} 0\n');
+    expect(metrics).toContain('tonearm_backend_breaker_open{plugin="soundcloud",backend="api-v2.soundcloud.com"} 1\n');
     const failed = 'tonearm_source_requests_total{source="soundcloud",request="load",outcome="failed"}';
     expect(metrics).toContain(`${failed} ${failedBefore + 2}\n`);
 
-    const inLog = lines.filter(({ fields }) => fields.way === "api-v2.soundcloud.com");
+    const inLog = lines.filter(({ fields }) => fields.backend === "api-v2.soundcloud.com");
     const fields = { plugin: "soundcloud", pauseMs: RETRY_AFTER_MS, failuresInRow: 1, reason: message };
-    expect(inLog).toMatchObject([{ level: "warn", message: "a way to a site is left alone for a while", fields }]);
+    const opened = "circuit breaker opened for soundcloud/api-v2.soundcloud.com: 1 failure, retry in 1200 s";
+    expect(inLog).toMatchObject([{ level: "warn", message: opened, fields }]);
   });
 
   it("is asked again afterwards, and not before", async () => {
@@ -290,7 +294,11 @@ describe("a site that answers 429", () => {
     await expect.poll(async () => (await load("ytsearch:song")).loadType).toBe("search");
     expect(performance.now() - (refusedMs ?? Number.NaN)).toBeGreaterThanOrEqual(1000);
     expect(youtube.asked("search")).toHaveLength(askedCount + 1);
-    const again = { level: "info", message: "a way to a site works again", fields: { way: "VISIONOS metadata" } };
+    const again = {
+      level: "info",
+      message: "circuit breaker closed for youtube/VISIONOS metadata",
+      fields: { backend: "VISIONOS metadata" },
+    };
     await expect.poll(() => lines.filter(({ message }) => message === again.message)).toMatchObject([again]);
   });
 });

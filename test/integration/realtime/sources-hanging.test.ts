@@ -1,5 +1,5 @@
 // Every site hangs at once, one plugin loops and another fills memory: those who listen hear everything, the source
-// that is well answers, and whoever asked the others is told so. `npm run bench:sources` is the same in large.
+// that is well answers, and whoever asked the others is told so. `npm run bench -- sources` is the same in large.
 
 import { readdirSync } from "node:fs";
 import { getPriority } from "node:os";

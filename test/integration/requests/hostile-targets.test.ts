@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Bot, NodeMessage } from "../../../lab/stage/bot.ts";
 import type { Stage } from "../../../lab/stage/stage.ts";
 import { type Attempt, HostileRange, inParallel } from "../../support/hostile-range.ts";
-import { HostileSite, SITE_ADDRESS, SITE_WAYS, UdpCanary } from "../../support/hostile-site.ts";
+import { HostileSite, SITE_ADDRESS, SITE_ROUTES, UdpCanary } from "../../support/hostile-site.ts";
 import { HOSTILE_TARGETS, type HostileTarget } from "../../support/hostile-targets.ts";
 import { ScriptedVoiceGateway } from "../../support/scripted-voice-gateway.ts";
 import { startStage } from "../../support/start-stage.ts";
@@ -37,7 +37,7 @@ function leadsHere({ addresses: [address = ""] }: HostileTarget): boolean {
   return address.startsWith("127.") || address === "::1";
 }
 
-type Way = readonly [name: string, prepare: (world: World) => Attempt];
+type Route = readonly [name: string, prepare: (world: World) => Attempt];
 
 interface World {
   readonly stage: Stage;
@@ -50,7 +50,7 @@ let dials: BroadcastChannel;
 /** The one under test; both are never alive at once, so all that is dialled is its doing. */
 let world: World;
 let guildCount = 0;
-/** URLs of the targets, by the way that was refused. */
+/** URLs of the targets, by the route that was refused. */
 const refusedBy = new Map<string, readonly string[]>();
 
 beforeAll(() => {
@@ -85,29 +85,29 @@ async function allDialsTold(): Promise<void> {
   await site.close();
 }
 
-// The ways.
+// The routes.
 
-const LOADING: readonly Way[] = [
+const LOADING: readonly Route[] = [
   ["GET /v4/loadtracks", ({ v4 }) => loadBy(v4, "/v4/loadtracks")],
   ["GET /v3/loadtracks", ({ v4 }) => loadBy(v4, "/v3/loadtracks")],
   ["GET /loadtracks", ({ v4 }) => loadBy(v4, "/loadtracks")],
-  ...SITE_WAYS.map((way): Way => {
+  ...SITE_ROUTES.map((route): Route => {
     const prepare = ({ v4, range }: World): Attempt => {
       const load = loadBy(v4, "/v4/loadtracks");
-      return (url, signal) => load(range.site.leadingTo(url, way), signal);
+      return (url, signal) => load(range.site.leadingTo(url, route), signal);
     };
-    return [`GET /v4/loadtracks of a server that answers with: ${way}`, prepare];
+    return [`GET /v4/loadtracks of a server that answers with: ${route}`, prepare];
   }),
 ];
 
-const PLAYING: readonly Way[] = [
+const PLAYING: readonly Route[] = [
   ["PATCH player with an identifier", ({ v4 }) => patchBy(v4, "/v4", (identifier) => ({ track: { identifier } }))],
   ["PATCH player with an encoded track", ({ v4 }) => playBy(v4, "/v4", (encoded) => ({ track: { encoded } }))],
   ["PATCH player of v3", ({ v3 }) => playBy(v3, "/v3", (encodedTrack) => ({ encodedTrack }))],
   ["the operation play of v3", ({ v3 }) => playByOperation(v3)],
 ];
 
-const SPEAKING: readonly Way[] = [
+const SPEAKING: readonly Route[] = [
   ["PATCH player with a voice endpoint", ({ v4 }) => patchBy(v4, "/v4", (url) => ({ voice: voiceAt(url) }))],
   [VOICE_OF_V3, ({ v3 }) => patchBy(v3, "/v3", (url) => ({ voice: voiceAt(url) }))],
 ];
@@ -176,7 +176,7 @@ async function meetGateway(udpAddress: string, udpPort: number, isOver: (guildId
   await gateway.close();
 }
 
-const WAYS = [...LOADING, ...PLAYING, ...SPEAKING];
+const ROUTES = [...LOADING, ...PLAYING, ...SPEAKING];
 
 describe.runIf(process.platform === "linux")("without being allowed", () => {
   beforeAll(async () => {
@@ -184,7 +184,7 @@ describe.runIf(process.platform === "linux")("without being allowed", () => {
   });
   afterAll(closeWorld);
 
-  it.each(WAYS)("%s reaches no target", async (name, prepare) => {
+  it.each(ROUTES)("%s reaches no target", async (name, prepare) => {
     const { range } = world;
     const codes = await range.codesOf(prepare(world));
     await allDialsTold();
@@ -233,7 +233,7 @@ describe.runIf(process.platform === "linux")("with everything allowed", () => {
   });
   afterAll(closeWorld);
 
-  it.each(WAYS)("%s reaches those that were refused", async (name, prepare) => {
+  it.each(ROUTES)("%s reaches those that were refused", async (name, prepare) => {
     const { range } = world;
     const reached = new Set(await range.reachedBy(prepare(world)));
     const urls = range.aims.filter(({ url }) => reached.has(url)).map(({ target }) => target.url);

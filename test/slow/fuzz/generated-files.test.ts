@@ -1,6 +1,6 @@
 // Files made field by field and then changed where a reader may not expect it, of every container: none of them may
 // make a reader or decoder throw, read without end, or hand on what makes no sense. FUZZ_FILES says how many of each,
-// FUZZ_SEED which; one by itself: npm run neighbours -- generate --container NAME --files 1 --seed SEED.
+// FUZZ_SEED which; one by itself: npm run lab -- isolation generate --container NAME --files 1 --seed SEED.
 
 import { expect, test } from "vitest";
 import { CONTAINERS, generateFile } from "../../../lab/neighbours/generators/generate-file.ts";

@@ -1,5 +1,5 @@
 // Twenty thousand frames of what is hard on an encoder, in streams of random settings, through libopus's decoder. To
-// repeat a run: FUZZ_SEED=… npx vitest run test/slow/fuzz. `npm run encoder:exact` does as many as it is told.
+// repeat a run: FUZZ_SEED=… npx vitest run test/slow/fuzz. `npm run lab -- encoder-exact` does as many as it is told.
 
 import { expect, test } from "vitest";
 import { encoderKindOf } from "../../../lab/quality/encoders.ts";

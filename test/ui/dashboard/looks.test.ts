@@ -41,7 +41,7 @@ beforeAll(async () => {
   node.changes = { routePlanner: PLANNER };
   await node.start();
   node.log("info", "node started port=2333 workers=2");
-  node.log("warn", "a site asks to be left alone source=youtube way=WEB status=429");
+  node.log("warn", "circuit breaker opened for youtube/WEB: 1 failure, retry in 240 s plugin=youtube backend=WEB");
   const trouble = "\n    Error: exited with code 1\n        at run (worker.js:12:7)";
   node.log("error", `audio worker lost, its players go on with another worker=1 x=${"x".repeat(400)}${trouble}`);
   browser = await startChromium();

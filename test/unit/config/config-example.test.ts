@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ALL_KEYS } from "../../../src/config/keys/all-keys.ts";
+import type { Key } from "../../../src/config/keys/key.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
-
+import { variableTextOf } from "../../support/key-texts.ts";
 import { renderConfigExample } from "../../support/render-config-example.ts";
 import { renderConfigReference } from "../../support/render-config-reference.ts";
 
@@ -33,6 +34,19 @@ test("config.example.yml loads without a word and changes nothing", () => {
   const loaded = load(readFileSync(EXAMPLE, "utf8"));
   expect(loaded.config).toEqual(load(undefined).config);
   expect({ warnings: loaded.warnings, notes: loaded.notes }).toEqual({ warnings: [], notes: [] });
+});
+
+test("config.example.yml has no key without effect, and says where these are listed with their reasons", () => {
+  const text = readFileSync(EXAMPLE, "utf8");
+  const isUseless = ({ docs }: Key<unknown>): boolean => docs.noEffect !== undefined;
+  const useless = ALL_KEYS.filter(isUseless).map(({ path }) => path);
+  expect(useless.length).toBeGreaterThan(20);
+  const variables = Array.from(text.matchAll(/# Variable: (\S+)$/gm), ([, name]) => name);
+  const useful = ALL_KEYS.filter((key) => !isUseless(key)).map(variableTextOf);
+  expect(variables.toSorted()).toEqual(useful.toSorted());
+  expect(text).toContain("docs/reference/configuration.md#without-effect");
+  const reference = readFileSync(REFERENCE, "utf8").split("\n## Without effect\n")[1] ?? "";
+  expect(useless.filter((path) => !reference.includes(`\`${path}\``))).toEqual([]);
 });
 
 test("keys whose default cannot be written have an example that is valid", () => {

@@ -247,7 +247,7 @@ describe("an unknown key", () => {
   test("known keys without effect are named in one note, when they change anything", () => {
     const text = "lavalink.server: { bufferDurationMs: 400, useSeekGhosting: false, resamplingQuality: medium }";
     expect(load({ files: { "application.yml": text } }).notes).toEqual([
-      "no effect in Tonearm (config.example.yml says why): lavalink.server.resamplingQuality, " +
+      "no effect in Tonearm (docs/reference/configuration.md says why): lavalink.server.resamplingQuality, " +
         "lavalink.server.useSeekGhosting",
     ]);
   });

@@ -34,12 +34,12 @@ const LOAD: LoadJson = {
 };
 
 const COUNTS = { succeeded: 5, refused: 1, failed: 2, lastError: null };
-const WAY = { succeeded: 5, failed: 2, lastError: null, closedUntilMs: null };
+const BACKEND = { succeeded: 5, failed: 2, lastError: null, openUntilMs: null };
 const SOURCE: SourceJson = {
   ...{ name: "tunes", plugin: "tunes", state: "running", trouble: null, loads: COUNTS, links: COUNTS },
-  ways: [
-    { ...WAY, name: "api", state: "open" },
-    { ...WAY, name: "page", state: "closed" },
+  backends: [
+    { ...BACKEND, name: "api", state: "closed" },
+    { ...BACKEND, name: "page", state: "open" },
   ],
 };
 const PLUGIN: PluginJson = {
@@ -115,8 +115,8 @@ describe("the text", () => {
     const lines = create().read(undefined).split("\n");
     for (const line of [
       'tonearm_source_requests_total{source="tunes",request="load",outcome="failed"} 2',
-      'tonearm_plugin_way_open{plugin="tunes",way="api"} 1',
-      'tonearm_plugin_way_open{plugin="tunes",way="page"} 0',
+      'tonearm_backend_breaker_open{plugin="tunes",backend="api"} 0',
+      'tonearm_backend_breaker_open{plugin="tunes",backend="page"} 1',
       'tonearm_plugin_losses_total{plugin="tunes"} 3',
       'tonearm_plugin_events_total{plugin="tunes",event="scraped"} 4',
     ]) {

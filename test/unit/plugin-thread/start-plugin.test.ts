@@ -263,7 +263,7 @@ async function manualWith(plugin: unknown) {
   await settle();
   const tell = (command: PluginCommand) => listener(command);
   const give = (given: { readonly options?: PlainTree; readonly changes?: PlainTreeMap } = {}) =>
-    tell({ type: "options", given: { options: undefined, changes: {}, kept: [], ...given } });
+    tell({ type: "options", given: { options: undefined, changes: {}, persisted: [], ...given } });
   return { events, setUp, tell, give };
 }
 
@@ -277,7 +277,7 @@ describe("secrets of the options", () => {
       host.log.info(`with ${key}`, { key, address: `https://a.example/${encodeURIComponent(String(key))}` });
       const error = new SourceError("busy", `the key ${key} is used up`, { cause: new Error(String(key)) });
       if (identifier === "songs:crash") throw new TypeError(`odd ${key}`);
-      return host.way("api").take(() => Promise.reject(error));
+      return host.backend("api").run(() => Promise.reject(error));
     });
     const bench = await start(plugin, { clock, options: { key: KEY } });
     const troubles = [
@@ -286,7 +286,7 @@ describe("secrets of the options", () => {
     ];
     clock.advance(1000);
     expect(troubles[0]?.message).toBe("songs: the key <redacted> is used up");
-    expect(bench.ways).toMatchObject([{ name: "api", failed: 1, lastError: "the key <redacted> is used up" }]);
+    expect(bench.backends).toMatchObject([{ name: "api", failed: 1, lastError: "the key <redacted> is used up" }]);
     const lines = bench.lines.map(({ message, fields }) => [
       message,
       fields,
@@ -334,7 +334,7 @@ test("a report is made once a second, when there is something new", async () => 
   await bench.load("songs", "songs:1");
   expect(bench.report).toBeUndefined();
   clock.advance(1000);
-  expect(bench.report).toMatchObject({ ways: [], counts: { pages: 100 } });
+  expect(bench.report).toMatchObject({ backends: [], counts: { pages: 100 } });
   clock.advance(10_000);
   await bench.load("songs", "songs:2");
   clock.advance(999);

@@ -186,7 +186,7 @@ test.each([
   expect(await troubleWith(bench.load("bandcamp", "bcsearch:hall"))).toMatchObject({ code: "site-unreachable" });
 });
 
-test("behind the wall the bridge finds the track and plays it, which shows in the ways", async () => {
+test("behind the wall the bridge finds the track and plays it, which shows in the backends", async () => {
   const asked: string[] = [];
   const elsewhere = (identifier: string): PluginAnswer => {
     asked.push(identifier);
@@ -202,7 +202,7 @@ test("behind the wall the bridge finds the track and plays it, which shows in th
   });
   expect(asked).toEqual([`ytdl:${HALL}`, `ytdl:${HALL}`]);
   await expect
-    .poll(() => bench.ways)
+    .poll(() => bench.backends)
     .toMatchObject([
       { name: "pages of bandcamp.com", failed: 2, succeeded: 0 },
       { name: "pages of artists' own domains", failed: 0 },

@@ -147,7 +147,7 @@ test("a station whose stream is named by a playlist file plays what the file nam
   ]);
 });
 
-test("when a server fails another one is asked, and one that keeps failing is left alone", async () => {
+test("when a server fails another one is asked, and the circuit breaker of one that keeps failing opens", async () => {
   const { site, bench } = await stand();
   site.server.fail({ at: /^(de1|fi1)\..*stations/, outcome: { status: 502, text: "bad gateway" } });
   for (let index = 0; index < 40; index++) await bench.load(SOURCE, `rbsearch:harbour ${index}`);
@@ -178,7 +178,7 @@ test("no more than six servers are asked, and none that is not the directory's",
   }
   const asked = askedServers(site);
   expect(new Set(asked).size).toBe(6);
-  // Each until it is left alone.
+  // Each until its circuit breaker opens.
   expect(asked).toHaveLength(30);
 });
 
@@ -216,7 +216,7 @@ test("a server that asks to be left alone is not asked again", async () => {
   site.server.fail({ at: /./, outcome: { status: 429, headers: { "retry-after": "600" } }, times: 1 });
   await troubleWith(bench.load(SOURCE, "rbsearch:x"));
   const trouble = await troubleWith(bench.load(SOURCE, "rbsearch:y"));
-  expect(trouble.message).toContain("left alone");
+  expect(trouble.message).toContain("circuit breakers of all radio-browser servers are open");
   expect(site.server.requests).toHaveLength(1);
 });
 

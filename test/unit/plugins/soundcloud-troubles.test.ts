@@ -128,7 +128,7 @@ describe("the client id", () => {
 });
 
 describe("an API that", () => {
-  test("has had enough is left alone for as long as it says", async () => {
+  test("has had enough is not asked for as long as it says", async () => {
     const clock = new FakeClock();
     const bench = await stage.bench({}, clock);
     stage.site.server.fail({ at: /resolve/, outcome: { status: 429, headers: { "retry-after": "60" } }, times: 1 });

@@ -342,7 +342,7 @@ describe("what a server must not do", () => {
     expect(trouble).toMatchObject({ code: "site-changed", message: expect.stringContaining("too much") });
   });
 
-  it("does it five times, and is left alone for a while, while the others are asked", async () => {
+  it("opens its circuit breaker with the fifth failure, while the others are asked", async () => {
     const [home, attic] = [await startSite(), await startSite()];
     attic.fail("search3", { status: 500 });
     const bench = await startBench([entryOf(attic, "attic"), entryOf(home)]);

@@ -19,7 +19,7 @@ let onSleep: () => void;
 let lines: unknown[][];
 let cacheClock: FakeClock;
 /** What outlasts a life of the plugin. */
-let kept: Map<string, MemoryCache<unknown>>;
+let persisted: Map<string, MemoryCache<unknown>>;
 
 beforeEach(() => {
   answers = [];
@@ -28,7 +28,7 @@ beforeEach(() => {
   onSleep = () => undefined;
   lines = [];
   cacheClock = new FakeClock();
-  kept = new Map();
+  persisted = new Map();
 });
 
 /** In a new life of the plugin, which `signal` ends. */
@@ -47,11 +47,11 @@ function loginWith(oauth: Partial<Host["options"]["oauth"]> = {}, signal = new A
       },
     },
     cache: (name: string, options: CacheOptions) => {
-      const cache = kept.get(name) ?? new MemoryCache<unknown>(options, cacheClock);
-      if (options.isKept) kept.set(name, cache);
+      const cache = persisted.get(name) ?? new MemoryCache<unknown>(options, cacheClock);
+      if (options.persist) persisted.set(name, cache);
       return cache;
     },
-    way: () => ({ take: (work: () => Promise<unknown>) => work() }),
+    backend: () => ({ run: (work: () => Promise<unknown>) => work() }),
     http: {
       request: (url: string, { body }: HttpRequest) => {
         posted.push({ url, body });

@@ -82,12 +82,12 @@ describe("a video", () => {
     expect((await troubleWith(load("song0000001"))).message).toContain(text);
   });
 
-  test("is left alone as long as YouTube asks for it", async () => {
+  test("opens its circuit breaker for as long as YouTube asks for", async () => {
     open.site.fail({ at: /player$/, outcome: { status: 429, headers: { "retry-after": "60" } } });
     const first = await troubleWith(load("song0000001"));
     expect(first.message).toContain("Invalid status code for player api response: 429");
     const askedCount = open.site.asked("player").length;
-    expect((await troubleWith(load("song0000002"))).message).toContain("is left alone for a while");
+    expect((await troubleWith(load("song0000002"))).message).toContain("metadata is open until ");
     expect(open.site.asked("player").length).toBe(askedCount);
   });
 });

@@ -132,7 +132,7 @@ test("a page that only leads on is followed once", async () => {
   expect(fake.calls).toHaveLength(count + 3);
 });
 
-test("a missing program is told by its name alone, and its way is closed for a minute", async () => {
+test("a missing program is reported by its name alone, and its circuit breaker opens for a minute", async () => {
   const bench = await start({ path: join(fake.path, "none", "yt-dlp") });
   await expect
     .poll(() => bench.lines.map(({ message }) => message))
@@ -143,11 +143,11 @@ test("a missing program is told by its name alone, and its way is closed for a m
     expect(trouble.message).not.toContain(fake.path);
   }
   clock.advance(1000);
-  expect(bench.ways).toMatchObject([{ name: "yt-dlp", failed: 1, state: "closed" }]);
+  expect(bench.backends).toMatchObject([{ name: "yt-dlp", failed: 1, state: "open" }]);
   clock.advance(60_000);
   await troubleWith(bench.load(SOURCE, PAGE));
   clock.advance(1000);
-  expect(bench.ways).toMatchObject([{ name: "yt-dlp", failed: 2 }]);
+  expect(bench.backends).toMatchObject([{ name: "yt-dlp", failed: 2 }]);
 });
 
 test("a program that is removed later is no fault of the site", async () => {
@@ -157,8 +157,8 @@ test("a program that is removed later is no fault of the site", async () => {
   fake.remove();
   for (let count = 0; count < 9; count++) await troubleWith(bench.load(SOURCE, `https://vimeo.com/${count}`));
   clock.advance(1000);
-  expect(bench.ways.find(({ name }) => name === "vimeo.com")).toMatchObject({ failed: 1, state: "open" });
-  expect(bench.ways.find(({ name }) => name === "yt-dlp")).toMatchObject({ state: "closed" });
+  expect(bench.backends.find(({ name }) => name === "vimeo.com")).toMatchObject({ failed: 1, state: "closed" });
+  expect(bench.backends.find(({ name }) => name === "yt-dlp")).toMatchObject({ state: "open" });
 });
 
 test.each([
@@ -187,7 +187,7 @@ test("what is set as yt-dlp and tells no version is not asked for anything else"
   expect(fake.calls).toEqual([]);
 });
 
-test("a site that keeps failing is left alone, the others are not, nor all that are not listed", async () => {
+test("the circuit breaker of a site that keeps failing opens, those of other and unlisted sites stay closed", async () => {
   const bench = await start({}, systemClock);
   const failing = { stdout: "null\n", stderr: "ERROR: [x] 1: Unable to extract it\n", exitCode: 1 };
   const other = (index: number) => `https://videos.example.org/${index}`;
@@ -198,7 +198,7 @@ test("a site that keeps failing is left alone, the others are not, nor all that 
     await troubleWith(bench.load(SOURCE, `ytdl:${other(index)}`));
   }
   expect(fake.calls).toHaveLength(11);
-  expect((await troubleWith(bench.load(SOURCE, PAGE))).message).toMatch(/vimeo.com is left alone/);
+  expect((await troubleWith(bench.load(SOURCE, PAGE))).message).toMatch(/the circuit breaker for vimeo.com is open/);
   fake.answer("https://nico.ms/sm9", { json: { ...VIDEO, webpage_url: "https://www.nicovideo.jp/watch/sm9" } });
   expect(await bench.load(SOURCE, "https://nico.ms/sm9")).toMatchObject({ kind: "track" });
 });

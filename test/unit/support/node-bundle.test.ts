@@ -115,7 +115,7 @@ test("it is bounded, whatever the node has", async () => {
       readSessions: () => [counted, ...Array.from({ length: 1000 }, () => ({ ...session([]), clientName: long }))],
       sourcesJson: () =>
         Array.from({ length: 100 }, () => ({
-          ...{ name: long, plugin: long, state: "running", trouble: long, loads: source, links: source, ways: [] },
+          ...{ name: long, plugin: long, state: "running", trouble: long, loads: source, links: source, backends: [] },
         })),
       pluginsJson: () =>
         Array.from({ length: 100 }, () => ({

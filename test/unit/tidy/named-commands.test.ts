@@ -5,6 +5,7 @@ import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { codeBlocksOf } from "../../../docs/site/markdown.mjs";
+import { SCRIPTS } from "../../../lab/programs.ts";
 import { BUILTIN_PLUGINS } from "../../../plugins/builtin.ts";
 import { ALL_KEYS } from "../../../src/config/keys/all-keys.ts";
 import { type LoadedConfig, loadConfig } from "../../../src/config/load-config.ts";
@@ -13,10 +14,6 @@ import { readOptions } from "../../../src/plugin-options/read-options.ts";
 import { planPlugins } from "../../../src/plugin-plans.ts";
 import { PROJECT_ROOT, type ProjectFile, projectFiles } from "../../support/project-files.ts";
 
-// Our own file, and tests that fail loudly when it has another shape.
-const { scripts } = JSON.parse(readFileSync(`${PROJECT_ROOT}package.json`, "utf8")) as {
-  readonly scripts: Readonly<Record<string, string>>;
-};
 const DOCUMENTS = projectFiles("").filter(({ path }) => path.endsWith(".md"));
 const HELP = readFileSync(`${PROJECT_ROOT}src/cli/run-command.ts`, "utf8");
 
@@ -74,22 +71,30 @@ describe("commands that documents name", () => {
     expect(TYPED.filter(({ line }) => /^npm start -- --server\.port/.test(line)).length).toBeGreaterThan(0);
   });
 
+  test("are in the table of the lab, where npm run bench or npm run lab is told a name", () => {
+    const named = TYPED.flatMap(({ path, line }) => {
+      const [, script = "", name = ""] = /^(?:[A-Z_]+=\S+ )*npm run (bench|lab) -- (\S+)/.exec(line) ?? [];
+      return script === "" || name === "NAME" ? [] : [{ path, script, name }];
+    });
+    expect(named.filter(({ script, name }) => SCRIPTS[script]?.[name] === undefined)).toEqual([]);
+    expect(named.length).toBeGreaterThan(30);
+  });
+
   test("have these options also where they are tools of the project", () => {
     const used = TYPED.flatMap(({ path, line }) => {
-      const [, script = "", rest = ""] = /^npm run ([\w:-]+) -- (.*)$/.exec(line) ?? [];
-      const folder = sourcesOf(script);
-      return folder === undefined ? [] : optionsOf(rest).map((name) => ({ path, script, name, folder }));
+      const [, command = "", script = "", rest = ""] = /^(npm run ([\w:-]+) --) (.*)$/.exec(line) ?? [];
+      const folder = sourcesOf(script, rest.split(" ", 1)[0] ?? "");
+      return folder === undefined ? [] : optionsOf(rest).map((name) => ({ path, command, name, folder }));
     });
     const wrong = used.filter(({ name, folder }) => !new RegExp(`\\b${name}\\b`).test(textOf(folder)));
-    expect(wrong.map(({ path, script, name }) => `${path}: npm run ${script} -- --${name}`)).toEqual([]);
+    expect(wrong.map(({ path, command, name }) => `${path}: ${command} --${name}`)).toEqual([]);
     expect(used.length).toBeGreaterThan(10);
   });
 
-  /** Where the program of a script is in the sources; undefined for one that takes its options from elsewhere. */
-  function sourcesOf(script: string): string | undefined {
-    const entry = /^node (?:dist\/(lab\/[\w/-]+)\.js|(test\/nodes)\/)/.exec(scripts[script] ?? "");
-    if (entry === null) return undefined;
-    return `${entry[2] ?? posix.dirname(entry[1] ?? "")}/`;
+  /** Where a script's program is in the sources; undefined for one that takes its options from elsewhere. */
+  function sourcesOf(script: string, name: string): string | undefined {
+    const program = SCRIPTS[script]?.[name];
+    return program === undefined ? undefined : `lab/${posix.dirname(program.module)}/`;
   }
 
   function textOf(folder: string): string {

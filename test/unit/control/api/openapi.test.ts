@@ -212,7 +212,7 @@ describe("real answers are as it says", () => {
   test("about sources and plugins", async () => {
     const state = { state: "resting", trouble: "its thread ended" } as const;
     const counts = { succeeded: 1, refused: 0, failed: 1, lastError: { code: "site-busy", message: "429", atMs: 1 } };
-    const way = { name: "api", state: "closed", succeeded: 1, failed: 5, lastError: "429", closedUntilMs: 2 } as const;
+    const backend = { name: "api", state: "open", succeeded: 1, failed: 5, lastError: "429", openUntilMs: 2 } as const;
     const plugin = {
       name: "songs",
       version: null,
@@ -225,7 +225,9 @@ describe("real answers are as it says", () => {
     };
     const of = await ApiServer.start({
       sources: {
-        sourcesJson: () => [{ name: "songs", plugin: "songs", ...state, loads: counts, links: null, ways: [way] }],
+        sourcesJson: () => [
+          { name: "songs", plugin: "songs", ...state, loads: counts, links: null, backends: [backend] },
+        ],
         pluginsJson: () => [plugin],
         reload: async (name) => (name === "songs" ? plugin : Promise.reject(new NodeError("plugin-off", "no key"))),
         change: async (name) => (name === "songs" ? plugin : Promise.reject(new NodeError("plugin-off", "no key"))),

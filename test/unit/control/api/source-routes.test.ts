@@ -11,7 +11,7 @@ const PLUGIN: PluginJson = {
 const SOURCE: SourceJson = {
   ...{ name: "songs", plugin: "songs", state: "running", trouble: null, links: null },
   loads: { succeeded: 1, refused: 0, failed: 1, lastError: { code: "site-busy", message: "429", atMs: 1 } },
-  ways: [{ name: "api", state: "closed", succeeded: 1, failed: 5, lastError: "429", closedUntilMs: 2 }],
+  backends: [{ name: "api", state: "open", succeeded: 1, failed: 5, lastError: "429", openUntilMs: 2 }],
 };
 
 let server: ApiServer;

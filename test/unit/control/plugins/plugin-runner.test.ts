@@ -35,8 +35,8 @@ function create(more: Partial<PluginRunnerOptions> = {}): PluginRunner {
     ...{ name: "songs", entry: new URL("file:///plugin"), problem: undefined, threads, clock },
     settings: { module: "file:///songs.mjs", allow: [], hosts: {}, http, ownProxyUrl: undefined, routing: undefined },
     logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
-    onNamed: async () => ({ options: { a: "1" }, changes: {}, kept: [] }),
-    onKept: () => undefined,
+    onNamed: async () => ({ options: { a: "1" }, changes: {}, persisted: [] }),
+    onPersisted: () => undefined,
     onManifest: (manifest) => manifests.push(manifest),
     onLoadWanted: (...args) => wanted.push(args),
     onLoadUnwanted: () => undefined,
@@ -139,13 +139,13 @@ describe("a plugin's thread", () => {
     expect(threads.last.all("load")).toHaveLength(514);
   });
 
-  test("tells how its ways do and what it counts", async () => {
+  test("a report of the thread brings the state of its backends and its counts", async () => {
     await run();
-    const ways = [
-      { name: "api", state: "open", succeeded: 1, failed: 0, lastError: undefined, closedUntilMs: undefined },
+    const backends = [
+      { name: "api", state: "closed", succeeded: 1, failed: 0, lastError: undefined, openUntilMs: undefined },
     ] as const;
-    threads.last.say({ type: "report", ways, counts: { pages: 3 } });
-    expect(runner).toMatchObject({ ways, counts: { pages: 3 } });
+    threads.last.say({ type: "report", backends, counts: { pages: 3 } });
+    expect(runner).toMatchObject({ backends, counts: { pages: 3 } });
     threads.last.say({ type: "log", level: "info", message: "hello", fields: { a: 1 } });
     expect(lines).toContainEqual({ message: "hello", fields: { a: 1, plugin: "songs" } });
   });

@@ -378,20 +378,20 @@ describe("what there is", () => {
     expect(plugins.sourcesJson()).toMatchObject([{ loads: { succeeded: 1 }, state: "running" }]);
   });
 
-  test("tells how ways do, in JSON's own words", async () => {
+  test("backends are reported with null where JSON has no undefined", async () => {
     create({ name: "songs" });
     void load("songs:1");
     await settle();
-    const way = {
+    const backend = {
       name: "api",
       state: "open",
       succeeded: 1,
       failed: 0,
       lastError: undefined,
-      closedUntilMs: undefined,
+      openUntilMs: undefined,
     } as const;
-    threadOf("songs").say({ type: "report", ways: [way], counts: { pages: 2 } });
-    expect(plugins.sourcesJson()).toMatchObject([{ ways: [{ name: "api", lastError: null, closedUntilMs: null }] }]);
+    threadOf("songs").say({ type: "report", backends: [backend], counts: { pages: 2 } });
+    expect(plugins.sourcesJson()).toMatchObject([{ backends: [{ name: "api", lastError: null, openUntilMs: null }] }]);
     expect(plugins.pluginsJson()).toMatchObject([{ counts: { pages: 2 } }]);
   });
 });
@@ -431,7 +431,7 @@ describe("starting", () => {
     await settle();
     expect(given()).toEqual([
       { problem: "there is a plugin named songs already" },
-      { options: { of: "b.mjs" }, changes: {}, kept: [] },
+      { options: { of: "b.mjs" }, changes: {}, persisted: [] },
       { problem: "there is a plugin named tunes already" },
     ]);
     for (const thread of threads.started)
@@ -485,7 +485,7 @@ describe("changing options", () => {
     const [before] = threads.started;
     const changed = plugins.change("songs", { limit: 5, pot: { token: "hunter2" } });
     expect(await named("songs")).toEqual({
-      ...{ options: { of: "songs" }, changes: { limit: "5", pot: { token: "hunter2" } }, kept: [] },
+      ...{ options: { of: "songs" }, changes: { limit: "5", pot: { token: "hunter2" } }, persisted: [] },
     });
     expect(before?.isEnded).toBe(false);
     await threadOf("songs").ready(manifestOf("songs", { ownServers: ["192.0.2.7:80"] }));
@@ -603,36 +603,36 @@ describe("changing options", () => {
   });
 });
 
-describe("what a plugin keeps", () => {
+describe("persisted values of a plugin", () => {
   const VALUE = { cache: "ids", key: "a", json: '"1"', untilMs: Number.POSITIVE_INFINITY };
 
   test("is given to its next thread, and to no other plugin", async () => {
     create({ name: "songs" }, { name: "tunes" });
     void load("songs:1");
     await named("songs");
-    threadOf("songs").say({ type: "keep", value: VALUE });
-    threadOf("songs").say({ type: "keep", value: { ...VALUE, key: "b" } });
+    threadOf("songs").say({ type: "persist", value: VALUE });
+    threadOf("songs").say({ type: "persist", value: { ...VALUE, key: "b" } });
     threadOf("songs").say({ type: "forget", cache: "ids", key: "b" });
     threadOf("songs").exit(1);
     clock.advance(2000);
     void load("songs:2");
-    expect(await named("songs")).toMatchObject({ kept: [VALUE] });
+    expect(await named("songs")).toMatchObject({ persisted: [VALUE] });
     void load("tunes:1");
-    expect(await named("tunes")).toMatchObject({ kept: [] });
+    expect(await named("tunes")).toMatchObject({ persisted: [] });
   });
 
   test("outlasts the node where there is a folder for it", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "kept-"));
+    const folder = mkdtempSync(join(tmpdir(), "persisted-"));
     dataFolder = join(folder, "data");
     try {
       create({ name: "songs" });
       void load("songs:1");
-      await expect.poll(() => named("songs")).toMatchObject({ kept: [] });
-      threadOf("songs").say({ type: "keep", value: VALUE });
+      await expect.poll(() => named("songs")).toMatchObject({ persisted: [] });
+      threadOf("songs").say({ type: "persist", value: VALUE });
       await plugins.close();
       create({ name: "songs" });
       void load("songs:1");
-      await expect.poll(() => named("songs")).toMatchObject({ kept: [VALUE] });
+      await expect.poll(() => named("songs")).toMatchObject({ persisted: [VALUE] });
       expect(readdirSync(dataFolder)).toEqual(["songs.json"]);
     } finally {
       rmSync(folder, { recursive: true, force: true });

@@ -4,7 +4,7 @@ import { lastLine, TABLE_HEAD, tableLines } from "../../../../lab/canary/table.t
 
 const TRIED: Tried = {
   ...{ source: "songs", what: "link", identifier: "https://songs.example/1", outcome: "ok", found: "One" },
-  ...{ tookMs: 12.4, ways: ["WEB", "TV (failed 1 of 2)"] },
+  ...{ tookMs: 12.4, backends: ["WEB", "TV (failed 1 of 2)"] },
 };
 
 test("a line has its cells below those of the head, and what was found on a line of its own", () => {
@@ -15,7 +15,7 @@ test("a line has its cells below those of the head, and what was found on a line
     ["TRIED", "link"],
     ["RESULT", "ok"],
     ["TIME", "12 ms"],
-    ["WAYS", "WEB, TV (failed 1 of 2)"],
+    ["BACKENDS", "WEB, TV (failed 1 of 2)"],
   ] as const) {
     expect(line.slice(TABLE_HEAD.indexOf(title)).startsWith(cell)).toBe(true);
   }
@@ -23,7 +23,7 @@ test("a line has its cells below those of the head, and what was found on a line
 
 test("whatever a site has said is one line of plain text, and not a long one", () => {
   const found = `\u001b[2J\u0007one\r\ntwo\n${"x".repeat(1000)}`;
-  const text = tableLines({ ...TRIED, identifier: `a\nb${"c".repeat(200)}`, found, ways: ["\u001b[31mW"] });
+  const text = tableLines({ ...TRIED, identifier: `a\nb${"c".repeat(200)}`, found, backends: ["\u001b[31mW"] });
   expect(text.split("\n")).toHaveLength(3);
   expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   expect(text.length).toBeLessThan(600);

@@ -26,11 +26,11 @@ test("what cannot be understood is told, with status 2", async () => {
 test("--help says how", async () => {
   const { status, out } = await run("--help");
   expect(status).toBe(0);
-  expect(out).toContain("npm run bench:encoder -- --music FOLDER");
+  expect(out).toContain("npm run bench -- encoder --music FOLDER");
 });
 
 test("--frames without music makes all its sound itself, and tells what went through", async () => {
-  // `npm run encoder:exact` names a number, which may be followed by another.
+  // `npm run lab -- encoder-exact` names a number, which may be followed by another.
   const { status, out } = await run("--frames", "100000", "--frames", "200", "--encoder", "libopus:0");
   expect(status).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ frames: 200, rangesCompared: 0, badFrames: 0 });

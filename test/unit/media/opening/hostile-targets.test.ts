@@ -1,4 +1,4 @@
-// The outbound guard under every target of test/support/hostile-targets.ts, through every way a client or a server can
+// The outbound guard under every target of test/support/hostile-targets.ts, through every route a client or a server can
 // name one to an audio worker. All real but the resolver; whole nodes are in test/integration/requests/hostile-targets.test.ts.
 
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ import { TrackOpener } from "../../../../src/media/opening/track-opener.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { OutgoingRoutes } from "../../../../src/network/outgoing-routes.ts";
 import { type Attempt, HostileRange, inParallel } from "../../../support/hostile-range.ts";
-import { SITE_ADDRESS, SITE_WAYS, UdpCanary } from "../../../support/hostile-site.ts";
+import { SITE_ADDRESS, SITE_ROUTES, UdpCanary } from "../../../support/hostile-site.ts";
 import { HOSTILE_TARGETS, resolveHostile } from "../../../support/hostile-targets.ts";
 import { inputSettings, noLinks } from "../../../support/input-builders.ts";
 import { linkTo, SITE_TRACK } from "../../../support/scripted-links.ts";
@@ -35,7 +35,7 @@ const budget = createTrackBudget();
 /** Only the site that leads on. */
 const CLOSED = [`${SITE_ADDRESS}/32`];
 const OPEN = ["0.0.0.0/0", "::/0"];
-interface Way {
+interface Route {
   readonly name: string;
   /** With these networks allowed. */
   readonly prepare: (allow: readonly string[]) => Attempt;
@@ -63,15 +63,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-// The ways.
+// The routes.
 
-const WAYS: readonly Way[] = [
+const ROUTES: readonly Route[] = [
   { name: "an identifier or an encoded track", prepare: (allow) => openWith(createOpener(allow)) },
-  ...SITE_WAYS.map((way) => ({
-    name: `a server that answers with: ${way}`,
+  ...SITE_ROUTES.map((route) => ({
+    name: `a server that answers with: ${route}`,
     prepare: (allow: readonly string[]): Attempt => {
       const attempt = openWith(createOpener(allow));
-      return (url, signal) => attempt(range.site.leadingTo(url, way), signal);
+      return (url, signal) => attempt(range.site.leadingTo(url, route), signal);
     },
   })),
   { name: "a local list", prepare: fromLocalList },
@@ -160,7 +160,7 @@ function asVoiceEndpoint(networkAllow: readonly string[]): Attempt {
 
 // What comes of them.
 
-/** Where the way does not take the text for an address at all, nothing is dialled either. */
+/** Where the route does not take the text for an address at all, nothing is dialled either. */
 const NO_ADDRESS = [
   "hls-playlist-invalid",
   "hls-unsupported",
@@ -176,7 +176,7 @@ it("the list is long, and each entry is different", () => {
   expect(HOSTILE_TARGETS.length).toBeGreaterThanOrEqual(200);
 });
 
-describe.runIf(process.platform === "linux").each(WAYS)("$name", ({ prepare }) => {
+describe.runIf(process.platform === "linux").each(ROUTES)("$name", ({ prepare }) => {
   let refused: string[];
 
   it("reaches none of the targets", async () => {

@@ -116,7 +116,7 @@ describe("making a value", () => {
     second.abort(new Error("gone, too"));
     await expect(asked[1]).rejects.toThrow("gone, too");
     expect(made[0]?.signal.aborted).toBe(true);
-    // Nothing that counts as trouble with the site (ways.ts).
+    // Nothing that counts as trouble with the site (backends.ts).
     expect(made[0]?.signal.reason).toMatchObject({ name: "AbortError" });
   });
 

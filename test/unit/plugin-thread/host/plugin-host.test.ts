@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { KeptValue, PluginEvent } from "../../../../src/bridge/plugin-messages.ts";
+import type { PersistedValue, PluginEvent } from "../../../../src/bridge/plugin-messages.ts";
 import { unlessAborted } from "../../../../src/lib/unless-aborted.ts";
 import { silentLogger } from "../../../../src/log.ts";
 import {
@@ -10,13 +10,13 @@ import {
   type SourceAnswer,
   SourceError,
 } from "../../../../src/plugin-api/plugin.ts";
-import { KeptCaches } from "../../../../src/plugin-thread/host/kept-caches.ts";
+import { PersistedCaches } from "../../../../src/plugin-thread/host/persisted-caches.ts";
 import { LivingHost } from "../../../../src/plugin-thread/host/plugin-host.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { settle } from "../../../support/fake-workers.ts";
 
 const STATUS_ERROR = new SourceError("busy", "429");
-const LEFT: KeptValue = { cache: "ids", key: "a", json: '"left"', untilMs: Number.POSITIVE_INFINITY };
+const LEFT: PersistedValue = { cache: "ids", key: "a", json: '"left"', untilMs: Number.POSITIVE_INFINITY };
 
 let clock: FakeClock;
 let host: LivingHost<unknown>;
@@ -26,20 +26,21 @@ let requests: string[];
 let loads: { readonly identifier: string; readonly signal: AbortSignal }[];
 
 /** What caches pass on to outlast the thread. */
-let kept: PluginEvent[];
+let persisted: PluginEvent[];
 
 beforeEach(() => {
   clock = new FakeClock();
-  kept = [];
+  persisted = [];
   reportCount = 0;
   [loads, requests] = [[], []];
   host = new LivingHost({
+    plugin: "songs",
     ...{ options: { a: 1 }, userAgent: "Tonearm/test", clock, log: silentLogger, hide: (text) => text },
     http: {
       ...{ request: hang, json: hang, text: hang, statusError: () => STATUS_ERROR },
       address: (request) => hang("its own address", request),
     },
-    kept: new KeptCaches({ values: [LEFT], clock, send: (event) => kept.push(event) }),
+    persisted: new PersistedCaches({ values: [LEFT], clock, send: (event) => persisted.push(event) }),
     load: (identifier, signal) => {
       loads.push({ identifier, signal });
       if (identifier === "hang") return unlessAborted(new Promise(() => undefined), signal);
@@ -114,14 +115,14 @@ describe("counters", () => {
 });
 
 describe("what is asked of the host", () => {
-  test("a cache that is kept has what was left to it, and passes on what it is given; others do neither", () => {
+  test("a cache that is persisted has what was left to it, and passes on what it is given; others do neither", () => {
     const options = { ttlMs: 1000, entriesMax: 10 };
     host.cache("others", options).set("k", "v");
-    expect(kept).toEqual([]);
-    const ids = host.cache<string>("ids", { ...options, isKept: true });
+    expect(persisted).toEqual([]);
+    const ids = host.cache<string>("ids", { ...options, persist: true });
     expect(ids.get("a")).toBe("left");
     ids.set("k", "v");
-    expect(kept).toMatchObject([{ type: "keep", value: { cache: "ids", key: "k", json: '"v"' } }]);
+    expect(persisted).toMatchObject([{ type: "persist", value: { cache: "ids", key: "k", json: '"v"' } }]);
   });
 
   test("a cache is the same by the same name, and there are 64 at most", () => {
@@ -134,9 +135,9 @@ describe("what is asked of the host", () => {
     expect(host.cache<string>("a", options).get("k")).toBe("v");
   });
 
-  test("ways report through it", async () => {
-    await host.way("api").take(async () => 1);
-    expect(host.wayReports).toMatchObject([{ name: "api", succeeded: 1 }]);
+  test("backends report through it", async () => {
+    await host.backend("api").run(async () => 1);
+    expect(host.backendReports).toMatchObject([{ name: "api", succeeded: 1 }]);
     expect(reportCount).toBe(1);
   });
 

@@ -1,46 +1,46 @@
-// The file with what a plugin keeps: one of JSON for each plugin, readable by its owner only, replaced as a whole. What
-// is wrong with it is told once and costs what was kept, never the plugin. Main thread; waits for no disk.
+// The file with the persisted values of a plugin: JSON, one file per plugin, readable by its owner only, replaced
+// atomically. Problems with it are logged once and cost the values, never the plugin. Main thread; waits for no disk.
 
 import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { KeptValue } from "../../bridge/plugin-messages.ts";
+import type { PersistedValue } from "../../bridge/plugin-messages.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log.ts";
 
 const FORMAT = 1;
-/** What may be kept, with room for quotes and for whoever writes it by hand. */
+/** More than the values may take, as JSON escapes them and people may format the file. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 /** A plugin does not wait longer for a disk. */
 const READ_TIMEOUT_MS = 2000;
 
-export interface KeptFileOptions {
+export interface PersistedFileOptions {
   /** Absolute. Its folder is made when it is first written. */
   readonly path: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export class KeptFile {
-  readonly #options: KeptFileOptions;
+export class PersistedFile {
+  readonly #options: PersistedFileOptions;
   #isFailing = false;
 
-  constructor(options: KeptFileOptions) {
+  constructor(options: PersistedFileOptions) {
     this.#options = options;
   }
 
-  /** What it holds; nothing where there is none, or one that makes no sense: that is put aside. Never rejects. */
-  async read(): Promise<readonly KeptValue[]> {
+  /** The values; none if the file is missing or invalid. An invalid file is renamed to `*.broken`. Never rejects. */
+  async read(): Promise<readonly PersistedValue[]> {
     const { path, clock, logger } = this.#options;
     const over = new AbortController();
     const late = pause(clock, READ_TIMEOUT_MS, over.signal);
     try {
       const text = await Promise.race([readText(path), late]);
       if (typeof text === "string") return text === "" ? [] : valuesOf(text);
-      logger.warn("what a plugin had kept could not be read in time; going on without", { path });
+      logger.warn("persisted values of a plugin not read in time, continuing without them", { path });
       return [];
     } catch (error) {
-      logger.warn("what a plugin had kept is of no use and is put aside", { path, error });
+      logger.warn("persisted values of a plugin are invalid, file renamed to *.broken", { path, error });
       // Where that fails, too, it is written over.
       await rename(path, `${path}.broken`).catch(() => undefined);
       return [];
@@ -50,18 +50,18 @@ export class KeptFile {
   }
 
   /** Replaces it, all or nothing. Never rejects. */
-  async write(values: readonly KeptValue[]): Promise<void> {
+  async write(values: readonly PersistedValue[]): Promise<void> {
     const { path, logger } = this.#options;
     const fresh = `${path}.new`;
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      // Whoever had made it beforehand could read it.
+      // A file that somebody else had created beforehand would stay readable to them.
       await rm(fresh, { force: true });
       await writeFile(fresh, textOf(values), { mode: 0o600, flag: "wx", flush: true });
       await rename(fresh, path);
       this.#isFailing = false;
     } catch (error) {
-      if (!this.#isFailing) logger.warn("what a plugin keeps cannot be written to disk", { path, error });
+      if (!this.#isFailing) logger.warn("persisted values of a plugin could not be written to disk", { path, error });
       this.#isFailing = true;
     }
   }
@@ -80,7 +80,7 @@ async function readText(path: string): Promise<string> {
 }
 
 /** Throws where it is of another form. */
-function valuesOf(text: string): readonly KeptValue[] {
+function valuesOf(text: string): readonly PersistedValue[] {
   const { format, values } = parsed(text);
   if (format !== FORMAT || !Array.isArray(values)) throw new Error("it is no file of this node");
   return values.map((entry: Readonly<Record<string, unknown>>) => {
@@ -101,7 +101,7 @@ function parsed(text: string): { readonly format?: unknown; readonly values?: un
 }
 
 /** Infinity, which JSON does not have, becomes null. */
-function textOf(values: readonly KeptValue[]): string {
+function textOf(values: readonly PersistedValue[]): string {
   const lines = values.map(({ json, ...place }) => `${JSON.stringify(place).slice(0, -1)},"value":${json}}`);
   return `{"format":${FORMAT},"values":[\n${lines.join(",\n")}\n]}\n`;
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
-import type { KeptValue, PluginEvent } from "../../../../src/bridge/plugin-messages.ts";
-import { KeptCaches } from "../../../../src/plugin-thread/host/kept-caches.ts";
+import type { PersistedValue, PluginEvent } from "../../../../src/bridge/plugin-messages.ts";
 import { MemoryCache } from "../../../../src/plugin-thread/host/memory-cache.ts";
+import { PersistedCaches } from "../../../../src/plugin-thread/host/persisted-caches.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 let clock: FakeClock;
@@ -13,22 +13,22 @@ beforeEach(() => {
 });
 
 /** A cache of that name in a new thread, which is given these values. */
-function cacheOf<Value>(name: string, values: readonly KeptValue[] = [], entriesMax = 3): MemoryCache<Value> {
-  const kept = new KeptCaches({ values, clock, send: (event) => sent.push(event) });
-  return new MemoryCache<Value>({ ttlMs: 1000, entriesMax }, clock, kept.keeperOf(name));
+function cacheOf<Value>(name: string, values: readonly PersistedValue[] = [], entriesMax = 3): MemoryCache<Value> {
+  const persisted = new PersistedCaches({ values, clock, send: (event) => sent.push(event) });
+  return new MemoryCache<Value>({ ttlMs: 1000, entriesMax }, clock, persisted.persistenceOf(name));
 }
 
 /** What the main thread has of it. */
-function keptNow(): KeptValue[] {
-  return sent.flatMap((event) => (event.type === "keep" ? [event.value] : []));
+function persistedNow(): PersistedValue[] {
+  return sent.flatMap((event) => (event.type === "persist" ? [event.value] : []));
 }
 
-test("what a cache keeps is found by the next thread, for the rest of its time", () => {
+test("what a cache persists is found by the next thread, for the rest of its time", () => {
   const first = cacheOf<{ readonly id: string }>("ids");
   first.set("a", { id: "1" });
   first.set("b", { id: "2" }, Number.POSITIVE_INFINITY);
   clock.advance(600);
-  const next = cacheOf<{ readonly id: string }>("ids", keptNow());
+  const next = cacheOf<{ readonly id: string }>("ids", persistedNow());
   expect([next.get("a"), next.get("b")]).toEqual([{ id: "1" }, { id: "2" }]);
   clock.advance(399);
   expect(next.get("a")).toEqual({ id: "1" });
@@ -36,10 +36,10 @@ test("what a cache keeps is found by the next thread, for the rest of its time",
   expect([next.get("a"), next.get("b")]).toEqual([undefined, { id: "2" }]);
 });
 
-test("a value that was made is kept, too", async () => {
+test("a value that was made is persisted, too", async () => {
   const { signal } = new AbortController();
   await cacheOf<string>("ids").getOrMake("a", { signal, make: async () => ({ value: "made", ttlMs: 50 }) });
-  expect(keptNow()).toEqual([{ cache: "ids", key: "a", json: '"made"', untilMs: clock.epochMs() + 50 }]);
+  expect(persistedNow()).toEqual([{ cache: "ids", key: "a", json: '"made"', untilMs: clock.epochMs() + 50 }]);
 });
 
 test("a cache finds what is its own only, and tells nothing of what it was given", () => {
@@ -59,7 +59,7 @@ test("what is deleted, pushed out, or good for no time is forgotten", () => {
 });
 
 test("a value that is not JSON is refused", () => {
-  const message = "the cache ids is kept, so that its values have to be JSON";
+  const message = "the cache ids is persisted, so its values must be JSON";
   expect(() => cacheOf<unknown>("ids").set("a", () => undefined)).toThrow(message);
   expect(() => cacheOf<unknown>("ids").set("a", undefined)).toThrow(message);
 });

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { KeptValue } from "../../../../src/bridge/plugin-messages.ts";
-import { KeptFile } from "../../../../src/control/plugins/kept-file.ts";
+import type { PersistedValue } from "../../../../src/bridge/plugin-messages.ts";
+import { PersistedFile } from "../../../../src/control/plugins/persisted-file.ts";
 import { createLogger } from "../../../../src/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
-const VALUES: readonly KeptValue[] = [
+const VALUES: readonly PersistedValue[] = [
   { cache: "logins", key: "", json: '"a\\n{}"', untilMs: Number.POSITIVE_INFINITY },
   { cache: "ids", key: 'k"1', json: '{"id":[1,null]}', untilMs: 1_700_000_000_000 },
 ];
@@ -20,19 +20,19 @@ let lines: { readonly level: string; readonly message: string }[];
 let told: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "kept-"));
+  folder = mkdtempSync(join(tmpdir(), "persisted-"));
   clock = new FakeClock();
   lines = [];
   told = "";
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-function fileAt(...path: readonly string[]): KeptFile {
+function fileAt(...path: readonly string[]): PersistedFile {
   const logger = createLogger((level, message, fields) => {
     lines.push({ level, message });
     told += inspect(fields);
   });
-  return new KeptFile({ path: join(folder, ...path), clock, logger });
+  return new PersistedFile({ path: join(folder, ...path), clock, logger });
 }
 
 describe("what was written", () => {
@@ -81,7 +81,9 @@ test.each([
   const file = fileAt("songs.json");
   expect(await file.read()).toEqual([]);
   expect(readFileSync(join(folder, "songs.json.broken"), "utf8")).toBe(text);
-  expect(lines).toEqual([{ level: "warn", message: "what a plugin had kept is of no use and is put aside" }]);
+  expect(lines).toEqual([
+    { level: "warn", message: "persisted values of a plugin are invalid, file renamed to *.broken" },
+  ]);
   expect(told).not.toContain("hunter2");
   await file.write(VALUES);
   expect(await file.read()).toEqual(VALUES);
@@ -92,7 +94,7 @@ test("a file that cannot be written is told once, until it can", async () => {
   writeFileSync(join(folder, "songs.json", "x"), "");
   const file = fileAt("songs.json");
   for (let count = 0; count < 3; count++) await file.write(VALUES);
-  expect(lines).toEqual([{ level: "warn", message: "what a plugin keeps cannot be written to disk" }]);
+  expect(lines).toEqual([{ level: "warn", message: "persisted values of a plugin could not be written to disk" }]);
   rmSync(join(folder, "songs.json"), { recursive: true });
   await file.write(VALUES);
   expect(await file.read()).toEqual(VALUES);

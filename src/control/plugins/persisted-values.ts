@@ -1,10 +1,10 @@
-// What the caches of one plugin keep beyond the life of its thread: in memory for the next thread, and in a file where
-// the operator has named a folder. Secrets may be among it: only the operator may read the file. Main thread.
+// The values of one plugin's caches that survive its thread: in memory for the next thread, and in a file if the
+// operator has named a folder. They may be secrets: only the operator may read the file. Main thread.
 
-import type { KeptValue } from "../../bridge/plugin-messages.ts";
+import type { PersistedValue } from "../../bridge/plugin-messages.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log.ts";
-import type { KeptFile } from "./kept-file.ts";
+import type { PersistedFile } from "./persisted-file.ts";
 
 const VALUE_BYTES_MAX = 64 * 1024;
 /** Of all values, keys and names of caches. */
@@ -14,29 +14,29 @@ const VALUES_MAX = 2000;
 /** Tokens and ids often come together. */
 const WRITE_DELAY_MS = 1000;
 
-export interface KeptValuesOptions {
+export interface PersistedValuesOptions {
   /** The plugin's. */
   readonly name: string;
-  /** Undefined: memory is all there is. */
-  readonly file: Pick<KeptFile, "read" | "write"> | undefined;
+  /** Undefined: values are persisted in memory only. */
+  readonly file: Pick<PersistedFile, "read" | "write"> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export class KeptValues {
-  readonly #options: KeptValuesOptions;
+export class PersistedValues {
+  readonly #options: PersistedValuesOptions;
   /** By cache and key, the oldest first. */
-  readonly #values = new Map<string, KeptValue>();
+  readonly #values = new Map<string, PersistedValue>();
   #sizeBytes = 0;
-  #isTold = false;
+  #isLogged = false;
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(options: KeptValuesOptions) {
+  constructor(options: PersistedValuesOptions) {
     this.#options = options;
   }
 
-  /** Takes in what the file holds. Never rejects. */
+  /** Adds the values in the file. Never rejects. */
   async read(): Promise<void> {
     for (const value of (await this.#options.file?.read()) ?? []) {
       // What came meanwhile is newer.
@@ -44,17 +44,17 @@ export class KeptValues {
     }
   }
 
-  /** Those that are still good. */
-  get all(): readonly KeptValue[] {
+  /** The values that have not expired. */
+  get all(): readonly PersistedValue[] {
     const nowMs = this.#options.clock.epochMs();
     return [...this.#values.values()].filter(({ untilMs }) => untilMs > nowMs);
   }
 
-  keep(value: KeptValue): void {
+  persist(value: PersistedValue): void {
     if (this.#put(value)) this.#writeSoon();
   }
 
-  forget(place: Pick<KeptValue, "cache" | "key">): void {
+  forget(place: Pick<PersistedValue, "cache" | "key">): void {
     if (this.#drop(idOf(place))) this.#writeSoon();
   }
 
@@ -64,13 +64,13 @@ export class KeptValues {
     await this.#writing;
   }
 
-  /** False: it is too large. */
-  #put(value: KeptValue): boolean {
+  /** False if the value is too large. */
+  #put(value: PersistedValue): boolean {
     const sizeBytes = sizeOf(value);
     if (sizeBytes > VALUE_BYTES_MAX) {
       const { name, logger } = this.#options;
-      if (!this.#isTold) logger.warn("a value of a plugin is too large to be kept", { plugin: name, sizeBytes });
-      this.#isTold = true;
+      if (!this.#isLogged) logger.warn("value of a plugin is too large to be persisted", { plugin: name, sizeBytes });
+      this.#isLogged = true;
       return false;
     }
     this.#drop(idOf(value));
@@ -105,10 +105,10 @@ export class KeptValues {
   }
 }
 
-function idOf({ cache, key }: Pick<KeptValue, "cache" | "key">): string {
+function idOf({ cache, key }: Pick<PersistedValue, "cache" | "key">): string {
   return JSON.stringify([cache, key]);
 }
 
-function sizeOf({ cache, key, json }: KeptValue): number {
+function sizeOf({ cache, key, json }: PersistedValue): number {
   return Buffer.byteLength(cache) + Buffer.byteLength(key) + Buffer.byteLength(json);
 }

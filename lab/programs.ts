@@ -1,0 +1,78 @@
+// The programs behind `npm run bench -- NAME` and `npm run lab -- NAME`: which there are, and which one was asked for.
+// Lab only.
+
+/** One program of the lab. */
+export interface LabProgram {
+  /** From the folder of this file, without its extension. */
+  readonly module: string;
+  /** Arguments that go before those of the caller. */
+  readonly args?: readonly string[];
+  /** For the list: a line of at most 90 characters. */
+  readonly summary: string;
+}
+
+/** Programs by the names that are typed. */
+export type LabPrograms = Readonly<Record<string, LabProgram>>;
+
+const BENCH: LabPrograms = {
+  compare: {
+    module: "bench/compare/main",
+    summary: "a node under the loads that bots make, alone or in turns with another one",
+  },
+  codecs: { module: "bench/codecs", summary: "CPU of decoders, resampler and encoder" },
+  sources: { module: "bench/sources", summary: "what sites and plugins that go wrong do to the other players" },
+  overload: {
+    module: "bench/overload",
+    summary: "more players than the machine can carry, with and without load control",
+  },
+  filters: { module: "bench/filters", summary: "CPU of each filter" },
+  kernels: {
+    module: "bench/kernels",
+    summary: "the WebAssembly loops of this build against those of another checkout",
+  },
+  dave: { module: "bench/dave", summary: "CPU of end-to-end encryption" },
+  "codec-loading": { module: "bench/codec-loading", summary: "how late packets are while a codec is loaded" },
+  encoder: { module: "quality/main", summary: "how audible what an Opus encoder does to music is, and what it costs" },
+};
+
+const LAB: LabPrograms = {
+  conformance: { module: "conformance/main", summary: "checks any v4 node against the rules of the protocol" },
+  simulate: { module: "simulate/main", summary: "whole nodes in virtual time, with faults drawn from a seed" },
+  isolation: {
+    module: "neighbours/main",
+    summary: "hostile files, sites and clients on a node while other players play",
+  },
+  "encoder-exact": {
+    module: "quality/main",
+    args: ["--frames", "100000"],
+    summary: "every packet of the Opus encoder against the decoder of libopus",
+  },
+};
+
+/** The programs of each npm script. */
+export const SCRIPTS: Readonly<Record<string, LabPrograms>> = { bench: BENCH, lab: LAB };
+
+/** A program with its whole command line, or the list of programs with the exit status. */
+export type Choice =
+  | { readonly module: string; readonly args: readonly string[] }
+  | { readonly text: string; readonly status: number };
+
+/**
+ * Takes the arguments behind `npm run SCRIPT --`: the name of a program, then what the program gets as it is. Without a
+ * name, or with one that is unknown, the choice is the list and status 2; with `--help`, the list and status 0.
+ */
+export function chooseProgram(script: string, [name, ...args]: readonly string[]): Choice {
+  const programs = SCRIPTS[script] ?? {};
+  const list = listOf(script, programs);
+  if (name === undefined) return { text: list, status: 2 };
+  if (name === "--help" || name === "-h") return { text: list, status: 0 };
+  const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
+  if (program === undefined) return { text: `npm run ${script} has no program "${name}"\n\n${list}`, status: 2 };
+  return { module: program.module, args: [...(program.args ?? []), ...args] };
+}
+
+function listOf(script: string, programs: LabPrograms): string {
+  const width = Math.max(...Object.keys(programs).map((name) => name.length));
+  const lines = Object.entries(programs).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}\n`);
+  return `npm run ${script} -- NAME [options]\n\n${lines.join("")}`;
+}
