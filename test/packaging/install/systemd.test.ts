@@ -93,7 +93,7 @@ test.skipIf(whyNot !== "")(
     const reported = readFileSync(join(shared, "output"), "utf8");
     const facts = [
       "started",
-      "demo heard \\d{6}",
+      "demo recorded \\d{6}",
       "status listening on http://127\\.0\\.0\\.1:2333",
       "answers 200",
       "capabilities 0000000000000000",

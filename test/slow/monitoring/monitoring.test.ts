@@ -25,12 +25,12 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 
 /** Queries that correctly have no series in a healthy node that has run for a short time. */
 const EMPTY_WHEN_WELL = [
-  "Gaps that listeners heard, by cause A",
+  "Audible gaps, by cause A",
   "Inputs and plugins B",
   "Missing frames, by cause A",
   "Open circuit breakers A",
   "Voice connections closed by Discord A",
-  "What plugins count A",
+  "Plugin events A",
   "annotation Alerts",
   "annotation Starts",
 ];
@@ -191,7 +191,7 @@ describe("the queries of board and rules", () => {
     await expect.poll(() => ask("Nodes without capacity")).toEqual([0]);
     // Over the last minute, of which they must have played almost half.
     await expect
-      .poll(async () => Math.round((await ask("Frames for each player that plays"))[0] ?? 0), { timeout: 90_000 })
+      .poll(async () => Math.round((await ask("Frames per playing player"))[0] ?? 0), { timeout: 90_000 })
       .toBeGreaterThan(20);
   });
 
