@@ -1,4 +1,4 @@
-// Which build of the node this is: when it was compiled, and from which commit. Main thread, once at start.
+// The build of the node: its compile time and its commit. Main thread, once at start.
 
 import { execFile } from "node:child_process";
 import { stat } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 const PARENTS_MAX = 3;
 const GIT_TIMEOUT_MS = 2000;
 
-/** What `readBuildInfo` found. */
+/** The result of `readBuildInfo`. */
 export interface BuildInfo {
   /** Epoch milliseconds, -1 if unknown. */
   readonly buildTimeMs: number;
@@ -18,7 +18,7 @@ export interface BuildInfo {
   readonly git: { readonly branch: string; readonly commit: string; readonly commitTimeMs: number };
 }
 
-/** Never rejects: what cannot be found out is left unknown. */
+/** Never rejects: fields that cannot be determined are left unknown. */
 export async function readBuildInfo(): Promise<BuildInfo> {
   const path = fileURLToPath(import.meta.url);
   const [buildTimeMs, git] = await Promise.all([modifiedMs(path), readGit(path)]);
@@ -28,7 +28,7 @@ export async function readBuildInfo(): Promise<BuildInfo> {
 async function readGit(path: string): Promise<BuildInfo["git"]> {
   const folder = await findPackage(path);
   const unknown = { branch: "", commit: "", commitTimeMs: 0 };
-  // An installed package may lie inside a work tree that is not its own.
+  // An installed package may lie inside the work tree of another project.
   if (folder === undefined || (await modifiedMs(join(folder, ".git"))) === undefined) return unknown;
   const git = (...args: string[]) => promisify(execFile)("git", args, { cwd: folder, timeout: GIT_TIMEOUT_MS });
   try {
@@ -39,7 +39,7 @@ async function readGit(path: string): Promise<BuildInfo["git"]> {
     const [commit = "", commitTime = "0"] = head.stdout.trim().split(" ");
     return { branch: branch.stdout.trim(), commit, commitTimeMs: Number(commitTime) * 1000 };
   } catch {
-    // No git on this machine, or a repository without commits: nothing that depends on it.
+    // No git on this machine, or a repository without commits: the fields stay unknown.
     return unknown;
   }
 }
@@ -57,7 +57,7 @@ async function modifiedMs(path: string): Promise<number | undefined> {
   try {
     return Math.round((await stat(path)).mtimeMs);
   } catch {
-    // Not there.
+    // The file does not exist.
     return undefined;
   }
 }

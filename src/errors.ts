@@ -76,7 +76,7 @@ export const ERROR_FAULTS = {
   "worker-timeout": "ourselves",
 } as const satisfies Record<string, Fault>;
 
-/** One of them. It crosses the bridge as it is (bridge/wire-error.ts). */
+/** An error code. It crosses the bridge unchanged (bridge/wire-error.ts). */
 export type ErrorCode = keyof typeof ERROR_FAULTS;
 
 /**

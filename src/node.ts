@@ -39,15 +39,15 @@ import { Plugins } from "./plugin-host/manage/plugins.ts";
 import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
 import { VERSION } from "./version.ts";
 
-/** The module that runs in the audio workers; compiled, as workers load it by themselves. */
+/** The entry of the audio workers; compiled, as worker threads load it directly. */
 const MEDIA_ENTRY = new URL("./media/main.js", import.meta.url);
 /** The entry of the probe thread. */
 const PROBE_ENTRY = new URL("./media/probe-main.js", import.meta.url);
-/** The one that loads codecs for the audio workers. */
+/** The entry of the thread that loads codecs for the audio workers. */
 const CODEC_ENTRY = new URL("./media/codec-main.js", import.meta.url);
-/** The one that keeps the deadlines of all packets. */
+/** The entry of the pacer thread, which sends all packets at their deadlines. */
 const PACER_ENTRY = new URL("./media/pacer-main.js", import.meta.url);
-/** The one that runs in each plugin's thread. */
+/** The entry of each plugin's thread. */
 const PLUGIN_ENTRY = new URL("./plugin-host/runtime/main.js", import.meta.url);
 /** JavaScript heap of the probe thread: the data of one input is small, and many are probed at once. */
 const PROBE_HEAP_MEGABYTES_MAX = 256;
@@ -58,7 +58,7 @@ export interface NodeEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   readonly threads: Threads;
-  /** Has the server's connections come from elsewhere than a port of this machine; returns its port there. */
+  /** Replaces listening on a port of this machine as the origin of connections; returns the port. */
   readonly listen: ((server: Server) => number) | undefined;
 }
 
@@ -75,7 +75,7 @@ export interface NodeOptions {
   readonly logRing?: LogRing;
   /** The configuration as a support bundle may show it. */
   readonly shownConfig?: ShownConfig;
-  /** Another module to run in the audio workers: for tests. */
+  /** Another entry for the audio workers: for tests. */
   readonly mediaEntry?: URL;
   /** Another entry for the probe thread: for tests. */
   readonly probeEntry?: URL;
@@ -85,15 +85,15 @@ export interface NodeOptions {
   readonly pacerEntry?: URL;
   /** Another entry for the threads of plugins: for tests. */
   readonly pluginEntry?: URL;
-  /** Where plugins are found: for tests, and where the node was not started in this process's folder. */
+  /** Where plugins are looked for: for tests, and where the node was not started in this process's folder. */
   readonly plugins?: Partial<PlanOptions>;
   /** Default: the system's. */
   readonly environment?: NodeEnvironment;
 }
 
-/** A node that serves, as `createNode` has started it. */
+/** A running node, from `createNode`. */
 export interface Node {
-  /** Where clients reach it; the port is the real one, also when the configuration says 0. */
+  /** The address that clients connect to, with the real port even when the configuration says 0. */
   readonly address: { readonly host: string; readonly port: number };
   /**
    * Closes the clients' sockets with 1001, then all voice connections, then the threads; at most 10 s. May be called
@@ -154,7 +154,7 @@ async function buildParts(
   const password = config.server.password.reveal();
   const { keysPath, tls: tlsSettings } = config.server;
   const keys = new KeyRing(clock);
-  // First, as their files are read now: a mistake in them ends the start.
+  // First, because the files are read now: a mistake in them ends the start.
   const keyFile = keysPath === undefined ? undefined : new KeyFile({ path: keysPath, ring: keys, clock, logger });
   const tls = tlsSettings && (await buildTlsListener({ settings: tlsSettings, clock, logger }));
   const disabledFilters = new Set(config.disabledFilters);
@@ -313,7 +313,7 @@ function warnOfUnknownSources(
   if (ipBlocks.length === 0) return;
   const known = ["http", ...BUILTIN_SOURCE_NAMES, ...plugins.sourcesJson().map(({ name }) => name)];
   const unknown = sources.filter((source) => !known.some((name) => name.toLowerCase() === source));
-  if (unknown.length > 0) logger.warn("tonearm.routePlanner.sources: there are no such sources", { sources: unknown });
+  if (unknown.length > 0) logger.warn("tonearm.routePlanner.sources: unknown sources", { sources: unknown });
 }
 
 function withOverload(
@@ -335,13 +335,13 @@ async function buildRoutePlanner(
   return new RoutePlanner({ settings, clock, random, logger });
 }
 
-/** Loaded where it is needed: Node.js's own part of it takes megabytes. */
+/** Imported only when needed: Node.js's own TLS modules take megabytes. */
 async function buildTlsListener(options: TlsListenerOptions): Promise<TlsListener> {
   const { TlsListener } = await import("./control/server/tls-listener.ts");
   return new TlsListener(options);
 }
 
-/** None without a password for it; then nothing of it is loaded. */
+/** Undefined without a dashboard password; then none of its modules are loaded. */
 async function buildDashboard(
   { dashboard, server }: NodeConfig,
   options: Omit<DashboardOptions, "passwords" | "isSecure" | "version">,
@@ -373,7 +373,7 @@ function buildTrackLoader(
   return new TrackLoader({ listSources, clock });
 }
 
-/** A part that fails or hangs while closing keeps neither the others nor the process from ending. */
+/** A part that fails or hangs while closing prevents neither the others nor the process from ending. */
 async function closeParts(
   { dashboard, keyFile, sessions, api, updateTimer, probePool, workers, pacer, codecs, plugins, metrics }: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },

@@ -26,20 +26,20 @@ export interface HealthContext extends Pick<StartContext, "cwd" | "write"> {
  */
 export async function healthCommand(args: readonly string[], context: HealthContext): Promise<number> {
   const { server } = loadConfig({ args, cwd: context.cwd }).config;
-  if (server.port === 0) return fail("server.port is 0, so it cannot be known where the node listens", context);
+  if (server.port === 0) return fail("server.port is 0, so the port of the node is unknown", context);
   const url = ownNodeUrl(server);
   let answer: IncomingMessage;
   try {
     answer = await ask(server, context.timeoutMs ?? ANSWER_TIMEOUT_MS);
   } catch (error) {
     if (server.tls?.clientAuth === "need" && /^ERR_SSL_/.test(reasonOf(error))) {
-      context.write(`healthy: ${url} asks for a certificate, which this command has none of\n`);
+      context.write(`healthy: ${url} requires a client certificate, which this command does not have\n`);
       return 0;
     }
     return fail(`${url} does not answer (${reasonOf(error)})`, context);
   }
   const { statusCode: status = 0, headers } = answer;
-  if (headers[NODE_HEADER] === undefined) return fail(`${url} is no Lavalink or Tonearm node`, context);
+  if (headers[NODE_HEADER] === undefined) return fail(`${url} is not a Lavalink or Tonearm node`, context);
   if (status !== 200) return fail(`${url} answers ${status}`, context);
   context.write(`healthy: ${url} answers\n`);
   return 0;

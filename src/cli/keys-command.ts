@@ -1,5 +1,5 @@
-// `tonearm keys`: makes client keys, changes and removes them, in the file that the configuration names. A running node
-// notices by itself. Main thread.
+// `tonearm keys`: creates, changes and removes client keys in the file that the configuration names. A running node
+// reloads it. Main thread.
 
 import {
   chmodSync,
@@ -30,8 +30,8 @@ const HEADING = `# Client keys of Tonearm: access to the node in addition to the
 `;
 
 /**
- * Runs `tonearm keys [list | add | rotate | retire | remove] [NAME]`; from the first `--` on it is configuration. Gives
- * the exit status.
+ * Runs `tonearm keys [list | add | rotate | retire | remove] [NAME]`; arguments from the first `--` on are
+ * configuration. Returns the exit status.
  * @throws NodeError "keys-invalid", or what `loadConfig` throws
  */
 export function keysCommand(args: readonly string[], context: StartContext): number {
@@ -82,7 +82,7 @@ function change(path: string, { action, name, context }: Change): number {
   const keys = readKeys(path);
   const hashes = keys?.find((known) => known.name === name)?.hashes;
   const isThere = hashes !== undefined;
-  // Values stay the texts that they are written as.
+  // Values are not parsed: they stay the texts that were written.
   const document: Document = parseDocument(keys === undefined ? "" : readFileSync(path, "utf8"), {
     schema: "failsafe",
   });
@@ -99,18 +99,18 @@ function change(path: string, { action, name, context }: Change): number {
       `\n    The key for ${name} is  ${key}\n    It is shown only here. Clients send it as their password.\n\n`,
     );
   }
-  context.write(`${DONE[action](name)} A running node takes it up within seconds.\n`);
+  context.write(`${DONE[action](name)} A running node applies it within seconds.\n`);
   return 0;
 }
 
 const DONE: Readonly<Record<Exclude<Action, "list">, (name: string) => string>> = {
   add: (name) => `${name} may use the node now.`,
-  rotate: (name) => `The one before is still good, until \`tonearm keys retire ${name}\`.`,
-  retire: (name) => `Only the newest key of ${name} is good now.`,
+  rotate: (name) => `The previous key stays valid until \`tonearm keys retire ${name}\`.`,
+  retire: (name) => `Only the newest key of ${name} is valid now.`,
   remove: (name) => `${name} may not use the node any more; its sessions end.`,
 };
 
-/** The file with these hashes for the key of that name; none: without it. */
+/** The content of the file with these hashes for the key of that name; undefined hashes remove the key. */
 function changed(document: Document, name: string, hashesToWrite: readonly string[]): string {
   try {
     if (hashesToWrite.length === 0) document.delete(name);

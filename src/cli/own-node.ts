@@ -1,4 +1,4 @@
-// How a command of this machine asks the node that runs with the same configuration. Main thread of the command's
+// Sends requests of a local command to the node that runs with the same configuration. Main thread of the command's
 // process.
 
 import { type IncomingMessage, request as requestPlain } from "node:http";
@@ -11,11 +11,11 @@ const ANY_ADDRESS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", 
 interface OwnNodeQuestion {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** For the head of the answer. */
+  /** Limit for the head of the response. */
   readonly timeoutMs: number;
 }
 
-/** Where this machine reaches a node that listens there: `https://127.0.0.1:2333`. */
+/** The URL at which this machine reaches a node that listens there: `https://127.0.0.1:2333`. */
 export function ownNodeUrl({ address, port, tls }: NodeConfig["server"]): string {
   const host = ANY_ADDRESS[address] ?? address;
   return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
@@ -29,7 +29,7 @@ export function ownNodeUrl({ address, port, tls }: NodeConfig["server"]): string
  */
 export async function askOwnNode(server: NodeConfig["server"], question: OwnNodeQuestion): Promise<IncomingMessage> {
   const { path, headers, timeoutMs } = question;
-  // Loaded where it is needed: health is asked for every half minute.
+  // Loaded only when needed, because health runs every half minute.
   const request = server.tls === undefined ? requestPlain : (await import("node:https")).request;
   return new Promise((resolve, reject) => {
     request(`${ownNodeUrl(server)}${path}`, {

@@ -13,7 +13,7 @@ interface CommandContext extends StartContext {
 }
 
 const COMMANDS = ["start", "demo", "doctor", "canary", "health", "keys", "support", "help"] as const;
-/** Their options are their own, and so is their help. */
+/** Commands with separate options and help. */
 const WITH_HELP: readonly string[] = ["demo", "canary"];
 type Command = (typeof COMMANDS)[number];
 

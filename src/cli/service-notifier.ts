@@ -10,8 +10,8 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log/log.ts";
 
 /**
- * Ends when its input does, not by the signal that ends the node: it has the last word to pass on. A word that was not
- * taken ends it too, so that the node learns of it.
+ * Ends with its input, not by the signal that ends the node: it passes on the last message. A message that systemd does
+ * not take ends it too, so that the node learns of it.
  */
 const SCRIPT = `trap '' INT TERM; while IFS= read -r word; do systemd-notify -- "$word" || exit; done`;
 
@@ -39,7 +39,7 @@ export class ServiceNotifier {
     this.#logger = logger;
   }
 
-  /** The node serves; from now on it says that it lives, twice in the time after which it would be killed. */
+  /** Reports that the node serves, and starts the heartbeats, two per watchdog timeout. */
   ready(status: string): void {
     this.#say(`STATUS=${status}`, "READY=1");
     const { watchdogMs } = this.#manager;
@@ -77,7 +77,7 @@ export class ServiceNotifier {
     const shell = spawn("/bin/sh", ["-c", SCRIPT], { stdio: ["pipe", "ignore", "inherit"], env: this.#manager.env });
     const onEnd = (reason: string): void => {
       if (this.#shell !== shell) return;
-      // The next word starts another one.
+      // The next message starts another shell.
       this.#shell = undefined;
       if (this.#isClosed || this.#isTroubleReported) return;
       this.#isTroubleReported = true;
@@ -88,7 +88,7 @@ export class ServiceNotifier {
     };
     shell.on("error", (error) => onEnd(error.message));
     shell.on("exit", (code, signal) => onEnd(`its shell ended with ${signal ?? `status ${code}`}`));
-    // It has ended, which its exit says.
+    // The shell has ended, which its exit event reports.
     shell.stdin.on("error", () => undefined);
     shell.unref();
     return shell;

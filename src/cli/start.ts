@@ -1,5 +1,5 @@
-// `tonearm start`: configuration, logger, node, and then waiting for a signal to close it all in order and in time.
-// Main thread.
+// `tonearm start`: loads the configuration, starts the logger and the node, waits for a signal, and closes everything
+// in order and in time. Main thread.
 
 import { type LoadedConfig, loadConfig } from "../config/load-config.ts";
 import { isReachableAddress, type NodeConfig } from "../config/node-config.ts";
@@ -12,7 +12,7 @@ import { createNode, type Node } from "../node.ts";
 import { VERSION } from "../version.ts";
 import type { ServiceNotifier } from "./service-notifier.ts";
 
-/** More than the node's own bound for saying goodbye to clients, workers and Discord. */
+/** Above the node's own limit for closing the connections to clients, workers and Discord. */
 const CLOSE_TIMEOUT_MS = 12_000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
@@ -21,7 +21,10 @@ export interface StartContext {
   readonly cwd: string;
   /** Standard output: log lines, and a generated password. */
   write(text: string): void;
-  /** Calls back when standard output is taken again, with how many texts were not. Undefined: none ever is lost. */
+  /**
+   * Calls back with the number of dropped texts when standard output can be written again. Undefined: texts are never
+   * lost.
+   */
   readonly reportDropped?: (report: (droppedCount: number) => void) => void;
 }
 
@@ -50,7 +53,7 @@ export async function startCommand(args: readonly string[], context: StartContex
   return status;
 }
 
-/** Undefined where no service manager listens. Before anything is started that would inherit its variables. */
+/** Undefined without a service manager. Called before anything is started that would inherit its variables. */
 async function createNotifier(logger: Logger): Promise<ServiceNotifier | undefined> {
   const manager = takeServiceManager();
   if (manager === undefined) return undefined;
@@ -82,11 +85,11 @@ async function closeNode(node: Node, logger: Logger, signal: NodeJS.Signals): Pr
   logger.info("closing", { signal });
   for (const again of SIGNALS) process.once(again, () => process.exit(1));
   const timeout = setTimeout(() => {
-    logger.error("closing took too long, giving up", { timeoutMs: CLOSE_TIMEOUT_MS });
+    logger.error("closing took too long: exiting with open connections", { timeoutMs: CLOSE_TIMEOUT_MS });
     process.exit(1);
   }, CLOSE_TIMEOUT_MS);
   await node.close();
-  // Still bounds what may be left open by mistake, but waits for nothing by itself.
+  // The timer still bounds resources that were left open by mistake, but does not keep the process alive.
   timeout.unref();
   logger.info("closed");
   for (const name of SIGNALS) process.removeAllListeners(name);

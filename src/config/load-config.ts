@@ -129,7 +129,7 @@ function realFolder(path: string): string | undefined {
   try {
     return realpathSync.native(path);
   } catch {
-    // Not there, or not ours to see: the caller leaves it out and says so.
+    // The file does not exist, or cannot be accessed: the caller leaves it out with a warning.
     return undefined;
   }
 }

@@ -9,16 +9,16 @@ import { completedPlugins } from "./plugin-rules.ts";
 import { checkedRoutePlanner } from "./route-planner-rules.ts";
 import { checkedTls } from "./tls-rules.ts";
 
-/** Every plain key is in it as keys/ has it. */
+/** Keys that need no completion are included as keys/ defines them. */
 export type NodeConfig = DeepReadonly<ReturnType<typeof completeConfig>>;
 
-/** By the names that `lavalink.server.ratelimit.strategy` takes. */
+/** The values of `lavalink.server.ratelimit.strategy`. */
 export type RoutePlannerStrategy = NodeConfig["routePlanner"]["strategy"];
 
 /** `logging.request.*` of application.yml. */
 export type RequestLogging = NonNullable<NodeConfig["logging"]["requests"]>;
 
-/** Stands in every example of Lavalink, so everybody knows it. */
+/** The password in all examples of Lavalink, known to everybody. */
 const WELL_KNOWN_PASSWORD = "youshallnotpass";
 const GENERATED_PASSWORD_BYTES = 18;
 
@@ -26,11 +26,11 @@ interface ConfigContext {
   readonly cwd: string;
   readonly coreCount: number;
   readonly random: Random;
-  /** The path without symbolic links, or undefined when there is nothing. */
+  /** The path without symbolic links, or undefined when it does not exist. */
   readonly realPath: (path: string) => string | undefined;
   warn(message: string): void;
   note(message: string): void;
-  /** A mistake that stops the start: `key` cannot be so, together with others. */
+  /** Reports a mistake of `key` that stops the start, together with others. */
   reject(key: string, message: string): void;
 }
 
@@ -71,7 +71,7 @@ function serverOf(
 ) {
   const { random, cwd, reject } = context;
   if (isPasswordRequired && password === undefined) {
-    const message = "is not set, and tonearm.requirePassword asks for it (variable LAVALINK_SERVER_PASSWORD)";
+    const message = "is not set, and tonearm.requirePassword requires it (variable LAVALINK_SERVER_PASSWORD)";
     reject("lavalink.server.password", message);
   }
   const generated = (): Secret => new Secret(Buffer.from(random.bytes(GENERATED_PASSWORD_BYTES)).toString("base64url"));
@@ -119,6 +119,8 @@ function warnAboutOpenAccess(config: Pick<NodeConfig, "server" | "voice">, conte
     );
   }
   if (config.voice.gatewayScheme === "ws") {
-    context.warn("tonearm.voice.gatewayScheme is ws: voice gateways are spoken to without TLS. For test servers only.");
+    context.warn(
+      "tonearm.voice.gatewayScheme is ws: connections to voice gateways are not encrypted. For test servers only.",
+    );
   }
 }

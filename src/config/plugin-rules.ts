@@ -31,7 +31,7 @@ const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "ytdlp",
 ]);
 
-/** Artifacts of Lavalink's plugins, and our own that do their work, or the part of it that the node can do. */
+/** Artifacts of Lavalink's plugins, and our built-in replacements for them, or for the part that the node supports. */
 export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
   "lavasrc-plugin": ["speech", "ytdlp"],
   "skybot-lavalink-plugin": ["speech", "getyarn"],
@@ -81,7 +81,7 @@ function noteUnclaimed({ options, entries }: PluginValues, context: PluginContex
   );
   if (unclaimed.length === 0) return;
   const paths = listed(unclaimed.map((name) => `plugins.${name}`));
-  if (entries.length > 0) context.note(`no effect unless a plugin in tonearm.plugins is named so: ${paths}`);
+  if (entries.length > 0) context.note(`no effect unless a plugin in tonearm.plugins has this name: ${paths}`);
   else context.warn(`no effect, because Tonearm has no such plugin and tonearm.plugins is empty: ${paths}`);
 }
 

@@ -7,7 +7,7 @@ import { isSecretName } from "../lib/secret-names.ts";
 export function secretsAround(args: readonly string[]): string[] {
   const given = args.map((arg) => /^--([^=]+)=(.*)$/s.exec(arg)?.slice(1) ?? []);
   const all = [...Object.entries(process.env), ...given];
-  // A shell's name for the folder it is in.
+  // A shell's variable for its current folder.
   return all.flatMap(([name = "", value = ""]) => (isSecretName(name) && name !== "PWD" ? [value] : []));
 }
 

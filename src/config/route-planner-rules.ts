@@ -1,5 +1,5 @@
-// The rules that the address blocks of `lavalink.server.ratelimit` and the strategy have to keep together
-// (protocol-v4.md section 3.8). Main thread, at start.
+// The rules for the combination of address blocks and strategy of `lavalink.server.ratelimit` (protocol-v4.md section
+// 3.8). Main thread, at start.
 
 import {
   IPV6_INTERFACE_BITS,
@@ -65,7 +65,7 @@ function withoutNested(blocks: readonly NamedBlock[], report: RuleReport): Named
   return blocks.filter((block) => !nested.has(block));
 }
 
-/** By family and first address, of the same ones the largest block first. */
+/** Orders by family and first address, of equal ones the largest block first. */
 function byLocation(a: NamedBlock, b: NamedBlock): number {
   if (a.family !== b.family) return a.family - b.family;
   if (a.first !== b.first) return a.first < b.first ? -1 : 1;

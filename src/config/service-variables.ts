@@ -3,7 +3,7 @@
 
 import type { Variables } from "./reading/placeholders.ts";
 
-/** A service manager that listens. */
+/** A service manager that expects messages. */
 export interface ServiceManager {
   /** The environment that `systemd-notify` needs. */
   readonly env: Variables;

@@ -7,7 +7,7 @@ import { ALL_KEYS } from "./keys/all-keys.ts";
 import { Secret } from "./keys/secret.ts";
 import type { WrittenValue } from "./reading/setting-table.ts";
 
-/** One value that counts. */
+/** One setting in force. */
 export interface ShownSetting {
   /** `lavalink.server.password`, `plugins.youtube.pot.token`. */
   readonly name: string;
@@ -17,11 +17,13 @@ export interface ShownSetting {
   readonly location: string;
 }
 
-/** All values, and apart from them what they must not say. */
+/** All settings, and separately the texts that must not be shown. */
 export interface ShownConfig {
   /** Configured keys first, in the order of the reference, then those with their default. */
   readonly settings: readonly ShownSetting[];
-  /** The texts that are not shown, as they were written, but for common words: those would be missed everywhere. */
+  /**
+   * The texts that are not shown, as they were written, except for common words, which would be redacted everywhere.
+   */
   readonly hidden: Secret<readonly string[]>;
 }
 
@@ -44,7 +46,7 @@ function isRevealing({ name, text }: WrittenValue): boolean {
   return isSecretName(name.split(".").at(-1) ?? "") || !/^(?:[a-z]{1,19}|[A-Z\d_]{1,24}|\d{1,7}|.{1,5})$/s.test(text);
 }
 
-/** Keys that change nothing are left out unless they are set. */
+/** The defaults; keys without effect are left out unless they are set. */
 function untouched(written: readonly WrittenValue[]): ShownSetting[] {
   const isSet = (path: string): boolean => written.some(({ name }) => name === path || name.startsWith(`${path}.`));
   return ALL_KEYS.filter(({ path, docs }) => docs.noEffect === undefined && !isSet(path)).map(

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import type { KeyValues } from "./keys/all-keys.ts";
 import { Secret } from "./keys/secret.ts";
 
-/** A text in PEM, in a file at an absolute path or as it is. */
+/** A text in PEM: a file at an absolute path, or the text itself. */
 export type PemSource =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "text"; readonly text: Secret };
@@ -27,7 +27,7 @@ export interface TlsSettings {
   readonly maxVersion: "TLSv1.2" | "TLSv1.3";
 }
 
-/** PEM with something before it, or what of a key was not encoded as PEM: as a file's name it would be shown. */
+/** PEM with something before it, or a part of a key without PEM armour: as a file name it would be shown. */
 const NEITHER = /-----BEGIN|[\r\n]|^[\w+/=]{100,}$/;
 
 interface TlsContext {
@@ -98,6 +98,6 @@ function sourceOf(key: string, written: string, context: TlsContext): PemSource 
 /** Accepts Spring's `file:` prefix; resources within a Java program (`classpath:`) have no meaning here. */
 function pathOf(key: string, written: string, { cwd, reject }: TlsContext): string {
   const path = written.trim();
-  if (/^classpath:/i.test(path)) reject(key, "there is nothing within Tonearm's program; name a file");
+  if (/^classpath:/i.test(path)) reject(key, "Tonearm has no files within its program (classpath:); name a file");
   return resolve(cwd, path.replace(/^file:(?:\/\/(?=\/))?/i, ""));
 }

@@ -18,7 +18,7 @@ export interface NumberMember {
   readonly meaning: string;
 }
 
-/** One of some words. */
+/** A choice of words. */
 export interface ChoiceMember<Choice extends string = string> {
   readonly defaultValue: Choice;
   readonly choices: readonly Choice[];
@@ -31,7 +31,7 @@ export type Members = Readonly<Record<string, NumberMember | ChoiceMember>>;
 
 type ValueOf<Member> = Member extends ChoiceMember<infer Choice> ? Choice : number;
 
-/** An object with these members, all of them there and within their ranges. */
+/** An object with all of these members, within their ranges. */
 export type ValuesOf<Known extends Members> = {
   readonly [Member in keyof Known]: ValueOf<Known[Member]>;
 };
@@ -46,7 +46,8 @@ export interface ObjectFilter<Known extends Members = Members> extends Entry<Val
   readonly kind: "object";
   readonly members: Known;
   /**
-   * True where clients switch it off by one member and say in the others what they like: those are not checked then.
+   * True where clients switch the filter off by one member and may send anything in the others, which are then not
+   * checked.
    */
   readonly isFreeWhenOff?: boolean;
 }

@@ -9,7 +9,7 @@ type TonearmFilters = typeof FILTER_TABLE.tonearm;
 
 /** A filter of the protocol. */
 export type ProtocolFilterName = keyof ProtocolFilters;
-/** One of Tonearm's own. */
+/** A filter of Tonearm. */
 export type TonearmFilterName = keyof TonearmFilters;
 /** Any filter. No two have the same name. */
 export type FilterName = ProtocolFilterName | TonearmFilterName;

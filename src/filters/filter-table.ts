@@ -16,7 +16,7 @@ import type {
 const EQUALIZER_COUNT_MAX = 256;
 /** A filter volume as near to 1 as this makes no audible difference; upstream leaves it out as well. */
 const VOLUME_DIFFERENCE_MIN = 0.02;
-/** How fast a delay may swing. */
+/** Rate of a delay's modulation. */
 const SWING = { min: 0, max: 14, isMinExcluded: true, unit: "Hz" } as const;
 
 /**
@@ -197,7 +197,7 @@ export const FILTER_TABLE = {
 
 /** The entry of an object without its members. */
 interface ObjectOptions<Known extends Members> {
-  /** Left out: the filter is off where every member has its default. */
+  /** Undefined: the filter is off where every member has its default. */
   readonly isOff?: (settings: ValuesOf<Known>) => boolean;
   readonly isFreeWhenOff?: boolean;
 }

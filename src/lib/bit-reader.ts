@@ -1,4 +1,4 @@
-// Bits of a byte array, most significant first. Behind the end it reads zeros and says so afterwards. A leaf without
+// Reads bits of a byte array, most significant first. Past the end it reads zeros, and reports that afterwards. Has no
 // domain knowledge.
 
 /** The bytes are not copied. Never throws: a parser reads on, and checks `isPastEnd` once before it uses the result. */
@@ -10,7 +10,7 @@ export class BitReader {
     this.#bytes = bytes;
   }
 
-  /** True when more was read than there is. */
+  /** True when more bits were read than there are. */
   get isPastEnd(): boolean {
     return this.#position > this.#bytes.length * 8;
   }

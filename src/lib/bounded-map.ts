@@ -1,6 +1,6 @@
 // A map that removes the entry set longest ago when it is full. Has no domain knowledge.
 
-/** As a `Map`, of which only these two are needed. */
+/** A `Map` with only the two methods that are needed. */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #sizeMax: number;
@@ -10,12 +10,12 @@ export class BoundedMap<Key, Value> {
     this.#sizeMax = sizeMax;
   }
 
-  /** Leaves its age as it is. */
+  /** Does not change the age of the entry. */
   get(key: Key): Value | undefined {
     return this.#entries.get(key);
   }
 
-  /** Makes it the youngest. */
+  /** Makes the entry the youngest. */
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);

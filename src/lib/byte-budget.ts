@@ -1,6 +1,6 @@
-// Memory that is counted and bounded: what outsiders make the node keep (tables, read-ahead, decoders, stored JSON) is
-// taken from a budget before it is allocated, outside of V8's heap too. Budgets nest: what a track takes, its worker's
-// budget has taken as well. Used on all threads; a leaf without domain knowledge.
+// Counted and bounded memory: bytes that requests make the node hold (tables, read-ahead, decoders, stored JSON) are
+// reserved in a budget before they are allocated, outside of V8's heap too. Budgets nest: bytes reserved by a track
+// count in its worker's budget as well. All threads. Has no domain knowledge.
 
 import { NodeError } from "../errors.ts";
 
@@ -15,15 +15,15 @@ interface ByteBudgetOptions {
   readonly limitBytes: number;
   /** The budget that all its children share; bytes reserved here are reserved there too. */
   readonly parent?: ByteBudget | undefined;
-  /** Default: all that the parent has. */
+  /** Default: no reserve. */
   readonly reserve?: MemoryReserve | undefined;
 }
 
 /** A part of the parent's memory that only owners with little memory may use, however much the others request. */
 interface MemoryReserve {
-  /** Up to here an owner has little … */
+  /** Up to this amount an owner has little … */
   readonly ownBytes: number;
-  /** … and beyond it takes nothing that would leave the parent with less than this. */
+  /** … and beyond it may reserve nothing that would leave the parent with less than this. */
   readonly leftBytes: number;
 }
 
@@ -39,17 +39,17 @@ export class ByteBudget {
     this.#options = options;
   }
 
-  /** Taken here and by all children, and not yet released. */
+  /** Bytes reserved here and by all children, and not yet released. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
 
-  /** As it was made. */
+  /** The limit given at construction. */
   get limitBytes(): number {
     return this.#options.limitBytes;
   }
 
-  /** Whether `take` would take so many. */
+  /** Whether `take` would succeed. */
   hasCapacity(sizeBytes: number): boolean {
     const { limitBytes, parent } = this.#options;
     return (
@@ -67,7 +67,7 @@ export class ByteBudget {
     if (!(this.#usedBytes + sizeBytes <= limitBytes)) {
       throw new NodeError(
         "memory-exhausted",
-        `${owner} needs ${toMegabytes(sizeBytes)} MB of memory for ${purpose}: it would have more than its ` +
+        `${owner} needs ${toMegabytes(sizeBytes)} MB of memory for ${purpose}: that would exceed its limit of ` +
           `${toMegabytes(limitBytes)} MB`,
       );
     }
@@ -88,7 +88,7 @@ export class ByteBudget {
     return parent.hasCapacity(sizeBytes + reserve.leftBytes);
   }
 
-  /** Gives back what `take` has counted; more than that is a mistake and is cut off. */
+  /** Releases bytes that `take` has counted; releasing more is a mistake, and stops at zero. */
   release(sizeBytes: number): void {
     const freedBytes = Math.min(sizeBytes, this.#usedBytes);
     this.#usedBytes -= freedBytes;

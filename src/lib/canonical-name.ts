@@ -1,4 +1,4 @@
-// Names as they are compared where operators write them, in configurations and options of plugins. A leaf, any thread.
+// The canonical form of names in configurations and options of plugins, for comparison. Any thread.
 
 /** Spring's relaxed spelling: case, dashes and underscores do not count. */
 export function canonicalName(name: string): string {

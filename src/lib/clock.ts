@@ -1,12 +1,14 @@
 // Time, passed in wherever it is needed so that a test can say "tick five times" (test/support/fake-clock.ts).
 
-/** A call that is due once. Nothing repeats by itself. */
+/** A single scheduled call; it does not repeat. */
 export interface Timer {
   /** Stops the timer; harmless when it has fired. */
   cancel(): void;
 }
 
-/** All that the node knows of time. `systemClock` in the node; a test's own moves only when the test says so. */
+/**
+ * The only source of time in the node. `systemClock` in production; a test's clock advances only when the test says so.
+ */
 export interface Clock {
   /** Milliseconds on a monotonic clock with an arbitrary start, with fractions. */
   now(): number;

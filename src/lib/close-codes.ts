@@ -3,7 +3,7 @@
 /** A normal, requested close. */
 export const CLOSE_NORMAL = 1000;
 
-/** The node shuts down. The other side may come back to another. */
+/** The node shuts down. The other side may reconnect to another node. */
 export const CLOSE_GOING_AWAY = 1001;
 
 /** The other side broke a rule: the credentials it has shown are no longer valid. */

@@ -7,18 +7,18 @@ import type { Clock, Timer } from "./clock.ts";
 
 const INTERVAL_MS = 2000;
 
-/** Which files, and what to do then. */
+/** The files to watch, and the callback. */
 export interface FileWatchOptions {
-  /** Absolute; a file that is not there yet may come. */
+  /** Absolute paths; a file need not exist yet. */
   readonly paths: readonly string[];
   readonly clock: Clock;
-  /** Called when one of them is another than at the last call, and has been the same for two looks. */
+  /** Called when a file differs from the last call, and has been the same for two polls. */
   readonly onChange: () => void;
   /** Replaces the file system's `stat` in tests. */
   readonly stat?: (path: string) => Promise<Stats>;
 }
 
-/** Looks from its making on: make it before the files are read. */
+/** Polls from its construction on: construct it before the files are read. */
 export class FileWatch {
   readonly #options: FileWatchOptions;
   /** The fingerprint that `onChange` was last called for. */
@@ -41,7 +41,7 @@ export class FileWatch {
 
   #schedule(): Timer {
     return this.#options.clock.after(INTERVAL_MS, () => {
-      // Set at once, so that `close` ends it at any time.
+      // Set at once, so that `close` can cancel it at any time.
       this.#timer = this.#schedule();
       if (!this.#isChecking) void this.#check();
     });
@@ -81,7 +81,7 @@ function absentFingerprint(): string {
   return "";
 }
 
-/** The last is another, too, when a file that could not be read may be read from now on. */
+/** `ctimeMs` also changes when an unreadable file becomes readable. */
 function fingerprintOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }

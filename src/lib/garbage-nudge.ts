@@ -23,7 +23,7 @@ export class GarbageNudge {
   }
 }
 
-/** Nothing of it is ever touched, so it takes no memory; V8 counts it all the same, and finds it among the garbage. */
+/** The buffer is never touched, so it takes no memory; V8 counts it all the same, and then finds it to be garbage. */
 export function nudgeCollector(): void {
   void new ArrayBuffer(PRESSURE_BYTES);
 }

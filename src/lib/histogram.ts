@@ -1,6 +1,6 @@
 // Counts of values in equal steps, for quantiles without keeping the values. Fixed memory.
 
-/** Decides the memory: 4 bytes a bucket, however many values are added. */
+/** Determines the memory: 4 bytes per bucket, however many values are added. */
 interface HistogramShape {
   /** Width of one bucket. */
   readonly widthMs: number;
@@ -68,7 +68,7 @@ export class Histogram {
     return counts;
   }
 
-  /** As if it were new. */
+  /** Resets all counts. */
   clear(): void {
     this.#counts.fill(0);
     this.#total = 0;

@@ -1,5 +1,5 @@
-// Addresses and address blocks as numbers: a block is its first address and how many there are, so one of 2^96
-// addresses takes no more memory than one of a single address. Used on both threads; a leaf without domain knowledge.
+// Addresses and address blocks as numbers: a block is its first address and its size, so one of 2^96 addresses takes no
+// more memory than one of a single address. Both threads. Has no domain knowledge.
 
 import { isIP } from "node:net";
 
@@ -18,7 +18,7 @@ export interface IpAddress {
   readonly value: bigint;
 }
 
-/** Neighbouring addresses that share a prefix. */
+/** Consecutive addresses that share a prefix. */
 export interface IpBlock {
   readonly family: 4 | 6;
   /** The lowest address of the block, as in `IpAddress`. */

@@ -26,11 +26,9 @@ export type JsonTree =
 const DEPTH_MAX = 200;
 /** Whatever was read can be written, with an answer around it. */
 const WRITTEN_DEPTH_MAX = DEPTH_MAX + 50;
-/**
- * Values and keys that one text may hold: what it becomes in memory, and how long that takes, follow from their number.
- */
+/** Limit of values and keys in one text: memory and parsing time depend on their number. */
 const VALUE_COUNT_MAX = 16_384;
-/** Characters of one number. Turning digits into an integer takes time by their square. */
+/** Limit of characters in one number. Converting digits to an integer takes time quadratic in their number. */
 const NUMBER_LENGTH_MAX = 400;
 
 /** A text that is refused for its size, whether it is JSON or not. */
@@ -81,7 +79,7 @@ export function stringifyJson(value: unknown): string {
   }
 }
 
-/** About how many bytes a value takes in memory. */
+/** The approximate memory of a value, in bytes. */
 export function jsonSizeBytes(value: JsonValue): number {
   if (typeof value === "string") return 16 + Buffer.byteLength(value);
   if (typeof value === "bigint") return 16 + value.toString().length;
@@ -199,7 +197,7 @@ class Reader {
     return value;
   }
 
-  /** Where the quote is that closes the string which begins here. */
+  /** The position of the closing quote of the string that starts here. */
   #endOfString(): number {
     const quote = this.#text.indexOf('"', this.#at + 1);
     if (quote < 0) this.#fail();
@@ -237,7 +235,7 @@ class Reader {
 
   #count(): void {
     if (++this.#valueCount > this.#valueCountMax) {
-      throw new JsonLimitError(`the JSON holds more values than are taken at once: at most ${this.#valueCountMax}`);
+      throw new JsonLimitError(`the JSON has too many values: at most ${this.#valueCountMax} are read`);
     }
   }
 

@@ -1,5 +1,5 @@
-// Ends a program that this process has started, with all that it has started itself. A leaf: where programs run, and
-// where they are ended for a thread that cannot do so any more.
+// Ends a program that this process has started, and all of the program's own child processes. Used where programs run,
+// and where they are ended for a thread that no longer can.
 
 /** Windows has no process groups; there only the program itself is killed. */
 export const HAS_PROGRAM_GROUPS = process.platform !== "win32";
@@ -12,6 +12,6 @@ export function killProgram(pid: number): void {
   try {
     process.kill(HAS_PROGRAM_GROUPS ? -pid : pid, "SIGKILL");
   } catch {
-    // Nothing of it is left.
+    // The group has no processes left.
   }
 }

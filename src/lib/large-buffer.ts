@@ -2,7 +2,7 @@
 // Memory that the C library allocates for it stays with the process, in gaps between smaller, longer-lived blocks. Has
 // no domain knowledge; all threads.
 
-/** From this size on a hole would be worth something. */
+/** From this size on a gap left in the C library's memory would matter. */
 const LARGE_BYTES = 128 * 1024;
 
 /**

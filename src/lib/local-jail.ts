@@ -1,5 +1,5 @@
-// Opens local files for reading, but only regular ones that truly lie below the allowed folders, links followed. The
-// file that was judged is the one that is open: swapping a folder or link in between is noticed. Used on both threads.
+// Opens local files for reading, but only regular files below the allowed folders, after resolving links. The checked
+// file is the opened one: swapping a folder or link in between is detected. Both threads.
 
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
@@ -65,7 +65,7 @@ export class LocalJail {
   }
 }
 
-/** The handle must be a regular file and still be what the judged path names. */
+/** The handle must be a regular file, and the checked path must still name it. */
 async function verifyOpened(handle: FileHandle, realPath: string, roots: readonly string[]): Promise<void> {
   const opened = await handle.stat({ bigint: true });
   if (!opened.isFile()) throw refusal();

@@ -11,7 +11,7 @@ export function parseUrl(text: string, base?: string): URL | undefined {
   try {
     return new URL(text, base);
   } catch {
-    // Wrong text from clients and servers is nothing special.
+    // Invalid text from clients and servers is expected, and no error.
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
-// Logging of the main thread: pino for lines of JSON, or lines for people. Everything passes a filter first that takes
-// out what looks like a secret, in case a caller forgot.
+// Logging of the main thread with pino, as lines of JSON or as readable lines. Everything passes a filter first that
+// removes what looks like a secret, in case a caller forgot.
 
 import { pino } from "pino";
 import { redactText } from "../lib/redact-text.ts";
@@ -11,7 +11,7 @@ export interface LogOptions {
   readonly level: LogLevel | "silent";
   readonly format: "text" | "json";
   readonly stream: { write(text: string): unknown };
-  /** Keeps the lines that are written. */
+  /** Buffers the written lines. */
   readonly ring?: LogRing;
   /** Epoch milliseconds; `Date.now` by default. */
   readonly epochMs?: () => number;
@@ -62,7 +62,7 @@ function jsonWriter({ level, stream }: LogOptions): WriteClean {
   };
 }
 
-/** A line of JSON as the same line for people; one that is cut stays as it is. */
+/** Converts a JSON line to the readable form; a line that was cut stays as it is. */
 function readJson(written: string): string {
   try {
     const { level, time, msg, ...fields } = JSON.parse(written) as { level: number; time: number; msg: string };

@@ -15,7 +15,7 @@ const TROUBLES_SIZE_MAX_BYTES = 128 * 1024;
 export const LINE_SIZE_MAX_BYTES = 8 * 1024;
 const LISTENERS_MAX = 32;
 
-/** A line as the node has logged it, whatever the format on its standard output is. */
+/** A logged line, independent of the format on standard output. */
 export interface LogLine {
   /**
    * 1 for the first line since the start, and one more for each further line: numbers missing between two lines were
@@ -24,11 +24,11 @@ export interface LogLine {
   readonly number: number;
   readonly epochMs: number;
   readonly level: LogLevel;
-  /** As a person reads it, with time and level; further lines of it are indented. Ends without a line break. */
+  /** Readable form, with time and level; further lines of it are indented. Ends without a line break. */
   readonly text: string;
 }
 
-/** A line as it is handed in. */
+/** The input of the buffer. */
 interface WrittenLine extends Pick<LogLine, "epochMs" | "level"> {
   /** As it was written to standard output. Must not hold secrets. */
   readonly written: string;
@@ -38,7 +38,7 @@ interface WrittenLine extends Pick<LogLine, "epochMs" | "level"> {
   readonly read?: ((written: string) => string) | undefined;
 }
 
-/** One for the node. Takes 384 KiB, once there are lines. */
+/** One per node. Allocates 384 KiB with the first line. */
 export class LogRing {
   readonly #lines = new LineStore(LINES_MAX, LINES_SIZE_MAX_BYTES);
   readonly #troubles = new LineStore(TROUBLES_MAX, TROUBLES_SIZE_MAX_BYTES);
@@ -81,7 +81,7 @@ export class LogRing {
       try {
         listener(entry);
       } catch {
-        // To log it would only come back here; the line is written all the same.
+        // Logging the error would only call the listener again; the line is written all the same.
       }
     }
     this.#isReporting = false;
@@ -90,7 +90,7 @@ export class LogRing {
 
 interface BufferedLine extends Omit<WrittenLine, "written"> {
   readonly number: number;
-  /** Where its bytes are. */
+  /** Offset of its bytes. */
   readonly start: number;
   readonly end: number;
 }
@@ -140,7 +140,7 @@ class LineStore {
     });
   }
 
-  /** The oldest ones, as long as they begin there. */
+  /** Drops the oldest lines as long as they start in that range. */
   #dropBetween(start: number, end: number): void {
     let oldest = this.#slots[this.#first];
     while (oldest !== undefined && oldest.start >= start && oldest.start < end) {

@@ -1,7 +1,7 @@
 // The logging interface for all other modules. The main thread implements it with pino (log-pino.ts), audio workers
 // send their lines over the bridge. Never pass a password, voice token or media key in `fields`.
 
-/** From the least important to the most. */
+/** In increasing importance. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** Values that survive a structured clone and read well on one line. Put an Error under the key `error`. */
@@ -22,7 +22,7 @@ export interface Logger {
 
 type WriteLine = (level: LogLevel, message: string, fields: LogFields) => void;
 
-/** A logger that hands each line, with the fields of its parents merged in, to `write`. */
+/** A logger that passes each line, with the fields of its parents merged in, to `write`. */
 export function createLogger(write: WriteLine, base: LogFields = {}): Logger {
   const line = (level: LogLevel) => (message: string, fields?: LogFields) =>
     write(level, message, fields === undefined ? base : { ...base, ...fields });
@@ -35,5 +35,5 @@ export function createLogger(write: WriteLine, base: LogFields = {}): Logger {
   };
 }
 
-/** A logger that forgets everything: for tests and tools. */
+/** A logger that drops all lines: for tests and tools. */
 export const silentLogger: Logger = createLogger(() => undefined);

@@ -6,7 +6,7 @@ import type { Writable } from "node:stream";
 
 /** Some thousand log lines; a reader that is only slow gets them all. */
 const WAITING_SIZE_MAX_BYTES = 1024 * 1024;
-/** How long a reader may take at the end of the process. */
+/** Time that a reader has at the end of the process. */
 const FLUSH_TIMEOUT_MS = 1000;
 
 type OutputStream = Pick<Writable, "write" | "on" | "writableLength">;
@@ -20,10 +20,10 @@ export class StandardOutput {
   #droppedCount = 0;
   /** Number of dropped texts in the message that `report` is writing. */
   #reportedCount = 0;
-  /** From the telling to its being taken or refused. */
+  /** True from the call of `report` until its message is written or refused. */
   #isReporting = false;
 
-  /** `onLost` is called when texts begin to be dropped, and again only after some were taken. */
+  /** `onLost` is called when texts start to be dropped, and again only after some were written. */
   constructor(stream: OutputStream, onLost: (reason: string) => void = () => undefined) {
     this.#stream = stream;
     this.#onLost = onLost;

@@ -8,8 +8,8 @@ import type { OptionSchema, OptionType } from "../plugin-api/plugin.ts";
 import { type OptionLocation, OptionProblems } from "./option-problems.ts";
 
 /**
- * `tree` with `changes` in it. Groups are changed member by member, their names in relaxed spelling; all else is
- * replaced, lists as a whole. Null takes away what `tree` has there.
+ * Returns `tree` with `changes` applied. Groups are changed member by member, their names in relaxed spelling; other
+ * values are replaced, lists as a whole. Null removes the value in `tree`.
  */
 export function withChanges(tree: PlainTree | undefined, changes: JsonObject): PlainTreeMap {
   const written = Object.entries(isTreeMap(tree) ? tree : {});
@@ -27,7 +27,7 @@ export function withChanges(tree: PlainTree | undefined, changes: JsonObject): P
   return map;
 }
 
-/** Undefined: nothing stands there any more. */
+/** Undefined: the value is removed. */
 function changed(tree: PlainTree | undefined, change: JsonValue): PlainTree | undefined {
   if (change === null) return undefined;
   if (!isObject(change)) return treeOf(change);
@@ -35,7 +35,7 @@ function changed(tree: PlainTree | undefined, change: JsonValue): PlainTree | un
   return Object.keys(group).length === 0 ? undefined : group;
 }
 
-/** As it would stand in a file. */
+/** The value in the form that a file has. */
 function treeOf(value: JsonValue): PlainTree {
   if (Array.isArray(value)) return value.map(treeOf);
   if (isObject(value)) return withChanges(undefined, value);

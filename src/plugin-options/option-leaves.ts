@@ -6,7 +6,7 @@ import type { OptionSchema, OptionValues } from "../plugin-api/plugin.ts";
 
 /** A server that a plugin and its tracks may reach although it is in a private network. */
 interface AllowedServer {
-  /** In lower case; an IPv6 address without brackets, a full name without the dot at its end. */
+  /** In lower case; an IPv6 address without brackets, a fully qualified name without the trailing dot. */
   readonly host: string;
   readonly port: number;
 }

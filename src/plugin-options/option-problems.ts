@@ -6,7 +6,7 @@ import { closestName } from "../lib/closest-name.ts";
 const REPORTED_MAX = 50;
 const SHOWN_NAME_LENGTH_MAX = 60;
 
-/** Where in the options something stands. */
+/** The location of an option. */
 export interface OptionLocation {
   /** `plugins.youtube.remoteCipher`, `plugins.x.servers[0]`. */
   readonly path: string;

@@ -1,4 +1,4 @@
-// One text to the value of an option that holds one: text, number, flag, choice, address of a server. Any thread.
+// Parses the text of an option with a single value: text, number, flag, choice, address of a server. Any thread.
 
 import { parseFlag } from "../lib/flag-words.ts";
 import { parseBaseUrl } from "../lib/parse-url.ts";

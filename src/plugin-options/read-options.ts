@@ -8,10 +8,10 @@ import { type OptionLocation, OptionProblems, shownName } from "./option-problem
 import { isTextual, type LeafOption, parseLeaf } from "./parse-leaf.ts";
 import { writtenMembers } from "./written-members.ts";
 
-/** A list or map of groups has at most so many. */
+/** Limit of groups in a list or map. */
 const GROUPS_MAX = 100;
 const TEXTS_MAX = 1000;
-/** Groups within groups; a schema may hold itself. */
+/** Limit of nested groups; a schema may contain itself. */
 const DEPTH_MAX = 16;
 /** Limit for all groups together, including options with their default. */
 const VALUES_MAX = 20_000;
@@ -22,8 +22,8 @@ type OptionsReading<Schema extends OptionSchema> =
   | { readonly problems: readonly string[]; readonly values?: undefined };
 
 /**
- * Reads `raw` by `schema`. Names compare in relaxed spelling (`canonicalName`). An empty text counts as not set, but
- * where it replaces a default that is a text. `path` is where `raw` stands, for messages: `plugins.youtube`. The values
+ * Reads `raw` by `schema`. Names compare in relaxed spelling (`canonicalName`). An empty text counts as not set, except
+ * where it replaces a default that is a text. `path` is the path of `raw`, for messages: `plugins.youtube`. The values
  * are plain data, frozen to their leaves.
  */
 export function readOptions<const Schema extends OptionSchema>(
@@ -35,7 +35,7 @@ export function readOptions<const Schema extends OptionSchema>(
   const values = walk.group(schema, raw, { path, depth: 0 });
   const problems = walk.problems.all();
   if (problems.length > 0) return { problems };
-  // The walk gives each option what OptionValue says of its type; tests hold both to it.
+  // The walk returns for each option the type that OptionValue derives; tests check both.
   return { values: deepFreeze(values) as OptionValues<Schema> };
 }
 

@@ -1,4 +1,4 @@
-// The members of a group of options as they were written, found by names in relaxed spelling. Any thread.
+// The written members of a group of options, found by names in relaxed spelling. Any thread.
 
 import { canonicalName } from "../lib/canonical-name.ts";
 import { isTreeMap, type PlainTree } from "../lib/plain-tree.ts";
@@ -10,7 +10,7 @@ interface WrittenMembers {
   rest(): readonly string[];
 }
 
-/** Undefined when `tree` cannot be a group. Nothing and an empty text are a group where nothing is set. */
+/** Undefined when `tree` cannot be a group. An absent value and an empty text are a group without members. */
 export function writtenMembers(tree: PlainTree | undefined): WrittenMembers | undefined {
   const isNothing = tree === undefined || tree === "";
   if (!isNothing && !isTreeMap(tree)) return undefined;

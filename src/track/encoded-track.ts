@@ -36,7 +36,7 @@ const PROBE_NAMES = new Set([
 
 type DetailsLayout = "none" | "probe" | "album" | "optionalAlbum" | "mediaUrl";
 
-/** Every source that the format knows, with what stands between its name and the position. */
+/** Every source in the format, with the fields between its name and the position. */
 const DETAILS_LAYOUTS: ReadonlyMap<string, DetailsLayout> = new Map<string, DetailsLayout>([
   ["http", "probe"],
   ["local", "probe"],
@@ -52,8 +52,8 @@ const DETAILS_LAYOUTS: ReadonlyMap<string, DetailsLayout> = new Map<string, Deta
 export type TrackLayouts = ReadonlyMap<string, readonly TrackField[]>;
 
 /**
- * Reads an encoded track, or throws `track-undecodable` (the caller's fault) saying where it went wrong. `extraLayouts`
- * counts for sources that have no fields in the format already.
+ * Reads an encoded track, or throws `track-undecodable` (the caller's fault) with the reason. `extraLayouts` applies to
+ * sources that have no fields in the format.
  */
 export function readEncodedTrack(
   encoded: string,
@@ -207,7 +207,8 @@ function writeField(writer: MessageWriter, field: FieldOfTrack): void {
 }
 
 /**
- * Standard alphabet, padding optional but right where present: as Java's decoder, which clients were tested against.
+ * Standard alphabet, padding optional but correct where present: like Java's decoder, which clients were tested
+ * against.
  */
 function decodeBase64(encoded: string): Uint8Array {
   if (encoded.length > ENCODED_LENGTH_MAX) throw undecodable(`it is longer than ${ENCODED_LENGTH_MAX} characters`);

@@ -79,7 +79,7 @@ describe("a node", () => {
     await node?.close();
     expect(warnings).toEqual([]);
     await start(0, { ...blocks, TONEARM_ROUTE_PLANNER_SOURCES: "http,youtbue" });
-    await expect.poll(() => warnings).toEqual(["tonearm.routePlanner.sources: there are no such sources"]);
+    await expect.poll(() => warnings).toEqual(["tonearm.routePlanner.sources: unknown sources"]);
   });
 
   test("with blocks of its own it has nothing to tell", async () => {

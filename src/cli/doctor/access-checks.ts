@@ -9,7 +9,7 @@ import type { Check, CheckResult } from "./check.ts";
 
 const SOON_MS = 14 * 24 * 60 * 60 * 1000;
 
-/** None where neither is set. */
+/** Empty when neither is configured. */
 export function accessChecks({ tls, keysPath }: NodeConfig["server"]): Check[] {
   return [
     ...(tls === undefined ? [] : [{ name: "TLS", run: () => checkTls(tls, Date.now()) }]),
@@ -17,12 +17,12 @@ export function accessChecks({ tls, keysPath }: NodeConfig["server"]): Check[] {
   ];
 }
 
-/** `epochMs` is what time it is. */
+/** `epochMs` is the current time. */
 export function checkTls(settings: NonNullable<NodeConfig["server"]["tls"]>, epochMs: number): Promise<CheckResult> {
   return advised("check the server.ssl keys and the files that they name", async () => {
     const { subject, validFrom, validTo } = await servedCertificate(readTlsMaterial(settings));
     const name = subject?.replaceAll("\n", ", ") || "an unnamed subject";
-    const found = `the certificate of ${name} is good from ${validFrom} to ${validTo}`;
+    const found = `the certificate of ${name} is valid from ${validFrom} to ${validTo}`;
     const isGood = Date.parse(validFrom) <= epochMs && epochMs < Date.parse(validTo);
     if (!isGood) return { status: "fail", found, advice: "replace it; the node loads the new file without a restart" };
     const isShort = Date.parse(validTo) - epochMs < SOON_MS;
@@ -34,7 +34,7 @@ function checkKeys(path: string): Promise<CheckResult> {
   return advised("fix the file, or make keys with `tonearm keys add NAME`", async () => {
     const keys = readKeys(path);
     if (keys === undefined) {
-      return { status: "warn", found: `there is no ${path} yet`, advice: "`tonearm keys add NAME` makes it" };
+      return { status: "warn", found: `${path} does not exist yet`, advice: "`tonearm keys add NAME` creates it" };
     }
     return { status: "ok", found: keys.map(({ name }) => name).join(", ") || "none yet" };
   });

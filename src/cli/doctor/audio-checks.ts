@@ -33,7 +33,7 @@ export const encoderCheck: Check = {
     try {
       compileOpusEncoder();
     } catch (error) {
-      const advice = "libopus stands in, for three times the processor time; is this a processor without SIMD?";
+      const advice = "libopus replaces it, for three times the CPU time; does this CPU have SIMD?";
       return { status: "warn", found: `it does not load: ${(error as Error).message}`, advice };
     }
     return { status: "ok", found: "Tonearm's own loads" };
@@ -94,8 +94,8 @@ export const encryptionCheck: Check = {
 };
 
 /**
- * How punctually this machine wakes a thread that asks to be woken every 20 ms, for two seconds. `measure` is replaced
- * in tests; it resolves with the lateness of each tick in milliseconds.
+ * The lateness of a thread that this machine should wake every 20 ms, over two seconds. `measure` is replaced in tests;
+ * it resolves with the lateness of each tick in milliseconds.
  */
 export function clockCheck(measure: () => Promise<readonly number[]> = measureLateness): Check {
   return {
@@ -132,7 +132,7 @@ function wakeAt(dueMs: number): Promise<void> {
 function unavailable(name: string): CheckResult {
   return {
     status: "warn",
-    found: "the decoder is not there",
+    found: "the decoder is not installed",
     advice: `${name} will not play; install it without --omit=optional`,
   };
 }

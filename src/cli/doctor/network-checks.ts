@@ -24,7 +24,7 @@ export function portCheck({ address, port }: NodeConfig["server"]): Check {
       try {
         server.listen(port, address);
         await once(server, "listening");
-        return { status: "ok", found: `${address}:${port} can be listened on` };
+        return { status: "ok", found: `${address}:${port} is free` };
       } catch (error) {
         return portTrouble(error, `${address}:${port}`);
       } finally {
@@ -50,7 +50,7 @@ export function dnsCheck(resolve: (host: string) => Promise<string> = resolveHos
   };
 }
 
-/** Whether addresses of the configured blocks can be sent from. */
+/** Checks that the system can send from addresses of the configured blocks. */
 export function addressesCheck({ ipBlocks }: NodeConfig["routePlanner"]): Check {
   return {
     name: "addresses",

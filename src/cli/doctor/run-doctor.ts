@@ -23,7 +23,7 @@ import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./
 /** The process environment of the doctor. */
 export interface DoctorContext {
   readonly cwd: string;
-  /** The node of this configuration runs: that its port is taken says nothing. */
+  /** The node of this configuration is running: its port is in use, which is no problem. */
   readonly isNodeRunning?: boolean;
   /** Standard output: one line a check. */
   write(text: string): void;

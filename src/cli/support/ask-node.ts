@@ -11,7 +11,7 @@ const ANSWER_SIZE_MAX_BYTES = 256 * 1024;
 /** The node's part of the bundle, or the reason why it is missing. */
 export type NodeAnswer = { readonly text: string } | { readonly reason: string };
 
-/** Never rejects; ends within five seconds. `key` is what other names of ids are made with. */
+/** Never rejects; ends within five seconds. `key` is the key of the pseudonyms for ids. */
 export async function askNode(server: NodeConfig["server"], key: string): Promise<NodeAnswer> {
   const { address, port } = server;
   if (server.isPasswordGenerated) {
@@ -40,11 +40,11 @@ export async function askNode(server: NodeConfig["server"], key: string): Promis
 function readAnswer(status: number, text: string): NodeAnswer {
   if (status === 200 && text.startsWith(`# ${NODE_BUNDLE_HEADING}\n`)) return { text };
   const reasons: Readonly<Record<number, string>> = {
-    403: "it says 403: its password is not the one of this configuration",
-    404: "it says 404: it is older than this command, or no Tonearm",
-    429: "it says 429: it was asked too often, or sent too many wrong passwords; wait a minute",
+    403: "it answered 403: its password differs from this configuration",
+    404: "it answered 404: it is older than this command, or not a Tonearm node",
+    429: "it answered 429: too many requests or wrong passwords; wait a minute",
   };
-  return { reason: reasons[status] ?? `what answers there is no Tonearm (status ${status})` };
+  return { reason: reasons[status] ?? `the program that answers is not a Tonearm node (status ${status})` };
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

@@ -25,13 +25,13 @@ export interface SupportContext {
   readonly cwd: string;
   /** Standard output. */
   write(text: string): void;
-  /** Standard error: how it goes. */
+  /** Standard error: progress. */
   writeError(text: string): void;
 }
 
 /**
  * `args` may begin with a file name, or `-` for standard output. Resolves with 0 when the bundle is written, whatever
- * it says.
+ * its content.
  */
 export async function runSupport(args: readonly string[], context: SupportContext): Promise<number> {
   const [first = ""] = args;
@@ -57,7 +57,7 @@ async function gather(args: readonly string[], context: SupportContext): Promise
   const loaded = tryLoad(args, context.cwd);
   const shown = "shown" in loaded ? loaded.shown : undefined;
   const pseudonymizer = new Pseudonymizer({ secrets: [...(shown?.hidden.reveal() ?? []), ...secretsAround(args)] });
-  context.writeError("Asking the node and looking at this machine; this takes some seconds.\n");
+  context.writeError("Asking the node and collecting facts on this machine; this takes some seconds.\n");
   const answer: NodeAnswer =
     "config" in loaded
       ? await askNode(loaded.config.server, pseudonymizer.key)
@@ -68,7 +68,7 @@ async function gather(args: readonly string[], context: SupportContext): Promise
   const parts: BundlePart[] = [
     {
       title: "Here: the running node",
-      text: "text" in answer ? "it has answered, see below" : pseudonymizer.text(`it is not there: ${answer.reason}`),
+      text: "text" in answer ? "it has answered, see below" : pseudonymizer.text(`no answer: ${answer.reason}`),
       lengthMax: 1000,
     },
     { title: "Here: versions and machine", text: pseudonymizer.text(await describeMachine()), lengthMax: 2000 },

@@ -17,7 +17,7 @@ export type KeyValues = ReturnType<typeof readAllKeys>;
 /** Read-only at every depth, except within a `Secret`. */
 export type DeepReadonly<T> = T extends Secret<unknown> ? T : { readonly [Name in keyof T]: DeepReadonly<T[Name]> };
 
-/** Asks `read` for every key there is, in the order of the example file, always the same ones. */
+/** Calls `read` for every key, in the order of the example file, always the same keys. */
 export function readAllKeys(read: ReadKey) {
   const values = {
     ...serverKeys(read),
@@ -31,7 +31,7 @@ export function readAllKeys(read: ReadKey) {
   return values;
 }
 
-/** Every key there is, in the order of the example file. */
+/** All keys, in the order of the example file. */
 export const ALL_KEYS: readonly Key<unknown>[] = listKeys();
 
 function listKeys(): Key<unknown>[] {

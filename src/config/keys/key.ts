@@ -38,20 +38,20 @@ export interface SettingReport {
 export type ReadKey = <T>(key: Key<T>) => T;
 
 /**
- * One key of the configuration: all that reading, messages, `config.example.yml` and the environment's names are made
- * from.
+ * One key of the configuration: reading, messages, `config.example.yml` and the names of environment variables are
+ * derived from it.
  */
 export interface Key<T> {
-  /** Where it lies in the file, in its proper spelling: `lavalink.server.playerUpdateInterval`. */
+  /** Path in the file, in its proper spelling: `lavalink.server.playerUpdateInterval`. */
   readonly path: string;
   /** `one` value, a `list`, a `map` from free names to values, or a `tree` that is not checked further. */
   readonly shape: "one" | "list" | "map" | "tree";
   readonly defaultValue: T;
   readonly docs: KeyDocs;
-  /** The default as it would be written in the file; undefined when it cannot be (secret, nothing, worked out). */
+  /** The default as it would be written in the file; undefined when it cannot be (secret, empty, computed). */
   readonly defaultText: string | undefined;
   readonly expected: string;
-  /** For maps: the names that are known, in their proper spelling. */
+  /** For maps: the known names, in their proper spelling. */
   readonly memberNames: readonly string[];
   /** Whether a support bundle may show this setting's text. */
   shows(setting: Setting): boolean;
@@ -164,7 +164,7 @@ export function mapKey<T>(
 interface StructureOptions<T> {
   readonly expected: string;
   readonly read: Key<T>["read"];
-  /** The last names of the members that may be shown; of others true and false may. */
+  /** The last names of the members that may be shown; other members may be shown if they are true or false. */
   readonly shownMembers?: readonly string[];
 }
 
@@ -245,7 +245,7 @@ function parseText<T>(
   return [parsed.value];
 }
 
-/** An address may hold a password where none belongs. */
+/** Redacts, because an address may contain a password where none is expected. */
 function shorten(text: string): string {
   const shown = redactText(text);
   return JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown);

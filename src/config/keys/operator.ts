@@ -80,7 +80,7 @@ function loggingKeys(read: ReadKey) {
   const requests = requestKeys(read);
   return {
     level: LEVEL_NAMES[level.lavalink ?? level.root ?? "INFO"],
-    /** How requests of clients are to be logged; undefined: not at all. */
+    /** How requests of clients are logged; undefined: not at all. */
     requests: isRequestLogged ? requests : undefined,
     format: read(
       choiceKey("tonearm.log.format", {

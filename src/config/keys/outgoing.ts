@@ -1,4 +1,4 @@
-// The keys of how the node fetches what it plays: whom it may connect to, for how long it waits, from which addresses.
+// The keys of fetching media: the allowed targets, the timeouts, and the addresses to send from.
 
 import { choiceKey, flagKey, integerKey, listKey, type ReadKey, secretKey, textKey } from "./key.ts";
 import { addressBlockType, addressType, sourceNameType } from "./value-type.ts";

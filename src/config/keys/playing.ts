@@ -46,7 +46,7 @@ function opusKeys(read: ReadKey) {
         outsideValue: 10,
       }),
     ),
-    /** Which of the two encodes. */
+    /** The encoder in use. */
     encoder: read(
       choiceKey("tonearm.opus.encoder", {
         meaning: "Opus encoder: Tonearm's, or libopus, which takes three times the CPU time.",

@@ -10,10 +10,10 @@ import { Secret } from "./secret.ts";
 const ENTRIES_MAX = 100;
 const PACKAGE_NAME_LENGTH_MAX = 214;
 const PACKAGE_NAME = /^(@[a-z\d~-][a-z\d._~-]*\/)?[a-z\d~-][a-z\d._~-]*$/;
-/** An artifact of Maven. */
+/** The id of a Maven artifact. */
 const ARTIFACT = /^[\w.-]{1,100}$/;
 const MEMBER_NAMES = ["package", "path", "enabled", "required", "proxy"] as const;
-/** Completes "expected …" where one is wrong; what stands there is not shown. */
+/** Completes "expected …" for an invalid proxy, whose text is not shown. */
 export const PROXY_EXPECTED = "proxy to be an address such as http://user:password@192.0.2.7:3128";
 
 /** A plugin to load: a package by its name, or a file or folder by its path. */
@@ -23,7 +23,7 @@ export interface PluginEntry {
   /** A file or folder. */
   readonly path?: string;
   readonly isEnabled: boolean;
-  /** The node does not start without it. */
+  /** True: the node does not start without the plugin. */
   readonly isRequired: boolean;
   /** Proxy for the plugin's requests and for the streams of its tracks: `http://user:password@host:port`. */
   readonly proxy?: Secret;
@@ -53,13 +53,13 @@ export function pluginEntriesOf(settings: readonly Setting[], report: SettingRep
   return ordered.map(({ first, ...entry }) => entry);
 }
 
-/** Gives the mistake, if it is one. */
+/** Returns the problem, if there is one. */
 function setMember(draft: Draft, written: string, text: string): string | undefined {
   const member = MEMBER_NAMES.find((name) => name === canonicalName(written));
   if (member === undefined) {
     const closest = closestName(written, MEMBER_NAMES);
     const hint = closest === undefined ? "" : `; did you mean ${closest}?`;
-    return `there is no ${JSON.stringify(written.slice(0, 60))} of an entry${hint}`;
+    return `an entry has no member ${JSON.stringify(written.slice(0, 60))}${hint}`;
   }
   if (member === "package") {
     draft.package = text.trim();

@@ -9,7 +9,7 @@ import { baseUrlType, hostNameType } from "./value-type.ts";
 export function pluginKeys(read: ReadKey) {
   return {
     plugins: {
-      /** In the order in which they are loaded. */
+      /** In load order. */
       entries: read(
         structureKey("tonearm.plugins", {
           meaning:
@@ -30,7 +30,7 @@ export function pluginKeys(read: ReadKey) {
           defaultValue: false,
         }),
       ),
-      /** Empty: nowhere. */
+      /** Empty: in memory only. */
       dataPath: read(
         textKey("tonearm.pluginDataPath", {
           meaning:
@@ -80,7 +80,7 @@ function optionKeys(read: ReadKey) {
   );
 }
 
-/** The artifacts of the Java plugins that are asked for, in lower case. */
+/** The artifacts of the requested Java plugins, in lower case. */
 function javaKeys(read: ReadKey) {
   return read(
     structureKey("lavalink.plugins", {

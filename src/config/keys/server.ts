@@ -1,4 +1,4 @@
-// The keys of where clients reach the node, and of the threads it starts.
+// The keys of the node's address and access, and of its threads.
 
 import { flagKey, integerKey, type ReadKey, secretKey, textKey } from "./key.ts";
 import { tlsKeys } from "./tls.ts";
@@ -69,7 +69,7 @@ function workerKeys(read: ReadKey) {
         max: 64,
       }),
     ),
-    /** Encoders work less hard and players are refused before anybody is late. */
+    /** True: under load, encoders lower their complexity and players are refused before frames are late. */
     isLoadControlled: read(
       flagKey("tonearm.workers.loadControl", {
         meaning:

@@ -6,7 +6,7 @@ import { deepFreeze } from "../../lib/deep-freeze.ts";
 import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { Setting, SettingReport } from "./key.ts";
 
-/** Nothing that is set up needs more names below each other; variables may have very long names. */
+/** No configuration needs deeper nesting; the names of variables may be very long. */
 const DEPTH_MAX = 32;
 
 interface Branch {
@@ -32,7 +32,7 @@ export function treesOf(settings: readonly Setting[], report: SettingReport, exp
   return deepFreeze(plainMap([...root.branches].map(([name, branch]) => [name, treeAt(branch)])));
 }
 
-/** The last of a text and of what stands below the same name counts. */
+/** When a text and settings below it have the same name, the last one counts. */
 function plant(root: Branch, names: readonly string[], text: string): void {
   let branch = root;
   for (const name of names) {

@@ -1,4 +1,4 @@
-// The keys of what may be played, and with which filters.
+// The keys of the sources and filters that clients may use.
 
 import { delimiter } from "node:path";
 import { PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
@@ -42,7 +42,7 @@ export function sourceKeys(read: ReadKey) {
   };
 }
 
-/** Which sources are switched on. */
+/** The switches of the sources. */
 function switchKeys(read: ReadKey) {
   const source = (name: string, meaning: string, docs: { defaultValue: boolean; noEffect?: string }): boolean =>
     read(flagKey(`lavalink.server.sources.${name}`, { meaning, ...docs }));

@@ -63,7 +63,7 @@ function storeKeys(read: ReadKey) {
     ),
     storePassword: read(
       secretKey("server.ssl.key-store-password", {
-        meaning: "Password of that file.",
+        meaning: "Password of the key store.",
         defaultNote: "none",
         example: "secret",
       }),
@@ -71,7 +71,7 @@ function storeKeys(read: ReadKey) {
     storeType: read(
       choiceKey("server.ssl.key-store-type", {
         meaning:
-          "Format of that file. JKS is not supported; convert it with `keytool -importkeystore " +
+          "Format of the key store. JKS is not supported; convert it with `keytool -importkeystore " +
           "-srckeystore keys.jks -destkeystore keys.p12 -deststoretype PKCS12`.",
         names: ["PKCS12", "JKS"],
         defaultValue: "PKCS12",

@@ -1,5 +1,5 @@
-// How one configured text becomes a value: number, flag, name from a list, address block. File, environment and command
-// line all go through these, so a value means the same wherever it is written. Main thread, at start.
+// Parses one configured text into a value: number, flag, name from a list, address block. File, environment and command
+// line share these types, so a value means the same wherever it is written. Main thread, at start.
 
 import { parseFlag } from "../../lib/flag-words.ts";
 import { parseIpAddress, parseIpBlock } from "../../lib/ip-block.ts";
@@ -24,7 +24,7 @@ export interface ValueType<T> {
 export interface IntegerOptions {
   readonly min: number;
   readonly max: number;
-  /** A number outside the range becomes this one, with a warning. Without it such a number is an error. */
+  /** A number outside the range becomes this one, with a warning. Undefined: such a number is an error. */
   readonly outsideValue?: number;
 }
 
@@ -85,7 +85,7 @@ export const addressType: ValueType<string> = {
   format: (value) => value,
 };
 
-/** First segments of the paths that are taken by the protocol. */
+/** First segments of the paths that the protocol uses. */
 const TAKEN_PATHS = /^(v3|v4|version|plugins|loadtracks|decodetracks?|routeplanner|youtube|dashboard)(\/|$)/;
 
 /** The path of a route outside the protocol's, with a leading slash; or empty. */

@@ -1,9 +1,9 @@
-// The keys known from Lavalink that change nothing here. They are checked all the same, and each says why.
+// The keys known from Lavalink that have no effect here. They are checked all the same, and each gives the reason.
 
 import { choiceKey, flagKey, integerKey, type Key, mapKey, secretKey, textKey, treeKey } from "./key.ts";
 import { textType } from "./value-type.ts";
 
-const NO_YOUTUBE_PASSWORD = "YouTube takes no passwords; plugins.youtube.oauth sets up an account";
+const NO_YOUTUBE_PASSWORD = "YouTube accepts no passwords; plugins.youtube.oauth sets up an account";
 const COMPRESSED_BUFFER = "audio is buffered compressed and decoded just in time; see tonearm.buffer";
 const NO_JAVA = "Java plugins cannot run in Tonearm";
 const NO_SENTRY = "errors are logged, not sent anywhere";
@@ -46,10 +46,10 @@ function tlsKeys(): Key<unknown>[] {
       noEffect: "use the other keys of server.ssl",
       isMissed: true,
     }),
-    text("key-alias", { meaning: "Which key of the store.", noEffect: "a PKCS12 file has one key" }),
+    text("key-alias", { meaning: "Name of the key in the key store.", noEffect: "a PKCS12 file has one key" }),
     text("protocol", { meaning: "Protocol of the Java framework.", noEffect: "use server.ssl.enabled-protocols" }),
     text("ciphers", {
-      meaning: "Ciphers that are spoken.",
+      meaning: "Ciphers to allow.",
       noEffect: "Node.js's defaults apply; node --tls-cipher-list=… changes them",
       isMissed: true,
     }),
@@ -123,7 +123,7 @@ function bufferKeys(): Key<unknown>[] {
     flagKey("lavalink.server.useSeekGhosting", {
       meaning: "Continue playing at the old position during a seek.",
       defaultValue: true,
-      noEffect: "seeks are fast enough without",
+      noEffect: "seeks are fast enough without it",
     }),
   ];
 }
@@ -145,7 +145,7 @@ function pluginKeys(): Key<unknown>[] {
       meaning: "Settings of the Java framework.",
       defaultNote: "none",
       example: "{ main: { banner-mode: log } }",
-      noEffect: "there is no Spring in Tonearm",
+      noEffect: "Tonearm does not use Spring",
     }),
   ];
 }

@@ -10,10 +10,10 @@ import { NodeError } from "../../errors.ts";
 const FILE_NAMES = ["tonearm.yml", "tonearm.yaml", "application.yml", "application.yaml", "config/application.yml"];
 
 interface FoundFile {
-  /** As it is named in messages. */
+  /** Its name in messages. */
   readonly name: string;
   readonly text: string;
-  /** Others that are there too and not read. */
+  /** Further default names that exist and are not read. */
   readonly ignoredNames: readonly string[];
 }
 

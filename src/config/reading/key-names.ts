@@ -1,4 +1,4 @@
-// How a written name finds its key: by path as in a file or on the command line, or by the name of an environment
+// Finds the key of a written name: by path as in a file or on the command line, or by the name of an environment
 // variable. Spring's relaxed spelling throughout. Main thread, at start.
 
 import { canonicalName } from "../../lib/canonical-name.ts";
@@ -76,7 +76,7 @@ function treesLast(a: Key<unknown>, b: Key<unknown>): number {
   return Number(a.shape === "tree") - Number(b.shape === "tree");
 }
 
-/** `separator` stands between the words of one name: `PLAYER_UPDATE`, or `PLAYER_?UPDATE` for a pattern. */
+/** `separator` is put between the words of one name: `PLAYER_UPDATE`, or `PLAYER_?UPDATE` for a pattern. */
 function variableBodyOf(key: Key<unknown>, separator: "_" | "_?"): string {
   const names = key.path.split(".");
   return names
@@ -90,7 +90,7 @@ function variablePattern(key: Key<unknown>, body: string): RegExp {
   return new RegExp(`^${body}${tail}$`);
 }
 
-/** In the name of a variable, underscores stand between the names of a tree. */
+/** In the name of a variable, underscores separate the names of a tree. */
 function tailOf({ shape }: Key<unknown>, written: string | undefined): string | undefined {
   return shape === "tree" ? written?.replaceAll("_", ".") : written;
 }

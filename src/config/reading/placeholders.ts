@@ -4,7 +4,7 @@
 /** As `process.env`: undefined is a variable that is not set. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A default in a default in a default … ends here. */
+/** Limit of nested defaults. */
 const DEPTH_MAX = 8;
 
 interface ResolvedText {

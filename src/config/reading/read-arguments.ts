@@ -6,7 +6,7 @@ import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
 
 interface ArgumentReading {
   readonly settings: readonly WrittenSetting[];
-  /** The file asked for, or undefined. */
+  /** The requested file, or undefined. */
   readonly filePath: string | undefined;
   readonly problems: readonly ConfigProblem[];
 }

@@ -1,5 +1,5 @@
-// A YAML file to a flat list of settings with line and column. Values stay texts ("failsafe"): what they mean is the
-// key's business, as it is for environment variables. Main thread, at start.
+// Reads a YAML file into a flat list of settings with line and column. Values stay texts ("failsafe"): the keys parse
+// them, as they do for environment variables. Main thread, at start.
 
 import {
   type Alias,
@@ -20,12 +20,12 @@ import { resolvePlaceholders, type Variables } from "./placeholders.ts";
 import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
 import { FileTooLarge, parseDocuments, resolveAliases } from "./yaml-documents.ts";
 
-/** More than this is no configuration. */
+/** A configuration does not have more than this. */
 const SETTINGS_MAX = 2000;
 /** Limit of visited values, counting those behind an alias each time: nested aliases can grow exponentially. */
 const NODES_MAX = 50_000;
 const DEPTH_MAX = 32;
-/** No key is named so; it would have to be shown, and compared with all that there are. */
+/** No key has a longer name; it would have to be shown, and compared with all known ones. */
 const NAME_LENGTH_MAX = 200;
 
 interface FileReading {
@@ -91,7 +91,7 @@ class FileWalk {
     }
   }
 
-  /** The keys of a map, or of several in a list, as if they stood here. */
+  /** Adds the keys of a map, or of several in a list, as if they were written here. */
   #merge(node: Node | null, names: readonly string[]): void {
     this.#count(node, names);
     if (isAlias(node)) this.#within(node, (target) => this.#merge(target, names));
@@ -116,11 +116,14 @@ class FileWalk {
   #within(alias: Alias, walk: (target: Node) => void): void {
     const target = this.#targets.get(alias);
     if (target === undefined) {
-      this.problem(offsetOf(alias), "nothing before has this anchor; a text that begins with * needs quotes");
+      this.problem(
+        offsetOf(alias),
+        "there is no such anchor before this alias; a text that begins with * needs quotes",
+      );
       return;
     }
     if (isInside(alias, target)) {
-      this.problem(offsetOf(alias), "this stands within the value that it stands for, and would have no end");
+      this.problem(offsetOf(alias), "this alias is within its own target, so the value would have no end");
       return;
     }
     this.#open.push(alias);
@@ -131,7 +134,7 @@ class FileWalk {
   #count(node: Node | null, names: readonly string[]): void {
     const isTooMuch = ++this.#nodeCount > NODES_MAX || this.settings.length >= SETTINGS_MAX;
     if (!isTooMuch && names.length <= DEPTH_MAX) return;
-    // The alias that led here stands where the mistake is; what it stands for is in order by itself.
+    // The alias is reported as the location of the mistake, because its target is valid by itself.
     const at = this.#open[0] ?? node;
     throw new FileTooLarge(at === null ? 0 : offsetOf(at), "the settings are too deep or too much");
   }

@@ -23,7 +23,7 @@ export interface WrittenValue {
 
 type SettingsByKey = Map<Key<unknown>, Setting[]>;
 
-/** Sources are added in order of growing weight: file, variables, arguments. */
+/** Sources are added with increasing priority: file, variables, arguments. */
 export class SettingTable {
   readonly problems: ConfigProblem[] = [];
   readonly warnings: string[] = [];
@@ -49,7 +49,7 @@ export class SettingTable {
       if (found === undefined) this.#unknownVariable(name, setting);
       else {
         if (found.isMisspelt) {
-          this.warnings.push(`${setting.location} is misspelt but taken; its name is ${variableNameOf(found.key)}`);
+          this.warnings.push(`${setting.location} is misspelt but accepted; its name is ${variableNameOf(found.key)}`);
         }
         add(added, found, setting);
       }
@@ -168,7 +168,7 @@ function isChanged(key: Key<unknown>, value: unknown): boolean {
   return JSON.stringify(value) !== JSON.stringify(key.defaultValue);
 }
 
-/** The known path that looks most like this one, or that ends in the same name somewhere else. */
+/** The most similar known path, or one that ends in the same name elsewhere. */
 function suggestPath(names: readonly string[]): string | undefined {
   const paths = ALL_KEYS.map(({ path }) => path);
   const lastName = canonicalName(names.at(-1) ?? "");

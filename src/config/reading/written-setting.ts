@@ -1,4 +1,4 @@
-// A setting as it was written somewhere, before its key is known. Main thread, at start.
+// A setting before its key is known. Main thread, at start.
 
 /** One value with its names and its location. */
 export interface WrittenSetting {
@@ -9,7 +9,7 @@ export interface WrittenSetting {
   readonly location: string;
 }
 
-/** Something wrong that stops the start. All of them are gathered and shown together. */
+/** A mistake that stops the start. All of them are collected and shown together. */
 export interface ConfigProblem {
   readonly location: string;
   readonly message: string;

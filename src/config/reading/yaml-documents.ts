@@ -4,14 +4,14 @@
 
 import { type Alias, Composer, type Document, Lexer, type LineCounter, type Node, Parser, visit } from "yaml";
 
-/** Some sixty times the example that shows every key. */
+/** Some sixty times the size of the example with every key. */
 export const FILE_SIZE_MAX_BYTES = 1024 * 1024;
 /** Names, values, breaks and signs; the parser compares every key of a map with all the others. */
 const LEXEMES_MAX = 30_000;
 /** The parser descends by calling itself. More than any setting needs. */
 const NESTING_MAX = 64;
 
-/** A file that is refused as a whole; `offset` is where it went too far. */
+/** A file that is refused as a whole; `offset` is the position of the excess. */
 export class FileTooLarge extends Error {
   readonly offset: number;
 

@@ -39,7 +39,7 @@ afterAll(() => {
 });
 
 test("music of a folder is judged, silence is left out, and one seed draws the same seconds again", async () => {
-  const file = join(folder, "heard.json");
+  const file = join(folder, "judgements.json");
   const first = await listen("--bitrates", "64,128", "--against", "libopus:10", "--json", file);
   const drawn = (text: string) => [...text.matchAll(/^(\S+) from ([\d.]+) s/gm)].map(([line]) => line);
   expect(drawn(first).length).toBeGreaterThan(1);

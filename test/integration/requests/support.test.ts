@@ -105,7 +105,7 @@ test("without a node it says why, holds the rest and writes it to a file", async
   const name = readdirSync(folder).find((file) => /^tonearm-support-\d{4}-\d\d-\d\d\.md$/.test(file));
   expect(errors).toContain(`Written to ${join(folder, name ?? "none")}`);
   const text = readFileSync(join(folder, name ?? ""), "utf8");
-  expect(text).toContain("it is not there: 127.0.0.1, port 1: ECONNREFUSED; nothing listens there");
+  expect(text).toContain("no answer: 127.0.0.1, port 1: ECONNREFUSED; nothing listens there");
   expect(text).toContain("lavalink.server.password");
   expectNoSecrets(text);
 });

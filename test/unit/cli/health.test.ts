@@ -63,7 +63,11 @@ test("a node that answers is healthy; it is asked for its version, without the p
 
 test.each([
   ["an error of the node's", node(500), /answers 500\n$/],
-  ["another program", ((_request, response) => response.end("hello")) as RequestListener, /is no Lavalink or Tonearm/],
+  [
+    "another program",
+    ((_request, response) => response.end("hello")) as RequestListener,
+    /is not a Lavalink or Tonearm/,
+  ],
   ["a connection that breaks", ((request) => request.socket.destroy()) as RequestListener, /\(ECONNRESET\)\n$/],
 ])("%s is unhealthy", async (_what, answer, line) => {
   const { status, errors } = await health(await serve(answer));

@@ -23,7 +23,7 @@ function notify({ script = 'echo "$2" >> "$NOTIFY_SOCKET"', isWatched = true } =
   const clock = new FakeClock();
   const warnings: unknown[] = [];
   const logger = createLogger((level, _, fields) => void warnings.push([level, fields.reason]));
-  const file = join(folder, "told");
+  const file = join(folder, "messages");
   const env = { NOTIFY_SOCKET: file, PATH: folder };
   const manager = { env, watchdogMs: isWatched ? 30_000 : undefined };
   const notifier = new ServiceNotifier({ manager, clock, logger });

@@ -41,7 +41,7 @@ describe("without any configuration", () => {
   test("or it does not start, where a password is required", () => {
     const required = { TONEARM_REQUIRE_PASSWORD: "true" };
     expect(mistakes({ env: required })).toEqual([
-      "lavalink.server.password: is not set, and tonearm.requirePassword asks for it (variable " +
+      "lavalink.server.password: is not set, and tonearm.requirePassword requires it (variable " +
         "LAVALINK_SERVER_PASSWORD)",
     ]);
     const { config } = load({ env: { ...required, LAVALINK_SERVER_PASSWORD: "our own" } });

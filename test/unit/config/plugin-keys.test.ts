@@ -64,7 +64,7 @@ describe("tonearm.plugins", () => {
     ["[{ package: A }]", "a file or folder is a path"],
     ["[{ path: '' }]", "expected path to be a file or folder"],
     ["[{ path: a, enabled: maybe }]", "expected enabled to be true or false"],
-    ["[{ path: a, reqired: true }]", 'there is no "reqired" of an entry; did you mean required?'],
+    ["[{ path: a, reqired: true }]", 'an entry has no member "reqired"; did you mean required?'],
     ["[{ path: a, options: { x: 1 } }]", "expected a list of entries"],
     ["[a]", "expected a list of entries"],
     ["a", "expected a list of entries"],
@@ -167,7 +167,7 @@ describe("plugins.<name>", () => {
     });
     expect(load(`${text}\ntonearm.plugins: [{ package: "@me/tonearm-my-own" }]`)).toMatchObject({
       warnings: [],
-      notes: ["no effect unless a plugin in tonearm.plugins is named so: plugins.xm"],
+      notes: ["no effect unless a plugin in tonearm.plugins has this name: plugins.xm"],
     });
   });
 });

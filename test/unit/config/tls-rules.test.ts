@@ -52,7 +52,7 @@ describe("server.ssl, as Spring users know it", () => {
     [["certificate: cert.pem"], "server.ssl.certificate: expected server.ssl.certificate-private-key as well"],
     [[...PEM, "key-store: a.p12"], "server.ssl.key-store: server.ssl.certificate is set as well"],
     [["key-store: a.jks", "key-store-type: JKS"], "server.ssl.key-store-type: a JKS cannot be read"],
-    [["key-store: classpath:a.p12"], "server.ssl.key-store: there is nothing within Tonearm's program"],
+    [["key-store: classpath:a.p12"], "server.ssl.key-store: Tonearm has no files within its program"],
     [[...PEM, "client-auth: need"], "server.ssl.client-auth: expected server.ssl.trust-certificate as well"],
     [[...PEM, "enabled-protocols: [TLSv1]"], "expected one of TLSv1.2, TLSv1.3"],
     [[...PEM, "enabled-protocols: []"], "server.ssl.enabled-protocols: expected at least one version"],

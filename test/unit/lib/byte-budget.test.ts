@@ -7,7 +7,7 @@ test("a reservation beyond the limit is refused with its owner and purpose, and 
   const budget = new ByteBudget({ owner: "the track", limitBytes: 2 * MEGABYTE });
   budget.take(1.5 * MEGABYTE, "its tables");
   expect(() => budget.take(MEGABYTE, "its tables")).toThrow(
-    "the track needs 1.0 MB of memory for its tables: it would have more than its 2.0 MB",
+    "the track needs 1.0 MB of memory for its tables: that would exceed its limit of 2.0 MB",
   );
   expect(budget.usedBytes).toBe(1.5 * MEGABYTE);
 });

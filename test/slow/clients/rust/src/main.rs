@@ -46,8 +46,8 @@ async fn main() -> Result<(), Failure> {
                 return;
             }
             match driver.call(line["call"].as_str().unwrap_or(""), &line["argument"]).await {
-                Ok(value) => tell(json!({ "id": line["id"], "value": value })),
-                Err(error) => tell(json!({ "id": line["id"], "error": error.to_string() })),
+                Ok(value) => write_line(json!({ "id": line["id"], "value": value })),
+                Err(error) => write_line(json!({ "id": line["id"], "error": error.to_string() })),
             }
         });
     }
@@ -62,7 +62,7 @@ impl Driver {
             "session" => return Ok(json!(**self.node().await?.session_id.load())),
             "load" => return self.load(argument.as_str().ok_or("no url")?).await,
             "join" => {
-                tell(voice_state(guild_id, Some(channel_id)));
+                write_line(voice_state(guild_id, Some(channel_id)));
                 let client = self.client().await?;
                 let connection = client.get_connection_info(guild_id, VOICE_TIMEOUT).await?;
                 client.create_player_context(guild_id, connection).await?;
@@ -88,7 +88,7 @@ impl Driver {
             }
             "destroy" => {
                 self.client().await?.delete_player(guild_id).await?;
-                tell(voice_state(guild_id, None));
+                write_line(voice_state(guild_id, None));
             }
             _ => return Err(format!("unknown call {call}").into()),
         }
@@ -162,15 +162,15 @@ fn on_ready(client: LavalinkClient, session_id: String, event: &events::Ready) -
                 eprintln!("resuming: {error}");
             }
         }
-        tell(json!({ "report": "ready" }));
+        write_line(json!({ "report": "ready" }));
         if event.resumed {
-            tell(json!({ "report": "resumed" }));
+            write_line(json!({ "report": "resumed" }));
         }
     })
 }
 
 fn report<'a>(event: &'static str) -> BoxFuture<'a, ()> {
-    tell(json!({ "report": event }));
+    write_line(json!({ "report": event }));
     Box::pin(async {})
 }
 
@@ -179,7 +179,7 @@ fn voice_state(guild_id: GuildId, channel_id: Option<u64>) -> Value {
     json!({ "send": { "op": 4, "d": d } })
 }
 
-fn tell(line: Value) {
+fn write_line(line: Value) {
     let mut out = std::io::stdout().lock();
     // When the test has ended, nobody reads the output.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

@@ -65,7 +65,7 @@ public final class JavaClient {
     } catch (RuntimeException error) {
       answer.put("error", error.toString());
     }
-    tell(answer);
+    write(answer);
   }
 
   private Object call(String call, JsonNode argument) {
@@ -77,7 +77,7 @@ public final class JavaClient {
       case "load" -> {
         return load(argument.asText());
       }
-      case "join" -> tell(voiceState(binding.get("channelId").asText()));
+      case "join" -> write(voiceState(binding.get("channelId").asText()));
       case "play" -> link().createOrUpdatePlayer().setTrack(track).block();
       case "pause" -> link().createOrUpdatePlayer().setPaused(argument.asBoolean()).block();
       case "seek" -> link().createOrUpdatePlayer().setPosition(argument.asLong()).block();
@@ -85,7 +85,7 @@ public final class JavaClient {
       case "equalizer" -> setEqualizer(argument);
       case "destroy" -> {
         link().destroy().block();
-        tell(voiceState(null));
+        write(voiceState(null));
       }
       default -> throw new IllegalArgumentException("unknown call " + call);
     }
@@ -149,10 +149,10 @@ public final class JavaClient {
   }
 
   private static void report(String event) {
-    tell(Map.of("report", event));
+    write(Map.of("report", event));
   }
 
-  private static synchronized void tell(Map<String, Object> line) {
+  private static synchronized void write(Map<String, Object> line) {
     try {
       System.out.println(JSON.writeValueAsString(line));
     } catch (IOException error) {
