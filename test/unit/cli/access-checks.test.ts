@@ -40,7 +40,7 @@ test.each([
   expect([(await seen(40)).status, (await seen(-2)).status]).toEqual(["fail", "fail"]);
 });
 
-test("what cannot be used fails with the key that names it", async () => {
+test("an unusable certificate or key file fails with the configuration key that names it", async () => {
   const { tls } = serverOf("--server.ssl.key-store=one.p12", "--server.ssl.key-store-password=y");
   expect(await checkTls(tls!, Date.now())).toMatchObject({
     status: "fail",

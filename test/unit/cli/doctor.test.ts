@@ -37,16 +37,16 @@ const measureLateness = async () => Array<number>(100).fill(0);
 const noName = () => Promise.reject(new Error("ENOTFOUND"));
 
 describe("doctor", () => {
-  test("a port that another program has fails, with advice", async () => {
+  test("a port that another program uses fails, with advice", async () => {
     const result = await portCheck(serverConfig(await takenPort())).run();
     expect(result).toMatchObject({ status: "fail", advice: expect.stringContaining("another program") });
   });
 
-  test("a free port is fine", async () => {
+  test("a free port passes", async () => {
     expect(await portCheck(serverConfig(0)).run()).toMatchObject({ status: "ok" });
   });
 
-  test("configured addresses that can be sent from are fine", async () => {
+  test("configured addresses that the system can send from pass", async () => {
     const args = ["--lavalink.server.ratelimit.ipBlocks=127.0.0.1"];
     const { config } = loadConfig({ args, env: {}, cwd: "/", readFile: () => undefined });
     const result = await addressesCheck(config.routePlanner).run();
@@ -63,7 +63,7 @@ describe("doctor", () => {
     expect(output).toMatch(/^fail {2}addresses {7}::2 cannot be sent from: binding ::2 failed \(E\w+\): ./m);
   });
 
-  test("a machine without network is warned of, not failed", async () => {
+  test("a machine without network causes warnings, not failures", async () => {
     expect(await dnsCheck(noName).run()).toMatchObject({ status: "warn", advice: expect.any(String) });
     expect(await udpRouteCheck(noName).run()).toMatchObject({ status: "warn", advice: expect.any(String) });
   });
@@ -88,7 +88,7 @@ describe("doctor", () => {
     });
   });
 
-  test("prints one line per check and fails for a wrong configuration", async () => {
+  test("the doctor prints one line per check, and fails for an invalid configuration", async () => {
     let output = "";
     const write = (text: string) => {
       output += text;
@@ -120,7 +120,7 @@ describe("doctor", () => {
     );
   });
 
-  test("a check that takes too long is given up", async () => {
+  test("a check that takes too long is aborted", async () => {
     await expect(within(new Promise(() => undefined), 1, "no answer")).rejects.toThrow("no answer");
     await expect(within(Promise.resolve(3), 1000, "no answer")).resolves.toBe(3);
   });

@@ -75,7 +75,7 @@ test.each([
   expect(errors).toMatch(line);
 });
 
-test("silence is unhealthy once the time is up", async () => {
+test("a node that does not answer within the timeout is unhealthy", async () => {
   const { status, errors } = await health(await serve(() => undefined), { timeoutMs: 50 });
   expect({ status, errors }).toMatchObject({ status: 1, errors: expect.stringContaining("(no answer in time)") });
 });
@@ -94,7 +94,7 @@ test("a node on every address is asked over loopback", async () => {
   expect((await health(refused, { address: "::" })).errors).toContain(`http://[::1]:${refused} `);
 });
 
-test("a port that the system chose cannot be known", async () => {
+test("a port that the system chose is an error", async () => {
   expect(await health(0)).toMatchObject({ status: 1, errors: expect.stringContaining("server.port is 0") });
 });
 

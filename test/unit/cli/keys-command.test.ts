@@ -34,7 +34,7 @@ function hashes(name: string): readonly string[] | undefined {
 }
 
 describe("tonearm keys", () => {
-  test("adds a key, shows it once and keeps its hash", () => {
+  test("tonearm keys adds a key, shows it once and stores its hash", () => {
     const key = shownIn(run("add", "music-bot"));
     expect(hashes("music-bot")).toEqual([hashOf(key)]);
     expect(readFileSync(path, "utf8")).not.toContain(key);
@@ -64,7 +64,7 @@ describe("tonearm keys", () => {
     expect(run()).toBe("c  client\n");
   });
 
-  test("keeps what an operator has written, and the file's rights", () => {
+  test("tonearm keys keeps the operator's own text, and the file's mode", () => {
     const hash = hashOf("123");
     writeFileSync(path, `# ours\n123:\n  hashes: ${hash} # the first\n  players: 007 # few\n  sources: [http, "x"]\n`);
     chmodSync(path, 0o640);
@@ -77,7 +77,7 @@ describe("tonearm keys", () => {
     expect(statSync(path).mode & 0o777).toBe(0o640);
   });
 
-  test("retires all but the newest of hashes in one text, too", () => {
+  test("tonearm keys retires all but the newest of several hashes in one text, too", () => {
     writeFileSync(path, `bot:\n  hashes: ${hashOf("one")}, ${hashOf("two")}\n`);
     run("retire", "bot");
     expect(hashes("bot")).toEqual([hashOf("two")]);
@@ -127,7 +127,7 @@ describe("tonearm keys", () => {
     expect(readFileSync(path, "utf8")).toBe(before);
   });
 
-  test("a file with a mistake is not written over, nor one that another command writes", () => {
+  test("tonearm keys overwrites neither a file with a mistake nor one that another command writes", () => {
     writeFileSync(path, "bot: nonsense\n");
     expect(() => run("add", "other")).toThrow("keys.yml:1:6");
     expect(readFileSync(path, "utf8")).toBe("bot: nonsense\n");
@@ -137,7 +137,7 @@ describe("tonearm keys", () => {
     expect(readFileSync(`${path}.new`, "utf8")).toBe("of another");
   });
 
-  test("without a file to keep them in, it says so", () => {
+  test("tonearm keys without a configured file fails with the key to set", () => {
     expect(() => keysCommand(["add", "bot"], { cwd: folder, write: () => undefined })).toThrow(
       "tonearm.keys.file is not set",
     );

@@ -38,7 +38,7 @@ describe("tonearm", () => {
     expect(errors).toContain('Did you mean "doctor"?');
   });
 
-  test("a wrong configuration stops the start with its message and no stack", async () => {
+  test("an invalid configuration stops the start with its message and no stack", async () => {
     const { status, errors } = await run("start", "--server.port=here");
     expect(status).toBe(1);
     expect(errors).toMatch(/^tonearm: the configuration has a mistake:\n {2}--server.port: /);

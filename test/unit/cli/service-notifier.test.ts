@@ -52,14 +52,14 @@ test("the notifier reports the start, two heartbeats per watchdog timeout, and t
   expect(clock.pendingCount).toBe(0);
 });
 
-test("without a watchdog nothing is done between start and end", async () => {
+test("without a watchdog nothing is sent between start and shutdown", async () => {
   const { notifier, clock, reported } = notify({ isWatched: false });
   notifier.ready("listening on http://127.0.0.1:1");
   expect(clock.setCount).toBe(0);
   await expect.poll(reported).toEqual(READY);
 });
 
-test("a shell that ended is started again with the next word, and that is logged once", async () => {
+test("a shell that ended is restarted with the next message, and that is logged once", async () => {
   // Fails with the watchdog's first word.
   const script = `
     if [ "$2" = WATCHDOG=1 ] && [ ! -e "$NOTIFY_SOCKET.failed" ]; then : > "$NOTIFY_SOCKET.failed"; exit 3; fi

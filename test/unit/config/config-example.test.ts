@@ -30,7 +30,7 @@ test("docs/reference/configuration.md matches the keys (fix it the same way)", a
   await expect(renderConfigReference()).toMatchFileSnapshot(REFERENCE.pathname);
 });
 
-test("config.example.yml loads without a word and changes nothing", () => {
+test("config.example.yml loads without warnings and changes nothing", () => {
   const loaded = load(readFileSync(EXAMPLE, "utf8"));
   expect(loaded.config).toEqual(load(undefined).config);
   expect({ warnings: loaded.warnings, notes: loaded.notes }).toEqual({ warnings: [], notes: [] });

@@ -31,14 +31,14 @@ function mistakes(given: Given): string[] {
 }
 
 describe("without any configuration", () => {
-  test("the node listens on loopback with a generated password", () => {
+  test("without configuration the node listens on loopback with a generated password", () => {
     const { config, fileName } = load({});
     expect(config.server).toMatchObject({ address: "127.0.0.1", port: 2333, isPasswordGenerated: true });
     expect(config.server.password.reveal()).toHaveLength(24);
     expect(fileName).toBeUndefined();
   });
 
-  test("or it does not start, where a password is required", () => {
+  test("without configuration the node does not start where a password is required", () => {
     const required = { TONEARM_REQUIRE_PASSWORD: "true" };
     expect(mistakes({ env: required })).toEqual([
       "lavalink.server.password: is not set, and tonearm.requirePassword requires it (variable " +
@@ -59,7 +59,7 @@ describe("without any configuration", () => {
 });
 
 describe("which file is read", () => {
-  test("tonearm.yml goes before application.yml and says so", () => {
+  test("tonearm.yml has priority over application.yml, with a note", () => {
     const loaded = load({ files: { "tonearm.yml": "server.port: 1", "application.yml": "server.port: 2" } });
     expect(loaded.config.server.port).toBe(1);
     expect(loaded.warnings).toEqual(["application.yml is not read, because tonearm.yml exists"]);
@@ -75,7 +75,7 @@ describe("which file is read", () => {
     expect(load({ ...given, files }).config.server.port).toBe(3);
   });
 
-  test("a file that was asked for and is not there stops the start", () => {
+  test("a missing file that was requested stops the start", () => {
     expect(() => load({ args: ["--config", "nowhere.yml"] })).toThrow("there is no configuration file nowhere.yml");
   });
 });
@@ -83,11 +83,11 @@ describe("which file is read", () => {
 describe("precedence", () => {
   const files = { "application.yml": "server: { port: 1, address: 192.0.2.1 }" };
 
-  test("the environment goes before the file", () => {
+  test("the environment overrides the file", () => {
     expect(load({ files, env: { SERVER_PORT: "2" } }).config.server).toMatchObject({ port: 2, address: "192.0.2.1" });
   });
 
-  test("the command line goes before both", () => {
+  test("the command line overrides both", () => {
     expect(load({ files, env: { SERVER_PORT: "2" }, args: ["--server.port=3"] }).config.server.port).toBe(3);
   });
 
@@ -153,7 +153,7 @@ describe("relaxed names", () => {
     expect(load({ env: { LAVALINK_PLUGINS_DIR: "x" } }).warnings).toEqual([]);
   });
 
-  test("folders are parted by a colon", () => {
+  test("folders in one text are separated by a colon", () => {
     expect(load({ env: { TONEARM_LOCAL_ROOTS: "/music:/more" } }).config.local.roots).toEqual(["/music", "/more"]);
   });
 
@@ -201,7 +201,7 @@ describe("a wrong value", () => {
     expect(mistakes({ files: { "application.yml": "just words" } })[0]).toContain("expected keys and values");
   });
 
-  test("on the command line is named by its argument", () => {
+  test("a wrong value on the command line is reported with its argument", () => {
     expect(mistakes({ args: ["--server.port=x"] })[0]).toMatch(/^--server.port: server.port: expected a whole number/);
     const expected = "expected a key and its value as one word, such as --server.port=2333";
     expect(mistakes({ args: ["--port"] })).toEqual([`--port: ${expected}`]);
@@ -226,7 +226,7 @@ describe("a wrong value", () => {
 });
 
 describe("an unknown key", () => {
-  test("under tonearm is an error with a suggestion", () => {
+  test("an unknown key under tonearm is an error with a suggestion", () => {
     expect(mistakes({ files: { "tonearm.yml": "tonearm:\n  netwrk:\n    allow: 10.0.0.0/8" } })).toEqual([
       "tonearm.yml:3:12: tonearm.netwrk.allow: there is no such key; did you mean tonearm.network.allow?",
     ]);
@@ -277,7 +277,7 @@ describe("YAML", () => {
     expect(config.server.password.reveal()).toBe("0123");
   });
 
-  test("placeholders take environment variables, defaults, and defaults in defaults", () => {
+  test("placeholders resolve environment variables, defaults, and nested defaults", () => {
     expect(port(`server.port: \${P:7}`)).toBe(7);
     expect(port(`server.port: \${P:7}`, { P: "8" })).toBe(8);
     expect(port(`server.port: \${P:\${Q:7}}`, { Q: "9" })).toBe(9);
@@ -291,7 +291,7 @@ describe("YAML", () => {
     expect(config.server.password.reveal()).toBe(`a\${b}`);
   });
 
-  test("anchors that grow without end are stopped", () => {
+  test("anchors that grow exponentially are refused", () => {
     const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
     for (let level = 1; level < 9; level++) {
       const alias = `*a${level - 1}`;
@@ -358,7 +358,7 @@ describe("secrets", () => {
     `lavalink.server: { password: ${SECRET}, httpConfig: { proxyHost: proxy.test, proxyUser: me, proxyPassword: ` +
     `${SECRET} } }`;
 
-  test("print as <redacted> in text, JSON and inspect", () => {
+  test("secrets print as <redacted> in text, JSON and inspect", () => {
     const { config } = load({ files: { "application.yml": text } });
     for (const print of [JSON.stringify(config), inspect(config, { depth: 9 }), `${config.server.password}`]) {
       expect(print).not.toContain(SECRET);
@@ -366,7 +366,7 @@ describe("secrets", () => {
     }
   });
 
-  test("never show in mistakes and warnings", () => {
+  test("secrets never appear in mistakes and warnings", () => {
     const wrong = `${text}\ntonearm.nothing: 1\nlavalink.server.pasword: ${SECRET}\nsentry.dsn: ${SECRET}`;
     expect(mistakes({ files: { "application.yml": wrong } }).join()).not.toContain(SECRET);
     const { warnings } = load({ files: { "application.yml": `lavalink.pasword: ${SECRET}\nsentry.dsn: ${SECRET}` } });
@@ -394,7 +394,7 @@ describe("secrets", () => {
     expect(mistakes({ files }).join()).not.toContain(SECRET.slice(0, 4));
   });
 
-  test("the proxy's URL holds escaped credentials for the worker", () => {
+  test("the proxy's URL contains escaped credentials for the worker", () => {
     const { config } = load({ files: { "application.yml": text.replaceAll(SECRET, '"p@ss:w/d"') } });
     expect(toWorkerSettings(config).http.proxyUrl).toBe("http://me:p%40ss%3Aw%2Fd@proxy.test:3128");
   });
@@ -404,9 +404,12 @@ describe("a node that others can reach", () => {
   const withPassword = (address: string, password = "youshallnotpass") =>
     load({ env: { SERVER_ADDRESS: address, LAVALINK_SERVER_PASSWORD: password } }).warnings;
 
-  test.each(["0.0.0.0", "::", "192.0.2.1", "example.test"])("the well-known password on %s is warned of", (address) => {
-    expect(withPassword(address).join()).toContain("WHICH EVERYBODY KNOWS");
-  });
+  test.each(["0.0.0.0", "::", "192.0.2.1", "example.test"])(
+    "the well-known password on %s causes a warning",
+    (address) => {
+      expect(withPassword(address).join()).toContain("WHICH EVERYBODY KNOWS");
+    },
+  );
 
   test.each(["127.0.0.1", "127.1.2.3", "::1", "localhost"])(
     "the well-known password on %s causes no warning",
@@ -440,7 +443,7 @@ test("roots: [] in the file means no folder at all", () => {
   expect(load({ files: { "tonearm.yml": "tonearm.local.roots: []" } }).config.local.roots).toEqual([]);
 });
 
-test("a log level for lavalink goes before the one for root", () => {
+test("a log level for lavalink has priority over the one for root", () => {
   const level = (text: string) => load({ files: { "application.yml": text } }).config.logging.level;
   expect(level("logging.level: { root: WARN }")).toBe("warn");
   expect(level("logging.level: { root: WARN, lavalink: debug }")).toBe("debug");

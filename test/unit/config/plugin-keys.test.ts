@@ -33,7 +33,7 @@ function options(text: string, given: Partial<LoadConfigOptions> = {}): unknown 
 describe("tonearm.plugins", () => {
   const entries = (text: string, given: Partial<LoadConfigOptions> = {}) => load(text, given).config.plugins.entries;
 
-  test("packages and paths in their order, paths absolute, with their defaults", () => {
+  test("plugin entries keep their order and get absolute paths and defaults", () => {
     const text = "tonearm.plugins: [{ path: ./a.ts, enabled: no }, { package: '@me/b', required: true }, { path: /c }]";
     expect(entries(text)).toEqual([
       { path: "/app/a.ts", isEnabled: false, isRequired: false },
@@ -42,7 +42,7 @@ describe("tonearm.plugins", () => {
     ]);
   });
 
-  test("none by default, nor with an empty list", () => {
+  test("there are no plugin entries by default, nor with an empty list", () => {
     expect(entries("")).toEqual([]);
     expect(entries("tonearm.plugins: []")).toEqual([]);
   });

@@ -102,13 +102,13 @@ describe("lavalink.server.ratelimit", () => {
     expect(toWorkerSettings(config).routing).toMatchObject({ retriesMax, sources: ["http", "youtube"] });
   });
 
-  test("without blocks nothing of it exists, whatever else is said", () => {
+  test("without blocks there is no route planner, whatever else is configured", () => {
     const { config, warnings } = load({ excludedIps: ["192.0.2.1"], strategy: "NanoSwitch", retryLimit: 5 });
     expect(toWorkerSettings(config).routing).toBeUndefined();
     expect(warnings).toEqual([]);
   });
 
-  test("a proxy is warned of: what it sends leaves from it", () => {
+  test("a proxy causes a warning: its requests are not sent from the blocks", () => {
     const ratelimit = { ipBlocks: ["192.0.2.0/24"] };
     const args = [
       "--lavalink.server.httpConfig.proxyHost=proxy.test",

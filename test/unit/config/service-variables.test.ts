@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { takeServiceManager } from "../../../src/config/service-variables.ts";
 
-test("a service manager is known by its socket, and what it has set is taken out of the environment", () => {
+test("a service manager is found by its socket, and its variables are removed from the environment", () => {
   const env = { NOTIFY_SOCKET: "/run/x", WATCHDOG_USEC: "30000000", WATCHDOG_PID: "7", PATH: "/bin", OTHER: "stays" };
   expect(takeServiceManager(env, 7)).toEqual({ env: { NOTIFY_SOCKET: "/run/x", PATH: "/bin" }, watchdogMs: 30_000 });
   expect(env).toEqual({ PATH: "/bin", OTHER: "stays" });

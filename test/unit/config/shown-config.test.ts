@@ -89,7 +89,7 @@ describe("the shown configuration", () => {
     },
   );
 
-  test("names no key as shown that is not", () => {
+  test("the list of shown keys has no key that is hidden", () => {
     const secret = "hunter2hunter2";
     const shown = ALL_KEYS.filter((key) => {
       const loaded = tryLoad([argumentFor(key, secret)]);
@@ -116,7 +116,7 @@ describe("the shown configuration", () => {
     expect(loaded.shown.hidden.reveal()).not.toContain("MUSIC");
   });
 
-  test("of an entry for a plugin shows which it is, and not through what it goes", () => {
+  test("an entry for a plugin is shown with its name and without its proxy", () => {
     const { shown } = load({
       args: [
         "--tonearm.plugins.0.package=tonearm-plugin-example",

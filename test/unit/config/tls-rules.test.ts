@@ -10,7 +10,7 @@ function load(lines: readonly string[]) {
 const PEM = ["certificate: tls/cert.pem", "certificate-private-key: /etc/key.pem"];
 
 describe("server.ssl, as Spring users know it", () => {
-  test("PEM in files, relative ones from where the node is started", () => {
+  test("PEM files are found relative to the folder that the node was started in", () => {
     const { tls } = load(PEM).config.server;
     expect(tls).toMatchObject({
       material: {
@@ -25,7 +25,7 @@ describe("server.ssl, as Spring users know it", () => {
     });
   });
 
-  test("its relaxed spelling, and file: in front", () => {
+  test("server.ssl keys accept relaxed spelling, and file: in front", () => {
     const { tls } = load(["keyStore: file:keys.p12", "keyStorePassword: hush"]).config.server;
     expect(tls?.material).toMatchObject({ kind: "pkcs12", path: "/srv/node/keys.p12" });
     expect(load(["key-store: file:///etc/keys.p12"]).config.server.tls?.material).toMatchObject({
@@ -34,7 +34,7 @@ describe("server.ssl, as Spring users know it", () => {
     expect(JSON.stringify(tls)).not.toContain("hush");
   });
 
-  test("texts are secrets", () => {
+  test("PEM texts are secrets", () => {
     const { tls } = load(["certificate: -----BEGIN A-----", "certificate-private-key: -----BEGIN B-----"]).config
       .server;
     expect(tls?.material).toMatchObject({ certificate: { kind: "text" }, privateKey: { kind: "text" } });

@@ -14,7 +14,7 @@ test("docs/reference/filters.md has its tables (fix it with: npx vitest run test
   await expect(withFilterTables(readFileSync(PAGE, "utf8"))).toMatchFileSnapshot(PAGE.pathname);
 });
 
-test("no two filters have the same name, and none is called like what holds others", () => {
+test("no two filters have the same name, and none has the name of a container of filters", () => {
   expect(new Set([...NAMES, "pluginFilters", "tonearm"]).size).toBe(NAMES.length + 2);
 });
 

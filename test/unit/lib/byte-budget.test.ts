@@ -12,7 +12,7 @@ test("a reservation beyond the limit is refused with its owner and purpose, and 
   expect(budget.usedBytes).toBe(1.5 * MEGABYTE);
 });
 
-test("what a child takes its parent has taken too, and a parent's refusal leaves the child as it was", () => {
+test("bytes of a child count in its parent too, and a parent's refusal leaves the child unchanged", () => {
   const parent = new ByteBudget({ owner: "the worker", limitBytes: 100 });
   const first = new ByteBudget({ owner: "the track", limitBytes: 80, parent });
   const second = new ByteBudget({ owner: "the track", limitBytes: 80, parent });
@@ -24,7 +24,7 @@ test("what a child takes its parent has taken too, and a parent's refusal leaves
   expect(parent.usedBytes).toBe(40);
 });
 
-test("more than was taken cannot be given back", () => {
+test("more bytes than were reserved cannot be released", () => {
   const parent = new ByteBudget({ owner: "the worker", limitBytes: 100 });
   const child = new ByteBudget({ owner: "the track", limitBytes: 80, parent });
   parent.take(10, "else");

@@ -64,7 +64,7 @@ test("a file that cannot be accessed is treated like a missing one", async () =>
   await untilChanged(1);
 });
 
-test("a share that does not answer is asked once, and its files one after the other", async () => {
+test("a share that does not answer is polled once, and its files one after the other", async () => {
   const asked: string[] = [];
   const stat = (path: string) => {
     asked.push(path);

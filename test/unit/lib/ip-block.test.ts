@@ -65,7 +65,7 @@ describe("an address", () => {
     },
   );
 
-  test("is written as RFC 5952 says", () => {
+  test("an address is written as in RFC 5952", () => {
     const written = ["2001:0DB8:0:0:1:0:0:1", "::ffff:192.0.2.7", "0:0:0:0:0:0:0:0", "2001:db8:0:1:1:1:1:1"];
     const texts = written.map((text) => formatIpAddress(parseIpAddress(text) ?? { family: 4, value: 0n }));
     expect(texts).toEqual(["2001:db8::1:0:0:1", "::ffff:c000:207", "::", "2001:db8:0:1:1:1:1:1"]);
@@ -120,7 +120,7 @@ describe("a block", () => {
     expect(isInBlock({ family: 6, value: block("192.0.2.0/24").first }, block("192.0.2.0/24"))).toBe(false);
   });
 
-  test("is within itself and larger ones of its family", () => {
+  test("a block is within itself and larger ones of its family", () => {
     expect(isBlockWithin(block("10.1.0.0/16"), block("10.0.0.0/8"))).toBe(true);
     expect(isBlockWithin(block("10.0.0.0/8"), block("10.0.0.0/8"))).toBe(true);
     expect(isBlockWithin(block("10.0.0.0/8"), block("10.0.0.0/16"))).toBe(false);

@@ -36,7 +36,7 @@ describe("parsing", () => {
     expect(plainJson(parseJson('{"a":[50.0]}'))).toEqual({ a: [50] });
   });
 
-  test("takes __proto__ for a name like any other", () => {
+  test("parsing treats __proto__ like any other name", () => {
     const tree = plainJson(parseJson('{"__proto__":{"polluted":1}}'));
     expect(Object.keys(tree as object)).toEqual(["__proto__"]);
     expect("polluted" in {}).toBe(false);
@@ -71,11 +71,11 @@ describe("parsing", () => {
     expect(() => parseJson(text)).toThrow(SyntaxError);
   });
 
-  test("refuses brackets without end before the stack does", () => {
+  test("parsing refuses deep nesting before the stack overflows", () => {
     expect(() => parseJson("[".repeat(100_000))).toThrow("nested too deeply");
   });
 
-  test("agrees with the engine on whatever both accept", () => {
+  test("parsing agrees with the engine on texts that both accept", () => {
     const texts = [
       '{"a":[1,2.5,-3e5],"b":{"c":"\\ud83d\\ude00"}}',
       "[[[]],{},true,null]",
@@ -85,7 +85,7 @@ describe("parsing", () => {
     for (const text of texts) expect(plainJson(parseJson(text))).toEqual(JSON.parse(text));
   });
 
-  test("agrees with the engine on which texts are JSON", () => {
+  test("parsing agrees with the engine on which texts are JSON", () => {
     const seed = Date.now() % 2 ** 32;
     console.log(`seed ${seed}`);
     const random = seededRandom(seed);
@@ -119,7 +119,7 @@ describe("parsing", () => {
     }
   });
 
-  test("reads a long string of backslashes in one go", () => {
+  test("parsing a long string of backslashes takes linear time", () => {
     const text = JSON.stringify("\\".repeat(1_000_000));
     expect(parseJson(text)).toBe("\\".repeat(1_000_000));
   });
@@ -182,18 +182,18 @@ function outcome(parse: () => unknown): unknown {
 }
 
 describe("writing", () => {
-  test("writes bigints as digits wherever they stand", () => {
+  test("writing outputs bigints as digits at any depth", () => {
     const value = { length: 2n ** 63n - 1n, list: [1n, { x: undefined, y: "9n" }], decimal: new JsonDecimal(1.5) };
     expect(stringifyJson(value)).toBe('{"length":9223372036854775807,"list":[1,{"y":"9n"}],"decimal":1.5}');
   });
 
-  test("is JSON.stringify for everything else", () => {
+  test("writing equals JSON.stringify for all other values", () => {
     const value = { a: [undefined, null, Number.NaN], b: undefined, "c\n": "\u2028" };
     expect(stringifyJson(value)).toBe(JSON.stringify(value));
     expect(stringifyJson({ ...value, big: 1n }).replace(',"big":1', "")).toBe(JSON.stringify(value));
   });
 
-  test("uses a bigint only beyond 2^53", () => {
+  test("an integer is a bigint only beyond 2^53", () => {
     expect(toJsonInteger(5n)).toBe(5);
     expect(toJsonInteger(2n ** 60n)).toBe(2n ** 60n);
   });

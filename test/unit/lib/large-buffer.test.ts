@@ -11,12 +11,12 @@ test.each([0, 1, 100_000, 131_072, 5_000_001])(
   },
 );
 
-test("large ones come from V8's pages", () => {
+test("large buffers come from V8's pages", () => {
   const isResizable = (sizeBytes: number) => Reflect.get(allocateBytes(sizeBytes).buffer, "resizable");
   expect([isResizable(1000), isResizable(1_000_000)]).toEqual([false, true]);
 });
 
-test("bytes that arrive piece by piece are in their order, as text, and no more than was said", () => {
+test("appended bytes are in order, as text, and limited to the maximum", () => {
   const bytes = new GrowingBytes(10);
   expect(bytes.toString()).toBe("");
   // A character that is cut in two.

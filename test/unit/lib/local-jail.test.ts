@@ -37,7 +37,7 @@ async function textOf(from: LocalJail, path: string): Promise<string> {
   }
 }
 
-it("opens files below a root, also through links and dots that stay inside", async () => {
+it("the jail opens files below a root, also through links and dots that stay inside", async () => {
   expect(await textOf(jail, join(music, "song.mp3"))).toBe("song");
   expect(await textOf(jail, join(music, "album", "..", "song.mp3"))).toBe("song");
   expect(await textOf(jail, join(music, "album", "..song.mp3"))).toBe("dots");
@@ -68,7 +68,7 @@ it.each([
   await expect(jail.open(path())).rejects.toMatchObject({ code: "local-file-refused" });
 });
 
-it("a missing file inside is just missing", async () => {
+it("a missing file below a root is reported as missing", async () => {
   await expect(jail.open(join(music, "nothing.mp3"))).rejects.toMatchObject({ code: "input-not-found" });
 });
 
@@ -92,7 +92,7 @@ it.skipIf(process.platform === "win32")("a named pipe neither hangs nor opens", 
   await expect(jail.open(join(music, "pipe"))).rejects.toMatchObject({ code: "local-file-refused" });
 });
 
-it("a file is the same where Windows gives its volume in 64 bits by name and in 32 by handle", () => {
+it("a file's identity matches where Windows gives its volume in 64 bits by name and in 32 by handle", () => {
   const byName = { dev: 0x3a1c_7d00_bc94_10ffn, ino: 7n };
   expect(isSameFile(byName, { dev: 0xbc94_10ffn, ino: 7n })).toBe(true);
   expect(isSameFile(byName, { dev: 0xbc94_10fen, ino: 7n })).toBe(false);

@@ -21,11 +21,11 @@ describe("modified UTF-8", () => {
     expect(decodeModifiedUtf8(Buffer.from(expected, "hex"))).toBe(text);
   });
 
-  test.each(["80", "c3", "c341", "e0a0", "e0a041", "e041a0", "f09f9880", "ff"])("refuses %s", (bytes) => {
+  test.each(["80", "c3", "c341", "e0a0", "e0a041", "e041a0", "f09f9880", "ff"])("decoding refuses %s", (bytes) => {
     expect(decodeModifiedUtf8(Buffer.from(bytes, "hex"))).toBeUndefined();
   });
 
-  test("keeps every UTF-16 unit", () => {
+  test("a round trip keeps every UTF-16 unit", () => {
     const all = Array.from({ length: 0x10000 }, (_, unit) => String.fromCharCode(unit)).join("");
     expect(decodeModifiedUtf8(encodeModifiedUtf8(all)) === all).toBe(true);
   });

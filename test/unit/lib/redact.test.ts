@@ -147,7 +147,7 @@ describe("a text loses", () => {
     expect(decoded(clean)).not.toContain(S);
   });
 
-  test("nothing that is no secret", () => {
+  test("a text loses nothing that is not secret", () => {
     for (const text of [
       "answered GET /v4/loadtracks?identifier=ytsearch:never gonna",
       '{"timeout":5,"tokenless":null,"token":null,"isPassword":true,"volume":100}',
@@ -219,7 +219,7 @@ describe("a value loses", () => {
     expect(text).toMatch(/redacted|bytes|unreadable/);
   });
 
-  test("nothing that is no secret, and stays what it was", () => {
+  test("a value loses nothing that is not secret, and is not modified", () => {
     const plain = {
       sessionId: "ours",
       port: 1,
@@ -231,7 +231,7 @@ describe("a value loses", () => {
     expect(redactFields(plain)).toEqual({ ...plain, at: "1970-01-01T00:00:00.000Z" });
   });
 
-  test("no more than can be written: wide, deep and long ones are cut", () => {
+  test("a value that is too wide, deep or long is cut", () => {
     const wide = Object.fromEntries(
       Array.from({ length: 100_000 }, (_, index) => [`k${index}`, { a: "x".repeat(1000) }]),
     );
@@ -241,7 +241,7 @@ describe("a value loses", () => {
   });
 });
 
-test("errors for clients hold no secrets of the addresses they name", () => {
+test("errors for clients contain no secrets of the addresses they name", () => {
   const root = new Error(`connect http://u:${S}@host/?sig=${S}`);
   const wire = toWireError(new NodeError("input-unreachable", `could not reach http://u:${S}@host/`, { cause: root }));
   expect(JSON.stringify(wire)).not.toContain(S);
@@ -304,7 +304,7 @@ function decoded(text: string): string {
     .replaceAll(/[A-Za-z0-9+/_-]{24,}={0,2}/g, (run) => `${run} ${Buffer.from(run, "base64").toString("latin1")}`);
 }
 
-test("a text that is made to be slow to look through takes steps for its length only", () => {
+test("redacting a text that is crafted to be slow takes linear time", () => {
   const pieces = [
     "//",
     "a:",

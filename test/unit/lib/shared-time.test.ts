@@ -23,6 +23,6 @@ test("an offset whose attempts were all delayed is wrong by at most half of the 
   expect(Math.abs(sharedTimeOffsetMs(clocksThatTake([4, 0])) - 1000)).toBeLessThanOrEqual(2);
 });
 
-test("on this machine two looks give the same time, as near as clocks can be read", () => {
+test("on this machine two measurements give the same offset, as precisely as clocks can be read", () => {
   expect(Math.abs(sharedTimeOffsetMs() - sharedTimeOffsetMs())).toBeLessThan(1);
 });

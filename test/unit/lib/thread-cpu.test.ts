@@ -16,7 +16,7 @@ test("a thread's CPU time grows with its work, where the system provides it", ()
   expect(readThreadTimes(number)?.queuedMs).toBeGreaterThanOrEqual(before?.queuedMs ?? 0);
 });
 
-test("of a thread that is not there, nothing is known", () => {
+test("a thread that does not exist has no times", () => {
   expect(readThreadTimes(0)).toBeUndefined();
   expect(readThreadTimes(2 ** 31 - 1)).toBeUndefined();
 });

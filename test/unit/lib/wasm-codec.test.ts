@@ -13,7 +13,7 @@ interface Allocating {
 const MEGABYTE = 1024 * 1024;
 const OPUS = { ...SCRIPTED_STREAM, codec: "opus" } as const;
 
-it("a codec has the memory it begins with and gets no more", async () => {
+it("a codec with fixed memory cannot grow it", async () => {
   const { functions, heap } = startWasmCodec<Allocating>(await readWasmCodec("vorbis"));
   const startBytes = heap.buffer.byteLength;
   expect(functions._malloc(MEGABYTE)).toBeGreaterThan(0);
@@ -21,7 +21,7 @@ it("a codec has the memory it begins with and gets no more", async () => {
   expect(heap.buffer.byteLength).toBe(startBytes);
 });
 
-it("a codec that may grow does so up to its bound", async () => {
+it("a codec that may grow its memory does so up to its bound", async () => {
   const sizeBytesMax = 64 * MEGABYTE;
   const { functions, heap } = startWasmCodec<Allocating>(await readWasmCodec("opus"), { sizeBytesMax });
   expect(functions._malloc(24 * MEGABYTE)).toBeGreaterThan(0);
@@ -29,7 +29,7 @@ it("a codec that may grow does so up to its bound", async () => {
   expect(heap.buffer.byteLength).toBeLessThanOrEqual(sizeBytesMax);
 });
 
-it("a decoder that runs wild ends its own track, and the others of its library play on", async () => {
+it("a decoder that crashes ends its own track, and others of the same library continue", async () => {
   const opus = new Libopus(await readWasmCodec("opus"));
   const encoder = new OpusFrameEncoder(await loadLibopus(), { complexity: 0, bitrateBps: 64_000 });
   const tone = Float32Array.from({ length: 960 }, (_, at) => 0.5 * Math.sin(at / 10));

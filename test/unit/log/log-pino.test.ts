@@ -24,7 +24,7 @@ describe.each(["text", "json"] as const)("log lines as %s", (format) => {
     expect(lines).toHaveLength(2);
   });
 
-  test("hold no secrets, wherever they hide", () => {
+  test("log lines contain no secrets, in any field", () => {
     const { log, text } = logger({ format });
     log.info(`dial http://user:${SECRET}@host/path`, {
       password: SECRET,
@@ -40,14 +40,14 @@ describe.each(["text", "json"] as const)("log lines as %s", (format) => {
     expect(text()).toContain("host/path");
   });
 
-  test("hold an error with code, stack and causes", () => {
+  test("log lines contain an error with code, stack and causes", () => {
     const { log, text } = logger({ format });
     log.error("it broke", { error: new NodeError("internal", "outer", { cause: new TypeError("inner") }) });
     expect(text()).toContain("NodeError: outer");
     expect(text()).toContain("caused by: TypeError: inner");
   });
 
-  test("survive whatever is given to them", () => {
+  test("logging any value does not throw", () => {
     const cycle: Record<string, unknown> = {};
     cycle.self = cycle;
     const { log, lines } = logger({ format });
@@ -55,7 +55,7 @@ describe.each(["text", "json"] as const)("log lines as %s", (format) => {
     expect(lines).toHaveLength(1);
   });
 
-  test("carry the fields of their parents", () => {
+  test("log lines of a child have the fields of its parents", () => {
     const { log, text } = logger({ format });
     log.child({ guildId: "7" }).info("hello", { port: 1 });
     expect(text()).toMatch(/guildId.*7.*port.*1/);
@@ -74,7 +74,7 @@ test("a JSON line is JSON", () => {
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ msg: "hello", count: 3, time: 1000 });
 });
 
-test("silent is silent", () => {
+test("the silent logger writes nothing", () => {
   const { log, lines } = logger({ level: "silent" });
   log.error("x");
   expect(lines).toEqual([]);
@@ -87,7 +87,7 @@ describe.each(["text", "json"] as const)("the buffer of a log as %s", (format) =
     return ring.latest();
   }
 
-  test("holds the lines that are written, as a person reads them, without secrets", () => {
+  test("the buffer has the written lines in readable form, without secrets", () => {
     const lines = buffered("info", (log) => {
       log.debug("not this one");
       log.warn(`proxy http://user:${SECRET}@host is gone`, { token: SECRET, tries: 3 });
@@ -96,7 +96,7 @@ describe.each(["text", "json"] as const)("the buffer of a log as %s", (format) =
     expect(lines).toEqual([{ number: 1, epochMs: 1000, level: "warn", text }]);
   });
 
-  test("holds errors with their causes", () => {
+  test("the buffer has errors with their causes", () => {
     const error = new NodeError("internal", "outer", { cause: new TypeError("inner") });
     const [line] = buffered("info", (log) => log.error("it broke", { error }));
     expect(line?.text).toMatch(
@@ -104,7 +104,7 @@ describe.each(["text", "json"] as const)("the buffer of a log as %s", (format) =
     );
   });
 
-  test("holds nothing when nothing is logged", () => {
+  test("the buffer is empty when nothing is logged", () => {
     expect(buffered("silent", (log) => log.error("x"))).toEqual([]);
   });
 });

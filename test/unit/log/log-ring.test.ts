@@ -110,7 +110,7 @@ describe("a listener to the log", () => {
     expect(texts(ring.latest())).toEqual(["one", "received one", "two", "received two"]);
   });
 
-  test("is one of 32 at most", () => {
+  test("there are at most 32 listeners to the log", () => {
     const ring = new LogRing();
     const ends = Array.from({ length: 32 }, () => ring.subscribe(() => undefined));
     expect(ends).not.toContain(undefined);

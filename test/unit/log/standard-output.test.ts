@@ -61,7 +61,7 @@ test("one text may be longer than the bound", () => {
   expect(stream.taken[0]).toHaveLength(3_000_000);
 });
 
-test("texts that are refused are counted until the telling itself is taken", () => {
+test("dropped texts are counted until the report itself is written", () => {
   const { stream, output, lost } = setUp();
   const full = Object.assign(new Error("no space"), { code: "ENOSPC" });
   for (let count = 0; count < 5; count++) {

@@ -51,7 +51,7 @@ test("no servers and secrets are found where none are set", () => {
   expect(secretsOf(SCHEMA, valuesOf({ password: "" }))).toEqual([]);
 });
 
-test("a default that is no address of a server allows none", () => {
+test("a default that is not a server address allows no server", () => {
   const schema = { url: { type: "server", meaning, default: "file:///etc" } } as const satisfies OptionSchema;
   expect(allowedServersOf(schema, { url: "file:///etc" })).toEqual([]);
 });

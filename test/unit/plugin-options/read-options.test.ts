@@ -68,7 +68,7 @@ function changed(members: Readonly<Record<string, PlainTree>>): unknown {
   );
 }
 
-test("the values have the types that the schema says", () => {
+test("the values have the types of the schema", () => {
   const { values } = read({ apiKey: "k" });
   expect(values).toEqual(DEFAULTS);
   expectTypeOf(values).toEqualTypeOf<OptionValues<typeof SCHEMA> | undefined>();
@@ -87,7 +87,7 @@ test("the values have the types that the schema says", () => {
   expectTypeOf(values.feeds).toEqualTypeOf<Readonly<Record<string, { readonly limit: number | undefined }>>>();
 });
 
-test("texts become what the options are", () => {
+test("texts are parsed to the types of the options", () => {
   const written = {
     voice: "007",
     language: "",
@@ -132,7 +132,7 @@ test("one text with commas is a list, an empty one an empty list", () => {
   expect(changed({ clients: "" })).toEqual({ clients: [] });
 });
 
-test("an empty text counts as not set, but where it replaces a text that is the default", () => {
+test("an empty text counts as not set, except where it replaces a default that is a text", () => {
   const empty = { voice: "", server: "", pagesMax: "", allowSearch: "", quality: "", remoteCipher: "", servers: "" };
   expect(changed({ ...empty, feeds: "" })).toEqual({});
   expect(changed({ language: "" })).toEqual({ language: "" });
@@ -214,7 +214,7 @@ describe("bounds", () => {
   const list = (count: number): PlainTree[] => Array.from({ length: count }, () => ({ name: "a" }));
   const names = (count: number): PlainTree => Object.fromEntries(list(count).map((_, index) => [`n${index}`, {}]));
 
-  test("a hundred groups, and not one more", () => {
+  test("a list may have a hundred groups, and not one more", () => {
     expect(read({ apiKey: "k", servers: list(100), feeds: names(100) }).values?.servers).toHaveLength(100);
     expect(read({ apiKey: "k", servers: list(101), feeds: names(101) }).problems).toEqual([
       "plugins.x.servers: expected at most 100 groups of options",
@@ -222,7 +222,7 @@ describe("bounds", () => {
     ]);
   });
 
-  test("a thousand texts, and not one more", () => {
+  test("a list may have a thousand texts, and not one more", () => {
     expect(read({ apiKey: "k", clients: Array(1000).fill("a") }).values?.clients).toHaveLength(1000);
     expect(read({ apiKey: "k", clients: Array(1001).fill("a") }).problems).toEqual([
       "plugins.x.clients: expected at most 1000 texts",
@@ -244,7 +244,7 @@ describe("bounds", () => {
     expect(problems[0]).toContain("the options are too deep or too many");
   });
 
-  test("groups of groups of groups come to an end", () => {
+  test("the nesting of groups is bounded", () => {
     const member = (members: OptionSchema): OptionSchema => ({ list: { type: "groups", meaning, members } });
     const leaf: OptionSchema = { a: { type: "flag", meaning, default: true } };
     const full = { list: Array(100).fill({ list: Array(100).fill({ list: Array(100).fill({}) }) }) };
@@ -252,7 +252,7 @@ describe("bounds", () => {
   });
 });
 
-test("names of the language's own are names like all others", () => {
+test("names that JavaScript objects inherit are names like all others", () => {
   const schema = { constructor: { type: "text", meaning } } as const satisfies OptionSchema;
   const reading = readOptions(schema, {}, { path: "plugins.x" });
   expect(reading.values?.constructor).toBeUndefined();

@@ -25,7 +25,7 @@ test("every page has a separate address, and a title", () => {
   expect(untitled).toEqual([]);
 });
 
-test("no page stands where one that is made will be", () => {
+test("no page has the path of a generated page", () => {
   expect(MADE.filter((page) => existsSync(PROJECT_ROOT + page))).toEqual([]);
 });
 

@@ -35,13 +35,13 @@ test("docs/reference/errors.md has a section for every code, in order, and no ot
   expect(headings).toEqual(Object.keys(ERROR_FAULTS).toSorted());
 });
 
-test("each of these sections says something", () => {
+test("every section of docs/reference/errors.md has text", () => {
   const sections = read("docs/reference/errors.md").split(/^## /m).slice(1);
   const empty = sections.filter((section) => section.split("\n").slice(1).join("").trim().length < 40);
   expect(empty.map((section) => section.split("\n")[0])).toEqual([]);
 });
 
-test("docs/reference/compatibility.md names every recording that is answered otherwise, and no others", () => {
+test("docs/reference/compatibility.md names every recording with a different answer, and no others", () => {
   const rows = [...read("docs/reference/compatibility.md").matchAll(/^\| (.+) \|$/gm)].map(([, row = ""]) =>
     row.split(" | "),
   );

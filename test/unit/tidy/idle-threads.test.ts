@@ -18,13 +18,13 @@ function loadedBy(entry: string): Map<string, string> {
   return packages;
 }
 
-test("an audio thread that plays nothing has not loaded the HTTP client: it takes some 7 MB of each", () => {
+test("an idle audio thread has not loaded the HTTP client, which takes some 7 MB per thread", () => {
   const packages = loadedBy("src/media/main.ts");
   expect(packages.get("undici")).toBeUndefined();
   expect(packages.size).toBeGreaterThan(1);
 });
 
-test("the main thread loads neither the HTTP client nor what plugins work with", () => {
+test("the main thread loads neither the HTTP client nor the modules of plugins", () => {
   const packages = loadedBy("src/main.ts");
   for (const name of ["undici", "sax", "meriyah", "quickjs-emscripten-core"]) {
     expect([name, packages.get(name)]).toEqual([name, undefined]);

@@ -35,7 +35,7 @@ test("control and media never import each other", () => {
   expect(importsThat((from, to) => from.startsWith("src/media/") && to.startsWith("src/bridge/"))).not.toEqual([]);
 });
 
-test("bridge and plugin-api are leaves: neither imports what uses it", () => {
+test("bridge and plugin-api import none of their users", () => {
   const below = /^src\/(?:bridge|config|filters|track|lib|log|plugin-api)\/|^src\/errors\.ts$/;
   expect(importsThat((from, to) => from.startsWith("src/bridge/") && !below.test(to))).toEqual([]);
   expect(importsThat((from, to) => from.startsWith("src/plugin-api/") && !to.startsWith("src/plugin-api/"))).toEqual(
@@ -65,7 +65,7 @@ test("no file imports itself through other files", () => {
   expect(cycles).toEqual([]);
 });
 
-test("importsOf finds static and late imports, so that the rules above see something", () => {
+test("importsOf finds static and dynamic imports, so that the rules above have an effect", () => {
   const text = 'import { a } from "./a.ts";\nimport type {\n  B,\n} from "../b.ts";\nconst c = await import("./c.ts");';
   expect(importsOf({ path: "src/x/y.ts", text })).toEqual(["src/x/a.ts", "src/b.ts", "src/x/c.ts"]);
 });

@@ -53,7 +53,7 @@ test("a package without an integrity hash is optional, and never installed on th
   expect(installable).toEqual([]);
 });
 
-test("every package that the docs site is built with is held to its bytes, and bound to no registry", () => {
+test("every package of the docs site has an integrity hash, and is bound to no registry", () => {
   const { packages } = JSON.parse(readFileSync(`${PROJECT_ROOT}docs/site/package-lock.json`, "utf8")) as typeof LOCK;
   const loose = Object.entries(packages).filter(
     ([path, { integrity, resolved }]) => path !== "" && (!integrity?.startsWith("sha512-") || resolved !== undefined),
@@ -61,11 +61,11 @@ test("every package that the docs site is built with is held to its bytes, and b
   expect(loose.map(([path]) => path)).toEqual([]);
 });
 
-test("no version is held by `overrides`, which npm reads in this checkout and not where the node is installed", () => {
+test("no version is pinned by `overrides`, which npm reads in this checkout and not where the node is installed", () => {
   const manifest: unknown = JSON.parse(readFileSync(`${PROJECT_ROOT}package.json`, "utf8"));
   expect(manifest).not.toHaveProperty("overrides");
 });
 
-test("no package is bound to a registry: npm takes it from the one that is configured", () => {
+test("no package is bound to a registry: npm uses the configured one", () => {
   expect(PACKAGES.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
 });

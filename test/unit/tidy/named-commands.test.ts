@@ -104,7 +104,7 @@ describe("commands that documents name", () => {
   }
 });
 
-test("environment variables that documents name set a key", () => {
+test("every environment variable in a document sets a key", () => {
   const named = DOCUMENTS.flatMap(({ path, text }) =>
     Array.from(text.matchAll(/(?<![\w$.{/-])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?![\w(*…]|_…)/g), ([, name = ""]) => ({
       path,
@@ -139,7 +139,7 @@ describe("configuration that documents show", () => {
     });
   }
 
-  test("is read without a mistake, and names no key that is not known", () => {
+  test("every configuration in a document is valid, without unknown keys", () => {
     const wrong = files.flatMap(({ location, code }) => {
       try {
         const unknown = load(code).warnings.filter((warning) => warning.includes("is not a known key"));
@@ -152,7 +152,7 @@ describe("configuration that documents show", () => {
     expect(files.length).toBeGreaterThan(4);
   });
 
-  test("gives the plugins that come with the node options that they know", () => {
+  test("every option of a built-in plugin in a document exists", () => {
     const problems = files.flatMap(({ location, code }) =>
       planPlugins(load(code).config, {
         cwd: "/nowhere",

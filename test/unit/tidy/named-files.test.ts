@@ -28,7 +28,7 @@ function wordsOf({ path, text }: ProjectFile): string {
   return words.replaceAll(/https?:\/\/\S+|\bdist\/\S+/g, "");
 }
 
-function isThere(name: string, from: string): boolean {
+function exists(name: string, from: string): boolean {
   if (!name.includes("/")) return NAMES.has(name);
   return [...STARTS, `${posix.dirname(from)}/`].some((start) => existsSync(PROJECT_ROOT + posix.join(start, name)));
 }
@@ -39,18 +39,18 @@ function namedIn(file: ProjectFile): string[] {
   return [...Array.from(words.matchAll(NAMED), ([name]) => name), ...folders];
 }
 
-test("paths and names of files are found in documents and comments (or the rule below would see nothing)", () => {
+test("paths and names of files are found in documents and comments, so that the rules below have an effect", () => {
   const text =
     "// See src/a/b, tick/c.ts and d.ts; not https://x.org/e.ts, nor `…-routes.ts`; `h/`.\nconst f = 'g.ts';";
   expect(namedIn({ path: "src/x.ts", text })).toEqual(["src/a/b", "tick/c.ts", "d.ts", "h/"]);
-  expect(isThere("tidy/named-files.test.ts", "src/x.ts")).toBe(true);
-  expect(isThere("tidy/unnamed-files.test.ts", "src/x.ts")).toBe(false);
+  expect(exists("tidy/named-files.test.ts", "src/x.ts")).toBe(true);
+  expect(exists("tidy/unnamed-files.test.ts", "src/x.ts")).toBe(false);
 });
 
 test("every file that a document or a comment names exists", () => {
   const gone = FILES.flatMap((file) =>
     namedIn(file)
-      .filter((name) => !isThere(name, file.path) && !SPECIFICATIONS.includes(name))
+      .filter((name) => !exists(name, file.path) && !SPECIFICATIONS.includes(name))
       .map((name) => `${file.path}: ${name}`),
   );
   expect(gone).toEqual([]);

@@ -49,12 +49,12 @@ describe("docs/reference/websocket.md", () => {
     return [...section.matchAll(/^### (.+)$/gm)].map(([, heading = ""]) => heading);
   }
 
-  test("has a section for every message that the node sends, and no others", () => {
+  test("websocket.md has a section for every message that the node sends, and no others", () => {
     const sent = new Set(Array.from(messages.matchAll(/readonly op: "(\w+)"/g), ([, op = ""]) => op));
     expect(headingsIn(sectionOf(page, "## Messages")).toSorted()).toEqual([...sent].toSorted());
   });
 
-  test("has a section for every event, and every reason for the end of a track", () => {
+  test("websocket.md has a section for every event, and every reason for the end of a track", () => {
     const events = Array.from(messages.matchAll(/EventOf<"(\w+)">/g), ([, type = ""]) => type);
     const sections = headingsIn(sectionOf(page, "## Events")).filter((heading) => heading !== "Exception");
     expect(sections.toSorted()).toEqual(events.toSorted());
@@ -63,13 +63,13 @@ describe("docs/reference/websocket.md", () => {
     expect(named.toSorted()).toEqual([...reasons.matchAll(/"(\w+)"/g)].map(([, reason]) => reason).toSorted());
   });
 
-  test("has every member of messages and events that is sent", () => {
+  test("websocket.md has every member of messages and events", () => {
     const members = [...messages.matchAll(/readonly (\w+):/g)].map(([, member = ""]) => member);
     expect(members.filter((member) => !new RegExp(`\\b${member}\\b`).test(page))).toEqual([]);
     expect(members.length).toBeGreaterThan(10);
   });
 
-  test("has the codes with which the node closes a client's socket, and no others", () => {
+  test("websocket.md has the codes with which the node closes a client's socket, and no others", () => {
     const modules = ["src/control/server/", "src/control/sessions/"].flatMap((folder) => projectFiles(folder));
     const constants = new Map<string, number>(Object.entries(closeCodes));
     const codes = modules.flatMap(({ text }) => [
@@ -81,7 +81,7 @@ describe("docs/reference/websocket.md", () => {
     expect(firstCells(sectionOf(page, "## Close codes"))).toEqual([...sent].toSorted().map(String));
   });
 
-  test("has every operation of v3 with its members", () => {
+  test("websocket.md has every operation of v3 with its members", () => {
     const named = new Map(
       rowsOf(sectionOf(page, "## v3")).flatMap(([operations = "", members = ""]) =>
         wordsIn(operations).map((op) => [op, members] as const),
@@ -123,7 +123,7 @@ describe("docs/reference/sources.md", () => {
     expect(listed.toSorted()).toEqual([...new Set(there)].toSorted());
   });
 
-  test("names prefixes that their plugin claims", () => {
+  test("sources.md names only prefixes that their plugin claims", () => {
     const wrong = rows.flatMap(({ plugin, prefixes }) => {
       const claimed = known.filter((source) => source.plugin === plugin).flatMap((source) => source.prefixes);
       return prefixes.filter((prefix) => !claimed.some((claim) => prefix.startsWith(claim)));
@@ -132,7 +132,7 @@ describe("docs/reference/sources.md", () => {
     expect(rows.flatMap(({ prefixes }) => prefixes).length).toBeGreaterThan(10);
   });
 
-  test("names every option of a plugin", () => {
+  test("sources.md names every option of a plugin", () => {
     const missing = BUILTIN_PLUGINS.flatMap(({ manifest }) =>
       Object.keys(manifest.config)
         .filter((option) => !new RegExp(`\\b${option}\\b`).test(page))

@@ -8,7 +8,7 @@ function linesWith(pattern: RegExp, files: readonly { readonly path: string; rea
   );
 }
 
-test("a test that is left out gives its reason on the line, and none keeps the others from running", () => {
+test("a skipped test has its reason on its line, and no test excludes the others", () => {
   expect(linesWith(/^(?!.*\/\/ .).*\b(?:test|it|describe)\.(?:only|skip|todo)\(/, typescriptFiles("test/"))).toEqual(
     [],
   );
@@ -19,7 +19,7 @@ test("nothing in the project names the machine it was written on", () => {
   expect(linesWith(machine, projectFiles(""))).toEqual([]);
 });
 
-test("processes are ended by their id, never by a name that others may have too", () => {
+test("processes are ended by their id, never by a name that other processes may have", () => {
   const scripts = projectFiles("").filter(({ path }) => !path.endsWith(".md"));
   expect(linesWith(/\b(?:p[k]ill|kill[a]ll)\b/, scripts)).toEqual([]);
 });

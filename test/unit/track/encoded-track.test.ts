@@ -64,7 +64,7 @@ describe("reading", () => {
     expect(decodeTrack(ODD_TITLE).info).toMatchObject({ title: "A\u0000é😀", author: "", isStream: false });
   });
 
-  test("an endless stream keeps its length to the digit", () => {
+  test("an endless stream keeps its exact length", () => {
     const track = decodeTrack(RADIO);
     expect(track.info).toMatchObject({ length: UNKNOWN_LENGTH_MS, isSeekable: false });
     expect(track.pluginInfo).toEqual({ probeInfo: "m3u|hls-outer" });
@@ -127,7 +127,7 @@ describe("refusing", () => {
     expect(() => decodeTrack(encoded)).toThrow(NodeError);
   });
 
-  test("any bytes end in a track or in the one error, never in another", () => {
+  test("any bytes decode to a track or fail with the one error", () => {
     const seed = Date.now() % 2 ** 32;
     console.log(`seed ${seed}`);
     const random = seededRandom(seed);
@@ -178,7 +178,7 @@ describe("writing", () => {
     expect(readEncodedTrack(writeEncodedTrack(info, details))).toEqual({ info, details });
   });
 
-  test("cuts a text that is too long between characters", () => {
+  test("writing cuts a text that is too long between characters", () => {
     const { title } = decodeTrack(encodedWith({ title: "😀".repeat(20_000) })).info;
     expect(title).toBe("😀".repeat(Math.floor(65_535 / 6)));
   });
