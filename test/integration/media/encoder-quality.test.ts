@@ -38,7 +38,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-test("music of a folder is judged, silence is left out, and one seed draws the same seconds again", async () => {
+test("the music of a folder is compared without silence, and a seed selects the same seconds again", async () => {
   const file = join(folder, "judgements.json");
   const first = await listen("--bitrates", "64,128", "--against", "libopus:10", "--json", file);
   const drawn = (text: string) => [...text.matchAll(/^(\S+) from ([\d.]+) s/gm)].map(([line]) => line);

@@ -134,7 +134,7 @@ describe.each(SONG_VARIANTS)("$file", (variant) => {
     if (!recording.isStarved) expect(recording.missingFrames).toBe(0);
   });
 
-  test("begins and ends where it should", () => {
+  test("the received audio has the right start and end", () => {
     const { reference, recording } = takeOf(variant.file);
     const { delayMs } = verdictOf(variant.file);
     expect(Math.abs(delayMs)).toBeLessThan(variant.delayMsMax ?? 1);
@@ -146,7 +146,7 @@ describe.each(SONG_VARIANTS)("$file", (variant) => {
     expect(receivedMs).toBeLessThan(Math.max(referenceMs, LENGTH_MS) + FRAME_MS + 0.5);
   });
 
-  test("is loaded with its facts", () => {
+  test("the file loads with its title, author and length", () => {
     const { load } = takeOf(variant.file);
     expect(load.loadType).toBe("track");
     const { info } = load.data as { readonly info: TrackFacts }; // as the load type says

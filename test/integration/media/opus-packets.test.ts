@@ -76,7 +76,7 @@ describe.concurrent("bit for bit", () => {
     expect(packets.length * FRAME_MS).toBeLessThan(LENGTH_MS + PRE_SKIP_MS + FRAME_MS);
   });
 
-  test("both links of a chained file", async () => {
+  test("both links of a chained file are passed through", async () => {
     const { packets } = await listener.record(`${env.media.url}/chained.opus`);
     const links = await Promise.all(["opus.ogg", "mono.opus"].map((file) => packetHashes(folder, file)));
     expect(packets.map(hashOf)).toEqual(links.flat());

@@ -39,7 +39,7 @@ function follow(advice: string): void {
 
 // Needs network namespaces; the reason is printed when there are none.
 describe.skipIf(NETNS_MISSING !== "")("the doctor", () => {
-  test.each(["10.78.0.0/24", "fd78::/64"])("says what %s needs, and is content with it", (block) => {
+  test.each(["10.78.0.0/24", "fd78::/64"])("the doctor says what %s needs, and passes afterwards", (block) => {
     ip("netns", "add", NAMESPACE);
     ip("-netns", NAMESPACE, "link", "set", "lo", "up");
     const before = findings(block);

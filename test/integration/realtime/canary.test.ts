@@ -99,7 +99,7 @@ it("the canary reports a source whose plugin is off, and one with nothing to try
   expect(text).toMatch(/^local +search +skipped\n {4}nothing to try/m);
 });
 
-it("does not begin with what it does not know", async () => {
+it("the canary refuses unknown sources and invalid arguments before it starts", async () => {
   const before = askedCount();
   const yes = ["--yes", "--only", "getyarn.io"];
   expect(await run("--yes", "--only", "nosuch")).toMatchObject({

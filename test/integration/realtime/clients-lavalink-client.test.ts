@@ -115,7 +115,7 @@ it("lavalink-client loads, plays, pauses, resumes, seeks, sets volume, and recei
   env.discord.assertClean();
 });
 
-it("follows to another voice server, and no packet that reached Discord is missing", async () => {
+it("lavalink-client moves to another voice server, and no packet is missing at Discord", async () => {
   const manager = await startBot();
   const player = await joinVoice(manager);
   await player.play({ clientTrack: await load(player), endTime: 3000 });

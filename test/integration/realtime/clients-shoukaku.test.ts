@@ -92,7 +92,7 @@ it("shoukaku loads, plays, pauses, resumes, seeks, sets volume, and receives sta
   env.discord.assertClean();
 });
 
-it("follows to another voice server, and no packet that reached Discord is missing", async () => {
+it("shoukaku moves to another voice server, and no packet is missing at Discord", async () => {
   const player = await joinVoice();
   await player.playTrack({ track: { encoded: await load(player) }, endTime: 3000 });
   await receiveMore(25);

@@ -6,7 +6,7 @@ import { runChecks } from "../../../lab/conformance/run-checks.ts";
 import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
 import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
-it("keeps every rule of the protocol", async () => {
+it("our own node passes every rule of the protocol", async () => {
   const env = await startTestEnvironment();
   try {
     const results = await runChecks({ url: env.url, password: TEST_PASSWORD });

@@ -75,7 +75,7 @@ describe("an encoded track is decoded and played:", () => {
     await call.leave();
   });
 
-  it("from the position that is in it", async () => {
+  it("an encoded track plays from the position in it", async () => {
     const call = await MusicCall.join(env, { daveVersion: 0 });
     await call.update({ track: { encoded: YOUTUBE_TEXTS.v3 } });
     await call.receiveMore(10);

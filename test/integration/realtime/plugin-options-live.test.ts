@@ -105,7 +105,7 @@ it("a feed that its address does not identify is loaded as a podcast", async () 
   expect(body).toMatchObject({ loadType: "playlist", data: { tracks: [{ info: { sourceName: "podcast" } }, {}, {}] } });
 });
 
-it("what a site gave is not asked for again after a restart of the node", async () => {
+it("data that a site issued is not requested again after a restart of the node", async () => {
   const pages = () => soundcloud.server.requestsTo("soundcloud.com", "/").length;
   expect((await (await env.connectBot()).load("scsearch:song")).body.loadType).toBe("search");
   expect(pages()).toBe(1);

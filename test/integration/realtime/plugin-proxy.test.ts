@@ -49,7 +49,7 @@ it("a plugin's requests and its tracks' audio, HLS or a file, go through its pro
   expect(proxy.asked.some((url) => /\.mp3\b/.test(url))).toBe(true);
 });
 
-it("other plugins and their tracks go past it", async () => {
+it("other plugins and their tracks do not use the proxy", async () => {
   const before = proxy.asked.length;
   await play(`radio:${stationUuid(1)}`);
   expect(radio.server.requests.length).toBeGreaterThan(1);

@@ -93,7 +93,7 @@ describe("a plugin that", () => {
     await call.leave();
   });
 
-  it("runs a program takes it along when its thread is lost, and what that has started", async () => {
+  it("a lost plugin thread ends its program, and that program's child processes", async () => {
     const sockets: Socket[] = [];
     const lobby = createServer((socket) => sockets.push(socket.on("error", () => undefined).resume()));
     await new Promise<void>((resolve) => lobby.listen(0, "127.0.0.1", resolve));

@@ -61,7 +61,7 @@ async function load(bot: Bot, url: string): Promise<LoadView> {
   return (await bot.load(url)).body;
 }
 
-it.concurrent("loads leave from the addresses of the block, and no two from the same", async () => {
+it.concurrent("loads are sent from the addresses of the block, each from a different one", async () => {
   const env = await start({ ipBlocks: "127.16.0.0/12", strategy: "LoadBalance" });
   const bot = await env.connectBot();
   for (let count = 0; count < 20; count++) {
@@ -121,7 +121,7 @@ it.concurrent("a banned address is skipped, shown, and used again when it is fre
   expect(await failing(bot)).toEqual([]);
 });
 
-it.concurrent("bans end no load while there is another, and only a free route helps after the last", async () => {
+it.concurrent("a banned address fails no load while others are left, and after the last only a free route helps", async () => {
   const env = await start({ ipBlocks: "127.16.0.0/30" });
   const bot = await env.connectBot();
   const song = `${env.media.url}/chord.webm`;

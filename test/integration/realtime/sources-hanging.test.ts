@@ -84,7 +84,7 @@ async function askFor(identifier: string): Promise<{ readonly loadType: string; 
   return { loadType, message: loadType === "error" ? (data as { message: string }).message : "" };
 }
 
-it("before, all sources answer", async () => {
+it("all sources answer before the faults", async () => {
   for (const { identifier } of siteQuestions(1)) {
     expect({ identifier, ...(await askFor(identifier)) }).toMatchObject({ identifier, message: "" });
   }
@@ -119,7 +119,7 @@ describe("while all sites hang, one plugin loops and another fills memory,", () 
     restore();
   });
 
-  it("their threads are ended for what they do, and come back after pauses that grow", async () => {
+  it("misbehaving plugin threads are ended, and restarted after increasing pauses", async () => {
     expect((await viewOf("looping")).trouble).toMatch(/shows no sign of life/);
     // On an overloaded machine, it is ended for missing heartbeats instead.
     expect((await viewOf("hungry")).trouble).toMatch(/stopped by an error|shows no sign of life/);

@@ -50,7 +50,7 @@ it.each<[string, { readonly query: string; readonly source?: SearchPlatform }]>(
   ["niconico", { query: NICONICO_PAGE }],
   ["speak", { query: "hello", source: "speak" }],
   ["flowery-tts", { query: "hello", source: "ftts" }],
-])("it finds a track of %s by %o", async (sourceName, searchQuery) => {
+])("lavalink-client finds a track of %s by %o", async (sourceName, searchQuery) => {
   const { tracks } = await node().search(searchQuery, USER);
   expect(tracks[0]?.info).toMatchObject({ sourceName });
 });

@@ -44,7 +44,7 @@ describe("every recorded REST case that needs media or voice", () => {
     }
   });
 
-  it("names no difference that is not one", () => {
+  it("every listed difference is a real one", () => {
     const named = LOADED_DIFFERENCES.flatMap(({ names }) => names);
     expect(named.filter((name) => !NAMES.includes(name))).toEqual([]);
   });

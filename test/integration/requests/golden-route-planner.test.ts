@@ -49,7 +49,7 @@ describe.runIf(process.platform === "linux")("every recorded load with a route p
     }
   });
 
-  it("has all that were recorded", () => expect(cases).toHaveLength(7));
+  it("every recorded route planner case is compared", () => expect(cases).toHaveLength(7));
 });
 
 function clientOf({ address }: Node): NodeClient {

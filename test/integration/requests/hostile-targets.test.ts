@@ -55,7 +55,7 @@ const refusedBy = new Map<string, readonly string[]>();
 
 beforeAll(() => {
   recordedConnections = new BroadcastChannel("tonearm-test-connections");
-  recordedConnections.onmessage = (event) => world.range.note((event as { data: RecordedConnection }).data); // only Dials are sent there
+  recordedConnections.onmessage = (event) => world.range.note((event as { data: RecordedConnection }).data); // only RecordedConnections are sent there
 });
 afterAll(() => recordedConnections.close());
 

@@ -22,7 +22,7 @@ async function load(path: string): Promise<LoadView> {
   return (await upstream.bot.load(upstream.url(path))).body;
 }
 
-it("200 servers that drip keep no good address from its answer, neither of their client nor of another", async () => {
+it("200 slow servers do not delay good addresses, neither of their client nor of another", async () => {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => {
     release = resolve;

@@ -55,7 +55,7 @@ test("a port that is taken ends with status 1 and says so", async () => {
   expect(second.output()).toMatch(/could not listen on 127\.0\.0\.1.*EADDRINUSE/);
 });
 
-test("metrics are where the configuration says, and each request leaves a line", async () => {
+test("metrics are at the configured path, and each request is logged", async () => {
   const config = "metrics.prometheus: { enabled: true, endpoint: /inner/metrics }\n";
   const node = run(["--server.port=0", "--logging.request.includeClientInfo=true"], config);
   const [, url] = await node.until(LISTENING);

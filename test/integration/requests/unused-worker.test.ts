@@ -54,7 +54,7 @@ test("a spare is ready once what plays is loaded: one that cannot load it never 
   expect(messages).toEqual([]);
 });
 
-test("what every player needs is loaded before the first command is carried out", async () => {
+test("the modules of every player are loaded before the first command is carried out", async () => {
   const channel = new BroadcastChannel("loaded modules");
   const loaded: string[] = [];
   channel.onmessage = (event: MessageEvent) => loaded.push(String(event.data));

@@ -69,7 +69,7 @@ function isBetter(ours: Readonly<Record<string, unknown>>, theirs: Readonly<Reco
 }
 
 describe("recorded answers", () => {
-  it("are there to compare with", () => {
+  it("there are recorded answers to compare with", () => {
     expect(CASES.length).toBeGreaterThan(30);
   });
 

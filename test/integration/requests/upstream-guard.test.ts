@@ -135,13 +135,13 @@ describe("an address that is not public", () => {
     "to?http://127.0.0.2:PORT/song.ogg",
     "to?http%3A%2F%2F[%3A%3A1]:PORT/song.ogg",
     "to?/to?http://10.0.0.1/song.ogg",
-  ])("reached by %s is refused", async (path) => {
+  ])("a private address reached by %s is refused", async (path) => {
     const { loadType, data } = await load(upstream.url(path.replace("PORT", String(forbiddenPort))));
     expect(loadType).toBe("error");
     expect(data.message).toMatch(REFUSED);
   });
 
-  it.concurrent("behind an encoded track is refused when it is played", async () => {
+  it.concurrent("a private address in an encoded track is refused when it is played", async () => {
     const guild = await upstream.enterGuild();
     const identifier = `http://127.0.0.2:${forbiddenPort}/song.ogg`;
     await guild.play(buildTrack({ identifier }).encoded);
@@ -177,7 +177,7 @@ describe("a file of this machine", () => {
     "music/link.ogg",
     "music/up/secret.ogg",
     "missing.ogg",
-  ])("outside the roots (%s) is refused, there or not", async (path) => {
+  ])("a file outside the roots (%s) is refused, whether it exists or not", async (path) => {
     const { loadType, data } = await load(`${folder}/${path}`);
     expect({ loadType, severity: data.severity }).toEqual({ loadType: "error", severity: "common" });
     expect(data.message).toMatch(OUTSIDE);
@@ -207,11 +207,11 @@ describe("a file of this machine", () => {
     ["music/album/inside.ogg", "track"],
     ["music/album/../song.ogg", "track"],
     ["music/list.m3u", "track"],
-  ])("inside the roots: %s is %s", async (path, loadType) => {
+  ])("a file inside the roots, %s, is %s", async (path, loadType) => {
     expect((await load(`${folder}/${path}`)).loadType).toBe(loadType);
   });
 
-  it.concurrent("may be named from where the node was started", async () => {
+  it.concurrent("a file may be named relative to the folder that the node was started in", async () => {
     const path = relative(process.cwd(), join(folder, "music", "song.ogg"));
     expect((await load(path)).loadType).toBe("track");
   });
@@ -223,7 +223,7 @@ describe("a file of this machine", () => {
     "music/up/secret.ogg",
     "music",
     "music/gone.ogg",
-  ])("behind an encoded track (%s) is not played", async (path) => {
+  ])("a forbidden file in an encoded track (%s) is not played", async (path) => {
     const guild = await upstream.enterGuild();
     await guild.play(localTrack(`${folder}/${path}`));
     const exception = await guild.exception();
@@ -233,7 +233,7 @@ describe("a file of this machine", () => {
     expect(guild.audio).toEqual([]);
   });
 
-  it.concurrent("inside the roots is played", async () => {
+  it.concurrent("a file inside the roots is played", async () => {
     const guild = await upstream.enterGuild();
     await guild.play(localTrack(join(folder, "music", "album", "inside.ogg")));
     expect(await guild.ended()).toBe("finished");

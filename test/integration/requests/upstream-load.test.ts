@@ -101,7 +101,7 @@ describe("an address with nothing to play", () => {
     `random.mp3?token=${SECRET}`,
     `hang/chord.mp3?key=${SECRET}`,
     `to?/403?token=${SECRET}`,
-  ])("%s: the error keeps the secret", async (path) => {
+  ])("%s: the error does not contain the secret", async (path) => {
     const { loadType, data } = await load(path);
     expect(loadType).toBe("error");
     expect(JSON.stringify(data)).not.toContain(SECRET);
@@ -156,12 +156,12 @@ describe("a server with odd habits", () => {
 });
 
 describe("a list of links", () => {
-  it.concurrent("gives the track of its first link; tags come before the list's title", async () => {
+  it.concurrent("a playlist loads as the track of its first link; tags have priority over the list's title", async () => {
     const info = await loadInfo("lists/relative.m3u");
     expect(info).toMatchObject({ identifier: upstream.url("chord.m4a"), title: "TestTitle", isStream: false });
   });
 
-  it.concurrent("links count from where the list was found after redirects", async () => {
+  it.concurrent("links of a list are relative to its address after redirects", async () => {
     const info = await loadInfo("to?/lists/titled.pls");
     expect(info).toMatchObject({ identifier: upstream.url("half.mp3"), title: "Chord" });
   });

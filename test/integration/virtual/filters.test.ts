@@ -126,13 +126,13 @@ async function decodedAndEncoded(env: TestEnvironment, first: object): Promise<v
 
 async function ringing(env: TestEnvironment): Promise<void> {
   const call = await MusicCall.join(env, { daveVersion: 0 });
-  const rings = (delay: number, roomSize: number) =>
+  const tails = (delay: number, roomSize: number) =>
     tonearm({ echo: { delay, decay: 0.6, mix: 0.5 }, reverb: { roomSize, mix: 0.4 }, flanger: { delay: delay / 50 } });
-  await call.play("chord.webm", { filters: rings(100, 0.5) });
+  await call.play("chord.webm", { filters: tails(100, 0.5) });
   for (const [positionMs, filters] of [
-    [3000, rings(130, 0.5)],
-    [1010, rings(130, 1)],
-    [4020, rings(70, 0)],
+    [3000, tails(130, 0.5)],
+    [1010, tails(130, 1)],
+    [4020, tails(70, 0)],
   ] as const) {
     await call.receiveMore(12);
     await call.update({ position: positionMs });

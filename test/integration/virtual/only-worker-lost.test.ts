@@ -38,7 +38,7 @@ function largestGapMs(call: MusicCall): number {
 }
 
 it(
-  "passed through, changed, paused and idle players are as they were",
+  "passed-through, filtered, paused and idle players continue unchanged",
   narrated(async () => {
     const [passed, changed, paused, idle] = await Promise.all([
       MusicCall.join(env),

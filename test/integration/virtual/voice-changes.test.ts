@@ -50,7 +50,7 @@ it("a member joins and leaves: both receive the audio sent while they were in th
   virtual.run(() => joinAndLeave(env)));
 
 it(
-  "many join at once and leave one by one",
+  "many members join at once and leave one by one",
   narrated(async () => {
     const call = await MusicCall.join(env);
     await playThrough(call, async () => {
@@ -117,7 +117,7 @@ it(
 );
 
 it(
-  "another voice server takes over while the old one still listens",
+  "the song moves to another voice server while the old one still listens",
   narrated(async () => {
     const call = await MusicCall.join(env);
     await playThrough(call, async () => {
@@ -147,7 +147,7 @@ it(
 );
 
 it(
-  "another channel with its own group",
+  "the song moves to another channel with a separate group",
   narrated(async () => {
     const call = await MusicCall.join(env);
     const channelId = `${call.guildId}8`;

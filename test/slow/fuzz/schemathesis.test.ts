@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 // It needs Python 3.10 with venv, and PyPI; the reason is printed when one is missing.
-test.skipIf(python === undefined)("schemathesis finds nothing that the OpenAPI document does not promise", async () => {
+test.skipIf(python === undefined)("schemathesis finds no answer that contradicts the OpenAPI document", async () => {
   // Reloading a plugin starts its thread; Schemathesis finds the names in answers, sooner or later all of them.
   await node.startPlugins();
   const warmMemoryBytes = await node.memoryBytes();

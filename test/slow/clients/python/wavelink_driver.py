@@ -53,8 +53,8 @@ class Driver:
         [self.track] = await wavelink.Playable.search(url)
         return {"title": self.track.title, "lengthMs": self.track.length}
 
-    async def search(self, wish):
-        tracks = await wavelink.Playable.search(wish["words"], **SOURCES[wish["site"]])
+    async def search(self, request):
+        tracks = await wavelink.Playable.search(request["words"], **SOURCES[request["site"]])
         self.track = tracks[0]
         return {"title": self.track.title, "sourceName": self.track.source, "identifier": self.track.identifier}
 
