@@ -110,7 +110,7 @@ export class ApiServer {
           refusedCount: 0,
           hasCapacity: true,
         }),
-      readSupport: async (key) => `# What the running node says ${key ?? ""}\n`,
+      readSupport: async (key) => `# State of the running node ${key ?? ""}\n`,
       readInfo: () =>
         createInfo({
           version: "0.1.0",

@@ -150,7 +150,7 @@ test("a node that plays tells of its player, and of errors with secrets in them 
     return text;
   };
   // What its worker has told. The node does not take one question after the other.
-  await expect.poll(check, { interval: 300 }).toContain("sound: passthrough 1");
+  await expect.poll(check, { interval: 300 }).toContain("audio: passthrough 1");
   await env.close();
   expect(text).toContain("ERROR it broke at");
   expect(text).toMatch(/caused by: Error: of <redacted> at/);
