@@ -63,7 +63,7 @@ describe("logging in", () => {
       await page.getByText("That password is wrong.").waitFor();
     }
     await tryPassword("guess");
-    await page.getByText("Too many wrong passwords came from here. Try again in 7 s.").waitFor();
+    await page.getByText("Too many wrong passwords from this address. Try again in 7 s.").waitFor();
     expect(node.viewers).toBe(0);
   });
 
