@@ -105,7 +105,7 @@ describe("POST /youtube", () => {
   });
 
   test("with a refresh token that is not accepted is 500, and nothing is changed", async () => {
-    const message = "YouTube did not accept the refresh token of oauth (invalid_grant); log in anew";
+    const message = "YouTube did not accept the refresh token of oauth (invalid_grant); log in again";
     await start({ call: () => Promise.reject(new NodeError("site-unavailable", message)) });
     expect(await post({ refreshToken: "r", poToken: "p", visitorData: "v" })).toMatchObject({
       status: 500,
