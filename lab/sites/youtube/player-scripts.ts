@@ -82,8 +82,8 @@ export const ROTATE_SCRIPT: PlayerScript = {
 
 /** Each would cost the node something, were it not for the sandbox. */
 export const HOSTILE_SCRIPTS = {
-  "loops for ever when it is read": hostile({ before: "for(;;){}" }),
-  "loops for ever when it solves": hostile({ solveN: "for(;;){}" }),
+  "loops forever when it is read": hostile({ before: "for(;;){}" }),
+  "loops forever when it solves": hostile({ solveN: "for(;;){}" }),
   "takes all memory when it is read": hostile({ before: "var m=[];for(;;)m.push(new Array(1e5).fill(m))" }),
   "takes all memory when it solves": hostile({ solveN: 'var s="x";for(;;)s+=s+n' }),
   "calls itself without end": hostile({ solveN: "var r=function(){return r()+r()};this.q.n=r()" }),
@@ -95,9 +95,9 @@ export const HOSTILE_SCRIPTS = {
   "changes the language": hostile({
     before: 'JSON.stringify=function(){return "}"};Object.getPrototypeOf=function(){return{}};Set=Map=Array=null;',
   }),
-  "answers what is no JSON": hostile({ before: 'JSON.stringify=function(){return "}"};' }),
+  "answers text that is not JSON": hostile({ before: 'JSON.stringify=function(){return "}"};' }),
   "throws at once": hostile({ before: 'throw new Error("out of order");' }),
-  "throws what is no error": hostile({ solveN: "throw {get message(){for(;;);}}" }),
+  "throws a value that is not an Error": hostile({ solveN: "throw {get message(){for(;;);}}" }),
   "has two functions that disagree": hostile({
     after:
       'var Ny=function(a,b,c){a=new g.Uri(a);a.set("alr","yes");g.k.Kx=function(){this.q.n=Math.random()+""}' +
