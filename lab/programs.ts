@@ -5,7 +5,7 @@
 interface LabProgram {
   /** From the folder of this file, without its extension. */
   readonly module: string;
-  /** Arguments that go before those of the caller. */
+  /** Arguments before those of the caller. */
   readonly args?: readonly string[];
   /** For the list: a line of at most 90 characters. */
   readonly summary: string;
@@ -17,7 +17,7 @@ type LabPrograms = Readonly<Record<string, LabProgram>>;
 const BENCH: LabPrograms = {
   compare: {
     module: "bench/compare/main",
-    summary: "a node under the loads that bots make, alone or in turns with another one",
+    summary: "a node under the loads that bots make, alone or in alternating rounds with another one",
   },
   codecs: { module: "bench/codecs", summary: "CPU of decoders, resampler and encoder" },
   sources: { module: "bench/sources", summary: "what sites and plugins that go wrong do to the other players" },

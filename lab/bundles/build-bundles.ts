@@ -1,6 +1,6 @@
-// Writes the node's programs to dist/node: the entry of each thread and of each plugin, with all that it imports in one
-// file, as modules by the hundred cost more memory than what is in them. What is imported when it is needed stays a
-// file of its own. docs/decisions/build.md says why. Beside them goes the dashboard's page, for browsers. Needs the
+// Writes the node's programs to dist/node: the entry of each thread and of each plugin, with all its imports in one
+// file, because hundreds of modules cost more memory than their contents. Modules that are imported on demand stay
+// separate files. docs/decisions/build.md says why. The dashboard's page for browsers goes next to them. Needs the
 // development packages; part of `npm run build`.
 
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ const PROJECT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../"
 const ROOT = fileURLToPath(PROJECT);
 /** Where the programs are, under the paths of their sources. */
 const BUNDLES = new URL("dist/node/", PROJECT);
-/** Written last: whoever finds it has all of them. */
+/** Written last: its presence means that the build is complete. */
 const NOTICES = "third-party-notices.txt";
 
 /** Each is a program: what one thread runs. */
@@ -30,11 +30,11 @@ export const ENTRIES: readonly string[] = [
   ...BUILTIN_PLUGINS.map(({ module }) => `plugins/${module.replace(/\.js$/, "")}`),
   "plugins/youtube/solver-main",
 ];
-/** Native, or WebAssembly in a file of its own: found where npm has put it. */
+/** Native modules, or WebAssembly in a separate file: loaded from where npm has put them. */
 const LEFT_OUT = [
   ...["@snazzah/davey", "@napi-rs/webcodecs", "libsodium-wrappers"],
   ...["quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync"],
-  // Of `ws`, where somebody has installed them.
+  // Optional dependencies of `ws`, where they are installed.
   ...["bufferutil", "utf-8-validate"],
 ];
 /** Classes that an operator's plugin must share with the node. */
@@ -52,7 +52,7 @@ export interface BundleFile {
   readonly imports: readonly string[];
 }
 
-/** The files of one program, its entry first. Throws where the text is not to be had in ASCII. */
+/** The files of one program, its entry first. Throws where the text cannot be written in ASCII. */
 export async function bundle(entry: string): Promise<readonly BundleFile[]> {
   const build = await rolldown({
     input: { [entry]: `${ROOT}${entry}.ts` },
@@ -76,7 +76,7 @@ export async function bundle(entry: string): Promise<readonly BundleFile[]> {
   }
 }
 
-/** All programs, a few seconds' work. What an older build has left goes last: a node may be running. */
+/** Builds all programs, which takes a few seconds. Files of an older build are removed last: a node may be running. */
 export async function buildBundles(): Promise<void> {
   const modules = new Set<string>();
   const written = new Set<string>();
@@ -114,8 +114,8 @@ function toSlashes(path: string): string {
 }
 
 /**
- * Who looks for files beside itself goes on finding them. In the entry's folder these are other programs; elsewhere,
- * what the compiler and the kernels' build have written to dist.
+ * Modules that look for files next to themselves must still find them: in the entry's folder these are other programs;
+ * elsewhere, the output of the compiler and of the kernels' build in dist.
  */
 function ownLocations(folder: string): Plugin {
   const fromFolder = (path: string): string => posix.relative(posix.join("dist/node", folder), `dist/${path}`);
@@ -136,8 +136,8 @@ function ownLocations(folder: string): Plugin {
 }
 
 /**
- * The same program: one character beyond Latin-1, and V8 keeps the whole file in two bytes a character. Throws where a
- * number in its place would mean another text.
+ * The same program in ASCII: with one character beyond Latin-1, V8 stores the whole file as two bytes per character.
+ * Throws where an escape in its place would change the text.
  */
 export function inAscii(code: string): string {
   const odd = /(?:\\|String\.raw`[^`]*)[^\0-\x7f]/.exec(code);

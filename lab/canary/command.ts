@@ -1,5 +1,5 @@
-// `tonearm canary --yes`: tries the real sites with the operator's configuration and prints a table. For operators,
-// and for nobody else: without `--yes` it asks nobody anything.
+// `tonearm canary --yes`: tries the real sites with the operator's configuration and prints a table. For operators
+// only: without `--yes` it sends no request.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -35,24 +35,24 @@ const PAUSE_MS = 3000;
 
 export interface CanaryContext {
   readonly cwd: string;
-  /** Default: that of this process. */
+  /** Default: the environment of this process. */
   readonly env?: Variables;
   write(text: string): void;
   writeError(text: string): void;
   /** Default: 3 s. */
   readonly pauseMs?: number;
-  /** For who does not run from `dist`. */
+  /** For callers that do not run from `dist`. */
   readonly nodeOptions?: Partial<NodeOptions>;
 }
 
 interface RunSelection {
   readonly only: readonly string[] | undefined;
   readonly tries: Tries;
-  /** What is the node's. */
+  /** Arguments for the node. */
   readonly nodeArgs: readonly string[];
 }
 
-/** Resolves with the exit status: 1 when anything failed, 2 when it was not asked in earnest or cannot be begun. */
+/** Resolves with the exit status: 1 when anything failed, 2 when `--yes` is missing or the run cannot start. */
 export async function canaryCommand(args: readonly string[], context: CanaryContext): Promise<number> {
   try {
     const selection = readSelection(args, context);

@@ -1,6 +1,6 @@
-// `npm run lab -- isolation`: lets hostile files, sites, voice servers and clients loose on a node while honest players
-// play, and says of each whether anybody noticed. Exit status 0 when nobody did, 1 when somebody did, 2 when it cannot
-// be tried.
+// `npm run lab -- isolation`: attacks a node with hostile files, sites, voice servers and clients while control players
+// play, and reports for each whether they were affected. Exit status 0 when none was, 1 when one was, 2 when the run
+// failed.
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -74,7 +74,7 @@ async function main(): Promise<number> {
   try {
     return await run(cases);
   } catch (error) {
-    console.error(`cannot go on: ${error instanceof Error ? error.message : error}`);
+    console.error(`cannot continue: ${error instanceof Error ? error.message : error}`);
     return 2;
   }
 }

@@ -1,5 +1,4 @@
-// The command line of `npm run bench -- encoder`: what is wanted, and its four ways: listening, cost, seams, many
-// frames. Lab only.
+// The command line of `npm run bench -- encoder` with its four modes: listening, cost, seams, many frames. Lab only.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -45,7 +44,7 @@ const HELP = `How audible is what an Opus encoder does to music?
   --help              this text
 `;
 
-/** Of whoever calls. */
+/** Supplied by the caller. */
 interface EncoderCommandContext {
   /** The file that this process runs: fresh processes run it too. */
   readonly program: string;
@@ -69,16 +68,16 @@ interface RunSelection {
 
 const UNIT = "libopus:10";
 const FRESH_PROCESSES = 7;
-/** Music among the hard sound of many frames, and what the cost is measured with. */
+/** Music among the hard signals of many frames, and the music that the cost is measured with. */
 const EXACT_EXCERPTS = 20;
 const COST_EXCERPTS = 12;
 const SEAM_EXCERPTS = 24;
 const EXCERPT_SECONDS = 10;
-/** What is wrong in one frame is often so in many. */
+/** A fault of one frame often affects many. */
 const BAD_FRAMES_REPORTED_MAX = 20;
 const PROGRESS_FRAMES = 50_000;
 
-/** Resolves with the exit status: 1 when a frame was bad, 2 when what is wanted cannot be understood. */
+/** Resolves with the exit status: 1 when a frame was bad, 2 for invalid arguments. */
 export async function encoderCommand(args: readonly string[], context: EncoderCommandContext): Promise<number> {
   let selection: ReturnType<typeof readSelection>;
   try {
@@ -203,7 +202,7 @@ async function reportCost(
   const kinds = Array.from(names, encoderKindOf);
   const audio = joined(musicFor(music, COST_EXCERPTS, seed));
   for (const bitrateBps of bitratesBps) {
-    say("", `${bitrateBps / 1000} kbit/s, ${rounds} turns`, "");
+    say("", `${bitrateBps / 1000} kbit/s, ${rounds} rounds`, "");
     say(costTable(await measureCost(kinds, { music: audio, bitrateBps, rounds })));
   }
   const fresh = kinds.map(({ name }) => [name, measureFreshProcesses(program, name, FRESH_PROCESSES)] as const);

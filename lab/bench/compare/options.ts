@@ -11,9 +11,9 @@ export interface BenchRunOptions {
   readonly plans: readonly NodePlan[];
   readonly workloads: readonly Workload[];
   readonly rounds: number;
-  /** Of each turn's window. */
+  /** Length of the window of each round. */
   readonly seconds: number;
-  /** Between the last player that is heard and the window. */
+  /** Time between the first audio of the last player and the window. */
   readonly settleSeconds: number;
   /** Instead of each workload's own number. */
   readonly players: number | undefined;
@@ -25,7 +25,7 @@ export interface BenchRunOptions {
   readonly svgPath: string | undefined;
 }
 
-/** What an argument may be, else this is thrown: for the user, without a stack. */
+/** Thrown for an invalid argument, with the allowed values in its message; shown to the user without a stack. */
 export class WrongArgument extends Error {}
 
 const RAMPED = ["passthrough", "mp3"];

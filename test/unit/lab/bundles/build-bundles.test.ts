@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type BundleFile, bundle, ENTRIES, inAscii } from "../../../../lab/bundles/build-bundles.ts";
 
-/** What the checkout's own folder is called says nothing. */
+/** The name of the checkout's own folder is irrelevant. */
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url)).replaceAll("\\", "/");
 
 /** Names of the packages, and paths in the project, of all that the first file loads at once. */
@@ -25,7 +25,7 @@ function has(modules: readonly string[], part: string): boolean {
 describe("an audio worker's program", async () => {
   const files = await bundle("src/media/main");
 
-  test("begins with next to nothing, as a worker that nobody has used; the rest is loaded when it is needed", () => {
+  test("an audio worker's program loads next to nothing at its start, the rest on demand", () => {
     const atOnce = loadedAtOnce(files);
     const all = files.flatMap(({ modules }) => modules);
     expect(files[0]?.path).toBe("src/media/main.js");
@@ -43,18 +43,18 @@ describe("an audio worker's program", async () => {
     expect(files.length).toBeLessThan(40);
   });
 
-  test("takes a byte a character in memory: no file has any beyond ASCII", () => {
+  test("an audio worker's program takes a byte a character in memory: its files are ASCII", () => {
     expect(files.filter(({ text }) => /[^\0-\x7f]/.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
-  test("finds the sound loops where they are built: they are no part of it", () => {
+  test("an audio worker's program finds the audio loops where they are built, outside of it", () => {
     const [file] = files.filter(({ modules }) => has(modules, "kernels/wasm-loop.ts"));
     const [location] = /new URL\("[^"]*wasm-loop\.js", import\.meta\.url\)/.exec(file?.text ?? "") ?? [];
     expect(location).toBe('new URL("../../../src/media/kernels/wasm-loop.js", import.meta.url)');
   });
 });
 
-test("the main thread's program holds the demo and the doctor apart from what serves", async () => {
+test("the main thread's program has demo and doctor in files that are loaded on demand", async () => {
   const files = await bundle("src/main");
   const start = files.find(({ modules }) => has(modules, "src/cli/start.ts"));
   expect(start).toBeDefined();
@@ -76,11 +76,11 @@ test("a plugin's thread and its plugin share the interface's classes, as an oper
   expect(locations).toEqual(["/dist/src/plugin-api/plugin.js", "/dist/src/plugin-api/plugin.js"]);
 });
 
-test("every plugin that comes with the node is a program", () => {
+test("every built-in plugin is built as a program", () => {
   expect(ENTRIES.filter((entry) => /^plugins\/[^/]+\/plugin$/.test(entry)).length).toBeGreaterThan(9);
 });
 
-test("a character is written as its number, but where that would mean another text", () => {
+test("a non-ASCII character is written as an escape, except where that would change the text", () => {
   expect(inAscii('const a = "…", b = /[é-🎵]/u; // µ')).toBe(
     'const a = "\\u2026", b = /[\\u00e9-\\ud83c\\udfb5]/u; // \\u00b5',
   );
