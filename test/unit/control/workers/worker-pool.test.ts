@@ -182,7 +182,7 @@ describe("a pool of sound workers", () => {
     await orderOf(player, "ban 192.0.2.0");
     await orderOf(player, "route 4");
     await orderOf(player, "nothing");
-    const reported = lines.filter(({ message }) => message === "told a route").map(({ fields }) => fields);
+    const reported = lines.filter(({ message }) => message === "received a route").map(({ fields }) => fields);
     expect(reported).toEqual([
       { routeId: 5, address: "192.0.2.0", worker: 0 },
       { routeId: 5, address: "192.0.2.1", worker: 0 },
@@ -204,10 +204,10 @@ describe("a pool of sound workers", () => {
     const player = await settled();
     await orderOf(player, "link site");
     await orderOf(player, "link other");
-    await until(() => lines.filter(({ message }) => message === "told of a link").length === 2);
+    await until(() => lines.filter(({ message }) => message === "received a link").length === 2);
     const track = { sourceName: "site", encoded: "QAAA", userData: {} };
     expect(requests[0]).toEqual({ track, reason: "refused", status: 403, variant: "r" });
-    expect(lines.filter(({ message }) => message === "told of a link").map(({ fields }) => fields)).toEqual([
+    expect(lines.filter(({ message }) => message === "received a link").map(({ fields }) => fields)).toEqual([
       { type: "link", linkId: 6, link, code: undefined, worker: 0 },
       { type: "linkError", linkId: 6, link: undefined, code: "source-unavailable", worker: 0 },
     ]);
@@ -234,7 +234,7 @@ describe("a pool of sound workers", () => {
     await moved;
     give(linkTo("http://site.example/late"));
     await orderOf(player, "nothing");
-    expect(lines.filter(({ message }) => message === "told of a link")).toEqual([]);
+    expect(lines.filter(({ message }) => message === "received a link")).toEqual([]);
   });
 
   test("spreads players evenly while the loads are alike, also before it is ready", () => {
