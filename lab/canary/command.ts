@@ -13,21 +13,21 @@ import { readTries } from "./read-tries.ts";
 import { lastLine, TABLE_HEAD, tableLines } from "./table.ts";
 import { TRIES, type Tries } from "./tries.ts";
 
-const HELP = `Tries the sites that the node plays from, for real, with your configuration.
+const HELP = `Tries the real sites that the node plays from, with your configuration.
 
   tonearm canary --yes
 
-  --yes             ask the sites; without it nothing is asked
-  --only SOURCES    some sources, separated by commas: soundcloud,youtube
-  --tries FILE      what to try instead, YAML or JSON: { soundcloud: { search: "scsearch:…", link: "https://…" } }
-  --config FILE     as of the node; default: tonearm.yml or application.yml in the current folder
-  --KEY=VALUE       as of the node: --plugins.youtube.clients=WEB
+  --yes             send requests to the sites; without it none is sent
+  --only SOURCES    sources to try, separated by commas: soundcloud,youtube
+  --tries FILE      requests in place of the built-in ones, YAML or JSON: { soundcloud: { search: "scsearch:…", link: "https://…" } }
+  --config FILE     as for the node; default: tonearm.yml or application.yml in the current folder
+  --KEY=VALUE       as for the node: --plugins.youtube.clients=WEB
   --help            this text
 
-Of each source that is on: a search, a link, and three seconds of its sound, which a fake Discord on this machine
-listens to. One request after the other with pauses between them, from this machine and with the keys and logins of
-your configuration, by a node of its own: one that runs already is left alone. It takes some minutes, 15 at most.
-The status is 1 when anything failed.
+For each enabled source: a search, a link, and three seconds of audio, played to a fake Discord on this machine. One
+request after the other with pauses between them, from this machine and with the keys and logins of your
+configuration, by a separate node: a running one is not used. It takes some minutes, 15 at most. The exit status is 1
+when anything failed.
 `;
 
 /** Between two requests to sites. */
@@ -58,7 +58,7 @@ export async function canaryCommand(args: readonly string[], context: CanaryCont
     const selection = readSelection(args, context);
     if (typeof selection === "object") return await tryAll(selection, context);
     context.write(HELP);
-    if (selection === "nothing") context.writeError("\nNothing was asked: --yes is missing.\n");
+    if (selection === "nothing") context.writeError("\nNo request was sent: --yes is missing.\n");
     return selection === "help" ? 0 : 2;
   } catch (error) {
     context.writeError(`canary: ${error instanceof Error ? error.message : String(error)}\n`);

@@ -15,9 +15,9 @@ import { PRESETS } from "./presets.ts";
 const HELP = `Usage: tonearm demo SONG [--out FILE] [--seconds N] [--volume N] [--filter NAME] [--no-dave]
 
 Plays SONG (a file or an http(s) URL, any supported format) through a real node to a fake
-Discord on this machine, end-to-end encrypted, and writes what a listener heard.
+Discord on this machine, end-to-end encrypted, and writes the audio that a listener received.
 
-  --out FILE      where the sound goes, default heard.wav
+  --out FILE      the WAV file to write, default received.wav
   --seconds N     stop after N seconds
   --start N       start N seconds into the song
   --volume N      player volume, 0 to 1000, default 100 (Opus is then passed through untouched)
@@ -70,7 +70,7 @@ function readOptions(args: string[]): DemoOptions | "help" | undefined {
       args,
       allowPositionals: true,
       options: {
-        out: { type: "string", default: "heard.wav" },
+        out: { type: "string", default: "received.wav" },
         seconds: { type: "string", default: String(SECONDS_MAX) },
         start: { type: "string", default: "0" },
         volume: { type: "string", default: "100" },

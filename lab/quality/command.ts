@@ -19,28 +19,28 @@ import {
 } from "./report.ts";
 import { compareSeams } from "./seams.ts";
 
-const HELP = `How audible is what an Opus encoder does to music?
+const HELP = `Measures how audible the artefacts of an Opus encoder are in music.
 
   npm run bench -- encoder --music FOLDER [--encoder NAME] [--against NAME,NAME]
 
-  --music FOLDER      files that ffmpeg reads, in folders or not
-  --encoder NAME      who is judged: tonearm (default), or libopus:0 to libopus:10
-  --against NAMES     with whom it is compared, at the same rate; default libopus:5,libopus:10
+  --music FOLDER      files that ffmpeg reads, also in subfolders
+  --encoder NAME      the judged encoder: tonearm (default), or libopus:0 to libopus:10
+  --against NAMES     encoders to compare it with, at the same rate; default libopus:5,libopus:10
   --bitrates KBIT/S   default 64,96,128,192
   --excerpts N        default 60
-  --seconds N         of each; default 8
-  --seed N            another seed draws other excerpts; default 1
+  --seconds N         length of each excerpt, default 8
+  --seed N            seed of the choice of excerpts, default 1
   --quick             16 excerpts of 4 s at 64 and 128 kbit/s
-  --json FILE         writes all that was heard, after each excerpt
-  --reuse FILE        what such a file has of the same excerpts, and not of the judged encoder, is not heard again
+  --json FILE         write all judgements, after each excerpt
+  --reuse FILE        reuse judgements of other encoders on the same excerpts from such a file
 
-  --cost              CPU of a frame instead, against libopus:10, and what the first frames of a process cost
-  --turns N           default 200
+  --cost              measure CPU per frame instead, against libopus:10, and the first frames of a process
+  --rounds N          rounds of --cost, default 200
 
-  --seams             what is heard where packets of libopus follow on frames of the encoder
+  --seams             measure errors where packets of libopus follow frames of the encoder
 
-  --frames N          N frames of hard sound instead, half of it music if there is a folder: every packet must be good,
-                      and every final range libopus's; npm run lab -- encoder-exact is this with 100000
+  --frames N          encode N frames of hard signals instead, half of them music with --music: every packet must be
+                      valid, and every final range libopus's; npm run lab -- encoder-exact is this with 100000
   --help              this text
 `;
 

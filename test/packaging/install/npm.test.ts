@@ -103,7 +103,7 @@ describe.each([VERSIONS.at(0) ?? "", VERSIONS.at(-1) ?? ""])("on Node.js %s", (v
     ]);
     expect(demo).toMatchObject({ status: 0, output: expect.stringMatching(/Discord's rules +none broken/) });
     expect(demo.output).not.toContain("EBADENGINE");
-    const received = await readWav(join(someone.folder, "heard.wav"));
+    const received = await readWav(join(someone.folder, "received.wav"));
     const middle = received.left.subarray(RATE_HZ / 4, (RATE_HZ * 3) / 4);
     expect(Math.abs(pitchCents(middle, TONE_HZ, RATE_HZ) ?? Number.NaN)).toBeLessThan(5);
 
