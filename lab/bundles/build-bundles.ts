@@ -17,7 +17,7 @@ const PROJECT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../"
 const ROOT = fileURLToPath(PROJECT);
 /** Where the programs are, under the paths of their sources. */
 const BUNDLES = new URL("dist/node/", PROJECT);
-/** Written last: whoever finds it has all of them. */
+/** Written last: its presence means that the build is complete. */
 const NOTICES = "third-party-notices.txt";
 
 /**
@@ -53,7 +53,7 @@ const SHARED_FILES = [
 const LEFT_OUT = [
   ...["@snazzah/davey", "@napi-rs/webcodecs", "libsodium-wrappers"],
   ...["quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync"],
-  // Of `ws`, where somebody has installed them.
+  // Optional dependencies of `ws`, where they are installed.
   ...["bufferutil", "utf-8-validate"],
 ];
 /** Classes that an operator's plugin must share with the node. */
@@ -100,7 +100,7 @@ export async function bundle(entries: readonly string[]): Promise<readonly Bundl
   }
 }
 
-/** All programs, a few seconds' work. What an older build has left goes last: a node may be running. */
+/** Builds all programs, which takes a few seconds. Files of an older build are removed last: a node may be running. */
 export async function buildBundles(): Promise<void> {
   const modules = new Set<string>();
   const written = new Set<string>();

@@ -1,5 +1,5 @@
-// A probe thread without a network for tests: does what the URL of a probe orders, and logs what it is
-// asked. Plain JavaScript: threads load it without a compiler.
+// A probe thread without a network for tests: does what the URL of a probe orders, and logs its requests. Plain
+// JavaScript: threads load it without a compiler.
 
 import { parentPort, workerData } from "node:worker_threads";
 
@@ -23,7 +23,7 @@ function obey(order, requestId) {
   if (what === "throw") throw new Error("thrown on order");
   if (what === "fill-heap") for (const heap = []; ; ) heap.push(new Array(100_000).fill(heap.length));
   if (what === "hang") for (;;);
-  // A suspect looks like the culprit beside others and is innocent when isolated.
+  // A suspect behaves like the culprit with others and well when isolated.
   if (what === "suspect" && probeCount > 1) return heartbeat.set([requestId, PROBE], OWNER);
   if (what === "wait" || how === "wait") return undefined;
   if (what === "fail") {

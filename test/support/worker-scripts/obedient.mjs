@@ -4,7 +4,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 let tickLoad = 0;
-// As bridge/heartbeat.ts has it: beats, owner, activity.
+// As bridge/heartbeat.ts has it: heartbeats, owner, activity.
 const heartbeat = new Int32Array(workerData.heartbeatMemory);
 
 setInterval(() => Atomics.add(heartbeat, 0, 1), 5);

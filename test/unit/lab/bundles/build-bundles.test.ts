@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type BundleFile, bundle, inAscii, PROGRAMS } from "../../../../lab/bundles/build-bundles.ts";
 
-/** What the checkout's own folder is called says nothing. */
+/** The name of the checkout's own folder is irrelevant. */
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url)).replaceAll("\\", "/");
 
 /** The programs that are built together; a second's work. */
@@ -121,7 +121,7 @@ test("every plugin that comes with the node is a program", () => {
   expect(PROGRAMS.flat().filter((entry) => /^plugins\/[^/]+\/plugin$/.test(entry)).length).toBeGreaterThan(9);
 });
 
-test("a character is written as its number, but where that would mean another text", () => {
+test("a non-ASCII character is written as an escape, except where that would change the text", () => {
   expect(inAscii('const a = "…", b = /[é-🎵]/u; // µ')).toBe(
     'const a = "\\u2026", b = /[\\u00e9-\\ud83c\\udfb5]/u; // \\u00b5',
   );
