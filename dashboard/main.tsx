@@ -1,4 +1,4 @@
-// The entry of the dashboard's page: connects, and shows what comes. In the browser.
+// The entry of the dashboard's page: connects and renders the state. In the browser.
 
 import { render } from "preact";
 import { openLiveSocket } from "./live/browser-socket.ts";
@@ -22,7 +22,7 @@ document.addEventListener("visibilitychange", () => store.setHidden(document.hid
 addEventListener("online", () => store.setHidden(document.hidden));
 
 const container = document.getElementById("page");
-if (container === null) throw new Error("index.html has no place for the page");
+if (container === null) throw new Error("index.html has no element for the page");
 render(<App store={store} />, container);
 store.connect();
 if (document.hidden) store.setHidden(true);

@@ -1,8 +1,8 @@
-// The browser's WebSocket to the node as the connection wants it. In the browser.
+// Wraps the browser's WebSocket to the node in the interface that the connection uses. In the browser.
 
 import type { LiveSocket, SocketListener } from "./live-connection.ts";
 
-/** Opens one to the node that the page came from. */
+/** Opens a socket to the node that the page came from. */
 export function openLiveSocket({ onOpen, onText, onClose }: SocketListener): LiveSocket {
   const address = new URL("/dashboard/live", location.href);
   address.protocol = address.protocol.replace("http", "ws");

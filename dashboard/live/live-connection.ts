@@ -1,6 +1,6 @@
-// The page's one WebSocket to the node: opened again with growing pauses when it is lost, closed while nobody looks. It
-// says what it wants to see each time it is open, and waits for what becomes of actions. In the browser; sockets, time
-// and requests are passed in.
+// The page's one WebSocket to the node. It is reopened with growing pauses when it is lost and closed while the tab is
+// hidden. It sends the requested view on each opening and waits for the results of actions. In the browser; sockets,
+// time and requests are passed in.
 
 import type {
   DashboardAction,
@@ -13,16 +13,16 @@ import type { Connection } from "../state/page-state.ts";
 
 const PAUSE_MS = 500;
 const PAUSE_MS_MAX = 10_000;
-/** A tab that nobody has looked at for so long costs the node nothing. */
+/** After this time a hidden tab disconnects, so that it costs the node nothing. */
 const HIDDEN_MS_MAX = 60_000;
-/** What is waited for the next message beyond three of them: the node is there and its network is not. */
+/** Time without a message after which the connection counts as lost: three intervals and a reserve. */
 const SILENCE_MS = 7000;
 const ACT_MS_MAX = 20_000;
 
-/** `gone`: there was no answer to that question. With a reason: logged in, and the node lets nobody in now. */
+/** `gone`: the request got no answer. With a reason: logged in, but the node refuses viewers at the moment. */
 export type SessionAnswer = "in" | "out" | "gone" | { readonly reason: string };
 
-/** What became of a password. */
+/** The result of sending a password. */
 export type LoginOutcome =
   | { readonly kind: "in" | "wrong" }
   | { readonly kind: "tooMany"; readonly waitS: number }
@@ -32,11 +32,11 @@ export type LoginOutcome =
 export interface LiveSocket {
   /** Only after `onOpen`. */
   send(text: string): void;
-  /** No further call of its listener comes. */
+  /** After this call the listener is not called again. */
   close(): void;
 }
 
-/** What is told of a socket. */
+/** The events of a socket. */
 export interface SocketListener {
   onOpen(): void;
   onText(text: string): void;
@@ -44,7 +44,7 @@ export interface SocketListener {
   onClose(): void;
 }
 
-/** What the connection works with. */
+/** The dependencies of the connection. */
 export interface LiveParts {
   askSession(): Promise<SessionAnswer>;
   openSocket(listener: SocketListener): LiveSocket;
@@ -54,7 +54,7 @@ export interface LiveParts {
   later(call: () => void, delayMs: number): () => void;
 }
 
-/** Who owns the connection. */
+/** The owner of the connection. */
 interface LiveOwner {
   connectionChanged(connection: Connection): void;
   messageCame(message: Exclude<LiveMessage, DoneMessage>): void;
@@ -78,7 +78,7 @@ export class LiveConnection {
   #silenceMs = SILENCE_MS;
   #failures = 0;
   #nextAct = 1;
-  /** Of attempts: answers to an earlier one count no more. */
+  /** The number of the current attempt; answers to earlier attempts are ignored. */
   #attempt = 0;
   #stopWaiting: () => void = () => undefined;
   #stopSilence: () => void = () => undefined;
@@ -89,20 +89,20 @@ export class LiveConnection {
     this.#owner = owner;
   }
 
-  /** Connects, when somebody is logged in; now, also when a pause was being waited for. */
+  /** Connects if the user is logged in, immediately and also during a pause. */
   connect(): void {
     const { kind } = this.#connection;
     if (kind !== "lost" && kind !== "refused") this.#become({ kind: kind === "checking" ? "checking" : "connecting" });
     void this.#tryOnce();
   }
 
-  /** Nobody is logged in any more. */
+  /** The user is no longer logged in. */
   loggedOut(): void {
     this.#drop("you have logged out");
     this.#become({ kind: "loggedOut" });
   }
 
-  /** What is to be seen from now on. */
+  /** Sets the view that the node is asked for from now on. */
   setView(view: ViewMessage): void {
     this.#view = view;
     this.#sendView();
@@ -176,7 +176,7 @@ export class LiveConnection {
     this.#become({ kind: "asleep" });
   }
 
-  /** Ends whatever goes on: attempts, pauses, the socket, and with `reason` the actions that wait. */
+  /** Ends attempts, pauses and the socket, and with `reason` the pending actions. */
   #drop(reason: string): void {
     this.#attempt += 1;
     this.#stopWaiting();
@@ -221,7 +221,7 @@ function parsed(text: string): LiveMessage | undefined {
   try {
     return JSON.parse(text) as LiveMessage;
   } catch {
-    // A proxy between may send anything; what matters comes again within a second.
+    // A proxy in between may send anything; important state arrives again within a second.
     return undefined;
   }
 }

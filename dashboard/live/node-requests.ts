@@ -1,15 +1,15 @@
-// What the page asks the node over HTTP: whether somebody is logged in, logging in and out. In the browser.
+// The page's HTTP requests to the node: query the login, log in, log out. In the browser.
 
 import type { LoginOutcome, SessionAnswer } from "./live-connection.ts";
 
-/** An answer that does not come is none. */
+/** A request without an answer after this time has failed. */
 const TIMEOUT_MS = 10_000;
-/** Of what the node says why. */
+/** Characters of the node's reason that are shown at most. */
 const REASON_LENGTH_MAX = 200;
-/** What is waited when the node does not say how long. */
+/** The wait when the node does not name one. */
 const RETRY_AFTER_S = 30;
 
-/** Who is logged in, by the cookie that the browser holds. Never throws. */
+/** Asks the node who is logged in according to the browser's cookie. Never throws. */
 export async function askSession(): Promise<SessionAnswer> {
   try {
     const answer = await fetch("/dashboard/session", {
@@ -18,7 +18,7 @@ export async function askSession(): Promise<SessionAnswer> {
     });
     const { status } = answer;
     if (status === 200) return "in";
-    // A proxy says 503 as well, when the node is gone.
+    // A proxy also answers 503 when the node is down.
     if (status === 503 && answer.headers.has("Lavalink-Api-Version")) {
       return { reason: (await answer.text()).slice(0, REASON_LENGTH_MAX) };
     }

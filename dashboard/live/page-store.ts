@@ -1,5 +1,5 @@
-// Holds the page's state and tells its one watcher when it has changed; what the views ask for goes through it to the
-// connection. In the browser.
+// Holds the page's state, notifies its one watcher of changes, and passes requests of the views to the connection. In
+// the browser.
 
 import type { DashboardAction, DoneMessage, LiveMessage } from "../../src/control/dashboard/live-messages.ts";
 import { NodeClock } from "../state/node-clock.ts";
@@ -35,7 +35,7 @@ export class PageStore {
     return this.#state;
   }
 
-  /** `watch` is called after each change, in place of the one before. */
+  /** `watch` is called after each change and replaces the previous watcher. */
   watch(watch: () => void): void {
     this.#watch = watch;
   }
@@ -45,12 +45,12 @@ export class PageStore {
     return this.#clock.now(this.#now());
   }
 
-  /** Connects, when somebody is logged in; at once. */
+  /** Connects immediately if the user is logged in. */
   connect(): void {
     this.#connection.connect();
   }
 
-  /** Nobody is logged in any more. */
+  /** The user is no longer logged in. */
   loggedOut(): void {
     this.#connection.loggedOut();
   }

@@ -12,7 +12,7 @@ export const THEMES = [
 /** One of these. */
 export type Theme = (typeof THEMES)[number]["theme"];
 
-/** What was chosen last; the system's way where nothing is kept. */
+/** The theme chosen last; the system's theme if none is stored. */
 export function persistedTheme(): Theme {
   try {
     const persisted = localStorage.getItem(KEY);
@@ -23,7 +23,7 @@ export function persistedTheme(): Theme {
   }
 }
 
-/** Shows the page that way from now on. */
+/** Applies the theme to the page and stores it. */
 export function chooseTheme(theme: Theme): void {
   document.documentElement.dataset.theme = theme;
   try {

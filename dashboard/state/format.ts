@@ -1,11 +1,11 @@
-// Numbers and times as people read them. Nothing here throws: what comes in may be anything that JSON can hold. In the
+// Formats numbers and times for people. Nothing here throws: the input may be anything that JSON can hold. In the
 // browser.
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** What is longer says nothing more, and costs the browser. */
+/** Longer texts are cut: they add no information and cost the browser time. */
 const TEXT_LENGTH_MAX = 300;
 
 /** `3:07`, `1:02:03`. */
@@ -73,12 +73,12 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${wholeNumber(count)} ${count === 1 ? one : many}`;
 }
 
-/** A stranger's text, of a length that can be shown. */
+/** An untrusted text, cut to a length that can be shown. */
 export function shortened(text: string): string {
   return text.length <= TEXT_LENGTH_MAX ? text : `${text.slice(0, TEXT_LENGTH_MAX)}…`;
 }
 
-/** Where a stranger's link leads, when that is the web; a browser would also run `javascript:`. */
+/** The target of an untrusted link if it is a web address; a browser would also run `javascript:`. */
 export function webAddress(uri: string | null): string | null {
   if (uri === null || !/^https?:\/\//i.test(uri)) return null;
   try {

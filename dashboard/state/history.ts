@@ -6,7 +6,7 @@ import type { StateMessage } from "../../src/control/dashboard/live-messages.ts"
 /** 10 to 20 minutes at one a second; then every second one, and so on: an even number. */
 const POINTS_MAX = 1200;
 
-/** One look at the node. */
+/** One sample of the node's figures. */
 export interface HistoryPoint {
   /** Epoch milliseconds of the node. */
   readonly atMs: number;
@@ -14,13 +14,13 @@ export interface HistoryPoint {
   /** Share of all cores. */
   readonly cpu: number;
   readonly playing: number;
-  /** Of the worker that was latest. */
+  /** The lateness of the worker that was latest. */
   readonly latenessMs: number;
   /** Shares of a core, by index. */
   readonly workerLoads: readonly number[];
 }
 
-/** What is remembered. `spacingMs` grows as points are left out. */
+/** The remembered samples. `spacingMs` grows as samples are thinned out. */
 export interface History {
   readonly points: readonly HistoryPoint[];
   readonly spacingMs: number;

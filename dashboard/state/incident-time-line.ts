@@ -1,8 +1,8 @@
-// Where incidents stand on a time line, and which of them are told. In the browser.
+// Positions of incidents on a time line, and which of them are shown. In the browser.
 
 import type { IncidentJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 
-/** What the node counts as trouble: an incident within the last ten minutes. */
+/** The node's definition of trouble: an incident within the last ten minutes. */
 const TROUBLE_MS = 600_000;
 
 const SPANS_MS = [600_000, 1_800_000, 3_600_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000];
@@ -21,7 +21,7 @@ export function sinceIncidentMs(incident: IncidentJson, nowMs: number): number {
   return incident.isOver ? Math.max(0, nowMs - incident.start - incident.length) : 0;
 }
 
-/** Whether it is going on, or was within the last ten minutes. */
+/** Whether the incident is ongoing or ended within the last ten minutes. */
 export function isTrouble(incident: IncidentJson | null, nowMs: number): incident is IncidentJson {
   return incident !== null && sinceIncidentMs(incident, nowMs) <= TROUBLE_MS;
 }
@@ -32,7 +32,7 @@ export function spanOf(incidents: readonly IncidentJson[], nowMs: number): numbe
   return SPANS_MS.find((spanMs) => nowMs - oldest <= spanMs) ?? SPANS_MS.at(-1) ?? 0;
 }
 
-/** Those that are within the span, oldest first. */
+/** The marks of the incidents within the span, oldest first. */
 export function marksOf(incidents: readonly IncidentJson[], nowMs: number, spanMs: number): TimeLineMark[] {
   const from = nowMs - spanMs;
   return incidents

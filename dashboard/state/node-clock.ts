@@ -1,11 +1,11 @@
-// What time it is on the node, for positions that move evenly although messages come unevenly. In the browser.
+// Estimates the node's current time, so that positions move evenly although messages arrive unevenly. In the browser.
 
 /** More than the two clocks can drift apart: one of them was set, or it is another machine. */
 const JUMP_MS = 2000;
-/** How much of what a late message says is believed. */
+/** The share by which a late message corrects the estimate. */
 const WEIGHT = 0.05;
 
-/** Guesses the node's clock from the moments that its messages name, and the moments at which they came. */
+/** Estimates the node's clock from the timestamps in its messages and their arrival times. */
 export class NodeClock {
   #offsetMs: number | undefined;
 

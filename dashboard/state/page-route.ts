@@ -1,5 +1,4 @@
-// Which page is open, as the address says it behind its `#`: so reload, back and a link sent to somebody else work. In
-// the browser.
+// Maps the address behind `#` to the open page, so that reload, back and shared links work. In the browser.
 
 import type { PlayerReference, ViewMessage } from "../../src/control/dashboard/live-messages.ts";
 import type { LogLevel } from "../../src/log/log.ts";
@@ -10,14 +9,14 @@ export const PAGE_ROWS = 100;
 /** From the least important to the most. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const satisfies readonly LogLevel[];
 
-/** What is open. Pages of players count from 1. */
+/** The open page. Pages of players count from 1. */
 export type PageRoute =
   | { readonly page: "players"; readonly filter: string; readonly onlyTrouble: boolean; readonly number: number }
   | ({ readonly page: "player" } & PlayerReference)
   | { readonly page: "node" | "sources" | "sessions" }
   | { readonly page: "log"; readonly level: LogLevel };
 
-/** Those of the menu, in their order. */
+/** The pages of the menu, in order. */
 export const MENU = [
   { page: "players", name: "Players" },
   { page: "node", name: "Node" },
@@ -30,7 +29,7 @@ const FILTER_LENGTH_MAX = 100;
 const NUMBER_MAX = 1_000_000;
 const ALL_PLAYERS: PageRoute = { page: "players", filter: "", onlyTrouble: false, number: 1 };
 
-/** Reads `#/players?q=…`; what is not understood is the players. */
+/** Reads `#/players?q=…`; anything unknown leads to the players. */
 export function parseRoute(hash: string): PageRoute {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [page, ...rest] = path.split("/").map(decoded);
@@ -58,7 +57,7 @@ export function parseRoute(hash: string): PageRoute {
   }
 }
 
-/** The other way round; it begins with `#/`. */
+/** The inverse of `parseRoute`; the result begins with `#/`. */
 export function writeRoute(route: PageRoute): string {
   switch (route.page) {
     case "player":
@@ -77,7 +76,7 @@ export function writeRoute(route: PageRoute): string {
   }
 }
 
-/** What the node is asked to send for it: no more than is shown. */
+/** The view that the node is asked for: no more than the page shows. */
 export function viewOf(route: PageRoute): ViewMessage {
   const nothing = { filter: "", onlyTrouble: false, offset: 0, count: 1, focus: null, logLevel: null };
   switch (route.page) {
@@ -94,7 +93,7 @@ export function viewOf(route: PageRoute): ViewMessage {
       };
     }
     case "player":
-      // Its row has what the diagnosis has not: who asked, the length, the cost.
+      // The player's row has fields that the diagnosis lacks: requester, length, cost.
       return {
         ...nothing,
         type: "view",
@@ -113,7 +112,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A broken address is nobody's.
+    // A malformed address matches no player.
     return "";
   }
 }

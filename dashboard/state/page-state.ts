@@ -14,15 +14,15 @@ import { keepSame, type Movement, movementsOf, type PlayerLine, playerLines } fr
 const LOG_LINES_MAX = 1000;
 
 /**
- * How it stands with the node. `checking`: whether somebody is logged in is being asked; `asleep`: the tab has been
- * hidden for a while; `refused`: the node is there and lets nobody in now.
+ * The state of the connection to the node. `checking`: the login is being queried; `asleep`: the tab has been hidden
+ * for a while; `refused`: the node is up and refuses viewers at the moment.
  */
 export type Connection =
   | { readonly kind: "checking" | "loggedOut" | "connecting" | "live" | "asleep" }
   | { readonly kind: "lost"; readonly sinceMs: number }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** A log line with a number of its own, which grows. */
+/** A log line with a sequence number. */
 export interface NumberedLine extends LogRow {
   readonly number: number;
 }
@@ -31,7 +31,7 @@ export interface NumberedLine extends LogRow {
 export interface PageState {
   readonly connection: Connection;
   readonly role: DashboardRole;
-  /** Of the node that answered first; a page of an older version may not understand a newer node. */
+  /** The version of the node that answered first; a page of an older version may not understand a newer node. */
   readonly firstVersion: string | null;
   readonly version: string | null;
   /** The last; null before the first. */
@@ -77,13 +77,13 @@ export function withMessage(state: PageState, message: Exclude<LiveMessage, { ty
   }
 }
 
-/** The state in another way of being connected. Who has logged out sees nothing of before. */
+/** The state with another connection state. After a log-out nothing of the earlier content remains. */
 export function withConnection(state: PageState, connection: Connection): PageState {
   if (connection.kind === "loggedOut") return { ...NOTHING_KNOWN, firstVersion: state.firstVersion, connection };
   return { ...state, connection };
 }
 
-/** With none of the log: the node sends its latest lines anew. */
+/** The state without log lines: the node sends its latest lines again. */
 export function withoutLog(state: PageState): PageState {
   return state.log.length === 0 ? state : { ...state, log: [] };
 }

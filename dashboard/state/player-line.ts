@@ -1,5 +1,5 @@
-// One row of the players as it is shown: texts and flags that change seldom, so that a row whose line is the same need
-// not be drawn again. What moves every second, the position, is kept beside it. In the browser.
+// One row of the players as it is shown: texts and flags that change seldom, so that a row whose line is unchanged need
+// not be rendered again. The position, which moves every second, is kept separately. In the browser.
 
 import type { PlayerRow, SessionRow, StateMessage } from "../../src/control/dashboard/live-messages.ts";
 import { ago, clockTime, percent, shortened, webAddress } from "./format.ts";
@@ -54,7 +54,7 @@ export function clientNameOf(session: SessionRow | undefined): string {
   return shortened(session.clientName ?? `bot ${session.userId}`);
 }
 
-/** Troubled ones first, those that stutter now before all; else in the node's order. */
+/** Players with trouble first, and those with an ongoing incident before all others; otherwise in the node's order. */
 export function playerLines({ atMs, players, sessions }: StateMessage): PlayerLine[] {
   const byId = new Map(sessions.map((session) => [session.id, session]));
   const urgency = ({ troubleNow, trouble }: PlayerLine): number => (troubleNow ? 0 : trouble === "" ? 2 : 1);
@@ -72,7 +72,7 @@ export function keepSame(before: readonly PlayerLine[], next: readonly PlayerLin
   });
 }
 
-/** Of all rows, by their keys. */
+/** The movements of all rows by their keys. */
 export function movementsOf({ atMs, players }: StateMessage): Map<string, Movement> {
   return new Map(
     players.rows.map((row) => [
@@ -108,7 +108,7 @@ function toLine(row: PlayerRow, session: SessionRow | undefined, nowMs: number):
     length: track === null || track.isStream ? "" : clockTime(track.lengthMs),
     client: clientNameOf(session),
     clientId: session?.userId ?? "",
-    worker: row.worker === null ? "waits" : `${row.worker}${row.isIsolated ? " alone" : ""}`,
+    worker: row.worker === null ? "waits" : `${row.worker}${row.isIsolated ? " isolated" : ""}`,
     cost: row.cost === null ? "–" : percent(row.cost),
     mode: row.mode === null ? "–" : MODES[row.mode],
     state: stateOf(row),
@@ -131,7 +131,7 @@ function stateOf({ track, isPaused, isConnected, mode }: PlayerRow): PlayerLineS
 }
 
 function looksSame(one: PlayerLine, other: PlayerLine): boolean {
-  // Both have the same members: they are made in one place.
+  // Both have the same members: they are created in one place.
   for (const name of Object.keys(one) as (keyof PlayerLine)[]) if (one[name] !== other[name]) return false;
   return true;
 }

@@ -1,4 +1,4 @@
-// What the node's names mean, in words for people at three in the morning: causes of stutter, repairs, states. In the
+// Explains the node's terms in words for people at three in the morning: causes of stutter, repairs, states. In the
 // browser.
 
 import type { DashboardAction, PlayerRow } from "../../src/control/dashboard/live-messages.ts";
@@ -11,19 +11,19 @@ interface Words {
   readonly long: string;
 }
 
-/** docs/internals/incidents.md says who notices which. */
+/** docs/internals/incidents.md says which component detects which cause. */
 export const CAUSES: Readonly<Record<IncidentJson["cause"], Words>> = {
   workerLate: {
     short: "worker too late",
-    long: "The audio worker came 80 ms late or more: the machine or the worker has too much to do. Look at Node.",
+    long: "The audio worker was 80 ms late or more: the machine or the worker is overloaded. See Node.",
   },
   workerLost: {
     short: "worker lost",
-    long: "The audio worker died, hung, or this track was too costly for it. The player went on with another one.",
+    long: "The audio worker died or hung, or this track exceeded its CPU quota. The player continued on another worker.",
   },
   decoderLate: {
     short: "decoder too late",
-    long: "The bytes were there, their sound was not: a decoder was still loading, at work, or waiting for its turn.",
+    long: "The input was there but not decoded: a decoder was still loading, busy, or waiting for its time slice.",
   },
   network: {
     short: "network slow",
@@ -42,29 +42,29 @@ export const CAUSES: Readonly<Record<IncidentJson["cause"], Words>> = {
     long: "Discord's end-to-end encryption (DAVE) had no group yet, or a frame could not be encrypted.",
   },
   nobodyThere: {
-    short: "nobody there",
-    long: "Nobody else was in the voice channel: time ran, nothing was sent, and nobody missed it.",
+    short: "channel empty",
+    long: "The bot was alone in the voice channel: time ran, nothing was sent, and nobody missed it.",
   },
 };
 
-/** What the node did about it by itself. */
+/** The repairs that the node makes by itself. */
 export const REPAIRS: Readonly<Record<NonNullable<IncidentJson["repair"]>, string>> = {
   reopen: "track opened again",
   rejoin: "voice joined again",
 };
 
-/** How packets come to be. */
+/** How packets are made. */
 export const MODES: Readonly<Record<NonNullable<PlayerRow["mode"]>, string>> = {
   opening: "opening",
   passthrough: "passed through",
   transcoding: "transcoded",
 };
 
-/** What becomes of due frames. */
+/** What happens to due frames. */
 export const GATES: Readonly<Record<VoiceDiagnosisJson["gate"], string>> = {
   send: "frames are sent",
   hold: "frames are held back",
-  discard: "frames are dropped: nobody else is there",
+  discard: "frames are dropped: the voice channel is empty",
   down: "no voice connection",
 };
 
@@ -76,23 +76,23 @@ export const DAVE_STATES: Readonly<Record<VoiceDiagnosisJson["dave"]["state"], s
   recovering: "leaving the group and coming back",
 };
 
-/** Of sources and plugins. */
+/** The states of sources and plugins. */
 export const SOURCE_STATES: Readonly<Record<SourceJson["state"], Words>> = {
   idle: { short: "idle", long: "Starts when it is needed." },
   starting: { short: "starting", long: "Is being started." },
-  running: { short: "running", long: "Is there." },
+  running: { short: "running", long: "Is available." },
   resting: { short: "resting", long: "Was lost, and is started again after a pause." },
   off: { short: "off", long: "Cannot be set up." },
 };
 
-/** Of the circuit breaker of one backend. */
+/** The states of a backend's circuit breaker. */
 export const BACKEND_STATES: Readonly<Record<SourceJson["backends"][number]["state"], string>> = {
   closed: "works",
   open: "breaker open",
   halfOpen: "breaker half open",
 };
 
-/** What an operator is asked before it is done: what it is, what will happen, and the button that does it. */
+/** A confirmation shown before an action: what it is, what will happen, and the label of its button. */
 export interface Question {
   readonly title: string;
   readonly consequence: string;
@@ -109,11 +109,11 @@ export function questionOf(action: DashboardAction, subject: string): Question {
         button: "Pause",
       };
     case "resume":
-      return { title: `Resume “${subject}”?`, consequence: "It goes on where it was paused.", button: "Resume" };
+      return { title: `Resume “${subject}”?`, consequence: "It continues where it was paused.", button: "Resume" };
     case "skip":
       return {
         title: `Skip “${subject}”?`,
-        consequence: "The track ends as if it were over; the bot goes on with its next one.",
+        consequence: "The track ends as if it were over; the bot continues with its next one.",
         button: "Skip",
       };
     case "stop":
@@ -125,7 +125,7 @@ export function questionOf(action: DashboardAction, subject: string): Question {
     case "reloadPlugin":
       return {
         title: `Reload the plugin ${subject}?`,
-        consequence: "Its thread is started anew. Loads that wait for it may fail; what plays goes on.",
+        consequence: "Its thread restarts. Loads that wait for it may fail; tracks that are playing continue.",
         button: "Reload",
       };
     case "drain":
@@ -149,7 +149,7 @@ function drainQuestion(isOn: boolean): Question {
   return isOn
     ? {
         title: "Drain this node?",
-        consequence: "It takes no new sessions and players. What plays goes on until it ends.",
+        consequence: "It accepts no new sessions and players. Tracks that are playing continue until they end.",
         button: "Drain",
       }
     : {

@@ -1,5 +1,5 @@
-// What a screen reader is told unasked: that players begin to stutter, and that the node is back. Seldom, and never the
-// figures that change every second. In the browser.
+// Live announcements for screen readers: that players begin to stutter, and that the node is back. Seldom, and never
+// the figures that change every second. In the browser.
 
 import { Component } from "preact";
 import { counted } from "../state/format.ts";
@@ -33,7 +33,7 @@ export class Announcer extends Component<{ readonly state: PageState }> {
       this.#wasLost = false;
       this.#text = "The node is back.";
     } else if (stuttering > this.#stuttering) {
-      // What is not said now is said when the pause is over, if it is still true.
+      // An announcement that is held back is made after the pause if it is still true.
       if (nowMs - this.#saidMs < PAUSE_MS) return;
       this.#saidMs = nowMs;
       this.#text = `${counted(stuttering, "player stutters", "players stutter")} now.`;

@@ -117,7 +117,7 @@ export class App extends Component<{ readonly store: PageStore }, AppState> {
   #routeChanged(): void {
     const route = parseRoute(location.hash);
     this.props.store.open(route);
-    // Who reads with the ears, or goes by keyboard, is where the new page begins.
+    // Moves the focus of screen reader and keyboard users to the start of the new page.
     this.setState({ route }, () => {
       document.title = titleOf(route);
       scrollTo(0, 0);

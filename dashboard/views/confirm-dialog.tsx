@@ -21,7 +21,7 @@ const SUPPORT_QUESTION: Question = {
   button: "Download",
 };
 
-/** Open as long as it is there. */
+/** A dialog that is open while it is mounted. */
 export function ConfirmDialog({ action, subject, isLive, cancel, confirm }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {

@@ -1,5 +1,4 @@
-// Says that the connection is lost and that what is seen is old, or that the page is older than the node. In the
-// browser.
+// Says that the connection is lost and the shown data is old, or that the page is older than the node. In the browser.
 
 import { timeOfDay } from "../state/format.ts";
 import type { PageState } from "../state/page-state.ts";
@@ -16,8 +15,8 @@ export function ConnectionBanner({ state, retry }: { readonly state: PageState; 
           </p>
         ) : (
           <p>
-            <strong>Connection to the node lost at {timeOfDay(connection.sinceMs)}.</strong> What you see is what was
-            last known. The page tries again by itself.
+            <strong>Connection to the node lost at {timeOfDay(connection.sinceMs)}.</strong> The page shows the last
+            known state. It reconnects by itself.
           </p>
         )}
         <button type="button" onClick={retry}>

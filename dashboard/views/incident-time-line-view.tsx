@@ -14,7 +14,7 @@ interface IncidentsProps {
   readonly nowMs: number;
 }
 
-/** Of one player; newest first. */
+/** The incidents of one player, newest first. */
 export function IncidentTimeLine({ incidents, nowMs }: IncidentsProps) {
   return (
     <section>
@@ -25,7 +25,7 @@ export function IncidentTimeLine({ incidents, nowMs }: IncidentsProps) {
         <>
           <Line incidents={incidents} nowMs={nowMs} />
           <WideTable label="Incidents, newest first">
-            <HeadRow names={["When", "Cause", "For", "Frames lost", "What was done", "What it means"]} />
+            <HeadRow names={["When", "Cause", "For", "Frames lost", "Repair", "Meaning"]} />
             <tbody>
               {incidents.map((incident) => (
                 <tr key={incident.start}>
@@ -33,7 +33,7 @@ export function IncidentTimeLine({ incidents, nowMs }: IncidentsProps) {
                   <th scope="row">
                     <Badge mood={incident.isOver ? "warn" : "bad"}>{CAUSES[incident.cause].short}</Badge>
                   </th>
-                  <td class="number">{incident.isOver ? duration(incident.length) : "goes on"}</td>
+                  <td class="number">{incident.isOver ? duration(incident.length) : "ongoing"}</td>
                   <td class="number">{wholeNumber(incident.framesLost)}</td>
                   <td>{incident.repair === null ? "–" : REPAIRS[incident.repair]}</td>
                   <td class="prose">{CAUSES[incident.cause].long}</td>

@@ -18,7 +18,7 @@ const MOODS: Readonly<Record<(typeof LOG_LEVELS)[number], Mood>> = {
   error: "bad",
 };
 
-/** Newest last, and in sight unless somebody has scrolled up. */
+/** The log, newest line last and scrolled into view unless the user has scrolled up. */
 export function LogPage({ known, route, go }: PageProps & { readonly route: Extract<PageRoute, { page: "log" }> }) {
   const [text, setText] = useState("");
   const [held, setHeld] = useState<readonly NumberedLine[] | null>(null);

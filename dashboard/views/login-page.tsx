@@ -8,7 +8,7 @@ interface LoginState {
   readonly trouble: string;
 }
 
-/** Seen by whoever is not logged in. */
+/** The page shown to users who are not logged in. */
 export class LoginPage extends Component<{ readonly loggedIn: () => void }, LoginState> {
   override state: LoginState = { isAsking: false, trouble: "" };
   readonly #field = createRef<HTMLInputElement>();
@@ -59,7 +59,7 @@ export class LoginPage extends Component<{ readonly loggedIn: () => void }, Logi
     if (outcome.kind === "wrong") this.setState({ trouble: "That password is wrong." });
     if (outcome.kind === "failed") this.setState({ trouble: `That did not work: ${outcome.reason}.` });
     if (outcome.kind === "tooMany") {
-      this.setState({ trouble: `Too many wrong passwords came from here. Try again in ${outcome.waitS} s.` });
+      this.setState({ trouble: `Too many wrong passwords from this address. Try again in ${outcome.waitS} s.` });
     }
   }
 }

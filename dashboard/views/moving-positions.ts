@@ -1,5 +1,5 @@
-// Writes positions twice a second into elements that have `data-position`, and shares of the length into those
-// that have `data-fill`: past the framework, as nothing else of a row changes with them. In the browser.
+// Writes positions twice a second into elements that have `data-position`, and shares of the length into elements that
+// have `data-fill`. It bypasses the framework, as nothing else of a row changes with them. In the browser.
 
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
@@ -25,7 +25,8 @@ export function useMovingPositions(
 }
 
 function write(container: HTMLElement | null, movements: ReadonlyMap<string, Movement>, nodeNowMs: number): void {
-  // All are found before any is written to, as the browser would lay the page out anew for each that is looked at.
+  // All elements are read before any is written: reading after a write would make the browser lay the page out each
+  // time.
   const elements = [...(container?.querySelectorAll<HTMLElement>("[data-position], [data-fill]") ?? [])].filter(
     isMeant,
   );
@@ -48,7 +49,7 @@ function writeShare({ style }: HTMLElement, share: number): void {
   if (style.transform !== transform) style.transform = transform;
 }
 
-/** What is out of sight waits until it is in it, unless nothing has been written there yet. */
+/** Elements out of sight are skipped until they are visible, unless nothing has been written there yet. */
 function isMeant(element: HTMLElement): boolean {
   if (element.textContent === "" && element.style.transform === "") return true;
   const { bottom, top } = element.getBoundingClientRect();

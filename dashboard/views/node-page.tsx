@@ -1,4 +1,4 @@
-// The node: room, memory, processor, and its audio workers with their headroom. In the browser.
+// The node: capacity, memory, processor, and its audio workers with their headroom. In the browser.
 
 import type { StateMessage } from "../../src/control/dashboard/live-messages.ts";
 import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
@@ -14,7 +14,7 @@ const [LOAD_WARN, LOAD_BAD] = [0.6, 0.85];
 /** A frame lies ready for some 100 ms; 80 ms too late it is dropped. */
 const [LATE_WARN_MS, LATE_BAD_MS] = [20, 80];
 
-/** Is it well, and has it room. */
+/** Shows whether the node is healthy and has capacity. */
 export function NodePage(props: PageProps) {
   const { latest, history } = props.known;
   if (latest === null) return null;
@@ -41,9 +41,9 @@ function Summary({ latest }: { readonly latest: StateMessage }) {
         {isDraining ? (
           <Badge mood="warn">refused: draining</Badge>
         ) : load.hasCapacity ? (
-          <Badge mood="good">there is room</Badge>
+          <Badge mood="good">available</Badge>
         ) : (
-          <Badge mood="bad">refused: no room</Badge>
+          <Badge mood="bad">refused: no capacity</Badge>
         )}
       </Fact>
       <Fact name="Players">
@@ -69,7 +69,7 @@ function Summary({ latest }: { readonly latest: StateMessage }) {
         {load.hasSpareWorker ? "waits to take over" : <Badge mood="warn">none yet</Badge>}
       </Fact>
       <Fact name="Refused so far">{counted(load.refused, "start")}</Fact>
-      <Fact name="Moved while heard">{counted(load.moved, "player")}</Fact>
+      <Fact name="Moved while playing">{counted(load.moved, "player")}</Fact>
     </dl>
   );
 }
@@ -108,7 +108,7 @@ function Workers({ workers }: { readonly workers: readonly WorkerLoadJson[] }) {
             <td>
               <Badge mood={worker.isReady ? "good" : "warn"}>
                 {worker.isReady ? "ready" : "starting"}
-                {worker.isIsolated && ", for one player alone"}
+                {worker.isIsolated && ", isolated"}
               </Badge>
             </td>
             <td class="number">

@@ -1,4 +1,4 @@
-// What became of actions: the last few, until they are closed. In the browser.
+// The results of the latest actions, until they are closed. In the browser.
 
 import { shortened } from "../state/format.ts";
 import { questionOf } from "../state/words.ts";
@@ -12,10 +12,10 @@ export interface Notice {
   readonly error: string | null;
 }
 
-/** Newest last. Failures are told at once, the rest when there is a pause. */
+/** Newest last. Failures are announced immediately, the rest when the screen reader pauses. */
 export function Notices(props: { readonly notices: readonly Notice[]; readonly close: (id: number) => void }) {
   return (
-    <section class="notices" aria-label="What became of actions">
+    <section class="notices" aria-label="Results of actions">
       <div role="alert">{props.notices.filter(({ error }) => error !== null).map(item(props.close))}</div>
       <div role="status">{props.notices.filter(({ error }) => error === null).map(item(props.close))}</div>
     </section>

@@ -1,4 +1,4 @@
-// The head of the page: which node, how it stands with it, theme, who is logged in. In the browser.
+// The head of the page: which node, the state of its connection, theme, who is logged in. In the browser.
 
 import { useState } from "preact/hooks";
 import { chooseTheme, persistedTheme, THEMES, type Theme } from "../live/theme-choice.ts";
@@ -26,7 +26,7 @@ export function PageHead({ state, logOut }: { readonly state: PageState; readonl
       {version !== null && <span class="quiet">{version}</span>}
       <Badge mood={mood}>{words}</Badge>
       {latest?.isDraining && <Badge mood="warn">draining</Badge>}
-      {latest !== null && !latest.load.hasCapacity && <Badge mood="warn">no room</Badge>}
+      {latest !== null && !latest.load.hasCapacity && <Badge mood="warn">no capacity</Badge>}
       <span class="gap" />
       <span class="quiet">{role}</span>
       <ThemeChoice />

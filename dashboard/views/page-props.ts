@@ -1,14 +1,14 @@
-// What every view is given. In the browser.
+// The properties that every view gets. In the browser.
 
 import type { DashboardAction } from "../../src/control/dashboard/live-messages.ts";
 import type { PageStore } from "../live/page-store.ts";
 import type { PageRoute } from "../state/page-route.ts";
 import type { PageState } from "../state/page-state.ts";
 
-/** What is asked for once more before it is done. */
+/** An action that needs a confirmation. */
 export type AskedAction = DashboardAction | { readonly kind: "downloadSupport" };
 
-/** Of each page. */
+/** The properties of each page. */
 export interface PageProps {
   readonly store: PageStore;
   readonly known: PageState;

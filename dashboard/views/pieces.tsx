@@ -3,7 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { shortened } from "../state/format.ts";
 
-/** A stranger's text: of bounded length, whichever way it is written, and nothing around it turns with it. */
+/**
+ * An untrusted text: cut to a length, and isolated so that its writing direction does not affect the text around it.
+ */
 export function Untrusted({ text }: { readonly text: string }) {
   if (text === "") return null;
   const shown = shortened(text);
@@ -29,7 +31,7 @@ export function Fact({ name, children }: { readonly name: string; readonly child
   );
 }
 
-/** How bad it is: told by its mark and its words, the colour only helps. */
+/** The severity of a label. The symbol and the words carry it; the colour only helps. */
 export type Mood = "good" | "plain" | "warn" | "bad";
 
 const MARKS: Readonly<Record<Mood, string>> = { good: "●", plain: "○", warn: "◆", bad: "▲" };
@@ -43,7 +45,7 @@ export function Badge({ mood, children }: { readonly mood: Mood; readonly childr
   );
 }
 
-/** A table wider than the screen moves by itself, and not the page with it; who has a keyboard moves it too. */
+/** A table wider than the screen scrolls by itself without the page, also by keyboard. */
 export function WideTable({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard

@@ -1,4 +1,4 @@
-// One player: what it plays, why it stuttered, how voice and sound stand, and what can be done. In the browser.
+// One player: its track, why it stuttered, the state of voice and audio, and the available actions. In the browser.
 
 import { useRef } from "preact/hooks";
 import type { PlayerReference } from "../../src/control/dashboard/live-messages.ts";
@@ -57,7 +57,7 @@ function NowPlaying({ line, player }: PlayerProps & { readonly line: PlayerLine 
           </Fact>
           <Fact name="Position">{line.title === null ? "–" : <PositionOf line={line} />}</Fact>
           <Fact name="Asked by">
-            <Untrusted text={line.requester || "not told by the bot"} />
+            <Untrusted text={line.requester || "not provided by the bot"} />
           </Fact>
         </>
       )}
@@ -113,7 +113,7 @@ function LostFrames({ player }: PlayerProps) {
         <p class="none">None was lost.</p>
       ) : (
         <WideTable label="Lost frames by cause">
-          <HeadRow names={["Cause", "Frames", "What it means"]} />
+          <HeadRow names={["Cause", "Frames", "Meaning"]} />
           <tbody>
             {rows.map(({ cause, words, count }) => (
               <tr key={cause}>
@@ -142,7 +142,7 @@ function AudioSection({ player }: PlayerProps) {
         <Fact name="Buffered">{audio === null ? "–" : duration(audio.queued)}</Fact>
         <Fact name="Memory">{audio === null ? "–" : bytes(audio.heldBytes)}</Fact>
         <Fact name="Worker">{worker === null ? "waits for one" : workerText(worker)}</Fact>
-        {renderWorker !== null && <Fact name="Sound made by">{workerText(renderWorker)}</Fact>}
+        {renderWorker !== null && <Fact name="Audio rendered by">{workerText(renderWorker)}</Fact>}
         <Fact name="Connection opened again">{counted(inputReopened, "time")}</Fact>
         <Fact name="Track opened again">{counted(repairs.reopen, "time")}</Fact>
         <Fact name="Voice joined again">{counted(repairs.rejoin, "time")}</Fact>
@@ -152,7 +152,7 @@ function AudioSection({ player }: PlayerProps) {
             {duration(last.silent)}
           </Fact>
         )}
-        <Fact name="Told by its worker">{age === null ? "never" : ago(age)}</Fact>
+        <Fact name="Last worker report">{age === null ? "never" : ago(age)}</Fact>
       </dl>
     </section>
   );
@@ -186,7 +186,7 @@ function Voice({ player: { voice } }: PlayerProps) {
 }
 
 function workerText({ index, isIsolated, load, latenessP99 }: NonNullable<PlayerDiagnosisJson["worker"]>): string {
-  return `${index}${isIsolated ? ", alone" : ""}, load ${percent(load)}, lateness ${duration(latenessP99)}`;
+  return `${index}${isIsolated ? ", isolated" : ""}, load ${percent(load)}, lateness ${duration(latenessP99)}`;
 }
 
 /** `daveTransitions`: Dave transitions. */

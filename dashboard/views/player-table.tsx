@@ -5,7 +5,7 @@ import { writeRoute } from "../state/page-route.ts";
 import { type PlayerLine, type PlayerLineState, playerKey } from "../state/player-line.ts";
 import { Badge, HeadRow, type Mood, Untrusted } from "./pieces.tsx";
 
-const NAMES = ["State", "Track", "Position", "Asked by", "Source", "Guild, bot", "Worker", "Cost", "Sound"];
+const NAMES = ["State", "Track", "Position", "Asked by", "Source", "Guild, bot", "Worker", "Cost", "Audio"];
 
 const MOODS: Readonly<Record<PlayerLineState, Mood>> = {
   playing: "good",
@@ -15,7 +15,7 @@ const MOODS: Readonly<Record<PlayerLineState, Mood>> = {
   empty: "plain",
 };
 
-/** Keeps the focus where it is when rows change places. */
+/** Keeps the keyboard focus on its row when rows are reordered. */
 export class PlayerTable extends Component<{ readonly lines: readonly PlayerLine[] }> {
   readonly #table = createRef<HTMLTableElement>();
   #focused: Element | null = null;

@@ -100,7 +100,7 @@ function SourceRow({ source, nowMs }: { readonly source: SourceJson; readonly no
   );
 }
 
-/** Of a source or a plugin, with what is wrong with it. */
+/** The state of a source or a plugin, and its trouble. */
 function State({ of }: { readonly of: Pick<SourceJson, "state" | "trouble"> }) {
   const { short, long } = SOURCE_STATES[of.state];
   return (
@@ -144,7 +144,7 @@ function PluginRow({ plugin, canAct, isLive, ask }: PageProps & { readonly plugi
         <Untrusted text={name} />
         <div class="below">
           <Untrusted text={version ?? "never set up"} />
-          {isBuiltIn && ", comes with the node"}
+          {isBuiltIn && ", built in"}
         </div>
       </th>
       <td>

@@ -1,5 +1,5 @@
-// Client keys: what of one is kept, how one is made, and the file that they stand in (docs/how-to/tls-and-keys.md).
-// Main thread.
+// Client keys: what is stored of a key, how a key is made, and the format of the key file
+// (docs/how-to/tls-and-keys.md). Main thread.
 
 import { createHash } from "node:crypto";
 import { readConfigFile } from "../../config/reading/read-file.ts";
@@ -10,21 +10,21 @@ import { closestName } from "../../lib/closest-name.ts";
 import type { Random } from "../../lib/random.ts";
 import { type Limits, ROLES, type Role, UNLIMITED } from "./identity.ts";
 
-/** A key as the file has it: not the key itself, only what tells it. */
+/** A key as the file has it: hashes of the key, not the key itself. */
 export interface ClientKey {
   readonly name: string;
   readonly role: Role;
-  /** Whoever shows a text that hashes to one of them has the key: two while it is changed. */
+  /** A text that hashes to one of them is the key. There are two while the key is being replaced. */
   readonly hashes: readonly string[];
   readonly limits: Limits;
 }
 
 const KEYS_MAX = 1000;
-/** While one key takes the place of another, and a little more. */
+/** One key and its replacement, and a little more. */
 const HASHES_MAX = 4;
 const NAME = /^[\w-]{1,64}$/;
 const HASH = /^sha256:[\w-]{43}$/;
-/** Nobody guesses one, so that one round of a plain hash keeps it. */
+/** Enough random bytes that guessing is impossible, so one round of a plain hash suffices. */
 const KEY_BYTES = 32;
 const MEMBERS = ["hashes", "role", "sessions", "players", "requestsPerSecond", "sources", "filters"] as const;
 type Member = (typeof MEMBERS)[number];
@@ -33,7 +33,7 @@ const LIST_MAX = 100;
 const COUNT_MAX = 1_000_000;
 const SHOWN_MISTAKES_MAX = 20;
 
-/** A text that nobody has had before, as clients are to send it. */
+/** Makes a new random key in the form that clients send. */
 export function makeKey(random: Random): string {
   return `tonearm_${Buffer.from(random.bytes(KEY_BYTES)).toString("base64url")}`;
 }
@@ -50,7 +50,7 @@ export function isKeyName(name: string): boolean {
 
 /**
  * The keys of a file, in its order. `fileName` is for messages.
- * @throws NodeError "keys-invalid" naming every mistake with its place; no text of a hash is shown
+ * @throws NodeError "keys-invalid" naming every mistake with its position; the text of a hash is never shown
  */
 export function readKeyFile(text: string, fileName: string): readonly ClientKey[] {
   const { settings, problems } = readConfigFile(text, { fileName, variables: {} });

@@ -1,4 +1,4 @@
-// What wrong passwords cost the address they come from. Main thread; one for each place that takes a password.
+// Delays addresses that send wrong passwords. Main thread; one instance for each place that accepts a password.
 
 import ipaddr from "ipaddr.js";
 import { BoundedMap } from "../../lib/bounded-map.ts";
@@ -6,7 +6,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 import { Tally } from "./tally.ts";
 
-/** Of either kind; one more makes the oldest forgotten. */
+/** Bound of each of the two sets of addresses; one more removes the oldest. */
 const ADDRESSES_MAX = 10_000;
 
 interface WrongCount {
@@ -19,7 +19,10 @@ interface FailedLoginsOptions {
   readonly countMax: number;
   /** How long until one of them is forgiven. */
   readonly forgivenMs: number;
-  /** How long an address is believed that has shown something right: what is right there is always taken. 0: never. */
+  /**
+   * How long an address stays trusted after a valid credential: valid credentials from it are always accepted. 0:
+   * never.
+   */
   readonly trustedMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -41,8 +44,8 @@ export class FailedLogins {
   }
 
   /**
-   * Has `check` say what the address has shown: undefined for what is wrong. "refused": there were too many wrong ones
-   * before, and what was shown now was not looked at, or is wrong too.
+   * Runs `check` on the credential of the address; undefined means it is wrong. "refused": there were too many wrong
+   * ones before, and this one was not checked, or is wrong too.
    */
   try<Found>(address: string | undefined, check: () => Found | undefined): Found | "wrong" | "refused" {
     const network = networkOf(address ?? "");

@@ -1,14 +1,14 @@
-// Who a client is, by what it has shown, and what it may do. Main thread; made by control/server from the
-// Authorization header, looked at by the routes and by the sessions.
+// The identity of a client by the credential it has shown, and its permissions. Main thread; created by control/server
+// from the Authorization header, read by the routes and by the sessions.
 
 import { NodeError } from "../../errors.ts";
 
-/** Of a source that only a client's track names. */
+/** Characters that are shown of a source name that only a client's track has. */
 const SOURCE_LENGTH_MAX = 64;
 
 /**
- * What a client may see and do. `client`: plays, in sessions of its own. `viewer`: sees how the node and all players
- * do, and changes nothing. `operator`: everything.
+ * The permissions of a client. `client`: plays, in its own sessions. `viewer`: sees the state of the node and of all
+ * players, and changes nothing. `operator`: everything.
  */
 export const ROLES = ["client", "viewer", "operator"] as const;
 export type Role = (typeof ROLES)[number];
@@ -23,7 +23,7 @@ export type Access = "open" | "known" | "client" | "viewer" | "operator";
 export interface Limits {
   /** Connected, or waiting for their client. */
   readonly sessions: number;
-  /** Of all sessions together. */
+  /** Players in all sessions together. */
   readonly players: number;
   /** On the average of ten seconds. */
   readonly requestsPerSecond: number;
@@ -35,11 +35,11 @@ export interface Limits {
 
 /** A client as the node knows it. */
 export interface Identity {
-  /** Of its key. Undefined: it has shown the node's password, and may do everything. */
+  /** The name of its key. Undefined: it has shown the node's password, and may do everything. */
   readonly name: string | undefined;
   readonly role: Role;
   readonly limits: Limits;
-  /** What it has shown, hashed, so that it is noticed when that is no longer valid. Undefined: the password. */
+  /** The hash of its credential, to detect that it is no longer valid. Undefined: the password. */
   readonly hash: string | undefined;
 }
 
@@ -51,10 +51,10 @@ export const UNLIMITED: Limits = {
   filters: undefined,
 };
 
-/** Whoever has shown the node's password. */
+/** The identity of clients that have shown the node's password. */
 export const PASSWORD_HOLDER: Identity = { name: undefined, role: "operator", limits: UNLIMITED, hash: undefined };
 
-/** On a route that is open to everyone, whoever asks. */
+/** The identity of every client on a route that is open to everyone. */
 export const NOBODY: Identity = {
   name: undefined,
   role: "client",
@@ -62,7 +62,7 @@ export const NOBODY: Identity = {
   limits: { ...UNLIMITED, sessions: 0, players: 0 },
 };
 
-/** Whether whoever has this role may use a route that is for those. */
+/** Whether a client with this role may use a route with this access. */
 export function mayUse(role: Role, access: Access): boolean {
   return access === "open" || access === "known" || role === "operator" || role === access;
 }
@@ -70,7 +70,7 @@ export function mayUse(role: Role, access: Access): boolean {
 /** The sources that tracks of a client may come from, where they are not all. */
 export interface AllowedSources {
   has(source: string): boolean;
-  /** Throws `key-forbidden` for a source that is none of them. */
+  /** Throws `key-forbidden` for a source that is not allowed. */
   check(source: string): void;
 }
 

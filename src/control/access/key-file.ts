@@ -23,9 +23,9 @@ interface KeyFileOptions {
   readonly logger: Logger;
 }
 
-/** Fills the ring from its making on. */
+/** Fills the key ring from its construction on. */
 export class KeyFile {
-  /** Called when the ring has other keys. */
+  /** Called when the keys in the ring have been replaced. */
   onReplaced: () => void = () => undefined;
   readonly #options: KeyFileOptions;
   readonly #watch: FileWatch;
@@ -41,7 +41,7 @@ export class KeyFile {
     try {
       const keys = readKeys(path);
       if (keys === undefined)
-        logger.warn("the file of client keys is not there yet: `tonearm keys add NAME` makes it", { path });
+        logger.warn("client key file does not exist yet: `tonearm keys add NAME` creates it", { path });
       ring.replace(keys ?? []);
     } catch (error) {
       this.#watch.close();
@@ -53,24 +53,24 @@ export class KeyFile {
     this.#watch.close();
   }
 
-  /** What makes no sense changes nothing: whoever plays goes on. */
+  /** An invalid file changes nothing: clients that play continue. */
   #reread(): void {
     const { path, ring, logger } = this.#options;
     let keys: readonly ClientKey[] | undefined;
     try {
       keys = readKeys(path);
     } catch (error) {
-      logger.error("the client keys stay as they were, because their file makes no sense", { path, error });
+      logger.error("client key file is invalid: the keys in force stay", { path, error });
       return;
     }
     if (keys === undefined) {
-      logger.error("the client keys stay as they were, because their file is gone; an empty one takes all away", {
+      logger.error("client key file is missing: the keys in force stay; write an empty file to remove all keys", {
         path,
       });
       return;
     }
     ring.replace(keys);
-    logger.info("the client keys have changed", { keys: keys.map(({ name }) => name).join(", ") || "none" });
+    logger.info("client keys changed", { keys: keys.map(({ name }) => name).join(", ") || "none" });
     this.onReplaced();
   }
 }

@@ -1,5 +1,5 @@
-// The client keys that are in force: who has shown which, and whether its requests come too fast. Main thread; one for
-// the node, asked at every request.
+// The client keys in force: which key a client has shown, and whether its requests are rate limited. Main thread; one
+// for the node, used by every request.
 
 import type { Clock } from "../../lib/clock.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
@@ -21,19 +21,22 @@ export class KeyRing {
     this.#clock = clock;
   }
 
-  /** Who has shown `text`; undefined for what is no key. It is looked up by its hash: nothing tells how near one is. */
+  /**
+   * The identity of the key `text`; undefined if it is not a key. Found by its hash, so timing does not reveal how
+   * close a guess is.
+   */
   find(text: string): Identity | undefined {
     return this.#identities.size === 0 ? undefined : this.#identities.get(hashOf(text));
   }
 
-  /** True while what was shown then is still a key of the same name and role, or the password. */
+  /** True while the credential shown then is still a key of the same name and role, or the password. */
   isCurrent({ name, role, hash }: Identity): boolean {
     if (hash === undefined) return true;
     const now = this.#identities.get(hash);
     return now?.name === name && now?.role === role;
   }
 
-  /** What the key of that name may have now: nothing when there is none. Undefined names the password. */
+  /** The current limits of the key of that name: nothing if it does not exist. Undefined names the password. */
   limitsOf(name: string | undefined): Limits {
     return name === undefined ? UNLIMITED : (this.#limits.get(name) ?? NOTHING);
   }
@@ -42,7 +45,7 @@ export class KeyRing {
     return this.#limits.has(name);
   }
 
-  /** Counts a request. 0: go on; else milliseconds after which another may come, and nothing was counted. */
+  /** Counts a request. 0: allowed; otherwise the milliseconds until another is allowed, and nothing was counted. */
   spend({ name }: Identity): number {
     const requests = name === undefined ? undefined : this.#requests.get(name);
     if (requests === undefined || requests.take(1)) return 0;
@@ -57,7 +60,7 @@ export class KeyRing {
       for (const hash of hashes) identities.set(hash, { name, role, limits, hash });
       const perSecond = limits.requestsPerSecond;
       if (!Number.isFinite(perSecond)) continue;
-      // Whoever has spent it all does not get more by a change of the file.
+      // A key that has used up its tokens does not get new ones by a change of the file.
       const isSame = this.#limits.get(name)?.requestsPerSecond === perSecond;
       const retained = isSame ? this.#requests.get(name) : undefined;
       const fresh = { clock: this.#clock, burst: perSecond * BURST_SECONDS, perSecond };

@@ -1,4 +1,4 @@
-// Tells of what strangers do wrong, without letting them fill the log. Main thread.
+// Rate-limited log lines about errors of unknown clients, so that they cannot fill the log. Main thread.
 
 import type { Clock } from "../../lib/clock.ts";
 import type { LogFields, Logger } from "../../log/log.ts";
@@ -10,7 +10,7 @@ interface TallyOptions {
   readonly logger: Logger;
 }
 
-/** Tells of something at most once a minute, with how often it was. */
+/** Logs an event at most once a minute, with its count. */
 export class Tally {
   readonly #options: TallyOptions;
   readonly #message: string;

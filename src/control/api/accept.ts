@@ -5,7 +5,7 @@ export function accepts(header: string | undefined, type: string): boolean {
   return header === undefined || header.trim() === "" || preferred(header, [type]) !== undefined;
 }
 
-/** The one of `types` that the client wants most; the first of `types` where the client does not mind. */
+/** The one of `types` that the client prefers; the first of `types` if it has no preference. */
 export function preferred(header: string, types: readonly string[]): string | undefined {
   const ranges = header
     .split(",")

@@ -1,4 +1,4 @@
-// What the REST routes and the WebSocket end point work on, handed in once by the node. Main thread.
+// The dependencies of the REST routes and the WebSocket endpoint, passed in once by the node. Main thread.
 
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -20,32 +20,38 @@ interface TrackProvider {
   load(identifier: string, options: LoadOptions): Promise<LoadResult>;
 }
 
-/** What clients see and free of the route planner; control/route-planner/route-planner.ts is the real one. */
+/**
+ * The part of the route planner that clients can read and change; control/route-planner/route-planner.ts is the real
+ * one.
+ */
 export interface PlannerControl {
   /** The configured blocks. */
   readonly blocks: readonly string[];
   status(): RoutePlannerJson;
-  /** False when `address` is none, or in none of the blocks. */
+  /** False when `address` is not an address, or in none of the blocks. */
   free(address: string): boolean;
   freeAll(): void;
 }
 
-/** How sources and plugins do, loading one anew and changing its options; plugin-host/manage/plugins.ts is the real one. */
+/**
+ * State of sources and plugins, reloading a plugin and changing its options; plugin-host/manage/plugins.ts is the real
+ * one.
+ */
 export interface SourceControl {
   sourcesJson(): readonly SourceJson[];
   pluginsJson(): readonly PluginJson[];
-  /** Undefined: there is none of that name. Rejects with `plugin-off`. */
+  /** Undefined: there is no plugin of that name. Rejects with `plugin-off`. */
   reload(name: string): Promise<PluginJson | undefined>;
   /**
-   * Changes options until the node's next start. Undefined: there is none of that name. Rejects, and nothing is
+   * Changes options until the node's next start. Undefined: there is no plugin of that name. Rejects, and nothing is
    * changed, with `plugin-options-wrong`, `plugin-off`, or `requests-busy`.
    */
   change(name: string, changes: JsonObject): Promise<PluginJson | undefined>;
-  /** What a plugin comes to with a call of its own. Undefined: it is not there, or off. */
+  /** The result of one of the plugin's own calls. Undefined: the plugin does not exist, or is off. */
   call(plugin: string, name: string, argument: Json): Promise<Json | undefined>;
 }
 
-/** What routes work with. They know nothing else of the node. */
+/** The dependencies of routes. They know nothing else of the node. */
 export interface ApiContext {
   readonly sessions: Sessions;
   readonly tracks: TrackProvider;
@@ -58,10 +64,10 @@ export interface ApiContext {
   /** Undefined while no addresses to rotate through are configured. */
   readonly routePlanner: PlannerControl | undefined;
   readonly sources: SourceControl;
-  /** What the owner of a session, by the name of its key, may have; undefined names the password. */
+  /** The limits of a session's owner, by the name of its key; undefined names the password. */
   limitsOf(owner: string | undefined): Limits;
   readInfo(): InfoJson;
   readLoad(): LoadJson;
-  /** What a support bundle says of the running node; other names of ids are made with `key`. */
+  /** The running node's part of a support bundle; pseudonyms of ids are made with `key`. */
   readSupport(key?: string): Promise<string>;
 }

@@ -22,12 +22,12 @@ export class ApiError extends NodeError {
   }
 }
 
-/** The one message for everything that cannot be parsed; what exactly, only `trace` tells. */
+/** The one message for everything that cannot be parsed; only `trace` holds the details. */
 export function badRequest(detail: unknown): ApiError {
   return new ApiError(400, "Bad Request", { cause: detail });
 }
 
-/** What clients know from the published server, by our code. */
+/** The statuses and messages of the published server, by our code. */
 const PUBLISHED: Partial<Record<ErrorCode, { readonly status: number; readonly message?: string }>> = {
   "load-no-matches": { status: 400, message: "No matches found for identifier" },
   "load-not-a-track": { status: 400, message: "Cannot play a playlist or search result" },

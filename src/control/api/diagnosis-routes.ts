@@ -15,7 +15,7 @@ export function diagnosisRoutes(context: Pick<ApiContext, "sessions">): readonly
       access: "known",
       handle: (request) => diagnose(context, request),
       description: {
-        summary: "How the sound of a guild's players does, and why it stuttered.",
+        summary: "The state of the audio of a guild's players, and why it stuttered.",
         query: [{ name: "sessionId", meaning: "Only the player of this session.", type: "string" }],
         answers: { 200: playerDiagnosesSchema },
         errors: [404],
@@ -24,7 +24,7 @@ export function diagnosisRoutes(context: Pick<ApiContext, "sessions">): readonly
   ];
 }
 
-/** A guild may have a player in each of several sessions. Who only plays sees its own. */
+/** A guild may have a player in each of several sessions. A client sees only its own. */
 function diagnose({ sessions }: Pick<ApiContext, "sessions">, request: RestRequest): RestAnswer {
   const { role, name } = request.identity;
   const sessionId = request.query.get("sessionId");

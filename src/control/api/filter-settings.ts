@@ -1,5 +1,6 @@
-// The filters object of PATCH player: checked against the published ranges, as it is kept and echoed (protocol-v4.md
-// section 3.3). Main thread. Where the published server accepts a value that later kills the track, we refuse it here.
+// The filters object of PATCH player: checked against the published ranges, and normalised to the form that is stored
+// and echoed (protocol-v4.md section 3.3). Main thread. Where the published server accepts a value that later kills the
+// track, we refuse it here.
 
 import type { FilterEntry, Members, NumberMember } from "../../filters/filter-entry.ts";
 import { type FilterSettings, PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
@@ -13,17 +14,17 @@ export function filtersIn(body: FiltersBody): readonly string[] {
   return body.pluginFilters?.tonearm === undefined ? present : [...present, "tonearm"];
 }
 
-/** Every present filter with all members, as it is kept and echoed. Throws a 400 that names field and range. */
+/** Every present filter with all members, as it is stored and echoed. Throws a 400 that names field and range. */
 export function checkedFilterSettings(body: FiltersBody): FilterSettings {
   const settings = present(FILTER_TABLE.protocol, body);
   const tonearm = present(FILTER_TABLE.tonearm, body.pluginFilters?.tonearm ?? {});
   check(settings, FILTER_TABLE.protocol, "filters");
   check(tonearm, FILTER_TABLE.tonearm, "filters.pluginFilters.tonearm");
-  // Left out where there are none, as the published server does.
+  // Left out if empty, as the published server does.
   return Object.keys(tonearm).length === 0 ? settings : { ...settings, pluginFilters: { tonearm } };
 }
 
-/** What of the table is in the body, in the table's order. */
+/** The entries of the table that the body has, in the table's order. */
 function present<Table extends object, Body extends { readonly [Name in keyof Table]?: unknown }>(
   table: Table,
   body: Body,
@@ -35,7 +36,7 @@ function present<Table extends object, Body extends { readonly [Name in keyof Ta
 }
 
 type Values = Readonly<Record<string, number | string>>;
-/** What any filter's settings are. */
+/** The settings of any filter. */
 type AnySettings = number | readonly Values[] | Values;
 
 /** `path` is where they stand in the body. */
@@ -56,7 +57,7 @@ function checkFilter(entry: FilterEntry, settings: AnySettings, path: string): v
       checkNumber(entry.value, settings, path);
       break;
     case "list":
-      // Of this kind, as the schema of the same entry has seen to.
+      // The value has this kind: the schema of the same entry has checked it.
       for (const [index, item] of (settings as readonly Values[]).entries())
         checkMembers(entry.members, item, `${path}[${index}]`);
       break;

@@ -19,7 +19,7 @@ import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route
 const PLAIN_TEXT = "text/plain;charset=ISO-8859-1";
 
 /**
- * `/version`, `/v4/info`, `/v4/stats`, `/v4/loadtracks`, `/v4/decodetrack(s)`, and what older clients look for at `/`.
+ * `/version`, `/v4/info`, `/v4/stats`, `/v4/loadtracks`, `/v4/decodetrack(s)`, and `/`, which older clients request.
  */
 export function generalRoutes(context: ApiContext): readonly RestRoute[] {
   return [
@@ -28,14 +28,14 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
       path: "/version",
       access: "open",
       handle: answerVersion,
-      description: { summary: "The release whose protocol is spoken.", answers: { 200: "text" } },
+      description: { summary: "The Lavalink release whose protocol the node speaks.", answers: { 200: "text" } },
     },
     {
       method: "GET",
       path: "/v4/info",
       access: "known",
       handle: ({ identity }) => json(infoFor(context, identity)),
-      description: { summary: "What the node is and what is switched on.", answers: { 200: infoSchema } },
+      description: { summary: "Version, sources, filters and plugins of the node.", answers: { 200: infoSchema } },
     },
     {
       method: "GET",
@@ -61,7 +61,7 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
       access: "known",
       handle: (request) => json(decodeOne(request)),
       description: {
-        summary: "What an encoded track is.",
+        summary: "Decodes an encoded track.",
         query: [
           { name: "encodedTrack", meaning: "The encoded track, with `+` as `%2B`.", type: "string", isRequired: true },
           { name: "track", meaning: "The old name of `encodedTrack`.", type: "string" },
@@ -76,7 +76,7 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
       access: "known",
       handle: (request) => decodeMany(context, request),
       description: {
-        summary: "What several encoded tracks are, in their order.",
+        summary: "Decodes several encoded tracks, in their order.",
         body: decodeTracksBody,
         answers: { 200: tracksSchema },
       },
@@ -87,7 +87,10 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
   ];
 }
 
-/** The handler for v4 and v3. Of sources and filters only what the client may use: libraries ask for no others then. */
+/**
+ * The handler for v4 and v3. It lists only the sources and filters that the client may use: libraries request no others
+ * then.
+ */
 export function infoFor({ readInfo }: Pick<ApiContext, "readInfo">, { limits }: Identity): InfoJson {
   const info = readInfo();
   const { sources, filters } = limits;
@@ -110,8 +113,8 @@ function answerVersion({ headers }: RestRequest): RestAnswer {
 
 /**
  * The handler for v4 and v3. A failure to load is an answer (`loadType` "error").
- * @throws ApiError 400 without an identifier; NodeError "key-forbidden" for a source that the client may not use; what
- *   `signal` aborts with, when the client is gone
+ * @throws ApiError 400 without an identifier; NodeError "key-forbidden" for a source that the client may not use; the
+ *   reason of `signal` when the client has disconnected
  */
 export async function loadTracks(context: ApiContext, request: RestRequest): Promise<LoadResult> {
   const identifier = request.query.get("identifier");

@@ -1,6 +1,6 @@
-// Answers that are lists of any length: short ones are sent like every other answer; of long ones each part is made
-// when the client has taken those before, in turns with all other work, so that neither the thread nor memory has to
-// hold the whole. Main thread; sent by control/server.
+// Answers that are lists of any length. Short lists are sent like every other answer. Each part of a long list is made
+// when the client has taken the previous ones, in time slices shared with all other work, so that neither the thread
+// nor memory has to hold the whole list. Main thread; sent by control/server.
 
 import { Readable } from "node:stream";
 import { stringifyJson } from "../../lib/json.ts";
@@ -15,19 +15,19 @@ const COMMA = Buffer.from(",");
 export interface ListAnswer {
   readonly kind: "list";
   readonly itemCount: number;
-  /** The item at an index as it is sent, ready to become JSON. Must not fail: the answer may have begun. */
+  /** The item at an index as it is sent, ready to become JSON. Must not fail: the answer may have started. */
   readonly itemAt: (index: number) => unknown;
 }
 
 /** JSON with a long list in it that is written already, in parts: items with commas between them. */
 export interface WrittenAnswer {
   readonly kind: "written";
-  /** What stands before the first item. */
+  /** The text before the first item. */
   readonly head: string;
   readonly parts: readonly Uint8Array[];
-  /** What stands behind the last one. */
+  /** The text after the last item. */
   readonly tail: string;
-  /** A part as it is sent, for which it has a turn of its own. Undefined: as it is. */
+  /** Converts a part to the form that is sent, in its own time slice. Undefined: the part is sent unchanged. */
   readonly rewrite: ((part: Uint8Array) => string) | undefined;
 }
 
@@ -36,7 +36,7 @@ export function listOf<Item>(items: readonly Item[], write: (item: Item) => unkn
   return { kind: "list", itemCount: items.length, itemAt: (index) => write(items[index]!) }; // asked for within bounds
 }
 
-/** The same list, each item in another form. */
+/** The list with each item converted by `write`. */
 export function mapList<Item>(list: ListAnswer, write: (item: Item) => unknown): ListAnswer {
   return { ...list, itemAt: (index) => write(list.itemAt(index) as Item) }; // the caller knows what the list is of
 }

@@ -13,7 +13,7 @@ export function loadRoutes({ readLoad }: Pick<ApiContext, "readLoad">): readonly
       access: "known",
       handle: () => json(readLoad()),
       description: {
-        summary: "How busy the audio threads are, and what is done about it.",
+        summary: "The load of the audio threads, and the measures taken against overload.",
         answers: { 200: loadSchema },
       },
     },

@@ -11,8 +11,8 @@ const TRACE: QueryParameter = { name: "trace", meaning: "Adds `trace` to an erro
 const PATH_PARAMETERS: Readonly<Record<string, object>> = {
   sessionId: { description: "From the `ready` message.", schema: { type: "string" } },
   guildId: { description: "A signed 64-bit integer.", schema: { type: "string", pattern: "^-?[0-9]{1,18}$" } },
-  name: { description: "Of a plugin, as `GET /v4/tonearm/plugins` has it.", schema: { type: "string" } },
-  refreshToken: { description: "Of a login to YouTube.", schema: { type: "string" } },
+  name: { description: "Counters of a plugin, as in `GET /v4/tonearm/plugins`.", schema: { type: "string" } },
+  refreshToken: { description: "A login to YouTube.", schema: { type: "string" } },
 };
 
 const API_VERSION_HEADER = { description: "The version of the protocol.", schema: { type: "string", const: "4" } };

@@ -19,7 +19,7 @@ const VOICE_INCOMPLETE = "token, endpoint, sessionId and channelId must be provi
 /** In memory. It is sent with every event of its track. */
 const USER_DATA_SIZE_MAX_BYTES = 256 * 1024;
 
-/** What an update may not hold, whatever is right about it. */
+/** Limits of the client that apply to an otherwise valid update. */
 interface UpdateBounds {
   readonly disabledFilters: ReadonlySet<string>;
   /** Name of the key of the player's session; undefined: it may do everything. */
@@ -27,7 +27,7 @@ interface UpdateBounds {
   readonly limits: Limits;
 }
 
-/** Those of a session, as its key has them now. */
+/** The current bounds of a session's key. */
 export function updateBounds(
   { disabledFilters, limitsOf }: Pick<ApiContext, "disabledFilters" | "limitsOf">,
   owner: string | undefined,
@@ -122,7 +122,7 @@ function isBlank(text: string): boolean {
   return text.trim() === "";
 }
 
-/** `host` or `host:port` and nothing else: it becomes part of an address that the node dials. */
+/** `host` or `host:port` and nothing else: it becomes part of an address that the node connects to. */
 function isHost(endpoint: string): boolean {
   if (!/^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(endpoint)) return false;
   return parseUrl(`wss://${endpoint}/`) !== undefined;

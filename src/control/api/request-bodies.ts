@@ -16,7 +16,7 @@ import {
 } from "../protocol/json-fields.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 
-/** Of what names a track or an address: an encoded track can bear no longer one. */
+/** Length of a text that names a track or an address: an encoded track cannot hold a longer one. */
 const IDENTIFIER_LENGTH_MAX = MODIFIED_UTF8_BYTES_MAX;
 /** A whole body of 4 MiB holds 20,000 tracks of usual length. */
 const DECODED_COUNT_MAX = 65_536;
@@ -78,7 +78,7 @@ export const playerBody = z
 
 /** `playerBody`, read; `parsePlayerUpdate` checks the rest and makes a `PlayerUpdate` of it. */
 export type PlayerBody = z.output<typeof playerBody>;
-/** Its `voice`, read. */
+/** The parsed `voice` member. */
 export type VoiceBody = z.output<typeof voiceBody>;
 
 /** Parses the text of a request's body, or throws the published 400 or 415, or a 400 that names the bound it breaks. */

@@ -6,13 +6,13 @@ import { ApiError } from "./api-error.ts";
 import { freeAddressBody } from "./request-bodies.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
 
-/** Of what a refusal repeats: the address that was sent, and the configured blocks. */
+/** Characters that an error message repeats of the sent address and of the configured blocks. */
 const SHOWN_LENGTH_MAX = 60;
 const SHOWN_BLOCKS_MAX = 10;
 
 const NO_CONTENT: RestAnswer = { kind: "empty", status: 204 };
 
-/** `/v4/routeplanner/*`. They are there without a planner as well, and say that there is none. */
+/** `/v4/routeplanner/*`. The routes exist without a planner as well, and answer that there is none. */
 export function routePlannerRoutes({ routePlanner }: Pick<ApiContext, "routePlanner">): readonly RestRoute[] {
   return [
     {
@@ -21,7 +21,7 @@ export function routePlannerRoutes({ routePlanner }: Pick<ApiContext, "routePlan
       access: "viewer",
       handle: () => (routePlanner === undefined ? NO_CONTENT : json(routePlanner.status())),
       description: {
-        summary: "The route planner; nothing while there is none.",
+        summary: "The state of the route planner; no content without one.",
         answers: { 200: routePlannerSchema, 204: "empty" },
       },
     },
@@ -31,7 +31,7 @@ export function routePlannerRoutes({ routePlanner }: Pick<ApiContext, "routePlan
       access: "operator",
       handle: (request) => freeAddress(routePlanner, request),
       description: {
-        summary: "Takes an address out of those that failed.",
+        summary: "Removes an address from the failing addresses.",
         body: freeAddressBody,
         answers: { 204: "empty" },
         errors: [500],

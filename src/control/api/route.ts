@@ -1,5 +1,5 @@
-// What a route is: which requests it takes, what it is handed of them and what it answers. Main thread; the routes are
-// in the files ending in -routes.ts, control/server serves them.
+// What a route is: the requests it accepts, the parts of them that it gets, and its answers. Main thread; the routes
+// are in the files ending in -routes.ts, control/server serves them.
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
@@ -18,19 +18,19 @@ export interface RestRequest {
   readonly segments: Readonly<Record<string, string>>;
   /** Query parameters, decoded; repeated ones joined with a comma. */
   readonly query: ReadonlyMap<string, string>;
-  /** Whoever asks, as far as a request tells: clients that look alike share what is shared out. */
+  /** Identifies the client as far as a request allows: clients that look alike share their quotas. */
   readonly client: string;
-  /** As what the client is known; on a route that is open to everyone, nobody is. */
+  /** The identity of the client; `NOBODY` on a route that is open to everyone. */
   readonly identity: Identity;
-  /** Aborted when the client is gone before it has its answer. */
+  /** Aborted when the client disconnects before it has its answer. */
   readonly signal: AbortSignal;
-  /** Who asks, for routes that check the password themselves. */
+  /** The raw credentials, for routes that check the password themselves. */
   readonly asker: Asker;
   /** Reads the body, or throws the published 400 or 415. */
   body<Schema extends z.ZodType>(schema: Schema): z.output<Schema>;
 }
 
-/** What a handler answers: JSON with 200, nothing, or text of a type. Failures are thrown. */
+/** The answer of a handler: JSON with 200, nothing, or text of a type. Failures are thrown. */
 export type RestAnswer =
   | { readonly kind: "json"; readonly value: unknown }
   | ListAnswer
@@ -61,7 +61,7 @@ export interface RestRoute {
   readonly path: string;
   /** Default: `client`. */
   readonly access?: Access;
-  /** Takes the password or key behind `Bearer`, too: there are programs that send it in no other way. */
+  /** Also accepts the password or key behind `Bearer`: some programs can send it in no other form. */
   readonly takesBearer?: boolean;
   /** Whatever is in its body may be a secret, whatever it is called: it is not logged. */
   readonly isBodySecret?: boolean;
@@ -72,20 +72,20 @@ export interface RestRoute {
   handle(request: RestRequest): RestAnswer | Promise<RestAnswer>;
 }
 
-/** Who asks: what of a request is looked at. */
+/** The parts of a request that identify the client. */
 export interface Asker {
   readonly headers: IncomingHttpHeaders;
   readonly socket: Socket;
 }
 
-/** What a route takes and gives. What follows from its path and password need not be said. */
+/** The input and output of a route. Anything that follows from its path and password is left out. */
 export interface RouteDescription {
   readonly summary: string;
   readonly query?: readonly QueryParameter[];
   readonly body?: z.ZodType;
   /** By status: the schema of the JSON (with an `id`), text, or nothing. */
   readonly answers: Readonly<Record<number, z.ZodType | "text" | "empty">>;
-  /** Statuses of error objects, beyond those of paths and bodies. */
+  /** Statuses of error objects, in addition to those of paths and bodies. */
   readonly errors?: readonly number[];
 }
 

@@ -51,7 +51,7 @@ export function sessionRoutes(context: ApiContext): readonly RestRoute[] {
       path: PLAYER_PATH,
       handle: async (request) => json(await updatePlayer(context, request, () => request.body(playerBody))),
       description: {
-        summary: "Changes a player, or makes one. What is left out stays as it is.",
+        summary: "Updates a player, or creates one. Members that are left out stay unchanged.",
         query: [{ name: "noReplace", meaning: "A track that is loaded stays.", type: "boolean" }],
         body: playerBody,
         answers: { 200: playerSchema },
@@ -76,7 +76,7 @@ function updateSession(context: ApiContext, request: RestRequest): RestAnswer {
 }
 
 /**
- * The handler for v4 and v3: each player's JSON is made when its turn comes in the answer.
+ * The handler for v4 and v3: each player's JSON is made when the answer reaches it.
  * @throws ApiError 404 for a session without a connected client
  */
 export function listPlayers(context: ApiContext, request: RestRequest): ListAnswer {
@@ -85,7 +85,7 @@ export function listPlayers(context: ApiContext, request: RestRequest): ListAnsw
 
 /**
  * The handler for v4 and v3.
- * @throws ApiError 404 for a session or player that is not there, 400 for a guild id that is none
+ * @throws ApiError 404 if the session or player does not exist, 400 for an invalid guild id
  */
 export function getPlayer(context: ApiContext, request: RestRequest): PlayerJson {
   const guildId = readGuildId(request);
@@ -95,7 +95,7 @@ export function getPlayer(context: ApiContext, request: RestRequest): PlayerJson
 }
 
 /**
- * The handler for v4 and v3, which read bodies their own way. Resolves when the update is carried out, voice included.
+ * The handler for v4 and v3, which parse bodies differently. Resolves when the update has been applied, voice included.
  * @throws ApiError 400 and 404; NodeError of the update ("player-busy", "node-overloaded", "voice-connect-failed" …)
  */
 export async function updatePlayer(
@@ -121,7 +121,7 @@ export async function destroyPlayer(context: ApiContext, request: RestRequest): 
   return { kind: "empty", status: 204 };
 }
 
-/** Only sessions whose client is connected are there for REST, and of those of others none but for an operator. */
+/** REST sees only sessions whose client is connected. Only an operator sees the sessions of others. */
 export function findSession({ sessions }: ApiContext, { segments, identity }: RestRequest): Session {
   const session = sessions.connected(segments.sessionId ?? "");
   const isTheirs = identity.role === "operator" || session?.owner === identity.name;
@@ -129,7 +129,9 @@ export function findSession({ sessions }: ApiContext, { segments, identity }: Re
   return session;
 }
 
-/** Any way of writing a signed 64-bit integer that the published server takes; the player bears it in plain digits. */
+/**
+ * Accepts every notation of a signed 64-bit integer that the published server accepts; the player gets plain digits.
+ */
 export function readGuildId({ segments }: RestRequest): string {
   const text = (segments.guildId ?? "").replaceAll(/\s/g, "");
   const [, sign, hex, decimal] = /^([+-]?)(?:(?:0[xX]|#)([0-9a-fA-F]{1,16})|(\d{1,40}))$/.exec(text) ?? [];

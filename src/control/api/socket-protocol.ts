@@ -1,4 +1,4 @@
-// What a version of the protocol does its own way on the WebSocket. Main thread; web-socket-endpoint.ts does the rest.
+// The differences between protocol versions on the WebSocket. Main thread; web-socket-endpoint.ts does the rest.
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dialect } from "../sessions/dialect.ts";
@@ -9,7 +9,7 @@ import type { SessionClient, Sessions } from "../sessions/sessions.ts";
 export interface SocketProtocol extends Dialect {
   /** The paths it is served on. */
   readonly paths: readonly string[];
-  /** The session that a handshake asks to go on with, in whatever state. */
+  /** The session that a handshake asks to resume, in whatever state. */
   findSession(
     sessions: Sessions,
     headers: IncomingHttpHeaders,

@@ -1,5 +1,5 @@
-// The routes that say how sources and plugins do, load a plugin anew and change its options (docs/reference/rest.md).
-// Main thread.
+// The routes that report the state of sources and plugins, reload a plugin and change its options
+// (docs/reference/rest.md). Main thread.
 
 import { type PluginJson, pluginSchema, pluginsSchema, sourcesSchema } from "../protocol/sources-json.ts";
 import type { ApiContext } from "./api-context.ts";
@@ -34,7 +34,7 @@ export function sourceRoutes(context: Pick<ApiContext, "sources">): readonly Res
       access: "operator",
       handle: (request) => reload(context, request),
       description: {
-        summary: "Loads a plugin anew from disk while music plays. One that cannot be set up changes nothing.",
+        summary: "Reloads a plugin from disk while music plays. If its set-up fails, nothing changes.",
         answers: { 200: pluginSchema },
         errors: [404, 503],
       },
@@ -46,7 +46,7 @@ export function sourceRoutes(context: Pick<ApiContext, "sources">): readonly Res
       isBodySecret: true,
       handle: (request) => change(context, request),
       description: {
-        summary: "Changes options of a plugin until the node's next start, and sets it up anew with them.",
+        summary: "Changes options of a plugin until the node's next start, and sets it up again with them.",
         body: pluginOptionsBody,
         answers: { 200: pluginSchema },
         errors: [404, 503],

@@ -6,7 +6,7 @@ import type { ApiContext } from "./api-context.ts";
 import { ApiError, badRequest } from "./api-error.ts";
 import type { RestRoute } from "./route.ts";
 
-/** What other names of ids may be made with: as `tonearm support` makes it. */
+/** The format of the key that pseudonyms of ids are made with, as `tonearm support` makes it. */
 const KEY = /^[\da-f]{16,64}$/;
 
 /** Each keeps the thread that answers everybody for a tenth of a second, and viewers may ask as well. */
@@ -33,7 +33,7 @@ export function supportRoutes({ readSupport, clock }: Pick<ApiContext, "readSupp
         };
       },
       description: {
-        summary: "What a support bundle says of the running node, in Markdown, without secrets.",
+        summary: "The running node's part of a support bundle, in Markdown, without secrets.",
         query: [{ name: "key", meaning: "Hexadecimal digits; the same give ids the same names.", type: "string" }],
         answers: { 200: "text" },
         errors: [400],

@@ -1,18 +1,18 @@
-// What takes requests to switch to WebSocket: the protocol's end point, the dashboard's. Main thread; control/server
-// leads each to the one that it is for.
+// Targets of requests to switch to WebSocket: the protocol's endpoint, the dashboard's. Main thread; control/server
+// routes each request to its target.
 
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
-/** A request to switch, and the connection to go on with. */
+/** A request to switch, and its connection. */
 export interface UpgradeRequest {
   readonly request: IncomingMessage;
   readonly socket: Socket;
-  /** What came behind the request already. */
+  /** Bytes that have arrived after the request. */
   readonly head: Buffer;
 }
 
-/** One way to speak WebSocket. */
+/** One WebSocket endpoint. */
 export interface UpgradeTarget {
   /** Whether requests with this path, without its query, are its own. */
   isFor(path: string): boolean;

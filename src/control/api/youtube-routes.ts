@@ -1,5 +1,5 @@
-// The routes that Lavalink's youtube-plugin has, by which operators' scripts renew its tokens (protocol-v4.md section
-// 8.3): they change options of our own plugin and ask it. Not `/youtube/stream`: no bytes of sound go through the main
+// The routes of Lavalink's youtube-plugin that operators' scripts use to renew its tokens (protocol-v4.md section 8.3):
+// they change options of our own plugin and query it. `/youtube/stream` is left out: no audio passes through the main
 // thread. Main thread.
 
 import { z } from "zod";
@@ -61,7 +61,7 @@ export function youtubeRoutes({ sources }: Pick<ApiContext, "sources">): readonl
       access: "operator",
       handle: async ({ segments }) => json(await call(sources, "exchange", segments.refreshToken ?? "")),
       description: {
-        summary: "What YouTube gives for a refresh token.",
+        summary: "YouTube's answer to a refresh token.",
         answers: { 200: tokenSchema },
         errors: [400, 500],
       },
@@ -94,7 +94,7 @@ function originOf({ poToken, visitorData }: Update): JsonObject {
   return poToken === "" || visitorData === "" ? {} : { pot: { token: poToken, visitorData } };
 }
 
-/** What the plugin says. Whatever goes wrong there is 500, as published. */
+/** The plugin's answer. Every failure there is a 500, as published. */
 async function call(sources: SourceControl, name: string, argument: Json): Promise<Json> {
   let value: Json | undefined;
   try {

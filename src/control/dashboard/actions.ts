@@ -1,4 +1,4 @@
-// What an operator has done through the dashboard. Main thread. The page asks once more before it sends one.
+// Carries out the actions of the dashboard. Main thread. The page asks for confirmation before it sends one.
 
 import { NodeError } from "../../errors.ts";
 import type { PlannerControl, SourceControl } from "../api/api-context.ts";
@@ -7,7 +7,7 @@ import type { SessionPlayer } from "../sessions/session-player.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { DashboardAction, PlayerReference } from "./live-messages.ts";
 
-/** What they are done to. */
+/** The components that actions change. */
 export interface ActionParts {
   readonly sessions: Sessions;
   readonly sources: Pick<SourceControl, "reload">;

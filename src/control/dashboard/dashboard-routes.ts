@@ -21,7 +21,7 @@ type FileName = keyof typeof FILES;
 const PASSWORD_LENGTH_MAX = 1024;
 const loginBody = z.object({ password: z.string().max(PASSWORD_LENGTH_MAX) }).meta({ id: "DashboardLogin" });
 
-/** Of everything that a browser is handed here: nothing from elsewhere, nothing inline, nobody's frame. */
+/** Headers of every file of the page: nothing from other sites, nothing inline, no framing. */
 const PAGE_HEADERS = {
   "Content-Security-Policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
@@ -32,7 +32,7 @@ const PAGE_HEADERS = {
   "Cross-Origin-Resource-Policy": "same-origin",
   "Cache-Control": "no-cache",
 } as const;
-/** Of answers that belong to somebody. */
+/** Headers of answers that belong to one user. */
 const OWN_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" } as const;
 
 export interface DashboardRoutesOptions {
@@ -112,7 +112,7 @@ async function logIn(request: RestRequest, { logins }: DashboardRoutesOptions): 
   return { kind: "empty", status: 204, headers: { ...OWN_HEADERS, "Set-Cookie": outcome.cookie } };
 }
 
-/** Who is logged in. A browser does not tell the page why its WebSocket was refused, so that is said here. */
+/** Answers who is logged in. A browser does not show the page why its WebSocket was refused, so the reason is here. */
 async function answerSession(
   { headers }: RestRequest,
   { logins, isFull }: DashboardRoutesOptions,

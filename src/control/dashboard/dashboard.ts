@@ -7,14 +7,14 @@ import { type DashboardRoutesOptions, dashboardRoutes } from "./dashboard-routes
 import { LiveSocket, type LiveSocketOptions } from "./live-socket.ts";
 import { Logins, type LoginsOptions } from "./logins.ts";
 
-/** Of `npm run build`, from where this module is compiled to. */
+/** The output of `npm run build`, relative to this compiled module. */
 const FOLDER = new URL("../../../node/dashboard/", import.meta.url);
 
-/** What it is built from. */
+/** The parts of the dashboard. */
 export type DashboardOptions = LoginsOptions &
   Omit<LiveSocketOptions, "logins"> &
   Pick<DashboardRoutesOptions, "readBundle"> & {
-    /** Where the built page lies, where that is not beside the node's programs. */
+    /** The folder of the built page, if it is not beside the node's programs. */
     readonly folder?: URL;
   };
 
@@ -32,7 +32,7 @@ export class Dashboard {
     this.upgrades = [this.#live];
   }
 
-  /** Ends what is open. */
+  /** Ends open connections. */
   close(): void {
     this.#live.close();
   }

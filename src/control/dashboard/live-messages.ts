@@ -1,4 +1,4 @@
-// What the dashboard's page and the node say to each other over /dashboard/live: JSON, one object a message. Main
+// The messages between the dashboard's page and the node over /dashboard/live: JSON, one object per message. Main
 // thread, and the page in the browser, which imports types only.
 
 import type { LogLevel } from "../../log/log.ts";
@@ -11,30 +11,30 @@ import type { StatsJson } from "../protocol/stats-json.ts";
 /** `viewer` sees everything and changes nothing. */
 export type DashboardRole = "viewer" | "operator";
 
-/** What the node says. */
+/** A message of the node. */
 export type LiveMessage = HelloMessage | StateMessage | LogMessage | DoneMessage;
 
 /** Once, first. */
 export interface HelloMessage {
   readonly type: "hello";
   readonly role: DashboardRole;
-  /** Of Tonearm. */
+  /** Tonearm's version. */
   readonly version: string;
-  /** How often the state comes. */
+  /** Interval between state messages. */
   readonly intervalMs: number;
 }
 
 /** At once, whenever the view changes, and every `intervalMs`. */
 export interface StateMessage {
   readonly type: "state";
-  /** Epoch milliseconds of the node: positions are those of that moment. */
+  /** Epoch milliseconds of the node at which positions were read. */
   readonly atMs: number;
   readonly stats: StatsJson;
   readonly load: LoadJson;
   /** No new sessions and players are taken. */
   readonly isDraining: boolean;
   readonly players: {
-    /** Of all sessions, also of those whose client is away. */
+    /** Players in all sessions, including those whose client is away. */
     readonly total: number;
     /** How many the view's filter leaves. */
     readonly matching: number;
@@ -47,7 +47,7 @@ export interface StateMessage {
   readonly plugins: readonly PluginJson[];
   /** Null: none is configured. */
   readonly routePlanner: RoutePlannerJson | null;
-  /** Of the player in the view's `focus`; null when it is not there. */
+  /** The diagnosis of the player in the view's `focus`; null if it does not exist. */
   readonly focus: PlayerDiagnosisJson | null;
 }
 
@@ -63,16 +63,16 @@ export interface PlayerRow {
     readonly sourceName: string;
     readonly isStream: boolean;
     readonly lengthMs: number;
-    /** Who asked for it, as far as the bot has told in the track's user data. */
+    /** The requester, if the bot has put it into the track's user data. */
     readonly requester: string | null;
   } | null;
   readonly positionMs: number;
   readonly isPaused: boolean;
-  /** The voice connection is there. */
+  /** The voice connection is open. */
   readonly isConnected: boolean;
   /** Index of the audio worker; null while it waits for one. */
   readonly worker: number | null;
-  /** Kept apart from the others, on a worker of its own. */
+  /** Isolated from the other players, on its own worker. */
   readonly isIsolated: boolean;
   readonly mode: "opening" | "passthrough" | "transcoding" | null;
   /** Share of a core, over the last half second; null: not known. */
@@ -112,7 +112,7 @@ export interface LogRow {
   readonly text: string;
 }
 
-/** What became of an action. */
+/** The result of an action. */
 export interface DoneMessage {
   readonly type: "done";
   /** As the page has numbered it. */
@@ -121,15 +121,15 @@ export interface DoneMessage {
   readonly error: string | null;
 }
 
-/** What the page says. */
+/** A message of the page. */
 export type PageMessage = ViewMessage | ActMessage;
 
-/** What it wants to see from now on; all of it, each time. */
+/** The complete view that the page requests from now on. */
 export interface ViewMessage {
   readonly type: "view";
-  /** Players whose guild, session, title, author, source, requester or client has this text in it. Empty: all. */
+  /** Shows players whose guild, session, title, author, source, requester or client contains this text. Empty: all. */
   readonly filter: string;
-  /** Only those that stuttered within the last ten minutes. */
+  /** Shows only players that stuttered within the last ten minutes. */
   readonly onlyTrouble: boolean;
   /** 0 or more. */
   readonly offset: number;
@@ -148,13 +148,13 @@ interface ActMessage {
   readonly action: DashboardAction;
 }
 
-/** Whose player. */
+/** Identifies a player. */
 export interface PlayerReference {
   readonly sessionId: string;
   readonly guildId: string;
 }
 
-/** What an operator can have done. `skip` ends the track as if it were over, so that the bot goes on with the next. */
+/** The actions of an operator. `skip` ends the track as if it were over, so that the bot continues with the next. */
 export type DashboardAction =
   | ({ readonly kind: "pause" | "resume" | "skip" | "stop" } & PlayerReference)
   | { readonly kind: "reloadPlugin"; readonly name: string }

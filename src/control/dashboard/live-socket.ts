@@ -1,5 +1,5 @@
-// The dashboard's WebSocket: whoever is logged in sees the node live, and operators act. Main thread. A viewer costs a
-// look at the node a second; without one there is not even a timer.
+// The dashboard's WebSocket: users who are logged in see the node live, and operators act. Main thread. A viewer costs
+// one poll of the node a second; without viewers there is not even a timer.
 
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -24,10 +24,10 @@ const LIVE_PATH = "/dashboard/live";
 /** Pages that may be open at one time. */
 export const VIEWERS_MAX = 16;
 const INTERVAL_MS = 1000;
-/** A viewer who does not read is sent nothing more until it does; nor are its pings answered. */
+/** A viewer that does not read gets nothing more until it does; its pings are not answered either. */
 const BACKLOG_MAX_BYTES = 1024 * 1024;
 const INCOMING_SIZE_MAX_BYTES = 8 * 1024;
-/** What a page may say: views as somebody types, and what is clicked. Beyond it the connection ends. */
+/** Message rate of a page: views while the user types, and clicks. Above it the connection ends. */
 const MESSAGES = { burst: 60, perSecond: 10 };
 /** Actions of one viewer at one time. */
 const ACTIONS_MAX = 8;
@@ -73,7 +73,7 @@ export interface LiveSocketOptions {
   readonly log: LogRing;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of Tonearm. */
+  /** Tonearm's version. */
   readonly version: string;
 }
 
@@ -102,10 +102,10 @@ export class LiveSocket implements UpgradeTarget {
     };
     socket.on("error", onError);
     void this.#loginOf(request.headers).then((found) => {
-      // Without a pause from the look at what is free to the place being taken.
+      // No await between the check for a free slot and taking it.
       const login = typeof found === "object" && this.isFull ? 503 : found;
       if (typeof login === "number") {
-        // Whoever is gone meanwhile is still listened to: an error that nobody hears ends the process.
+        // A socket that has closed in the meantime keeps its listener: an error event without one ends the process.
         refuse(socket, login);
         return;
       }
@@ -126,7 +126,7 @@ export class LiveSocket implements UpgradeTarget {
     for (const viewer of this.#viewers) viewer.close();
   }
 
-  /** Who it is, or the status that refuses. Never rejects. */
+  /** The login of the request, or the status that refuses it. Never rejects. */
   async #loginOf(headers: UpgradeRequest["request"]["headers"]): Promise<Login | number> {
     if (!isSameSite(headers)) return 403;
     const login = await this.#options.logins.loginOf(headers).catch(() => undefined);
@@ -161,7 +161,7 @@ class Viewer {
     this.#options = options;
     this.#messages = new TokenBucket({ clock: options.clock, ...MESSAGES });
     this.#log = new LogTail(options.log);
-    webSocket.on("error", (error) => options.logger.debug("a dashboard's WebSocket failed", { error }));
+    webSocket.on("error", (error) => options.logger.debug("dashboard WebSocket failed", { error }));
     webSocket.on("message", (data, isBinary) => this.#receive(isBinary ? "" : String(data)));
     webSocket.on("ping", (data) => {
       if (!this.#isBacklogged) webSocket.pong(data);
@@ -203,7 +203,7 @@ class Viewer {
   }
 
   #receive(text: string): void {
-    // Whoever is being let go has no more say, however long that takes.
+    // Messages of a viewer that is being disconnected are ignored, however long that takes.
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
     if (!this.#messages.spend(1)) {
       this.#webSocket.close(CLOSE_POLICY, "too many messages");
@@ -211,7 +211,7 @@ class Viewer {
     }
     const message = readMessage(text);
     if (message === undefined) {
-      this.#webSocket.close(1007, "a message that is none of the dashboard's");
+      this.#webSocket.close(1007, "not a message of the dashboard");
     } else if (message.type === "view") {
       this.#view = message;
       this.#log.watch(message.logLevel);
@@ -231,15 +231,15 @@ class Viewer {
   async #carryOut(action: DashboardAction): Promise<string | null> {
     const { logger, parts } = this.#options;
     if (this.#login.role !== "operator") return "only operators may do this";
-    if (this.#actionCount >= ACTIONS_MAX) return "too much is under way already; wait a moment";
+    if (this.#actionCount >= ACTIONS_MAX) return "too many actions in progress; wait a moment";
     this.#actionCount++;
-    logger.info("somebody acts through the dashboard", { ...action });
+    logger.info("dashboard action", { ...action });
     try {
       await carryOut(parts, action);
       return null;
     } catch (error) {
       if (error instanceof NodeError) return error.message;
-      logger.error("an action of the dashboard failed", { error });
+      logger.error("dashboard action failed", { error });
       return "an unexpected error inside the node; its log says more";
     } finally {
       this.#actionCount--;

@@ -1,5 +1,4 @@
-// What the dashboard shows, read from the parts of the node at one moment. Main thread; costs nothing while nobody
-// looks.
+// Reads the dashboard's state from the parts of the node at one moment. Main thread; costs nothing without viewers.
 
 import type { JsonObject } from "../../lib/json.ts";
 import { redactText } from "../../lib/redact-text.ts";
@@ -14,11 +13,11 @@ import type { PlayerRow, SessionRow, StateMessage, ViewMessage } from "./live-me
 const SESSIONS_MAX = 500;
 /** For how long a player that stuttered is shown before the others. */
 const TROUBLE_MS = 10 * 60 * 1000;
-/** Of a title, a name: what is longer is cut. */
+/** Titles and names are cut to this length. */
 const TEXT_LENGTH_MAX = 300;
 const URI_LENGTH_MAX = 2000;
 
-/** What it is read from. */
+/** The components that the state is read from. */
 export interface LiveParts {
   readonly sessions: Sessions;
   readonly sources: Pick<SourceControl, "sourcesJson" | "pluginsJson">;
@@ -27,7 +26,7 @@ export interface LiveParts {
   readLoad(): LoadJson;
 }
 
-/** The state as of `epochMs`, as far as `view` wants to see it. */
+/** The part of the state at `epochMs` that `view` requests. */
 export function readState(parts: LiveParts, view: ViewMessage, epochMs: number): StateMessage {
   const { sessions, sources, routePlanner } = parts;
   return {
@@ -50,7 +49,7 @@ interface Entry {
   readonly player: SessionPlayer;
 }
 
-/** Whoever has stuttered lately comes first, the latest at the top; the others as they came. */
+/** Players that stuttered recently first, the most recent at the top; the others in their order. */
 function playersOf(sessions: Sessions, view: ViewMessage, epochMs: number): StateMessage["players"] {
   const troubled: Entry[] = [];
   const others: Entry[] = [];
@@ -102,7 +101,7 @@ function trackRow({ info, userData }: NonNullable<PlayerOverview["track"]>): Non
   return {
     title: short(info.title),
     author: short(info.author),
-    // Whoever looks on gets no password of a stream: only its client does.
+    // Viewers do not get the password of a stream: only its client does.
     uri: info.uri === null ? null : redactText(info.uri, URI_LENGTH_MAX),
     sourceName: short(info.sourceName),
     isStream: info.isStream,
@@ -112,8 +111,8 @@ function trackRow({ info, userData }: NonNullable<PlayerOverview["track"]>): Non
 }
 
 /**
- * Who asked for a track, where its client has put that into `userData.requester`, as libraries do: a text, or a user of
- * Discord.
+ * The requester of a track, if its client has put it into `userData.requester`, as libraries do: a text, or a Discord
+ * user.
  */
 export function requesterOf({ requester }: JsonObject): string | undefined {
   if (typeof requester === "string" || typeof requester === "number") return short(String(requester));

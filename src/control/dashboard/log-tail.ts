@@ -1,4 +1,4 @@
-// The node's log lines as one viewer wants them: the latest that are kept, then each as it comes. Main thread.
+// The node's log lines for one viewer: the latest buffered ones, then each new one. Main thread.
 
 import type { LogLevel } from "../../log/log.ts";
 import type { LogLine, LogRing } from "../../log/log-ring.ts";
@@ -18,7 +18,7 @@ export class LogTail {
     this.#ring = ring;
   }
 
-  /** Begins anew, with the latest lines, where the level is another; null ends it. */
+  /** Starts again with the latest lines if the level has changed; null stops. */
   watch(level: LogLevel | null): void {
     if (level === this.#level) return;
     this.close();

@@ -1,6 +1,6 @@
-// Logging in to the dashboard: two passwords of its own, and a cookie that says who has shown which. The cookie is
-// signed with what the password comes to, so it is good until its time is up or the password is another, also after a
-// restart. Main thread.
+// Logins to the dashboard: two separate passwords, and a cookie that says which of them was shown. The cookie is signed
+// with a key derived from the password, so it is valid until it expires or the password changes, also after a restart.
+// Main thread.
 
 import { createHash, createHmac, scrypt, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
@@ -12,8 +12,8 @@ import { FailedLogins } from "../access/failed-logins.ts";
 import type { DashboardRole } from "./live-messages.ts";
 
 /**
- * People choose passwords and seldom log in, so less is let through than of clients: ten at once, and one more every
- * five seconds, also from where somebody has logged in before.
+ * People choose passwords and seldom log in, so the limit is lower than for clients: ten at once, and one more every
+ * five seconds, also from trusted addresses.
  */
 const WRONG_COUNT_MAX = 10;
 const FORGIVEN_MS = 5000;
@@ -21,7 +21,7 @@ const COOKIE = "tonearm";
 const LOGIN_S = 12 * 60 * 60;
 /** Cookies are not looked into beyond this. */
 const COOKIES_LENGTH_MAX = 4096;
-/** Of scrypt, with its usual cost: 16 MiB for some 50 ms, once for each password. */
+/** Key length of scrypt, with its usual cost: 16 MiB for some 50 ms, once for each password. */
 const KEY_BYTES = 32;
 const SALT = "Tonearm's dashboard";
 
@@ -34,14 +34,14 @@ export interface LoginsOptions {
   readonly isSecure: boolean;
 }
 
-/** Of whoever is logged in. */
+/** The login of a user. */
 export interface Login {
   readonly role: DashboardRole;
   /** Epoch milliseconds. */
   readonly untilMs: number;
 }
 
-/** Where somebody logs in from. */
+/** The origin of a login request. */
 interface LoginOrigin {
   readonly address: string | undefined;
   /** As browsers send it. */
@@ -61,7 +61,7 @@ export class Logins {
       trustedMs: 0,
       clock: options.clock,
       logger: options.logger,
-      message: "somebody sends many wrong passwords to the dashboard",
+      message: "too many wrong dashboard passwords from one address: further attempts are delayed",
     });
   }
 
@@ -70,7 +70,7 @@ export class Logins {
     const role = this.#failedLogins.try(address, () => this.#roleOf(password));
     if (role === "wrong" || role === "refused") return role;
     const { clock, random, logger } = this.#options;
-    logger.info("somebody has logged in to the dashboard", { role, address });
+    logger.info("dashboard login", { role, address });
     const untilS = Math.floor(clock.epochMs() / 1000) + LOGIN_S;
     const text = `${role}.${untilS}.${Buffer.from(random.bytes(9)).toString("base64url")}`;
     const signature = signatureOf(await this.#keyOf(role), text);
@@ -82,7 +82,7 @@ export class Logins {
     return this.#cookie("", 0, origin);
   }
 
-  /** Who sends a request; undefined: nobody who is logged in. */
+  /** The login of a request; undefined if it is not logged in. */
   async loginOf({ cookie = "" }: IncomingHttpHeaders): Promise<Login | undefined> {
     const [, text = "", signature = ""] =
       new RegExp(`(?:^|;\\s*)${COOKIE}=((?:viewer|operator)\\.\\d{1,12}\\.[\\w-]+)\\.([\\w-]+)`).exec(

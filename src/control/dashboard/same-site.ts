@@ -4,9 +4,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { parseUrl } from "../../lib/parse-url.ts";
 
 /**
- * By what browsers say of it: `Sec-Fetch-Site` where they send it (to HTTPS and to this machine), which a reverse proxy
- * that changes `Host` does not spoil; else by `Origin`, which must name the same host. Whoever sends neither is no
- * browser.
+ * Whether a request comes from the same site, by its browser headers: `Sec-Fetch-Site` where browsers send it (to HTTPS
+ * and to this machine), which works behind a reverse proxy that changes `Host`; otherwise by `Origin`, which must name
+ * the same host. Clients that send neither are not browsers.
  */
 export function isSameSite(headers: IncomingHttpHeaders): boolean {
   const site = headers["sec-fetch-site"];

@@ -1,11 +1,11 @@
-// The tracks that were given up because they cost workers: who asks for one again plays it alone from the start, so
-// that it costs nobody else anything. Main thread.
+// The tracks that were given up because they crashed workers. When one is requested again it plays isolated from the
+// start, so that it harms no other player. Main thread.
 
 import type { Track } from "../../track/track.ts";
 
-/** The oldest makes room. */
+/** One more removes the oldest. */
 const TRACKS_MAX = 1000;
-/** Of an address of any length. */
+/** Bounds the key of a track whose address may have any length. */
 const KEY_LENGTH_MAX = 1000;
 
 /** One for the node. Tracks are known again by their source and identifier, not by their encoded form. */

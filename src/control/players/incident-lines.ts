@@ -1,5 +1,5 @@
-// Log lines about what was missing of one player's sound: one an incident, and when there are very many, some of them,
-// with how many were not told. Main thread.
+// Log lines about interruptions of one player's audio: one line per incident. When there are very many, only some of
+// them are logged, with the number of the omitted ones. Main thread.
 
 import type { Incident, Repair } from "../../bridge/audio-report.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -27,12 +27,12 @@ export class IncidentLines {
     const unreported = this.#unreported === 0 ? {} : { unreported: this.#unreported };
     this.#unreported = 0;
     const fields = { cause, lengthMs, framesLost, ...(repair && { repair }), ...unreported };
-    this.#logger.warn("sound was missing", fields);
+    this.#logger.warn("audio interrupted", fields);
   }
 
   /** There are few: the worker bounds them. */
   reportRepair({ kind, cause, silentMs }: Repair): void {
-    const what = kind === "reopen" ? "its track is opened anew" : "a new voice session is begun";
-    this.#logger.warn(`a player that should sound sends nothing: ${what}`, { cause, silentMs });
+    const what = kind === "reopen" ? "reopening its track" : "starting a new voice session";
+    this.#logger.warn(`player sends no audio although it should: ${what}`, { cause, silentMs });
   }
 }

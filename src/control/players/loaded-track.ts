@@ -1,5 +1,5 @@
-// One playing of one track as the control side knows it: all that is needed to start it again elsewhere, and where it
-// is. Main thread; the worker holds what is really happening.
+// One playback of one track as the control side knows it: everything needed to start it again in another worker, and
+// its position. Main thread; the worker holds the actual playback.
 
 import type { PlayCommand, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
@@ -10,8 +10,8 @@ import type { TrackJson } from "../../track/track-info.ts";
 import { PositionClock } from "./position-clock.ts";
 
 /**
- * Losses of a worker in a row, each soon after the track started there, after which the track is suspected without a
- * sign.
+ * Worker losses in a row, each soon after the track started there, after which the track is suspected without further
+ * evidence.
  */
 const WORKER_LOSSES_MAX = 3;
 /** A track that ran this long on a worker is not what made it stop. */
@@ -116,7 +116,7 @@ export class LoadedTrack {
     };
   }
 
-  /** Its worker is gone, and was working for it if it is blamed. */
+  /** Its worker is lost. `isAttributed`: the worker was processing this track at that moment. */
   onWorkerLost(epochMs: number, { isAttributed }: { readonly isAttributed: boolean }): void {
     this.hold(epochMs);
     const isSoon = epochMs - this.#startedEpochMs < HARMLESS_AFTER_MS;

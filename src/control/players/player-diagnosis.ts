@@ -1,6 +1,6 @@
-// All that is known of how one player's sound does, wherever it was made: what its workers told, added up, and what
-// became of it while a worker was lost. Answers although a worker hangs: with what was told last, and how long ago.
-// Main thread.
+// The state of one player's audio, wherever it was rendered: the reports of its workers, added up, and the
+// interruptions by lost workers. Answers although a worker hangs, with its last report and the age of that. Main
+// thread.
 
 import type { AudioState } from "../../bridge/audio-batch.ts";
 import {
@@ -35,11 +35,11 @@ const COST_SPAN_MIN_MS = 100;
 interface PlayerDiagnosisOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** An incident that no worker could tell of. */
+  /** Called for an incident that no worker could report. */
   readonly onIncident: (incident: Incident) => void;
 }
 
-/** How a player's sound does, in short. */
+/** A summary of a player's audio. */
 export interface AudioOverview {
   /** Undefined: there has been none. */
   readonly mode: AudioState["mode"] | undefined;
@@ -51,7 +51,7 @@ export interface AudioOverview {
   readonly lastIncident: IncidentJson | undefined;
 }
 
-/** What only the player knows. */
+/** The part of the diagnosis that only the player knows. */
 type PlayerPart = Pick<PlayerDiagnosisJson, "guildId" | "sessionId" | "track" | "position" | "paused">;
 
 /** The members of a track that a diagnosis shows. */
@@ -87,7 +87,7 @@ export class PlayerDiagnosis {
   #lastRepair: Repair | undefined;
   #reportedAtMs: number | undefined;
   #audioAtMs: number | undefined;
-  /** A worker was lost while sound was heard: when, Unix epoch milliseconds. */
+  /** When a worker was lost while audio was playing, Unix epoch milliseconds. */
   #lostEpochMs: number | undefined;
 
   constructor(options: PlayerDiagnosisOptions) {
@@ -98,7 +98,7 @@ export class PlayerDiagnosis {
   onAudioState(state: AudioState): void {
     const now = this.#options.clock.now();
     const sinceMs = this.#audioAtMs === undefined ? 0 : now - this.#audioAtMs;
-    // What came together says nothing of how long it took.
+    // Reports that arrive together say nothing about the time they took.
     if (sinceMs >= COST_SPAN_MIN_MS) this.#cost = Math.min(1, state.usedMs / sinceMs);
     this.#audioAtMs = now;
     this.#reportedAtMs = now;
@@ -123,7 +123,7 @@ export class PlayerDiagnosis {
     this.#open = openIncident;
   }
 
-  /** `isAudible`: its track had sounded, and was not paused. */
+  /** `isAudible`: its track had produced audio, and was not paused. */
   onWorkerLost({ isAudible }: { readonly isAudible: boolean }): void {
     this.#open = undefined;
     if (isAudible) this.#lostEpochMs ??= this.#options.clock.epochMs();
@@ -134,7 +134,7 @@ export class PlayerDiagnosis {
     return this.#lastIncident?.startEpochMs ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** In short; without a track there is no sound. */
+  /** A summary; without a track there is no audio. */
   get overview(): AudioOverview {
     const audio = this.#audio;
     const incident = this.#lastIncident;
@@ -152,7 +152,7 @@ export class PlayerDiagnosis {
     return this.#loss ?? this.#open ?? this.#incidents[0];
   }
 
-  /** Sound goes out, or none is wanted any more: what was missing since a worker was lost is all. */
+  /** Closes the incident of a lost worker: audio is sent again, or none is requested any more. */
   endLoss(): void {
     const incident = this.#loss;
     if (incident === undefined) return;
@@ -182,7 +182,7 @@ export class PlayerDiagnosis {
     };
   }
 
-  /** What is missing by now since a worker was lost. */
+  /** The ongoing incident since a worker was lost. */
   get #loss(): Incident | undefined {
     const startEpochMs = this.#lostEpochMs;
     if (startEpochMs === undefined) return undefined;

@@ -1,13 +1,12 @@
-// The memory that a player costs on the main thread, counted against that of its session: what it keeps (track,
-// userData, filters, voice), and updates that wait for their turn with all that they bring. Main thread; one per
-// player.
+// The memory that a player costs on the main thread, counted against that of its session: stored values (track,
+// userData, filters, voice), and queued updates with everything they carry. Main thread; one per player.
 
 import { ByteBudget } from "../../lib/byte-budget.ts";
 import { jsonSizeBytes } from "../../lib/json.ts";
 import type { Track } from "../../track/track.ts";
 import type { PlayerUpdate } from "./player-update.ts";
 
-/** What a player costs that keeps nothing: measured, and a little more. */
+/** The cost of a player without stored values: measured, and a little more. */
 const PLAYER_SIZE_BYTES = 4096;
 /** All that one player may have. A few updates of the largest kind fit. */
 const LIMIT_BYTES = 16 * 1024 * 1024;
@@ -16,14 +15,14 @@ const PARTS = ["track", "userData", "filters", "voice"] as const;
 type Part = (typeof PARTS)[number];
 type Sizes = Record<Part, number>;
 
-/** What an update has brought and the player does not keep yet. */
+/** The sizes that an update has reserved and the player does not store yet. */
 export type ReservedSizes = Sizes;
 
 export class PlayerMemory {
   readonly #budget: ByteBudget;
   readonly #retained: Sizes = { track: 0, userData: 0, filters: 0, voice: 0 };
 
-  /** Throws `memory-exhausted` when there is no room for one more player. */
+  /** Throws `memory-exhausted` when there is no memory for one more player. */
   constructor(parent: ByteBudget | undefined) {
     this.#budget = new ByteBudget({ owner: "the player", limitBytes: LIMIT_BYTES, parent });
     this.#budget.take(PLAYER_SIZE_BYTES, "itself");
@@ -36,14 +35,14 @@ export class PlayerMemory {
     return sizes;
   }
 
-  /** From now on the player keeps what the update brought for this part, and no more what it had. */
+  /** Moves the reservation of the update for this part to the player, and frees the part's previous value. */
   keep(part: Part, reserved: ReservedSizes): void {
     this.drop(part);
     this.#retained[part] = reserved[part];
     reserved[part] = 0;
   }
 
-  /** The same for a track that was found by its identifier. Throws `memory-exhausted`. */
+  /** Reserves memory for a track that was loaded by its identifier. Throws `memory-exhausted`. */
   reserveTrack(track: Track, reserved: ReservedSizes): void {
     const sizeBytes = trackSize(track);
     this.#budget.take(sizeBytes, "a track");
@@ -55,12 +54,12 @@ export class PlayerMemory {
     this.#retained[part] = 0;
   }
 
-  /** The update is over; what is not kept of it goes. */
+  /** Frees what the finished update has reserved and the player does not store. */
   release(reserved: ReservedSizes): void {
     this.#budget.release(sum(reserved));
   }
 
-  /** The player is gone. */
+  /** Frees everything when the player is destroyed. */
   close(): void {
     this.#budget.releaseAll();
   }
@@ -79,7 +78,7 @@ function sizesOf({ trackChange, userData, filters, voice }: PlayerUpdate): Sizes
   return sizes;
 }
 
-/** The text, and what was read from it. */
+/** The size of the encoded text and of the fields decoded from it. */
 function trackSize({ encoded }: Track): number {
   return encoded.length * 2;
 }

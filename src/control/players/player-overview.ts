@@ -1,4 +1,4 @@
-// How a player does, in short, for whoever looks at many. Main thread.
+// A summary of a player, for lists of many players. Main thread.
 
 import type { Track } from "../../track/track.ts";
 import type { AudioOverview } from "./player-diagnosis.ts";
@@ -9,11 +9,11 @@ export interface PlayerOverview {
   readonly track: Track | undefined;
   readonly positionMs: number;
   readonly isPaused: boolean;
-  /** Its voice connection is there. */
+  /** The voice connection is open. */
   readonly isConnected: boolean;
-  /** That makes its sound; undefined while it waits for one. */
+  /** The index of the worker that renders its audio; undefined while it waits for one. */
   readonly worker: number | undefined;
-  /** Kept apart from the others. */
+  /** Isolated from the other players. */
   readonly isIsolated: boolean;
   readonly audio: AudioOverview;
 }

@@ -1,12 +1,13 @@
-// Whose a player is: what it needs of the session it belongs to. Main thread; control/sessions/session.ts is the real
-// one.
+// The interface that a player needs of its session. Main thread; control/sessions/session.ts is the real one.
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
 
 /** Where players send their messages: their session, connected or not. */
 export interface EventSink {
-  /** Never throws and never waits. While the client is away events are kept for it and player updates are dropped. */
+  /**
+   * Never throws and never waits. While the client is away events are buffered for it and player updates are dropped.
+   */
   send(message: OutgoingMessage): void;
 }
 
@@ -17,6 +18,8 @@ export interface PlayerOwner {
   readonly userId: string;
   readonly sessionId: string;
   readonly sink: EventSink;
-  /** That of the session, which all that the player keeps is taken from. Undefined: nothing is counted. */
+  /**
+   * The session's memory budget, which everything that the player stores is taken from. Undefined: nothing is counted.
+   */
   readonly memory?: ByteBudget | undefined;
 }

@@ -1,5 +1,5 @@
-// What players stand on: who makes their sound, and who finds their tracks. Main thread; control/workers/worker-pool.ts
-// and control/sources/track-loader.ts are the real ones.
+// The dependencies of players: workers that render their audio, and loaders that find their tracks. Main thread;
+// control/workers/worker-pool.ts and control/sources/track-loader.ts are the real ones.
 
 import type { Incident } from "../../bridge/audio-report.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
@@ -9,18 +9,18 @@ import type { LoadOptions } from "../sources/track-loader.ts";
 import type { PooledPlayer } from "../workers/worker-handle.ts";
 import type { PlayerPlacement } from "../workers/worker-pool.ts";
 
-/** What a player needs of the WorkerPool. */
+/** The interface that a player needs of the WorkerPool. */
 export interface WorkerProvider {
   attach(player: PooledPlayer): void;
   detach(player: PooledPlayer): void;
-  /** Gives the player a worker of its own; false, and nothing was done: as many as may have one do. */
+  /** Moves the player to its own worker. False, without any effect, when the maximum of isolated players is reached. */
   isolate(player: PooledPlayer): boolean;
   admit(player: PooledPlayer): void;
   placementOf(player: PooledPlayer): PlayerPlacement | undefined;
   addIncident(incident: Incident): void;
 }
 
-/** What a player needs of the TrackLoader. */
+/** The interface that a player needs of the TrackLoader. */
 export interface TrackProvider {
   load(identifier: string, options: LoadOptions): Promise<LoadResult>;
   /** Throws a NodeError for tracks that this node cannot play. */

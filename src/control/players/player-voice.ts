@@ -1,5 +1,5 @@
-// The voice side of one player: asks its worker to connect, waits for the outcome as long as an update may wait,
-// follows what becomes of the connection, and connects again when the worker had to change. Main thread.
+// The voice side of one player: asks its worker to connect, waits for the result as long as an update may wait, tracks
+// the state of the connection, and reconnects when the worker had to change. Main thread.
 
 import { areSameCredentials, type VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { NodeError } from "../../errors.ts";
@@ -24,7 +24,7 @@ interface PlayerVoiceOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly connectTimeoutMs: number;
-  /** The client has to be told that the connection is closed. */
+  /** Called when the client must be notified that the connection is closed. */
   readonly onClosed: (code: number, reason: string, isByRemote: boolean) => void;
   readonly onReady: () => void;
 }
@@ -65,7 +65,7 @@ export class PlayerVoice {
     }
   }
 
-  /** The player is being destroyed: tells the client of an open connection that it is closed. */
+  /** The player is being destroyed: notifies the client that an open connection is closed. */
   close(): void {
     this.#leave({ kind: "none" });
   }
@@ -74,14 +74,14 @@ export class PlayerVoice {
     if (this.#state.kind === "waiting") this.#open(this.#state.credentials, handle);
   }
 
-  /** Silent towards the client: the connection comes back by itself. */
+  /** Sends nothing to the client: the connection is re-established automatically. */
   onWorkerLost(): void {
     if (this.#state.kind === "connecting" || this.#state.kind === "open") {
       this.#state = { kind: "waiting", credentials: this.#state.credentials };
     }
   }
 
-  /** It cannot be connected without harm: tells the client that it is closed. */
+  /** The connection cannot be opened without harm: notifies the client that it is closed. */
   giveUp(reason: string): void {
     if (this.#state.kind !== "waiting") return;
     this.#state = { kind: "closed", credentials: this.#state.credentials };
@@ -142,7 +142,7 @@ export class PlayerVoice {
     if (this.#isAwaited) {
       this.#state = { kind: "none" };
     } else {
-      this.#options.logger.warn("the voice connection could not be opened", { error });
+      this.#options.logger.warn("voice connection failed", { error });
       this.#state = { kind: "closed", credentials: state.credentials };
       this.#options.onClosed(CLOSE_ABNORMAL, FAILURE_MESSAGE, true);
     }

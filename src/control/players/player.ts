@@ -1,7 +1,7 @@
-// What a client wants for one guild: the track and where it is, pause, volume, filters and voice, enough to create the
-// player again on any worker at any moment. Carries out updates in the order of protocol-v4.md section 2.7, but an
-// update that is refused changes nothing, and sends the client every event in the order of section 4.6. Main thread;
-// the sound itself is made in the worker.
+// The requested state of one guild: the track and its position, pause, volume, filters and voice, enough to create the
+// player again on any worker at any moment. Applies updates in the order of protocol-v4.md section 2.7, but a refused
+// update changes nothing, and sends the client every event in the order of section 4.6. Main thread; the audio itself
+// is rendered in the worker.
 
 import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
@@ -38,9 +38,7 @@ import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
 
 /** How long DELETE waits for the worker to have closed the voice connection. */
 const DESTROY_TIMEOUT_MS = 1000;
-/**
- * How long a player that has played need not ask for room again: bots take their time between the tracks of a queue.
- */
+/** How long a player that has played needs no new admission: bots take their time between the tracks of a queue. */
 const ADMITTED_MS = 60_000;
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
 const FRAME_MINUTES_MAX = 2;
@@ -56,7 +54,7 @@ interface PlayerOptions extends PlayerOwner {
   readonly voiceConnectTimeoutMs: number;
 }
 
-/** What a session asks of it, and when, is said in control/sessions/session-player.ts. */
+/** control/sessions/session-player.ts documents the methods that a session calls, and when. */
 export class Player implements PooledPlayer, UpdateTarget {
   readonly guildId: string;
   readonly #options: PlayerOptions;
@@ -75,7 +73,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   #volume = VOLUME_DEFAULT;
   #filters: PlayerJson["filters"] = {};
   #isPaused = false;
-  /** A track has been admitted and starts as soon as the update with it is carried out. */
+  /** A track has been admitted and starts as soon as its update has been applied. */
   #isStarting = false;
   /** When its last track ended. */
   #endedMs = Number.NEGATIVE_INFINITY;
@@ -227,7 +225,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     else if (this.#state.kind === "loaded") this.#onTrackEvent(this.#state.playing, event);
   }
 
-  /** Everything that can be refused comes first: after that, nothing fails. */
+  /** Everything that can be refused comes first; nothing after that fails. */
   async #apply(update: PlayerUpdate, { reserved, isReplacing }: ApplyOptions): Promise<void> {
     try {
       // A track that is loaded now counts for noReplace, also when it ends while this update waits for its voice.
@@ -268,7 +266,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     try {
       await this.#voice.connect(credentials, this.#handle);
     } catch (error) {
-      // The connection that was there before is gone, too.
+      // The previous connection is closed, too.
       this.#memory.drop("voice");
       throw error;
     }
@@ -292,7 +290,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#end("replaced");
     this.#memory.keep("track", reserved);
     this.#memory.keep("userData", reserved);
-    // The worker is told by the play command.
+    // The play command carries it to the worker.
     this.#isPaused = isPaused;
     this.#play(update.userData === undefined ? track : { ...track, userData: update.userData }, {
       startMs: update.positionMs ?? Number(track.info.position),
@@ -301,7 +299,8 @@ export class Player implements PooledPlayer, UpdateTarget {
   }
 
   /**
-   * Whoever has been heard lately goes on with the next track. Throws where a new player would make others late.
+   * A player that has played recently may continue with its next track. Throws where a new player would make others
+   * late.
    */
   #seekAdmission(): void {
     const isPlaying = this.#state.kind === "loaded" || this.#clock.now() - this.#endedMs < ADMITTED_MS;
@@ -324,7 +323,8 @@ export class Player implements PooledPlayer, UpdateTarget {
     try {
       if (!this.#handle.isIsolated && this.#options.deadlyTracks.has(playing.track)) {
         if (this.#options.workers.isolate(this)) return;
-        const message = "the track has stopped audio workers before, and as many as may play alone do; try again later";
+        const message =
+          "the track has crashed audio workers before and may only play isolated, and the maximum of isolated players is reached; try again later";
         throw new NodeError("track-crashes-worker", message);
       }
       const input = this.#options.tracks.playableInput(playing.track);
@@ -340,14 +340,14 @@ export class Player implements PooledPlayer, UpdateTarget {
     }
   }
 
-  /** What it did cost a second worker, one that it had for itself: that is not tried again. */
+  /** It has crashed a second worker, one that it had to itself: there is no further attempt. */
   #giveUp(activity: Activity): void {
     if (this.#state.kind === "idle" || activity === "voice") {
       this.#voice.giveUp("what the voice server sent stopped an audio worker twice");
       return;
     }
     this.#options.deadlyTracks.add(this.#state.playing.track);
-    const message = "the track stopped an audio worker, and again when it played on one alone: it was given up";
+    const message = "track given up: it crashed an audio worker, and again when it played isolated";
     this.#fail(toWireError(new NodeError("track-crashes-worker", message)));
   }
 
@@ -356,7 +356,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     const percent = Math.round(share * 100);
     if (this.#handle?.isIsolated !== true && this.#options.workers.isolate(this)) {
       const fields = { guildId: this.guildId, percent };
-      this.#options.logger.warn("a track takes more than its share of a worker and plays on alone", fields);
+      this.#options.logger.warn("track exceeds its CPU quota: it continues isolated", fields);
       return;
     }
     this.#send({ type: "stop" });
@@ -364,7 +364,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#fail(toWireError(new NodeError("track-too-costly", message)));
   }
 
-  /** The track cannot go on, for a reason on this side. */
+  /** Ends the track for a reason on this side. */
   #fail(error: WireError): void {
     if (this.#state.kind === "idle") return;
     const { playing } = this.#state;
@@ -431,7 +431,7 @@ export class Player implements PooledPlayer, UpdateTarget {
       if (event.report.rate > 0) this.#diagnosis.endLoss();
       playing.report(this.#isPaused ? { ...event.report, rate: 0 } : event.report);
     } else if (event.trackId !== playing.trackId) {
-      // Of a track that has been replaced or stopped meanwhile: its end has been told.
+      // A track that has been replaced or stopped in the meantime: its end has been reported.
     } else if (event.type === "trackEnded") {
       this.#end(event.reason);
     } else if (event.type === "trackOverQuota") {
@@ -460,7 +460,10 @@ export class Player implements PooledPlayer, UpdateTarget {
     const gone = handle
       ?.request({ type: "destroyPlayer" }, { timeoutMs: DESTROY_TIMEOUT_MS })
       .catch((error: unknown) => {
-        this.#options.logger.warn("a worker did not confirm the end of a player", { guildId: this.guildId, error });
+        this.#options.logger.warn("worker did not confirm that a player was destroyed", {
+          guildId: this.guildId,
+          error,
+        });
       });
     this.#options.workers.detach(this);
     this.#end("stopped");

@@ -1,13 +1,15 @@
-// Where a track is now, between two reports of its worker. Main thread; one per playing of a track. It does not go back
-// by a
-// moment: where the end came sooner than reckoned, or frames were late, it stands still.
+// The position of a track between two reports of its worker. Main thread; one per playback of a track. It does not jump
+// back by small amounts: where the end came sooner than estimated, or frames were late, it stands still.
 
 /**
  * Reports come every 500 ms. A position is carried on for twice that and no longer: a worker that is silent may also be
  * sending nothing.
  */
 const CARRY_ON_MS_MAX = 1000;
-/** A report this far behind what was told is waited for: three frames. One that is further behind is told as it is. */
+/**
+ * A report at most this far behind the reported position makes the clock stand still: three frames. One that is further
+ * behind is taken over.
+ */
 const STAND_STILL_MS_MAX = 60;
 
 export class PositionClock {
@@ -35,7 +37,7 @@ export class PositionClock {
     this.#rate = report.rate;
   }
 
-  /** Time is not reckoned to go on behind it; undefined: the track's own length is the bound. */
+  /** The estimate never exceeds it; undefined: the track's own length is the bound. */
   setEnd(endMs: number | undefined): void {
     this.#endMs = endMs ?? Number.POSITIVE_INFINITY;
   }
@@ -53,7 +55,9 @@ export class PositionClock {
     this.#rate = 0;
   }
 
-  /** Whole milliseconds of track time at `epochMs`; what is told here is not taken back by a moment. */
+  /**
+   * Whole milliseconds of track time at `epochMs`. A returned position is not followed by one that is slightly earlier.
+   */
   at(epochMs: number): number {
     const elapsedMs = Math.min(Math.max(0, epochMs - this.#epochMs), CARRY_ON_MS_MAX);
     const carriedOnMs = this.#rate === 0 ? 0 : Math.min(this.#positionMs + elapsedMs * this.#rate, this.#endMs);

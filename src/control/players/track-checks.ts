@@ -1,5 +1,5 @@
-// What a track change has to pass before anything of its update is carried out: not too many of them at once, room on
-// a worker, an identifier that leads to one track, memory to keep that. Main thread; one per player.
+// The checks that a track change has to pass before anything of its update is applied: rate limit, capacity of the
+// workers, an identifier that leads to one track, memory to store that. Main thread; one per player.
 
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
@@ -16,7 +16,7 @@ import type { TrackChange } from "./player-update.ts";
  */
 const TRACK_CHANGES = { burst: 20, perSecond: 5 };
 
-/** A track change that nothing stands in the way of: an identifier has been loaded. */
+/** A track change that has passed all checks: an identifier has been loaded. */
 export type CheckedChange = Exclude<TrackChange, { readonly kind: "load" }>;
 
 interface TrackChecksOptions {

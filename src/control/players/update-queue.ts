@@ -1,4 +1,4 @@
-// Runs the updates of one player one after the other, in the order they came. Main thread.
+// Runs the updates of one player one at a time, in the order of their arrival. Main thread.
 
 import { NodeError } from "../../errors.ts";
 
@@ -8,7 +8,7 @@ const WAITING_MAX = 100;
 export class UpdateQueue {
   #last: Promise<unknown> = Promise.resolve();
   #waitingCount = 0;
-  /** Those that wait and the one that runs. */
+  /** The number of waiting and running updates. */
   #openCount = 0;
   #hasSucceeded = false;
   #closedBy: NodeError | undefined;
@@ -42,7 +42,7 @@ export class UpdateQueue {
     this.#hasSucceeded ||= isSuccess;
   }
 
-  /** Rejects what has not begun with `reason`. What runs goes on. */
+  /** Rejects updates that have not started with `reason`. A running one continues. */
   close(reason: NodeError): void {
     this.#closedBy ??= reason;
   }

@@ -5,7 +5,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 
 /** Players that are due this much later are served with the one that is due now. */
 const TOGETHER_MS = 10;
-/** Players that are served in one go; when more are due, everybody else has a turn in between. */
+/** Players that are served in one event loop iteration; when more are due, other work runs in between. */
 const SERVED_MAX = 100;
 
 export interface UpdateTarget {
@@ -53,7 +53,7 @@ export class UpdateTimer {
     const nowMs = this.#clock.now();
     const untilMs = nowMs + TOGETHER_MS;
     let servedCount = 0;
-    // Those that are entered again come after all others, with a time that ends the loop.
+    // Players that are entered again come after all others, with a time that ends the loop.
     for (const [target, dueMs] of this.#dueMs) {
       if (dueMs > untilMs || servedCount++ >= SERVED_MAX) break;
       this.#dueMs.delete(target);

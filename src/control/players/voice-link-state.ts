@@ -1,10 +1,10 @@
-// What a player knows of its voice connection. Main thread; the worker holds the connection itself.
+// The state of a player's voice connection on the control side. Main thread; the worker holds the connection itself.
 
 import type { VoiceId } from "../../bridge/commands.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { VoiceStateJson } from "../protocol/player-json.ts";
 
-/** How an attempt to connect came out; `lost`: its worker died, the player tries again on another by itself. */
+/** The result of an attempt to connect; `lost`: its worker died, and the player retries on another by itself. */
 export type OpeningResult =
   | { readonly kind: "open" }
   | { readonly kind: "failed"; readonly error: unknown }
@@ -12,7 +12,7 @@ export type OpeningResult =
 
 export type VoiceLinkState =
   | { readonly kind: "none" }
-  /** To be connected as soon as the player has a worker. */
+  /** Connects when the player has a worker. */
   | { readonly kind: "waiting"; readonly credentials: VoiceCredentials }
   | {
       readonly kind: "connecting";

@@ -6,7 +6,7 @@ import { type JsonOf, text } from "./json-of.ts";
 /** `error` is the reason phrase of `status`. */
 export type ErrorJson = JsonOf<typeof errorSchema>;
 
-/** Of ErrorJson. */
+/** Schema of ErrorJson. */
 export const errorSchema = z
   .strictObject({
     timestamp: z.int().describe("Epoch milliseconds"),

@@ -21,12 +21,15 @@ type BodySchema<Name extends FilterName> = z.ZodOptional<
   Table[Name] extends ObjectFilter ? z.ZodNullable<z.ZodType<SettingsOf<Name>>> : z.ZodType<SettingsOf<Name>>
 >;
 
-/** Filled in, but not yet held against the ranges: that is for `checkedFilterSettings`, whose messages name them. */
+/** Filled in, but not yet checked against the ranges: `checkedFilterSettings` does that, whose messages name them. */
 export const tonearmFiltersBody = z
   .object(byFilter<{ [Name in TonearmFilterName]: BodySchema<Name> }>(FILTER_TABLE.tonearm, bodySchema))
   .meta({ id: "TonearmFilters" });
 
-/** The same. `null` is as good as absent, but counts as present where disabled filters are refused. */
+/**
+ * The filters object of an update. `null` is equivalent to absent, but counts as present where disabled filters are
+ * refused.
+ */
 export const filtersBody = z
   .object({
     ...byFilter<{ [Name in ProtocolFilterName]: BodySchema<Name> }>(FILTER_TABLE.protocol, bodySchema),
@@ -40,9 +43,9 @@ export type FiltersBody = z.output<typeof filtersBody>;
 
 const tonearmSettingsSchema = z
   .strictObject(byFilter(FILTER_TABLE.tonearm, echoedSchema))
-  .meta({ id: "TonearmFilterSettings", description: "What was sent of them, with all members." });
+  .meta({ id: "TonearmFilterSettings", description: "The requested filters, with all members." });
 
-/** What is echoed. Describes FilterSettings, whose type follows from the same table. */
+/** Schema of the echoed filters. Describes FilterSettings, whose type is derived from the same table. */
 export const filterSettingsSchema = z
   .strictObject({
     ...byFilter(FILTER_TABLE.protocol, echoedSchema),
@@ -85,7 +88,7 @@ function echoedField(member: NumberMember | ChoiceMember): z.ZodType {
   return "choices" in member ? z.enum(member.choices) : echoedFreeField(member).meta(description(member));
 }
 
-/** Of any value. */
+/** Schema of a member without a range. */
 function echoedFreeField(member: NumberMember | ChoiceMember): z.ZodType {
   return "numberType" in member && member.numberType === "integer" ? z.int() : z.number();
 }

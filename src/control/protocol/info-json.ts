@@ -4,12 +4,12 @@ import { z } from "zod";
 import { count, type JsonOf, text } from "./json-of.ts";
 
 /**
- * The answer of `GET /v4/info`. Clients look there for sources and filters before they use them. `semver` is the node's
- * own; the numbers are those of `PROTOCOL_VERSION`.
+ * The answer of `GET /v4/info`. Clients check its sources and filters before they use them. `semver` is the node's own
+ * version; the numbers are those of `PROTOCOL_VERSION`.
  */
 export type InfoJson = JsonOf<typeof infoSchema>;
 
-/** Of InfoJson. */
+/** Schema of InfoJson. */
 export const infoSchema = z
   .strictObject({
     version: z.strictObject({ semver: text, major: count, minor: count, patch: count, preRelease: text }),
@@ -18,7 +18,7 @@ export const infoSchema = z
     jvm: text,
     /** Clients of the published server know this name. */
     lavaplayer: text,
-    audioLibrary: text.describe("The same as lavaplayer"),
+    audioLibrary: text.describe("Equal to lavaplayer"),
     sourceManagers: z.array(text),
     filters: z.array(text),
     plugins: z.array(z.strictObject({ name: text, version: text })),

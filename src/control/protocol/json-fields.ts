@@ -14,7 +14,7 @@ import {
 } from "../../lib/json.ts";
 
 const INTEGER_TEXT = /^[+-]?\d{1,20}$/;
-/** No digit can be matched in two ways: what is no number is seen in one pass. */
+/** No digit can be matched in two ways, so a text that is not a number is rejected in one pass. */
 const DECIMAL_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** A number written as a text is not longer. */
 const NUMBER_TEXT_LENGTH_MAX = 400;
@@ -62,8 +62,8 @@ export function longTextField(lengthMax: number) {
 }
 
 /**
- * At most `countMax` items, counted before the first is looked at. With `isItem` nothing behind the first that is none
- * is looked at either: long lists need it, as each wrong item costs more than a right one.
+ * At most `countMax` items, counted before the first is checked. With `isItem` nothing behind the first invalid item is
+ * checked either: long lists need it, as each wrong item costs more than a right one.
  */
 export function listField<Item extends z.ZodType>(
   item: Item,
@@ -80,7 +80,7 @@ export function listField<Item extends z.ZodType>(
   }, z.array(item).max(countMax));
 }
 
-/** Any JSON object, kept as it is. */
+/** Any JSON object, stored unchanged. */
 export const objectField = field(
   "object",
   { type: "object" },
@@ -88,7 +88,7 @@ export const objectField = field(
   (value): JsonObject | undefined => (isObject(value) ? (plainJson(value) as JsonObject) : undefined),
 );
 
-/** A field whose value `read` finds, or undefined when it is of another type. */
+/** A field whose value `read` returns, or undefined when it is of another type. */
 function field<Value>(name: string, meta: z.core.GlobalMeta, read: (value: JsonTree) => Value | undefined) {
   return z
     .custom<JsonTree>((value) => value !== undefined && read(value as JsonTree) !== undefined, `not a ${name}`)
@@ -105,7 +105,7 @@ function readInteger(value: JsonTree, range: { min: bigint; max: bigint }): bigi
   return integer >= range.min && integer <= range.max ? integer : undefined;
 }
 
-/** Undefined also for what is too large for a number: it would be infinite. */
+/** Undefined also for a value too large for a number: it would be infinite. */
 function readDecimal(value: JsonTree): number | undefined {
   const decimal = decimalOf(value);
   return decimal !== undefined && Number.isFinite(decimal) ? decimal : undefined;
@@ -118,7 +118,7 @@ function decimalOf(value: JsonTree): number | undefined {
   return isDecimal ? Number(value) : undefined;
 }
 
-/** The shortest decimal that is the same 32-bit float, or undefined where there is none. */
+/** The shortest decimal that is the same 32-bit float, or undefined if there is none. */
 function roundToFloat32(value: number): number | undefined {
   const float = Math.fround(value);
   if (!Number.isFinite(float)) return undefined;

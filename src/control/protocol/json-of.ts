@@ -1,5 +1,5 @@
-// What the schemas of this folder share: the pieces that recur in them, and how a type is made of one. Main thread.
-// Whoever only names a type imports it as a type, and so loads neither the schemas nor their library.
+// The parts that the schemas of this folder share, and the type derived from a schema. Main thread. Files that need
+// only a type use a type import, and so load neither the schemas nor their library.
 
 import { z } from "zod";
 import type { JsonInteger, JsonObject } from "../../lib/json.ts";

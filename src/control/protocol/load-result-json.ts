@@ -1,5 +1,5 @@
-// What looking up an identifier gives, as the protocol writes it (protocol-v4.md sections 3.4 and 3.5). Main thread;
-// made by sources/load-result.ts.
+// The result of loading an identifier in the protocol's form (protocol-v4.md sections 3.4 and 3.5). Main thread; made
+// by sources/load-result.ts.
 
 import { z } from "zod";
 import { type JsonOf, openObject, text } from "./json-of.ts";
@@ -29,7 +29,7 @@ const playlistSchema = z
   })
   .meta({ id: "Playlist" });
 
-/** Of LoadResultJson. */
+/** Schema of LoadResultJson. */
 export const loadResultSchema = z
   .union([
     z.strictObject({ loadType: z.literal("track"), data: trackSchema }),

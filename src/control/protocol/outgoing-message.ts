@@ -34,7 +34,7 @@ interface EventOf<Type extends string> {
   readonly guildId: string;
 }
 
-/** Each is told once, in the order in which it happened to the player. */
+/** Each is sent once, in the order in which it happened to the player. */
 export type EventMessage =
   | (EventOf<"TrackStartEvent"> & { readonly track: TrackJson })
   | (EventOf<"TrackEndEvent"> & { readonly track: TrackJson; readonly reason: TrackEndReasonJson })
@@ -42,5 +42,5 @@ export type EventMessage =
   | (EventOf<"TrackStuckEvent"> & { readonly track: TrackJson; readonly thresholdMs: number })
   | (EventOf<"WebSocketClosedEvent"> & { readonly code: number; readonly reason: string; readonly byRemote: boolean });
 
-/** In the form of v4; a session's dialect turns it into the client's. */
+/** A message in v4 form; a session's dialect converts it to the client's form. */
 export type OutgoingMessage = ReadyMessage | PlayerUpdateMessage | StatsMessage | EventMessage;

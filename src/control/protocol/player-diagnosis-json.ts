@@ -1,18 +1,18 @@
-// How a player's sound does and why it stuttered, for those who run the node: GET /v4/tonearm/players/{guildId}. No
-// part of Lavalink's protocol. Main thread; made by control/players/player-diagnosis.ts.
+// The state of a player's audio and why it stuttered, for operators: GET /v4/tonearm/players/{guildId}. Not part of
+// Lavalink's protocol. Main thread; made by control/players/player-diagnosis.ts.
 
 import { z } from "zod";
 import { AUDIO_MODES } from "../../bridge/audio-batch.ts";
 import { LOSS_CAUSES, REPAIR_KINDS, VOICE_COUNTS, VOICE_STATES } from "../../bridge/audio-report.ts";
 import { count, type JsonOf, share, text } from "./json-of.ts";
 
-/** One player. All that is told by its worker is from the time that `age` says. */
+/** One player. All fields reported by its worker are as old as `age` says. */
 export type PlayerDiagnosisJson = JsonOf<typeof playerDiagnosisSchema>;
-/** An audio thread, as it told of itself last. */
+/** An audio thread, from its last report. */
 export type WorkerPlacementJson = NonNullable<PlayerDiagnosisJson["worker"]>;
 /** How its voice connection stands, and what it has counted. */
 export type VoiceDiagnosisJson = NonNullable<PlayerDiagnosisJson["voice"]>;
-/** What a listener would call one stutter. */
+/** One stutter as a listener perceives it. */
 export type IncidentJson = PlayerDiagnosisJson["incidents"][number];
 
 const milliseconds = z.number().min(0);
@@ -24,35 +24,35 @@ const workerPlacement = z.strictObject({
   index: count,
   isIsolated: z.boolean(),
   load: share.describe("Share of a core"),
-  latenessP99: milliseconds.describe("Of all its packets over its last half second"),
+  latenessP99: milliseconds.describe("99th percentile over all its packets of the last half second"),
   latenessMax: milliseconds,
 });
 
 const audio = z.strictObject({
   mode: z.enum(AUDIO_MODES),
-  queued: milliseconds.describe("Sound that is read and not sent yet"),
+  queued: milliseconds.describe("Audio that is read and not sent yet"),
   heldBytes: count.describe("Memory of the track: bytes read ahead, tables, decoder"),
 });
 
 const voice = z.strictObject({
   state: z.enum(VOICE_STATES),
-  gate: z.enum(["send", "hold", "discard", "down"]).describe("What becomes of due frames"),
+  gate: z.enum(["send", "hold", "discard", "down"]).describe("What happens to due frames"),
   ping: z.int().describe("Milliseconds; -1 without a connection, 0 before the first heartbeat is acknowledged"),
   dave: z.strictObject({
     version: count.describe("0: the call is not encrypted end to end"),
     epoch: count.nullable(),
     state: z.enum(["plain", "waiting", "encrypted", "recovering"]),
-    ready: milliseconds.describe("What the first group of the session took; 0 before"),
+    ready: milliseconds.describe("Time until the session's first group was ready; 0 before"),
   }),
   counts: z.record(z.enum(VOICE_COUNTS), count),
 });
 
 const incident = z.strictObject({
-  cause: cause.describe("That of most of its frames"),
+  cause: cause.describe("Cause of most of its frames"),
   start: epochMilliseconds,
   length: milliseconds,
   framesLost: count,
-  repair: repairKind.nullable().describe("What was done about it"),
+  repair: repairKind.nullable().describe("Repair made by the node"),
   isOver: z.boolean(),
 });
 
@@ -64,7 +64,7 @@ const repairs = z.strictObject({
       kind: repairKind,
       cause,
       time: epochMilliseconds,
-      silent: milliseconds.describe("For how long nothing had been sent by then"),
+      silent: milliseconds.describe("How long nothing had been sent by then"),
     })
     .nullable(),
 });
@@ -76,17 +76,17 @@ const playerDiagnosisSchema = z
     track: z.strictObject({ identifier: text, title: text, sourceName: text, isStream: z.boolean() }).nullable(),
     position: count.describe("Milliseconds"),
     paused: z.boolean(),
-    age: count.nullable().describe("Milliseconds since its worker last told of itself; null if it never has"),
-    worker: workerPlacement.nullable().describe("That of its voice; null while it waits for one"),
-    renderWorker: workerPlacement.nullable().describe("Another one that makes its sound"),
+    age: count.nullable().describe("Milliseconds since its worker's last report; null before the first"),
+    worker: workerPlacement.nullable().describe("Worker of its voice connection; null while it waits for one"),
+    renderWorker: workerPlacement.nullable().describe("Another worker that renders its audio"),
     audio: audio.nullable().describe("Null without a track"),
-    voice: voice.nullable().describe("Null before it has ever had a connection"),
-    frames: z.strictObject({ sent: count, lost: z.record(cause, count) }).describe("Of 20 ms"),
+    voice: voice.nullable().describe("Null before its first connection"),
+    frames: z.strictObject({ sent: count, lost: z.record(cause, count) }).describe("Frames of 20 ms"),
     incidents: z.array(incident).describe("Newest first; the last 20"),
     repairs,
     inputReopened: count.describe("Times a lost connection to the server of its input was opened again"),
   })
   .meta({ id: "PlayerDiagnosis" });
 
-/** Of an array of PlayerDiagnosisJson. */
+/** Schema of an array of PlayerDiagnosisJson. */
 export const playerDiagnosesSchema = z.array(playerDiagnosisSchema).meta({ id: "PlayerDiagnoses" });

@@ -9,7 +9,7 @@ import { trackSchema } from "./track-json.ts";
 export type PlayerStateJson = JsonOf<typeof playerStateSchema>;
 /** As the client sent it, empty texts before that. */
 export type VoiceStateJson = JsonOf<typeof voiceStateSchema>;
-/** `filters` is what was sent, with all members filled in. */
+/** A player. `filters` are the requested ones, with all members filled in. */
 export type PlayerJson = JsonOf<typeof playerSchema>;
 
 const playerStateSchema = z
@@ -25,7 +25,7 @@ const voiceStateSchema = z
   .strictObject({ token: text, endpoint: text, sessionId: text, channelId: text.nullable() })
   .meta({ id: "VoiceState" });
 
-/** Of PlayerJson. */
+/** Schema of PlayerJson. */
 export const playerSchema = z
   .strictObject({
     guildId: text,
@@ -38,5 +38,5 @@ export const playerSchema = z
   })
   .meta({ id: "Player" });
 
-/** Of all players of a session. */
+/** Schema of all players of a session. */
 export const playersSchema = z.array(playerSchema).meta({ id: "Players" });

@@ -5,18 +5,18 @@ import { z } from "zod";
 import { type JsonOf, text } from "./json-of.ts";
 
 /**
- * The answer of `routeplanner/status`; without a planner there is none (204). Which of the last members are there
- * depends on the class.
+ * The answer of `routeplanner/status`; 204 without a planner. Which of the last members are present depends on the
+ * class.
  */
 export type RoutePlannerJson = JsonOf<typeof routePlannerSchema>;
-/** The class names of the published server, by which clients tell the planners apart. */
+/** The class names of the published server, by which clients distinguish the planners. */
 export type PlannerClassName = RoutePlannerJson["class"];
 /** `failingTime` is the same moment for people, in the form of Java's `Date`. */
 export type FailingAddressJson = RoutePlannerJson["details"]["failingAddresses"][number];
 
 const numberText = z.string().regex(/^\d+$/);
 
-/** Of RoutePlannerJson. */
+/** Schema of RoutePlannerJson. */
 export const routePlannerSchema = z
   .strictObject({
     class: z.enum([
@@ -34,7 +34,7 @@ export const routePlannerSchema = z
         z.strictObject({
           failingAddress: text.describe("With a slash in front"),
           failingTimestamp: z.int().describe("Epoch milliseconds"),
-          failingTime: text.describe("The same as text, in UTC"),
+          failingTime: text.describe("That time as text, in UTC"),
         }),
       ),
       rotateIndex: numberText.optional().describe("RotatingIpRoutePlanner: addresses that have failed so far"),

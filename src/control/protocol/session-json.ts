@@ -3,10 +3,10 @@
 import { z } from "zod";
 import { int64, type JsonOf } from "./json-of.ts";
 
-/** What a client has set, or what holds until it does. */
+/** The settings of a session: those of the client, or the defaults. */
 export type SessionJson = JsonOf<typeof sessionSchema>;
 
-/** Of SessionJson. */
+/** Schema of SessionJson. */
 export const sessionSchema = z
   .strictObject({ resuming: z.boolean(), timeout: int64.describe("Seconds") })
   .meta({ id: "Session" });

@@ -1,10 +1,9 @@
-// How the sources and plugins do, as GET /v4/tonearm/sources and /plugins tell it. Main thread; made by
-// plugin-host/manage.
+// The state of sources and plugins in GET /v4/tonearm/sources and /plugins. Main thread; made by plugin-host/manage.
 
 import { z } from "zod";
 import { type JsonOf, text } from "./json-of.ts";
 
-/** Of one source: what it was asked for, and what came of it. */
+/** The requests to one source, and their results. */
 export type SourceCountsJson = JsonOf<typeof countsSchema>;
 /** One entry of `GET /v4/tonearm/sources`. */
 export type SourceJson = JsonOf<typeof sourceSchema>;
@@ -16,7 +15,7 @@ const count = z.number().int();
 const countsSchema = z
   .strictObject({
     succeeded: count,
-    refused: count.describe("Answers of the site that there is nothing to be had: private, region, age, paid"),
+    refused: count.describe("Answers of the site that a track is unavailable: private, region, age, paid"),
     failed: count,
     lastError: z.strictObject({ code: text, message: text, atMs: count.describe("Epoch milliseconds") }).nullable(),
   })
@@ -28,7 +27,7 @@ const backendSchema = z
     state: z
       .enum(["closed", "open", "halfOpen"])
       .describe(
-        "Of its circuit breaker. closed: requests are sent; open: requests are refused until openUntilMs; halfOpen:" +
+        "State of its circuit breaker. closed: requests are sent; open: requests are refused until openUntilMs; halfOpen:" +
           " one trial request is running, others are refused",
       ),
     succeeded: count,
@@ -42,7 +41,7 @@ const backendSchema = z
 
 const stateSchema = z
   .enum(["idle", "starting", "running", "resting", "off"])
-  .describe("idle: starts when it is needed; resting: started anew after a pause; off: cannot be set up");
+  .describe("idle: starts when it is needed; resting: restarts after a pause; off: cannot be set up");
 
 const sourceSchema = z
   .strictObject({
@@ -56,10 +55,10 @@ const sourceSchema = z
   })
   .meta({ id: "Source" });
 
-/** Of `GET /v4/tonearm/sources`: the order in which they are asked. */
+/** Schema of `GET /v4/tonearm/sources`, in the order in which sources are asked. */
 export const sourcesSchema = z.array(sourceSchema).meta({ id: "Sources" });
 
-/** Of `POST /v4/tonearm/plugins/{name}/reload`. */
+/** Schema of the answer of `POST /v4/tonearm/plugins/{name}/reload`. */
 export const pluginSchema = z
   .strictObject({
     name: text,
@@ -69,12 +68,12 @@ export const pluginSchema = z
     trouble: text.nullable(),
     losses: count.describe("Threads of it that were lost since the start"),
     sources: z.array(text),
-    counts: z.record(text, count).describe("What the plugin counts by itself, since its thread started"),
+    counts: z.record(text, count).describe("The plugin's own counters, since its thread started"),
     changedOptions: z
       .array(text)
       .describe("Options that were changed while the node runs, such as pot.token; its next start forgets that"),
   })
   .meta({ id: "Plugin" });
 
-/** Of `GET /v4/tonearm/plugins`. */
+/** Schema of `GET /v4/tonearm/plugins`. */
 export const pluginsSchema = z.array(pluginSchema).meta({ id: "Plugins" });

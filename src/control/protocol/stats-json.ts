@@ -11,7 +11,7 @@ export type StatsJson = JsonOf<typeof statsSchema>;
 
 const frameStatsSchema = z.strictObject({ sent: count, nulled: count, deficit: z.int() });
 
-/** Of StatsJson. */
+/** Schema of StatsJson. */
 export const statsSchema = z
   .strictObject({
     frameStats: frameStatsSchema.nullable().describe("Always null over REST"),

@@ -21,7 +21,7 @@ const trackInfoSchema = z
   })
   .meta({ id: "TrackInfo" });
 
-/** Of TrackJson. */
+/** Schema of TrackJson. */
 export const trackSchema = z
   .strictObject({ encoded: text, info: trackInfoSchema, pluginInfo: openObject, userData: openObject })
   .meta({ id: "Track" });
@@ -30,5 +30,5 @@ export const trackSchema = z
 true satisfies Same<TrackInfo, JsonOf<typeof trackInfoSchema>>;
 true satisfies Same<TrackJson, JsonOf<typeof trackSchema>>;
 
-/** Of the answer of `decodetracks`. */
+/** Schema of the answer of `decodetracks`. */
 export const tracksSchema = z.array(trackSchema).meta({ id: "Tracks" });

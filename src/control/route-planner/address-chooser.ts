@@ -15,7 +15,7 @@ export interface AddressChooser {
   choose(): bigint | undefined;
   /** A request from `index` has failed because of the address; the pool knows already. */
   onFailure(index: bigint): void;
-  /** What the status shows of it, beside blocks and failing addresses. */
+  /** Fields of the status in addition to blocks and failing addresses. */
   details(): Readonly<Record<string, string>>;
 }
 

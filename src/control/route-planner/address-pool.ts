@@ -1,5 +1,5 @@
-// What the planners choose from: the addresses of all blocks, without those that the operator excludes and those that
-// fail. Main thread.
+// The addresses that the planners choose from: all blocks, without the addresses that the operator excludes and those
+// that fail. Main thread.
 
 import type { RouteFailure } from "../../bridge/events.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -9,13 +9,13 @@ import { FailingAddresses } from "./failing-addresses.ts";
 import { FreeIndexes } from "./free-indexes.ts";
 
 const BANNED_MS = 7 * 24 * 60 * 60 * 1000;
-/** The machine may get the address any moment: an interface comes up, a route is set. */
+/** The machine may get the address at any moment: an interface comes up, a route is set. */
 const UNUSABLE_MS = 60 * 1000;
 
 interface AddressPoolOptions {
   /** How many addresses there are. */
   readonly size: bigint;
-  /** Numbers of those that are never used. */
+  /** Numbers of addresses that are never used. */
   readonly excluded: readonly bigint[];
   /** How an address is written. */
   readonly addressAt: (index: bigint) => string;
@@ -83,7 +83,7 @@ export class AddressPool {
     return this.#banned.count + this.#unusable.count;
   }
 
-  /** Those that fail, oldest first. */
+  /** The failing addresses, oldest first. */
   failing(): FailingAddressJson[] {
     this.#expire();
     const all = [...this.#banned.list(), ...this.#unusable.list()];

@@ -42,7 +42,7 @@ export class AddressSpace {
   }
 }
 
-/** The last block whose key is not above `sought`, by halving: there may be thousands of single addresses. */
+/** The last block whose key is not above `sought`, by binary search: there may be thousands of single addresses. */
 function lastAtMost(
   blocks: readonly PositionedBlock[],
   sought: bigint,

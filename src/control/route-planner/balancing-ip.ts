@@ -17,7 +17,7 @@ export class BalancingIp implements AddressChooser {
   }
 
   onFailure(): void {
-    // The pool no longer offers it; there is nothing else to move.
+    // The pool no longer offers it; nothing else needs to change.
   }
 
   details(): Readonly<Record<string, string>> {

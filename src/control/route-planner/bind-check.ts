@@ -1,5 +1,5 @@
-// Whether this machine can send from the configured blocks: an address has to be its own, or the system told that the
-// whole block is. Asked once at start, and by `tonearm doctor`. Main thread.
+// Checks whether this machine can send from the configured blocks: an address must be assigned to it, or the system
+// must treat the whole block as local. Run once at start, and by `tonearm doctor`. Main thread.
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -15,13 +15,13 @@ const GUIDE = "docs/reference/route-planner.md has the whole set-up";
 interface BindTrouble {
   /** Which blocks it concerns, with an address and the system's error. */
   readonly found: string;
-  /** What the system needs. */
+  /** The system setting that is missing. */
   readonly advice: string;
 }
 
 interface BindCheckOptions {
   readonly random: Random;
-  /** Default: that of this process. */
+  /** Default: the platform of this process. */
   readonly platform?: NodeJS.Platform;
   /** Takes an address for a moment: the system's error code, or undefined. Replaced in tests. */
   readonly tryAddress?: (address: string, family: 4 | 6) => Promise<string | undefined>;
@@ -62,7 +62,7 @@ function adviceFor({ block, code, platform }: Failure): string {
   if (platform !== "linux")
     return "every address of the blocks has to be assigned to this machine, as only Linux knows more";
   const route = `ip route add local ${formatIpBlock(block)} dev lo`;
-  // IPv4 goes by the routing table, IPv6 by the assigned addresses unless told otherwise.
+  // IPv4 follows the routing table, IPv6 the assigned addresses unless configured otherwise.
   if (family === 4) return `run "${route}"; ${GUIDE}`;
   return `run "${route}" and "sysctl -w net.ipv6.ip_nonlocal_bind=1"; ${GUIDE}`;
 }

@@ -6,19 +6,20 @@ import type { FailingAddressJson } from "../protocol/route-planner-json.ts";
 import { failingAddressToJson } from "./failing-address.ts";
 
 /**
- * Some megabytes, and a status that is made in some milliseconds. One more takes the place of the one that failed
- * longest ago, which is the likeliest to work again.
+ * Some megabytes, and a status that is made in some milliseconds. One more replaces the address that failed longest
+ * ago, which is the most likely to work again.
  */
 const COUNT_MAX = 10_000;
 
 /**
- * One of a chain in the order of their times. A Map alone is slow at finding its oldest entry when many came and went.
+ * An entry of a linked list in the order of their times. A Map alone is slow at finding its oldest entry after many
+ * insertions and removals.
  */
 interface Failure {
   readonly index: bigint;
   /** On the monotonic clock: a clock that is set must not free them. */
   readonly atMs: number;
-  /** Made when it fails, so that the status of thousands is there at once. */
+  /** Created at the failure, so that a status with thousands of addresses is ready immediately. */
   readonly json: FailingAddressJson;
   earlier: Failure | undefined;
   later: Failure | undefined;
@@ -70,7 +71,9 @@ export class FailingAddresses {
     for (const index of [...this.#failures.keys()]) this.free(index);
   }
 
-  /** Frees those whose time is over. Costs as much as there are of them: it may be called before every choice. */
+  /**
+   * Frees addresses whose time is over. Its cost is proportional to their number, so it may run before every choice.
+   */
   expire(): void {
     const nowMs = this.#clock.now();
     while (this.#oldest !== undefined && nowMs - this.#oldest.atMs >= this.#barredMs) this.free(this.#oldest.index);

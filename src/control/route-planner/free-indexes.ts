@@ -1,8 +1,8 @@
-// Which numbers below a size are free, where the size may be 2^128: taking, giving back and picking one at random all
-// cost the same however many there are or are taken. Main thread.
+// Which numbers below a size are free, where the size may be 2^128: taking, returning and picking a random one cost the
+// same however many numbers exist or are taken. Main thread.
 //
-// The numbers stand in an imagined row, the free ones in front. Only those that are not at their own place are
-// remembered: free ones whose place is among the taken, and taken ones. So there are at most two for each taken one.
+// The numbers form a virtual row, the free ones in front. Only those that are not at their own position are stored:
+// free ones whose position is among the taken, and taken ones. So there are at most two entries for each taken number.
 
 import type { Random } from "../../lib/random.ts";
 
@@ -39,7 +39,7 @@ export class FreeIndexes {
     if (this.isFree(index)) return;
     const joined = this.#freeCount++;
     this.#swap(index, joined);
-    // Home with what may now be at its own place, so that nothing is remembered of what was taken once.
+    // Restores numbers that may now be at their own position, so that nothing remains stored of a number once taken.
     if (index < joined) this.#swap(index, index);
     if (this.isFree(joined)) this.#swap(joined, joined);
   }

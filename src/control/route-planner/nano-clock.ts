@@ -1,5 +1,5 @@
-// Nanoseconds since something began, never the same number twice: what the planners with `Nano` in their names count
-// addresses by. Main thread.
+// Nanoseconds since an arbitrary start, never the same number twice: the counter by which the planners with `Nano` in
+// their names choose addresses. Main thread.
 
 import type { Clock } from "../../lib/clock.ts";
 
@@ -21,7 +21,7 @@ export class NanoClock {
     return this.#last;
   }
 
-  /** The same without using it up. */
+  /** Returns the next number without using it up. */
   peek(): bigint {
     return this.#elapsedFrom(this.#last);
   }

@@ -4,11 +4,13 @@ import type { Random } from "../../lib/random.ts";
 import type { AddressChooser, ChooserOptions } from "./address-chooser.ts";
 import type { AddressPool } from "./address-pool.ts";
 
-/** Up to here the next address is the neighbour; beyond, one some steps away, as sites bar neighbours too. */
+/**
+ * Up to this size the next address is the neighbouring one; beyond, one some steps away, as sites block neighbours too.
+ */
 const NEIGHBOUR_SIZE_MAX = 128n;
 const STEP_MIN = 10;
 const STEP_MAX = 19;
-/** Steps to barred addresses before any free one is taken: a whole round where the neighbour is next. */
+/** Steps to blocked addresses before any free one is taken: a whole cycle where the neighbour is next. */
 const MISSES_MAX = 128;
 
 export class RotatingIp implements AddressChooser {

@@ -29,7 +29,7 @@ export class RotatingNanoIp implements AddressChooser {
     }
   }
 
-  /** Several requests that were under way leave a /64 once. */
+  /** Several concurrent requests leave a /64 once. */
   onFailure(index: bigint): void {
     if (index >> IPV6_INTERFACE_BITS !== this.#subnet) return;
     this.#subnet = (this.#subnet + 1n) % this.#subnetCount;

@@ -1,6 +1,6 @@
 // Decides for each request of a thread which address it is sent from, and remembers the addresses that sites refuse.
-// One per node, and none where no blocks are configured. A request whose answer does not come fails; it is never sent
-// from the machine's own address, which the operator wants to hide. Main thread; docs/reference/route-planner.md.
+// One per node, and none where no blocks are configured. A request whose answer does not arrive fails; it is never sent
+// from the machine's own address, which the operator hides. Main thread; docs/reference/route-planner.md.
 
 import type { RouteCommand } from "../../bridge/commands.ts";
 import type { RouteEvent } from "../../bridge/events.ts";
@@ -40,7 +40,7 @@ interface RoutePlannerOptions {
 type RouteRequested = Extract<RouteEvent, { readonly type: "routeRequested" }>;
 type RouteFailed = Extract<RouteEvent, { readonly type: "routeFailed" }>;
 
-/** Never waits: an answer to `routeWanted` is there at once, as addresses are only numbers until a thread binds one. */
+/** Never waits: an answer to `routeRequested` is immediate, as addresses are only numbers until a thread binds one. */
 export class RoutePlanner {
   readonly #settings: NodeConfig["routePlanner"];
   readonly #space: AddressSpace;
@@ -48,7 +48,7 @@ export class RoutePlanner {
   readonly #chooser: AddressChooser;
   readonly #logger: Logger;
   readonly #clock: Clock;
-  /** Failures that the log has not been told of yet. */
+  /** Failures that have not been logged yet. */
   #unreportedFailures = 0;
   #reportedMs = Number.NEGATIVE_INFINITY;
 
@@ -64,7 +64,7 @@ export class RoutePlanner {
     this.#logger = logger;
   }
 
-  /** Answers a thread's wish for an address; with an error when all are barred. */
+  /** Answers a thread's request for an address; with an error when all are blocked. */
   answer({ routeId, families, preferred }: RouteRequested): RouteCommand {
     if (!families.includes(this.#space.family)) return { type: "route", routeId, address: undefined };
     const index = this.#freeIndexOf(preferred) ?? this.#chooser.choose();
@@ -89,7 +89,7 @@ export class RoutePlanner {
     return { class: this.#chooser.className, details: { ipBlock, failingAddresses, ...this.#chooser.details() } };
   }
 
-  /** Takes the address out of those that fail. False when it is none, or not one of the blocks. */
+  /** Removes the address from the failing ones. False when it is not an address, or not in one of the blocks. */
   free(address: string): boolean {
     const index = this.#indexOf(address);
     if (index === undefined) return false;
@@ -116,7 +116,7 @@ export class RoutePlanner {
       failing: this.#pool.failingCount,
       of: String(this.#space.size),
     };
-    this.#logger.warn("addresses to send from have failed and are not used for a while", fields);
+    this.#logger.warn("route planner: addresses failed and are paused", fields);
     this.#reportedMs = this.#clock.now();
     this.#unreportedFailures = 0;
   }

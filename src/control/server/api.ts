@@ -37,7 +37,7 @@ const BACKLOG = 2048;
 
 export interface ApiOptions extends Omit<ApiContext, "slicer"> {
   readonly password: string;
-  /** Undefined: there is none. */
+  /** Undefined: the dashboard is disabled. */
   readonly dashboard: DashboardPart | undefined;
   /** Serves HTTPS, and is closed with the rest; undefined: HTTP is served. */
   readonly tls: TlsListener | undefined;
@@ -48,7 +48,7 @@ export interface ApiOptions extends Omit<ApiContext, "slicer"> {
   readonly metrics: Metrics | undefined;
 }
 
-/** What the dashboard is to the API. */
+/** The API's view of the dashboard. */
 interface DashboardPart {
   readonly routes: readonly RestRoute[];
   readonly upgrades: readonly UpgradeTarget[];
@@ -109,7 +109,7 @@ export class Api {
         {
           method: "ANY",
           path: WEB_SOCKET_PATH,
-          // The end point looks at the password itself: its statuses are not those of REST.
+          // The endpoint checks the password itself: its statuses are not those of REST.
           access: "open",
           handle: ({ method, asker }) => endpoint.answerPlainRequest(method, asker),
         },
@@ -140,12 +140,12 @@ export class Api {
     this.#endpoint.dropStale();
   }
 
-  /** Connections of clients by what they are doing; those of their WebSockets are `upgraded`. */
+  /** The number of client connections in each state; those of their WebSockets are `upgraded`. */
   connectionCounts(): Readonly<Record<ConnectionState, number>> {
     return this.#connections.counts();
   }
 
-  /** Stops listening and drops what is open. Close the sessions first: their sockets end with 1001 then. */
+  /** Stops listening and ends open connections. Close the sessions first: their sockets end with 1001 then. */
   async close(): Promise<void> {
     this.#tls?.close();
     await this.#endpoint.close();

@@ -1,10 +1,11 @@
-// Who asks (protocol-v4.md section 1.2), what guessing costs, and whether a key asks too often. Main thread; used for
-// REST and for the WebSocket handshake.
+// Authenticates requests (protocol-v4.md section 1.2), limits failed logins, and rate limits keys. Main thread; used
+// for REST and for the WebSocket handshake.
 //
-// A wrong text is told so, until its address has sent too many. From then on an address from which nothing right has
-// come may try once a second, whatever it shows. One that has shown something right lately is heard at once, with all
-// that is right: behind a reverse proxy everybody has one address, and one bot with an old password must not keep the
-// others out. `X-Forwarded-For` is not used, because operators would have to list their proxies.
+// A wrong credential is answered as wrong until its address has sent too many. From then on an untrusted address gets
+// one attempt per second, whatever it sends. An address that has recently shown a valid credential is trusted: its
+// valid credentials are always accepted. Behind a reverse proxy all clients have one address, and one bot with an old
+// password must not lock the others out. `X-Forwarded-For` is not used, because operators would have to list their
+// proxies.
 
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
@@ -16,8 +17,8 @@ import { Tally } from "../access/tally.ts";
 import type { Asker } from "../api/route.ts";
 
 /**
- * `wrong`: looked at, and not right. `refused`: there were too many wrong ones from its address. `rateLimited`: right, but
- * its key asks too often.
+ * `wrong`: checked and not valid. `refused`: there were too many wrong ones from its address. `rateLimited`: valid, but
+ * the key's rate limit is exceeded.
  */
 export type Recognition =
   | { readonly kind: "known"; readonly identity: Identity }
@@ -27,7 +28,7 @@ export type Recognition =
 /** So many may be wrong at once, as with many bots that start with an old password; afterwards one a second. */
 const WRONG_COUNT_MAX = 100;
 const FORGIVEN_MS = 1000;
-/** A bot that is configured well is let in even when somebody guesses from its address. */
+/** A bot with a valid password is let in even while others on its address guess passwords. */
 const TRUSTED_MS = 24 * 60 * 60 * 1000;
 
 interface AuthenticationOptions {
@@ -47,11 +48,16 @@ export class Authentication {
     this.#keys = keys;
     this.#isPassword = createComparison(password);
     const bounds = { countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS, trustedMs: TRUSTED_MS };
-    this.#failedLogins = new FailedLogins({ ...bounds, clock, logger, message: "somebody sends many wrong passwords" });
+    this.#failedLogins = new FailedLogins({
+      ...bounds,
+      clock,
+      logger,
+      message: "too many wrong passwords from one address: further attempts are delayed",
+    });
     this.#rateLimited = new Tally({ clock, logger }, "a client asks more often than its key may");
   }
 
-  /** Looks at the `Authorization` header of a request, and counts the request. */
+  /** Checks the `Authorization` header of a request, and counts the request. */
   recognize({ headers, socket }: Asker): Recognition {
     const { authorization } = headers;
     if (authorization === undefined) return { kind: "missing" };
@@ -76,7 +82,7 @@ export class Authentication {
 function createComparison(password: string): (header: string) => boolean {
   // Node reads header bytes as Latin-1. Most clients send UTF-8, some Latin-1: for other than ASCII that differs.
   const forms = [Buffer.from(password, "utf8"), Buffer.from(password, "latin1")];
-  // One byte more than any: what is longer differs there.
+  // One byte more than any password: longer input differs there.
   const sizeBytes = Math.max(...forms.map(({ length }) => length)) + 1;
   const accepted = forms.map((form) => padded(form, sizeBytes));
   return (header) => {
@@ -85,7 +91,7 @@ function createComparison(password: string): (header: string) => boolean {
   };
 }
 
-/** Filled up with zeros, which no header can hold, so that a shorter one differs too; what is too long is cut. */
+/** Padded with zeros, which no header can contain, so that a shorter one differs too; longer input is cut. */
 function padded(bytes: Buffer, sizeBytes: number): Buffer {
   const result = Buffer.alloc(sizeBytes);
   bytes.copy(result, 0, 0, sizeBytes);

@@ -1,5 +1,5 @@
-// Reads the bodies of requests, each and all together within a bound: what has arrived of larger ones is counted until
-// their requests are answered. Main thread; for the REST server.
+// Reads the bodies of requests, each and all together within a bound: received bytes of larger bodies count until their
+// requests are answered. Main thread; for the REST server.
 
 import type { IncomingMessage } from "node:http";
 import { NodeError } from "../../errors.ts";
@@ -15,7 +15,7 @@ const SIZE_MAX_BYTES = 4 * 1024 * 1024;
 const LIGHT_BODY_SIZE_MAX_BYTES = 16 * 1024;
 /** All larger ones that are held at one time. */
 const HELD_MAX_BYTES = 64 * 1024 * 1024;
-/** Bodies come one behind the other; their memory is given back when they have had time to be answered. */
+/** Bodies arrive one after the other; their memory is released once there was time to answer them. */
 const NUDGE_DELAY_MS = 3000;
 
 export class BodyReader {
@@ -32,8 +32,8 @@ export class BodyReader {
   }
 
   /**
-   * Resolves, with a large body, in a turn that whatever is done with it at once belongs to. Rejects with a 413, with
-   * `requests-busy`, or when the client is gone. Whatever comes, `release` follows.
+   * Resolves, with a large body, in a time slice that the work done with it synchronously belongs to. Rejects with a
+   * 413, with `requests-busy`, or when the client has disconnected. In every case `release` follows.
    */
   read(message: IncomingMessage): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ export class BodyReader {
     });
   }
 
-  /** The request has been answered, or nobody waits for the answer any more. */
+  /** The request has been answered, or its client has disconnected. */
   release(message: IncomingMessage): void {
     const heldBytes = this.#heldBytes.get(message);
     if (heldBytes === undefined) return;
@@ -92,8 +92,8 @@ export class BodyReader {
 }
 
 /**
- * What has come of a body: pieces while it is light, and in one place, from which it goes back to the system, when it
- * is not.
+ * The received part of a body: pieces while it is small, and one buffer when it is large, whose memory returns to the
+ * system.
  */
 class Body {
   sizeBytes = 0;

@@ -1,6 +1,6 @@
-// One request at a time of each connection. A client may send the next ones before it has the answer to the first; all
-// that arrive together would else be handled in one go, and nobody else would be heard meanwhile. Main thread; the
-// first that the REST server asks.
+// Serves one request at a time per connection. A client may send further requests before it has the answer to the
+// first; all that arrive together would otherwise be handled in one go, and block other clients meanwhile. Main thread;
+// the first step of the REST server.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
@@ -16,10 +16,10 @@ export class ConnectionLines {
     this.#clock = clock;
   }
 
-  /** Undefined when it is the request's turn, else a promise of it. */
+  /** Undefined when the request may start, otherwise a promise that resolves then. */
   enter(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
     const socket = inboundConnectionOf(request);
-    // What was received with the others is still handed out, and nobody would hear the answer.
+    // Requests that arrived with the others are still delivered, although the answer would reach no client.
     if (socket.destroyed) return never();
     const before = this.#lastEnds.get(socket);
     const ended = new Promise<void>((resolve) =>
@@ -37,7 +37,7 @@ export class ConnectionLines {
 
   async #proceed(socket: InboundConnection, ended: Promise<void>): Promise<void> {
     await pause(this.#clock, 0);
-    // Nobody would hear the answer.
+    // The answer would reach no client.
     if (socket.destroyed) await never();
     // The body of the last one may not be there yet.
     if (this.#lastEnds.get(socket) === ended) socket.release();

@@ -1,6 +1,6 @@
-// Every TCP connection to the node's port, in one state at a time, each with a bound in time; and how many there may
-// be, in all and of those that have not shown the password. So a client that stops half way, or never closes its side,
-// costs nothing that lasts. Main thread; fed by the HTTP server and by the WebSocket end point.
+// Every TCP connection to the node's port, in one state at a time, each with a time limit; and limits on their number,
+// in total and for those that have not shown the password. So a client that stops half way, or never closes its side,
+// costs nothing lasting. Main thread; fed by the HTTP server and by the WebSocket endpoint.
 //
 //   reading --request whole--> answering --answered--> idle --first bytes--> reading
 //      |  `-upgrade--> upgrading --101--> upgraded      |
@@ -16,16 +16,16 @@ const TIME_MAX_MS = {
   reading: 30_000,
   /** Until all of the answer is taken. Looking a track up and connecting to a voice server have bounds far below. */
   answering: 120_000,
-  /** What the server announces to its clients as `Keep-Alive: timeout=72`, and a moment. */
+  /** The timeout that the server announces to its clients as `Keep-Alive: timeout=72`, and a reserve. */
   idle: 75_000,
   /** A client that returns waits for its old connection to show a sign of life. */
   upgrading: 10_000,
-  /** Pings find those that are dead (socket-liveness.ts). */
+  /** Pings detect dead ones (socket-liveness.ts). */
   upgraded: Number.POSITIVE_INFINITY,
   /** For the last answer to be taken, and the other side to be closed. */
   closing: 5000,
 } as const;
-/** What a connection is doing. */
+/** The state of a connection. */
 export type ConnectionState = keyof typeof TIME_MAX_MS;
 
 /** Behind a reverse proxy everybody has its address; and there a connection soon shows a password. */
@@ -42,7 +42,7 @@ interface Connection {
   /** Requests without an answer yet; connection-lines.ts bounds how many. */
   readonly unanswered: Set<IncomingMessage>;
   lastRequest: IncomingMessage | undefined;
-  /** How much had come when it became idle. */
+  /** Bytes received when it became idle. */
   idleAtBytes: number;
   onAnswered: (() => void) | undefined;
 }
@@ -50,14 +50,14 @@ interface Connection {
 export class Connections {
   readonly #clock: Clock;
   readonly #timeoutAnswer: string;
-  /** In the order in which they came. */
+  /** In the order of their arrival. */
   readonly #connections = new Map<Socket, Connection>();
-  /** Those that have not shown the password, in that order too. */
+  /** Connections that have not shown the password, in the order of their arrival. */
   readonly #unknown = new Set<Connection>();
   readonly #unknownOf = new Map<string, Set<Connection>>();
   #sweepTimer: Timer | undefined;
 
-  /** `timeoutAnswer` is what a client is told whose request does not arrive. */
+  /** `timeoutAnswer` is sent to a client whose request does not arrive in time. */
   constructor({ clock, timeoutAnswer }: { clock: Clock; timeoutAnswer: string }) {
     this.#clock = clock;
     this.#timeoutAnswer = timeoutAnswer;
@@ -68,7 +68,7 @@ export class Connections {
     server.on("request", (request: IncomingMessage, response: ServerResponse) => this.#asked(request, response));
   }
 
-  /** Drops what is open: behind TLS the HTTP server does not know of its connections. */
+  /** Ends open connections: the HTTP server does not know its connections behind TLS. */
   close(): void {
     this.#sweepTimer?.cancel();
     for (const connection of [...this.#connections.values()]) this.#drop(connection);
@@ -81,7 +81,7 @@ export class Connections {
     return counts;
   }
 
-  /** Its client knows the password: it is not among those that make room for others. */
+  /** Its client knows the password: the connection is no longer ended to make space for others. */
   shownPassword(socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
@@ -89,8 +89,8 @@ export class Connections {
   }
 
   /**
-   * Calls `run` once every request that has come whole is answered, if the connection is still open then: what is
-   * written before that would come before their answers, or into them.
+   * Calls `run` once every completely received request is answered, if the connection is still open then: anything
+   * written before would precede their answers, or corrupt them.
    */
   whenAnswered(socket: Socket, run: () => void): void {
     const connection = this.#connections.get(socket);
@@ -98,7 +98,7 @@ export class Connections {
     else connection.onAnswered = run;
   }
 
-  /** The connection leaves HTTP: `run` goes on with it, when all requests before are answered. */
+  /** The connection leaves HTTP: `run` takes it over, when all previous requests are answered. */
   upgrade(socket: Socket, run: () => void): void {
     this.whenAnswered(socket, () => {
       const connection = this.#connections.get(socket);
@@ -107,7 +107,7 @@ export class Connections {
     });
   }
 
-  /** 101 is sent: its client has shown what opens the way, if not the password then the dashboard's cookie. */
+  /** 101 is sent: its client has shown the password, a key, or the dashboard's cookie. */
   upgraded(socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
@@ -118,7 +118,7 @@ export class Connections {
   #opened(socket: Socket): void {
     const known = this.#connections.get(socket);
     if (known !== undefined) {
-      // An upgrade that is not taken: it begins anew (upgrade-requests.ts).
+      // A refused upgrade: the connection starts again (upgrade-requests.ts).
       this.#enter(known, "reading");
       return;
     }
@@ -183,7 +183,7 @@ export class Connections {
       this.#connections.size === 0 ? undefined : this.#clock.after(SWEEP_INTERVAL_MS, () => this.#sweep());
   }
 
-  /** Its time is up. Where an answer can still be understood it is given, and there is time to take it. */
+  /** Its time limit is reached. Where an answer can still be understood it is sent, and there is time to receive it. */
   #end(connection: Connection): void {
     const { socket, state, unanswered, lastRequest } = connection;
     const isAnsweredEarly = lastRequest?.complete === false && !unanswered.has(lastRequest);
@@ -192,7 +192,7 @@ export class Connections {
     else this.#drop(connection);
   }
 
-  /** Ends the oldest of those that may make room; false when there is none. */
+  /** Ends the oldest connection that may be ended for another; false when there is none. */
   #makeSpace(address: string): boolean {
     const ofAddress = this.#unknownOf.get(address);
     if (ofAddress !== undefined && ofAddress.size >= UNKNOWN_PER_ADDRESS_MAX) this.#drop(first(ofAddress));
@@ -202,7 +202,7 @@ export class Connections {
     return this.#drop(first(this.#unknown) ?? [...this.#connections.values()].find(isIdle));
   }
 
-  /** It has shown the password, or is gone. */
+  /** It has shown the password, or is closed. */
   #noLongerUnknown(connection: Connection): void {
     this.#unknown.delete(connection);
     const ofAddress = this.#unknownOf.get(connection.address);

@@ -1,5 +1,5 @@
-// What `tonearm health` asks the node, known to both: where, and by which name, so that an answer every half minute
-// does not fill the log. Main thread, and the process of the check.
+// The path and client name of `tonearm health`, known to both sides, so that an answer every half minute does not fill
+// the log. Main thread, and the process of the check.
 
 /** The lightest route, and open: no password is needed, so none can be wrong. */
 export const HEALTH_PATH = "/version";

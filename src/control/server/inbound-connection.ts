@@ -1,7 +1,7 @@
-// What lies between a client's TCP connection and the HTTP server: bytes are handed to the parser in small slices,
-// those of all connections in turn, for a few milliseconds at a stretch. So nobody is kept waiting by what others send,
-// however much that is and whatever it costs to parse: Node by itself works through 64 KiB of each connection in one
-// go. Main thread; beneath requests and WebSockets alike.
+// The layer between a client's TCP connection and the HTTP server: it hands bytes to the parser in small slices, those
+// of all connections in rotation, for a few milliseconds at a stretch. So no client is delayed by the traffic of
+// others, whatever that costs to parse: Node by itself works through 64 KiB of each connection in one go. Main thread;
+// beneath requests and WebSockets alike.
 
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
@@ -10,19 +10,22 @@ import type { Clock } from "../../lib/clock.ts";
 import { PacedSocket } from "../../network/paced-socket.ts";
 import { MessageEnds } from "./message-ends.ts";
 
-/** How long slices are handed out before others on the thread, and new connections, have their turn. */
+/** How long slices are handed out before other work on the thread, and new connections, get their time slice. */
 const ROUND_MS = 2;
 /**
- * Node takes one new connection in a turn of the event loop: while more come, slices wait for them, but no longer than
+ * Node accepts one new connection per event loop iteration: while more arrive, slices wait for them, but no longer than
  * this.
  */
 const GREETING_MS = 10;
-/** Nor when so many wait to be heard for the first time. */
+/** Slices also stop waiting when this many new connections wait for their first slice. */
 const GREETED_MAX = 192;
 
-/** A connection as the HTTP server, the framework and ws know it: what they use of `net.Socket` beside the stream. */
+/**
+ * A connection as the HTTP server, the framework and ws use it: the members of `net.Socket` that they need in addition
+ * to the stream.
+ */
 export class InboundConnection extends PacedSocket {
-  // Both are still known when the connection has gone.
+  // Both are still known after the connection has closed.
   readonly remoteAddress: string | undefined;
   readonly remotePort: number | undefined;
 
@@ -42,7 +45,7 @@ export class InboundConnection extends PacedSocket {
     socket.on("timeout", () => this.emit("timeout"));
   }
 
-  /** To be called when the head of a request was handed out whose body has this length. */
+  /** Call it when the head of a request with a body of this length has been handed out. */
   expectBody(sizeBytes: number): void {
     this.#messageEnds.expectBody(sizeBytes);
   }
@@ -71,8 +74,8 @@ export class InboundConnection extends PacedSocket {
 }
 
 /**
- * Slices that are due. Every other is that of a newcomer, the last one first: whoever asks something short has its
- * answer whatever others have begun. All the rest come in the order in which they are due.
+ * Slices that are due. Every second one is that of a new connection, the last one first: a short request gets its
+ * answer whatever others have started. All the rest follow in the order in which they are due.
  */
 class Rounds {
   readonly #clock: Pick<Clock, "now">;
@@ -87,7 +90,7 @@ class Rounds {
     this.#clock = clock;
   }
 
-  /** A connection has come in this turn of the event loop. */
+  /** A connection has arrived in this event loop iteration. */
   accepted(): void {
     this.#hasAccepted = true;
   }
@@ -137,13 +140,13 @@ export function paceConnections(server: Server, clock: Pick<Clock, "now">): void
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket | InboundConnection) => {
     rounds.accepted();
-    // An upgrade that is not taken comes a second time (upgrade-requests.ts).
+    // A refused upgrade arrives a second time (upgrade-requests.ts).
     const connection = socket instanceof InboundConnection ? socket : new InboundConnection(socket, rounds);
     for (const listener of listeners) listener.call(server, connection);
   });
 }
 
-/** Of a request to a server whose connections are paced. */
+/** The connection of a request to a server whose connections are paced. */
 export function inboundConnectionOf({ socket }: IncomingMessage): InboundConnection {
   // The typings promise a `net.Socket`; Node takes any stream.
   return socket as unknown as InboundConnection;

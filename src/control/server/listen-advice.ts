@@ -1,4 +1,5 @@
-// What to do where the server cannot listen. For the start, and for the doctor, who tries before. Main thread.
+// Advice for an address that the server cannot listen on. For the start, and for the doctor, which tries before. Main
+// thread.
 
 const ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: "another program (perhaps a running node) has it; stop that or set server.port",

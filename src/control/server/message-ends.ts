@@ -16,8 +16,8 @@ export class MessageEnds {
   }
 
   /**
-   * How much of the slice to hand out first, in bytes: to the end of the body that is expected, or else to the first
-   * empty line, as heads and chunked bodies end with one. Most of these lines are no such end, which harms nobody.
+   * The size of the part of the slice to hand out first: up to the end of the expected body, or to the first empty
+   * line, as heads and chunked bodies end with one. Most empty lines are no such end, which is harmless.
    */
   cut(slice: Buffer): number {
     const sizeBytes = this.#bodyBytesLeft > 0 ? Math.min(slice.length, this.#bodyBytesLeft) : this.#toEmptyLine(slice);

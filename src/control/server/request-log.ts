@@ -20,7 +20,7 @@ export class RequestLog {
     this.#logger = logger;
   }
 
-  /** Before a request is looked at; its body is not there yet. */
+  /** Called before a request is processed; its body has not arrived yet. */
   before(request: FastifyRequest, query: ReadonlyMap<string, string>): void {
     if (this.#settings.isLoggedBefore) this.#logger.info(this.#line("before", request, query), this.#origin(request));
   }
@@ -30,7 +30,7 @@ export class RequestLog {
     request: FastifyRequest,
     { query, reply, isBodySecret }: { query: ReadonlyMap<string, string>; reply: FastifyReply; isBodySecret: boolean },
   ): void {
-    // Guessing must not fill the log: authentication.ts tells of it once a minute.
+    // Failed logins must not fill the log: authentication.ts logs them once a minute.
     if (reply.statusCode === 429) return;
     // `tonearm health`, every half minute.
     if (reply.statusCode === 200 && isHealthCheck(request)) return;

@@ -23,14 +23,14 @@ import { allowForOptions, RouteTable } from "./route-table.ts";
 const API_VERSION_HEADER = "Lavalink-Api-Version";
 const API_VERSION = "4";
 
-/** Of what tells clients apart. */
+/** Bounds the text that identifies a client. */
 const CLIENT_LENGTH_MAX = 200;
 /** Longest a client may take to send a request. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Long enough for any session id; longer segments are unknown paths. */
 const PATH_SEGMENT_LENGTH_MAX = 1024;
 
-/** What is said on a connection whose request could not even be read. */
+/** The answers on connections whose request could not be parsed. */
 const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
@@ -47,7 +47,7 @@ interface RestServerOptions {
   readonly shouldUpgrade: (request: IncomingMessage) => boolean;
 }
 
-/** What the types of the oldest Node.js do not know. */
+/** Options that are missing in the types of the oldest Node.js. */
 interface NodeServerOptions extends ServerOptions {
   readonly shouldUpgradeCallback: (request: IncomingMessage) => boolean;
 }
@@ -90,7 +90,7 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     if (ready !== undefined) await ready;
   });
   if (options.requestLog !== undefined) logRequests(app, options.requestLog, options.routes);
-  // Before the framework looks at a body, which nobody would read.
+  // Before the framework expects a body, which would never be read.
   app.addHook("onRequest", async (request, reply) =>
     request.is404 ? answerUnrouted(request, reply, { ...options, table }) : undefined,
   );
@@ -186,7 +186,7 @@ function recognized(
   return undefined;
 }
 
-/** What is told to a client whose key asks too often. */
+/** The message for a client whose key exceeds its rate limit. */
 export function rateLimitText({ name }: { readonly name: string }): string {
   return `the key ${name} asks more often than it may; wait a moment`;
 }
@@ -195,7 +195,7 @@ function notFor({ name, role }: Identity, access: Access): NodeError {
   return new NodeError("key-forbidden", `the key ${name} has the role ${role}, and this is for the role ${access}`);
 }
 
-/** What stands behind `Bearer` counts as if it stood alone. */
+/** Treats the text behind `Bearer` as if it stood alone. */
 function withoutBearer(recognize: RestServerOptions["recognize"]): RestServerOptions["recognize"] {
   return ({ headers, socket }) => {
     const [, password] = /^Bearer +(.+)$/i.exec(headers.authorization ?? "") ?? [];
@@ -236,7 +236,7 @@ function segmentsOf(request: FastifyRequest): Record<string, string> {
 
 function whenGone(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort(new ApiError(400, "the client went away before it had its answer")));
+  reply.raw.once("close", () => gone.abort(new ApiError(400, "the client disconnected before it had its answer")));
   return gone.signal;
 }
 
@@ -308,7 +308,7 @@ function sendFailure(
     epochMs: context.clock.epochMs(),
     isTraced: isTraced(request),
   });
-  // What is at fault elsewhere is logged where it happened, if at all.
+  // Failures with another cause are logged where they happened, if at all.
   if (body.status >= 500 && !(error instanceof NodeError && error.fault !== "ourselves")) {
     context.logger.error("a request failed", { method: request.method, path: body.path, error });
   }
@@ -343,7 +343,7 @@ function queryOf(request: FastifyRequest): ReadonlyMap<string, string> {
   return query;
 }
 
-/** Throws a 400 for a `%` that escapes nothing: whoever sent it meant something else. */
+/** Throws a 400 for a `%` that escapes nothing: the client certainly meant something else. */
 function checkedQueryOf(request: FastifyRequest): ReadonlyMap<string, string> {
   const url = request.originalUrl;
   const isStray = /%(?![0-9A-Fa-f]{2})/.test(url.slice(pathOf(url).length));

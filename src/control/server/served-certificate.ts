@@ -1,11 +1,11 @@
-// Which certificate clients are shown, whatever it was read from: of what is in a PKCS#12 Node.js tells nobody but
-// those who connect. Main thread; for the log and for `tonearm doctor`, which say until when it is good.
+// The certificate that clients are shown, whatever file it was read from: Node.js exposes the content of a PKCS#12 only
+// to connecting clients. Main thread; for the log and for `tonearm doctor`, which show until when it is valid.
 
 import { X509Certificate } from "node:crypto";
 import { duplexPair } from "node:stream";
 import { connect, createSecureContext, type SecureContextOptions, TLSSocket } from "node:tls";
 
-/** Rejects where no handshake comes about with `options`. */
+/** Rejects when a handshake with `options` fails. */
 export async function servedCertificate(options: SecureContextOptions): Promise<X509Certificate> {
   const { cert } = options;
   if (Buffer.isBuffer(cert)) return new X509Certificate(cert);

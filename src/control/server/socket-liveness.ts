@@ -1,5 +1,4 @@
-// Finds WebSockets whose other side does not answer any more although its connection stands. Main thread; one per
-// client.
+// Detects WebSockets whose other side no longer answers although the connection is open. Main thread; one per client.
 
 import type { WebSocket } from "ws";
 import type { Clock } from "../../lib/clock.ts";
@@ -8,7 +7,7 @@ const PING_INTERVAL_MS = 60_000;
 /** A client that is busy for so long has lost its voice connections to Discord, too. */
 const SILENCE_MAX_MS = 180_000;
 
-/** Asks once a minute, and cuts the connection off when nothing at all was heard for three. */
+/** Pings once a minute, and ends the connection when nothing at all was received for three. */
 export function watchLiveness(webSocket: WebSocket, clock: Clock): void {
   let receivedAtMs = clock.now();
   const onReceived = (): void => {

@@ -1,6 +1,6 @@
-// HTTPS and WSS: takes connections, makes them TLS, and hands them to the HTTP server as if they had come to it, so
+// HTTPS and WSS: accepts connections, makes them TLS, and hands them to the HTTP server as if it had accepted them, so
 // bounds and upgrades are the same code for both. Handshakes have separate bounds. HTTP/1.1 only: no client speaks
-// HTTP/2, and the WebSocket could not use it. Main thread; in front of all that control/server does.
+// HTTP/2, and the WebSocket could not use it. Main thread; in front of all other parts of control/server.
 
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -13,7 +13,7 @@ import { Tally } from "../access/tally.ts";
 import { servedCertificate } from "./served-certificate.ts";
 import { readTlsMaterial, tlsPaths } from "./tls-material.ts";
 
-/** A client that has not finished its handshake by then is let go. */
+/** A client that has not finished its handshake by then is disconnected. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Handshakes at one time; one more ends the oldest, of its address first. */
 const HANDSHAKES_MAX = 512;
@@ -21,7 +21,7 @@ const HANDSHAKES_PER_ADDRESS_MAX = 64;
 const EXPIRY_CHECK_MS = 24 * 60 * 60 * 1000;
 const EXPIRY_WARNING_MS = 14 * 24 * 60 * 60 * 1000;
 
-/** What HTTPS is served with. */
+/** The settings of HTTPS. */
 export interface TlsListenerOptions {
   readonly settings: TlsSettings;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export class TlsListener {
   readonly #tls: TlsServer;
   readonly #watch: FileWatch;
   readonly #failures: Tally;
-  /** Connections whose handshake is not done, by address and port, in the order in which they came. */
+  /** Connections whose handshake is not finished, by address and port, in the order of their arrival. */
   readonly #shaking = new Map<string, Socket>();
   #material: SecureContextOptions;
   #expiryTimer: Timer;
@@ -81,7 +81,7 @@ export class TlsListener {
     });
   }
 
-  /** Takes no more; what is secured is the HTTP server's. */
+  /** Accepts no more connections; secured ones belong to the HTTP server. */
   close(): void {
     this.#watch.close();
     this.#expiryTimer.cancel();
@@ -113,7 +113,7 @@ export class TlsListener {
   }
 
   #failed(error: NodeJS.ErrnoException, { remoteAddress: address }: TLSSocket): void {
-    // Whoever went away, or was cut off, has not misunderstood anything.
+    // A client that disconnected, or was disconnected, is not a failed handshake.
     if (error.code === "ECONNRESET" || error.code === "ERR_TLS_HANDSHAKE_TIMEOUT") return;
     const isPlain = error.code === "ERR_SSL_HTTP_REQUEST";
     const reason = isPlain ? "it speaks HTTP: its `secure` option, or https and wss, must be set" : (error.code ?? "");
@@ -125,11 +125,11 @@ export class TlsListener {
     try {
       this.#material = readTlsMaterial(settings);
       this.#tls.setSecureContext(this.#material);
-      logger.info("the certificate was read again: new connections get it");
+      logger.info("TLS certificate reloaded: new connections get it");
       this.#expiryTimer.cancel();
       this.#expiryTimer = this.#scheduleExpiryCheck();
     } catch (error) {
-      logger.error("the certificate stays as it was, because what is in its files now makes no sense", { error });
+      logger.error("TLS reload failed: the certificate in use stays, because its changed files are invalid", { error });
     }
   }
 
@@ -140,9 +140,9 @@ export class TlsListener {
       .then(({ validTo }) => {
         const leftMs = Date.parse(validTo) - clock.epochMs();
         if (leftMs < EXPIRY_WARNING_MS)
-          logger.warn(leftMs < 0 ? "the certificate has expired" : "the certificate expires soon", { validTo });
+          logger.warn(leftMs < 0 ? "TLS certificate has expired" : "TLS certificate expires soon", { validTo });
       })
-      .catch((error: unknown) => logger.debug("the certificate could not be looked at", { error }));
+      .catch((error: unknown) => logger.debug("TLS certificate check failed: its expiry is unknown", { error }));
     return clock.after(EXPIRY_CHECK_MS, () => {
       this.#expiryTimer = this.#scheduleExpiryCheck();
     });

@@ -1,5 +1,5 @@
-// What HTTPS is served with, read from its files: certificate, private key, and what clients' certificates must come
-// from. Main thread, at start and when a file has changed.
+// The material of HTTPS, read from its files: certificate, private key, and the authorities of clients' certificates.
+// Main thread, at start and when a file has changed.
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
@@ -10,7 +10,7 @@ import { NodeError } from "../../errors.ts";
 /** A chain with its key has some kilobytes. */
 const FILE_MAX_BYTES = 1024 * 1024;
 
-/** What OpenSSL says, and what it means for whoever set the keys. Its own words follow where nothing is known. */
+/** Messages of OpenSSL and their meaning for the operator. Unknown messages are passed on unchanged. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/mac verify failure|bad decrypt|bad password|interrupted or cancelled|empty password/i, "its password is wrong"],
   [/load private key from PFX/i, "there is no private key in it"],
@@ -24,7 +24,7 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
 ];
 
 const OLD_STORE =
-  "it is encrypted in an old way: `openssl pkcs12 -legacy -in OLD -nodes | openssl pkcs12 -export -out NEW` mends it";
+  "it is encrypted in an old format: `openssl pkcs12 -legacy -in OLD -nodes | openssl pkcs12 -export -out NEW` fixes it";
 
 /** The files that it is read from. */
 export function tlsPaths({ material, trust }: TlsSettings): readonly string[] {

@@ -1,7 +1,8 @@
-// Requests that ask to switch protocols: to WebSocket on a path that has one they go to the end point, all others are
+// Requests to switch protocols: to WebSocket on a path that supports it they go to the endpoint, all others are
 // answered as if they had not asked. Main thread. Java's HTTP client asks for h2c with every first request, also with a
-// body. What was asked before on the same connection is answered first. From Node.js 22.21 and 24.9 on the server asks
-// which upgrades are taken (`shouldUpgrade`); those before leave all of them to the listener, which replays the others.
+// body. Earlier requests on the same connection are answered first. From Node.js 22.21 and 24.9 on the server asks
+// which upgrades are accepted (`shouldUpgrade`); older versions leave all of them to the listener, which replays the
+// others.
 
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
@@ -12,8 +13,8 @@ import { inboundConnectionOf } from "./inbound-connection.ts";
 const SWITCHING_HEADERS = new Set(["upgrade", "http2-settings"]);
 
 /**
- * True for a request that leaves HTTP. The body of any other that asks for it is said to the connection, as Node
- * forgets what comes with its end.
+ * True for a request that leaves HTTP. The body of any other that asks for it is announced to the connection, as Node
+ * loses track of where it ends.
  */
 export function shouldUpgrade(request: IncomingMessage, targets: readonly UpgradeTarget[]): boolean {
   if (targetOf(request, targets) !== undefined) return true;
@@ -21,15 +22,15 @@ export function shouldUpgrade(request: IncomingMessage, targets: readonly Upgrad
   return false;
 }
 
-/** From here on requests to switch go to the target that they are for, when what came before them is answered. */
+/** From this call on requests to switch go to their target, when all previous requests are answered. */
 export function routeUpgrades(server: Server, targets: readonly UpgradeTarget[], connections: Connections): void {
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    // From here on nobody else listens.
+    // From here on there is no other listener.
     const onError = (): void => {
       socket.destroy();
     };
     socket.on("error", onError);
-    // What comes meanwhile stays where it is, whatever those do that still answer.
+    // Data that arrives meanwhile stays in the socket, whatever the pending answers do.
     const hold = (): void => {
       socket.pause();
     };
@@ -48,8 +49,8 @@ export function routeUpgrades(server: Server, targets: readonly UpgradeTarget[],
 }
 
 /**
- * Whom a handshake is for. One with a body is none, in WebSocket as for Node.js, which from 25 on hands out a stream of
- * its own instead of the socket while the body is still to come.
+ * The target of a handshake. A request with a body is not a handshake, in WebSocket as for Node.js, which from 25 on
+ * hands out a separate stream instead of the socket while the body is still to come.
  */
 function targetOf(request: IncomingMessage, targets: readonly UpgradeTarget[]): UpgradeTarget | undefined {
   const { method, headers, url } = request;
@@ -66,8 +67,8 @@ function bodySizeBytes({ headers }: IncomingMessage): number {
 }
 
 /**
- * Node has stopped parsing the connection, so what was parsed is written back in front of what is still to come,
- * without the headers that ask for the switch, and the connection starts anew.
+ * Node has stopped parsing the connection, so the parsed request is written back in front of the unread data, without
+ * the headers that ask for the switch, and the connection starts again.
  */
 function replayWithoutUpgrade(server: Server, { request, socket, head }: UpgradeRequest): void {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
@@ -77,7 +78,7 @@ function replayWithoutUpgrade(server: Server, { request, socket, head }: Upgrade
     if (value !== undefined) lines.push(`${name}: ${value}`);
   }
   if (head.length > 0) socket.unshift(head);
-  // Node takes off those it has put on sockets of its own making only.
+  // Node removes its listeners only from sockets that it created.
   socket.removeAllListeners("pause").removeAllListeners("resume");
   socket.unshift(Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"));
   server.emit("connection", socket);

@@ -36,12 +36,12 @@ const TAKE_OVER_PING_TIMEOUT_MS = 1500;
 /** How long a client may take to answer the close frame when the node ends. */
 const CLOSE_GRACE_MS = 1000;
 /**
- * Pings follow the first messages: moonlink.js leaves unread, until more comes, what arrives together with the answer
- * to its handshake. Later ones are for a client that was busy. To hold the messages back would not do: lavalink-client
- * asks at once and relies on `ready` before the answer.
+ * Pings follow the first messages: moonlink.js does not read what arrives together with the answer to its handshake
+ * until more arrives. Later ones are for a client that was busy. Holding the messages back would not work:
+ * lavalink-client sends requests immediately and relies on `ready` before the answer.
  */
 const FIRST_PINGS_MS = [50, 500, 5000];
-/** Told to a client whose key has all the sessions that it may have. */
+/** Sent to a client whose key has its maximum of sessions. */
 const SESSION_RETRY_S = 10;
 /** A connection that is silent this long is probed, so that one that broke unnoticed is found within a minute. */
 const KEEP_ALIVE_MS = 30_000;
@@ -66,7 +66,7 @@ interface Refusal {
     | "503 Service Unavailable";
   readonly isResumeAnswered?: boolean;
   readonly retryAfterS?: number;
-  /** Why, where more is told than the status. */
+  /** The reason, where it says more than the status. */
   readonly text?: string;
 }
 
@@ -81,7 +81,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     allowSynchronousEvents: false,
     autoPong: false,
   });
-  /** Hundreds of clients that return together are let in one by one, so that others are heard meanwhile. */
+  /** Hundreds of clients that reconnect together are admitted one by one, so that other work runs in between. */
   readonly #slicer: TaskSlicer;
   /** Every open socket with its session, for asking whether it still answers and for the end. */
   readonly #sockets = new Map<WebSocket, { readonly session: Session; readonly identity: Identity }>();
@@ -89,7 +89,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
     this.#slicer = new TaskSlicer(options.clock);
-    // Wrong version or key: ws leaves the answer to us when somebody listens.
+    // Wrong version or key: ws leaves the answer to us if there is a listener.
     this.#server.on("wsClientError", (_error, socket, request) => {
       refuse(socket, { status: "400 Bad Request" }, this.#protocolOf(request).version);
     });
@@ -116,17 +116,17 @@ export class WebSocketEndpoint implements UpgradeTarget {
       .then(() => this.#findResumable(protocol, request, identity))
       .then((session) => {
         const refusal = this.#complete({ request, socket, head, onUpgraded, protocol, identity, session });
-        // Whoever is refused and gone is still listened to: an error that nobody hears ends the process.
+        // A refused and closed socket keeps its listener: an error event without one ends the process.
         if (refusal === undefined) socket.off("error", onError);
         else refuse(socket, refusal, protocol.version);
       })
       .catch((error: unknown) => {
-        this.#options.logger.error("a WebSocket handshake failed", { error });
+        this.#options.logger.error("WebSocket handshake failed", { error });
         socket.destroy();
       });
   }
 
-  /** Cuts what is still open after a moment for goodbyes. Close the sessions first. */
+  /** Ends open sockets after a short time for their close handshake. Close the sessions first. */
   async close(): Promise<void> {
     const graceEnds = pause(this.#options.clock, CLOSE_GRACE_MS);
     const closed = Array.from(
@@ -137,7 +137,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     for (const socket of this.#sockets.keys()) socket.terminate();
   }
 
-  /** The keys have changed: whoever has shown one that is no longer valid is let go, and may show another. */
+  /** The keys have changed: sockets with a key that is no longer valid are closed, and may reconnect with another. */
   dropStale(): void {
     for (const [socket, { identity }] of this.#sockets) {
       if (!this.#options.isCurrent(identity))
@@ -145,7 +145,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     }
   }
 
-  /** What a request to the path of v4 that asks for no upgrade is told. */
+  /** The answer to a request to the path of v4 that does not ask for an upgrade. */
   answerPlainRequest(method: string, asker: Asker): RestAnswer {
     const { kind } = this.#options.recognize(asker);
     if (kind !== "known") return { kind: "empty", status: kind === "refused" || kind === "rateLimited" ? 429 : 401 };
@@ -155,7 +155,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     return { kind: "text", status: 400, text, contentType: "text/plain;charset=UTF-8" };
   }
 
-  /** Of a request that is for one of them. */
+  /** The protocol version of a request that is for one of them. */
   #protocolOf({ url }: IncomingMessage): SocketProtocol {
     const path = (url ?? "").split(/[?#]/, 1)[0] ?? "";
     const protocol = this.#options.protocols.find(({ paths }) => paths.includes(path));
@@ -185,8 +185,8 @@ export class WebSocketEndpoint implements UpgradeTarget {
   }
 
   /**
-   * The session that the client asks for, if it is its own and waiting: no user and no key gets the players of another.
-   * One whose socket is still open is asked for a sign of life first: a client that lost its connection often returns
+   * The session that the client asks to resume, if it belongs to it and waits: no user and no key gets the players of
+   * another. A session whose socket is still open gets a ping first: a client that lost its connection often returns
    * before we notice.
    */
   async #findResumable(
@@ -200,7 +200,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     if (session.isConnected) {
       const socket = this.#socketOf(session);
       if (socket !== undefined && !(await this.#isAnswering(socket))) {
-        // Meanwhile the session may have got another socket, which is not meant.
+        // The session may have got another socket in the meantime, which must not be ended.
         session.socketClosed(socket);
         socket.terminate();
       }
@@ -230,9 +230,9 @@ export class WebSocketEndpoint implements UpgradeTarget {
     });
   }
 
-  /** Without a pause from the look at the session to the socket being its own, so that nobody can come between. */
+  /** No await between the check of the session and attaching the socket, so that no other request can interfere. */
   #complete({ request, socket, head, onUpgraded, protocol, identity, session }: Handshake): Refusal | undefined {
-    // The keys may have changed while its old socket was asked; whoever comes now is not among those let go then.
+    // The keys may have changed while its old socket was pinged; a new socket is not among those closed then.
     if (!this.#options.isCurrent(identity)) return { status: "401 Unauthorized" };
     const resumable = session?.isWaiting ? session : undefined;
     const availability = resumable === undefined ? this.#options.sessions.makeSpaceFor(identity.name) : "available";
@@ -249,13 +249,13 @@ export class WebSocketEndpoint implements UpgradeTarget {
       resumable?.resume(webSocket);
       for (const delayMs of FIRST_PINGS_MS) this.#options.clock.after(delayMs, () => webSocket.ping());
     });
-    // Still there when the handshake failed half way; the session, if any, goes on waiting untouched.
+    // Still set when the handshake failed half way; the session, if any, continues to wait unchanged.
     this.#server.off("headers", addHeader);
     return undefined;
   }
 
   #adopt(webSocket: WebSocket, { protocol, identity, session, isResumed }: Adoption): void {
-    webSocket.on("error", (error) => this.#options.logger.debug("a client's WebSocket failed", { error }));
+    webSocket.on("error", (error) => this.#options.logger.debug("client WebSocket failed", { error }));
     webSocket.on("message", (data: RawData, isBinary: boolean) => {
       if (isBinary) webSocket.close(1003, "Binary messages not supported");
       else this.#receive(webSocket, () => protocol.onText(session, String(data)));
@@ -267,9 +267,9 @@ export class WebSocketEndpoint implements UpgradeTarget {
     webSocket.on("close", (code) => {
       this.#sockets.delete(webSocket);
       session.socketClosed(webSocket);
-      this.#log("a client is gone", session, { code });
+      this.#log("client disconnected", session, { code });
     });
-    this.#log("a client is connected", session, { isResumed });
+    this.#log("client connected", session, { isResumed });
   }
 
   #receive(webSocket: WebSocket, work: () => void): void {
@@ -345,7 +345,7 @@ function readUserId(header: string | string[] | undefined): string | undefined {
   return userId === 0n || !isInt64(userId) ? undefined : userId.toString();
 }
 
-/** Browsers name the site that a script came from; scripts of other sites are not served. */
+/** Browsers name the site of a script; scripts of other sites are refused. */
 function isForeignOrigin({ origin, host }: IncomingMessage["headers"]): boolean {
   if (origin === undefined) return false;
   const url = parseUrl(origin);

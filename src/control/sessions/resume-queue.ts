@@ -1,10 +1,10 @@
-// Messages kept for a client that is away, in order and bounded (protocol-v4.md section 4.7). Main
-// thread; each waiting session has one, and the unsent messages of a dropped socket come back into it.
+// Messages buffered for a client that is away, in order and bounded (protocol-v4.md section 4.7). Main thread; each
+// waiting session has one, and the unsent messages of a lost socket return to it.
 //
-// At the bound the older half goes, but of each player the newest message of each type stays, and the newest stats. A
-// player has five types of event, so what must be kept is bounded by the number of players. Whoever resumes gets one
-// playerUpdate per player anyway, and so always learns the state that is true then. Only where the session has no
-// memory left for more, the older half goes whatever it is.
+// At the bound the older half is dropped, except the newest message of each type of each player, and the newest stats.
+// A player has five types of event, so the number of retained messages is bounded by the number of players. A resuming
+// client gets one playerUpdate per player anyway, and so always learns the current state. Only when the session has no
+// memory left, the older half is dropped entirely.
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
@@ -28,12 +28,12 @@ export class ResumeQueue {
   #sizeMaxBytes = QUEUE_SIZE_MAX_BYTES;
   #droppedCount = 0;
 
-  /** What is kept is taken from `memory`. */
+  /** Buffered messages are taken from `memory`. */
   constructor(memory?: ByteBudget) {
     this.#memory = memory;
   }
 
-  /** How many messages had to be dropped so far. */
+  /** The number of messages dropped so far. */
   get droppedCount(): number {
     return this.#droppedCount;
   }
@@ -86,7 +86,7 @@ export class ResumeQueue {
   }
 }
 
-/** What supersedes what: see `QueuedMessage.topic`. */
+/** The topic within which a newer message supersedes older ones: see `QueuedMessage.topic`. */
 export function topicOf(message: OutgoingMessage): string {
   return message.op === "event" ? `${message.guildId} ${message.type}` : message.op;
 }

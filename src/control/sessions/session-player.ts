@@ -1,4 +1,4 @@
-// What a session needs of the players it owns; control/players/player.ts is the real one. Main thread.
+// The interface that a session needs of its players; control/players/player.ts is the real one. Main thread.
 
 import type { FrameMinute } from "../../bridge/events.ts";
 import type { PlayerOverview } from "../players/player-overview.ts";
@@ -21,13 +21,13 @@ export interface SessionPlayer {
    */
   update(update: PlayerUpdate, options: { readonly isReplacing: boolean }): Promise<void>;
   toJson(): PlayerJson;
-  /** How its sound does and why it stuttered, with what its worker told last. */
+  /** The state of its audio and why it stuttered, from its worker's last report. */
   diagnose(): PlayerDiagnosisJson;
-  /** In short, for whoever looks at many. */
+  /** A summary, for lists of many players. */
   overview(): PlayerOverview;
-  /** When its sound stuttered last, Unix epoch milliseconds; -Infinity: never. */
+  /** When its audio stuttered last, Unix epoch milliseconds; -Infinity: never. */
   readonly lastTroubleEpochMs: number;
-  /** Ends the track as if it were over, so that its client goes on with the next; after the updates before it. */
+  /** Ends the track as if it were over, so that its client continues with the next; after the updates before it. */
   skip(): Promise<void>;
   /** Sends the client where the player is. */
   sendPlayerUpdate(): void;

@@ -1,5 +1,5 @@
-// One client: its players, and the socket to it or, while it is away, the messages kept for it (protocol-v4.md section
-// 4.7). Main thread; made by Sessions, filled by players through `send`.
+// One client: its players, and the socket to it or, while it is away, the messages buffered for it (protocol-v4.md
+// section 4.7). Main thread; made by Sessions, filled by players through `send`.
 //
 //   connected --socket lost, resuming--> waiting --timeout--> destroyed
 //       ^  \                                |                    ^
@@ -24,11 +24,11 @@ const STATS_INTERVAL_MS = 60_000;
 const TIMEOUT_DEFAULT_S = 60;
 /** A client that lets this much pile up in its socket is cut off; its events wait for it if it may resume. */
 export const SOCKET_BACKLOG_MAX_BYTES = 8 * 1024 * 1024;
-/** Players of one session; with those of all others together the node has a bound too. */
+/** Players of one session; all sessions of the node together have a bound too. */
 const PLAYERS_MAX = 10_000;
 /**
- * Players that end together end in batches: each has a connection to close, and thousands at once would be heard by
- * those of other clients. Four thousand have ended after a second.
+ * Players that end together end in batches: each has a connection to close, and thousands at once would interrupt those
+ * of other clients. Four thousand have ended after a second.
  */
 const ENDING_BATCH = 20;
 const ENDING_INTERVAL_MS = 5;
@@ -41,7 +41,7 @@ const TIMER_MAX_MS = 24 * 60 * 60 * 1000;
 export interface SessionSocket {
   /** Calls back once, when the operating system has taken the text or refused it. */
   send(text: string, onSent: (error?: Error | null) => void): void;
-  /** What was sent and not yet taken by the operating system. */
+  /** Bytes sent and not yet taken by the operating system. */
   readonly bufferedAmount: number;
   close(code: number, reason?: string): void;
   terminate(): void;
@@ -65,17 +65,17 @@ interface SessionOptions {
   readonly checkPlayerCount: () => void;
   /** The node's stats without frame counts. */
   readonly readStats: () => StatsJson;
-  /** The socket is gone and the session waits for its client. */
+  /** The socket is lost and the session waits for its client. */
   readonly onWaiting: (session: Session) => void;
   readonly onDestroyed: (session: Session) => void;
 }
 
-/** What a client may set; `undefined` leaves it as it is. */
+/** The settings of a client; `undefined` leaves one unchanged. */
 interface SessionSettings {
   readonly resuming?: boolean | undefined;
   /** Seconds. */
   readonly timeout?: JsonInteger | undefined;
-  /** The name under which a v3 client comes back; null for none. */
+  /** The name under which a v3 client resumes; null for none. */
   readonly resumeKey?: string | null | undefined;
 }
 
@@ -96,7 +96,7 @@ export class Session implements EventSink {
   readonly owner: string | undefined;
   readonly #options: SessionOptions;
   readonly #players = new Map<string, SessionPlayer>();
-  /** Players on their way out: their guild gets a new one only when they are gone. */
+  /** Players being destroyed: their guild gets a new one only afterwards. */
   readonly #leaving = new Map<string, Promise<void>>();
   #endings: Promise<void> = Promise.resolve();
   #isResuming = false;
@@ -139,22 +139,22 @@ export class Session implements EventSink {
     return this.#timeout;
   }
 
-  /** The name under which a v3 client comes back; null for none. */
+  /** The name under which a v3 client resumes; null for none. */
   get resumeKey(): string | null {
     return this.#resumeKey;
   }
 
-  /** What its players and kept messages are taken from. */
+  /** The budget of its players and buffered messages. */
   get memory(): ByteBudget {
     return this.#options.memory;
   }
 
-  /** All of its players, also those on their way out. */
+  /** All of its players, including those being destroyed. */
   get playerCount(): number {
     return this.#players.size + this.#leaving.size;
   }
 
-  /** By guild id, without those on their way out. */
+  /** By guild id, without those being destroyed. */
   get players(): ReadonlyMap<string, SessionPlayer> {
     return this.#players;
   }
@@ -167,9 +167,9 @@ export class Session implements EventSink {
   }
 
   /**
-   * Resolves with the guild's player when it has carried the update out. Where there is none it is made, after one that
-   * is being destroyed is gone, and destroyed again if no update of it succeeds. Rejects as `SessionPlayer.update`, or
-   * with `players-exhausted`, `key-limit`, `memory-exhausted` or `node-draining`.
+   * Resolves with the guild's player when it has applied the update. Where there is none it is created, after one that
+   * is being destroyed has ended, and destroyed again if no update of it succeeds. Rejects as `SessionPlayer.update`,
+   * or with `players-exhausted`, `key-limit`, `memory-exhausted` or `node-draining`.
    */
   async updatePlayer(
     guildId: string,
@@ -188,12 +188,12 @@ export class Session implements EventSink {
     return player;
   }
 
-  /** Resolves when the guild's player that is being destroyed is gone; at once if none is. */
+  /** Resolves when the guild's player that is being destroyed has ended; immediately if there is none. */
   async untilGone(guildId: string): Promise<void> {
     await this.#leaving.get(guildId);
   }
 
-  /** Resolves when the player's last events are out; at once if there is none. */
+  /** Resolves when the player's last events have been sent; immediately if there is none. */
   async destroyPlayer(guildId: string): Promise<void> {
     const player = this.#players.get(guildId);
     if (player === undefined) return this.#leaving.get(guildId);
@@ -211,24 +211,27 @@ export class Session implements EventSink {
       return;
     }
     this.#write(state, this.#queued(message));
-    // After the write, so that the message that breaks the bound is among those that are kept.
+    // After the write, so that the message that exceeds the bound is among the buffered ones.
     if (state.socket.bufferedAmount > SOCKET_BACKLOG_MAX_BYTES) this.#dropSlowClient(state.socket);
   }
 
-  /** Goes on with a new socket. Only while waiting. First `ready`, then what was kept, then one update per player. */
+  /**
+   * Continues on a new socket. Only while waiting. Sends `ready`, then the buffered messages, then one update per
+   * player.
+   */
   resume(socket: SessionSocket): void {
     if (this.#state.kind !== "waiting") throw new Error("only a waiting session can be resumed");
     const { queue, timer } = this.#state;
     timer.cancel();
     this.#state = { kind: "connected", socket, unsent: [] };
     if (queue.droppedCount > 0)
-      this.#logger.warn("messages kept for a client were dropped", { count: queue.droppedCount });
+      this.#logger.warn("resume queue full: older messages for the client were dropped", { count: queue.droppedCount });
     this.send({ op: "ready", resumed: true, sessionId: this.id });
     for (const message of queue.drain()) this.#resend(message);
     for (const player of this.#players.values()) player.sendPlayerUpdate();
   }
 
-  /** The socket is gone, for whatever reason. Waits for the client if it may resume, else ends the session. */
+  /** The socket is lost, for whatever reason. Waits for the client if it may resume, otherwise ends the session. */
   socketClosed(socket: SessionSocket): void {
     if (this.#state.kind !== "connected" || this.#state.socket !== socket) return;
     const { unsent } = this.#state;
@@ -264,14 +267,14 @@ export class Session implements EventSink {
 
   #endPlayers(onAllEnding: () => void): void {
     for (const guildId of [...this.#players.keys()].slice(0, ENDING_BATCH)) {
-      // Its own failures are logged in #destroyPlayer.
+      // #destroyPlayer logs its failures.
       void this.destroyPlayer(guildId);
     }
     if (this.#players.size === 0) onAllEnding();
     else this.#options.clock.after(ENDING_INTERVAL_MS, () => this.#endPlayers(onAllEnding));
   }
 
-  /** Resolves when every player that is being destroyed is gone. */
+  /** Resolves when every player that is being destroyed has ended. */
   async playersGone(): Promise<void> {
     await this.#endings;
     await Promise.all(this.#leaving.values());
@@ -297,7 +300,7 @@ export class Session implements EventSink {
     }
   }
 
-  /** Puts a kept message on the new socket, or back into the queue if that one is lost already. */
+  /** Sends a buffered message on the new socket, or returns it to the queue if that one is lost already. */
   #resend(message: QueuedMessage): void {
     if (this.#state.kind === "connected") this.#write(this.#state, message);
     else if (this.#state.kind === "waiting") this.#state.queue.push(message);
@@ -310,13 +313,13 @@ export class Session implements EventSink {
   #write(state: Extract<State, { kind: "connected" }>, message: QueuedMessage): void {
     state.unsent.push(message);
     state.socket.send(message.text, (error) => {
-      // Sends complete in order. After an error nothing more is taken; what is left waits for the close event.
+      // Sends complete in order. After an error no more are taken; the rest waits for the close event.
       if (error === undefined || error === null) state.unsent.shift();
     });
   }
 
   #dropSlowClient(socket: SessionSocket): void {
-    this.#logger.warn("a client does not read its messages and is disconnected", {
+    this.#logger.warn("client disconnected: it does not read its messages", {
       backlogBytes: socket.bufferedAmount,
     });
     this.socketClosed(socket);
@@ -353,7 +356,7 @@ export class Session implements EventSink {
   }
 }
 
-/** Messages about a moment that has passed are not worth keeping; nor is `ready`, which each socket gets anew. */
+/** Messages about a past moment are not worth buffering; nor is `ready`, which each socket gets again. */
 function isRetained(message: QueuedMessage): boolean {
   return message.topic !== "playerUpdate" && message.topic !== "ready";
 }

@@ -1,5 +1,5 @@
-// All sessions of the node: who is connected, who is away and may come back (protocol-v4.md section 4.7). Main thread;
-// the WebSocket end point opens and resumes them here, the REST routes find them here.
+// All sessions of the node: who is connected, who is away and may resume (protocol-v4.md section 4.7). Main thread; the
+// WebSocket endpoint opens and resumes them here, the REST routes find them here.
 
 import { getHeapStatistics } from "node:v8";
 import { NodeError } from "../../errors.ts";
@@ -21,15 +21,15 @@ const ID_BYTE_LIMIT = 256 - (256 % ID_ALPHABET.length);
 
 /** Players of all sessions together. */
 const PLAYERS_MAX = 20_000;
-/** What clients may have stored in all: this share of the heap, and no more than that. */
+/** Share of the heap that clients may store in total. */
 const MEMORY_SHARE = 0.25;
 const MEMORY_MAX_BYTES = 512 * 1024 * 1024;
-/** Of that, what one session may have. */
+/** Share of that for one session. */
 const SESSION_SHARE = 0.5;
-/** Sessions whose client is away. Each may be asked to wait for ever, so the oldest must end at some time. */
+/** Sessions whose client is away. Each may ask to wait without end, so the oldest must end at some time. */
 const WAITING_MAX = 1000;
 
-/** What `Sessions` hands on to each session. */
+/** Options that `Sessions` passes on to each session. */
 export interface SessionsOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -37,13 +37,13 @@ export interface SessionsOptions {
   readonly createPlayer: CreatePlayer;
   /** How many sessions and players the owner of that name may have; undefined names the password. */
   readonly limitsOf: (owner: string | undefined) => Pick<Limits, "sessions" | "players">;
-  /** A client is there, so players may come soon. */
+  /** A client has connected, so players may follow soon. */
   readonly onOpened?: () => void;
   /** Memory, CPU and uptime of the node, and whether it holds back. */
   readonly readNodeStats: () => Pick<StatsJson, "uptime" | "memory" | "cpu" | "tonearm">;
 }
 
-/** What the handshake told of a client. */
+/** The client's data from the handshake. */
 export interface SessionClient {
   readonly userId: string;
   readonly clientName: string | undefined;
@@ -56,7 +56,7 @@ export interface SessionClient {
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();
-  /** Those that have ended and still have players on their way out. */
+  /** Sessions that have ended and still have players being destroyed. */
   readonly #ending = new Set<Session>();
   readonly #memory = new ByteBudget({
     owner: "the node",
@@ -101,8 +101,8 @@ export class Sessions {
   }
 
   /**
-   * Whether the owner may have one more session. Where it has as many as it may, the one that has waited longest for
-   * its client makes room; "limit" when all are connected.
+   * Whether the owner may have one more session. At its maximum, the one that has waited longest for its client is
+   * ended; "limit" when all are connected.
    */
   makeSpaceFor(owner: string | undefined): "available" | "limit" | "draining" {
     if (this.#isDraining) return "draining";
@@ -112,15 +112,18 @@ export class Sessions {
     if (owned.length < countMax) return "available";
     const waiting = owned.find(({ isWaiting }) => isWaiting);
     if (waiting === undefined || owned.length > countMax) return "limit";
-    this.#options.logger.warn("a session that waited for its client makes room for another of its key", {
-      sessionId: waiting.id,
-      key: owner,
-    });
+    this.#options.logger.warn(
+      "session limit of its key reached: the session that waited longest for its client was ended",
+      {
+        sessionId: waiting.id,
+        key: owner,
+      },
+    );
     waiting.destroy();
     return "available";
   }
 
-  /** The node is to be stopped when those are done who are there: no new sessions and players are taken. */
+  /** The node will stop when the current players have ended: no new sessions and players are accepted. */
   get isDraining(): boolean {
     return this.#isDraining;
   }
@@ -128,10 +131,12 @@ export class Sessions {
   drain(isOn: boolean): void {
     if (isOn === this.#isDraining) return;
     this.#isDraining = isOn;
-    this.#options.logger.warn(isOn ? "draining: no new sessions and players are taken" : "not draining any more");
+    this.#options.logger.warn(
+      isOn ? "draining: new sessions and players are refused" : "draining ended: new sessions and players are accepted",
+    );
   }
 
-  /** Closes and ends all sessions whose owner is not known any more. */
+  /** Closes and ends all sessions whose owner is no longer known. */
   endUnowned(isKnown: (owner: string) => boolean): void {
     for (const session of [...this.#sessions.values()]) {
       if (session.owner !== undefined && !isKnown(session.owner)) session.close(CLOSE_POLICY);
@@ -144,7 +149,7 @@ export class Sessions {
     return session?.isConnected ? session : undefined;
   }
 
-  /** All that have not ended, those whose client is away too. */
+  /** All sessions that have not ended, including those whose client is away. */
   all(): readonly Session[] {
     return [...this.#sessions.values()];
   }
@@ -155,8 +160,8 @@ export class Sessions {
   }
 
   /**
-   * The session of a v3 client under its resume key: one that waits, else one that is connected. Each user of an owner
-   * has keys of its own: many clients use one that their library has chosen.
+   * The session of a v3 client under its resume key: one that waits, otherwise one that is connected. Each user of an
+   * owner has a separate set of keys: many clients use one that their library has chosen.
    */
   withResumeKey(key: string, client: Pick<SessionClient, "userId" | "owner">): Session | undefined {
     const sessions = [...this.#sessions.values()].filter((session) => isUnder(session, key, client));
@@ -185,7 +190,7 @@ export class Sessions {
     return { frameStats: null, players, playingPlayers, ...this.#options.readNodeStats() };
   }
 
-  /** Closes every socket with 1001 and ends all sessions; resolves when their players are gone. */
+  /** Closes every socket with 1001 and ends all sessions; resolves when their players have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const sessions = [...this.#sessions.values(), ...this.#ending];
@@ -224,7 +229,7 @@ export class Sessions {
     throw new NodeError("players-exhausted", `the node has ${PLAYERS_MAX} players, which is all it can have`);
   }
 
-  /** When too many wait: of the user who has most of them, the one that was opened first. */
+  /** When too many wait: ends the oldest session of the user that has most of them. */
   #endOldestWaiting(): void {
     const waiting = [...this.#sessions.values()].filter(({ isWaiting }) => isWaiting);
     if (waiting.length <= WAITING_MAX) return;
@@ -232,7 +237,7 @@ export class Sessions {
     for (const { userId } of waiting) counts.set(userId, (counts.get(userId) ?? 0) + 1);
     const most = Math.max(...counts.values());
     const oldest = waiting.find(({ userId }) => counts.get(userId) === most);
-    this.#options.logger.warn("too many sessions wait for their clients, and one of them is ended", {
+    this.#options.logger.warn("too many sessions wait for their clients: the oldest was ended", {
       userId: oldest?.userId,
       waiting: waiting.length,
     });

@@ -1,4 +1,4 @@
-// What looking up an identifier gives, and its JSON form (protocol-v4.md sections 3.4 and 3.5). Main thread; made by
+// The result of loading an identifier, and its JSON form (protocol-v4.md sections 3.4 and 3.5). Main thread; made by
 // the track loader, answered by GET /v4/loadtracks.
 
 import type { WireError } from "../../bridge/wire-error.ts";
@@ -12,7 +12,7 @@ import type { ExceptionJson, LoadResultJson, PlaylistJson } from "../protocol/lo
 /** Several tracks: written already where they were found on another thread. */
 export type FoundTracks = readonly Track[] | WrittenTracks;
 
-/** As a source found it; `name` and `pluginInfo` are told as they are. */
+/** A playlist as a source found it; `name` and `pluginInfo` are sent unchanged. */
 export interface Playlist {
   readonly name: string;
   /** Index of the selected track, -1 for none. */
@@ -21,7 +21,7 @@ export interface Playlist {
   readonly tracks: FoundTracks;
 }
 
-/** What `TrackLoader.load` gives. A failure is one of them, so that clients are told its cause. */
+/** The result of `TrackLoader.load`. A failure is a result too, so that clients get its cause. */
 export type LoadResult =
   | { readonly kind: "track"; readonly track: Track }
   | { readonly kind: "playlist"; readonly playlist: Playlist }
@@ -29,7 +29,7 @@ export type LoadResult =
   | { readonly kind: "empty" }
   | { readonly kind: "error"; readonly error: WireError };
 
-/** The same in the protocol's form, but that tracks which are written already are left out: see `writtenTracksOf`. */
+/** The result in the protocol's form, without tracks that are written already: see `writtenTracksOf`. */
 export function loadResultToJson(result: LoadResult): LoadResultJson {
   switch (result.kind) {
     case "track":
@@ -45,7 +45,7 @@ export function loadResultToJson(result: LoadResult): LoadResultJson {
   }
 }
 
-/** What belongs into the empty list that `loadResultToJson` gives; undefined where it is whole. */
+/** The tracks that belong into the empty list of `loadResultToJson`; undefined where it is complete. */
 export function writtenTracksOf(result: LoadResult): WrittenTracks | undefined {
   if (result.kind !== "playlist" && result.kind !== "search") return undefined;
   const { tracks } = result.kind === "playlist" ? result.playlist : result;

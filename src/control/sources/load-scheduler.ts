@@ -1,32 +1,28 @@
-// Whose turn it is to be looked up. Looking costs little while a server lets us wait, so many run at once; but
-// beginning costs, so only some begin at a time, and then it is first the turn of the client that has the fewest
-// running and, within one client, of the site. Where all places are taken, what has taken long gives way to what waits.
-// So neither another client's links nor a hundred servers that drip keep a good link from its answer. Main thread; used
-// by the track loader.
+// Schedules loads. A load costs little while it waits for a server, so many run at once. Starting one is expensive, so
+// only some start at a time: first the client with the fewest running loads, then within a client the site with the
+// fewest. When all permits are taken, long-running loads yield to waiting ones. So neither another client's links nor a
+// hundred slow servers delay the answer for a good link. Main thread; used by the track loader.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 
-/** Look-ups at once: each is a socket and some buffers on the probe thread. */
+/** Concurrent loads: each is a socket and some buffers on the probe thread. */
 const RUNNING_MAX = 512;
-/** Of these, one client's and one site's: somebody else always finds room. */
+/** Of these, for one client and for one site, so that permits remain for others. */
 const CLIENT_MAX = 384;
 const SITE_MAX = 256;
-/**
- * Look-ups that begin within one stretch of time: connecting and reading the first bytes is what takes the thread's
- * time.
- */
+/** Loads that start within one interval: connecting and reading the first bytes takes most of the thread's time. */
 const FRESH_MAX = 32;
 const FRESH_MS = 100;
-/** Those that wait for a place; one more, and the one that waits in the longest line is refused. */
+/** Loads that wait for a permit. One more, and a waiting load of the longest queue is refused. */
 const WAITING_MAX = 1000;
-/** From this age on a look-up gives its place to one that waits. Nearly all are over in less. */
+/** From this age on a load yields its permit to a waiting one. Nearly all finish sooner. */
 const YIELD_AFTER_MS = 2000;
 const YIELD_AFTER_S = YIELD_AFTER_MS / 1000;
-const YIELDED = `looking the track up took more than ${YIELD_AFTER_S} s while others waited for their turn`;
+const YIELDED = `loading the track took more than ${YIELD_AFTER_S} s while other loads were waiting; try again later`;
 
-/** Who asks, and what for: what shares are counted by. */
+/** The client and the site, by which shares are counted. */
 interface LoadOwner {
   readonly client: string;
   readonly site: string;
@@ -43,9 +39,9 @@ export class LoadScheduler {
   readonly #clock: Clock;
   readonly #running = new Crowd();
   readonly #waiting = new Crowd();
-  /** Those that have begun within the last 100 ms, in order. */
+  /** Loads that started within the last 100 ms, in order. */
   #fresh: ScheduledLoad[] = [];
-  /** Run while somebody waits. */
+  /** Runs while loads are waiting. */
   #yieldTimer: Timer | undefined;
   #nextStart: Timer | undefined;
 
@@ -54,8 +50,8 @@ export class LoadScheduler {
   }
 
   /**
-   * Does `work` when it is its turn. Rejects with `load-busy` when it had to make room for others, or with the reason
-   * of `signal`; the signal that `work` is given says so to it.
+   * Runs `work` when it gets a permit. Rejects with `load-busy` when it had to yield to others, or with the reason of
+   * `signal`; the signal passed to `work` aborts with it.
    */
   async run<T>(
     options: LoadOwner & { readonly signal: AbortSignal },
@@ -77,7 +73,7 @@ export class LoadScheduler {
         signal.addEventListener("abort", onAbort, { once: true });
         this.#enter(entry);
       });
-      // Ended in the same breath in which its turn came.
+      // Aborted in the same moment in which it got its permit.
       signal.throwIfAborted();
       return await unlessAborted(work(signal), signal).finally(() => this.#leave(load));
     } finally {
@@ -90,7 +86,7 @@ export class LoadScheduler {
     this.#serve();
     if (this.#waiting.size <= WAITING_MAX) return;
     const last = this.#waiting.heaviest().at(-1);
-    last?.refuse(new NodeError("load-busy", `${WAITING_MAX} tracks are waiting to be looked up already`));
+    last?.refuse(new NodeError("load-busy", `${WAITING_MAX} loads are already waiting; try again later`));
   }
 
   #leave(load: ScheduledLoad): void {
@@ -98,7 +94,7 @@ export class LoadScheduler {
     if (this.#running.delete(load)) this.#serve();
   }
 
-  /** Fills the free places, then sees to it that there will be more if somebody still waits. */
+  /** Gives out free permits, then arranges for more to become free if loads are still waiting. */
   #serve(): void {
     const nowMs = this.#clock.now();
     this.#fresh = this.#fresh.filter((load) => this.#running.has(load) && nowMs - load.startedMs < FRESH_MS);
@@ -116,7 +112,7 @@ export class LoadScheduler {
     else this.#stopMakingSpace();
   }
 
-  /** Sees to it that those who wait are looked at again when there may be a place. */
+  /** Sets the timer for the next moment at which a permit may become free for waiting loads. */
   #arm(nowMs: number): void {
     this.#makeSpace();
     const [oldest] = this.#fresh;
@@ -124,7 +120,7 @@ export class LoadScheduler {
     this.#nextStart = this.#clock.after(oldest.startedMs + FRESH_MS - nowMs, () => this.#serve());
   }
 
-  /** Has the look-up that is to give way do so as soon as it is old enough. */
+  /** Makes the load that must yield do so when it is old enough. */
   #makeSpace(): void {
     if (this.#yieldTimer !== undefined) return;
     const blocking = this.#blocking();
@@ -145,9 +141,7 @@ export class LoadScheduler {
     this.#yieldTimer = undefined;
   }
 
-  /**
-   * Of those that wait and have room: the one whose client has the fewest running, then whose site has, then the first.
-   */
+  /** The waiting load with a free permit whose client has the fewest running, then whose site has, then the first. */
   #next(): ScheduledLoad | undefined {
     if (this.#running.size >= RUNNING_MAX || this.#waiting.size === 0) return undefined;
     const { ofClient, ofSite } = this.#running;
@@ -162,7 +156,7 @@ export class LoadScheduler {
     return best?.load;
   }
 
-  /** The running look-up that is to give way: of those that have the most of what is short, the oldest. */
+  /** The running load that must yield: the oldest of those with the largest share of the exhausted permits. */
   #blocking(): ScheduledLoad | undefined {
     const [running, waiting] = [this.#running, this.#waiting];
     if (running.size >= RUNNING_MAX) return running.heaviest()[0];
@@ -176,7 +170,7 @@ export class LoadScheduler {
   }
 }
 
-/** Look-ups in the order in which they came, and how many there are of each client and site. */
+/** Loads in the order of their arrival, and their number per client and site. */
 class Crowd {
   readonly loads = new Set<ScheduledLoad>();
   readonly ofClient = new Tally();
@@ -203,7 +197,7 @@ class Crowd {
     return true;
   }
 
-  /** Of the client that has the most (or of this one), those of the site that it has the most of. */
+  /** The loads of the client with the most (or of this one), of the site it has the most of. */
   heaviest(client = this.ofClient.largest): readonly ScheduledLoad[] {
     const ofClient = [...this.loads].filter((load) => load.client === client);
     const sites = new Tally();

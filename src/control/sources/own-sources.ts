@@ -1,4 +1,4 @@
-// The sources that are part of the node itself; those of sites are plugins. Main thread.
+// The built-in sources; those of sites are plugins. Main thread.
 
 import { HttpSource } from "./http/source.ts";
 import { LocalSource } from "./local/source.ts";
@@ -11,7 +11,10 @@ interface OwnSourcesOptions {
   readonly probe: Prober;
 }
 
-/** Those that are switched on. Between them, sources of plugins are asked; `http` takes what nobody else wants. */
+/**
+ * The enabled built-in sources. Sources of plugins are asked between the two groups; `http` takes the remaining
+ * identifiers.
+ */
 export function createOwnSources({ isEnabled, localRoots, probe }: OwnSourcesOptions): {
   readonly local: readonly Source[];
   readonly http: readonly Source[];

@@ -1,5 +1,4 @@
-// Makes a track of what was found when it looked at a file or URL: shared by the http and the local source. Main
-// thread.
+// Makes a track of the result of probing a file or URL: shared by the http and the local source. Main thread.
 
 import type { PlainInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { createTrack, type Track } from "../../track/track.ts";
@@ -12,11 +11,11 @@ const UNKNOWN_AUTHOR = "Unknown artist";
 interface Origin {
   readonly sourceName: string;
   readonly identifier: string;
-  /** What the playlist that led here calls the track. */
+  /** The track's title in the playlist that led here. */
   readonly title: string | undefined;
 }
 
-/** What a file or URL turned out to be, as the answer of the source that asked. */
+/** Converts the probe result of a file or URL to the answer of the source that asked. */
 export function answerOfProbe(result: ProbeResult, origin: Origin): SourceAnswer {
   if (result.kind === "empty") return { kind: "empty" };
   if (result.kind === "track") return { kind: "track", track: createProbedTrack(result, origin) };
@@ -34,7 +33,7 @@ function createProbedTrack(result: Extract<ProbeResult, { kind: "track" }>, orig
   return createTrack(
     {
       identifier,
-      // As the published server has it, and as it comes out of the encoded form, which has no field of its own for it.
+      // As the published server has it, and as the encoded form decodes, which has no separate field for it.
       isSeekable: !isStream,
       author: result.author ?? UNKNOWN_AUTHOR,
       length: result.lengthMs === undefined ? UNKNOWN_LENGTH_MS : Math.floor(result.lengthMs),

@@ -1,11 +1,11 @@
-// What a source is: it finds tracks under identifiers and knows how their sound is fetched. One folder per source; the
-// list is builtin.ts. Main thread.
+// What a source is: it finds tracks under identifiers and knows how their audio is fetched. One folder per source; the
+// list is own-sources.ts. Main thread.
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import type { Track } from "../../track/track.ts";
 import type { FoundTracks, Playlist } from "./load-result.ts";
 
-/** What a source can answer. `reference`: the sound is elsewhere, ask all sources again for that identifier. */
+/** The answer of a source. `reference`: the audio is elsewhere, ask all sources again for that identifier. */
 export type SourceAnswer =
   | { readonly kind: "track"; readonly track: Track }
   | { readonly kind: "playlist"; readonly playlist: Playlist }
@@ -16,11 +16,11 @@ export type SourceAnswer =
 /** One identifier, as the client wrote it or another source's reference named it. */
 export interface SourceRequest {
   readonly identifier: string;
-  /** What the playlist that led here calls the track: its title unless its own tags have one. */
+  /** The track's title in the playlist that led here: used unless its own tags have one. */
   readonly title: string | undefined;
   /** How many loads of plugins led here. */
   readonly depth: number;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the result is no longer needed. */
   readonly signal: AbortSignal;
 }
 
@@ -28,13 +28,15 @@ export interface SourceRequest {
 export interface Source {
   /** As in a track's `sourceName` and in `/v4/info`. */
   readonly name: string;
-  /** Whether the identifier looks like one of its own, as far as can be told without asking anybody. */
+  /** Whether the identifier looks like one of this source, as far as can be decided without a request. */
   isClaimed(identifier: string): boolean;
   /** Undefined: not an identifier of this source, the next one is asked. Rejects with a NodeError. */
   load(request: SourceRequest): Promise<SourceAnswer | undefined>;
-  /** How the sound of one of its tracks is fetched. Throws a NodeError for a track that cannot be its own. */
+  /**
+   * How the audio of one of its tracks is fetched. Throws a NodeError for a track that cannot be one of this source.
+   */
   playableInput(track: Track): PlayableInput;
 }
 
-/** Looks at an input, where no music plays. Rejects with its reason when `signal` aborts. */
+/** Probes an input, on a thread that plays no music. Rejects with its reason when `signal` aborts. */
 export type Prober = (input: PlayableInput, options: { readonly signal: AbortSignal }) => Promise<ProbeResult>;

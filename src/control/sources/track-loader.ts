@@ -1,5 +1,6 @@
-// Looks identifiers up: asks the sources in order, follows references, bounds how long each lookup may take;
-// load-scheduler.ts bounds how many run. Main thread; used by GET /v4/loadtracks and by updates that name an identifier.
+// Loads identifiers: asks the sources in order, follows references, bounds how long each load may take;
+// load-scheduler.ts bounds how many run. Main thread; used by GET /v4/loadtracks and by updates that name an
+// identifier.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
@@ -12,24 +13,24 @@ import type { LoadResult } from "./load-result.ts";
 import { LoadScheduler } from "./load-scheduler.ts";
 import type { Source, SourceAnswer, SourceRequest } from "./source.ts";
 
-/** References followed for one identifier; what is still one then is taken to lead nowhere. */
+/** References followed for one identifier; a further one is treated as leading nowhere. */
 const REFERENCES_MAX = 5;
 const LOAD_TIMEOUT_MS = 20_000;
-/** Of a source that only a client's track names. */
+/** Characters that are shown of a source name that only a client's track has. */
 const NAME_LENGTH_MAX = 64;
 
-/** For whom and how long an identifier is looked up. */
+/** The client and the time limit of a load. */
 export interface LoadOptions {
-  /** Whoever asks, by what is known of them: shares are counted by it. */
+  /** Identifies the client: shares are counted by it. */
   readonly client: string;
   readonly signal: AbortSignal;
   /** How many loads of plugins led here. Default: none. */
   readonly depth?: number | undefined;
-  /** The sources that whoever asks may use. Default: all. */
+  /** The sources that the client may use. Default: all. */
   readonly allowed?: AllowedSources | undefined;
 }
 
-/** One for the node. A look-up takes 20 s at most, its turn included, and follows five references. */
+/** One for the node. A load takes 20 s at most, including its wait, and follows five references. */
 export class TrackLoader {
   readonly #listSources: () => readonly Source[];
   readonly #clock: Clock;
@@ -81,7 +82,7 @@ export class TrackLoader {
     }
   }
 
-  /** How the sound of `track` is fetched. Throws `source-unavailable` for sources this node does not have. */
+  /** How the audio of `track` is fetched. Throws `source-unavailable` for sources this node does not have. */
   playableInput(track: Track): PlayableInput {
     const name = track.info.sourceName;
     const source = this.#listSources().find((candidate) => candidate.name === name);
@@ -105,7 +106,7 @@ export class TrackLoader {
     for (const source of this.#listSources()) {
       request.signal.throwIfAborted();
       if (allowed?.has(source.name) === false) {
-        // Nobody else is asked for what is its own: a page of its site is no sound.
+        // No other source is asked for an identifier of this one: a page of its site is not audio.
         if (source.isClaimed(request.identifier)) allowed.check(source.name);
         continue;
       }
@@ -123,8 +124,8 @@ interface Asking {
 }
 
 /**
- * Where an identifier leads, for shares: the last two labels of a name, as whoever has a domain has any number of names
- * below it, with the port. What is no address is all one site.
+ * The site of an identifier, for shares: the last two labels of the host name, as the owner of a domain has any number
+ * of names below it, with the port. All identifiers that are not addresses share one site.
  */
 function siteOf(identifier: string): string {
   const url = parseUrl(identifier);

@@ -113,7 +113,7 @@ test("shoukaku connects over TLS with a key", async () => {
   const tls = `server.ssl: { certificate: ${certificate}, certificate-private-key: ${key} }\n`;
   const { node, port } = await start(CONFIG + tls);
   const botKey = keyIn(keys(node, "add", "music-bot"));
-  await node.until(/the client keys have changed keys=music-bot/);
+  await node.until(/client keys changed keys=music-bot/);
   const env = { PORT: String(port), KEY: botKey, NODE_EXTRA_CA_CERTS: certificate, PATH: process.env.PATH };
   const options = { cwd: PROJECT_ROOT, env };
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", CLIENT], options);

@@ -133,7 +133,7 @@ const SOUNDCLOUD_FAULTS: [what: string, fault: SiteFault, severity: string, mess
     "redirects in a circle",
     { at: /resolve/, outcome: circle(`${API}/resolve`) },
     "suspicious",
-    `soundcloud: ${API}/resolve leads through more than 5 redirects`,
+    `soundcloud: ${API}/resolve goes through more than 5 redirects`,
   ],
 ];
 
@@ -194,7 +194,7 @@ const YOUTUBE_FAULTS: [what: string, outcome: SiteOutcome, severity: string, cau
     "redirects in a circle",
     circle(`${INNERTUBE}/search`),
     "suspicious",
-    `${INNERTUBE}/search leads through more than 5 redirects`,
+    `${INNERTUBE}/search goes through more than 5 redirects`,
   ],
 ];
 

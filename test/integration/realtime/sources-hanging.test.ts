@@ -132,7 +132,7 @@ describe("while all sites hang, one plugin loops and another fills memory,", () 
       expect((await viewOf(name)).losses).toBe(2);
       expect(await askFor(`${name}:well`)).toMatchObject({
         loadType: "error",
-        message: expect.stringContaining(`the plugin ${name}.js stopped 2 times; it is started anew in`),
+        message: expect.stringContaining(`the plugin ${name}.js stopped 2 times; it restarts in`),
       });
       expect(pausesMs[name]).toEqual([1000, 2000]);
       await expect.poll(async () => (await askFor(`${name}:well`)).loadType).toBe("track");

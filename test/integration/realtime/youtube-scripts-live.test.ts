@@ -84,7 +84,7 @@ describe("a video", () => {
 });
 
 const HOSTILE: [keyof typeof HOSTILE_SCRIPTS, reason: RegExp][] = [
-  ["loops for ever when it solves", /took too long/],
+  ["loops endlessly when it solves", /took too long/],
   ["takes all memory when it solves", /the player script failed/],
   ["takes all memory when it is read", /the player script failed/],
   ["answers a megabyte", /the player script answered too much/],

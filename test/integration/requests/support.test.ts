@@ -151,7 +151,7 @@ test("the support report of a playing node describes its player, and its errors 
     return text;
   };
   // Includes the report of its worker. The node does not answer requests in sequence.
-  await expect.poll(check, { interval: 300 }).toContain("sound: passthrough 1");
+  await expect.poll(check, { interval: 300 }).toContain("audio: passthrough 1");
   await env.close();
   expect(text).toContain("ERROR it broke at");
   expect(text).toMatch(/caused by: Error: of <redacted> at/);

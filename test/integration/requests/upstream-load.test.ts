@@ -57,7 +57,7 @@ async function loadInfo(path: string): Promise<Record<string, unknown>> {
 
 describe("an address with nothing to play", () => {
   it.concurrent.each([
-    ["403", "suspicious", /answered HTTP 403; the link may have expired or want a login$/],
+    ["403", "suspicious", /answered HTTP 403; the link may have expired or need a login$/],
     ["401", "suspicious", /answered HTTP 401; the link/],
     ["416", "suspicious", /answered HTTP 416$/],
     ["500", "suspicious", /answered HTTP 500$/],
@@ -76,7 +76,7 @@ describe("an address with nothing to play", () => {
     ["stump.m4a", "suspicious", /^the MP4 file cannot be read: its index \(moov\) is cut off$/],
     ["empty.m3u", "suspicious", /names no address that can be loaded$/],
     ["hang/chord.mp3", "suspicious", /^connecting to http:.*: no answer within 5000 ms$/],
-    ["http://127.0.0.1:1/song.mp3", "suspicious", /nobody listens at that port$/],
+    ["http://127.0.0.1:1/song.mp3", "suspicious", /connection refused: no server listens at that port$/],
     ["http://no-such-host.invalid/song.mp3", "suspicious", /no such host; check the address and the node's DNS$/],
   ])("%s: an error of severity %s that says why", async (path, severity, message) => {
     const { loadType, data } = await load(path);

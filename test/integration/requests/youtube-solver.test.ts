@@ -38,7 +38,7 @@ test("a player script is solved in a separate thread, without blocking this one"
 });
 
 test("a player script that never ends or takes all memory is ended with its thread, the next is solved", async () => {
-  await expect(solve(HOSTILE_SCRIPTS["loops for ever when it solves"])).rejects.toThrow("took too long");
+  await expect(solve(HOSTILE_SCRIPTS["loops endlessly when it solves"])).rejects.toThrow("took too long");
   await expect(solve(HOSTILE_SCRIPTS["takes all memory when it solves"])).rejects.toThrow("the player script failed");
   expect(await solve(REVERSE_SCRIPT)).toMatchObject({ challenge: "fedcba" });
 });

@@ -47,7 +47,7 @@ async function start(path: string, script: (nth: number) => Answer) {
 describe("a track that cannot be played any more", () => {
   it.each<[string, string, RegExp, Answer]>([
     ["gone", "common", /^loading http:\/\/[^?]*: nothing there \(HTTP 404\)$/, statusPlan(404)],
-    ["forbidden", "suspicious", /^loading .*HTTP 403; the link may have expired or want a login$/, statusPlan(403)],
+    ["forbidden", "suspicious", /^loading .*HTTP 403; the link may have expired or need a login$/, statusPlan(403)],
     ["broken", "suspicious", /^loading .*: the server answered HTTP 500$/, statusPlan(500)],
     ["garbage", "common", /^unknown file format/, plainPlan(randomBytes(5000), "audio/ogg")],
     ["empty", "common", /^unknown file format: the file is empty$/, text("")],

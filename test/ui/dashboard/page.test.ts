@@ -63,7 +63,7 @@ describe("logging in", () => {
       await page.getByText("That password is wrong.").waitFor();
     }
     await tryPassword("guess");
-    await page.getByText("Too many wrong passwords came from here. Try again in 7 s.").waitFor();
+    await page.getByText("Too many wrong passwords from this address. Try again in 7 s.").waitFor();
     expect(node.viewers).toBe(0);
   });
 
@@ -381,7 +381,7 @@ describe("without the node", () => {
     node.version = "0.2.0";
     await node.start();
     await page.getByText("The node is now version 0.2.0").waitFor();
-    await page.getByRole("button", { name: "Load it anew" }).click();
+    await page.getByRole("button", { name: "Load it again" }).click();
     await page.getByText("The node is now version 0.2.0").waitFor({ state: "detached" });
     await page.getByText("0.2.0").waitFor();
   });

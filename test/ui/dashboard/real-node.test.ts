@@ -71,7 +71,7 @@ test("a plugin is reloaded while music plays", async () => {
   await page.getByRole("button", { name: "Reload bandcamp…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Reload" }).click();
   await page.getByText(/^Done: Reload the plugin bandcamp/).waitFor();
-  await node.process.until(/somebody acts through the dashboard kind=reloadPlugin name=bandcamp/);
+  await node.process.until(/dashboard action kind=reloadPlugin name=bandcamp/);
   await expect.poll(() => node.received("9")).toBeGreaterThan(before + 25);
 });
 

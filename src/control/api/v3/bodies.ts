@@ -1,5 +1,5 @@
-// What clients of v3 send, over REST and as operations on the WebSocket, and how it becomes what clients of v4 send
-// (protocol-v4.md section 2.11). Main thread. Everything behind it is the same for both.
+// The bodies of v3 clients, over REST and as operations on the WebSocket, and their conversion to v4 (protocol-v4.md
+// section 2.11). Main thread. Everything behind it is the same for both.
 
 import { z } from "zod";
 import { type FiltersBody, filtersBody, tonearmFiltersBody } from "../../protocol/filter-schemas.ts";
@@ -78,7 +78,7 @@ export type V3Operation = z.output<typeof v3Operation>;
 /** One that is about a player. */
 export type V3PlayerOperation = Exclude<V3Operation, { op: "configureResuming" | "destroy" }>;
 
-/** What a client of v4 would have sent. `filters` are those the player has. */
+/** The body that a v4 client would have sent. `filters` are those the player has. */
 export function playerBodyOf(operation: V3PlayerOperation, filters: PlayerBody["filters"]): PlayerBody {
   switch (operation.op) {
     case "voiceUpdate":

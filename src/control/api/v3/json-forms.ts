@@ -15,7 +15,7 @@ type V3TrackInfo = Omit<TrackInfo, "artworkUrl" | "isrc">;
 
 interface V3Track {
   readonly encoded: string;
-  /** The same as `encoded`. */
+  /** Equal to `encoded`. */
   readonly track: string;
   readonly info: V3TrackInfo;
 }
@@ -32,8 +32,8 @@ export function v3Track({ encoded, info }: TrackJson): V3Track {
 }
 
 /**
- * A part of written tracks in this form. Times beyond 2^53, those of endless streams, are texts in between: the engine
- * reads and writes those to the digit, and many times faster than we do. No text can hold a name with bare quotes.
+ * A part of written tracks in v3 form. Times beyond 2^53, those of endless streams, become texts in between: the engine
+ * reads and writes texts exactly, and many times faster than we do. No text can contain a name with bare quotes.
  */
 export function v3WrittenPart(part: Uint8Array): string {
   const text = Buffer.from(part.buffer, part.byteOffset, part.byteLength).toString();

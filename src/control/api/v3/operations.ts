@@ -9,7 +9,7 @@ import { playerBodyOf, type V3Operation, type V3PlayerOperation, v3Operation } f
 
 /** Operations of one session that wait for their player to be there; one more is dropped. */
 const WAITING_MAX = 1000;
-/** Of one operation: a full list of bands, and everything else. */
+/** Values of one operation: a full list of bands, and everything else. */
 const VALUE_COUNT_MAX = 4096;
 
 /** The operations that wait for a guild's player, at the end of a line per guild. */
@@ -58,7 +58,7 @@ export class V3Operations {
     }
   }
 
-  /** Hands the update to the player, without waiting until it is carried out: players have a queue of their own. */
+  /** Hands the update to the player without waiting until it is applied: players have their own queue. */
   async #update(session: Session, operation: V3PlayerOperation): Promise<void> {
     const guildId = String(operation.guildId);
     if (operation.op === "stop" && !session.players.has(guildId)) return;
@@ -72,7 +72,7 @@ export class V3Operations {
       .catch((error: unknown) => this.#logFailure(session, error));
   }
 
-  /** Never refused, however many wait: of those that come one after the other for a guild, one is enough. */
+  /** Never refused, however many wait: consecutive ones for the same guild are merged into one. */
   #destroy(session: Session, guildId: string): void {
     const line = this.#lineOf(session);
     const last = line.lastByGuild.get(guildId);
@@ -106,6 +106,6 @@ export class V3Operations {
 
   /** At a level that a client cannot fill the log with. */
   #logFailure({ id }: Session, error: unknown): void {
-    this.#context.logger.debug("an operation of a v3 client was not carried out", { sessionId: id, error });
+    this.#context.logger.debug("operation of a v3 client failed", { sessionId: id, error });
   }
 }

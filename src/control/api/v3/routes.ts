@@ -97,7 +97,7 @@ async function patchPlayer(context: ApiContext, request: RestRequest): Promise<R
   }
 }
 
-/** Those of v4, but that the status is an object of nulls where there is no planner. */
+/** The planner routes of v4, except that the status is an object of nulls without a planner. */
 function plannerRoutes(context: ApiContext): RestRoute[] {
   return routePlannerRoutes(context).map((route) => ({
     ...route,

@@ -1,5 +1,5 @@
-// The http source: any URL of a sound file, stream or playlist file. It takes what no other source wanted and so comes
-// last. Main thread; the probe thread looks at the URL, through its outbound guard.
+// The http source: any URL of an audio file, stream or playlist file. It takes identifiers that no other source takes
+// and so comes last. Main thread; the probe thread opens the URL, through its outbound guard.
 
 import type { PlayableInput } from "../../../bridge/playable-input.ts";
 import { NodeError } from "../../../errors.ts";
@@ -10,7 +10,7 @@ import type { Prober, Source, SourceAnswer, SourceRequest } from "../source.ts";
 
 const ICY_SCHEME = "icy://";
 
-/** `http`, `https` and `icy` URLs. What is behind them is looked at on the probe thread, never here. */
+/** `http`, `https` and `icy` URLs. Their content is probed on the probe thread, never here. */
 export class HttpSource implements Source {
   readonly name = "http";
   readonly #probe: Prober;

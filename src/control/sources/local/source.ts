@@ -40,7 +40,7 @@ export class LocalSource implements Source {
     return { kind: "local", path: resolve(track.info.identifier), container: containerOf(track) };
   }
 
-  /** Throws `local-file-refused` for a path that leads outside, there or not. */
+  /** Throws `local-file-refused` for a path outside the roots, whether it exists or not. */
   async #isFile(path: string, identifier: string): Promise<boolean> {
     try {
       const handle = await this.#jail.open(path);
@@ -48,7 +48,7 @@ export class LocalSource implements Source {
       return true;
     } catch (error) {
       if (error instanceof NodeError && error.code === "input-not-found") return false;
-      // A word that somebody searches for, or a folder that may be seen: nothing to be warned of.
+      // A search word, or a folder that may be read: no reason for a warning.
       if (!isPathLike(identifier) || (this.#isVisible(path) && (await isFolder(path)))) return false;
       throw error;
     }
@@ -64,7 +64,7 @@ function isOfAnotherSource(identifier: string): boolean {
   return identifier.trim() === "" || identifier.includes("\0") || /^[a-z][a-z0-9+.-]+:/.test(identifier);
 }
 
-/** True for what can only be meant as a path, as against a word somebody searches for. */
+/** True for a text that can only be meant as a path, not as a search word. */
 function isPathLike(identifier: string): boolean {
   return /^(\.{0,2}[/\\]|[A-Za-z]:[/\\])/.test(identifier);
 }
@@ -73,7 +73,7 @@ async function isFolder(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isDirectory();
   } catch {
-    // Gone meanwhile.
+    // Deleted in the meantime.
     return false;
   }
 }

@@ -16,7 +16,7 @@ function mistakesOf(text: string): string {
   return "none";
 }
 
-test("a key is another each time, and its hash is told by nothing but itself", () => {
+test("each new key is different, and its hash matches only that key", () => {
   const keys = Array.from({ length: 10 }, () => makeKey(systemRandom));
   expect(new Set(keys).size).toBe(10);
   for (const key of keys) expect(key).toMatch(/^tonearm_[\w-]{43}$/);
@@ -25,7 +25,7 @@ test("a key is another each time, and its hash is told by nothing but itself", (
   expect(hashOf("one")).toBe("sha256:dpLDrTVAu4A8Ags67mbNiIcSMjTqDG5xQ8Ct1z_0Me0");
 });
 
-test("what is left out is not bounded", () => {
+test("a limit that is left out of the key file is unlimited", () => {
   expect(readKeyFile(`bot:\n  hashes: [${HASH}]\n`, "keys.yml")).toEqual([
     { name: "bot", role: "client", hashes: [HASH], limits: UNLIMITED },
   ]);
@@ -63,7 +63,7 @@ watcher:
   expect(watcher).toMatchObject({ name: "watcher", role: "viewer", limits: { sources: new Set() } });
 });
 
-describe("a mistake is told with its place", () => {
+describe("a mistake in the key file is reported with its position", () => {
   test.each([
     ["bot:\n  hashes: []\n", "keys.yml:2:11: bot has no hashes: `tonearm keys add bot` makes a key"],
     ["bot:\n  role: client\n", "keys.yml:2:9: bot has no hashes"],

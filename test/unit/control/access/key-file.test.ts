@@ -41,7 +41,7 @@ function write(names: Readonly<Record<string, string>>): void {
   writeFileSync(path, entries.join(""));
 }
 
-/** Time passes until it is so; each look at the disk takes its own time. */
+/** Waits until the condition is true; each check of the file on disk takes some time. */
 async function until(isSo: () => boolean): Promise<void> {
   const check = () => {
     clock.advance(2000);
@@ -52,7 +52,7 @@ async function until(isSo: () => boolean): Promise<void> {
 
 test("keys come, are changed and go without a restart", async () => {
   open();
-  expect(lines).toEqual(["warn the file of client keys is not there yet: `tonearm keys add NAME` makes it"]);
+  expect(lines).toEqual(["warn client key file does not exist yet: `tonearm keys add NAME` creates it"]);
   expect(ring.find("one")).toBeUndefined();
   write({ bot: "one" });
   await until(() => ring.find("one") !== undefined);
@@ -66,7 +66,7 @@ test("keys come, are changed and go without a restart", async () => {
   expect(replacedCount).toBe(2);
 });
 
-test("a file that makes no sense, or is gone, changes nothing", async () => {
+test("a key file that is invalid or missing changes nothing", async () => {
   write({ bot: "one" });
   open();
   writeFileSync(path, "bot: nonsense\n");
@@ -75,8 +75,8 @@ test("a file that makes no sense, or is gone, changes nothing", async () => {
   await until(() => lines.length === 2);
   expect(ring.find("one")?.name).toBe("bot");
   expect(lines).toEqual([
-    "error the client keys stay as they were, because their file makes no sense",
-    "error the client keys stay as they were, because their file is gone; an empty one takes all away",
+    "error client key file is invalid: the keys in force stay",
+    "error client key file is missing: the keys in force stay; write an empty file to remove all keys",
   ]);
   expect(replacedCount).toBe(0);
 });

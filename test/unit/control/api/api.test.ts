@@ -164,7 +164,7 @@ describe("unknown paths and methods", () => {
     expect((await server.request("GET", `/v4/loadtracks?identifier=${text}`, { password: null })).status).toBe(401);
   });
 
-  test("escaped bytes that are no text are text with marks in it", async () => {
+  test("escaped bytes that are not valid text become replacement characters", async () => {
     expect((await server.request("GET", "/v4/loadtracks?identifier=%ff%25")).json).toMatchObject({ loadType: "empty" });
   });
 
@@ -200,7 +200,7 @@ describe("bodies", () => {
     });
   });
 
-  test("are not taken as what is no type at all", async () => {
+  test("bodies whose Content-Type cannot be parsed are refused with 415", async () => {
     const answer = await read("{}", "json");
     expect(answer.json).toMatchObject({ status: 415, message: "Could not parse Content-Type." });
   });
@@ -222,7 +222,7 @@ describe("bodies", () => {
     expect(answer.json).toMatchObject({ status: 413, message: expect.stringContaining("larger than") });
   });
 
-  test("a reason is told only to those who ask for a trace", async () => {
+  test("an error object has its reason only if the request asks for a trace", async () => {
     const ask = (query: string) =>
       server.request("PATCH", `${sessionPath()}${query}`, {
         body: '{"timeout":"abc"}',
@@ -383,7 +383,7 @@ describe("the update that a player gets", () => {
     expect(await updateFrom({ foo: 1, track: { bar: 2 } })).toEqual(UNCHANGED);
   });
 
-  test("tells an end time that is taken away from one that is left alone", async () => {
+  test("a player update distinguishes a removed end time from an unchanged one", async () => {
     expect(await updateFrom({ endTime: null })).toEqual({ ...UNCHANGED, endTimeMs: null });
     expect(await updateFrom({ endTime: "1000" })).toEqual({ ...UNCHANGED, endTimeMs: 1000 });
   });
@@ -437,7 +437,7 @@ describe("the update that a player gets", () => {
     ["userData that is no object", '{"track":{"userData":[]}}'],
     ["voice without a token", '{"voice":{"endpoint":"h","sessionId":"s"}}'],
     ["a channel that is a number", '{"voice":{"token":"t","endpoint":"h","sessionId":"s","channelId":5}}'],
-  ])("does not come to be from %s", async (_name, body) => {
+  ])("a player update with %s is a bad request", async (_name, body) => {
     await expectRefused(body, "Bad Request");
   });
 
@@ -469,12 +469,12 @@ describe("the update that a player gets", () => {
       { voice: { ...VOICE, channelId: "abc" } },
       "voice.channelId must be the id of a channel, written as a string of digits",
     ],
-  ])("does not come to be from %s", async (_name, body, message) => {
+  ])("a player update with %s is refused with its reason", async (_name, body, message) => {
     await expectRefused(body, message);
   });
 
   test.each(["not a host", "wss://h", "h/path", "u:p@h", "h:99999", "h?x", "", "h#"])(
-    "does not come to be from the voice endpoint %j",
+    "a player update with the voice endpoint %j is refused",
     async (endpoint) => {
       const { answer, player } = await patch({ voice: { ...VOICE, endpoint } });
       expect([answer.status, player]).toEqual([400, undefined]);

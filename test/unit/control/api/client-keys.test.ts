@@ -41,7 +41,7 @@ function playersOf(client: TestClient): string {
 }
 
 describe("a key", () => {
-  test("opens sessions and plays in them, and does not see those of others", async () => {
+  test("a client key opens sessions and plays in them, and does not see those of other keys", async () => {
     keys.replace([key("a"), key("b")]);
     const [a, b] = [await connect("a"), await connect("b")];
     expect((await ask("a", "PATCH", `${playersOf(a)}/1`, { volume: 50 }))[0]).toBe(200);
@@ -90,7 +90,7 @@ describe("a key", () => {
 describe("past its limit", () => {
   const NAMED = /^the key small /;
 
-  test("sessions are refused with 429 and its name, but one that waits makes room", async () => {
+  test("sessions above the limit are refused with 429 and the limit's name, but a waiting one is ended for a new one", async () => {
     keys.replace([key("small", { sessions: 2 }), key("other")]);
     const [first, second] = [await connect("small"), await connect("small")];
     const headers = { Authorization: keyOf("small"), "User-Id": "1" };
@@ -194,7 +194,7 @@ describe("by its role", () => {
     expect(refused).toEqual(others);
   });
 
-  test("whoever only looks opens no session", async () => {
+  test("a viewer opens no session", async () => {
     keys.replace([key("viewer", {}, "viewer")]);
     const { answer } = await server.handshake({ headers: { Authorization: keyOf("viewer"), "User-Id": "1" } });
     expect([answer.status, answer.body]).toEqual([403, "the key viewer has the role viewer: it may not play"]);
@@ -219,7 +219,7 @@ test("a key that is changed within a handshake opens nothing any more", async ()
   keys.replace([key("a")]);
   const before = await connect("a");
   await ask("a", "PATCH", `/v4/sessions/${before.sessionId}`, { resuming: true, timeout: 60 });
-  // Its socket is asked whether it still answers, which takes a while.
+  // Its socket gets a ping, whose answer takes a while.
   before.socket.pause();
   const asked = { Authorization: keyOf("a"), "User-Id": "1", "Session-Id": before.sessionId };
   const handshake = server.handshake({ headers: asked });

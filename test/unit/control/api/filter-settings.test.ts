@@ -69,7 +69,7 @@ describe("filters", () => {
     expect(settingsOf(body)).toEqual({});
   });
 
-  test("of Tonearm's own keep what was sent, and nothing unknown", () => {
+  test("Tonearm's own filters keep the members that were sent, and no unknown ones", () => {
     const body = '{"tonearm":{"echo":{"delay":"125.5","colour":3},"fadeIn":{"duration":0,"curve":"linear"}}}';
     expect(settingsOf(`{"pluginFilters":${body}}`)).toEqual({
       pluginFilters: {
@@ -172,7 +172,7 @@ function bodyFor(path: string, value: string): string {
   return `{"${filter}":{"${member}":${value}}}`;
 }
 
-test("whatever is sent is refused, or comes out as audio threads may trust it: whole, in range, no more", () => {
+test("any body is refused, or normalised to settings that audio threads may trust: complete, in range, no more", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = seededRandom(seed);
   let taken = 0;

@@ -1,5 +1,6 @@
-// Where we answer otherwise than the recorded server, on purpose, and recorded cases that cannot be walked without
-// sound or voice. test/integration/*/golden-*.test.ts take those over. docs/reference/compatibility.md tells users the same.
+// Where we answer otherwise than the recorded server, on purpose, and recorded cases that cannot be replayed without
+// audio or voice. test/integration/*/golden-*.test.ts replay those. docs/reference/compatibility.md documents the same
+// differences.
 
 import { expect } from "vitest";
 import type { GoldenCase, Parsed } from "../../../support/golden.ts";
@@ -13,7 +14,7 @@ interface Difference {
 
 interface ExpectedAnswer {
   readonly status: number;
-  /** Of the error object. */
+  /** The message of the error object. */
   readonly message: unknown;
   readonly headers: object;
   readonly body: unknown;
@@ -23,7 +24,7 @@ const NO_PLAYER = { status: 404, message: "Player not found" };
 
 const NO_LOADED_PLAYER = { status: 404, body: expect.objectContaining({ message: "Player not found" }) };
 
-/** Where a seek beyond the end leads. */
+/** The answer to a seek beyond the end. */
 const AT_THE_END = expect.objectContaining({ state: expect.objectContaining({ position: 30048 }) });
 
 const SEEKABLE = { isSeekable: true, isStream: false };
@@ -53,7 +54,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["accept-html-unknown"],
-    reason: "error objects are JSON for everyone; nobody reads this API in a browser",
+    reason: "error objects are JSON for every client; this API is not read in browsers",
     steps: { 0: { headers: { "content-type": "application/json" }, message: "No endpoint GET /v4/nope." } },
   },
   {
@@ -110,7 +111,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["player-identifier-refused"],
-    reason: "the reason is told, which the published server leaves out since 4.0.8 (protocol-v4.md 9.3, 1)",
+    reason: "the reason is included, which the published server leaves out since 4.0.8 (protocol-v4.md 9.3, 1)",
     steps: {
       0: { status: 400, message: expect.stringMatching(/^Something went wrong while looking up the track: .+/) },
       1: NO_PLAYER,
@@ -123,7 +124,8 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["play-novoice"],
-    reason: "a seek's target is reported until sound has moved on; the recorded one forgot it (protocol-v4.md 9.3, 7)",
+    reason:
+      "a seek's target is reported until playback has moved on; the recorded one forgot it (protocol-v4.md 9.3, 7)",
     // Step 9 ends the track there.
     steps: { ...Object.fromEntries([4, 5, 6, 7, 8].map((step) => [step, { body: AT_THE_END }])), 9: { status: 200 } },
   },
@@ -183,7 +185,10 @@ export const DIFFERENCES: readonly Difference[] = [
 export const HANDSHAKE_DIFFERENCES: Readonly<
   Record<string, { readonly reason: string; readonly status: number; readonly apiVersion?: "3" }>
 > = {
-  "float-user": { reason: "a User-Id that is no id is told so, instead of opening and closing with 1011", status: 400 },
+  "float-user": {
+    reason: "an invalid User-Id is refused with its reason, instead of opening and closing with 1011",
+    status: 400,
+  },
   "huge-user": { reason: "as above", status: 400 },
   "nonnumeric-user": { reason: "as above", status: 400 },
   "root-path": { reason: "v3 is served for older clients", status: 101, apiVersion: "3" },
@@ -192,7 +197,7 @@ export const HANDSHAKE_DIFFERENCES: Readonly<
 
 export const NEEDS_WHOLE_NODE: readonly { readonly reason: string; applies(golden: GoldenCase): boolean }[] = [
   {
-    reason: "media must be looked at to load a track, or to say what is wrong with it",
+    reason: "media must be probed to load a track, or to name what is wrong with it",
     applies: ({ steps: [step] }) => ["track", "error"].includes(step?.response.json?.loadType),
   },
   { reason: "plays an identifier, which must be loaded", applies: ({ name }) => name === "play-identifier-novoice" },
@@ -216,7 +221,7 @@ export const LOADED_DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["load-http-tone-frag.m4a", "load-local-tone-frag.m4a"],
-    reason: "what has a length is no stream and can be sought in",
+    reason: "a file with a length is not a stream and is seekable",
     steps: { 0: loaded({ length: 30021, ...SEEKABLE }, "mp4") },
   },
   {
@@ -226,7 +231,7 @@ export const LOADED_DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["loadrange-chunked-tone.mp3"],
-    reason: "as above: the file itself tells its length",
+    reason: "as above: the file itself contains its length",
     steps: { 0: loaded({ length: 30048, ...SEEKABLE }, "mp3") },
   },
   {
@@ -246,7 +251,7 @@ export const LOADED_DIFFERENCES: readonly Difference[] = [
   },
   {
     names: ["play-identifier-novoice"],
-    reason: "a start position stays until sound has moved on; the recorded one forgot it (protocol-v4.md 9.3, 6)",
+    reason: "a start position stays until playback has moved on; the recorded one forgot it (protocol-v4.md 9.3, 6)",
     steps: {
       1: { status: 200, body: expect.objectContaining({ state: expect.objectContaining({ position: 3000 }) }) },
     },
@@ -266,15 +271,15 @@ export const LOADED_DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/** The recorded sequences of ws.jsonl that play sound, move voice or wait a minute. */
+/** The recorded sequences of ws.jsonl that play audio, move voice or wait a minute. */
 export const NEEDS_WHOLE_NODE_SEQUENCES = /^(?:play|voice|destroy|resume|stats)-/;
 
 interface SequenceDifference {
   readonly names: readonly string[];
   readonly reason: string;
-  /** What the client is told with us, in order; left out when it is the same. */
+  /** The messages that the client gets with us, in order; left out when they are the same. */
   readonly reported?: readonly string[];
-  /** What we answer where the recording answers this. A player without `track` is not compared in track and state. */
+  /** Our answer where the recording has this one. A player without `track` is not compared in track and state. */
   readonly answer?: (request: Parsed, recorded: Parsed) => Parsed;
 }
 
@@ -296,7 +301,7 @@ function withoutBadFilters(request: Parsed, recorded: Parsed): Parsed {
 export const SEQUENCE_DIFFERENCES: readonly SequenceDifference[] = [
   {
     names: ["play-fragmp4"],
-    reason: "fragmented MP4 is played; the recorded server found no sound in it",
+    reason: "fragmented MP4 is played; the recorded server found no audio in it",
     reported: ["connected", "TrackStartEvent"],
     answer: stillPlaying,
   },
@@ -319,17 +324,17 @@ export const SEQUENCE_DIFFERENCES: readonly SequenceDifference[] = [
   },
   {
     names: ["play-truncated"],
-    reason: "a file that is cut short ends when all that is there has been heard",
+    reason: "a truncated file ends when everything in it has been played",
     reported: ["connected", "TrackStartEvent", "TrackEndEvent finished"],
   },
   {
     names: ["voice-close-1000"],
-    reason: "tried again once; a session that is over is then told as what Discord answers (discord-voice.md 1.7)",
+    reason: "tried again once; a session that is over is then reported with Discord's answer (discord-voice.md 1.7)",
     reported: ["connected", "TrackStartEvent", "WebSocketClosedEvent 4006 true", "disconnected"],
   },
   {
     names: ["voice-no-session-description"],
-    reason: "a connection is told when sound can go out, not before (protocol-v4.md 4.4)",
+    reason: "a connection is reported when audio can be sent, not before (protocol-v4.md 4.4)",
     reported: ["TrackStartEvent", "connected"],
   },
 ];
@@ -341,7 +346,7 @@ export const NOT_WALKED_SEQUENCES: ReadonlyMap<string, string> = new Map([
 
 const IPV6_PLANNERS = ["loadbalance-v6", "nanoswitch-v6", "rotateonban-v6", "rotatingnano-v6-64"];
 
-/** `address` is none, or in none of the blocks; names the blocks. */
+/** `address` is invalid, or in none of the blocks; the message names the blocks. */
 function refusedAddress(address: string): Partial<ExpectedAnswer> {
   return {
     status: 400,
@@ -349,7 +354,7 @@ function refusedAddress(address: string): Partial<ExpectedAnswer> {
   };
 }
 
-/** Of routeplanner.jsonl; a case may stand in several. */
+/** Differences to routeplanner.jsonl; a case may appear in several. */
 export const PLANNER_DIFFERENCES: readonly Difference[] = [
   {
     names: ["bad-cidr", "rotateonban-two-blocks", "rotateonban-v4", "rotateonban-v6"],
@@ -369,7 +374,7 @@ export const PLANNER_DIFFERENCES: readonly Difference[] = [
   },
   {
     names: [...IPV6_PLANNERS, "bad-cidr", "rotateonban-two-blocks", "rotateonban-v4"],
-    reason: "only addresses are addresses: no name is looked up, no number guessed at",
+    reason: "only literal addresses are accepted: no name is resolved, no number interpreted",
     steps: {
       4: refusedAddress("not an ip"),
       5: refusedAddress("nope.invalid"),

@@ -1,6 +1,6 @@
-// Walks every recorded REST case against our API: real sockets, sessions and players, workers that make no sound. A
-// case matches in status, headers, body and session messages, or it stands in DIFFERENCES with what we do instead and
-// why, or in NEEDS_WHOLE_NODE.
+// Replays every recorded REST case against our API: real sockets, sessions and players, workers that render no audio. A
+// case matches in status, headers, body and session messages, or it is listed in DIFFERENCES with our answer and the
+// reason, or in NEEDS_WHOLE_NODE.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { toWireError } from "../../../../src/bridge/wire-error.ts";
@@ -116,7 +116,9 @@ function compareInfo(actual: Parsed, recorded: Parsed): void {
   expect(actual.filters).toEqual(recorded.filters);
 }
 
-/** Events in their order, player updates by number: they have no fixed place. Other guilds were still being served. */
+/**
+ * Events in their order, player updates by number: they have no fixed position. Other guilds were still being served.
+ */
 function compareMessages(messages: readonly Parsed[], { request, ws }: GoldenStep): void {
   const guildId = /\/players\/(\d+)/.exec(request.path)?.[1];
   const ofGuild = (all: readonly Parsed[]) => all.filter((message) => message.guildId === guildId);

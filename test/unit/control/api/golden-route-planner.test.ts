@@ -1,6 +1,6 @@
-// Walks every recorded case of the route planner: each configuration starts or is refused as it was, and each request
-// matches in status, headers and body, or stands in PLANNER_DIFFERENCES with what we do instead and why. Media are
-// looked at by whole nodes only: test/integration/requests/golden-route-planner.test.ts walks those steps.
+// Replays every recorded case of the route planner: each configuration starts or is refused as it was, and each request
+// matches in status, headers and body, or is listed in PLANNER_DIFFERENCES with our answer and the reason. Media are
+// probed by whole nodes only: test/integration/requests/golden-route-planner.test.ts replays those steps.
 
 import { afterEach, describe, expect, test } from "vitest";
 import { RoutePlanner } from "../../../../src/control/route-planner/route-planner.ts";

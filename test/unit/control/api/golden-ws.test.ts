@@ -1,5 +1,5 @@
-// Walks every recorded WebSocket handshake against our API. The recordings have lost the request headers, so they stand
-// here by name. Sequences with sound and voice wait for the whole node.
+// Replays every recorded WebSocket handshake against our API. The recordings have lost the request headers, so they are
+// listed here by name. Sequences with audio and voice need the whole node.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiServer, PASSWORD, type TestClient } from "../../../support/api-server.ts";
@@ -28,7 +28,7 @@ const HEADERS: Readonly<Record<string, Headers>> = {
   "zero-user": { ...CLIENT, "User-Id": "0" },
 };
 
-/** What the client does once it is connected. */
+/** The actions of the client once it is connected. */
 const ACTIONS: Readonly<Record<string, (client: TestClient) => void>> = {
   "client-closes-4000": ({ socket }) => socket.close(4000, "bye"),
   "client-sends-9000": ({ socket }) => socket.send("x".repeat(9000)),
@@ -68,7 +68,7 @@ describe("every recorded WebSocket handshake", () => {
   });
 });
 
-test("what is not walked here is sequences with sound and voice", () => {
+test("recorded sequences that are not replayed here need audio and voice", () => {
   const sequences = cases.filter(({ request }) => request === undefined).map(({ name }) => name);
   expect(sequences.filter((name) => !NEEDS_WHOLE_NODE_SEQUENCES.test(name))).toEqual([]);
 });
@@ -77,7 +77,7 @@ async function compareConversation(client: TestClient, recorded: Parsed): Promis
   ACTIONS[recorded.name]?.(client);
   if (recorded.close === null) await client.flushed();
   else expect(await client.closed).toEqual(recorded.close);
-  // Recorded in either order; ready comes first with us.
+  // Recorded in either order; we always send ready first.
   expect(recorded.messages.map(({ msg }: Parsed) => msg.op).sort()).toEqual(["ready", "stats"]);
   const [ready, stats, ...more] = client.messages;
   const recordedReady = recorded.messages.find(({ msg }: Parsed) => msg.op === "ready").msg;

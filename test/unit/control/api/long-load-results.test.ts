@@ -12,7 +12,7 @@ import { buildTrack } from "../../../support/track-builder.ts";
 
 const TRACKS = Array.from({ length: 5000 }, (_, index) => numbered(index));
 const WRITTEN = writeTracks(TRACKS);
-/** What looks like JSON around it, and like a time that is beyond 2^53. */
+/** A text that looks like the JSON around it, and like a time beyond 2^53. */
 const TRICKY = '[]}"length":99999999999999999999,"position":"99999999999999999999"';
 
 let server: ApiServer;
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-/** The same tracks, as they are and written, in both kinds of lists. */
+/** The same tracks, plain and written, in both kinds of lists. */
 function bothWays(tracks: readonly Track[]): Record<string, LoadResult> {
   const playlist = { name: TRICKY, selectedTrack: tracks.length - 1, pluginInfo: { tracks: [], [TRICKY]: TRICKY } };
   const written = writeTracks(tracks);
@@ -65,7 +65,7 @@ describe.each(["/v4", "/v3", ""])("written tracks in %s/loadtracks", (version) =
   });
 });
 
-test("a part that is no JSON ends its answer, and the node goes on", async () => {
+test("a part that is not JSON ends its answer, and the node continues", async () => {
   const broken = { count: 200, parts: [...writeTracks(TRACKS.slice(0, 100)).parts, Buffer.from("{")] };
   loads = { broken: { kind: "search", tracks: broken }, ...bothWays(TRACKS.slice(0, 3)) };
   await expect(cutShort("/v3/loadtracks?identifier=broken")).resolves.toBe(true);

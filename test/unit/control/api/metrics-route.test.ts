@@ -21,7 +21,7 @@ test("metrics on a path that was configured need no password", async () => {
   expect(some.body).toBe("names a+b\n");
 });
 
-test("metrics on the path that nobody chose need it", async () => {
+test("metrics on the default path need the password", async () => {
   server = await ApiServer.start({ metrics: { path: "/metrics", isPasswordNeeded: true, source: SOURCE } });
   expect((await server.request("GET", "/metrics", { password: null })).status).toBe(401);
   expect((await server.request("GET", "/metrics", { password: "wrong" })).status).toBe(403);

@@ -20,7 +20,7 @@ const RESULTS: Readonly<Record<string, LoadResult>> = {
     playlist: { name: "x", selectedTrack: -1, pluginInfo: { a: 1 }, tracks: [TRACK] },
   },
   search: { kind: "search", tracks: [TRACK] },
-  error: { kind: "error", error: toWireError(new NodeError("input-unreachable", "nobody listens")) },
+  error: { kind: "error", error: toWireError(new NodeError("input-unreachable", "no such address on this machine")) },
 };
 const ALL_FILTERS = {
   volume: 0.5,
@@ -92,7 +92,7 @@ function routesOf({ paths }: Document): string[] {
   );
 }
 
-/** What is wrong with a body, or undefined. */
+/** The first error of a body, or undefined. */
 function mismatch(schema: object, body: string): string | undefined {
   const text = JSON.stringify({ ...schema, $defs: document.components.schemas });
   const checked = z.fromJSONSchema(JSON.parse(text.replaceAll("#/components/schemas/", "#/$defs/")));
@@ -107,7 +107,7 @@ describe("the document", () => {
     expect(document).toMatchObject({ openapi: "3.1.0", info: { title: "Tonearm" } });
   });
 
-  test("refers only to what is in it", () => {
+  test("the document refers only to its own parts", () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w*)"/g)];
     expect(references.length).toBeGreaterThan(20);
     for (const [, name] of references) expect(Object.keys(document.components.schemas)).toContain(name);

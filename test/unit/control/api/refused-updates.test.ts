@@ -1,5 +1,5 @@
-// A PATCH of a player that is refused changes nothing, also when it is refused late: by what its identifier leads to.
-// Real sessions and players; workers that make no sound.
+// A refused PATCH of a player changes nothing, also when it is refused late: by the result of loading its identifier.
+// Real sessions and players; workers that render no audio.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { toWireError } from "../../../../src/bridge/wire-error.ts";
@@ -39,13 +39,13 @@ function request(method: string, body?: object, version = "v4", query = ""): Pro
 
 const patch = (body: object, version?: string, query?: string) => request("PATCH", body, version, query);
 
-/** The player's JSON, or the status where there is none. */
+/** The player's JSON, or the status if there is none. */
 async function player(): Promise<Answer["json"]> {
   const { status, json } = await request("GET");
   return status === 200 ? json : status;
 }
 
-/** Lets the slow load fail as soon as it has begun. */
+/** Makes the slow load fail when it has started. */
 async function finishSlowLoad(): Promise<void> {
   await vi.waitFor(() => expect(finishSlowLoads).toHaveLength(1));
   finishSlowLoads.pop()?.();
@@ -54,7 +54,7 @@ async function finishSlowLoad(): Promise<void> {
 describe("an update whose identifier cannot be loaded", () => {
   const more = { volume: 30, filters: { volume: 0.5 }, paused: true, voice: VOICE };
 
-  test("a refused update leaves no player behind where there was none, and the client is told nothing", async () => {
+  test("a refused update creates no player, and the client gets no message", async () => {
     expect((await patch({ track: { identifier: "unreachable" }, ...more })).status).toBe(400);
     expect(await player()).toBe(404);
     await client.flushed();

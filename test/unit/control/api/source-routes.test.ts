@@ -32,13 +32,13 @@ async function start(sources: Partial<SourceControl>): Promise<void> {
   server = await ApiServer.start({ sources });
 }
 
-test("how sources and plugins do is told as it is", async () => {
+test("the state of sources and plugins is sent unchanged", async () => {
   await start({ sourcesJson: () => [SOURCE], pluginsJson: () => [PLUGIN] });
   expect(await server.request("GET", "/v4/tonearm/sources")).toMatchObject({ status: 200, json: [SOURCE] });
   expect(await server.request("GET", "/v4/tonearm/plugins")).toMatchObject({ status: 200, json: [PLUGIN] });
 });
 
-test("a plugin is loaded anew by its name, which is decoded", async () => {
+test("a plugin is reloaded by its name, which is decoded", async () => {
   const names: string[] = [];
   await start({
     reload: async (name) => {
@@ -57,7 +57,7 @@ test("a plugin that is not there is 404", async () => {
 });
 
 test("a plugin that cannot be set up is 503, with the reason", async () => {
-  const message = "loading the plugin songs anew: no key; the one before goes on";
+  const message = "reloading the plugin songs failed: no key; the old one stays in use";
   await start({ reload: () => Promise.reject(new NodeError("plugin-off", message)) });
   const answer = await server.request("POST", "/v4/tonearm/plugins/songs/reload");
   expect(answer).toMatchObject({ status: 503, json: { message } });
@@ -86,7 +86,7 @@ test("options of a plugin that is not there are 404", async () => {
 
 test.each([
   [400, "plugin-options-wrong", "plugins.songs.lmit: there is no such option; did you mean limit?"],
-  [503, "plugin-off", "loading the plugin songs anew: no key; the one before goes on"],
+  [503, "plugin-off", "reloading the plugin songs failed: no key; the old one stays in use"],
   [503, "requests-busy", "songs: too many changes of its options at once"],
 ] as const)("options that cannot be changed are %i for %s, with the reason", async (status, code, message) => {
   await start({ change: () => Promise.reject(new NodeError(code, message)) });
@@ -101,7 +101,7 @@ test.each(["[]", "1", "{", ""])("options that are %j and no object are 400", asy
   expect(answer).toMatchObject({ status: 400, json: { message: "Bad Request" } });
 });
 
-test("nobody is told without the password", async () => {
+test("the state of sources is not sent without the password", async () => {
   await start({});
   for (const [method, path] of [
     ["GET", "sources"],

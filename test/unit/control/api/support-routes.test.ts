@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ApiServer } from "../../../support/api-server.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
-test("whoever asks for one bundle after the other is told to wait, and others are answered", async () => {
+test("a client that requests one bundle after the other is rate limited, and others are answered", async () => {
   const clock = new FakeClock();
   const server = await ApiServer.start({ clock });
   const ask = async () => (await server.request("GET", "/v4/tonearm/support")).status;

@@ -21,7 +21,7 @@ const TOKEN = { access_token: "fresh", expires_in: 3599, scope: "tv", token_type
 const OFF = { status: 400, json: { message: "The YouTube source manager is not registered." } };
 
 let server: ApiServer;
-/** What the plugin was asked for and changed to, in that order. */
+/** The calls and option changes that the plugin got, in order. */
 let asked: unknown[];
 let lines: string;
 afterEach(() => server.close());
@@ -91,7 +91,7 @@ describe("POST /youtube", () => {
     ["empty tokens", untouched, [{}]],
     ["one empty token", { poToken: "p", visitorData: "" }, [{}]],
     ["a refresh token", { refreshToken: "r", ...untouched }, ["exchange", login("r")]],
-    ["a refresh token alone", { refreshToken: "r" }, ["exchange", { ...login("r"), ...cleared }]],
+    ["only a refresh token", { refreshToken: "r" }, ["exchange", { ...login("r"), ...cleared }]],
     ["no refresh token any more", { refreshToken: null, ...untouched }, ["forgetLogin", login("")]],
     [
       "no refresh token, but a login",
@@ -105,7 +105,7 @@ describe("POST /youtube", () => {
   });
 
   test("with a refresh token that is not accepted is 500, and nothing is changed", async () => {
-    const message = "YouTube did not accept the refresh token of oauth (invalid_grant); log in anew";
+    const message = "YouTube did not accept the refresh token of oauth (invalid_grant); log in again";
     await start({ call: () => Promise.reject(new NodeError("site-unavailable", message)) });
     expect(await post({ refreshToken: "r", poToken: "p", visitorData: "v" })).toMatchObject({
       status: 500,
@@ -114,7 +114,7 @@ describe("POST /youtube", () => {
     expect(asked).toEqual([]);
   });
 
-  test("with what is no token is 400", async () => {
+  test("a request with an invalid token is answered with 400", async () => {
     await start();
     expect(await post({ refreshToken: 1 })).toMatchObject({ status: 400, json: { message: "Bad Request" } });
     expect(asked).toEqual([]);

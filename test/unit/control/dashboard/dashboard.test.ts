@@ -36,7 +36,7 @@ let ring: LogRing;
 let folder: string;
 const pages: Page[] = [];
 
-/** A dashboard on a server whose sessions are those that `server` has. */
+/** A dashboard on a server with the sessions of `server`. */
 async function start(passwords = { operator: OPERATOR, viewer: VIEWER }): Promise<void> {
   const logger = createLogger((level, message, fields) => lines.push([level, message, fields]));
   const secretOf = (text: string) => (text === "" ? undefined : new Secret(text));
@@ -200,7 +200,7 @@ describe("the page", () => {
     ["/dashboard/app.js", "of app.js", "text/javascript; charset=utf-8"],
     ["/dashboard/app.css", "of app.css", "text/css; charset=utf-8"],
     ["/dashboard/icon.svg", "of icon.svg", "image/svg+xml"],
-  ])("%s is handed to everybody, with a policy that lets nothing else in", async (path, body, type) => {
+  ])("%s is served without a login, with a policy that forbids everything else", async (path, body, type) => {
     const answer = await server.request("GET", path, { password: null });
     expect([answer.status, answer.body, answer.headers["content-type"]]).toEqual([200, body, type]);
     const policy = String(answer.headers["content-security-policy"]);
@@ -209,7 +209,7 @@ describe("the page", () => {
     expect(answer.headers["x-content-type-options"]).toBe("nosniff");
   });
 
-  test("nothing else of the folder is", async () => {
+  test("no other file of the folder is served", async () => {
     writeFileSync(join(folder, "secret.txt"), "x");
     for (const path of ["/dashboard/secret.txt", "/dashboard/..%2fsecret.txt", "/dashboard/app.js/x"]) {
       expect((await server.request("GET", path, { password: null })).status).toBe(404);
@@ -243,7 +243,7 @@ describe("logging in", () => {
     expect((await server.request("GET", "/v4/info", { password: null, headers })).status).toBe(401);
   });
 
-  test("too many wrong ones are not looked at, and one more in five seconds, whoever has logged in there", async () => {
+  test("too many wrong passwords are refused, with one more attempt in five seconds, whoever has logged in from there", async () => {
     expect((await logIn(OPERATOR)).status).toBe(204);
     for (let count = 0; count < 10; count++) expect((await logIn("wrong")).status).toBe(403);
     const refused = await logIn(OPERATOR);
@@ -286,7 +286,7 @@ describe("logging in", () => {
     expect((await logIn(OPERATOR, own)).status).toBe(204);
   });
 
-  test("a page that came through a proxy's HTTPS gets a cookie for HTTPS", async () => {
+  test("a page behind a proxy with HTTPS gets a cookie for HTTPS", async () => {
     const headers = { origin: "https://music.example", "sec-fetch-site": "same-origin" };
     expect((await logIn(OPERATOR, headers)).headers["set-cookie"]?.[0]).toMatch(/; Secure$/);
     const out = await server.request("POST", "/dashboard/logout", { password: null, headers });
@@ -310,12 +310,12 @@ describe("logging in", () => {
 });
 
 describe("live", () => {
-  test("nobody who is not logged in sees anything", async () => {
+  test("a client that is not logged in gets no live data", async () => {
     expect(await open("")).toBe(401);
     expect(await open("tonearm=operator.99999999999.x.y")).toBe(401);
   });
 
-  test("says who looks, and then how it is, at once and every second; nothing when nobody looks", async () => {
+  test("the socket sends the login, then the state at once and every second, and nothing without a viewer", async () => {
     await play(["one", "two"]);
     const timers = clock.pendingCount;
     const page = await opened(VIEWER);
@@ -337,7 +337,7 @@ describe("live", () => {
     await expect.poll(() => clock.pendingCount).toBe(timers);
   });
 
-  test("filters by what is known of a player, and shows a part of many", async () => {
+  test("the socket filters by the known fields of a player, and sends a page of many", async () => {
     await play(["Blue Monday", "Red Rain", "blue in green"]);
     await play(["other"], "222");
     const page = await opened();
@@ -367,7 +367,7 @@ describe("live", () => {
     expect((await page.see({ focus: { sessionId, guildId: "9" } })).focus).toBeNull();
   });
 
-  test("sends the log from a level on, what is kept and what comes", async () => {
+  test("the socket sends the log from a level on, the buffered and the new lines", async () => {
     const keep = (level: "info" | "error", written: string) => ring.keep({ epochMs: clock.epochMs(), level, written });
     keep("info", "early");
     keep("error", "trouble");
@@ -382,7 +382,7 @@ describe("live", () => {
     expect((await second).lines).toEqual([{ atMs: expect.any(Number), level: "error", text: "more trouble" }]);
   });
 
-  test("ends whoever says what no page says, or too much", async () => {
+  test("the socket closes for a viewer that sends invalid messages, or too many", async () => {
     for (const message of [
       "no JSON",
       "{}",
@@ -398,7 +398,7 @@ describe("live", () => {
     expect(await page.closed).toBe(1008);
   });
 
-  test("has room for sixteen, whoever comes at once, and says so to the next", async () => {
+  test("the dashboard accepts sixteen viewers, however many connect at once, and refuses the next with a reason", async () => {
     const cookie = await cookieOf(VIEWER);
     const answers = await Promise.all(Array.from({ length: 20 }, () => open(cookie)));
     expect(answers.filter((answer) => answer === 503)).toHaveLength(4);
@@ -422,7 +422,7 @@ describe("live", () => {
     expect(await page.closed).toBe(1008);
   });
 
-  test("keeps no answers to the pings of who does not read", async () => {
+  test("the socket buffers no pongs for a viewer that does not read", async () => {
     const page = await opened();
     let pongCount = 0;
     page.socket.on("pong", () => pongCount++).pause();
@@ -444,7 +444,7 @@ describe("live", () => {
 });
 
 describe("an operator", () => {
-  test("pauses, resumes, skips and stops, as the client hears", async () => {
+  test("an operator pauses, resumes, skips and stops, and the client gets the events", async () => {
     const client = await play(["one", "two"]);
     const page = await opened();
     const at = (guildId: string) => ({ sessionId: client.sessionId, guildId });
@@ -465,14 +465,14 @@ describe("an operator", () => {
     expect(await page.act({ kind: "stop", ...at("9") })).toBe("the player is not there any more");
   });
 
-  test("loads plugins anew, and frees addresses where there are any", async () => {
+  test("an operator reloads plugins, and frees addresses if there are any", async () => {
     const page = await opened();
     expect(await page.act({ kind: "reloadPlugin", name: "example" })).toBeNull();
     expect(await page.act({ kind: "reloadPlugin", name: "other" })).toBe("there is no such plugin");
     expect(await page.act({ kind: "freeAddress", address: "/192.0.2.7" })).toContain("none of the configured blocks");
   });
 
-  test("drains: no new sessions and players are taken, and those that are there go on", async () => {
+  test("an operator drains the node: new sessions and players are refused, and current ones continue", async () => {
     const client = await play(["one"]);
     const page = await opened();
     expect(await page.act({ kind: "drain", isOn: true })).toBeNull();
@@ -486,13 +486,13 @@ describe("an operator", () => {
     expect((await server.request("PATCH", `${players}/2`, { body: {} })).status).toBe(200);
   });
 
-  test("leaves a line in the log with what was done", async () => {
+  test("an action leaves a line in the log with its kind and target", async () => {
     const page = await opened();
     await page.act({ kind: "drain", isOn: true });
-    expect(lines).toContainEqual(["info", "somebody acts through the dashboard", { kind: "drain", isOn: true }]);
+    expect(lines).toContainEqual(["info", "dashboard action", { kind: "drain", isOn: true }]);
   });
 
-  test("is who may act; a viewer may not", async () => {
+  test("an operator may act; a viewer may not", async () => {
     const { sessionId } = await play(["one"]);
     const page = await opened(VIEWER);
     expect(await page.act({ kind: "pause", sessionId, guildId: "1" })).toBe("only operators may do this");

@@ -12,6 +12,6 @@ test.each([
   [{ requester: { username: { deep: 1 } } }, undefined],
   [{ other: "fox" }, undefined],
   [{ requester: "x".repeat(1000) }, `${"x".repeat(300)}…`],
-])("who asked, of %j", (userData, name) => {
+])("the requester in %j", (userData, name) => {
   expect(requesterOf(userData)).toBe(name);
 });

@@ -60,8 +60,8 @@ function json(placement: PlayerPlacement | "none" = PLACEMENT): PlayerDiagnosisJ
   return diagnosis.toJson(PLAYER, placement === "none" ? undefined : placement);
 }
 
-describe("what is told of a player", () => {
-  test("is there before any worker has said anything", () => {
+describe("the diagnosis of a player", () => {
+  test("a diagnosis is available before the first worker report", () => {
     expect(json("none")).toEqual({
       ...PLAYER,
       age: null,
@@ -83,7 +83,7 @@ describe("what is told of a player", () => {
     diagnosis.onAudioState({ ...state, usedMs: 400 });
     clock.advance(500);
     diagnosis.onAudioState({ ...state, usedMs: 10 });
-    // What comes together says nothing of how long it took.
+    // Reports that arrive together say nothing about the time they took.
     diagnosis.onAudioState({ ...state, usedMs: 10 });
     report({ lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT] });
     expect(diagnosis.overview).toMatchObject({ cost: 0.02, heldBytes: 7, framesLost: 3, mode: "transcoding" });
@@ -93,7 +93,7 @@ describe("what is told of a player", () => {
     expect(diagnosis.overview.lastIncident).toMatchObject({ isOver: false });
   });
 
-  test("adds up what came of it on one worker after the other", () => {
+  test("a diagnosis adds up the reports of successive workers", () => {
     const voiceCounts = {
       framesRefused: 0,
       encryptFailures: 0,
@@ -136,7 +136,7 @@ describe("what is told of a player", () => {
     expect(json("none")).toMatchObject({ age: 700, worker: null, frames: { sent: 25 } });
   });
 
-  test("names both workers when its sound is made on another one", () => {
+  test("a diagnosis names both workers when another one renders its audio", () => {
     const counters = {
       playerCount: 1,
       playingCount: 1,
@@ -160,7 +160,7 @@ describe("what is told of a player", () => {
 });
 
 describe("a worker that is lost", () => {
-  test("is an incident until sound goes out again, and is counted for the node", () => {
+  test("a lost worker is an incident until audio is sent again, and is counted for the node", () => {
     diagnosis.onWorkerLost({ isAudible: true });
     clock.advance(400);
     expect(json().incidents).toMatchObject([{ cause: "workerLost", length: 400, isOver: false }]);
@@ -177,7 +177,7 @@ describe("a worker that is lost", () => {
     expect(lines).toHaveLength(1);
   });
 
-  test("is none when nothing was heard", () => {
+  test("a lost worker is no incident when no audio was playing", () => {
     diagnosis.onWorkerLost({ isAudible: false });
     diagnosis.endLoss();
     expect(json().incidents).toEqual([]);
@@ -189,11 +189,11 @@ describe("the log", () => {
   test("has a line an incident, with its cause and without secrets", () => {
     report({ incidents: [{ ...INCIDENT, repair: "reopen" }] });
     expect(lines).toEqual([
-      { message: "sound was missing", fields: { cause: "network", lengthMs: 60, framesLost: 3, repair: "reopen" } },
+      { message: "audio interrupted", fields: { cause: "network", lengthMs: 60, framesLost: 3, repair: "reopen" } },
     ]);
   });
 
-  test("has a few when there are very many, and says how many were not told", () => {
+  test("very many incidents leave a few lines with the number of omitted ones", () => {
     for (let second = 0; second < 60; second++) {
       report({ incidents: [INCIDENT] });
       clock.advance(1000);
@@ -210,7 +210,7 @@ describe("the log", () => {
     report({ repairs: [{ kind: "rejoin", cause: "daveNotReady", epochMs: 9, silentMs: 60_000 }] });
     expect(lines).toEqual([
       {
-        message: "a player that should sound sends nothing: a new voice session is begun",
+        message: "player sends no audio although it should: starting a new voice session",
         fields: { cause: "daveNotReady", silentMs: 60_000 },
       },
     ]);

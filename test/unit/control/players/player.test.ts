@@ -91,7 +91,7 @@ function report(positionMs: number, more: Partial<PositionReport> = {}): void {
   workers.say({ type: "position", report: { ...base, ...more } });
 }
 
-/** What the client was sent since the last call, in short. */
+/** The messages sent to the client since the last call, abbreviated. */
 function received(): string[] {
   return messages.splice(0).map((message) => {
     if (message.op === "playerUpdate") {
@@ -159,7 +159,7 @@ describe("tracks", () => {
     expect(workers.commands.at(-1)?.type).toBe("stop");
   });
 
-  test("stopping without a track tells the client nothing", async () => {
+  test("stopping without a track sends no message to the client", async () => {
     await update({ trackChange: { kind: "stop" } });
     expect(received()).toEqual([]);
   });
@@ -188,7 +188,7 @@ describe("tracks", () => {
     expect(player.toJson().state.position).toBe(0);
   });
 
-  test("an exception comes before the end it leads to", async () => {
+  test("an exception is sent before the end that it causes", async () => {
     await play();
     received();
     workers.say({ type: "trackException", trackId: 1, error: BROKEN });
@@ -196,7 +196,7 @@ describe("tracks", () => {
     expect(received()).toEqual(['TrackException "the file is broken" at 0', "TrackEnd loadFailed at 0"]);
   });
 
-  test("a stuck track is told of, with an update, and plays on", async () => {
+  test("a stuck track sends an event and an update, and plays on", async () => {
     await play();
     received();
     workers.say({ type: "trackStuck", trackId: 1, thresholdMs: 10_000 });
@@ -228,7 +228,7 @@ describe("tracks", () => {
     expect(workers.last("play").startMs).toBe(0);
   });
 
-  test("the worker is told how long the track is, but for streams", async () => {
+  test("the worker gets the length of a track, but not of a stream", async () => {
     await play(buildTrack({ length: 61_000 }));
     expect(workers.last("play").lengthMs).toBe(61_000);
     await play(buildTrack({ isStream: true }));
@@ -350,12 +350,12 @@ describe("loading by identifier", () => {
     expect((await settled).every(({ status }) => status === "rejected")).toBe(true);
   });
 
-  test("updates that have had their turn do not count as waiting", async () => {
+  test("updates that have run do not count as waiting", async () => {
     for (let volume = 0; volume < 150; volume++) await update({ volume });
     expect(player.toJson().volume).toBe(149);
   });
 
-  test("destroying the player ends a lookup that waits", async () => {
+  test("destroying the player aborts a waiting load", async () => {
     const loading = update({ trackChange: { kind: "load", identifier: "never", allowed: undefined } });
     await settle();
     void player.destroy();
@@ -490,7 +490,7 @@ describe("pause, volume, filters, user data", () => {
 });
 
 describe("position, seeking and end time", () => {
-  test("the position goes on between reports, at the reported rate, for a second at most", async () => {
+  test("the position advances between reports, at the reported rate, for a second at most", async () => {
     await play();
     report(1000, { rate: 1.5 });
     clock.advance(200);
@@ -555,7 +555,7 @@ describe("position, seeking and end time", () => {
     expect(workers.last("setEndTime").endMs).toBeUndefined();
   });
 
-  test("the next track has no end time of its own accord", async () => {
+  test("the next track does not inherit the end time", async () => {
     await play(buildTrack(), { endTimeMs: 5000 });
     await play();
     expect(workers.last("play").endMs).toBeUndefined();
@@ -581,7 +581,7 @@ describe("regular updates", () => {
 });
 
 describe("voice", () => {
-  test("the answer waits for the connection, and an update follows when sound can flow", async () => {
+  test("the answer waits for the connection, and an update follows when audio can be sent", async () => {
     const connected = update({ voice: CREDENTIALS, volume: 5 });
     let isAnswered = false;
     void connected.then(() => (isAnswered = true));
@@ -622,7 +622,7 @@ describe("voice", () => {
     expect(player.toJson().state.connected).toBe(true);
   });
 
-  test("a connection that fails after the answer is told of by an event", async () => {
+  test("a connection that fails after the answer is reported by an event", async () => {
     const connected = update({ voice: CREDENTIALS });
     await settle();
     clock.advance(5250);
@@ -672,7 +672,7 @@ describe("voice", () => {
     },
   );
 
-  test("what comes of a connection that was given up is dropped", async () => {
+  test("the result of an abandoned connection attempt is ignored", async () => {
     await connect();
     const moved = update({ voice: { ...CREDENTIALS, token: "t2" } });
     await settle();
@@ -689,7 +689,7 @@ describe("voice", () => {
     expect(player.toJson().state.connected).toBe(true);
   });
 
-  test("a close by Discord is told of, the track stays, and the same values connect again", async () => {
+  test("a close by Discord is reported, the track stays, and the same values connect again", async () => {
     await connect();
     await play();
     received();
@@ -732,7 +732,7 @@ describe("destroying", () => {
     expect(workers.all("destroyPlayer")).toHaveLength(1);
   });
 
-  test("asks the worker for it also when nobody can be told", async () => {
+  test("destroying a player asks its worker also when there is no session left to notify", async () => {
     await play();
     const { sink } = { sink: messages };
     sink.push = () => {
@@ -758,7 +758,7 @@ describe("what a player keeps", () => {
   const text = (length: number) => ({ text: "x".repeat(length) });
   const equalizer = Array.from({ length: 256 }, () => ({ band: 1, gain: 0.123456 }));
 
-  test("is counted while it is kept, and nothing is left when the player is gone", async () => {
+  test("the memory of a player is counted while it is stored, and freed when the player is destroyed", async () => {
     const emptyBytes = memory.usedBytes;
     await play(buildTrack(), { userData: text(10_000), filters: { equalizer } });
     const fullBytes = memory.usedBytes;
@@ -790,7 +790,7 @@ describe("what a player keeps", () => {
     expect(player.toJson().volume).toBe(5);
   });
 
-  test("a track that was looked up is counted too, and refused before anything ends", async () => {
+  test("a track loaded by identifier is counted too, and refused before anything ends", async () => {
     await play(buildTrack({ title: "First" }));
     const beforeBytes = memory.usedBytes;
     const track = buildTrack({ title: "x".repeat(50_000) });
@@ -826,7 +826,7 @@ describe("what a player keeps", () => {
 });
 
 describe("a worker that dies", () => {
-  test("the player goes on elsewhere where it was, and the client hears no start, end or close", async () => {
+  test("a player with a lost worker continues elsewhere at its position, and the client gets no start, end or close", async () => {
     await connect();
     voiceIsReady();
     await play(buildTrack(), { endTimeMs: 20_000 });
@@ -853,7 +853,7 @@ describe("a worker that dies", () => {
     expect(player.toJson().state.position).toBe(6300);
   });
 
-  test("a paused player stays paused, and its seeks count anew", async () => {
+  test("a paused player with a lost worker stays paused, and its seeks count from 1 again", async () => {
     await play();
     await update({ positionMs: 9000 });
     await update({ isPaused: true });
@@ -865,7 +865,7 @@ describe("a worker that dies", () => {
     expect(workers.last("seek").seekId).toBe(1);
   });
 
-  test("a stream starts anew but its position goes on", async () => {
+  test("a stream with a lost worker restarts but its position continues", async () => {
     await play(buildTrack({ isStream: true, isSeekable: false, length: 9223372036854775807n }));
     report(60_000, { rate: 0 });
     workers.lose();
@@ -875,7 +875,7 @@ describe("a worker that dies", () => {
     expect(player.toJson().state.position).toBe(60_500);
   });
 
-  test("what is asked for without a worker is done when there is one", async () => {
+  test("requests without a worker are applied when there is one", async () => {
     workers.lose();
     await play(buildTrack(), { volume: 20, voice: CREDENTIALS, positionMs: 1000 });
     expect(player.toJson()).toMatchObject({ volume: 20, state: { position: 1000, connected: false } });
@@ -895,7 +895,7 @@ describe("a worker that dies", () => {
     expect(workers.last("connectVoice")).toMatchObject({ voiceId: 2, credentials: CREDENTIALS });
   });
 
-  test("a connection that does not come back is told of", async () => {
+  test("a connection that is not re-established is reported by an event", async () => {
     await connect();
     workers.lose();
     workers.start();
@@ -903,8 +903,8 @@ describe("a worker that dies", () => {
     expect(received()[0]).toBe('WebSocketClosed 1006 "Failed to connect to voice server" by remote');
   });
 
-  test("a silent player asks for room before it plays, and is refused where there is none", async () => {
-    workers.refusal = new NodeError("node-overloaded", "no room");
+  test("a silent player needs an admission before it plays, and is refused without capacity", async () => {
+    workers.refusal = new NodeError("node-overloaded", "no capacity");
     workers.commands.length = 0;
     const more = { voice: CREDENTIALS, volume: 7, filters: { volume: 0.5 }, isPaused: true };
     await expect(play(buildTrack(), more)).rejects.toMatchObject({ code: "node-overloaded" });
@@ -912,7 +912,7 @@ describe("a worker that dies", () => {
     expect(workers.commands).toEqual([]);
   });
 
-  test("a player that was admitted needs its room while it waits for voice, also before it plays", async () => {
+  test("an admitted player reserves capacity while it waits for voice, also before it plays", async () => {
     expect(player.needsCapacity).toBe(false);
     const playing = play(buildTrack(), { voice: CREDENTIALS });
     await settle();
@@ -922,7 +922,7 @@ describe("a worker that dies", () => {
     expect([player.needsCapacity, player.isPlaying]).toEqual([true, true]);
   });
 
-  test("a player whose voice server refuses needs no room any more", async () => {
+  test("a player whose voice server refuses reserves no capacity any more", async () => {
     const refused = play(buildTrack(), { voice: CREDENTIALS }).catch((error) => error.code);
     await settle();
     await workers.replyError("connectVoice", BROKEN);
@@ -930,7 +930,7 @@ describe("a worker that dies", () => {
     expect(player.needsCapacity).toBe(false);
   });
 
-  test("who plays, or has within a minute, need not ask again", async () => {
+  test("a player that plays, or has within a minute, needs no new admission", async () => {
     await play();
     expect(workers.admitted).toBe(1);
     await play();
@@ -944,7 +944,7 @@ describe("a worker that dies", () => {
     expect(workers.admitted).toBe(2);
   });
 
-  test("a track that its worker was working for at the end is suspect, and goes on alone", async () => {
+  test("a track that its worker was processing when it died is suspected, and continues isolated", async () => {
     await play();
     received();
     expect(player.isSuspect).toBe(false);
@@ -958,7 +958,7 @@ describe("a worker that dies", () => {
     expect(player.isSuspect).toBe(false);
   });
 
-  test("a track that costs a worker of its own is given up; asked for again it plays alone", async () => {
+  test("a track that crashes its isolated worker is given up; requested again it plays isolated", async () => {
     await play();
     received();
     workers.lose({ kind: "suspect", activity: "read" });
@@ -977,7 +977,7 @@ describe("a worker that dies", () => {
     expect(workers.isIsolated).toBe(true);
   });
 
-  test("a voice server that costs a worker of its own is not connected to again; the track stays", async () => {
+  test("a voice server that crashes an isolated worker is not connected to again; the track stays", async () => {
     await connect();
     await play();
     received();
@@ -990,7 +990,7 @@ describe("a worker that dies", () => {
     expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer", "play"]);
   });
 
-  test("a track that takes too much goes on alone, and ends when that is still too much", async () => {
+  test("a track over its CPU quota continues isolated, and ends when it exceeds the quota again", async () => {
     await play();
     received();
     workers.say({ type: "trackOverQuota", trackId: 1, share: 0.5 });
@@ -1001,7 +1001,7 @@ describe("a worker that dies", () => {
     expect(received()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
   });
 
-  test("one that takes too much and can have no worker of its own ends, and may be tried again", async () => {
+  test("a track over its CPU quota that cannot be isolated ends, and may be tried again", async () => {
     await play();
     received();
     workers.hasIsolatedCapacity = false;
@@ -1012,7 +1012,7 @@ describe("a worker that dies", () => {
     expect(workers.commands.at(-1)?.type).toBe("play");
   });
 
-  test("a track that is known to cost workers is not tried among others where it cannot play alone", async () => {
+  test("a track that is known to crash workers is refused when it cannot play isolated", async () => {
     deadlyTracks.add(buildTrack());
     workers.hasIsolatedCapacity = false;
     await play();
@@ -1025,7 +1025,7 @@ describe("a worker that dies", () => {
     expect(workers.commands.at(-1)?.type).toBe("play");
   });
 
-  test("a track is suspected without a sign when three workers in a row die soon after its start there", async () => {
+  test("a track is suspected without evidence when three workers in a row die soon after its start there", async () => {
     await play();
     for (let loss = 0; loss < 3; loss++) {
       expect(player.isSuspect).toBe(false);
@@ -1036,7 +1036,7 @@ describe("a worker that dies", () => {
     expect(player.toJson().track).not.toBeNull();
   });
 
-  test("a track that plays long between the deaths of its workers is never suspected", async () => {
+  test("a track that plays long between the losses of its workers is never suspected", async () => {
     await play();
     for (let loss = 0; loss < 5; loss++) {
       clock.advance(10_000);
@@ -1047,7 +1047,7 @@ describe("a worker that dies", () => {
   });
 });
 
-test("a worker that is lost while it is heard is an incident until the player sounds on another", async () => {
+test("a worker lost during playback is an incident until the player sends audio on another", async () => {
   await play();
   report(1000);
   workers.lose();
@@ -1070,7 +1070,7 @@ test("a worker that is lost while it is heard is an incident until the player so
   expect(player.diagnose().incidents).toHaveLength(1);
 });
 
-test("the last two frame minutes are kept", () => {
+test("a player retains the last two frame minutes", () => {
   const lostFrames = noLosses();
   for (const minute of [7, 8, 9]) {
     const entry = { playerId: 1, minute, sentFrames: 3000, lostFrames, isWholeMinute: true };
@@ -1081,7 +1081,7 @@ test("the last two frame minutes are kept", () => {
   expect(player.frameMinute(9)?.minute).toBe(9);
 });
 
-test("plays twenty tracks one after the other as fast as they are asked for, and more as time goes on", async () => {
+test("a player plays twenty tracks one after the other without delay, and more as time passes", async () => {
   const plays = () => workers.commands.filter(({ type }) => type === "play").length;
   const settleAll = async () => {
     for (let iteration = 0; iteration < 30; iteration++) await settle();
@@ -1100,7 +1100,7 @@ test("plays twenty tracks one after the other as fast as they are asked for, and
   expect(plays()).toBe(30);
 });
 
-test("players that start at once each see those that were admitted before them", async () => {
+test("each of several players that start at once counts those that were admitted before it", async () => {
   const others = Array.from({ length: 5 }, createPlayer);
   const seen: number[] = [];
   vi.spyOn(workers, "admit").mockImplementation(() => {

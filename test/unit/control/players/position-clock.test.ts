@@ -8,16 +8,16 @@ test("stands still until the first report, then goes at the rate of the last one
   expect([10_000, 10_100, 11_000, 99_000].map((epochMs) => clock.at(epochMs))).toEqual([2020, 2170, 3520, 3520]);
 });
 
-test("a track that ends sooner than reckoned is told to have ended where it was told to be", () => {
+test("a track that ends sooner than estimated is reported to have ended at the reported position", () => {
   const clock = new PositionClock(0, 60_000);
   clock.report({ positionMs: 59_900, epochMs: 1000, rate: 1 });
   expect(clock.at(1060)).toBe(59_960);
-  // What it is said to last has the padding of its encoder in it.
+  // The container's length includes the padding of its encoder.
   clock.report({ positionMs: 59_948, epochMs: 1061, rate: 0 });
   expect([1061, 1500].map((epochMs) => clock.at(epochMs))).toEqual([59_960, 59_960]);
 });
 
-test("late frames let it stand still for a moment, and it goes on from where it is true again", () => {
+test("late frames make the position stand still for a moment, and it continues when the report has caught up", () => {
   const clock = new PositionClock(0, 60_000);
   clock.report({ positionMs: 1000, epochMs: 1000, rate: 1 });
   expect(clock.at(1500)).toBe(1500);
@@ -25,7 +25,7 @@ test("late frames let it stand still for a moment, and it goes on from where it 
   expect([1500, 1520, 1540, 1560].map((epochMs) => clock.at(epochMs))).toEqual([1500, 1500, 1500, 1520]);
 });
 
-test("more than a moment is told as it is", () => {
+test("a larger step back than a moment is reported unchanged", () => {
   const clock = new PositionClock(0, 60_000);
   clock.report({ positionMs: 1000, epochMs: 1000, rate: 1 });
   expect(clock.at(1500)).toBe(1500);

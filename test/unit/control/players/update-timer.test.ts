@@ -54,7 +54,7 @@ test("a stopped player is served no more, also when stopped while others are ser
   expect(served).toEqual([]);
 });
 
-test("after a stall each player is served once, and its interval starts anew", () => {
+test("after a stall each player is served once, and its interval restarts", () => {
   timer.start(target("a"));
   clock.stall(17_000);
   clock.advance(0);

@@ -24,14 +24,14 @@ test("blocks follow each other in the order in which they were configured", () =
   expect(addresses.map((address) => indexOf(space, address))).toEqual([0n, 1n, 2n, 3n, 4n, 5n, 6n]);
 });
 
-test("an address beside the blocks, between them or of the other family has no place", () => {
+test("an address beside the blocks, between them or of the other family has no index", () => {
   const space = new AddressSpace(plannerBlocks("192.0.2.0/24", "192.0.4.0/24"));
   for (const text of ["192.0.1.255", "192.0.3.0", "192.0.5.0", "0.0.0.0", "255.255.255.255", "::", "::c000:200"]) {
     expect(indexOf(space, text), text).toBeUndefined();
   }
 });
 
-test("every address of random blocks has its own place and comes back from it", () => {
+test("every address of random blocks has a unique index that leads back to it", () => {
   for (let round = 0; round < 300; round++) {
     const family = random() < 0.5 ? 4 : 6;
     const space = new AddressSpace(randomBlocks(family));

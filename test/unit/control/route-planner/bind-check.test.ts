@@ -26,7 +26,7 @@ describe("whether blocks can be sent from", () => {
     }
   });
 
-  test("Linux is told of the route, and of the switch that IPv6 needs besides", async () => {
+  test("the advice for Linux names the route, and the switch that IPv6 needs in addition", async () => {
     const trouble = await findBindTrouble(["192.0.2.77/24"], refusing("EADDRNOTAVAIL"));
     expect(trouble?.found).toMatch(
       /^192\.0\.2\.77\/24 cannot be sent from: binding 192\.0\.2\.\d+ failed \(EADDRNOTAVAIL\)$/,
@@ -39,14 +39,14 @@ describe("whether blocks can be sent from", () => {
     );
   });
 
-  test("other systems are told that addresses have to be assigned", async () => {
+  test("the advice for other systems says that addresses have to be assigned", async () => {
     for (const platform of ["darwin", "win32"] as const) {
       const trouble = await findBindTrouble(["192.0.2.0/24"], refusing("EADDRNOTAVAIL", platform));
       expect(trouble?.advice).toContain("assigned to this machine");
     }
   });
 
-  test("a machine without IPv6 is told so, and several blocks are told as one", async () => {
+  test("the advice for a machine without IPv6 says so, and several blocks are reported together", async () => {
     const trouble = await findBindTrouble(["2001:db8::/64", "2001:db9::/64"], refusing("EAFNOSUPPORT"));
     expect(trouble?.found).toMatch(/^2 of 2 blocks, such as 2001:db8::\/64, cannot be sent from/);
     expect(trouble?.advice).toContain("no IPv6");

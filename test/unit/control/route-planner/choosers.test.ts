@@ -46,7 +46,7 @@ describe("RotatingIpRoutePlanner", () => {
     expect(chooser.details()).toEqual({ rotateIndex: "1", ipIndex: String(second + 1n), currentAddress: `/${second}` });
   });
 
-  test("goes to the neighbour in blocks of up to 128 addresses, and round", () => {
+  test("goes to the neighbouring address in blocks of up to 128 addresses, and wraps around", () => {
     expect(rotated(128n, 128)).toEqual(Array.from({ length: 128 }, (_, index) => BigInt(index)));
     const { chooser, fail, pool } = create(RotatingIp, 3n);
     for (const expected of [0n, 1n, 2n]) {
@@ -156,7 +156,7 @@ describe("NanoIpRoutePlanner", () => {
     expect(seen.every((index, at) => at === 0 || index > (seen[at - 1] ?? -1n))).toBe(true);
   });
 
-  test("leaves out what is excluded or fails", () => {
+  test("the nano planner skips excluded and failing addresses", () => {
     const { chooser, fail } = create(NanoIp, SUBNET, [0n, 1n, 3n]);
     expect(chooser.choose()).toBe(2n);
     fail(4n);
@@ -191,7 +191,7 @@ describe("RotatingNanoIpRoutePlanner", () => {
     expect(new Set(seen).size).toBe(5000);
   });
 
-  test("leaves out what is excluded or fails", () => {
+  test("the rotating nano planner skips excluded and failing addresses", () => {
     const { chooser, pool } = create(RotatingNanoIp, SUBNET, [0n, 1n]);
     pool.markFailing(2n, "banned");
     expect(chooser.choose()).toBe(3n);
@@ -207,7 +207,7 @@ describe("every planner", () => {
   ];
 
   test.each(sizes)(
-    "%s gives only what is neither excluded nor failing, and none exactly when there is none",
+    "the %s planner chooses only addresses neither excluded nor failing, and none exactly when none is left",
     (_name, Class, all) => {
       for (const size of all) {
         const excluded = [0n, 1n, size - 1n].filter((index) => index >= 0n && size > 3n);

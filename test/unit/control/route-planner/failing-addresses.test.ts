@@ -19,7 +19,7 @@ function create() {
   };
 }
 
-test("an address comes back seven days after it failed, and not a millisecond before", () => {
+test("an address is free again seven days after it failed, and not a millisecond before", () => {
   const { clock, freed, failing } = create();
   failing.add(1n);
   clock.advance(1000);
@@ -48,7 +48,7 @@ test("one that fails again counts from then", () => {
   expect(failing.list()).toMatchObject([{ failingAddress: "/1", failingTimestamp: clock.epochMs() - 1 }]);
 });
 
-test("of a hundred thousand that fail, the last 10,000 are kept", () => {
+test("the last 10,000 of a hundred thousand failing addresses are stored", () => {
   const { freed, failing } = create();
   for (let index = 0n; index < 100_000n; index++) failing.add(index);
   expect(failing.count).toBe(10_000);
@@ -67,7 +67,7 @@ test("freeing all frees each once", () => {
   expect(freed).toEqual([1n, 3n, 2n]);
 });
 
-test("the order stays that of the times, whatever is freed and fails again between", () => {
+test("failing addresses stay in the order of their times, whatever is freed and fails again in between", () => {
   const { clock, failing } = create();
   for (let index = 0n; index < 6n; index++) failing.add(index);
   clock.advance(1);

@@ -6,7 +6,7 @@ import { repeatableRandom, unevenness } from "../../../support/planner-builders.
 const seed = fuzzSeed();
 
 describe("numbers that are free", () => {
-  test("are those never taken or given back, whatever the order, and what is remembered stays small", () => {
+  test("free indexes are those never taken or returned, in any order, and few entries are stored", () => {
     const random = repeatableRandom(seed);
     for (let round = 0; round < 200; round++) {
       const size = 1 + Math.floor(random.unit() * 40);

@@ -28,7 +28,7 @@ function failingOf(planner: RoutePlanner): string[] {
 }
 
 describe("the route planner", () => {
-  test("answers with an address of the blocks, under the number of the wish", () => {
+  test("an answer has an address of the blocks, under the id of the request", () => {
     const { planner } = createPlanner({ ipBlocks: ["192.0.2.8/30"] });
     expect(ask(planner)).toEqual({ type: "route", routeId: 7, address: "192.0.2.8" });
     fail(planner, "192.0.2.8");
@@ -42,7 +42,7 @@ describe("the route planner", () => {
     expect(addressOf(planner, [4, 6])).toMatch(/^2001:db8::/);
   });
 
-  test("failures are told at once, then once a minute", () => {
+  test("failures are logged immediately, then once a minute", () => {
     const lines: LogFields[] = [];
     const logger = createLogger((_level, _message, fields) => lines.push(fields));
     const { planner, clock } = createPlanner({}, { logger });
@@ -107,7 +107,7 @@ describe("the route planner", () => {
     expect(failingOf(planner)).toEqual([]);
   });
 
-  test("excluded addresses and those of others never become failing ones", () => {
+  test("excluded and foreign addresses never become failing ones", () => {
     const { planner } = createPlanner({ excludedIps: ["192.0.2.1"] });
     for (const address of ["192.0.2.1", "198.51.100.1", "::1", "nonsense"]) fail(planner, address);
     expect(failingOf(planner)).toEqual([]);
@@ -120,7 +120,7 @@ describe("the route planner", () => {
     for (let request = 0; request < 20; request++) expect(addressOf(planner)).toBe("192.0.2.1");
   });
 
-  test("frees what lies in the blocks, failing or not, in whatever notation, and nothing else", () => {
+  test("the planner frees addresses in the blocks, failing or not, in any notation, and no others", () => {
     const { planner } = createPlanner({ ipBlocks: ["2001:db8::/64", "2001:db8:5::/48"], strategy: "NanoSwitch" });
     fail(planner, "2001:db8::1");
     expect(planner.free("2001:0DB8:0:0::0.0.0.1")).toBe(true);
@@ -138,7 +138,7 @@ describe("the status", () => {
     ["NanoSwitch", "NanoIpRoutePlanner", { currentAddressIndex: "0" }],
     ["RotatingNanoSwitch", "RotatingNanoIpRoutePlanner", { blockIndex: "0", currentAddressIndex: "0" }],
     ["LoadBalance", "BalancingIpRoutePlanner", {}],
-  ] as const)("of %s is there before the first request", (strategy, name, own) => {
+  ] as const)("the status of %s is available before the first request", (strategy, name, own) => {
     const { planner } = createPlanner({ strategy, ipBlocks: ["2001:db8::/32", "2001:db9::/64"] });
     const ipBlock = { type: "Inet6Address", size: "79228162532711081667253501952" };
     expect(planner.status()).toEqual({ class: name, details: { ipBlock, failingAddresses: [], ...own } });

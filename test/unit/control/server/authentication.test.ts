@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 function check(authorization: string | undefined, remoteAddress = "192.0.2.1") {
-  // Of the socket only the address is looked at.
+  // Only the address of the socket is used.
   return authentication.recognize({ headers: { authorization }, socket: { remoteAddress } as Socket }).kind;
 }
 
@@ -34,7 +34,7 @@ function checkOften(count: number, address?: string): string[] {
 }
 
 describe("of many wrong passwords", () => {
-  test("the first are told so, and the others are refused, until time has passed", () => {
+  test("the first wrong passwords are answered as wrong, and the others are refused, until time has passed", () => {
     const answers = checkOften(11_000);
     expect(answers.indexOf("refused")).toBe(WRONG_MAX);
     expect(answers.lastIndexOf("wrong")).toBe(WRONG_MAX - 1);
@@ -62,7 +62,7 @@ describe("of many wrong passwords", () => {
     expect([check("wrong"), check("right")]).toEqual(["wrong", "refused"]);
     clock.advance(1000);
     expect([check("right"), check("right"), check("wrong")]).toEqual(["known", "known", "wrong"]);
-    // It has spent what it had, and is believed now.
+    // It has used up its tokens, and is trusted now.
     expect([check("wrong"), check("right")]).toEqual(["refused", "known"]);
   });
 
@@ -75,23 +75,29 @@ describe("of many wrong passwords", () => {
     expect(check("wrong", "2001:db8:0:1::1")).toBe("wrong");
   });
 
-  test("one line a minute tells", () => {
+  test("wrong passwords leave one log line a minute", () => {
     checkOften(1000);
     checkOften(1000, "192.0.2.2");
-    expect(lines).toEqual([["warn", "somebody sends many wrong passwords", { address: "192.0.2.1", count: 1 }]]);
+    expect(lines).toEqual([
+      [
+        "warn",
+        "too many wrong passwords from one address: further attempts are delayed",
+        { address: "192.0.2.1", count: 1 },
+      ],
+    ]);
     clock.advance(60_000);
     checkOften(1000);
     expect(lines).toHaveLength(2);
   });
 
-  test("no more addresses are remembered than there is room for", () => {
+  test("the number of remembered addresses is bounded", () => {
     checkOften(1000);
     for (let count = 0; count < 10_000; count++) check("wrong", `10.1.${count >> 8}.${count & 255}`);
     expect(check("wrong")).toBe("wrong");
   });
 });
 
-test("a key that asks too often is told to wait, and nobody else is", () => {
+test("a key that exceeds its rate limit has to wait, and no other client has", () => {
   const limits = { ...UNLIMITED, requestsPerSecond: 2 };
   const entry = { role: "client", limits: UNLIMITED } as const;
   keys.replace([
@@ -112,13 +118,13 @@ test.each(["righ", "rightx", "", "right ", `right${"x".repeat(20_000)}`, "Right"
   expect(check(password)).toBe("wrong");
 });
 
-test("REST and the WebSocket answer 429 to more, end the connection, and go on serving others there", async () => {
+test("REST and the WebSocket answer 429 above the limit, end the connection, and still serve others there", async () => {
   const written: string[] = [];
   const logger = createLogger((_level, message) => written.push(message));
   const requestLogging = { isClientShown: false, areHeadersShown: false, isQueryShown: false, isPayloadShown: false };
   const server = await ApiServer.start({
     logger,
-    // Time stands still: a slow machine forgives nothing meanwhile.
+    // Time stands still, so that a slow machine refills no tokens.
     clock: { ...systemClock, now: () => 0 },
     requestLogging: { ...requestLogging, payloadLengthMax: 0, isLoggedBefore: false },
   });
@@ -130,7 +136,7 @@ test("REST and the WebSocket answer 429 to more, end the connection, and go on s
   expect([refused.status, refused.headers.connection, refused.body]).toEqual([429, "close", ""]);
   expect((await server.handshake({ headers: wrong })).answer.status).toBe(429);
   expect((await server.request("GET", "/v4/websocket", { headers: wrong })).status).toBe(429);
-  expect(written).toEqual(["somebody sends many wrong passwords"]);
+  expect(written).toEqual(["too many wrong passwords from one address: further attempts are delayed"]);
   expect((await server.request("GET", "/version", { headers: wrong })).status).toBe(200);
   expect((await server.request("GET", "/v4/info")).status).toBe(200);
   const client = await server.connect({ Authorization: PASSWORD });

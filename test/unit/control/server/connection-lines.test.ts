@@ -1,4 +1,4 @@
-// Requests that come without waiting for the answers, on a real server whose connections are paced.
+// Requests that are sent without waiting for the answers, on a real server whose connections are paced.
 
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -18,7 +18,7 @@ afterEach(() => {
   server.closeAllConnections();
 });
 
-test("of a thousand requests on one connection few wait in the server, the rest where it came from", async () => {
+test("few of a thousand requests on one connection wait in the server, the rest in the socket", async () => {
   const COUNT = 1000;
   const lines = new ConnectionLines(systemClock);
   let waiting = 0;
@@ -42,6 +42,6 @@ test("of a thousand requests on one connection few wait in the server, the rest 
   await expect.poll(() => answers.split("answer").length - 1).toBe(COUNT);
   client.destroy();
   expect(waitingMax).toBeGreaterThan(1);
-  // What one slice held, and the one that was begun in the slice before.
+  // The requests of one slice, and the one that started in the slice before.
   expect(waitingMax).toBeLessThanOrEqual(SLICE_BYTES / GET.length + 2);
 });

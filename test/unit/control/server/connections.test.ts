@@ -64,7 +64,7 @@ async function open(text = ""): Promise<Client> {
   return client;
 }
 
-/** Time passes, and what is due happens. */
+/** Advances the clock and lets due timers run. */
 async function pass(ms: number): Promise<void> {
   clock.advance(ms);
   await new Promise((resolve) => setImmediate(resolve));
@@ -94,7 +94,7 @@ describe("a connection that stops half way is closed, though its client never cl
     expect(client.received()).toMatch(text.startsWith(GET) ? /^HTTP\/1.1 200/ : TIMED_OUT);
   });
 
-  test("within the body, and is told", async () => {
+  test("within the body, after an answer with 408", async () => {
     handle = () => undefined;
     const client = await open("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
     for (let second = 0; second < 29; second++) {
@@ -116,7 +116,7 @@ describe("a connection that stops half way is closed, though its client never cl
     expect(client.received()).not.toContain("408");
   });
 
-  test("after the answer to a request that is none", async () => {
+  test("after the answer to an invalid request", async () => {
     server.on("clientError", (_error, socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
     const client = await open("nonsense\r\n\r\n");
     await expect.poll(client.received).toContain("400");
@@ -171,7 +171,7 @@ test("a connection that is upgraded stays", async () => {
   expect(openCounts()).toEqual({ upgraded: 1 });
 });
 
-test("a connection that goes on asking stays as long as it likes", async () => {
+test("a connection that keeps sending requests stays open", async () => {
   const client = await open(GET);
   for (let round = 0; round < 10; round++) {
     await pass(60_000);
@@ -209,7 +209,7 @@ test("each of the answers on one connection has its own time", async () => {
   await expect.poll(() => client.received().split("answer").length).toBe(4);
 });
 
-test("nothing is looked at while there is no connection", async () => {
+test("no timer runs without connections", async () => {
   const client = await open(GET);
   client.socket.destroy();
   await expect.poll(openCounts).toEqual({});

@@ -1,4 +1,4 @@
-// What the HTTP server makes of connections that are handed to it slice by slice, over real TCP.
+// The HTTP server on connections whose data is handed to it slice by slice, over real TCP.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -12,7 +12,7 @@ const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 let server: Server;
 let accepted: Socket[];
 let handle: (request: IncomingMessage, response: ServerResponse) => void;
-/** How many milliseconds a look at the clock takes. */
+/** Milliseconds that each reading of the clock takes. */
 let msPerReading: number;
 const clients: Socket[] = [];
 
@@ -48,7 +48,7 @@ async function open(): Promise<{ client: Socket; received: () => string }> {
   return { client, received: () => received };
 }
 
-test("a request is read before the many bytes of others that came first", async () => {
+test("a request is read before the many bytes of others that arrived first", async () => {
   // Every slice takes a round.
   msPerReading = 1000;
   const bodies = 20;
@@ -66,14 +66,14 @@ test("a request is read before the many bytes of others that came first", async 
   control.client.write(GET);
   await expect.poll(control.received, { interval: 1 }).toContain("answer");
   const meanwhile = accepted.slice(0, bodies).map(({ bytesRead }, index) => bytesRead - (before[index] ?? 0));
-  // As it takes some turns of the event loop for the bytes to go to and fro.
+  // The bytes need some event loop iterations to go back and forth.
   expect(Math.max(...meanwhile)).toBeLessThanOrEqual(16 * SLICE_BYTES);
   await expect
     .poll(() => accepted.slice(0, bodies).map(({ bytesRead }) => bytesRead))
     .toEqual(new Array(bodies).fill(bodyStart.length + 60_000));
 });
 
-test("all who come at once are let in before the first of them is heard", async () => {
+test("all connections that arrive at once are accepted before the first of them is read", async () => {
   const { port } = server.address() as AddressInfo; // listening on TCP: an object
   let acceptedAtFirst: number | undefined;
   handle = (_request, response) => {

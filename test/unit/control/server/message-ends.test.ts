@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MessageEnds } from "../../../../src/control/server/message-ends.ts";
 
-/** What is handed out of a text that arrives in slices of one size. */
+/** The slices handed out of a text that arrives in pieces of one size. */
 function slicesOf(text: string, sliceBytes: number, ends = new MessageEnds()): string[] {
   const slices: string[] = [];
   for (let rest = Buffer.from(text, "latin1"); rest.length > 0; ) {
@@ -17,7 +17,7 @@ test("a slice ends behind an empty line", () => {
   expect(slicesOf("a\r\nb\r\n\r\nc\r\n\r\nd", 100)).toEqual(["a\r\nb\r\n\r\n", "c\r\n\r\n", "d"]);
 });
 
-test.each([1, 2, 3, 4, 5])("also one that comes in slices of %i bytes", (sliceBytes) => {
+test.each([1, 2, 3, 4, 5])("an empty line that arrives in pieces of %i bytes ends a slice", (sliceBytes) => {
   let written = "";
   const ends = slicesOf("ab\r\n\r\ncd\r\n\r\nef", sliceBytes).map((slice) => {
     written += slice;

@@ -17,7 +17,7 @@ const parts = { clock: systemClock, logger: silentLogger };
 
 function dashboard(): UpgradeTarget {
   const options = { ...parts, logins: { loginOf: async () => undefined }, log: new LogRing(), version: "1.2.3" };
-  return new LiveSocket({ ...options, parts: {} } as unknown as LiveSocketOptions); // refused before it looks at them
+  return new LiveSocket({ ...options, parts: {} } as unknown as LiveSocketOptions); // refused before they are used
 }
 
 function endPoint(): UpgradeTarget {
@@ -30,7 +30,7 @@ function endPoint(): UpgradeTarget {
 test.each([
   ["the dashboard", dashboard, "/dashboard/live"],
   ["the API", endPoint, "/v4/websocket"],
-])("a client of %s that is gone when it is refused harms nobody", async (_, build, url) => {
+])("a client of %s that disconnects before it is refused does no harm", async (_, build, url) => {
   const socket = new Duplex({
     read: () => undefined,
     write: (_chunk, _encoding, done) => done(new Error("write EPIPE")),
@@ -38,7 +38,7 @@ test.each([
   const closed = once(socket, "close").catch((error: unknown) => error);
   Object.assign(socket, { setKeepAlive: () => socket });
   const request = { method: "GET", url, headers: { "user-id": "1" }, socket };
-  // As much of both as is looked at.
+  // Only the members that are used.
   const upgrade = { request: request as unknown as IncomingMessage, socket: socket as Socket, head: Buffer.alloc(0) };
   build().upgrade(upgrade, () => undefined);
   expect(await closed).toEqual(new Error("write EPIPE"));

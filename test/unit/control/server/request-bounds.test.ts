@@ -59,7 +59,7 @@ describe("a body that is refused for its size", () => {
     ["PATCH", "/v4/sessions/x", `{"timeout":[${"[],".repeat(8000)}1]}`],
     ["PATCH", "/v4/sessions/x/players/1", `{"filters":{"equalizer":${list('{"band":"a","gain":{}}', 256)}}}`],
     ["PATCH", "/v4/sessions/x/players/1", `{"volume":"${"x".repeat(100_000)}"}`],
-  ])("%s %s: of very many mistakes few are told", async (method, path, body) => {
+  ])("%s %s: the error of a body with very many mistakes names few", async (method, path, body) => {
     const answer = await server.request(method, `${path}?trace=true`, { body, headers: HEADERS });
     expect(answer.status).toBe(400);
     expect(answer.body.length).toBeLessThan(20_000);
@@ -67,8 +67,8 @@ describe("a body that is refused for its size", () => {
 
   // Each of these once took time by the square of its length: minutes.
   test.each([
-    ["digits that are none", `{"volume":"${"9".repeat(2_000_000)}x"}`],
-    ["a decimal that is none", `{"filters":{"volume":"${"9".repeat(2_000_000)}x"}}`],
+    ["invalid digits", `{"volume":"${"9".repeat(2_000_000)}x"}`],
+    ["an invalid decimal", `{"filters":{"volume":"${"9".repeat(2_000_000)}x"}}`],
     ["padding within", `{"track":{"encoded":"${"=".repeat(1_000_000)}A"}}`],
     ["a string of escapes that does not end", `"${'\\"'.repeat(2_000_000)}`],
   ])("%s: is refused in one pass", async (_name, body) => {
@@ -135,7 +135,7 @@ describe("long lists", () => {
   test("of players are answered whole, with whatever they hold", async () => {
     const many = await server.connect();
     const path = (guild: number) => `/v4/sessions/${many.sessionId}/players/${guild}`;
-    // As deep as a body can be, and with a number that only our own writer knows.
+    // As deep as a body can be, and with a number that only our own writer supports.
     const nested = `${"[".repeat(197)}99999999999999999999${"]".repeat(197)}`;
     const userData = `{"deep":${nested},"text":"${"x".repeat(10_000)}"}`;
     const body = `{"track":{"encoded":"${buildTrack().encoded}","userData":${userData}}}`;
@@ -150,7 +150,7 @@ describe("long lists", () => {
     expect(text.split(nested)).toHaveLength(31);
   });
 
-  test("that the client does not wait for are dropped, and the node goes on", async () => {
+  test("long answers that the client does not wait for are dropped, and the node continues", async () => {
     const socket = await openSocket();
     const body = JSON.stringify(new Array(6000).fill(buildTrack().encoded));
     socket.write(requestText("POST", "/v4/decodetracks", body));
@@ -161,7 +161,7 @@ describe("long lists", () => {
 });
 
 describe("what a session stores", () => {
-  test("is bounded in sum: what is too much is refused, and the rest goes on", async () => {
+  test("the values that a session stores are bounded in total: more is refused, and the rest continues", async () => {
     const heavy = await server.connect();
     const session = server.sessions.get(heavy.sessionId)!; // it is connected
     const freeBytes = session.memory.limitBytes - session.memory.usedBytes;
@@ -208,7 +208,7 @@ describe("requests that are sent before the answer to the first", () => {
 });
 
 describe("large bodies", () => {
-  test("beyond what is held at one time are refused until others are answered", async () => {
+  test("large bodies beyond the total bound are refused until others are answered", async () => {
     const size = 4 * 1024 * 1024;
     const begun = requestText("POST", "/v4/decodetracks", "x".repeat(size - 1), size);
     const sockets = await Promise.all(Array.from({ length: 17 }, openSocket));
@@ -268,7 +268,7 @@ test("requests that are sent by the thousand on one connection are answered in t
     socket.setEncoding("latin1").on("data", (text: string) => {
       const parts = (rest + text).split("HTTP/1.1 200");
       answerCount += parts.length - 1;
-      // Its end may be the beginning of the next one.
+      // Its end may be the start of the next one.
       rest = parts.at(-1)?.slice(1 - "HTTP/1.1 200".length) ?? "";
       if (answerCount === COUNT) resolve();
     });

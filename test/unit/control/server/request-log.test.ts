@@ -34,7 +34,7 @@ async function logged(requestLogging: RequestLogging, ask: (server: ApiServer) =
   const logger = createNodeLogger({ level: "info", format: "json", stream });
   server = await ApiServer.start({ logger, requestLogging });
   await ask(server);
-  // Lines are written once the answer is out; the answer to this one comes after it.
+  // Lines are written after the answer; the answer to this request comes after it.
   await expect.poll(() => lines.length).toBeGreaterThan(0);
   return { entries: lines.map((line) => JSON.parse(line)), text: lines.join("") };
 }
@@ -53,7 +53,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("shows what is asked for: client, headers, query, body, and a line before", async () => {
+  test("the log shows the configured fields: client, headers, query, body, and a line before", async () => {
     const { entries } = await logged(ALL, (node) =>
       node.request("PATCH", "/v4/sessions/x?a=b%20c", { body: { timeout: 5 } }),
     );
@@ -73,7 +73,7 @@ describe("a request", () => {
     expect(entries).toMatchObject([{ msg: "answered GET /v4/info", status: 200 }]);
   });
 
-  test("is logged too when it is refused, or leads nowhere", async () => {
+  test("a request that is refused, or has no route, is logged too", async () => {
     const { entries } = await logged(NONE, (node) => node.request("GET", "/nope", { password: null }));
     expect(entries).toMatchObject([{ msg: "answered GET /nope", status: 404 }]);
   });

@@ -19,7 +19,7 @@ class FakeWebSocket extends EventEmitter {
 function setUp() {
   const clock = new FakeClock();
   const socket = new FakeWebSocket();
-  // What is used of a WebSocket is there.
+  // The used members of a WebSocket exist.
   watchLiveness(socket as unknown as WebSocket, clock);
   return { clock, socket };
 }
@@ -44,7 +44,7 @@ test.each(["pong", "ping", "message"])("a client that sends a %s now and then st
   expect(socket.isTerminated).toBe(true);
 });
 
-test("a client that is gone is not asked any more", () => {
+test("a disconnected client gets no more pings", () => {
   const { clock, socket } = setUp();
   socket.emit("close");
   clock.advance(1_000_000);

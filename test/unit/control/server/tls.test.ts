@@ -68,7 +68,7 @@ function nameSeen({ port }: ApiServer, options: ConnectionOptions = {}): Promise
     const socket: TLSSocket = connect({ host: "127.0.0.1", port, ca: trusted, ...options });
     sockets.push(socket);
     socket.on("error", reject).on("close", () => reject(new Error("the connection was closed")));
-    // With TLS 1.3 a client that is refused hears of it after its own handshake is done.
+    // With TLS 1.3 a refused client learns of it after its own handshake is done.
     socket.once("data", (answer) =>
       resolve(`${socket.getPeerX509Certificate()?.subject} ${String(answer).slice(0, 12)}`),
     );
@@ -143,12 +143,12 @@ describe("when its files change", () => {
     await expect.poll(check).toContain(message);
   }
 
-  test("new connections get the new certificate, and open ones go on", async () => {
+  test("new connections get the new certificate, and open ones continue", async () => {
     const served = await start(LIVE);
     const before = await nameSeen(served);
     const open = sockets[0]!;
     for (const end of ["crt", "key"]) copyFileSync(certificates.path(`two.${end}`), certificates.path(`live.${end}`));
-    await untilReported("the certificate was read again: new connections get it");
+    await untilReported("TLS certificate reloaded: new connections get it");
     const after = await nameSeen(served, { ca: certificates.read("two.crt") });
     expect([before, after]).toEqual(["CN=one HTTP/1.1 200", "CN=two HTTP/1.1 200"]);
     const answer = new Promise((resolve) => open.once("data", (data) => resolve(String(data).slice(0, 12))));
@@ -159,12 +159,12 @@ describe("when its files change", () => {
   test("what makes no sense changes nothing", async () => {
     const served = await start(LIVE);
     writeFileSync(certificates.path("live.crt"), "half of a certi");
-    await untilReported("the certificate stays as it was, because what is in its files now makes no sense");
+    await untilReported("TLS reload failed: the certificate in use stays, because its changed files are invalid");
     expect(await nameSeen(served)).toBe("CN=one HTTP/1.1 200");
   });
 });
 
-describe("what is told", () => {
+describe("the log of TLS", () => {
   test("of a client that speaks HTTP, once a minute", async () => {
     const { port } = await start(ONE);
     const speak = () =>
@@ -182,18 +182,18 @@ describe("what is told", () => {
   test.each([
     ["PEM", { certificate: "old.crt", "certificate-private-key": "old.key" }],
     ["a PKCS#12", { "key-store": "short.p12", "key-store-password": "x" }],
-  ])("of a certificate in %s that expires, once a day, also when nobody connects", async (_, ssl) => {
+  ])("a certificate in %s that expires is logged once a day, also without connections", async (_, ssl) => {
     await start(ssl);
-    const soon = ["warn", "the certificate expires soon", { validTo: expect.any(String) }];
+    const soon = ["warn", "TLS certificate expires soon", { validTo: expect.any(String) }];
     await expect.poll(() => lines).toEqual([soon]);
     clock.advance(24 * 60 * 60 * 1000);
     await expect.poll(() => lines).toEqual([soon, soon]);
     clock.advance(3 * 24 * 60 * 60 * 1000);
-    await expect.poll(() => lines[2]).toMatchObject(["warn", "the certificate has expired", {}]);
+    await expect.poll(() => lines[2]).toMatchObject(["warn", "TLS certificate has expired", {}]);
   });
 });
 
-test("who is connected when the node closes is let go", async () => {
+test("TLS connections are closed when the node closes", async () => {
   const served = await start(ONE);
   await nameSeen(served);
   const closed = new Promise((resolve) => sockets[0]?.once("close", resolve));
@@ -202,7 +202,7 @@ test("who is connected when the node closes is let go", async () => {
   await closed;
 });
 
-test("clients that do not finish their handshake make room for others", async () => {
+test("the oldest connection without a finished handshake is closed for a new one", async () => {
   const served = await start(ONE);
   const idle = Array.from({ length: HANDSHAKES_PER_ADDRESS_MAX }, () =>
     connectPlain({ host: "127.0.0.1", port: served.port }),
@@ -217,7 +217,7 @@ test("clients that do not finish their handshake make room for others", async ()
   expect(idle.filter(({ destroyed }) => destroyed)).toHaveLength(1);
 });
 
-describe("what is wrong is said by the name of its key", () => {
+describe("an invalid TLS setting is reported by the name of its key", () => {
   test.each([
     [{ ...ONE, certificate: "gone.crt" }, /^server\.ssl\.certificate: .*gone\.crt could not be read/],
     [{ ...ONE, certificate: "one.key" }, /^server\.ssl\.certificate: it is not of the kind/],
@@ -225,13 +225,16 @@ describe("what is wrong is said by the name of its key", () => {
     [{ ...ONE, "certificate-private-key": "two.key" }, /^server\.ssl\.certificate: the private key belongs to another/],
     [{ ...ONE, "certificate-private-key": "one.locked.key" }, /^server\.ssl\.certificate-private-key: its password/],
     [{ "key-store": "one.p12", "key-store-password": "wrong" }, /^server\.ssl\.key-store: its password is wrong/],
-    [{ "key-store": "old.p12", "key-store-password": "x" }, /^server\.ssl\.key-store: it is encrypted in an old way/],
+    [
+      { "key-store": "old.p12", "key-store-password": "x" },
+      /^server\.ssl\.key-store: it is encrypted in an old format/,
+    ],
     [{ "key-store": "one.crt" }, /^server\.ssl\.key-store: it is not of the kind/],
     [{ ...ONE, "client-auth": "want", "trust-certificate": "one.key" }, /^server\.ssl\.trust-certificate: it is not/],
     [{ ...ONE, certificate: "loop.crt" }, /^server\.ssl\.certificate: .*loop\.crt could not be read/],
   ])("%j", (ssl, message) => {
     symlinkSync("loop.crt", certificates.path("loop.crt"));
-    const settings = settingsOf(ssl)!; // those of TLS
+    const settings = settingsOf(ssl)!; // fatal errors of TLS
     const logger = createLogger(() => undefined);
     expect(() => readTlsMaterial(settings)).toThrow(message);
     expect(() => new TlsListener({ settings, clock, logger })).toThrow(message);

@@ -5,7 +5,7 @@ import type { LoadResult } from "../../../../src/control/sources/load-result.ts"
 import { ApiServer, PASSWORD } from "../../../support/api-server.ts";
 
 let server: ApiServer;
-/** Lets the look-ups that a test has asked for end. */
+/** Finishes the loads that a test has requested. */
 let answer: () => void;
 
 beforeEach(async () => {
@@ -37,7 +37,7 @@ const SLOW = lines("GET /v4/loadtracks?identifier=x HTTP/1.1");
 interface Talk {
   readonly socket: Socket;
   received(): string;
-  /** Resolves when this many answers began. */
+  /** Resolves when this many answers have started. */
   answers(count: number): Promise<void>;
 }
 
@@ -56,12 +56,12 @@ async function talk(text: string): Promise<Talk> {
   };
 }
 
-/** The statuses in the order in which they came. */
+/** The statuses in the order of their arrival. */
 function statuses({ received }: Talk): number[] {
   return [...received().matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
 }
 
-describe("what was asked before an upgrade is answered first", () => {
+describe("requests before an upgrade are answered first", () => {
   test("for a WebSocket behind a request that takes its time", async () => {
     const client = await talk(SLOW + lines("GET /v4/websocket HTTP/1.1", ...WEB_SOCKET));
     await server.request("GET", "/version");
@@ -90,7 +90,7 @@ describe("what was asked before an upgrade is answered first", () => {
     client.socket.destroy();
   });
 
-  test("and what comes meanwhile is not lost", async () => {
+  test("and data that arrives meanwhile is not lost", async () => {
     const body = "Content-Type: application/json";
     const client = await talk(SLOW + SLOW + lines("POST /v4/decodetracks HTTP/1.1", ...H2C, body, "Content-Length: 2"));
     await server.request("GET", "/version");
@@ -106,7 +106,7 @@ describe("what was asked before an upgrade is answered first", () => {
     client.socket.destroy();
   });
 
-  test("and a client that leaves meanwhile harms nobody", async () => {
+  test("and a client that disconnects meanwhile does no harm", async () => {
     const client = await talk(SLOW + lines("GET /v4/websocket HTTP/1.1", ...WEB_SOCKET));
     await server.request("GET", "/version");
     client.socket.resetAndDestroy();
@@ -159,7 +159,7 @@ test("an upgrade that is not taken leaves the other options of its connection", 
   expect(statuses(client)).toEqual([200]);
 });
 
-test("a handshake with a body is answered as the plain request that it is; an empty body is none", async () => {
+test("a handshake with a body is answered as a plain request; an empty body does not count", async () => {
   const handshake = (length: string) => lines("GET /v4/websocket HTTP/1.1", ...WEB_SOCKET, length);
   const client = await talk(`${handshake("Content-Length: 2")}x`);
   await server.request("GET", "/version");

@@ -40,7 +40,7 @@ async function drop(client: TestClient): Promise<void> {
 }
 
 describe("resuming over a real socket", () => {
-  test("gives the session back with what was missed", async () => {
+  test("resuming returns the session with the missed messages", async () => {
     const { client, player } = await resumable();
     await drop(client);
     expect((await server.request("GET", `/v4/sessions/${client.sessionId}/players`)).status).toBe(404);
@@ -55,7 +55,7 @@ describe("resuming over a real socket", () => {
     expect(players.json).toHaveLength(1);
   });
 
-  test("another User-Id gets a session of its own, and the one that waits goes on waiting", async () => {
+  test("another User-Id gets a new session, and the waiting one continues to wait", async () => {
     const { client } = await resumable();
     await drop(client);
     const other = await server.connect({ "Session-Id": client.sessionId, "User-Id": "99" });
@@ -75,7 +75,7 @@ describe("resuming over a real socket", () => {
     expect(server.sessions.get(client.sessionId)).toMatchObject({ userId: "1", clientName: "test/1" });
   });
 
-  test("a session that is gone gives a new one", async () => {
+  test("resuming a session that has ended opens a new one", async () => {
     const client = await server.connect();
     await drop(client);
     const next = await server.connect({ "Session-Id": client.sessionId });
@@ -91,7 +91,7 @@ describe("resuming over a real socket", () => {
     expect(both.map(({ handshake }) => handshake["session-resumed"]).sort()).toEqual(["false", "true"]);
   });
 
-  test("a handshake that breaks half way leaves the session waiting", async () => {
+  test("a handshake that breaks off leaves the session waiting", async () => {
     const { client } = await resumable();
     await drop(client);
     const lines = [
@@ -103,7 +103,7 @@ describe("resuming over a real socket", () => {
       "User-Id: 1",
       `Session-Id: ${client.sessionId}`,
     ];
-    // No Sec-WebSocket-Key: refused by the protocol, after ours has looked at the session.
+    // No Sec-WebSocket-Key: refused by the protocol, after our code has checked the session.
     const answer = await exchange(`${lines.join("\r\n")}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1.1 400 Bad Request\r\nLavalink-Api-Version: 4\r\n/);
     const next = await server.connect({ "Session-Id": client.sessionId });
@@ -147,7 +147,7 @@ describe("a session whose socket is open but dead", () => {
     expect(server.sessions.connected(client.sessionId)).toBeDefined();
   });
 
-  test("need not be waited for when the old socket closes meanwhile", async () => {
+  test("a session is returned without a wait when its old socket closes meanwhile", async () => {
     const { client } = await resumable();
     client.socket.pause();
     const next = server.connect({ "Session-Id": client.sessionId });
@@ -165,7 +165,7 @@ describe("a session whose socket is open but dead", () => {
 });
 
 describe("the connection itself", () => {
-  test("a ping follows the first messages, for clients that leave them unread until more comes", async () => {
+  test("a ping follows the first messages, for clients that leave them unread until more arrives", async () => {
     const client = await server.connect();
     await once(client.socket, "ping");
     expect(client.messages.map(({ op }) => op)).toEqual(["ready", "stats"]);
@@ -182,7 +182,7 @@ describe("the connection itself", () => {
     expect(await client.closed).toEqual({ code: 1001, reason: "" });
   });
 
-  test("a client that does not answer the end is cut off, and keeps nobody", async () => {
+  test("a client that does not answer the close is disconnected, and delays no other", async () => {
     await server.close();
     await start(fastClock);
     const client = await server.connect();
@@ -261,7 +261,7 @@ describe("upgrades to something else", () => {
       ].join("\r\n"),
     );
     expect(answer).toContain('{"resuming":false,"timeout":7}');
-    // The connection goes on as usual: the next request on it is answered too.
+    // The connection stays usable: the next request on it is answered too.
     expect(answer.match(/HTTP\/1.1 200 OK/g)).toHaveLength(2);
   });
 });

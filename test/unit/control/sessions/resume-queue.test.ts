@@ -9,7 +9,7 @@ function sizeOf(messages: readonly { readonly text: string }[]): number {
   return messages.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
 }
 
-test("up to the bound everything is kept, and drained once", () => {
+test("up to the bound all messages are buffered, and drained once", () => {
   const queue = new ResumeQueue();
   for (let index = 0; index < QUEUE_COUNT_MAX; index++) queue.push({ topic: "a", text: String(index) });
   expect(queue.droppedCount).toBe(0);
@@ -34,7 +34,7 @@ test("large messages are bounded by their size, and the newest stays", () => {
   expect(queue.droppedCount + retained.length).toBe(100);
 });
 
-test("more topics than the bound has places are all there, each with its newest", () => {
+test("more topics than the bound allows are all retained, each with its newest message", () => {
   const queue = new ResumeQueue();
   const topicCount = QUEUE_COUNT_MAX * 3;
   for (let round = 0; round < 4; round++) {
@@ -47,7 +47,7 @@ test("more topics than the bound has places are all there, each with its newest"
   expect(retained.length).toBeLessThanOrEqual(topicCount * 4);
 });
 
-test("whatever comes, the newest of each topic is kept, nothing is overtaken or doubled, and the bound holds", () => {
+test("for any messages the newest of each topic is retained, none is reordered or doubled, and the bound holds", () => {
   const seed = Date.now() % 2 ** 32;
   console.log(`seed ${seed}`);
   const random = seededRandom(seed);
@@ -70,7 +70,7 @@ test("whatever comes, the newest of each topic is kept, nothing is overtaken or 
   }
 });
 
-test("what is kept is taken from the session's memory, and the older half goes when that has no more", () => {
+test("buffered messages are taken from the session's memory, and the older half is dropped when that is used up", () => {
   const memory = new ByteBudget({ owner: "the session", limitBytes: 1000 });
   const queue = new ResumeQueue(memory);
   for (let index = 0; index < 100; index++) queue.push({ topic: String(index), text: String(index).padEnd(99) });

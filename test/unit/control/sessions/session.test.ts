@@ -54,7 +54,7 @@ describe("a connected session", () => {
     ]);
   });
 
-  test("is told of when it opens", () => {
+  test("a connected session is reported when it opens", () => {
     let openedCount = 0;
     sessions = createSessions({ clock, createPlayer: playersInto(players), onOpened: () => openedCount++ });
     sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
@@ -128,7 +128,7 @@ describe("a session whose socket is lost", () => {
     expect(sessions.get(session.id)).toBeUndefined();
   });
 
-  test("waits for its client as long as was asked, and is hidden from REST and stats meanwhile", async () => {
+  test("a session waits for its client as long as requested, and is hidden from REST and stats meanwhile", async () => {
     session.configure({ resuming: true, timeout: 10 });
     const player = await addPlayer();
     lose(socket);
@@ -162,7 +162,7 @@ describe("a session whose socket is lost", () => {
 describe("resuming", () => {
   beforeEach(() => session.configure({ resuming: true, timeout: 60 }));
 
-  test("starts with ready, then what was kept in order, then one update per player", async () => {
+  test("a resumed session sends ready, then the buffered messages in order, then one update per player", async () => {
     const player = await addPlayer("7");
     await addPlayer("8");
     lose(socket);
@@ -177,7 +177,7 @@ describe("resuming", () => {
     expect(next.received.slice(3).map(({ guildId }) => guildId)).toEqual(["7", "8"]);
   });
 
-  test("stats that fell due meanwhile are kept too, and go on afterwards", () => {
+  test("stats that are due while the client is away are buffered too, and continue afterwards", () => {
     session.configure({ timeout: 600 });
     lose(socket);
     clock.advance(120_000);
@@ -245,7 +245,7 @@ describe("resuming", () => {
 });
 
 describe("many sessions that wait", () => {
-  test("are bounded: beyond the bound the user who has most of them loses the oldest", () => {
+  test("waiting sessions are bounded: above the bound the user who has most of them loses the oldest", () => {
     const wait = (userId: string) => {
       const next = new FakeSocket();
       const waiting = sessions.open(next, { userId, clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
@@ -304,7 +304,7 @@ describe("players of a session", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  test("are at most 10,000, and one that goes makes room", async () => {
+  test("the players of a session are at most 10,000, and a destroyed one frees its place", async () => {
     for (let guild = 1; guild <= 10_000; guild++) await playerOf(session, String(guild));
     await expect(playerOf(session, "0")).rejects.toMatchObject({ code: "players-exhausted" });
     expect(await playerOf(session, "5")).toBe(players[4]);
@@ -312,7 +312,7 @@ describe("players of a session", () => {
     await expect(playerOf(session, "0")).resolves.toBeDefined();
   });
 
-  test("of all sessions together are at most 20,000, those on their way out counted", async () => {
+  test("the players of all sessions together are at most 20,000, including those being destroyed", async () => {
     const open = () =>
       sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
     const [second, third] = [open(), open()];
@@ -333,7 +333,7 @@ describe("players of a session", () => {
     expect(players).toHaveLength(1);
   });
 
-  test("a new one waits until the old one is gone", async () => {
+  test("a new player waits until the old one of its guild is destroyed", async () => {
     const player = await addPlayer();
     let leave: () => void = () => undefined;
     player.goodbye = new Promise((resolve) => {
@@ -353,7 +353,7 @@ describe("players of a session", () => {
     const refusal = new NodeError("load-no-matches", "nothing found");
     let refuse: () => void;
 
-    /** Opens a session whose first player refuses its updates as soon as `refuse` is called. */
+    /** Opens a session whose first player refuses its updates when `refuse` is called. */
     beforeEach(() => {
       const outcomes = [
         new Promise<void>((_resolve, reject) => {
@@ -390,7 +390,7 @@ describe("players of a session", () => {
       expect(session.players.get("7")).toBe(players[0]);
     });
 
-    test("a refused update of a destroyed player leaves the next player of its guild alone", async () => {
+    test("a refused update of a destroyed player does not affect the next player of its guild", async () => {
       const update = playerOf(session, "7");
       await session.destroyPlayer("7");
       const next = await playerOf(session, "7");
@@ -404,7 +404,7 @@ describe("players of a session", () => {
     await expect(session.destroyPlayer("9")).resolves.toBeUndefined();
   });
 
-  test("one that fails to leave keeps nobody", async () => {
+  test("a player whose destruction fails blocks no other", async () => {
     const player = await addPlayer();
     player.goodbye = Promise.reject(new Error("no"));
     await expect(session.destroyPlayer("7")).resolves.toBeUndefined();

@@ -10,12 +10,12 @@ const SITE_MAX = 256;
 const WAITING_MAX = 1000;
 const FRESH_MAX = 32;
 const FRESH_MS = 100;
-/** How long it takes until all places are taken. */
+/** Time until all permits are taken. */
 const BEGUN_MS = (RUNNING_MAX / FRESH_MAX) * FRESH_MS;
 const YIELD_AFTER_MS = 2000;
 const NEVER = new AbortController().signal;
 
-/** One that asked for a turn. */
+/** A requested load. */
 interface Asked {
   readonly outcome: Promise<unknown>;
   readonly isRunning: () => boolean;
@@ -43,12 +43,12 @@ function ask(client: string, site: string, signal = NEVER): Asked {
   return { outcome, isRunning: () => isRunning, finish: () => finish() };
 }
 
-/** As many of one client, each of a site of its own unless one is named. */
+/** Requests this many loads of one client, each of a separate site unless one is named. */
 function askMany(count: number, client: string, site?: string): Asked[] {
   return Array.from({ length: count }, (_, index) => ask(client, site ?? `${client}-${index}`));
 }
 
-/** Lets all begin that have room. */
+/** Lets all loads start that have a permit. */
 async function begun(): Promise<void> {
   for (let step = 0; step < RUNNING_MAX / FRESH_MAX; step++) {
     clock.advance(FRESH_MS);
@@ -61,7 +61,7 @@ function runningOf(asked: readonly Asked[]): number {
 }
 
 describe("loads", () => {
-  test("come at once while there is room, however slow the others are", async () => {
+  test("loads finish immediately while permits are free, however slow the others are", async () => {
     const slow = askMany(300, "heavy");
     await begun();
     const control = ask("heavy", "good");
@@ -69,11 +69,11 @@ describe("loads", () => {
     expect(runningOf(slow)).toBe(300);
     control.finish();
     expect(await control.outcome).toBe("found");
-    // Nobody waits, so nobody has to make room.
+    // No load waits, so none has to yield.
     expect(clock.pendingCount).toBe(0);
   });
 
-  test("only some begin at a time: in a burst of one client, another comes before those that wait", async () => {
+  test("only some loads start at a time: in a burst of one client, another comes before the waiting ones", async () => {
     const burst = askMany(200, "heavy");
     const control = ask("control", "good");
     await settle();
@@ -89,7 +89,7 @@ describe("loads", () => {
     expect(runningOf(burst)).toBe(2 * FRESH_MAX);
   });
 
-  test("one client never has all places: another finds one at once", async () => {
+  test("one client never has all permits: another gets one immediately", async () => {
     const heavy = askMany(RUNNING_MAX, "heavy");
     await begun();
     const control = ask("control", "good");
@@ -98,7 +98,7 @@ describe("loads", () => {
     expect(control.isRunning()).toBe(true);
   });
 
-  test("one site never has all places of a client: another site finds one at once", async () => {
+  test("one site never has all permits of a client: another site gets one immediately", async () => {
     const heavy = askMany(CLIENT_MAX, "one", "slow");
     await begun();
     const control = ask("one", "good");
@@ -107,7 +107,7 @@ describe("loads", () => {
     expect(control.isRunning()).toBe(true);
   });
 
-  test("a place that becomes free goes to the client with the fewest, then to the site with the fewest", async () => {
+  test("a permit that becomes free goes to the client with the fewest, then to the site with the fewest", async () => {
     const first = askMany(CLIENT_MAX, "heavy");
     await begun();
     const second = askMany(RUNNING_MAX - CLIENT_MAX, "modest", "same");
@@ -129,7 +129,7 @@ describe("loads", () => {
     expect(heavy.isRunning()).toBe(true);
   });
 
-  test("who has had 2 s gives way to one that waits: the oldest of the largest share", async () => {
+  test("a load older than 2 s yields to a waiting one: the oldest of the largest share", async () => {
     const early = askMany(RUNNING_MAX - CLIENT_MAX, "modest");
     await begun();
     const heavy = askMany(CLIENT_MAX, "heavy");
@@ -146,7 +146,7 @@ describe("loads", () => {
     for (const asked of [...early, ...heavy.slice(1)]) expect(await asked.outcome).toBe("found");
   });
 
-  test("one site's crowd gives way to its own, not others'", async () => {
+  test("the loads of one site yield to loads of the same site, not of others", async () => {
     const slow = askMany(SITE_MAX, "one", "slow");
     await begun();
     const other = ask("one", "other");
@@ -173,7 +173,7 @@ describe("loads", () => {
     expect(control.isRunning()).toBe(true);
   });
 
-  test("whom nobody waits for any more leaves, waiting or running", async () => {
+  test("an aborted load leaves the queue, waiting or running", async () => {
     const abort = new AbortController();
     const slow = askMany(SITE_MAX - 1, "one", "slow");
     await begun();

@@ -72,7 +72,7 @@ test("a feed is a reference to the podcasts, and what else cannot be read is an 
   const codes = new Map([["http://a.example/b.xml", "media-feed" as const]]);
   const probe = async (input: PlayableInput): Promise<ProbeResult> => {
     const code = codes.get("url" in input ? (input.url.split("#", 1)[0] ?? "") : "") ?? "media-unknown-format";
-    throw new NodeError(code, "no sound");
+    throw new NodeError(code, "no audio");
   };
   const { http } = createOwnSources({ isEnabled: { http: true, local: false }, localRoots: [], probe });
   const of = new TrackLoader({ listSources: () => [podcasts, ...http], clock: new FakeClock() });
@@ -145,7 +145,7 @@ describe("http", () => {
     expect(await load("http://media.example/a")).toMatchObject({ info: { uri: "http://media.example/b" } });
   });
 
-  test("the title in a playlist file names a track without a title of its own, and no other", async () => {
+  test("the title in a playlist file names a track without its own title, and no other", async () => {
     const input = { kind: "http", url: "http://media.example/b", container: undefined } as const;
     results.set("http://media.example/list.pls", { kind: "reference", input, title: "From the list" });
     expect(await load("http://media.example/list.pls")).toMatchObject({ info: { title: "TestTitle" } });
@@ -166,7 +166,7 @@ describe("http", () => {
     expect(await load("http://media.example/list")).toEqual({ kind: "empty" });
   });
 
-  test("what is not there is empty", async () => {
+  test("a missing file gives an empty result", async () => {
     results.set("http://media.example/gone", { kind: "empty" });
     expect(await load("http://media.example/gone")).toEqual({ kind: "empty" });
   });
@@ -226,7 +226,7 @@ describe("local", () => {
     expect(JSON.stringify(result)).not.toContain(folder);
   });
 
-  test("a playlist file leads to what it names", async () => {
+  test("a playlist file leads to its entries", async () => {
     const path = join(folder, "media/tronc é.mp3");
     const input = { kind: "http", url: "http://media.example/b", container: undefined } as const;
     results.set(path, { kind: "reference", input, title: undefined });

@@ -58,7 +58,7 @@ describe("looking an identifier up", () => {
     });
   });
 
-  test("a source that may not be used is not asked, and what is its own is refused", async () => {
+  test("a source that may not be used is not asked, and its identifiers are refused", async () => {
     const tracks = loader(source("a", { x: found }), source("b", { x: found, y: reference("x") }));
     const limits = { ...UNLIMITED, sources: new Set(["b"]) };
     const load = (identifier: string) =>
@@ -90,10 +90,10 @@ describe("looking an identifier up", () => {
   });
 
   test("a failure is an error result with the real message", async () => {
-    const fail = () => Promise.reject(new NodeError("media-unknown-format", "this is no sound that we know"));
+    const fail = () => Promise.reject(new NodeError("media-unknown-format", "this is no known audio format"));
     expect(await loader(source("a", { x: fail })).load("x", BY_SOMEBODY)).toMatchObject({
       kind: "error",
-      error: { code: "media-unknown-format", message: "this is no sound that we know", severity: "common" },
+      error: { code: "media-unknown-format", message: "this is no known audio format", severity: "common" },
     });
   });
 
@@ -104,7 +104,7 @@ describe("looking an identifier up", () => {
     expect(await result).toMatchObject({ kind: "error", error: { code: "load-timeout", severity: "suspicious" } });
   });
 
-  test("who was asked last when they were over is told", async () => {
+  test("a load that times out names the source that was asked last", async () => {
     const result = loader(source("a", {}), source("b", { x: () => new Promise(() => undefined) }), source("c", {}));
     const loading = result.load("x", BY_SOMEBODY);
     await settle();
@@ -113,7 +113,7 @@ describe("looking an identifier up", () => {
     expect(await loading).toMatchObject({ kind: "error", error: { message } });
   });
 
-  test("a lookup that nobody waits for any more is rejected, and asks no further source", async () => {
+  test("an aborted load is rejected, and asks no further source", async () => {
     const abort = new AbortController();
     let answer: (answer: SourceAnswer) => void = () => undefined;
     const slow = () => new Promise<SourceAnswer>((resolve) => (answer = resolve));
@@ -129,7 +129,7 @@ describe("looking an identifier up", () => {
     expect(asked).toEqual(["a x"]);
   });
 
-  test("one that had to make room says so; its place counts by the end of the host's name", async () => {
+  test("a load that had to yield says so; its share counts by the end of the host's name", async () => {
     const answers: ((answer: SourceAnswer) => void)[] = [];
     const slow = () => new Promise<SourceAnswer>((resolve) => answers.push(resolve));
     const names = Array.from({ length: 257 }, (_, index) => `http://name${index}.wild.example/x`);
@@ -161,7 +161,7 @@ describe("playing a track", () => {
     );
   });
 
-  test("a source that a client made up is named by its start only", () => {
+  test("a source name that a client made up is cut in the error", () => {
     const track = buildTrack({ sourceName: "x".repeat(60_000) });
     expect(() => loader().playableInput(track)).toThrow(/: x{64}$/);
   });

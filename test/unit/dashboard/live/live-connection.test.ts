@@ -24,7 +24,7 @@ const last = (): FakeSocket => {
   return socket;
 };
 
-/** What waits for nothing but promises. */
+/** Waits until pending promises have settled. */
 const settled = async (): Promise<void> => {
   for (let iteration = 0; iteration < 5; iteration += 1) await Promise.resolve();
 };
@@ -70,7 +70,7 @@ beforeEach(() => {
 });
 
 describe("connecting", () => {
-  test("says what is to be seen when it is open, and each other view once", async () => {
+  test("an open connection sends its view, and each different view once", async () => {
     connection.setView(NODE_VIEW);
     const socket = await goLive();
     connection.setView({ ...NODE_VIEW });
@@ -89,7 +89,7 @@ describe("connecting", () => {
     expect(asked).toBe(1);
   });
 
-  test("says why the node lets nobody in, and tries again", async () => {
+  test("the connection reports why the node refuses viewers, and tries again", async () => {
     answer = { reason: "16 pages are open" };
     connection.connect();
     await settled();
@@ -104,7 +104,7 @@ describe("connecting", () => {
 });
 
 describe("a lost connection", () => {
-  test("is tried again in pauses that grow to ten seconds, and begin anew once it was there", async () => {
+  test("a lost connection is retried in pauses that grow to ten seconds, and start over after a success", async () => {
     const socket = await goLive();
     answer = "gone";
     socket.onClose();
@@ -136,7 +136,7 @@ describe("a lost connection", () => {
     expect(kinds.at(-1)).toBe("loggedOut");
   });
 
-  test("is noticed when nothing comes any more", async () => {
+  test("a lost connection is detected when no messages arrive", async () => {
     const socket = await goLive();
     await pass(9999);
     expect(kinds.at(-1)).toBe("live");
@@ -144,7 +144,7 @@ describe("a lost connection", () => {
     expect([kinds.at(-1), socket.isClosed]).toEqual(["lost", true]);
   });
 
-  test("is tried at once when somebody asks for it", async () => {
+  test("a lost connection is retried immediately on request", async () => {
     const socket = await goLive();
     socket.onClose();
     connection.connect();
@@ -156,7 +156,7 @@ describe("a lost connection", () => {
 });
 
 describe("a hidden tab", () => {
-  test("lets go of the node after a minute, and comes back when it is seen", async () => {
+  test("a hidden tab disconnects after a minute, and reconnects when it is visible", async () => {
     const socket = await goLive();
     connection.setHidden(true);
     for (let second = 0; second < 59; second += 1) {
@@ -195,7 +195,7 @@ describe("a hidden tab", () => {
 describe("an action", () => {
   const act = () => connection.act({ kind: "drain", isOn: true });
 
-  test("is numbered, and told what became of it", async () => {
+  test("an action is numbered, and gets its result", async () => {
     const socket = await goLive();
     const [first, second] = [act(), act()];
     expect(socket.sent.map((text) => JSON.parse(text).id)).toEqual([1, 2]);
@@ -214,7 +214,7 @@ describe("an action", () => {
     expect(await outcome).toBe("the node has not answered");
   });
 
-  test("is not known to be done when the connection is lost, and not begun without one", async () => {
+  test("an action has an unknown result when the connection is lost, and does not start without one", async () => {
     const socket = await goLive();
     const outcome = act();
     socket.onClose();
@@ -223,7 +223,7 @@ describe("an action", () => {
   });
 });
 
-test("what is no message of the node changes nothing", async () => {
+test("a text that is not a message of the node changes nothing", async () => {
   const socket = await goLive();
   socket.onText("<html>");
   expect(kinds).toEqual(["checking", "live"]);

@@ -35,13 +35,13 @@ test.each([
   [90_000_000, "1 d 1 h"],
 ])("%d ms takes %s", (milliseconds, text) => expect(duration(milliseconds)).toBe(text));
 
-test("how long ago it was is told in steps", () => {
+test("a past time is shown in steps", () => {
   expect([0, 9999, 10_000, 29_999, 60_000].map(ago)).toEqual([
     ...["just now", "just now", "10 s ago", "20 s ago", "1 min ago"],
   ]);
 });
 
-test("what is ahead is in so long, and what is over is now", () => {
+test("a future time is shown as a wait, and a past one as now", () => {
   expect([240_000, 0, -1].map(ahead)).toEqual(["in 4 min", "now", "now"]);
 });
 
@@ -49,7 +49,7 @@ test("a share has a decimal where it is small", () => {
   expect([0, 0.004, 0.0995, 0.17, 1, -1].map(percent)).toEqual(["0 %", "0.4 %", "10 %", "17 %", "100 %", "0 %"]);
 });
 
-test("bytes are told in their unit", () => {
+test("bytes are shown in a fitting unit", () => {
   const texts = ["0 B", "999 B", "1.0 kB", "182 MB", "1.0 GB", "5000 TB"];
   expect([0, 999, 1000, 182_000_000, 999_600_000, 5e15].map(bytes)).toEqual(texts);
 });
@@ -61,7 +61,7 @@ test("numbers have gaps, nouns their number", () => {
   ]);
 });
 
-test("a time that is none is told as such", () => {
+test("an invalid time is shown as such", () => {
   expect(timeOfDay(new Date(2026, 0, 1, 3, 4, 5).getTime())).toBe("03:04:05");
   expect(timeOfDay(Number.NaN)).toBe("?");
 });
@@ -71,8 +71,9 @@ test("long text is cut", () => {
   expect(shortened("x".repeat(301))).toBe(`${"x".repeat(300)}…`);
 });
 
-describe("a stranger's link", () => {
-  test("leads to the web", () => expect(webAddress("https://music.example/a b")).toBe("https://music.example/a%20b"));
+describe("an untrusted link", () => {
+  test("an untrusted link to the web is accepted", () =>
+    expect(webAddress("https://music.example/a b")).toBe("https://music.example/a%20b"));
   test.each([
     null,
     "",

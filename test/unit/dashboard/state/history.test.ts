@@ -10,7 +10,7 @@ function historyOf(seconds: number): History {
   return history;
 }
 
-describe("what is remembered", () => {
+describe("the history", () => {
   test("is each state, with the figures of the charts", () => {
     expect(historyOf(3).points.map(({ atMs }) => atMs)).toEqual([0, 1000, 2000]);
     expect(historyOf(1).points[0]).toMatchObject({ cpu: 0.17, latenessMs: 36, workerLoads: [0.18, 0.68] });
@@ -26,7 +26,7 @@ describe("what is remembered", () => {
     expect(Math.max(...gaps)).toBeLessThanOrEqual(2 * Math.min(...gaps));
   });
 
-  test("begins anew when the node's clock goes back", () => {
+  test("the history restarts when the node's clock goes back", () => {
     expect(remember(historyOf(50), stateMessage([], { atMs: 7 })).points.map(({ atMs }) => atMs)).toEqual([7]);
   });
 });
@@ -40,7 +40,7 @@ describe("the line of a chart", () => {
     expect(chartLines(points, (point) => figures[point.atMs / 1000], field)).toEqual(["0.0,10.0 50.0,5.0 100.0,0.0"]);
   });
 
-  test("has a gap where nothing is known, and where no message came", () => {
+  test("the line of a chart has a gap where a value is unknown, and where messages are missing", () => {
     const { points } = historyOf(10);
     const unknown = chartLines(points, ({ atMs }) => (atMs === 5000 ? undefined : 1), field);
     expect(unknown.map((line) => line.split(" ").length)).toEqual([5, 4]);
@@ -48,7 +48,7 @@ describe("the line of a chart", () => {
     expect(chartLines(longer, () => 1, field).map((line) => line.split(" ").length)).toEqual([10, 10]);
   });
 
-  test("is none of one point", () => {
+  test("a chart with one point has no line", () => {
     expect(chartLines(historyOf(1).points, () => 1, field)).toEqual([]);
     expect(chartLines([], () => 1, field)).toEqual([]);
   });

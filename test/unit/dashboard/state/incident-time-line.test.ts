@@ -17,7 +17,7 @@ describe("the span of the line", () => {
   });
 });
 
-describe("the marks on it", () => {
+describe("the marks on the time line", () => {
   test("stand where the incidents were, oldest first", () => {
     const incidents = [incidentOf({ start: NOW - 100_000 }), incidentOf({ start: NOW - 500_000, length: 50_000 })];
     const marks = marksOf(incidents, NOW, 1_000_000);
@@ -27,12 +27,12 @@ describe("the marks on it", () => {
     ]);
   });
 
-  test("of one that goes on reach the end, and never beyond", () => {
+  test("the mark of an ongoing incident reaches the end, and never beyond", () => {
     const [mark] = marksOf([incidentOf({ start: NOW - 10, length: 0, isOver: false })], NOW, 1_000_000);
     expect((mark?.start ?? 0) + (mark?.width ?? 0)).toBe(1);
   });
 
-  test("leave out what was before, and cut what began before", () => {
+  test("the marks omit incidents before the span, and cut those that began before it", () => {
     const before = incidentOf({ start: NOW - 2_000_000 });
     const across = incidentOf({ start: NOW - 1_500_000, length: 600_000 });
     const marks = marksOf([before, across], NOW, 1_000_000);
@@ -41,7 +41,7 @@ describe("the marks on it", () => {
   });
 });
 
-test("trouble is what goes on, or was over less than ten minutes ago", () => {
+test("trouble is an incident that is ongoing, or ended less than ten minutes ago", () => {
   const at = (start: number, isOver = true) => isTrouble(incidentOf({ start, length: 1000, isOver }), NOW);
   expect([at(NOW - 601_000), at(NOW - 601_001), at(NOW - 5_000_000, false)]).toEqual([true, false, true]);
   expect(isTrouble(null, NOW)).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { NodeClock } from "../../../../dashboard/state/node-clock.ts";
 
-test("a message that was long on its way moves the clock by little", () => {
+test("a delayed message moves the clock by little", () => {
   const clock = new NodeClock();
   clock.update(1000, 5000);
   expect(clock.now(5000)).toBe(1000);
@@ -9,7 +9,7 @@ test("a message that was long on its way moves the clock by little", () => {
   expect(clock.now(7000)).toBe(2980);
 });
 
-test("the quickest message is believed", () => {
+test("the quickest message is trusted", () => {
   const clock = new NodeClock();
   clock.update(1000, 5300);
   clock.update(2000, 6000);

@@ -22,12 +22,12 @@ test.each(["", "#", "#/", "#/nothing", "#/players?page=0", "#/players?page=x", "
   (hash) => expect(parseRoute(hash)).toEqual(ALL),
 );
 
-test("a level that is none is the usual one, and a filter has a length", () => {
+test("an unknown log level becomes the default, and the filter's length is bounded", () => {
   expect(parseRoute("#/log?level=loud")).toEqual({ page: "log", level: "info" });
   expect(parseRoute(`#/players?q=${"x".repeat(500)}`)).toMatchObject({ filter: "x".repeat(100) });
 });
 
-test("the node is asked for what is shown, and no more", () => {
+test("the view requests exactly what the page shows", () => {
   const number3 = viewOf({ page: "players", filter: "a", onlyTrouble: true, number: 3 });
   expect(number3).toMatchObject({ filter: "a", onlyTrouble: true, offset: 200, count: 100, logLevel: null });
   const playerReference = { sessionId: "s", guildId: "1" };

@@ -15,16 +15,16 @@ function logged(state: PageState, ...texts: readonly string[]): PageState {
   return withMessage(state, { type: "log", lines });
 }
 
-test("who is greeted is live, in the role that the node says", () => {
+test("after the hello the page is live, in the role that the node says", () => {
   expect(withMessage(NOTHING_KNOWN, HELLO)).toMatchObject({ connection: { kind: "live" }, role: "operator" });
 });
 
-test("the version that the page came with is known when another one greets", () => {
+test("the page remembers its node's version when a node with another version answers", () => {
   const updated = withMessage(withMessage(NOTHING_KNOWN, HELLO), { ...HELLO, version: "1.1.0" });
   expect(updated).toMatchObject({ firstVersion: "1.0.0", version: "1.1.0" });
 });
 
-test("what was last seen stays when the connection is lost, and goes when somebody logs out", () => {
+test("the last state stays when the connection is lost, and is removed at a log-out", () => {
   const seen = withMessage(NOTHING_KNOWN, stateMessage([playerRow(0)]));
   expect(withConnection(seen, { kind: "lost", sinceMs: 1 }).lines).toHaveLength(1);
   const out = withConnection(withMessage(seen, HELLO), { kind: "loggedOut" });

@@ -43,7 +43,7 @@ describe("lines", () => {
     expect(playerLines(stateMessage([playerRow(0, changes)]))[0]?.state).toBe(state);
   });
 
-  test("with trouble come first, those that stutter now before all; the others keep their order", () => {
+  test("players with trouble come first, those with an ongoing incident before all; the others keep their order", () => {
     const rows = [
       playerRow(0),
       playerRow(1, { lastIncident: incidentOf({ start: NOW - 60_000 }) }),
@@ -57,7 +57,7 @@ describe("lines", () => {
     ]);
   });
 
-  test("hold no more of a stranger's text than is shown", () => {
+  test("a line contains no more of an untrusted text than is shown", () => {
     const track = playerRow(0).track;
     const [line] = playerLines(stateMessage([playerRow(0, { track: track && { ...track, title: HOSTILE_TITLE } })]));
     expect(line?.title?.length).toBe(301);
@@ -85,7 +85,7 @@ describe("a position", () => {
     expect(positionAt({ ...movement, isMoving: false }, 9000)).toBe(5000);
   });
 
-  test("moves only while sound is made and sent", () => {
+  test("a position moves only while audio is rendered and sent", () => {
     const rows = [playerRow(0), playerRow(9), playerRow(2, { isConnected: false }), playerRow(3, { mode: "opening" })];
     const movements = [...movementsOf(stateMessage(rows)).values()];
     expect(movements.map(({ isMoving }) => isMoving)).toEqual([true, true, false, false]);

@@ -36,7 +36,7 @@ function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A guild whose player is on its way out until `leave` is called: operations for it wait. */
+/** A guild whose player is being destroyed until `leave` is called: operations for it wait. */
 async function leavingGuild(guildId: string): Promise<{ leave: () => void }> {
   await session.updatePlayer(guildId, EMPTY_UPDATE, { isReplacing: true });
   let leave: () => void = () => undefined;
@@ -70,7 +70,7 @@ test("the end of a player that is asked for again and again waits once", async (
   expect(players.map(({ isDestroyed }) => isDestroyed)).toEqual([true, true]);
 });
 
-test("those that wait are counted in the memory of the session", async () => {
+test("waiting operations count in the memory of the session", async () => {
   const { leave } = await leavingGuild("7");
   const beforeBytes = session.memory.usedBytes;
   const filler = "x".repeat(10_000);
@@ -85,7 +85,7 @@ test("those that wait are counted in the memory of the session", async () => {
   expect(session.memory.usedBytes).toBeLessThan(beforeBytes + 1_000_000);
 });
 
-test("one of very many values, or of many bands, is not looked at further", async () => {
+test("an operation with too many values, or bands, is rejected without a full check", async () => {
   const bands = new Array(257).fill({ band: 0, gain: 0.1 });
   say({ op: "equalizer", guildId: "7", bands });
   say({ op: "volume", guildId: "7", volume: 1, filler: new Array(5000).fill(0) });

@@ -11,7 +11,7 @@ import { createPlanner } from "../../../../support/planner-builders.ts";
 import { buildTrack } from "../../../../support/track-builder.ts";
 
 const TRACK = buildTrack({ title: "Song" });
-const ERROR = toWireError(new NodeError("input-unreachable", "nobody listens"));
+const ERROR = toWireError(new NodeError("input-unreachable", "no such address on this machine"));
 
 let server: ApiServer;
 
@@ -108,7 +108,11 @@ describe("routes of v3", () => {
     });
     expect(v3LoadResult(loadResultToJson({ kind: "error", error: ERROR }))).toMatchObject({
       loadType: "LOAD_FAILED",
-      exception: { message: "nobody listens", severity: ERROR.severity.toUpperCase(), cause: ERROR.cause },
+      exception: {
+        message: "no such address on this machine",
+        severity: ERROR.severity.toUpperCase(),
+        cause: ERROR.cause,
+      },
     });
   });
 
@@ -120,7 +124,7 @@ describe("routes of v3", () => {
     }
   });
 
-  test("a route planner that is there has the status of v4, and frees", async () => {
+  test("an enabled route planner has the status of v4, and frees addresses", async () => {
     const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/24"] });
     const withPlanner = await ApiServer.start({ routePlanner: planner });
     for (const prefix of ["/v3", ""]) {
@@ -146,7 +150,7 @@ describe("routes of v3", () => {
     expect(server.sessions.get(sessionId)?.resuming).toBe(false);
   });
 
-  test("a player has no state, and its voice tells of the connection", async () => {
+  test("a v3 player has no state, and its voice has the state of the connection", async () => {
     const { sessionId } = await connect();
     const path = `/v3/sessions/${sessionId}/players/7`;
     const answer = await server.request("PATCH", path, {
@@ -160,7 +164,7 @@ describe("routes of v3", () => {
     expect((await server.request("GET", path)).status).toBe(404);
   });
 
-  test("refusals of an update are those of v3", async () => {
+  test("a refused v3 update has the error of v3", async () => {
     const { sessionId } = await connect();
     const patch = async (body: object) =>
       (await server.request("PATCH", `/v3/sessions/${sessionId}/players/7`, { body })).json;
@@ -170,7 +174,7 @@ describe("routes of v3", () => {
     });
     expect(await patch({ identifier: "broken" })).toMatchObject({
       status: 500,
-      message: expect.stringContaining("nobody listens"),
+      message: expect.stringContaining("no such address on this machine"),
     });
     expect(await patch({ identifier: "nothing" })).toMatchObject({ status: 400 });
   });
@@ -185,12 +189,12 @@ describe("the WebSocket of v3", () => {
     expect("frameStats" in client.messages[1]).toBe(false);
   });
 
-  test("refuses a wrong password as that of v4 does", async () => {
+  test("the v3 WebSocket refuses a wrong password as that of v4 does", async () => {
     const { answer } = await server.handshake({ path: "/v3/websocket", headers: { "User-Id": "1" } });
     expect([answer.status, answer.headers["lavalink-api-version"]]).toEqual([401, "3"]);
   });
 
-  test("resumes by the key, with what was kept in the form of v3", async () => {
+  test("a v3 client resumes by its key and gets the buffered messages in v3 form", async () => {
     const client = await connect();
     await say(client, { op: "configureResuming", key: "mine", timeout: "60" });
     await say(client, { op: "play", guildId: "7", track: TRACK.encoded });
@@ -232,7 +236,7 @@ describe("the WebSocket of v3", () => {
     expect((await connect({ "Resume-Key": "same" })).sessionId).toBe(first.sessionId);
   });
 
-  test("each user has keys of its own", async () => {
+  test("each user has a separate set of resume keys", async () => {
     const [mine, other] = [await connect(), await connect({ "User-Id": "2" })];
     for (const client of [mine, other]) {
       await say(client, { op: "configureResuming", key: "lavalink" });
