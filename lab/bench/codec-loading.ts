@@ -121,7 +121,7 @@ function summarize(values: readonly number[]): string {
 
 async function main(): Promise<void> {
   console.log(
-    `latest packet of ${PLAYERS} players, ms, best / middle of ${ROUNDS} rounds: quiet, while loading; first ` +
+    `latest packet of ${PLAYERS} players, ms, best / median of ${ROUNDS} rounds: idle, while loading; first ` +
       "audio after",
   );
   for (const codec of CODECS) {

@@ -6,8 +6,8 @@ import { siteQuestions } from "../sites/all-sites.ts";
 import { sleep } from "../sleep.ts";
 import type { Bot } from "../test-environment/bot.ts";
 import { type Asked, askForSeconds, get, loadOf, type Question } from "./asker.ts";
+import type { FakeSites } from "./fake-sites.ts";
 import type { MainThreadReadings, WatchedNode } from "./main-thread-watch.ts";
-import type { StandIns } from "./stand-ins.ts";
 import type { World } from "./world.ts";
 
 /** Interval of the healthy requests, and of the failing ones. */
@@ -22,7 +22,7 @@ export type PhaseKind = "quiet" | "troubled";
 interface PhaseContext {
   readonly node: WatchedNode;
   readonly world: World;
-  readonly standIns: StandIns;
+  readonly fakeSites: FakeSites;
   readonly bot: Bot;
   readonly mediaUrl: string;
 }
@@ -77,10 +77,10 @@ export async function measurePhase(
   context: PhaseContext,
   { kind, seconds }: { readonly kind: PhaseKind; readonly seconds: number },
 ): Promise<Phase> {
-  const { node, world, standIns, bot } = context;
+  const { node, world, fakeSites, bot } = context;
   await reloadPlugins(bot);
   const isTroubled = kind === "troubled";
-  if (isTroubled) await standIns.hang();
+  if (isTroubled) await fakeSites.hang();
   await sleep(SETTLE_MS);
   const before = await takeDown(context);
   await world.clearArrivals();
@@ -99,7 +99,7 @@ export async function measurePhase(
   const readings = await node.takeReadings();
   const after = await takeDown(context);
   const rest = await Promise.all(ended.map(async ([name, untilAnswered]) => [name, await untilAnswered()] as const));
-  if (isTroubled) await standIns.answerAgain();
+  if (isTroubled) await fakeSites.answerAgain();
   const grown = (of: "lost" | "skipped" | "silent" | "cpuSeconds") => after[of] - before[of];
   return {
     kind,

@@ -32,7 +32,7 @@ export interface WindowAudio extends Steadiness {
   /** How long packets were counted, by the process that counts them. */
   readonly seconds: number;
   readonly silentFrames: number;
-  /** By RTP: sent and lost, or left out by the node. */
+  /** By RTP: lost in transit, or skipped by the node. */
   readonly lostPackets: number;
   readonly skippedFrames: number;
 }

@@ -259,6 +259,6 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
     }
     return JSON.parse(Buffer.concat(parts).toString());
   } catch {
-    return undefined; // none, or none that can be read: the route says what it misses
+    return undefined; // missing or malformed: the route reports what is missing
   }
 }

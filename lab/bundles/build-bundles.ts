@@ -46,7 +46,7 @@ export interface BundleFile {
   readonly path: string;
   readonly text: string;
   readonly map: string;
-  /** Paths of what stands in it, with `/`. */
+  /** Paths of the modules in it, with `/`. */
   readonly modules: readonly string[];
   /** Files that are read together with it. */
   readonly imports: readonly string[];

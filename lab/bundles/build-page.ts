@@ -16,7 +16,7 @@ const BROWSERS = "es2022";
 interface PageFiles {
   /** Texts by their names. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Paths of what stands in them. */
+  /** Paths of the modules in them. */
   readonly modules: readonly string[];
 }
 

@@ -35,7 +35,7 @@ export interface CheckResult {
 
 /** Characters of an answer that are shown. */
 const ANSWER_TEXT_MAX = 500;
-/** Longer than any wait within a check, which says what it waits for. */
+/** Longer than any wait within a check, whose own time-out names what it waits for. */
 const CHECK_TIMEOUT_MS = 60_000;
 
 /** In the order of the list. Rejects when the node cannot be reached at all. */

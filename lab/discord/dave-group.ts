@@ -215,7 +215,7 @@ export class DaveGroup {
     );
   }
 
-  /** Version 0 for everybody: op 21, op 23, op 22; from then on frames are plain. Returns the transition id. */
+  /** Version 0 for all members: op 21, op 23, op 22; from then on frames are plain. Returns the transition id. */
   downgrade(id = takeTransitionId(this.policy)): number {
     this.#version = 0;
     const slots = [...this.#slots.values()];

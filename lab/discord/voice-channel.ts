@@ -150,7 +150,7 @@ export class VoiceChannel {
     await this.settled();
   }
 
-  /** Op 25 once more, to every bot. */
+  /** Op 25 again, to every bot. */
   repeatExternalSender(): void {
     this.#call.repeatExternalSender();
   }

@@ -26,7 +26,7 @@ export function misbehavingPlugin(name: string): Plugin<{ readonly refuse: typeo
     apiVersion: 1,
     config: { refuse: REFUSE },
     setup(host) {
-      if (host.options.refuse) throw new Error("it was told to refuse");
+      if (host.options.refuse) throw new Error("refused as its options say");
       host.addSource({
         name,
         prefixes: [`${name}:`],
@@ -68,7 +68,7 @@ const DEEDS: Readonly<Record<string, (request: DeedRequest) => SourceAnswer | Pr
     const { stdout } = await host.run(process.execPath, { args: ["-e", argument], signal });
     return { kind: "track", track: { identifier: "program", title: stdout, lengthMs: 1000 } };
   },
-  /** Asks for an address many times at once, and finds what became of each. */
+  /** Requests an address many times at once, and returns the outcome of each. */
   many: async ({ host, argument, signal }) => {
     const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
     const asked = Array.from({ length: REQUESTS_AT_ONCE }, () => host.http.request(argument, request));
@@ -81,7 +81,7 @@ const DEEDS: Readonly<Record<string, (request: DeedRequest) => SourceAnswer | Pr
   },
   stray: (request) => {
     setTimeout(() => {
-      throw new Error("nobody catches this");
+      throw new Error("uncaught on purpose");
     }, 0);
     return untilAborted(request);
   },

@@ -4,7 +4,7 @@
 import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
 import { BIN_COUNT, WINDOW_SAMPLES } from "./ear-bands.ts";
 import type { Sensation, Stereo } from "./ear-model.ts";
-import { PICTURE_HOP_SAMPLES, type Picture } from "./likeness.ts";
+import { PICTURE_HOP_SAMPLES, type Picture } from "./similarity.ts";
 
 /** Every excerpt is one of the first three, and may be wide or quiet as well. */
 export const CLASSES = ["transient", "tonal", "dense", "wide", "quiet"] as const;

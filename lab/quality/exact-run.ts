@@ -125,7 +125,7 @@ function faultOf(
     // libopus, which reports no final range, accepts input that is too loud: the samples need only be numbers.
     const decodedMax = finalRange === undefined ? Number.POSITIVE_INFINITY : DECODED_MAX;
     const wrong = decoder.decode(packet).find((sample) => !(Math.abs(sample) < decodedMax));
-    if (wrong !== undefined) return `it sounds like ${wrong}`;
+    if (wrong !== undefined) return `a decoded sample is ${wrong}`;
     if (finalRange === undefined || finalRange === decoder.finalRange) return undefined;
     return `the encoder's final range is ${finalRange}, the decoder's ${decoder.finalRange}`;
   } catch (error) {

@@ -90,14 +90,14 @@ class Listener {
     this.#delays.set(kind.name, delaySamples);
     const countedFrom = LEAD_SECONDS * SAMPLE_RATE_HZ;
     const trip = await roundTrip(kind, { audio, bitrateBps: targetBps, delaySamples, countedFrom });
-    const { scores, noisiestSecond, unlikestSecond } = this.#judge.judge(trip.audio, countedFrom);
+    const { scores, noisiestSecond, leastSimilarSecond } = this.#judge.judge(trip.audio, countedFrom);
     return {
       encoder: kind.name,
       targetBps,
       bitrateBps: trip.bitrateBps,
       scores,
       noisiestSecond: LEAD_SECONDS + noisiestSecond,
-      unlikestSecond: LEAD_SECONDS + unlikestSecond,
+      leastSimilarSecond: LEAD_SECONDS + leastSimilarSecond,
     };
   }
 }

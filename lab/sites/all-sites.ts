@@ -47,7 +47,7 @@ export function siteQuestions(number: number): readonly { readonly source: strin
   );
 }
 
-interface StandIns {
+interface FakeSites {
   readonly soundcloud: SoundCloudSite;
   readonly youtube: YoutubeSite;
   readonly bandcamp: BandcampSite;
@@ -62,8 +62,8 @@ interface StandIns {
 }
 
 export class AllSites {
-  /** By what they stand in for. */
-  readonly each: StandIns;
+  /** By the name of the real site. */
+  readonly each: FakeSites;
 
   static async start(): Promise<AllSites> {
     return new AllSites({
@@ -81,7 +81,7 @@ export class AllSites {
     });
   }
 
-  private constructor(each: StandIns) {
+  private constructor(each: FakeSites) {
     this.each = each;
     each.ytdlp.answerRest({ json: YTDLP_VIDEO });
   }

@@ -155,7 +155,7 @@ function inputOf() {
     else if (!FLAGS.includes(args[index]) && !JOINED.test(args[index])) usage("no such option: " + args[index]);
   }
   for (const flag of ["--ignore-config", "--no-exec", "-J"]) if (!args.includes(flag)) usage(flag + " is missing");
-  if (args.length !== end + 2) usage("one URL is wanted");
+  if (args.length !== end + 2) usage("exactly one URL is required");
   return args[end + 1];
 }
 
@@ -167,21 +167,21 @@ async function withLinks(text) {
   return whole;
 }
 
-async function answer(wish) {
-  if (wish.leavesChild) {
+async function answer(result) {
+  if (result.leavesChild) {
     const stdio = ["ignore", "inherit", "inherit"];
     spawn(process.execPath, ["-e", "setTimeout(() => {}, 60_000)"], { stdio }).unref();
   }
-  if (wish.stderr) process.stderr.write(wish.stderr);
-  if (wish.hangs) return void setInterval(() => {}, 1000);
+  if (result.stderr) process.stderr.write(result.stderr);
+  if (result.hangs) return void setInterval(() => {}, 1000);
   const letters = "x".repeat(65536);
-  for (let left = wish.hugeBytes ?? 0; left > 0; left -= letters.length) {
+  for (let left = result.hugeBytes ?? 0; left > 0; left -= letters.length) {
     try { writeSync(1, letters); } catch (error) { if (error.code !== "EAGAIN") throw error; left += letters.length; }
   }
-  const text = wish.json === undefined ? (wish.stdout ?? "") : (await withLinks(JSON.stringify(wish.json))) + "\n";
+  const text = result.json === undefined ? (result.stdout ?? "") : (await withLinks(JSON.stringify(result.json))) + "\n";
   process.stdout.write(text, () => {
-    if (wish.killsItself) process.kill(process.pid, "SIGKILL");
-    else process.exit(wish.exitCode ?? 0);
+    if (result.killsItself) process.kill(process.pid, "SIGKILL");
+    else process.exit(result.exitCode ?? 0);
   });
 }
 

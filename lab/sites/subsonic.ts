@@ -1,6 +1,6 @@
-// Stands in for an OpenSubsonic server, with a made-up library. Shapes of answers, logins and error codes: the fact
+// A fake OpenSubsonic server, with a made-up library. Shapes of answers, logins and error codes: the fact
 // sheet of the sources, section 4.17 (the API's documentation as of 2026-07-24); lists within albums, playlists and
-// artists after the documentation of AlbumID3, Playlist and ArtistID3. In whichever process it is started.
+// artists after the documentation of AlbumID3, Playlist and ArtistID3. Runs in the process that starts it.
 
 import { createHash } from "node:crypto";
 import { countedSong } from "../media-files/counted-song.ts";

@@ -91,7 +91,7 @@ export class TwitchSite {
         json: { error: "Bad Request", status: 400, message: 'The "Client-ID" header is invalid.' },
       };
     }
-    // A stand-in looks only as closely as the tests need.
+    // The fake checks only as closely as the tests need.
     const question = JSON.parse(body) as Question;
     const { operationName = "", query, variables = {} } = question;
     if (query !== undefined) return { json: { data: this.#tokens(query) } };

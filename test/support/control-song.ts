@@ -25,7 +25,7 @@ export class ControlSong {
   /** Frames that were checked. */
   #seenCount = 0;
 
-  /** Plays a station of that stand-in: a counted song that is longer than the test. */
+  /** Plays a station of that fake site: a counted song that is longer than the test. */
   static async start(env: TestEnvironment, radio: RadioBrowserSite): Promise<ControlSong> {
     const song = countedSong({ seconds: SONG_SECONDS, packetBytes: 40 });
     radio.server.addMedia("radio.ogg", { bytes: song, mimeType: "audio/ogg" });

@@ -6,7 +6,7 @@ import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.t
 import type { IncidentJson, PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 import type { PluginJson, SourceJson } from "../../src/control/protocol/sources-json.ts";
 
-/** Turned letters, markup, and more text than anybody reads. */
+/** Right-to-left overrides, markup, and far too much text. */
 export const HOSTILE_TITLE = `\u202e<img src=x onerror="document.title='owned'">${"Wh\u0336a\u0336t ".repeat(900)}`;
 
 const TITLES = [

@@ -1,4 +1,4 @@
-// DAVE's key ratchet and frame format written down once more from discord-voice.md sections 3.6 and 3.7, over
+// DAVE's key ratchet and frame format implemented a second time from discord-voice.md sections 3.6 and 3.7, over
 // node:crypto
 // only: the measure for test vectors, and the opener of frames for an MLS library that knows nothing of DAVE.
 

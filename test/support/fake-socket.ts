@@ -1,4 +1,4 @@
-// Stands in for a client's WebSocket, with a network that a test can stop.
+// A fake WebSocket of a client, with a network that a test can stop.
 
 import type { SessionSocket } from "../../src/control/sessions/session.ts";
 

@@ -126,7 +126,7 @@ async function aimAt(target: HostileTarget, index: number): Promise<Aim> {
   return { target, port, canary, url: target.url.replace("PORT", String(port)).replace("PATH", "song.mp3") };
 }
 
-/** To a socket of this machine that anybody can listen at. */
+/** True for an address of this machine at which any process can listen. */
 function isLocal(address: string): boolean {
   return /^(127\.|0\.0\.0\.0$|::1?$|::ffff:7f)/.test(canonical(address));
 }

@@ -1,5 +1,5 @@
 // A plugin as the node runs it, but in this thread: real options, real HTTP through the guard, real encoding; what the
-// main thread would ask of it is asked by calls. Hosts of sites are replaced by stand-ins on loopback.
+// main thread would ask of it is asked by calls. Hosts of sites are replaced by fake sites on loopback.
 
 import { EventEmitter } from "node:events";
 import type {
@@ -25,7 +25,7 @@ import type { TrackJson } from "../../src/track/track-info.ts";
 export interface BenchOptions {
   /** As an operator writes them under `plugins.<name>`. */
   readonly options?: PlainTree;
-  /** Base address of the stand-in by the host that it stands in for. */
+  /** Base address of the fake site by the host that it replaces. */
   readonly hosts?: Readonly<Record<string, string>>;
   /** Changes of the options while the node runs. */
   readonly changes?: PlainTreeMap;

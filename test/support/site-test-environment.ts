@@ -1,4 +1,4 @@
-// A whole node with the plugins that come with it, before stand-ins for their sites.
+// A whole node with its built-in plugins, and fake servers for their sites.
 
 import { countedSong } from "../../lab/media-files/counted-song.ts";
 import { AllSites } from "../../lab/sites/all-sites.ts";
@@ -27,7 +27,7 @@ export function startSiteTestEnvironment(
   });
 }
 
-/** Before the stand-ins of all sites at once. */
+/** With the fake servers of all sites at once. */
 export interface AllSitesTestEnvironment {
   readonly sites: AllSites;
   readonly env: TestEnvironment;

@@ -1,4 +1,4 @@
-// The soundcloud plugin on its bench, before a stand-in for its site.
+// The soundcloud plugin on its bench, with a fake site.
 
 import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
 import soundcloud from "../../plugins/soundcloud/plugin.ts";

@@ -1,4 +1,4 @@
-// A node that gives wrong answers: stands in front of a real one and changes what it says, over REST and over the
+// A node that gives wrong answers: a proxy of a real one that changes its answers, over REST and over the
 // WebSocket.
 
 import {

@@ -68,7 +68,7 @@ export const starts: Workload = {
   },
 };
 
-/** A new voice server for everybody, as after an outage: the old connections are closed within one second. */
+/** A new voice server for all players, as after an outage: the old connections are closed within one second. */
 export const reconnects: Workload = {
   name: "reconnects",
   detail: "the voice servers of all players move within one second",
@@ -86,7 +86,7 @@ export const reconnects: Workload = {
   },
 };
 
-/** Everybody seeks again and again. */
+/** All players seek again and again. */
 export const seeks: Workload = {
   name: "seeks",
   detail: `every player seeks every ${SEEK_SECONDS} s`,

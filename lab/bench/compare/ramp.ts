@@ -98,7 +98,7 @@ export function whyNotCarried({
 }: Figures): string | undefined {
   const reasons = [
     latenessMsP99 > LATENESS_MS_MAX ? `late by ${latenessMsP99.toFixed(1)} ms at p99` : "",
-    packetsMissing > 0 ? `${packetsMissing} packets missing (${framesLeftOut} left out by the node)` : "",
+    packetsMissing > 0 ? `${packetsMissing} packets missing (${framesLeftOut} skipped by the node)` : "",
   ].filter((reason) => reason !== "");
   if (reasons.length === 0) return undefined;
   const isListenerFull = listenerCpuPercent > LISTENER_PERCENT_MAX;

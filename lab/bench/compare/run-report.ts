@@ -20,7 +20,7 @@ export interface RunResult {
 /** The caveat that applies to every figure. */
 export const CAVEAT =
   "The nodes, the fake Discord that listens, the site and the bench share one machine; the nodes alternate, so that " +
-  "what else happens there meets both.";
+  "other load affects both.";
 
 /** Columns of chart and summary: of each list, the first that a workload has measured. */
 const CPU = ["CPU per player (idle: in all), %", ["cpuPercentPerPlayer", "cpuPercent"]] as const;
@@ -71,12 +71,12 @@ export function rampTable({ name, detail, nodes }: RampResult): string {
   const rows = nodes.map((node) => {
     const { held, playersPerCore, broke } = findingOf(node);
     const perCore = playersPerCore === undefined ? "not measured" : playersPerCore.toFixed(0);
-    const end = broke === undefined ? "never, as far as was tried" : `${broke.players}: ${broke.reason}`;
+    const end = broke === undefined ? "not reached" : `${broke.players}: ${broke.reason}`;
     return [node.name, String(held), perCore, end];
   });
   const table = markdownTable(["node", "players carried", "players per core", "too many"], rows);
   const carried = "no packet missing, and lateness p99 within 20 ms";
-  return `### ${name}: as many as it carries\n\n${detail}; ${carried}:\n\n${table}\n`;
+  return `### ${name}: maximum number of players\n\n${detail}; ${carried}:\n\n${table}\n`;
 }
 
 /**
@@ -88,7 +88,7 @@ export function summaryTable({ nodes, workloads }: RunResult): string {
     return [crowd, ...SUMMARISED.map(([, figures]) => summaryCell(result, figures))];
   });
   const what =
-    nodes.length > 1 ? `${nodes.join(" / ")} = their ratio (least to most of the pairs)` : "middle (least to most)";
+    nodes.length > 1 ? `${nodes.join(" / ")} = their ratio (min to max of the pairs)` : "median (min to max)";
   return `### All workloads: ${what}\n\n${markdownTable(["", ...SUMMARISED.map(([title]) => title)], rows)}\n`;
 }
 

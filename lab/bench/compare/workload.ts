@@ -38,7 +38,7 @@ export function quietly({ seconds }: WorkloadScene): During {
   };
 }
 
-/** Calls `act` so many times, evenly within `spanMs`, whatever becomes of those before. Resolves when all are done. */
+/** Calls `act` a number of times, evenly within `spanMs`, without waiting for earlier calls. Resolves when all are done. */
 export async function paced(count: number, spanMs: number, act: (index: number) => Promise<void>): Promise<void> {
   const acts: Promise<void>[] = [];
   const startedMs = performance.now();

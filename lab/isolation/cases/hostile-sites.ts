@@ -40,7 +40,7 @@ async function* bomb(): AsyncGenerator<Uint8Array> {
   for await (const part of gzip) yield part;
 }
 
-/** A site that is written to by hand once a request has come. */
+/** A site that sends its own bytes once a request has arrived. */
 function playsRaw(name: string, what: string, onRequest: (socket: Socket, head: string) => void): HostileCase {
   return {
     name,
@@ -81,7 +81,7 @@ const drippingLoads: HostileCase = {
         }),
       ),
     );
-    const control = attack.serveFile("honest.mp3", MP3);
+    const control = attack.serveFile("control.mp3", MP3);
     return async () => {
       const hanging = urls.map((url) => attack.load(url));
       await sleep(500);

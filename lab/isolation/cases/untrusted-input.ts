@@ -65,7 +65,7 @@ function opens(
           headers: {
             Authorization: attack.http.password,
             "User-Id": String(690_000 + index),
-            "Client-Name": "stranger/1",
+            "Client-Name": "attacker/1",
           },
         });
         attack.onClose(() => socket.terminate());

@@ -37,7 +37,7 @@ async function writeOne(container: Container, seed: number, path: string): Promi
   const { bytes, changes } = generateFile(container, seed);
   const { writeFile } = await import("node:fs/promises");
   await writeFile(path, bytes);
-  console.log(`${container} ${seed}, ${bytes.length} bytes: ${changes.join("; ") || "as it should be"}`);
+  console.log(`${container} ${seed}, ${bytes.length} bytes: ${changes.join("; ") || "unchanged"}`);
   return 0;
 }
 
@@ -53,7 +53,7 @@ function describe(container: Container, results: readonly FuzzResult[]): string 
   return [
     `${container}: ${results.length} files, ${shares}`,
     `  slowest: ${slowestTexts.join(", ")}`,
-    `  most reads in a stretch: ${longest?.stretchCountMax ?? 0} (${longest?.seed})`,
+    `  most reads without yielding: ${longest?.stretchCountMax ?? 0} (${longest?.seed})`,
     ...failuresOf(results),
   ].join("\n");
 }

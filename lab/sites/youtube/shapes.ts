@@ -1,6 +1,6 @@
 // Videos and lists in the shapes in which YouTube answers them, with made-up content (fact sheet, section 3, read there
-// in youtube-source 158726d, yt-dlp 81ecd58 and YouTube.js acc908a; nothing was tried against YouTube). In whichever
-// process the stand-in runs.
+// in youtube-source 158726d, yt-dlp 81ecd58 and YouTube.js acc908a; nothing was tried against YouTube). Runs in the
+// fake server's process.
 
 export interface ListedVideo {
   readonly id: string;

@@ -85,10 +85,10 @@ export class Painter {
 }
 
 /**
- * How unlike each column of `coded` is to `reference`: 0 the same, 1 nothing in common, mean over bands and channels.
+ * How dissimilar each column of `coded` is to `reference`: 0 the same, 1 nothing in common, mean over bands and channels.
  * The first and the last column have no neighbours and are 0.
  */
-export function unlikenessOf(reference: Picture, coded: Picture): Float64Array {
+export function dissimilarityOf(reference: Picture, coded: Picture): Float64Array {
   const columnCount = Math.min(reference.columnCount, coded.columnCount);
   const result = new Float64Array(columnCount);
   for (const side of [0, 1] as const) {
