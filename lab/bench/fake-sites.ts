@@ -4,11 +4,11 @@ import { type ChildProcess, fork } from "node:child_process";
 import { asking } from "../test-environment/side-process.ts";
 
 export type FakeSitesRequest =
-  /** Arguments for the node that asks them. */
+  /** Configuration of the node that uses them. */
   | { readonly kind: "args" }
   | { readonly kind: "hang" }
   | { readonly kind: "answerAgain" }
-  /** Puts a set of so many tracks there; the address of its page. */
+  /** Adds a set of `tracks` tracks; returns the address of its page. */
   | { readonly kind: "addSet"; readonly tracks: number }
   | { readonly kind: "close" };
 
@@ -35,7 +35,7 @@ export class FakeSites {
     return new FakeSites(child, ask, (await ask({ kind: "args" })) as readonly string[]); // answered once it is ready
   }
 
-  /** From now on nothing that all sites but the example plugin's are asked is ever answered. */
+  /** From now on no request to a site is answered, except to the example plugin's. */
   async hang(): Promise<void> {
     await this.#ask({ kind: "hang" });
   }

@@ -20,7 +20,7 @@ interface Lists {
   readonly loading: MainThreadReadings;
 }
 
-/** `loads` lists in each of so many rounds, each after as long a time without. */
+/** `loads` lists in each of `rounds` rounds, each after an equally long time without loads. */
 export async function measureLists({
   loads,
   rounds,
@@ -57,7 +57,7 @@ export async function measureLists({
   return { loads: loadsMs.length, loadMsP50: quantile(loadsMs, 0.5), ...all };
 }
 
-/** How long it took, milliseconds. */
+/** Duration of a load, milliseconds. */
 async function load(bot: Bot, address: string): Promise<number> {
   const startedMs = performance.now();
   const { loadType, data } = (await bot.load(address)).body;

@@ -12,7 +12,7 @@ import type { World } from "./world.ts";
 
 /** Interval of the healthy requests, and of the failing ones. */
 const ASK_MS = 200;
-/** All sites together: each question, of some fifteen, about every four seconds. */
+/** All sites together: each of some fifteen requests about every four seconds. */
 const ASK_SITES_MS = 250;
 const ASK_MISBEHAVING_MS = 500;
 const SETTLE_MS = 3000;
@@ -41,7 +41,7 @@ export interface Phase {
   readonly residentBytes: number;
   /** By kind of request. */
   readonly asked: Readonly<Record<string, Asked>>;
-  /** Threads that were lost, by plugin. */
+  /** Number of lost threads, by plugin. */
   readonly losses: Readonly<Record<string, number>>;
 }
 
@@ -121,7 +121,7 @@ export async function measurePhase(
   };
 }
 
-/** So that no phase profits from what the one before has closed: open circuit breakers, threads that rest. */
+/** So that no phase starts with the effects of the last one: open circuit breakers, suspended threads. */
 async function reloadPlugins(bot: Bot): Promise<void> {
   for (const { name } of await plugins(bot)) await bot.request("POST", `/v4/tonearm/plugins/${name}/reload`);
 }

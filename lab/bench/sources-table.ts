@@ -13,7 +13,7 @@ interface Sums {
   readonly players: number;
 }
 
-/** A line of the table: of all phases of one kind. */
+/** A line of the table, over all phases of one kind. */
 type Row = readonly [name: string, figureOf: (kind: PhaseKind) => number, digits: number];
 
 export function printPhases(phases: readonly Phase[], { sums, violations, players }: Sums): void {

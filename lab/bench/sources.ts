@@ -17,7 +17,7 @@ import { measurePhase, type Phase } from "./sources-phase.ts";
 import { printPhase, printPhases } from "./sources-table.ts";
 import { World } from "./world.ts";
 
-/** Until all that was asked in a phase is answered, and the next one begins. */
+/** Time for pending answers of a phase before the next one begins. */
 const PHASE_REST_SECONDS = 30;
 const JOIN_SECONDS = 30;
 
@@ -74,7 +74,7 @@ async function comparePhases(): Promise<void> {
   }
 }
 
-/** The one of the docs, which stays well, and two that do not. */
+/** The plugin of the docs, which stays healthy, and two that do not. */
 function pluginArgs(): readonly string[] {
   const modules = [
     "../../../plugins/example/plugin.mjs",

@@ -14,12 +14,12 @@ import { thirdPartyNotices } from "./third-party-notices.ts";
 /** The project's folder; this file is compiled to dist/lab/bundles. */
 const PROJECT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../", import.meta.url);
 const ROOT = fileURLToPath(PROJECT);
-/** Where the programs are, under the paths of their sources. */
+/** Output folder of the programs, under the paths of their sources. */
 const BUNDLES = new URL("dist/node/", PROJECT);
 /** Written last: its presence means that the build is complete. */
 const NOTICES = "third-party-notices.txt";
 
-/** Each is a program: what one thread runs. */
+/** The entry files: each becomes a program, which one thread runs. */
 export const ENTRIES: readonly string[] = [
   "src/main",
   "src/media/main",
@@ -42,13 +42,13 @@ const SHARED_MODULE = "src/plugin-api/plugin";
 
 /** A file of a program. */
 export interface BundleFile {
-  /** From the folder of the programs. */
+  /** Path from the folder of the programs. */
   readonly path: string;
   readonly text: string;
   readonly map: string;
   /** Paths of the modules in it, with `/`. */
   readonly modules: readonly string[];
-  /** Files that are read together with it. */
+  /** Files that are loaded together with it. */
   readonly imports: readonly string[];
 }
 
@@ -129,7 +129,7 @@ function ownLocations(folder: string): Plugin {
       const path = toSlashes(relative(ROOT, id));
       if (!path.endsWith(".ts") || posix.dirname(path) === folder || !code.includes("import.meta.url")) return null;
       const location = JSON.stringify(fromFolder(path.replace(/\.ts$/, ".js")));
-      // On the same line: the source map stays true.
+      // On the same line, so that the source map stays correct.
       return { code: code.replaceAll("import.meta.url", `new URL(${location}, import.meta.url).href`), map: null };
     },
   };

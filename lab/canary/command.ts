@@ -29,7 +29,7 @@ configuration, by a separate node: a running one is not used. It takes some minu
 when anything failed.
 `;
 
-/** Between two requests to sites. */
+/** Pause between two requests to sites. */
 const PAUSE_MS = 3000;
 
 export interface CanaryContext {

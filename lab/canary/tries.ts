@@ -18,7 +18,7 @@ export interface SourceTries {
   readonly link?: string | null | undefined;
 }
 
-/** By the names that `GET /v4/tonearm/sources` has. */
+/** By the source names of `GET /v4/tonearm/sources`. */
 export type Tries = Readonly<Record<string, SourceTries>>;
 
 export const TRIES: Tries = {

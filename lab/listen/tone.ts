@@ -1,4 +1,4 @@
-// Pure tones: making them, and measuring level, pitch and what else there is in a recording of one. Lab only.
+// Pure tones: making them, and measuring level, pitch and residual in a recording of one. Lab only.
 
 interface ToneOptions {
   readonly frequencyHz: number;

@@ -18,7 +18,7 @@ const REQUEST_TIMEOUT_MS = 20_000;
 /** Memory that is never released. */
 const retained: unknown[] = [];
 
-/** One with a source of its name: `<name>:loop`, `<name>:program <code>` and the other `DEEDS`. */
+/** A plugin with a source of its name: `<name>:loop`, `<name>:program <code>` and the other `DEEDS`. */
 export function misbehavingPlugin(name: string): Plugin<{ readonly refuse: typeof REFUSE }> {
   return definePlugin({
     name,
@@ -86,7 +86,7 @@ const DEEDS: Readonly<Record<string, (request: DeedRequest) => SourceAnswer | Pr
     return untilAborted(request);
   },
   exit: () => process.exit(3),
-  // Not what its types allow, as a plugin in JavaScript may.
+  // Violates its types, as a plugin in JavaScript may.
   nonsense: () => ({ kind: "track", track: 7 }) as unknown as SourceAnswer,
 };
 

@@ -29,15 +29,15 @@ export interface ExactPlan {
   readonly seed: number;
   /** Makes up half of the audio; default none. */
   readonly music?: readonly Stereo[];
-  /** Called for each frame that is wrong; its stream ends with it. */
+  /** Called for each bad frame; its stream ends with it. */
   readonly onBad: (bad: BadFrame) => void;
   /** Called after each stream with the frames so far. */
   readonly onProgress?: (frames: number) => void;
 }
 
-/** One that the decoder did not take as it was meant. */
+/** A frame that the decoder did not decode as intended. */
 export interface BadFrame {
-  /** Counted through all streams: the same plan goes wrong at the same frame. */
+  /** Counted through all streams: the same plan fails at the same frame. */
   readonly frame: number;
   readonly audio: string;
   readonly options: JudgedOptions;

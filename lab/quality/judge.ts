@@ -15,7 +15,7 @@ export type Scores = Readonly<Record<MeasureName, number>>;
 /** One coded excerpt. */
 export interface Judgement {
   readonly scores: Scores;
-  /** Where the second with the most noise against its mask begins, and the one that looks least like the original. */
+  /** Start of the second with the most noise against its mask, and of the one least similar to the original. */
   readonly noisiestSecond: number;
   readonly leastSimilarSecond: number;
 }
@@ -58,7 +58,7 @@ export class EncoderJudge {
   }
 }
 
-/** When the second with the highest sum begins. */
+/** Start of the second with the highest sum. */
 function highestSecond(values: Float64Array, valuesPerSecond: number): number {
   const length = Math.round(valuesPerSecond);
   let [sum, highest, start] = [0, Number.NEGATIVE_INFINITY, 0];

@@ -60,7 +60,7 @@ export function comparisonTable(excerpts: readonly JudgedExcerpt[], pair: Compar
   return markdownTable([`${pair.targetBps / 1000} kbit/s`, ...MEASURES.map((name) => TITLES[name])], rows);
 }
 
-/** The mean, in brackets where it lies with 95 %, and its worth. */
+/** The mean, its 95 % interval in brackets, and its worth. */
 function cellOf(difference: Difference | undefined): string {
   if (difference === undefined) return "";
   const { mean, low, high, worthOfRate } = difference;
@@ -68,7 +68,7 @@ function cellOf(difference: Difference | undefined): string {
   return `${verdict} ${signed(mean, 2)} (${signed(low, 2)} to ${signed(high, 2)}), ${signed(100 * worthOfRate, 1)} %`;
 }
 
-/** All excerpts given to both encoders with the same sum of bytes, and not each with the same. */
+/** All excerpts given to both encoders with the same total of bytes, and not each with the same. */
 export function sharedRateLine(excerpts: readonly JudgedExcerpt[], pair: ComparedPair): string {
   const parts = MEASURES.map((measure) => {
     const difference = compareAtEqualRate(excerpts, { ...pair, measure });
@@ -77,7 +77,7 @@ export function sharedRateLine(excerpts: readonly JudgedExcerpt[], pair: Compare
   return `  at the same rate over all excerpts together: ${parts.join("; ")}`;
 }
 
-/** Where to listen: the file, and the second in it. */
+/** Where to listen: the file and the second. */
 export function worstLines(excerpts: readonly JudgedExcerpt[], pair: ComparedPair): string[] {
   return HEAD_MEASURES.flatMap((measure) =>
     worstExcerpts(excerpts, { ...pair, measure })

@@ -13,12 +13,12 @@ interface FakeAnswer {
   readonly json?: unknown;
   /** Printed as it is. */
   readonly stdout?: string;
-  /** So many letters, as fast as they go. */
+  /** This many letters, as fast as possible. */
   readonly hugeBytes?: number;
   readonly stderr?: string;
   /** Default 0. */
   readonly exitCode?: number;
-  /** Ends as by a crash. */
+  /** Ends as in a crash. */
   readonly killsItself?: boolean;
   /** Never ends by itself. */
   readonly hangs?: boolean;
@@ -28,7 +28,7 @@ interface FakeAnswer {
 
 interface FakeCall {
   readonly args: readonly string[];
-  /** Names of the variables that it was started with. */
+  /** Names of its environment variables. */
   readonly env: readonly string[];
 }
 
@@ -76,7 +76,7 @@ export class FakeYtDlp {
     this.#write();
   }
 
-  /** A page with a song that can be played. */
+  /** A page with a playable song. */
   addSong(page: string, song: { readonly title: string; readonly bytes: Uint8Array; readonly mimeType: string }): void {
     const name = `song-${Object.keys(this.#answers).length}`;
     this.site.addMedia(name, song);
@@ -122,7 +122,7 @@ export class FakeYtDlp {
     const table = { version: this.#version, answers: this.#answers, rest: this.#rest, links };
     const path = join(this.#folder, "table.json");
     writeFileSync(`${path}.new`, JSON.stringify(table));
-    // Replaces the file at once: a run that has started already may be reading it.
+    // Replaces the file atomically: a running program may be reading it.
     renameSync(`${path}.new`, path);
   }
 }

@@ -61,7 +61,7 @@ export class TwitchSite {
     return `${this.site.url}/usher.ttvnw.net`;
   }
 
-  /** The broadcast ends with the segments that it has by now. */
+  /** The broadcast ends with its current segments. */
   endLive(): void {
     this.#isLiveOver = true;
   }
@@ -160,7 +160,7 @@ export class TwitchSite {
     ].join("\n");
   }
 
-  /** A segment more each time it is asked for, until it is over. */
+  /** One more segment with each request, until it is over. */
   #live(): string {
     const end = this.#isLiveOver ? this.#liveSegments - 1 : this.#liveSegments++;
     return this.#segments(end - LIVE_WINDOW, end, this.#isLiveOver);

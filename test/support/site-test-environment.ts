@@ -20,7 +20,7 @@ export function startSiteTestEnvironment(
     plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTIN_PLUGINS },
     args: [
       ...hosts.map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
-      // Switches YouTube on, too.
+      // Enables YouTube, too.
       "--plugins.youtube.mediaHosts=127.0.0.1",
       ...args,
     ],

@@ -40,7 +40,7 @@ export class SoundCloudTestEnvironment {
     return track;
   }
 
-  /** How often the API was asked for what begins with `path`. */
+  /** Number of API requests whose path begins with `path`. */
   asked(path: string): number {
     return this.site.server.requestsTo(SOUNDCLOUD_API).filter((request) => request.path.startsWith(path)).length;
   }

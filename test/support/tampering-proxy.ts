@@ -21,7 +21,7 @@ export interface TamperedAnswer {
 export interface Tampering {
   /** Changes an answer in place. */
   readonly answer?: (answer: TamperedAnswer, request: { readonly method: string; readonly path: string }) => void;
-  /** Another text for a message of the WebSocket; undefined drops it. */
+  /** Replaces the text of a WebSocket message; undefined drops it. */
   readonly message?: (text: string) => string | undefined;
 }
 

@@ -1,7 +1,7 @@
 // The figures measured of a node in one round: their names and how each is written. docs/benchmarks.md says how each is
 // made.
 
-/** By name; one that is missing was not measured. */
+/** By name; a missing one was not measured. */
 export type Figures = Readonly<Partial<Record<FigureName, number>>>;
 
 export type FigureName = keyof typeof FIGURES;
@@ -44,10 +44,10 @@ const FIGURES = {
   load: { title: "load average", digits: 1, hasRatio: false },
 } as const satisfies Readonly<Record<string, FigureText>>;
 
-/** All of them, in the table's order. */
+/** All names, in the table's order. */
 export const FIGURE_NAMES = Object.keys(FIGURES) as readonly FigureName[]; // its own keys
 
-/** How one is written. */
+/** How a figure is written. */
 export function textOf(name: FigureName): FigureText {
   return FIGURES[name];
 }

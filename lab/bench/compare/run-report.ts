@@ -8,12 +8,12 @@ import { findingOf, type RampResult } from "./ramp.ts";
 import type { WorkloadResult } from "./rounds.ts";
 
 export interface RunResult {
-  /** The machine, the time, and how it was asked. */
+  /** The machine, the time, and the command line. */
   readonly about: readonly string[];
   readonly nodes: readonly string[];
   readonly workloads: readonly WorkloadResult[];
   readonly ramps: readonly RampResult[];
-  /** Why it ended before its time. */
+  /** Why the run was interrupted. */
   readonly trouble?: string;
 }
 
@@ -22,7 +22,7 @@ export const CAVEAT =
   "The nodes, the fake Discord that listens, the site and the bench share one machine; the nodes alternate, so that " +
   "other load affects both.";
 
-/** Columns of chart and summary: of each list, the first that a workload has measured. */
+/** Columns of chart and summary: of each list, the first figure that a workload has measured. */
 const CPU = ["CPU per player (idle: in all), %", ["cpuPercentPerPlayer", "cpuPercent"]] as const;
 const MEMORY = ["memory (PSS), MB", ["pssMegabytes"]] as const;
 const LATENESS = ["lateness p99, ms", ["latenessMsP99"]] as const;
@@ -103,7 +103,7 @@ function summaryCell(result: WorkloadResult, figures: readonly FigureName[]): st
   return ratio === undefined ? both : `${both} = ${spreadText(ratio, 2)}`;
 }
 
-/** One chart of all that was measured. */
+/** One chart of all measurements. */
 export function runChart(run: RunResult): string {
   const isRamp = run.ramps.length > 0;
   const rows = isRamp ? run.ramps.map(rampRow) : run.workloads.map(workloadRow);
@@ -157,7 +157,7 @@ function rampRow({ name, nodes }: RampResult) {
   return { name, detail: "", panels };
 }
 
-/** The first of these that any node has. */
+/** The first of these figures that any node has. */
 function measuredOf(result: WorkloadResult, figures: readonly FigureName[]): FigureName | undefined {
   return figures.find((each) => figureOf(result, each).spreads.some((spread) => spread !== undefined));
 }

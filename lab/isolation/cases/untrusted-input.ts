@@ -6,7 +6,7 @@ import { sleep } from "../../sleep.ts";
 import { type Attack, summary } from "../harness/attack.ts";
 import type { HostileCase, HostileLayer } from "../harness/hostile-case.ts";
 
-/** So many connections that each write this, and then wait without closing. */
+/** A number of connections that each write this, and then wait without closing. */
 function connects(
   name: string,
   what: string,
