@@ -9,7 +9,7 @@ const FIRST_PORT = 20_000;
 const AFTER_PORTS = 30_000;
 const TRIES_MAX = 50;
 
-/** A port of loopback that was free a moment ago. Rejects with what the last try failed with. */
+/** A port of loopback that was free a moment ago. Rejects with the error of the last attempt. */
 export async function freePort(): Promise<number> {
   for (let count = 1; ; count++) {
     const port = randomInt(FIRST_PORT, AFTER_PORTS);

@@ -57,8 +57,8 @@ type Choice =
   | { readonly text: string; readonly status: number };
 
 /**
- * Takes the arguments behind `npm run SCRIPT --`: the name of a program, then what the program gets as it is. Without a
- * name, or with one that is unknown, the choice is the list and status 2; with `--help`, the list and status 0.
+ * Takes the arguments after `npm run SCRIPT --`: the name of a program, then its arguments. Without a name, or with an
+ * unknown one, the choice is the list and status 2; with `--help`, the list and status 0.
  */
 export function chooseProgram(script: string, [name, ...args]: readonly string[]): Choice {
   const programs = SCRIPTS[script] ?? {};

@@ -1,4 +1,4 @@
-// Waiting for work no longer than so, in real time: for tools of the lab that face real nodes and sites.
+// Waits for work up to a time limit, in real time: for tools of the lab that work with real nodes and sites.
 
 /** Undefined when it takes longer. */
 export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | undefined> {

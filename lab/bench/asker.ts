@@ -26,7 +26,7 @@ interface AskOptions {
 /** Counts across all kinds and phases: an answer from a cache would measure nothing. */
 let questionCount = 0;
 
-/** Resolves when the time is over, with what waits for the rest. */
+/** Resolves when the time is over, with a function that waits for the remaining answers. */
 export async function askForSeconds(
   question: Question,
   { bot, everyMs, seconds }: AskOptions,
@@ -54,7 +54,7 @@ export async function askForSeconds(
   };
 }
 
-/** Looks an identifier up: `track`, `search`, … or the error's message. */
+/** Loads an identifier: `track`, `search`, … or the error's message. */
 export function loadOf(identifierOf: (number: number) => string): Question {
   return async (bot, number) => {
     const { loadType, data } = (await bot.load(identifierOf(number))).body;

@@ -24,7 +24,7 @@ const PLAYERS = 50;
 const FRAME_MS = 20;
 const QUIET_MS = 1000;
 const PACKETS_PLAYED = 100;
-/** Most of what a player costs that passes through. */
+/** About the CPU time of a passthrough player. */
 const PACKET_BYTES = 250;
 
 interface Job {
@@ -121,7 +121,7 @@ function summarize(values: readonly number[]): string {
 
 async function main(): Promise<void> {
   console.log(
-    `latest packet of ${PLAYERS} players, ms, best / middle of ${ROUNDS} rounds: quiet, while loading; first ` +
+    `latest packet of ${PLAYERS} players, ms, best / median of ${ROUNDS} rounds: idle, while loading; first ` +
       "audio after",
   );
   for (const codec of CODECS) {

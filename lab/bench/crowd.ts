@@ -9,7 +9,7 @@ import { CannotPlay, NodeTrouble } from "./trouble.ts";
 import type { Handshakes, World } from "./world.ts";
 
 export const BENCH_USER_ID = "100000000000000001";
-/** Players set up at the same time: a client would not send hundreds of PATCHes at once either. */
+/** Players set up concurrently: a client would not send hundreds of PATCHes at once either. */
 const JOIN_WIDTH = 16;
 const ANSWER_MS_MAX = 20_000;
 /** Time until all players that were started are audible. */
@@ -52,13 +52,13 @@ export class Crowd {
     return Array.from({ length: count }, () => String(this.#nextGuild++));
   }
 
-  /** Loads a song of the bench's own site; returns its encoded form. */
+  /** Loads a song of the bench's site; returns its encoded form. */
   async load(file: string): Promise<string> {
     const { status, body } = await this.#answerOf(
       "loadtracks",
       this.bot.load(`${await this.world.mediaUrl()}/${file}`),
     );
-    const { encoded } = (body?.data ?? {}) as { readonly encoded?: unknown }; // whatever a node answers
+    const { encoded } = (body?.data ?? {}) as { readonly encoded?: unknown }; // whatever the node answers
     if (body?.loadType === "track" && typeof encoded === "string") return encoded;
     throw new CannotPlay(`does not load ${file}: ${status} ${wordsOf(body)}`);
   }
@@ -82,7 +82,7 @@ export class Crowd {
 
   /** PATCH player. */
   async update(guildId: string, body: object): Promise<void> {
-    this.#guildIds.add(guildId); // it may be there whatever is answered
+    this.#guildIds.add(guildId); // the player may exist whatever the answer
     const path = `/v4/sessions/${this.bot.sessionId}/players/${guildId}`;
     const answer = await this.#answerOf("PATCH player", this.bot.request("PATCH", path, body));
     if (answer.status === 200) return;
@@ -90,7 +90,7 @@ export class Crowd {
     throw new CannotPlay(`answers PATCH player with ${answer.status} ${wordsOf(answer.body)}`);
   }
 
-  /** Some at a time. */
+  /** Limited concurrency. */
   async inGroups(guildIds: readonly string[], work: (guildId: string) => Promise<void>): Promise<void> {
     for (let from = 0; from < guildIds.length; from += JOIN_WIDTH) {
       await Promise.all(guildIds.slice(from, from + JOIN_WIDTH).map(work));
@@ -102,7 +102,7 @@ export class Crowd {
     return (await this.world.firstAudio(guildIds)).map((atMs) => atMs ?? undefined);
   }
 
-  /** Destroys every player that there is. */
+  /** Destroys all players. */
   async leave(): Promise<void> {
     const guildIds = [...this.#guildIds];
     this.#guildIds.clear();

@@ -25,7 +25,7 @@ interface CallCost {
   readonly warmMs: number;
 }
 
-/** One life of a group with `size` members, ours among them: what each call took is added to `costs`. */
+/** One lifetime of a group with `size` members, ours among them: the cost of each call is added to `costs`. */
 export function liveOnce(costs: Costs, size: number): void {
   const gateway = new ExternalSender(encodeGroupId(CHANNEL));
   const join = (userId: string): MlsSession => {
@@ -64,7 +64,7 @@ export function liveOnce(costs: Costs, size: number): void {
   timed(costs, "reinit", () => bot.reinit(1, BOT, CHANNEL, keyPair));
 }
 
-/** The first of each call, and the middle of the second half. */
+/** The first of each call, and the median of the second half. */
 export function summaryOf(costs: Costs): readonly CallCost[] {
   return [...costs].map(([call, allMs]) => {
     const share = call === "encryptOpus" ? 1 / FRAMES : 1;
@@ -79,7 +79,7 @@ export function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** CPU milliseconds so far: of the thread that asks, if it is the process's first, and of all others. */
+/** CPU milliseconds so far: of the calling thread, if it is the main thread, and of all others. */
 export function readThreads(): { readonly ownMs: number; readonly othersMs: number } {
   let [ownMs, othersMs] = [0, 0];
   for (const id of readdirSync("/proc/self/task")) {

@@ -22,7 +22,7 @@ const LOOK_AHEAD_FRAMES = 5;
 const SPAN_MS = 1000;
 const QUIET_MS = 2000;
 const END_MS = 60_000;
-/** From the gateway's address to op 4. */
+/** From the gateway's address to op 4, milliseconds. */
 const HANDSHAKE_MS = 120;
 /** From a message of ours to the answer. */
 const ROUND_TRIP_MS = 30;
@@ -39,7 +39,7 @@ export interface CrowdPlan {
   readonly frameMs: number;
   /** The commit that creates a group: ours, or the first one, which is another member's. */
   readonly winner: "ours" | "first";
-  /** False: MLS work is done as it arrives, one piece per time slice. */
+  /** False: MLS work is done as it arrives, one piece per event loop iteration. */
   readonly heedsFrames: boolean;
 }
 
@@ -73,7 +73,7 @@ class WorkClock implements Clock {
     return { cancel: () => this.#timers.delete(timer) };
   }
 
-  /** Work that takes so long without being done. */
+  /** A run that takes longer than this does not terminate. */
   spend(workMs: number): void {
     this.#baseMs += workMs;
   }
@@ -125,7 +125,7 @@ export function beginCrowd(plan: CrowdPlan): CrowdFigures {
     });
   }
   clock.run(END_MS, () => readyMs.length === plan.starts);
-  clock.run(clock.now() + ROUND_TRIP_MS, () => false); // what the last ones were at
+  clock.run(clock.now() + ROUND_TRIP_MS, () => false); // what the last ones were doing
   return {
     readyMsP50: quantile(readyMs, 0.5),
     readyMsP99: quantile(readyMs, 0.99),
@@ -158,7 +158,7 @@ function addPlayers(loop: TickLoop, clock: WorkClock, { players, frameMs }: Crow
   return late;
 }
 
-/** One session of ours, the gateway of its call, and the other one in it. */
+/** One session of ours, the gateway of its call, and the other member. */
 class CallThatBegins {
   readonly #clock: WorkClock;
   readonly #winner: CrowdPlan["winner"];

@@ -29,7 +29,7 @@ for (const { size, rounds } of SIZES) {
     const inFrames = (warmMs / frameMs).toFixed(warmMs > 10 * frameMs ? 0 : 1);
     return [call, coldMs.toFixed(3), warmMs.toFixed(3), inFrames];
   });
-  console.log(`\n${size} members, ms of CPU, warm: the middle of ${Math.ceil(rounds / 2)}\n`);
+  console.log(`\n${size} members, ms of CPU, warm: the median of ${Math.ceil(rounds / 2)}\n`);
   console.log(markdownTable(["call", "first", "warm", "in frames"], rows));
 }
 const after = readThreads();
@@ -51,7 +51,7 @@ for (const winner of ["ours", "first"] as const) {
       not.push(beginCrowd({ ...plan, heedsFrames: false }));
     }
     rows.push([`${name}`, ...cellsOf(heeding)]);
-    rows.push([`${name}, frames not heeded`, ...cellsOf(not)]);
+    rows.push([`${name}, frames not prioritised`, ...cellsOf(not)]);
   }
   console.log(`${STARTS} starts within a second, ${winner === "ours" ? "our commit" : "the first commit"} wins\n`);
   console.log(`${markdownTable(header, rows)}\n`);

@@ -39,7 +39,7 @@ const CHAINS: Readonly<Record<string, object>> = {
   "tonearm: loudness, all above the ceiling": { pluginFilters: { tonearm: { loudness: { target: -5, peak: -9 } } } },
 };
 
-/** A minute of nothing in particular, over and over. */
+/** A minute of arbitrary audio, repeated. */
 class Song {
   readonly lengthSamples = 48_000;
   readonly #audio = Float32Array.from(

@@ -20,11 +20,11 @@ const ROUNDS = 101;
 const WARM_UP_RUNS = 2000;
 /** Short rounds, so that both see the same machine. */
 const ROUND_MS = 1;
-/** Where loops have stood, below src/media. */
+/** Folders of loops, below src/media. */
 const FOLDERS = ["kernels", "filters", "decode", "loudness"];
 const SAMPLES = 960;
 
-/** One loop at work; the results are what it left behind. */
+/** One loop with its input; returns its results. */
 interface Work {
   run(): void;
   readonly results: readonly Float32Array[];
@@ -127,7 +127,7 @@ function loudnessWork({ LoudnessKernel }: typeof loudness, limit: number): Work 
 interface Bench {
   readonly name: string;
   readonly file: string;
-  /** Given the file's module. */
+  /** Gets the file's module. */
   readonly create: (module: never) => Work;
 }
 

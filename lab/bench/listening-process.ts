@@ -14,7 +14,7 @@ export function findListeningProcess(port: number): number | undefined {
   return pid === undefined ? undefined : Number(pid);
 }
 
-/** As they are called among a process's open files. */
+/** Names of sockets among a process's open files. */
 function listeningSockets(path: string, port: number): string[] {
   const lines = attempt(() => readFileSync(path, "utf8").split("\n").slice(1)) ?? [];
   return lines.flatMap((line) => {

@@ -15,7 +15,7 @@ export interface MachineReading {
 
 /** Shares of all processors together, in percent. */
 interface MachineUse {
-  /** Busy with neither the nodes nor the bench. */
+  /** CPU share of processes other than the nodes and the bench. */
   readonly othersPercent: number;
   /** Share of time in which the host ran other guests. */
   readonly stealPercent: number;

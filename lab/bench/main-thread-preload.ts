@@ -21,7 +21,7 @@ interface Sign {
   readonly queuedMs: number;
 }
 
-/** On Linux the main thread has the number of the process. */
+/** On Linux the main thread's id is the process id. */
 function takeSign(): Sign {
   const times = readThreadTimes(process.pid);
   if (times === undefined) throw new Error("this system does not report how long its threads wait for a processor");
@@ -58,7 +58,7 @@ async function watchMainThread(main: MessagePort, { watchPort, pauseMs }: WatchS
   }
 }
 
-// It is loaded into all other threads of the node as well, which have nothing to do with it.
+// All other threads of the node load it as well; it does nothing there.
 const isWatch = typeof workerData === "object" && workerData !== null && "watchPort" in workerData;
 if (isMainThread) startWatch(new URL(import.meta.url));
 else if (isWatch && parentPort !== null) await watchMainThread(parentPort, workerData as WatchSettings); // made above

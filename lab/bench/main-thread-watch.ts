@@ -1,9 +1,9 @@
-// The bench's end of main-thread-preload.ts: how long the main thread of a node was held at a time.
+// The bench's end of main-thread-preload.ts: how long the main thread of a node was blocked at a time.
 
 import { freePort } from "../free-port.ts";
 import { type NodeCommand, NodeProcess } from "./node-process.ts";
 
-/** One look after the other, milliseconds. A hold is seen too short by up to the pause between two looks. */
+/** The polls, in order, milliseconds. A block appears shorter by up to the pause between two polls. */
 export interface MainThreadReadings {
   /** Until the main thread answered. */
   readonly waitsMs: readonly number[];
@@ -30,7 +30,7 @@ export class WatchedNode {
     return new WatchedNode(process, `http://127.0.0.1:${port}`);
   }
 
-  /** The looks since they were taken last. */
+  /** The polls since the last call. */
   async takeReadings(): Promise<MainThreadReadings> {
     return (await (await fetch(this.#watchUrl)).json()) as MainThreadReadings; // as the preload sends it
   }

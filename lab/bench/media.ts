@@ -16,7 +16,10 @@ function tonesOf(lengthSeconds: number): string {
   );
 }
 
-/** Makes `song.webm`, `song.mp3`, `song.m4a` and `song.flac` in a new folder below the system's temporary one; resolves with its path. */
+/**
+ * Makes `song.webm`, `song.mp3`, `song.m4a` and `song.flac` in a new folder below the system's temporary one; resolves
+ * with its path.
+ */
 export async function makeBenchMedia(lengthSeconds = LENGTH_SECONDS): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tonearm-bench-"));
   const make = async (...output: string[]) => {

@@ -14,17 +14,17 @@ export interface NodeCommand {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Until its first answer. Default 60 s: Lavalink takes several. */
+  /** Time limit for its first answer. Default 60 s: Lavalink takes several. */
   readonly startMsMax?: number;
 }
 
 const OWN_ENTRY = fileURLToPath(new URL("../../../bin/tonearm.js", import.meta.url));
 const START_MS_MAX = 60_000;
-/** An answer that takes longer while it starts is asked for again. */
+/** A request that takes longer during the start is repeated. */
 const ANSWER_MS_MAX = 2000;
 const CLOSE_MS_MAX = 5000;
 
-/** This checkout's node, as `dist` has it. */
+/** This checkout's node, as built in `dist`. */
 export const TONEARM: NodeCommand = { name: "tonearm", command: process.execPath, args: [OWN_ENTRY, "start"] };
 
 export class NodeProcess {
@@ -40,7 +40,7 @@ export class NodeProcess {
     this.startMs = startMs;
   }
 
-  /** With `onLine` what the node logs goes there instead of being shown. */
+  /** With `onLine` the node's log lines are passed to it instead of being printed. */
   static async start(
     node: NodeCommand,
     environment: Readonly<Record<string, string>> = {},
@@ -62,7 +62,7 @@ export class NodeProcess {
         ...environment,
       },
     });
-    // Whatever ends us, it does not stay behind.
+    // It is killed however this process ends.
     const end = () => killProcessTree(child.pid ?? 0);
     process.once("exit", end);
     child.once("exit", () => process.off("exit", end));
@@ -103,7 +103,7 @@ export class NodeProcess {
 async function untilAnswering(url: string, child: ChildProcess, startMsMax: number): Promise<void> {
   let failure: Error | undefined;
   child.once("error", (error) => {
-    failure = error; // there is no such program
+    failure = error; // the program does not exist
   });
   const deadlineMs = performance.now() + startMsMax;
   while (performance.now() < deadlineMs) {

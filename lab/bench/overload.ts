@@ -26,7 +26,7 @@ const { values } = parseArgs({
   options: {
     media: { type: "string" },
     seconds: { type: "string", default: "15" },
-    /** At most so many are tried. */
+    /** Maximum number of players tried. */
     limit: { type: "string", default: "400" },
   },
 });

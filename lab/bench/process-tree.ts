@@ -14,7 +14,7 @@ export interface TreeUse {
 interface ProcessEntry {
   readonly pid: number;
   readonly parentPid: number;
-  /** Ended, and its parent has not looked yet. */
+  /** A zombie: ended, and its parent has not waited for it yet. */
   readonly isZombie: boolean;
   readonly cpuTicks: number;
   readonly residentPages: number;
@@ -83,7 +83,7 @@ function isRunning(pid: number): boolean {
 function treeOf(rootPid: number): readonly ProcessEntry[] {
   const entries = readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (readEntry(name) ?? []) : []));
   const tree = entries.filter(({ pid }) => pid === rootPid);
-  // It grows as it is walked.
+  // Extended while it is walked.
   for (const { pid } of tree) tree.push(...entries.filter(({ parentPid }) => parentPid === pid));
   return tree;
 }
@@ -91,7 +91,7 @@ function treeOf(rootPid: number): readonly ProcessEntry[] {
 function readEntry(name: string): ProcessEntry | undefined {
   const stat = readOrNothing(`/proc/${name}/stat`);
   if (stat === undefined) return undefined;
-  // The second field is the name in parentheses and may hold anything, parentheses too.
+  // The second field is the name in parentheses and may contain anything, parentheses too.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]); // as proc(5) counts them
   return {

@@ -4,9 +4,9 @@
 import { quantile } from "../report/statistics.ts";
 import { sleep } from "../sleep.ts";
 import { Bot } from "../test-environment/bot.ts";
+import { FakeSites } from "./fake-sites.ts";
 import { type MainThreadReadings, WatchedNode } from "./main-thread-watch.ts";
 import { TONEARM } from "./node-process.ts";
-import { StandIns } from "./stand-ins.ts";
 
 const ENTRIES = 5000;
 /** The limit that the issue sets. */
@@ -20,7 +20,7 @@ interface Lists {
   readonly loading: MainThreadReadings;
 }
 
-/** `loads` lists in each of so many rounds, each after as long a time without. */
+/** `loads` lists in each of `rounds` rounds, each after an equally long time without loads. */
 export async function measureLists({
   loads,
   rounds,
@@ -28,9 +28,9 @@ export async function measureLists({
   readonly loads: number;
   readonly rounds: number;
 }): Promise<Lists> {
-  const standIns = await StandIns.start();
-  const address = await standIns.addSet(ENTRIES);
-  const args = [...TONEARM.args, ...standIns.args, `--plugins.soundcloud.setTracksMax=${ENTRIES}`];
+  const fakeSites = await FakeSites.start();
+  const address = await fakeSites.addSet(ENTRIES);
+  const args = [...TONEARM.args, ...fakeSites.args, `--plugins.soundcloud.setTracksMax=${ENTRIES}`];
   const node = await WatchedNode.start({ ...TONEARM, args }, { pauseMs: 1 });
   const { url, password } = node.process;
   const bot = await Bot.connect({ url, password });
@@ -51,13 +51,13 @@ export async function measureLists({
   } finally {
     bot.close();
     await node.process.close();
-    await standIns.close();
+    await fakeSites.close();
   }
   const all = { quiet: together(quiet), loading: together(loading) };
   return { loads: loadsMs.length, loadMsP50: quantile(loadsMs, 0.5), ...all };
 }
 
-/** How long it took, milliseconds. */
+/** Duration of a load, milliseconds. */
 async function load(bot: Bot, address: string): Promise<number> {
   const startedMs = performance.now();
   const { loadType, data } = (await bot.load(address)).body;
@@ -72,7 +72,9 @@ function together(readings: readonly MainThreadReadings[]): MainThreadReadings {
 
 export function printLists({ loads, loadMsP50, quiet, loading }: Lists): void {
   console.log(`\n${loads} lists of ${ENTRIES} entries, one after the other, ${loadMsP50.toFixed(0)} ms each\n`);
-  console.log(`| main thread held | looks | p99, ms | longest | over ${HELD_MS_MAX} ms | longest, with waits |`);
+  console.log(
+    `| main thread blocked | samples | p99, ms | longest | over ${HELD_MS_MAX} ms | longest, including waits |`,
+  );
   console.log("| --- | --- | --- | --- | --- | --- |");
   for (const [name, { heldMs, waitsMs }] of Object.entries({ "without lists": quiet, "while they load": loading })) {
     const over = heldMs.filter((ms) => ms > HELD_MS_MAX).length;

@@ -6,13 +6,13 @@ import { siteQuestions } from "../sites/all-sites.ts";
 import { sleep } from "../sleep.ts";
 import type { Bot } from "../test-environment/bot.ts";
 import { type Asked, askForSeconds, get, loadOf, type Question } from "./asker.ts";
+import type { FakeSites } from "./fake-sites.ts";
 import type { MainThreadReadings, WatchedNode } from "./main-thread-watch.ts";
-import type { StandIns } from "./stand-ins.ts";
 import type { World } from "./world.ts";
 
 /** Interval of the healthy requests, and of the failing ones. */
 const ASK_MS = 200;
-/** All sites together: each question, of some fifteen, about every four seconds. */
+/** All sites together: each of some fifteen requests about every four seconds. */
 const ASK_SITES_MS = 250;
 const ASK_MISBEHAVING_MS = 500;
 const SETTLE_MS = 3000;
@@ -22,7 +22,7 @@ export type PhaseKind = "quiet" | "troubled";
 interface PhaseContext {
   readonly node: WatchedNode;
   readonly world: World;
-  readonly standIns: StandIns;
+  readonly fakeSites: FakeSites;
   readonly bot: Bot;
   readonly mediaUrl: string;
 }
@@ -41,7 +41,7 @@ export interface Phase {
   readonly residentBytes: number;
   /** By kind of request. */
   readonly asked: Readonly<Record<string, Asked>>;
-  /** Threads that were lost, by plugin. */
+  /** Number of lost threads, by plugin. */
   readonly losses: Readonly<Record<string, number>>;
 }
 
@@ -77,10 +77,10 @@ export async function measurePhase(
   context: PhaseContext,
   { kind, seconds }: { readonly kind: PhaseKind; readonly seconds: number },
 ): Promise<Phase> {
-  const { node, world, standIns, bot } = context;
+  const { node, world, fakeSites, bot } = context;
   await reloadPlugins(bot);
   const isTroubled = kind === "troubled";
-  if (isTroubled) await standIns.hang();
+  if (isTroubled) await fakeSites.hang();
   await sleep(SETTLE_MS);
   const before = await takeDown(context);
   await world.clearArrivals();
@@ -99,7 +99,7 @@ export async function measurePhase(
   const readings = await node.takeReadings();
   const after = await takeDown(context);
   const rest = await Promise.all(ended.map(async ([name, untilAnswered]) => [name, await untilAnswered()] as const));
-  if (isTroubled) await standIns.answerAgain();
+  if (isTroubled) await fakeSites.answerAgain();
   const grown = (of: "lost" | "skipped" | "silent" | "cpuSeconds") => after[of] - before[of];
   return {
     kind,
@@ -121,7 +121,7 @@ export async function measurePhase(
   };
 }
 
-/** So that no phase profits from what the one before has closed: open circuit breakers, threads that rest. */
+/** So that no phase starts with the effects of the last one: open circuit breakers, suspended threads. */
 async function reloadPlugins(bot: Bot): Promise<void> {
   for (const { name } of await plugins(bot)) await bot.request("POST", `/v4/tonearm/plugins/${name}/reload`);
 }

@@ -13,7 +13,7 @@ interface Sums {
   readonly players: number;
 }
 
-/** A line of the table: of all phases of one kind. */
+/** A line of the table, over all phases of one kind. */
 type Row = readonly [name: string, figureOf: (kind: PhaseKind) => number, digits: number];
 
 export function printPhases(phases: readonly Phase[], { sums, violations, players }: Sums): void {
@@ -30,13 +30,13 @@ export function printPhases(phases: readonly Phase[], { sums, violations, player
     ["later than 20 ms", (kind) => sums[kind].packetsLate20Ms, 0],
     ["later than 60 ms", (kind) => sums[kind].packetsLate60Ms, 0],
     ["longest gap, ms", (kind) => sums[kind].gapMsMax, 1],
-    ["frames left out", (kind) => sum(kind, ({ skippedFrames }) => skippedFrames), 0],
+    ["frames skipped", (kind) => sum(kind, ({ skippedFrames }) => skippedFrames), 0],
     ["packets lost", (kind) => sum(kind, ({ lostPackets }) => lostPackets), 0],
     ["silent frames", (kind) => sum(kind, ({ silentFrames }) => silentFrames), 0],
     ...Object.keys(of("quiet")[0]?.asked ?? {}).flatMap((name) => answerRows(name, of)),
-    ["main thread held p99, ms", (kind) => quantile(readings(kind, "heldMs"), 0.99), 1],
-    ["main thread held, longest", (kind) => quantile(readings(kind, "heldMs"), 1), 1],
-    ["the same with waits for a processor", (kind) => quantile(readings(kind, "waitsMs"), 1), 1],
+    ["main thread blocked p99, ms", (kind) => quantile(readings(kind, "heldMs"), 0.99), 1],
+    ["main thread blocked, longest", (kind) => quantile(readings(kind, "heldMs"), 1), 1],
+    ["including waits for a processor", (kind) => quantile(readings(kind, "waitsMs"), 1), 1],
     ["CPU of the node, %", (kind) => (100 * sum(kind, (phase) => phase.cpuSeconds)) / sum(kind, (p) => p.seconds), 0],
     ["memory, MB", (kind) => Math.max(...of(kind).map((phase) => phase.residentBytes)) / MEGABYTE, 0],
   ];
@@ -47,7 +47,7 @@ export function printPhases(phases: readonly Phase[], { sums, violations, player
     const ratio = quiet === 0 ? "" : (troubled / quiet).toFixed(2);
     console.log(`| ${[name, quiet.toFixed(digits), troubled.toFixed(digits), ratio].join(" | ")} |`);
   }
-  for (const { kind, detail } of violations) console.log(`broke a rule of Discord's: ${kind}: ${detail}`);
+  for (const { kind, detail } of violations) console.log(`violation: ${kind}: ${detail}`);
 }
 
 function answerRows(name: string, of: (kind: PhaseKind) => readonly Phase[]): readonly Row[] {
@@ -63,7 +63,7 @@ function answerRows(name: string, of: (kind: PhaseKind) => readonly Phase[]): re
 export function printPhase({ kind, lateness, skippedFrames, asked, losses }: Phase): void {
   const { latenessMsP99, latenessMsMax, gapMsMax } = lateness;
   const late = [latenessMsP99, latenessMsMax, gapMsMax].map((ms) => ms.toFixed(1));
-  console.log(`${kind}: late p99 ${late[0]}, worst ${late[1]}, longest gap ${late[2]} ms; left out ${skippedFrames}`);
+  console.log(`${kind}: late p99 ${late[0]}, worst ${late[1]}, longest gap ${late[2]} ms; skipped ${skippedFrames}`);
   for (const [name, { answersMs, outcomes }] of Object.entries(asked)) {
     const slowest = (quantile(answersMs, 1) / 1000).toFixed(2);
     const said = [...outcomes].map(([outcome, count]) => `${count} ${outcome.slice(0, OUTCOME_LENGTH_MAX)}`);

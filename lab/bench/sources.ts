@@ -8,16 +8,16 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Bot } from "../test-environment/bot.ts";
 import { BENCH_USER_ID, Crowd } from "./crowd.ts";
+import { FakeSites } from "./fake-sites.ts";
 import { WatchedNode } from "./main-thread-watch.ts";
 import { makeBenchMedia } from "./media.ts";
 import { TONEARM } from "./node-process.ts";
 import { measureLists, printLists } from "./sources-lists.ts";
 import { measurePhase, type Phase } from "./sources-phase.ts";
 import { printPhase, printPhases } from "./sources-table.ts";
-import { StandIns } from "./stand-ins.ts";
 import { World } from "./world.ts";
 
-/** Until all that was asked in a phase is answered, and the next one begins. */
+/** Time for pending answers of a phase before the next one begins. */
 const PHASE_REST_SECONDS = 30;
 const JOIN_SECONDS = 30;
 
@@ -45,9 +45,9 @@ async function comparePhases(): Promise<void> {
   const songSeconds = JOIN_SECONDS + 2 * rounds * (seconds + PHASE_REST_SECONDS);
   const mediaRoot = values.media ?? (await makeBenchMedia(songSeconds));
   const world = await World.start(mediaRoot);
-  const standIns = await StandIns.start();
+  const fakeSites = await FakeSites.start();
   const node = await WatchedNode.start(
-    { ...TONEARM, args: [...TONEARM.args, ...standIns.args, ...pluginArgs()] },
+    { ...TONEARM, args: [...TONEARM.args, ...fakeSites.args, ...pluginArgs()] },
     { pauseMs: 5 },
   );
   const { url, password } = node.process;
@@ -55,7 +55,7 @@ async function comparePhases(): Promise<void> {
   try {
     const crowd = await Crowd.gather({ world, bot, daveVersion: 1 });
     await crowd.play(values.file, players);
-    const context = { node, world, standIns, bot, mediaUrl: `${await world.mediaUrl()}/${values.file}` };
+    const context = { node, world, fakeSites, bot, mediaUrl: `${await world.mediaUrl()}/${values.file}` };
     const phases: Phase[] = [];
     for (let round = 0; round < rounds; round++) {
       for (const kind of ["quiet", "troubled"] as const) {
@@ -69,12 +69,12 @@ async function comparePhases(): Promise<void> {
   } finally {
     bot.close();
     await node.process.close();
-    await standIns.close();
+    await fakeSites.close();
     world.close();
   }
 }
 
-/** The one of the docs, which stays well, and two that do not. */
+/** The plugin of the docs, which stays healthy, and two that do not. */
 function pluginArgs(): readonly string[] {
   const modules = [
     "../../../plugins/example/plugin.mjs",

@@ -15,11 +15,11 @@ const DECRYPT_EVERY = 25;
 
 const [, , mediaRoot = "."] = process.argv;
 const discord = await FakeDiscord.start({ keepFrames: false, decryptEvery: DECRYPT_EVERY, udpSocketCount: 4 });
-// In memory once: with a copy of a song for each of a thousand players this process would need gigabytes.
+// Loaded into memory once: with a copy per player, a thousand players would need gigabytes.
 const songs = readdirSync(mediaRoot).filter((name) => name.startsWith("song."));
 const files = Object.fromEntries(songs.map((name) => [name, readFileSync(join(mediaRoot, name))]));
 const media = await MediaServer.start({ root: mediaRoot, files });
-/** From the fake Discord's clock to the one that all processes share. */
+/** Offset from the fake Discord's clock to the one that all processes share. */
 const clockOffsetMs = monotonicMs() - performance.now();
 let countedBefore = countFrames();
 let windowStartMs = performance.now();

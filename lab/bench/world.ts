@@ -1,4 +1,4 @@
-// The bench's end of world-process.ts: asks the fake Discord and the web site in the other process.
+// The bench's end of world-process.ts: calls the fake Discord and the web site in the other process.
 
 import { type ChildProcess, fork } from "node:child_process";
 import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
@@ -29,10 +29,10 @@ export type WorldRequest =
 
 /** The packets that arrived in a window, over all streams. */
 export interface WindowAudio extends Steadiness {
-  /** How long packets were counted, by the process that counts them. */
+  /** How long packets were counted, by the clock of the counting process. */
   readonly seconds: number;
   readonly silentFrames: number;
-  /** By RTP: sent and lost, or left out by the node. */
+  /** By RTP: lost in transit, or skipped by the node. */
   readonly lostPackets: number;
   readonly skippedFrames: number;
 }
@@ -41,7 +41,7 @@ export interface WindowAudio extends Steadiness {
 export interface Handshakes {
   readonly upgrades: number;
   readonly tlsAttempts: number;
-  /** With which codes the gateway has closed connections, and how often. */
+  /** Close codes of the gateway, with their counts. */
   readonly closeCodes: Readonly<Record<number, number>>;
 }
 
@@ -79,22 +79,22 @@ export class World {
     return this.#ask({ kind: "stats" }) as Promise<WorldStats>;
   }
 
-  /** Forgets the lateness measured so far. */
+  /** Clears the lateness measured so far. */
   async clearArrivals(): Promise<void> {
     await this.#ask({ kind: "clearArrivals" });
   }
 
-  /** The lateness since it was taken or forgotten last, which is also added to the sum of that name. */
+  /** The lateness since the last take or clear, which is also added to the sum of that name. */
   takeArrivals(sum: string): Promise<ArrivalSummary> {
     return this.#ask({ kind: "takeArrivals", sum }) as Promise<ArrivalSummary>;
   }
 
-  /** All that was added to that sum. */
+  /** The sum of that name. */
   arrivalsOf(sum: string): Promise<ArrivalSummary> {
     return this.#ask({ kind: "arrivalsOf", sum }) as Promise<ArrivalSummary>;
   }
 
-  /** Another voice server takes the player's channel over; the old connection is closed. */
+  /** The player's channel moves to another voice server; the old connection is closed. */
   moveVoice(guildId: string): Promise<IssuedVoice> {
     return this.#ask({ kind: "moveVoice", guildId }) as Promise<IssuedVoice>;
   }

@@ -19,7 +19,7 @@ interface ConnectionHost {
   guildFor(intents: number): object;
   /** The bot asks to be in this channel, or in none. */
   moveBot(channelId: string | null): void;
-  /** Something that no well-behaved bot does. */
+  /** A message that no well-behaved bot sends. */
   reportProblem(what: string): void;
   /** Something changed that a caller may be waiting for. */
   changed(): void;
@@ -27,7 +27,7 @@ interface ConnectionHost {
 
 const GUILDS_INTENT = 1 << 0;
 export const VOICE_STATES_INTENT = 1 << 7;
-/** Members, presences, message content: off unless switched on at Discord, which the tutorial does without. */
+/** Members, presences, message content: off unless enabled at Discord, which the tutorial does without. */
 const PRIVILEGED_INTENTS = (1 << 1) | (1 << 8) | (1 << 15);
 const HEARTBEAT_INTERVAL_MS = 41_250;
 

@@ -25,11 +25,11 @@ import { BOT_ID, GUILD_ID, guildJson, interactionJson, MEMBER_ID, VOICE_CHANNEL_
 import { answerBot, type Interaction, type RestWorld } from "./rest-routes.ts";
 
 interface DiscordForBotsOptions {
-  /** Voice servers; the guild's voice channel is made there. */
+  /** Voice servers; the guild's voice channel is created there. */
   readonly voice: FakeDiscord;
   /** PEM, for `discord.com` and `gateway.discord.gg`. */
   readonly certificate: { readonly key: string; readonly cert: string };
-  /** The bot's. */
+  /** The bot's token. */
   readonly token: string;
 }
 
@@ -95,7 +95,7 @@ export class DiscordForBots {
       this.#connection?.intents !== undefined && this.#commands.some((known) => known.name === name);
     await this.until(isKnown, `bot with a command /${name}`);
     const index = this.#commands.findIndex((known) => known.name === name);
-    const command = this.#commands[index]!; // the wait has just found it
+    const command = this.#commands[index]!; // set by the wait above
     const refusal = refusalOf(command, values);
     if (refusal !== undefined) throw new Error(`fake Discord: ${text}: ${refusal}`);
     const number = this.#interactions.length + 1;
@@ -140,7 +140,7 @@ export class DiscordForBots {
       );
     }
     const { authorization, "user-agent": agent } = request.headers;
-    // Answers to interactions come without a password, and from discord.py without the agent that all others must name.
+    // Answers to interactions need no password, and from discord.py no user agent, which all others must send.
     if (authorization !== undefined && !agent?.startsWith("DiscordBot ("))
       this.#reportProblem(`a bot's request by ${agent}`);
     const { status, json } = answerBot(this.#restWorld(), {
@@ -259,6 +259,6 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
     }
     return JSON.parse(Buffer.concat(parts).toString());
   } catch {
-    return undefined; // none, or none that can be read: the route says what it misses
+    return undefined; // missing or malformed: the route reports what is missing
   }
 }

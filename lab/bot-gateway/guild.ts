@@ -11,7 +11,7 @@ export const MEMBER_ID = "800000000000000001";
 export const BOT_ID = "100000000000000001";
 
 const JOINED_AT = "2026-01-01T00:00:00.000000+00:00";
-/** All but the one of administrators. */
+/** All permissions except administrator. */
 const PERMISSIONS = "2248473465835073";
 
 const USERS: Readonly<Record<string, { readonly username: string; readonly discriminator: string }>> = {
@@ -94,13 +94,13 @@ export function guildJson(voiceStates: readonly object[]): object {
   };
 }
 
-/** A registered command, as Discord answers with it. */
+/** A registered command, as Discord returns it. */
 export function commandJson(command: Command, index: number): object {
   const none = { default_member_permissions: null, nsfw: false, contexts: null, integration_types: [0] };
   return { ...none, ...command, id: commandId(index), application_id: BOT_ID, type: 1, version: commandId(index) };
 }
 
-/** The member's command; `values` by the names of its options. */
+/** The member's command; `values` by option name. */
 export function interactionJson(call: {
   readonly id: string;
   readonly token: string;

@@ -1,5 +1,5 @@
-// The part of Discord's REST API (v10) that a bot with slash commands uses. Each answer is what Discord would answer,
-// mistakes with their status and code.
+// The part of Discord's REST API (v10) that a bot with slash commands uses. Answers are Discord's, errors with their
+// status and code.
 
 import type { z } from "zod";
 import { type Command, commandList, interactionCallback, messageEdit } from "./bot-messages.ts";
@@ -8,11 +8,11 @@ import { applicationJson, BOT_ID, commandJson, messageJson, userJson } from "./g
 /** One request of a bot. */
 export interface BotRequest {
   readonly method: string;
-  /** Without `/api/v10`. */
+  /** Path without `/api/v10`. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly authorization: string | undefined;
-  /** Parsed JSON; undefined: none, or none that could be read. */
+  /** Parsed JSON; undefined: none, or invalid. */
   readonly body: unknown;
 }
 
@@ -46,7 +46,7 @@ const SESSION_STARTS = { total: 1000, remaining: 1000, reset_after: 0, max_concu
 
 export function answerBot(world: RestWorld, request: BotRequest): BotAnswer {
   const [first, second = "", third, ...rest] = request.path.split("/").slice(1);
-  // The token of an interaction is in its path, and is all that is asked for.
+  // The token of an interaction is in its path, and is the only authorization needed.
   if (first === "interactions" && rest.join() === "callback") {
     return answerInteraction(world, request, { id: second, token: third });
   }

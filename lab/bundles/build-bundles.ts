@@ -15,7 +15,7 @@ import { thirdPartyNotices } from "./third-party-notices.ts";
 /** The project's folder; this file is compiled to dist/lab/bundles. */
 const PROJECT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../", import.meta.url);
 const ROOT = fileURLToPath(PROJECT);
-/** Where the programs are, under the paths of their sources. */
+/** Output folder of the programs, under the paths of their sources. */
 const BUNDLES = new URL("dist/node/", PROJECT);
 /** Written last: its presence means that the build is complete. */
 const NOTICES = "third-party-notices.txt";
@@ -64,13 +64,13 @@ const LOCATION = "tonearm-dist:";
 
 /** A file of a program. */
 export interface BundleFile {
-  /** From the folder of the programs. */
+  /** Path from the folder of the programs. */
   readonly path: string;
   readonly text: string;
   readonly map: string;
-  /** Paths of what stands in it, with `/`. */
+  /** Paths of the modules in it, with `/`. */
   readonly modules: readonly string[];
-  /** Files that are read together with it. */
+  /** Files that are loaded together with it. */
   readonly imports: readonly string[];
 }
 

@@ -7,20 +7,20 @@ import { rolldown } from "rolldown";
 
 /** This file is compiled to dist/lab/bundles. */
 const PAGE = new URL(import.meta.url.endsWith(".ts") ? "../../dashboard/" : "../../../dashboard/", import.meta.url);
-/** As they are. */
+/** Copied unchanged. */
 const PLAIN_FILES = ["index.html", "app.css", "icon.svg"];
 /** The language level of browsers that support the style sheet's `light-dark()`. */
 const BROWSERS = "es2022";
 
 /** The files of the folder `dashboard/` next to the node's programs. */
 interface PageFiles {
-  /** Texts by their names. */
+  /** Contents by file name. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Paths of what stands in them. */
+  /** Paths of the modules in them. */
   readonly modules: readonly string[];
 }
 
-/** Builds the page, a tenth of a second's work. Throws where the page imports anything of the node but types. */
+/** Builds the page, which takes a tenth of a second. Throws where the page imports more than types from the node. */
 export async function buildPage(): Promise<PageFiles> {
   const build = await rolldown({
     input: fileURLToPath(new URL("main.tsx", PAGE)),

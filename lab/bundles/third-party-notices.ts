@@ -5,11 +5,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const HEAD =
-  "The programs in this folder contain code of the packages below. Each is listed with its licence, as distributed with it.\n";
+  "The programs in this folder contain code of the packages below, listed with the licences distributed with them.\n";
 const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
 const LICENCE_FILE = /^(?:licen[sc]e|copying|notice)/i;
 
-/** `modules` are paths with `/`. Throws for a package that names no licence. */
+/** `modules` are paths with `/`. Throws for a package without a licence. */
 export async function thirdPartyNotices(modules: Iterable<string>): Promise<string> {
   const folders = new Set<string>();
   for (const path of modules) {

@@ -20,7 +20,7 @@ export interface SourceView {
   readonly backends: readonly { readonly name: string; readonly succeeded: number; readonly failed: number }[];
 }
 
-/** As `GET /v4/tonearm/plugins` has it. */
+/** An entry of `GET /v4/tonearm/plugins`. */
 export interface PluginView {
   readonly name: string;
   readonly state: string;

@@ -8,7 +8,7 @@ import { within } from "../within.ts";
 import { type CanaryNode, type PluginView, type SourceView, troubleText } from "./canary-node.ts";
 import type { SourceTries, Tries } from "./tries.ts";
 
-/** The node gives a load up after 20 s by itself. */
+/** The node itself gives up a load after 20 s. */
 const LOAD_MS_MAX = 25_000;
 const AUDIO_MS_MAX = 30_000;
 /** Time limit for an answer of the node, which does nothing else. */
@@ -34,7 +34,9 @@ interface CanaryOptions {
   readonly tries: Tries;
   /** Names of sources; undefined: all. */
   readonly only: readonly string[] | undefined;
-  /** Between two requests, milliseconds. At least 1,100: a plugin reports the state of its backends once a second. */
+  /**
+   * Pause between two requests, milliseconds. At least 1,100: a plugin reports the state of its backends once a second.
+   */
   readonly pauseMs: number;
   /** Called with each result as soon as it is known. */
   readonly onTried: (tried: Tried) => void;
@@ -57,7 +59,7 @@ export class Canary {
     this.#options = options;
   }
 
-  /** Throws where `only` names a source that is not on. */
+  /** Throws where `only` names a source that is not enabled. */
   async run(): Promise<void> {
     const { only, tries } = this.#options;
     const off = offPlugins(await this.#node.plugins());
@@ -147,7 +149,7 @@ export class Canary {
   }
 }
 
-/** Why, by the names of their sources, or their own where none is known. */
+/** The reasons by the names of the plugins' sources, or by plugin name where no source is known. */
 function offPlugins(plugins: readonly PluginView[]): Map<string, string> {
   const off = plugins.filter(({ state }) => state === "off");
   return new Map(

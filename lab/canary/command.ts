@@ -9,9 +9,8 @@ import type { Variables } from "../../src/config/reading/placeholders.ts";
 import type { NodeOptions } from "../../src/node.ts";
 import { Canary, type Tried } from "./canary.ts";
 import { CanaryNode } from "./canary-node.ts";
-import { readTries } from "./read-tries.ts";
 import { lastLine, TABLE_HEAD, tableLines } from "./table.ts";
-import { TRIES, type Tries } from "./tries.ts";
+import { readTries, TRIES, type Tries } from "./tries.ts";
 
 const HELP = `Tries the real sites that the node plays from, with your configuration.
 
@@ -30,7 +29,7 @@ configuration, by a separate node: a running one is not used. It takes some minu
 when anything failed.
 `;
 
-/** Between two requests to sites. */
+/** Pause between two requests to sites. */
 const PAUSE_MS = 3000;
 
 export interface CanaryContext {

@@ -17,7 +17,7 @@ export function tableLines({ source, what, identifier, outcome, found, tookMs, b
   return `${line(cells)}    ${cut(found, FOUND_LENGTH)}\n`;
 }
 
-/** The last line. */
+/** The summary line. */
 export function lastLine(all: readonly Tried[]): string {
   const failed = all.filter(({ outcome }) => outcome === "failed");
   if (all.every(({ outcome }) => outcome === "skipped")) return "Nothing was tried.\n";
@@ -37,7 +37,7 @@ function cut(text: string, length: number): string {
   return shown.length <= length ? shown : `${shown.slice(0, length - 1)}…`;
 }
 
-/** Signs that steer terminals stay here. */
+/** Control characters for terminals are removed. */
 function plain(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, " ");
 }

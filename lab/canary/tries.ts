@@ -1,5 +1,13 @@
 // The requests of the canary per source: public items that have existed for years. None could be tried where this was
-// written; replace items that are gone or not available in your region with `--tries FILE`. Read by read-tries.ts.
+// written; replace items that are gone or not available in your region with `--tries FILE`, which is read here as well.
+
+import { parse } from "yaml";
+import { z } from "zod";
+
+const TEXT_LENGTH_MAX = 64 * 1024;
+
+const identifier = z.string().min(1).max(4096).nullable().optional();
+const schema = z.record(z.string(), z.strictObject({ search: identifier, link: identifier }));
 
 /**
  * The requests of one source. Both are identifiers as clients send them; null: not tried. The track found is played.
@@ -10,7 +18,7 @@ export interface SourceTries {
   readonly link?: string | null | undefined;
 }
 
-/** By the names that `GET /v4/tonearm/sources` has. */
+/** By the source names of `GET /v4/tonearm/sources`. */
 export type Tries = Readonly<Record<string, SourceTries>>;
 
 export const TRIES: Tries = {
@@ -29,3 +37,18 @@ export const TRIES: Tries = {
   ytdlp: { link: "ytdl:https://archive.org/details/testmp3testfile" },
   http: { link: "https://archive.org/download/testmp3testfile/mpthreetest.mp3" },
 };
+
+/**
+ * Reads an operator's own list of requests, a small YAML or JSON text, and merges it over `base`, member by member.
+ * Throws an Error that says what is wrong with it.
+ */
+export function readTries(text: string, base: Tries): Tries {
+  if (text.length > TEXT_LENGTH_MAX) throw new Error(`more than ${TEXT_LENGTH_MAX} characters`);
+  const read = schema.safeParse(parse(text) ?? {});
+  if (!read.success) throw new Error(z.prettifyError(read.error));
+  const own = Object.entries(read.data).map(([name, tries]): [string, SourceTries] => [
+    name,
+    { ...base[name], ...tries },
+  ]);
+  return { ...base, ...Object.fromEntries(own) };
+}

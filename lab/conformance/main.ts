@@ -1,5 +1,5 @@
 // `npm run lab -- conformance URL --password PASSWORD`: checks any node that speaks the v4 protocol, as a black box.
-// Exit status 0 when it keeps every rule, 1 when it breaks one, 2 when it cannot be asked.
+// Exit status 0 when every rule holds, 1 when one is broken, 2 when the node does not answer.
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";

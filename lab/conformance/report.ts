@@ -1,4 +1,4 @@
-// The table people read.
+// The report for people.
 
 import type { CheckResult } from "./run-checks.ts";
 

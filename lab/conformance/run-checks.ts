@@ -1,5 +1,5 @@
-// Runs the checks against a node: brings up media and voice, finds out what the node can reach, runs many checks side
-// by side, and gives one result for each.
+// Runs the checks against a node: starts media and voice servers, finds out what the node can reach, runs many checks
+// concurrently, and returns one result for each.
 
 import { FakeDiscord } from "../discord/fake-discord.ts";
 import { plainPlan } from "../media-server/answer-plan.ts";
@@ -35,10 +35,10 @@ export interface CheckResult {
 
 /** Characters of an answer that are shown. */
 const ANSWER_TEXT_MAX = 500;
-/** Longer than any wait within a check, which says what it waits for. */
+/** Longer than any wait within a check, whose own time-out names what it waits for. */
 const CHECK_TIMEOUT_MS = 60_000;
 
-/** In the order of the list. Rejects when the node cannot be reached at all. */
+/** In the order of the list. Rejects when the node cannot be reached. */
 export async function runChecks(options: ConformanceOptions): Promise<readonly CheckResult[]> {
   const media = await MediaServer.start({ files: conformanceMedia(), script: ({ path }) => linkList(path, media) });
   const discord = await FakeDiscord.start();
@@ -89,7 +89,7 @@ async function canJoinVoice(bench: Workbench): Promise<boolean> {
     await player.connect();
     return true;
   } catch {
-    return false; // refused, or never connected: the reason is the node's, and its log has it
+    return false; // refused, or never connected: the node's log has the reason
   } finally {
     await player.destroy();
   }

@@ -43,7 +43,7 @@ interface DemoOptions {
   readonly hasDave: boolean;
 }
 
-/** Runs the demo with the arguments behind `demo`; resolves with the exit code. */
+/** Runs the demo with the arguments after `demo`; resolves with the exit status. */
 export async function runDemo(args: string[]): Promise<number> {
   const options = readOptions(args);
   if (options === undefined) return 2;
@@ -150,7 +150,7 @@ async function play(env: TestEnvironment, url: string, options: DemoOptions): Pr
   return exception === undefined && firstFrameMs !== undefined ? 0 : 1;
 }
 
-/** Shows the node's own idea of the position until the track or the time is over. */
+/** Shows the position that the node reports until the track or the time is over. */
 async function showProgress(bot: Bot, options: DemoOptions, lengthMs: number): Promise<void> {
   const isTty = process.stdout.isTTY === true;
   const isOver = () => bot.events("TrackEndEvent").length > 0;

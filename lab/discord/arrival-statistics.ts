@@ -1,5 +1,5 @@
-// How steady packets arrive: lateness of each against the absolute schedule its RTP timestamp promises (20 ms for 960
-// ticks), counted in a histogram of fixed size so that hours of 500 streams cost no memory.
+// How steadily packets arrive: lateness of each against the absolute schedule of its RTP timestamp (20 ms for 960
+// ticks), counted in a histogram of fixed size so that hours of 500 streams use constant memory.
 
 /** Lateness in steps of 0.1 ms up to 200 ms; later packets go to the last bucket (the maximum is kept exactly). */
 const BUCKET_MS = 0.1;
@@ -34,12 +34,10 @@ export class ArrivalStatistics {
   #hasRun = false;
   #lastArrivalMs = 0;
   #lastTimestamp = 0;
-  /** Where this packet would be due if the earliest packet of the run so far was on time. */
+  /** When this packet would be due if the earliest packet of the run so far was on time. */
   #dueMs = 0;
 
-  /**
-   * A packet of the current stretch. The schedule is anchored at its earliest packet, so lateness is never negative.
-   */
+  /** A packet of the current run. The schedule is anchored at its earliest packet, so lateness is never negative. */
   add(timestamp: number, arrivalMs: number): void {
     this.#packets++;
     if (!this.#hasRun) {
@@ -65,7 +63,7 @@ export class ArrivalStatistics {
     this.#hasRun = false;
   }
 
-  /** Adds what `other` counted to this one. */
+  /** Adds the counts of `other` to this one. */
   merge(other: ArrivalStatistics): void {
     for (let bucket = 0; bucket < BUCKET_COUNT; bucket++) {
       this.#buckets[bucket] = this.#buckets[bucket]! + other.#buckets[bucket]!;

@@ -1,4 +1,4 @@
-// A bot under test as a member of a DAVE call: what the group says goes over its voice WebSocket.
+// A bot under test as a member of a DAVE call: the group's messages go over its voice WebSocket.
 
 import type { DaveMember } from "./dave-member.ts";
 import type { VoiceSession } from "./voice-session.ts";

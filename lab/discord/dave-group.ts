@@ -107,7 +107,7 @@ export class DaveGroup {
   }
 
   /**
-   * True while the member's leaf is in the group and usable; `recovered`: and op 31 has come for all that was broken.
+   * True while the member's leaf is in the group and usable; `recovered`: and op 31 has arrived for everything broken.
    */
   isInGroup(userId: string, state: "any" | "recovered" = "any"): boolean {
     const leaf = this.#members.find((candidate) => candidate.slot.userId === userId);
@@ -155,7 +155,7 @@ export class DaveGroup {
     return true;
   }
 
-  /** Op 28; false when malformed. Late and beaten commits are dropped silently, as the real gateway does. */
+  /** Op 28; false when malformed. Late and losing commits are dropped silently, as the real gateway does. */
   onCommit(member: DaveMember, payload: Buffer): boolean {
     const slot = this.#slotFor(member);
     if (slot === undefined) return true;
@@ -206,7 +206,7 @@ export class DaveGroup {
     return this.#version;
   }
 
-  /** Resolves when the call has come to rest. Rejects after three times the time bots have for one answer. */
+  /** Resolves when the call is idle. Rejects after three times the bots' time limit for one answer. */
   settled(): Promise<void> {
     return this.#options.waiters.until(
       () => this.isSettled,
@@ -215,7 +215,7 @@ export class DaveGroup {
     );
   }
 
-  /** Version 0 for everybody: op 21, op 23, op 22; from then on frames are plain. Returns the transition id. */
+  /** Version 0 for all members: op 21, op 23, op 22; from then on frames are plain. Returns the transition id. */
   downgrade(id = takeTransitionId(this.policy)): number {
     this.#version = 0;
     const slots = [...this.#slots.values()];
@@ -231,7 +231,7 @@ export class DaveGroup {
     this.#restart();
   }
 
-  /** The next commit (op 29) or Welcome (op 30) that a bot is sent has a wrong byte. */
+  /** The next commit (op 29) or Welcome (op 30) sent to a bot has a wrong byte. */
   breakNext(what: "commit" | "welcome"): void {
     this.#broken = what;
   }
@@ -348,7 +348,7 @@ export class DaveGroup {
     }
   }
 
-  /** No group any more. */
+  /** No group. */
   #dissolve(): void {
     this.#tree.clear();
     for (const slot of this.#slots.values()) {
@@ -373,7 +373,7 @@ export class DaveGroup {
   }
 
   #sendProposals(negotiation: Negotiation): void {
-    // Set first: listeners answer within the call.
+    // Set first: listeners answer synchronously.
     this.#negotiation = negotiation;
     for (const [slot, payload] of negotiation.messages) slot.member.sendProposals(payload);
   }

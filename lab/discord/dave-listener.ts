@@ -1,4 +1,4 @@
-// A listener as a member of a DAVE call: a davey session in this process that commits, joins and opens frames like a
+// A listener as a member of a DAVE call: a davey session in this process that commits, joins and decrypts frames like a
 // human's client.
 
 import { DAVESession } from "@snazzah/davey";
@@ -29,7 +29,7 @@ export class DaveListener implements DaveMember, FrameOpener {
   readonly #session: DAVESession;
   /** A commit announced, but to be processed before op 22 only. */
   #heldCommit: { readonly id: number; readonly commit: Buffer } | undefined;
-  /** Bots of which a frame was opened since the group last took this listener in. */
+  /** Bots of which a frame was decrypted since the group last added this listener. */
   readonly #openedUserIds = new Set<string>();
 
   constructor(options: DaveListenerOptions) {

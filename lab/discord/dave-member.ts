@@ -23,7 +23,7 @@ export class MemberSlot {
   readonly member: DaveMember;
   /** Sent with op 26 and not yet used for an Add. */
   keyPackage: KeyPackage | undefined;
-  /** It cannot follow the group any more: its leaf has to go, its new key package be added. */
+  /** It cannot follow the group any more: its leaf has to be removed, its new key package be added. */
   isStale = false;
   /** Transitions in which this member was sent a broken commit or Welcome: op 31 is the right answer. */
   readonly brokenIds = new Set<number>();
@@ -43,7 +43,7 @@ export class MemberSlot {
     return this.member.userId;
   }
 
-  /** True while a key package is due: op 24 or op 4 went out, op 26 has not come. */
+  /** True while a key package is due: op 24 or op 4 was sent, op 26 has not arrived. */
   get isKeyPackageDue(): boolean {
     return this.keyPackage === undefined && this.keyPackageTimer !== undefined;
   }
@@ -58,7 +58,7 @@ export class MemberSlot {
     this.#isActive = isActive;
   }
 
-  /** True when it has been active for a while: no frames of the time before can come any more. */
+  /** True when it has been active for a while: no frames of the time before can arrive any more. */
   isEstablished(nowMs: number): boolean {
     return this.#isActive && !this.#hasJustChanged(nowMs);
   }

@@ -23,13 +23,13 @@ export interface UdpPort {
 export interface DiscordNetwork {
   /** IPv4 address of everything it opens. */
   readonly address: string;
-  /** Takes the server's connections on a free port; resolves with that. Ends with the server. */
+  /** Accepts the server's connections on a free port; resolves with the port. Ends with the server. */
   listen(server: Server): Promise<number>;
   /** Opens a free port. */
   openUdp(onDatagram: (packet: Buffer, sender: UdpSender) => void): Promise<UdpPort>;
 }
 
-/** Asked of the kernel, which may grant less. */
+/** Requested of the kernel, which may grant less. */
 const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 
 /** Free ports of this machine, at a dedicated IPv4 address. */

@@ -67,7 +67,7 @@ export function encodeGroupId(channelId: string): Buffer {
   return groupId;
 }
 
-/** Proposals to be added, as MLS libraries take them. */
+/** Proposals to be added, in the format of MLS libraries. */
 export function encodeProposals(proposals: readonly Proposal[]): Buffer {
   return encodeVector(...proposals.map((proposal) => proposal.message));
 }
@@ -77,12 +77,12 @@ export function encodeAppend(proposals: readonly Proposal[]): Buffer {
   return Buffer.concat([Buffer.from([0]), encodeProposals(proposals)]);
 }
 
-/** Payload of op 27 that takes proposals back, by their refs in hex. */
+/** Payload of op 27 that revokes proposals, by their refs in hex. */
 export function encodeRevoke(refs: readonly string[]): Buffer {
   return Buffer.concat([Buffer.from([1]), encodeVector(...refs.map((ref) => encodeVector(Buffer.from(ref, "hex"))))]);
 }
 
-/** A number of P-256 in 32 bytes: Node leaves out the zeros that it begins with, one time in 256. */
+/** A number of P-256 in 32 bytes: Node omits leading zeros, which occur one time in 256. */
 export function padNumber(number: Buffer): Buffer {
   return Buffer.concat([Buffer.alloc(32 - number.length), number]);
 }

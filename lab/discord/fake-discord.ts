@@ -29,7 +29,7 @@ export interface FakeDiscordOptions {
   readonly address?: string;
   /** The clock of all its times, arrivals included. Default: the system's. */
   readonly clock?: Clock;
-  /** Where it is reached. Default: free ports at `address`. */
+  /** Its network. Default: free ports at `address`. */
   readonly network?: DiscordNetwork;
   /** Milliseconds, default 13750 as in production. */
   readonly heartbeatIntervalMs?: number;
@@ -37,15 +37,15 @@ export interface FakeDiscordOptions {
   readonly modes?: readonly TransportMode[];
   /** Number of the first numbered gateway message of each session, 0 to 65535, default 1. */
   readonly firstSeq?: number;
-  /** Default 1111; each Identify gets the next. */
+  /** First SSRC, default 1111; each Identify gets the next. */
   readonly firstSsrc?: number;
   /** UDP sockets to spread the players over, default 1. */
   readonly udpSocketCount?: number;
   /** How long a session waits for a Resume, default 60 000 ms. */
   readonly resumeWindowMs?: number;
-  /** False: listeners count frames and call `onFrame`, but keep none. Default true. */
+  /** False: listeners count frames and call `onFrame`, but store none. Default true. */
   readonly keepFrames?: boolean;
-  /** Decrypt each n-th packet of a stream only; the others are checked by header and timed. Default 1. */
+  /** Decrypt each n-th packet of a stream only; the headers of the others are checked and timed. Default 1. */
   readonly decryptEvery?: number;
   /** Initial policy of each channel's DAVE gateway, where it differs from the default. */
   readonly davePolicy?: Partial<DavePolicy>;
@@ -54,24 +54,24 @@ export interface FakeDiscordOptions {
 export interface ChannelOptions {
   /** Version the channel demands: 1, or 0 for a stage channel. Default 1. */
   readonly daveVersion?: number;
-  /** User ids of the listeners there, default one: `DEFAULT_LISTENER_ID`. */
+  /** User ids of the listeners in it, default one: `DEFAULT_LISTENER_ID`. */
   readonly listenerIds?: readonly string[];
 }
 
 export interface IssueVoiceOptions extends ChannelOptions {
   readonly guildId: string;
   readonly userId: string;
-  /** A channel not known yet is made, with the `ChannelOptions` given here. */
+  /** An unknown channel is created, with the `ChannelOptions` given here. */
   readonly channelId: string;
 }
 
 interface MoveVoiceOptions extends ChannelOptions {
   readonly guildId: string;
-  /** Another channel (channel move), or left out: the same (voice server change). */
+  /** Another channel (channel move), or omitted: the same (voice server change). */
   readonly channelId?: string;
   /** When the old WebSocket is closed. Default `now`, before the new credentials are handed out. */
   readonly closeOld?: "now" | "afterIdentify" | "never";
-  /** Default 4014. */
+  /** Close code, default 4014. */
   readonly closeCode?: 4014 | 4022;
 }
 
@@ -137,12 +137,12 @@ export class FakeDiscord {
     return this.#openGateway.endpoint;
   }
 
-  /** Every WebSocket so far, with how it was bound and how it ended. */
+  /** Every WebSocket so far, with its binding and its end. */
   get connections(): readonly ConnectionRecord[] {
     return this.#openGateway.connections;
   }
 
-  /** HTTP upgrades asked for, refused and hanging ones included. */
+  /** HTTP upgrades requested, refused and hanging ones included. */
   get upgradeCount(): number {
     return this.#openGateway.upgradeCount;
   }
@@ -287,12 +287,12 @@ export class FakeDiscord {
     return { streams, total, violationCount: this.#violations.count };
   }
 
-  /** Forgets the lateness measured so far, for measuring after a warm-up. */
+  /** Clears the lateness measured so far, for measuring after a warm-up. */
   clearArrivals(): void {
     for (const { arrivals } of this.receivers) arrivals.clear();
   }
 
-  /** The lateness of all streams measured since it was taken or forgotten last. */
+  /** The lateness of all streams since the last take or clear. */
   takeArrivals(): ArrivalStatistics {
     const arrivals = new ArrivalStatistics();
     for (const receiver of this.receivers) arrivals.merge(receiver.arrivals);

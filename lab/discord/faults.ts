@@ -1,5 +1,5 @@
-// Scripted faults of the fake Discord: at which step of a voice connection something goes wrong, what, and how often.
-// A FaultScript hangs at the server (all connections) and at each voice session (only that one, asked first).
+// Scripted faults of the fake Discord: the step of a voice connection, the fault, and how often. A FaultScript belongs
+// to the server (all connections) or to a voice session (only that one, asked first).
 
 import type { Clock } from "../../src/lib/clock.ts";
 
@@ -75,9 +75,7 @@ interface ScriptedFault {
 export class FaultScript {
   #faults: ScriptedFault[] = [];
 
-  /**
-   * Adds a fault that strikes the next `times` (default 1, may be Infinity) times the step is reached, in script order.
-   */
+  /** Adds a fault for the next `times` (default 1, may be Infinity) times the step is reached, in script order. */
   add(step: FaultStep, action: FaultAction, times = 1): this {
     this.#faults.push({ step, action, timesLeft: times });
     return this;
@@ -92,7 +90,7 @@ export class FaultScript {
     return fault.action;
   }
 
-  /** Forgets every fault of `step`, or all. */
+  /** Removes every fault of `step`, or all. */
   clear(step?: FaultStep): void {
     this.#faults = step === undefined ? [] : this.#faults.filter((fault) => fault.step !== step);
   }

@@ -1,5 +1,5 @@
 // One WebSocket of a client to the fake voice gateway: Hello, then Identify or Resume bind it to a voice session, which
-// from there on handles the messages. Sends in order, held back where a fault says so.
+// handles the messages from there on. Sends in order, delayed where a fault says so.
 
 import type { RawData, WebSocket } from "ws";
 import type { Clock, Timer } from "../../src/lib/clock.ts";
@@ -19,7 +19,7 @@ import type { ViolationKind, ViolationLog } from "./violations.ts";
 export interface BoundSession {
   readonly guildId: string;
   takeFault(step: FaultStep): FaultAction | undefined;
-  /** Why this Identify is not taken, and what of it no client does; undefined: it is. */
+  /** Why this Identify is refused, and the violation in it, if any; undefined: it is accepted. */
   refusalOf(
     identify: Identify,
   ): { readonly closeCode: number; readonly reason: string; readonly violation?: string } | undefined;
@@ -51,11 +51,11 @@ export interface GatewayHost {
   changed(): void;
 }
 
-/** One attempt of a client to talk to the gateway, for tests that count attempts. */
+/** One connection of a client to the gateway, for tests that count attempts. */
 export interface ConnectionRecord {
   readonly openedAtMs: number;
   guildId: string | undefined;
-  /** How it was bound, undefined while it is not. */
+  /** How it was bound, undefined before. */
   binding: "identify" | "resume" | undefined;
   closeCode: number | undefined;
   closedBy: "client" | "server" | undefined;
@@ -247,7 +247,7 @@ export class GatewayConnection {
     session.onResumed(this, missed);
   }
 
-  /** Notes what the client did wrong and closes as Discord would. */
+  /** Records the client's violation and closes as Discord would. */
   refuse(kind: ViolationKind, detail: string, closeCode: number): void {
     this.#violation(kind, detail);
     this.close(closeCode, detail);

@@ -1,4 +1,4 @@
-// The listening side of the fake voice gateway: HTTP upgrade to WebSocket, with the faults that strike before a
+// The listening side of the fake voice gateway: HTTP upgrade to WebSocket, with the faults that occur before a
 // WebSocket exists.
 
 import { once } from "node:events";
@@ -51,7 +51,7 @@ export class GatewayServer {
     return new GatewayServer(host, http, `${network.address}:${port}`);
   }
 
-  /** Upgrades asked for, refused ones included. */
+  /** Upgrades requested, refused ones included. */
   get upgradeCount(): number {
     return this.#upgradeCount;
   }

@@ -63,7 +63,7 @@ function dave(op: number, payload: Uint8Array): Buffer {
   return frame(FIN | OPCODE_BINARY, Buffer.concat([Uint8Array.of(0, 1, op), payload]));
 }
 
-/** At least BLOCK_BYTES of what `next` makes of 0, 1, 2, … */
+/** At least BLOCK_BYTES of the frames that `next` makes of 0, 1, 2, … */
 function blockOf(next: (index: number) => Buffer): Buffer {
   const frames: Buffer[] = [];
   for (let sizeBytes = 0, index = 0; sizeBytes < BLOCK_BYTES; index++) {
@@ -93,7 +93,7 @@ function fragments(payload: Uint8Array): Flood {
 const SECRET_KEY: readonly number[] = Array.from({ length: 32 }, (_, index) => index);
 const XCHACHA = "aead_xchacha20_poly1305_rtpsize";
 
-/** Genuine proposals: each message adds `addCount` members, and none is like another. */
+/** Genuine proposals: each message adds `addCount` members, and all differ. */
 function proposals(addCount: number): Flood {
   return {
     env: "live",
@@ -111,7 +111,7 @@ function proposals(addCount: number): Flood {
   };
 }
 
-/** A message of the group's next epoch with nothing but noise behind its header. */
+/** A message of the group's next epoch with only noise after its header. */
 function noisyMlsMessage(channelId: string, sizeBytes: number): Buffer {
   const message = Buffer.concat([Buffer.from([0, 1, 0, 1, 8]), encodeGroupId(channelId), randomBytes(sizeBytes)]);
   message.fill(0, 13, 21);

@@ -14,13 +14,13 @@ import { FLOODS, type FloodBytes, type FloodName } from "./hostile-floods.ts";
 
 /** Behaviours other than floods of WebSocket frames. */
 const OTHER_BEHAVIOURS = [
-  /** Accepts TCP and says nothing. */
+  /** Accepts TCP and sends nothing. */
   "silent",
   /** A byte of the upgrade's answer every 50 ms, without end. */
   "drip",
   /** Opens and closes with 1001 at once, every time. */
   "close-at-once",
-  /** A whole handshake, and then 4015, every time. */
+  /** A whole handshake, then 4015, every time. */
   "close-when-live",
   /** A whole handshake, then datagrams to the node's UDP port, as many as can be sent. */
   "udp-flood",
@@ -38,7 +38,7 @@ export const HOSTILE_BEHAVIOURS: readonly HostileBehaviour[] = [
 
 interface HostileGatewayOptions {
   readonly behaviour: HostileBehaviour;
-  /** The `channelId` of the voice object the node is given: genuine MLS messages are made for it. Default "1". */
+  /** The `channelId` of the voice object given to the node: genuine MLS messages are made for it. Default "1". */
   readonly channelId?: string;
 }
 
@@ -231,7 +231,7 @@ class HostileConnection {
     else if (isDave) this.#flood();
   }
 
-  /** Stops reading, and writes whenever something may be written. */
+  /** Stops reading, and writes whenever the socket accepts data. */
   #flood(): void {
     const { behaviour, channelId = "1" } = this.#server.options;
     this.#socket.pause();

@@ -29,7 +29,7 @@ export function keyPackageProblem(keyPackage: KeyPackage, userId: string): strin
   return undefined;
 }
 
-/** True when a list of u16 holds `value`. */
+/** True when a list of u16 contains `value`. */
 function holds(list: Buffer, value: number): boolean {
   for (let offset = 0; offset + 2 <= list.length; offset += 2) if (list.readUInt16BE(offset) === value) return true;
   return false;

@@ -50,9 +50,7 @@ export class Listener {
     return this.#daveCount;
   }
 
-  /**
-   * Frames that could not be opened, for whatever reason: not yet in the group, or a mistake (then also a violation).
-   */
+  /** Frames that could not be decrypted: not yet in the group, or a mistake (then also a violation). */
   get undeliveredCount(): number {
     return this.#lostCount;
   }

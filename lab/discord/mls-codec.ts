@@ -94,7 +94,7 @@ class MlsReader {
     this.#position = this.#bytes.length;
   }
 
-  /** Reads a value that has to be `expected`. */
+  /** Reads a value that must be `expected`. */
   expect(lengthBytes: number, expected: number): void {
     if (this.uint(lengthBytes) !== expected) this.fail();
   }
@@ -185,7 +185,7 @@ export function parseCommitWelcome(
   return reader.hasFailed || !reader.isAtEnd ? undefined : { commit, welcome };
 }
 
-/** The Welcome with only the entry of one new member, as the real gateway hands it out. */
+/** The Welcome with only the entry of one new member, as the real gateway forwards it. */
 export function welcomeFor(welcome: Welcome, newMember: string): Buffer {
   const suite = Buffer.alloc(2);
   suite.writeUInt16BE(welcome.cipherSuite);

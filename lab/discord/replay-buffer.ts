@@ -1,12 +1,12 @@
 // The numbered messages of one voice session: one u16 counter for JSON and binary messages together, a buffer of the
 // last messages for Resume, and the check of the `seq_ack` a client sends (discord-voice.md section 1.5).
 
-/** A message as it goes out: text for JSON, bytes (number in front) for binary opcodes. */
+/** A message as it is sent: text for JSON, bytes (number in front) for binary opcodes. */
 export type SequencedMessage = { readonly seq: number; readonly sentAtMs: number; readonly data: string | Buffer };
 
 /** Messages buffered for Resume. */
 const BUFFERED_MESSAGES_MAX = 256;
-/** A client that has not acknowledged a message this long after it was sent does not count it at all. */
+/** A client that has not acknowledged a message this long after it was sent does not track the sequence at all. */
 const ACKNOWLEDGE_WITHIN_MS = 2000;
 
 export class ReplayBuffer {
@@ -19,7 +19,7 @@ export class ReplayBuffer {
     this.#nextSeq = firstSeq & 0xffff;
   }
 
-  /** Numbers a message, keeps it, and returns it. */
+  /** Numbers a message, stores it, and returns it. */
   add(encode: (seq: number) => string | Buffer, nowMs: number): SequencedMessage {
     const seq = this.#nextSeq;
     this.#nextSeq = (seq + 1) & 0xffff;

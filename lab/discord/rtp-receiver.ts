@@ -1,5 +1,5 @@
-// Receives the RTP stream of one SSRC as Discord would: header, order, clock, nonce, decryption; keeps arrival
-// statistics and hands each frame on. One exists per Identify (new SSRC, new key); a Resume keeps it.
+// Receives the RTP stream of one SSRC as Discord would: header, order, clock, nonce, decryption; collects arrival
+// statistics and passes each frame on. One exists per Identify (new SSRC, new key); a Resume keeps it.
 
 import { ArrivalStatistics } from "./arrival-statistics.ts";
 import { PacketTiming } from "./packet-timing.ts";
@@ -42,7 +42,7 @@ export class RtpReceiver {
   readonly stopRules: StopRules;
   /** Undefined until Select Protocol. */
   mode: TransportMode | undefined;
-  /** True once op 4 went out. */
+  /** True once op 4 was sent. */
   isOpen = false;
   #frameCount = 0;
   #audioFrameCount = 0;
@@ -75,7 +75,7 @@ export class RtpReceiver {
     return this.#lostPackets;
   }
 
-  /** Frames the client left out on purpose: sequence +1, timestamp further by a multiple of 960. */
+  /** Frames that the client skipped on purpose: sequence +1, timestamp further by a multiple of 960. */
   get skippedFrames(): number {
     return this.#skippedFrames;
   }

@@ -13,7 +13,7 @@ export const OVERTAKE_MS = 500;
 const STOPPED_AFTER_MS = 1000;
 /** Silence frames at every stop of audio. */
 export const SILENCE_FRAMES_AT_STOP = 5;
-/** A pause behind silence frames that is longer than two frames separates two stretches. */
+/** A pause after silence frames that is longer than two frames separates two runs of audio. */
 const STRETCH_PAUSE_MS = 40;
 
 type Report = (kind: ViolationKind, detail: string) => void;
@@ -30,7 +30,7 @@ export class StopRules {
   /** When the last of five silence frames arrived, as long as no op 5 of zero has followed. */
   #unspokenStopMs: number | undefined;
   #isGapJudged = true;
-  /** Op 5 has said zero since the last frame. */
+  /** Op 5 has been zero since the last frame. */
   #isCleared = false;
 
   constructor(report: Report) {
@@ -42,7 +42,7 @@ export class StopRules {
     return this.#speaking;
   }
 
-  /** True from an op 5 of zero until the silence frames that belong before it have come, or are judged missing. */
+  /** True from an op 5 of zero until the silence frames before it have arrived, or are judged missing. */
   get isStopping(): boolean {
     return this.#unfinishedStopMs !== undefined;
   }

@@ -1,5 +1,5 @@
-// Opens the transport encryption of RTP packets ("rtpsize" modes): clear header as associated data, 16-byte tag, then
-// the 4 bytes of the nonce (discord-voice.md section 2.3). XChaCha20-Poly1305 is HChaCha20 here plus node:crypto's
+// Decrypts the transport encryption of RTP packets ("rtpsize" modes): clear header as associated data, 16-byte tag,
+// then the 4 bytes of the nonce (discord-voice.md section 2.3). XChaCha20-Poly1305 is HChaCha20 here plus node:crypto's
 // ChaCha20-Poly1305, so that it shares no code with a node that uses libsodium.
 
 import { createDecipheriv } from "node:crypto";
@@ -8,7 +8,7 @@ export const TRANSPORT_MODES = ["aead_aes256_gcm_rtpsize", "aead_xchacha20_poly1
 export type TransportMode = (typeof TRANSPORT_MODES)[number];
 
 export const RTP_HEADER_BYTES = 12;
-/** Tag and nonce suffix behind the ciphertext. */
+/** Tag and nonce suffix after the ciphertext. */
 export const TRANSPORT_TRAILER_BYTES = 16 + 4;
 
 const TAG_BYTES = 16;
@@ -53,7 +53,7 @@ function aesNonce(suffix: Buffer): Buffer {
   return nonce;
 }
 
-/** The first 16 of the 24 bytes; the other 8 are zero, as is the 4-byte counter in front of them: ZERO_IV. */
+/** The first 16 of the 24 bytes; the other 8 are zero, as is the 4-byte counter before them: ZERO_IV. */
 function xChaChaNonceStart(suffix: Buffer): Buffer {
   const nonce = Buffer.alloc(16);
   suffix.copy(nonce);

@@ -1,5 +1,5 @@
-// The UDP side of the fake Discord: IP discovery, keepalives, and RTP handed to the receiver of its SSRC. One socket
-// normally; more can be asked for so that 500 players do not share one kernel receive buffer.
+// The UDP side of the fake Discord: IP discovery, keepalives, and RTP passed to the receiver of its SSRC. One socket by
+// default; more can be requested so that 500 players do not share one kernel receive buffer.
 
 import type { Clock } from "../../src/lib/clock.ts";
 import type { DiscordNetwork, UdpPort, UdpSender } from "./discord-network.ts";
@@ -20,7 +20,7 @@ const PING_ANSWER = 0x1337f00d;
 export interface UdpPeer {
   readonly guildId: string;
   readonly receiver: RtpReceiver;
-  /** False: datagrams of this session vanish unseen. */
+  /** False: datagrams of this session are dropped silently. */
   readonly isUdpReachable: boolean;
   onDiscovery(): FaultAction | undefined;
   onKeepalive(): void;
@@ -39,7 +39,7 @@ export class UdpServer {
   readonly #clock: Clock;
   readonly #violations: ViolationLog;
   readonly #peersBySsrc = new Map<number, UdpPeer>();
-  /** When each SSRC was given out. */
+  /** When each SSRC was assigned. */
   readonly #givenAtMs = new Map<number, number>();
   /** The peer that sent a discovery request from `address:port`: keepalives carry no SSRC. */
   readonly #peersByAddress = new Map<string, UdpPeer>();
@@ -58,7 +58,7 @@ export class UdpServer {
     return server;
   }
 
-  /** Where it listens, for Ready. */
+  /** Its address, for Ready. */
   get address(): string {
     return this.#network.address;
   }

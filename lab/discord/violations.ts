@@ -49,7 +49,7 @@ export interface Violation {
   /** By the fake Discord's clock. */
   readonly atMs: number;
   readonly kind: ViolationKind;
-  /** Undefined when the message could not be matched with a guild. */
+  /** Undefined when the message cannot be attributed to a guild. */
   readonly guildId: string | undefined;
   /** The observed and the expected value; no secrets. */
   readonly detail: string;

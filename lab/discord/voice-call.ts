@@ -24,7 +24,7 @@ export interface VoiceCallOptions {
 
 interface PresentBot {
   readonly session: VoiceSession;
-  /** From the Session Description on, unless the session is without DAVE. */
+  /** Set from the Session Description on, unless the session is without DAVE. */
   dave: DaveBot | undefined;
 }
 
@@ -35,7 +35,7 @@ interface PresentListener {
 
 /** Receives everything unencrypted: a listener in a stage channel. */
 const PLAIN_OPENER: FrameOpener = { open: (_botUserId, payload) => ({ opus: payload, daveDecrypted: false }) };
-/** Proposed and revoked, never there. */
+/** Proposed and revoked, never a member. */
 const PHANTOM_USER_ID = "899999999999999999";
 
 export class VoiceCall implements SessionCall {
@@ -73,7 +73,7 @@ export class VoiceCall implements SessionCall {
     if (present.dave !== undefined) this.group.leave(userId, present.dave);
   }
 
-  /** The group's shared code as this listener has it; empty without a group. */
+  /** The group's shared code as this listener computes it; empty without a group. */
   voicePrivacyCode(listener: Listener): string {
     return this.#listeners.get(listener.userId)?.dave?.voicePrivacyCode ?? "";
   }

@@ -41,7 +41,7 @@ export class VoiceChannel {
     return first;
   }
 
-  /** The call new sessions belong to. */
+  /** The call that new sessions join. */
   get call(): VoiceCall {
     return this.#call;
   }
@@ -66,12 +66,12 @@ export class VoiceChannel {
     return this.#call.group.isInGroup(userId);
   }
 
-  /** The privacy code every member of the group sees, as this listener has it; empty without a group. */
+  /** The privacy code that all members of the group see, as this listener computes it; empty without a group. */
   voicePrivacyCode(listener: Listener): string {
     return this.#call.voicePrivacyCode(listener);
   }
 
-  /** Resolves when the DAVE call has come to rest: nothing proposed, announced or waited for. */
+  /** Resolves when the DAVE call is idle: nothing is proposed, announced or awaited. */
   settled(): Promise<void> {
     return this.#call.group.settled();
   }
@@ -107,7 +107,7 @@ export class VoiceChannel {
     await this.settled();
   }
 
-  /** The channel moves to another voice server: a new call, in which all listeners are from the start. */
+  /** The channel moves to another voice server: a new call, with all listeners from the start. */
   changeServer(): void {
     const former = this.#call;
     this.#formerCalls.push(former);
@@ -129,8 +129,8 @@ export class VoiceChannel {
   }
 
   /**
-   * Another listener joins and the bot is sent that commit with a wrong byte. Resolves with the listener when the bot
-   * has sent op 31 and a new key package and is back in the group.
+   * Another listener joins and the bot gets that commit with a wrong byte. Resolves with the listener when the bot has
+   * sent op 31 and a new key package and is back in the group.
    */
   async sendBrokenCommit(): Promise<Listener> {
     this.#call.group.breakNext("commit");
@@ -139,7 +139,7 @@ export class VoiceChannel {
     return listener;
   }
 
-  /** The next Welcome a bot is sent has a wrong byte: call before the bot joins, then wait for `recovered()`. */
+  /** The next Welcome sent to a bot has a wrong byte: call before the bot joins, then wait for `recovered()`. */
   breakNextWelcome(): void {
     this.#call.group.breakNext("welcome");
   }
@@ -150,7 +150,7 @@ export class VoiceChannel {
     await this.settled();
   }
 
-  /** Op 25 once more, to every bot. */
+  /** Op 25 again, to every bot. */
   repeatExternalSender(): void {
     this.#call.repeatExternalSender();
   }

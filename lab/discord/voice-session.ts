@@ -48,11 +48,11 @@ export interface SessionCall {
   onLeft(session: VoiceSession): void;
 }
 
-/** A message of the client, heartbeats left out. */
+/** A message of the client, without heartbeats. */
 interface ReceivedMessage {
   readonly op: number;
   readonly atMs: number;
-  /** `d` of a JSON message, the bytes behind the opcode of a binary one. */
+  /** `d` of a JSON message, the bytes after the opcode of a binary one. */
   readonly payload: unknown;
 }
 
@@ -63,7 +63,7 @@ interface VoiceSessionOptions {
   readonly token: string;
 }
 
-/** Close codes after which these credentials are worth nothing. */
+/** Close codes that invalidate these credentials. */
 const RETIRING_CODES: ReadonlySet<number> = new Set([4004, 4006, 4011, 4014, 4022]);
 /** Close codes after which the client may Identify again, but not Resume. */
 const UNRESUMABLE_CODES: ReadonlySet<number> = new Set([1000, 4003, 4005, 4009, 4016, 4017, 4021]);
@@ -85,12 +85,12 @@ export class VoiceSession implements UdpPeer, BoundSession {
   readonly call: SessionCall;
   /** Faults of this session only; they take precedence over those of the server. */
   readonly faults = new FaultScript();
-  /** Set to false to make the session's UDP vanish without an error, true to let it through again. */
+  /** Set to false to drop the session's UDP silently, true to let it through again. */
   isUdpReachable = true;
-  /** Everything the client sent but heartbeats, oldest first, the last 1000. */
+  /** Everything the client sent except heartbeats, oldest first, the last 1000. */
   readonly received: ReceivedMessage[] = [];
   readonly #host: SessionHost;
-  /** One per Identify, the last is the current one. */
+  /** One receiver per Identify, the last is the current one. */
   readonly #receivers: RtpReceiver[] = [];
   #replay: ReplayBuffer | undefined;
   #connection: GatewayConnection | undefined;
@@ -145,7 +145,7 @@ export class VoiceSession implements UdpPeer, BoundSession {
     return this.#receivers.at(-1)?.isOpen ?? false;
   }
 
-  /** The DAVE version agreed on at Identify: the lower of what the channel has and what the client offered. */
+  /** The DAVE version agreed on at Identify: the lower of the channel's and the client's. */
   get daveVersion(): number {
     return this.#daveVersion;
   }
@@ -257,7 +257,7 @@ export class VoiceSession implements UdpPeer, BoundSession {
 
   onIdentified(connection: GatewayConnection, daveVersionMax: number): void {
     this.#connection?.terminate(false);
-    // A bot that identifies again is a new member, also where a Resume of the one before was still possible.
+    // A bot that identifies again is a new member, also where a Resume of the previous one was still possible.
     this.#leaveCall();
     this.#identifyCount++;
     this.#bind(connection);

@@ -13,8 +13,8 @@ import { type NamedCase, runCases } from "./run-cases.ts";
 
 const HELP = `Attacks a v4 node with hostile cases while control players play, and reports whether they were affected.
 
-  npm run lab -- isolation                                                # on this checkout's own node
-  npm run lab -- isolation http://127.0.0.1:2333 --password PASSWORD         # on a running one
+  npm run lab -- isolation                                            # on this checkout's own node
+  npm run lab -- isolation http://127.0.0.1:2333 --password PASSWORD  # on a running one
 
   --password TEXT   the node's password, default youshallnotpass
   --case NAMES      cases to run, separated by commas; a part of a name or of a layer is enough

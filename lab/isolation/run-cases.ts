@@ -26,10 +26,10 @@ interface RunOptions {
   readonly startNode: () => Promise<NodeUnderTest>;
   readonly cases: readonly NamedCase[];
   readonly seed: number;
-  /** Length of the first control, and how long hostile tracks play at most; default as the cases have it. */
+  /** Length of the first control, and maximum play time of hostile tracks; by default the cases set it. */
   readonly controlSeconds?: number;
   readonly attackSecondsMax?: number;
-  /** How long is listened on behind the attack; default 1000 ms. */
+  /** Listening time after the attack; default 1000 ms. */
   readonly aftermathMs?: number;
   readonly onResult?: (result: CaseResult) => void;
 }
@@ -45,7 +45,7 @@ export interface CaseResult {
   readonly name: string;
   readonly what: string;
   readonly outcome: "pass" | "fail";
-  /** One, or two when the first has failed. */
+  /** One attempt, or two when the first has failed. */
   readonly attempts: readonly Attempt[];
 }
 
@@ -53,10 +53,10 @@ const CONTROL_SECONDS = 3;
 const ATTACK_SECONDS = 4;
 /** The time after the attack, such as the end of its sessions, is part of it. */
 const AFTERMATH_MS = 1000;
-/** No case takes longer, whatever it waits for. */
+/** Time limit of a case, whatever it waits for. */
 const CASE_TIMEOUT_MS = 45_000;
 const MEMORY_POLL_MS = 500;
-/** Less is the garbage collector's affair. */
+/** Smaller increases are garbage. */
 const MEMORY_NOISE_BYTES = 16e6;
 
 export async function runCases(options: RunOptions): Promise<CaseResult[]> {
@@ -147,7 +147,7 @@ async function memoryCourse(node: NodeUnderTest, beforeBytes: number): Promise<M
   let afterBytes = Number.POSITIVE_INFINITY;
   for (;;) {
     if (node.hasEnded) return { beforeBytes, afterBytes: 0, backAfterSeconds: undefined };
-    afterBytes = await node.memoryBytes().catch(() => afterBytes); // it may be too busy to be asked
+    afterBytes = await node.memoryBytes().catch(() => afterBytes); // it may be too busy to answer
     const elapsedSeconds = (performance.now() - startedMs) / 1000;
     if (afterBytes <= allowedBytes) return { beforeBytes, afterBytes, backAfterSeconds: elapsedSeconds };
     if (elapsedSeconds > MEMORY_WITHIN_SECONDS) return { beforeBytes, afterBytes, backAfterSeconds: undefined };

@@ -37,7 +37,7 @@ interface Build {
 type Compile = typeof import("./compile-kernel.ts").compileKernel;
 
 /**
- * Compiles the loops, a few seconds' work. Each file appears whole or not at all: a test run may be reading the last
+ * Compiles the loops, which takes a few seconds. Each file is replaced atomically: a test run may be reading the last
  * one.
  */
 export async function buildKernels(build: Build = {}): Promise<void> {

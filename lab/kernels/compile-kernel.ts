@@ -14,10 +14,10 @@ const COMPILER_OPTIONS: readonly string[] = [
   ...["--disableWarning", "112", "--disableWarning", "201"],
 ];
 
-/** More than any loop's static data could begin behind. */
+/** Larger than the start of any loop's static data. */
 const INSPECTED_PAGES = 16;
 
-/** Below this nothing of a module's own is put: address 0 is nowhere. */
+/** Modules put no data below this address: 0 is the null pointer. */
 const DATA_BYTE = 1024;
 
 /**

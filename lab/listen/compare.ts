@@ -6,7 +6,7 @@ import { fourierTransform } from "./fourier.ts";
 interface Alignment {
   /** How much later the audio is in `received` than in `reference`, in samples, with fractions. */
   readonly delaySamples: number;
-  /** 1: the same but for level; 0: nothing in common. */
+  /** 1: equal except for level; 0: nothing in common. */
   readonly correlation: number;
 }
 
@@ -53,9 +53,7 @@ export function signalToNoiseDb(reference: Float32Array, received: Float32Array,
   return bestFit(reference, received, options)?.signalToNoiseDb ?? Number.NEGATIVE_INFINITY;
 }
 
-/**
- * The delay (as in `Alignment`, but to a thousandth of a sample) at which least is left over, and how little that is.
- */
+/** The delay (as in `Alignment`, but to a thousandth of a sample) with the smallest residual, and that residual. */
 export function bestFit(
   reference: Float32Array,
   received: Float32Array,
@@ -79,7 +77,7 @@ export function bestFit(
   return best.signalToNoiseDb === Number.NEGATIVE_INFINITY ? undefined : best;
 }
 
-/** `samples` as they are `delaySamples` (with fractions) later, `length` of them; silence where there is nothing. */
+/** `length` samples of `samples` delayed by `delaySamples` (with fractions); silence where there is none. */
 export function shiftBy(samples: Float32Array, delaySamples: number, length: number): Float32Array {
   const whole = Math.floor(delaySamples);
   const taps = fractionTaps(delaySamples - whole);

@@ -24,7 +24,7 @@ export class Fourier {
     }
   }
 
-  /** As `fourierTransform`, of two arrays of this length. */
+  /** As `fourierTransform`, for two arrays of this length. */
   transform(real: Float64Array, imaginary: Float64Array, { isInverse = false } = {}): void {
     this.#reverse(real, imaginary);
     const [cosines, sines, length] = [this.#cosines, this.#sines, this.length];

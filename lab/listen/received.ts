@@ -2,7 +2,7 @@
 
 import { loadLibopus } from "../../src/media/opus/libopus.ts";
 
-/** 20 ms, what a missing packet counts for. */
+/** 20 ms, the length of a missing packet. */
 const FRAME_SAMPLES = 960;
 
 /** Stereo audio at 48 kHz. */

@@ -1,4 +1,4 @@
-// Pure tones: making them, and measuring level, pitch and what else there is in a recording of one. Lab only.
+// Pure tones: making them, and measuring level, pitch and residual in a recording of one. Lab only.
 
 interface ToneOptions {
   readonly frequencyHz: number;
@@ -66,9 +66,9 @@ export function pitchCents(samples: Float32Array, frequencyHz: number, sampleRat
   const pieceSamples = Math.min(Math.floor(samples.length / 8), Math.floor(sampleRateHz / 40));
   if (pieceSamples < (4 * sampleRateHz) / frequencyHz) return undefined;
   const pieceCount = Math.floor(samples.length / pieceSamples);
-  let turn = 0;
+  let rotation = 0;
   let before: number | undefined;
-  let sumIndexTurn = 0;
+  let sumIndexRotation = 0;
   let sumIndexSquare = 0;
   let level = 0;
   for (let piece = 0; piece < pieceCount; piece++) {
@@ -76,15 +76,15 @@ export function pitchCents(samples: Float32Array, frequencyHz: number, sampleRat
     const fit = fitTone(samples.subarray(start, start + pieceSamples), frequencyHz, sampleRateHz);
     level += fit.amplitude / pieceCount;
     const phase = fit.phase - (2 * Math.PI * frequencyHz * start) / sampleRateHz;
-    if (before !== undefined) turn += wrap(phase - before);
+    if (before !== undefined) rotation += wrap(phase - before);
     before = phase;
     const centred = piece - (pieceCount - 1) / 2;
-    sumIndexTurn += centred * turn;
+    sumIndexRotation += centred * rotation;
     sumIndexSquare += centred * centred;
   }
   if (level < 1e-4) return undefined;
-  const turnPerSample = sumIndexTurn / sumIndexSquare / pieceSamples;
-  return 1200 * Math.log2(1 + (turnPerSample * sampleRateHz) / (2 * Math.PI * frequencyHz));
+  const rotationPerSample = sumIndexRotation / sumIndexSquare / pieceSamples;
+  return 1200 * Math.log2(1 + (rotationPerSample * sampleRateHz) / (2 * Math.PI * frequencyHz));
 }
 
 function wrap(angle: number): number {

@@ -18,7 +18,7 @@ export function repeat(part: Uint8Array, count: number): Uint8Array {
   return new Uint8Array(Buffer.alloc(part.length * count, part));
 }
 
-/** A number in `count` bytes, most significant first; what does not fit is cut off as two's complement. */
+/** A number in `count` bytes, most significant first; higher bits are cut off as two's complement. */
 export function be(value: number | bigint, count: number): Uint8Array {
   let rest = BigInt.asUintN(count * 8, BigInt(value));
   const bytes = new Uint8Array(count);
@@ -42,7 +42,7 @@ export function bits(text: string): Uint8Array {
   );
 }
 
-/** So many binary digits of a number, for `bits`. */
+/** `count` binary digits of a number, for `bits`. */
 export function digits(value: number | bigint, count: number): string {
   return BigInt.asUintN(count, BigInt(value)).toString(2).padStart(count, "0");
 }

@@ -6,7 +6,7 @@ const oggCrc = crc(32, 0x04c11db7);
 const flacCrc8 = crc(8, 0x07);
 const flacCrc16 = crc(16, 0x8005);
 
-/** An EBML element; its size is written in eight bytes, or as one that is not known. */
+/** An EBML element; its size is written in eight bytes, or as unknown. */
 export function ebml(id: number, body: Uint8Array, claimedBytes: number | "unknown" = body.length): Uint8Array {
   const idBytes = id > 0xffffff ? 4 : id > 0xffff ? 3 : id > 0xff ? 2 : 1;
   const size = claimedBytes === "unknown" ? new Uint8Array(7).fill(255) : be(claimedBytes, 7);
@@ -22,7 +22,7 @@ export interface MatroskaTrack {
   readonly docType?: string;
 }
 
-/** Everything in front of the clusters; the segment has no size, so clusters may follow. */
+/** Everything before the clusters; the segment has no size, so clusters may follow. */
 export function matroskaHead(track: MatroskaTrack, durationMs?: number): Uint8Array {
   const rate = Buffer.alloc(8);
   rate.writeDoubleBE(track.rateHz);
@@ -141,7 +141,7 @@ export function flacHead(info: FlacStreamInfo): Uint8Array {
   return concat(ascii("fLaC"), Uint8Array.of(0x80), be(34, 3), flacStreamInfo(info));
 }
 
-/** A frame of one constant value, 16 bit, mono; the rate is written in the frame itself where it is given. */
+/** A frame of one constant value, 16 bit, mono; the rate, where given, is written in the frame itself. */
 export function flacFrame(number: number, blockSamples: number, rateHz?: number): Uint8Array {
   const rateCode = rateHz === undefined ? "0000" : "1101";
   const head = concat(
@@ -154,7 +154,7 @@ export function flacFrame(number: number, blockSamples: number, rateHz?: number)
   return concat(frame, be(flacCrc16(frame), 2));
 }
 
-/** A frame number as FLAC writes it: UTF-8 carried on to 36 bits; here up to 21. */
+/** A frame number as FLAC writes it: UTF-8 extended to 36 bits; here up to 21. */
 function utf8Number(value: number): Uint8Array {
   if (value < 0x80) return Uint8Array.of(value);
   if (value < 0x800) return Uint8Array.of(0xc0 | (value >> 6), 0x80 | (value & 0x3f));

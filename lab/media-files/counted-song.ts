@@ -40,7 +40,7 @@ export function opusPacket(number: number, sizeBytes = 100): Uint8Array {
   return packet;
 }
 
-/** The number that it carries: behind its first byte, or at its end where it has padding (counted-tones.ts). */
+/** The number of a packet: after its first byte, or at its end where it has padding (counted-tones.ts). */
 export function opusPacketNumber(packet: Uint8Array): number {
   const hasPadding = ((packet[0] ?? 0) & 3) === 3;
   const bytes = hasPadding ? packet.subarray(-4) : packet.subarray(1, 5);
@@ -52,7 +52,7 @@ export function packetNumbers(frames: readonly { readonly opus: Uint8Array }[]):
   return frames.map(({ opus }) => opusPacketNumber(opus));
 }
 
-/** first, first + 1, … up to and without `end`. */
+/** first, first + 1, … up to, but not including, `end`. */
 export function numbersFrom(first: number, end: number): number[] {
   return Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
 }

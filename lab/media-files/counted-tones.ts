@@ -18,7 +18,7 @@ export const TONES_AMPLITUDE = 0.3;
 
 const FRAME_SAMPLES = 960;
 const FRAMES_PER_SECOND = 50;
-/** Each counts for 254 bytes of padding: so many that the whole song is far more than anybody reads ahead. */
+/** Each counts for 254 bytes of padding: so many that the whole song is far more than any client reads ahead. */
 const PADDING_LENGTHS = [255, 255] as const;
 const PADDING_BYTES = 2 * 254;
 const NUMBER_BYTES = 4;

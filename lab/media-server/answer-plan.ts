@@ -37,7 +37,7 @@ export const HANG = "hang";
 
 export type Answer = AnswerPlan | typeof DROP | typeof HANG;
 
-/** A plan that sends these bytes as every well-behaved server would. */
+/** A plan that sends these bytes as a well-behaved server would. */
 export function plainPlan(body: Uint8Array, mimeType: string | undefined): AnswerPlan {
   const headers = mimeType === undefined ? {} : { "content-type": mimeType };
   return { status: 200, headers, body, framing: "sized", acceptsRanges: true, fault: undefined };
@@ -110,7 +110,7 @@ function applyRange(plan: AnswerPlan, requestHeaders: IncomingHttpHeaders): Rang
   return { status: 206, headers, body: body.subarray(first, last + 1) };
 }
 
-/** The body in blocks, with the fault in it; undefined means: cut here. */
+/** The body in blocks, with its fault; undefined means: cut here. */
 async function* withFault(
   body: Uint8Array | AsyncIterable<Uint8Array>,
   fault: BodyFault | undefined,

@@ -7,10 +7,10 @@ import { type Answer, type AnswerPlan, HANG, plainPlan, statusPlan } from "./ans
 interface BehaviourRequest {
   readonly file: Uint8Array;
   readonly mimeType: string | undefined;
-  /** File path behind the behaviour, `song.mp3`. */
+  /** File path after the behaviour, `song.mp3`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** How often this very path was asked for before. */
+  /** How often this path was requested before. */
   readonly earlierRequests: number;
 }
 
@@ -27,7 +27,7 @@ const STATION_HEADERS = {
   "icy-br": "128",
 };
 
-/** By name. A path that begins with none of them is served as `ranges`. */
+/** By name. A path without one of them is served as `ranges`. */
 export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   ranges: (request) => good(request),
   norange: (request) => ({ ...good(request), acceptsRanges: false }),
@@ -64,7 +64,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     fault: { kind: "stall", afterBytes: half(request), forMs: undefined },
   }),
   slow: (request) => ({ ...good(request), fault: { kind: "slow", bytesPerSecond: SLOW_BYTES_PER_SECOND } }),
-  /** Some seconds at once and the rest as it is played, as large sites do. */
+  /** Some seconds at once and the rest at play speed, as large sites do. */
   paced: (request) => ({
     ...good(request),
     fault: { kind: "slow", bytesPerSecond: SLOW_BYTES_PER_SECOND, afterBytes: BURST_BYTES },
@@ -75,12 +75,12 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     ...cutOnce(good(request), request),
     headers: { ...typeOnly(request), etag: `"version ${request.earlierRequests}"` },
   }),
-  /** Says it has ranges and always sends everything. */
+  /** Claims to support ranges and always sends everything. */
   "ignores-range": (request) => ({
     ...cutOnce({ ...good(request), acceptsRanges: false }, request),
     headers: { ...good(request).headers, "accept-ranges": "bytes" },
   }),
-  /** Answers other bytes than were asked for. */
+  /** Answers with other bytes than requested. */
   "wrong-range": (request) => ({
     ...good(request),
     acceptsRanges: false,
@@ -97,9 +97,9 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     request.headers.authorization === `Basic ${Buffer.from("user:secret").toString("base64")}`
       ? good(request)
       : statusPlan(401, { "www-authenticate": "Basic" }),
-  /** Icecast: the file once, with titles in between when they are asked for. */
+  /** Icecast: the file once, with titles inserted when requested. */
   icy: (request) => icyPlan(request, once(request.file)),
-  /** Icecast without end: the file over and over. */
+  /** Icecast without end: the file repeated. */
   radio: (request) => icyPlan(request, endlessly(request.file)),
 };
 
@@ -144,7 +144,7 @@ async function* endlessly(file: Uint8Array): AsyncGenerator<Uint8Array> {
   while (file.length > 0) yield file;
 }
 
-/** Puts a title block behind every ICY_INTERVAL_BYTES: a new title, then nothing new, and so on. */
+/** Inserts a title block after every ICY_INTERVAL_BYTES: a new title, then an empty block, and so on. */
 async function* withTitles(audio: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let untilTitleBytes = ICY_INTERVAL_BYTES;
   let titleCount = 0;

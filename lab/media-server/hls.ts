@@ -1,4 +1,4 @@
-// HLS streams for the media server: finished ones with AES-128, and a live one that a test or a timer moves on.
+// HLS streams for the media server: finished ones with AES-128, and a live one that a test or a timer advances.
 
 import { createCipheriv } from "node:crypto";
 import { type Answer, plainPlan, statusPlan } from "./answer-plan.ts";
@@ -46,7 +46,7 @@ export class LiveHls {
     this.#windowLength = windowLength;
   }
 
-  /** Moves the window on by so many segments. */
+  /** Advances the window by `count` segments. */
   advance(count: number): void {
     this.#first += count;
   }
@@ -56,7 +56,7 @@ export class LiveHls {
     this.#first = 0;
   }
 
-  /** The window stays and is marked as the end. */
+  /** The window stays and the playlist is marked as ended. */
   end(): void {
     this.#isEnded = true;
   }

@@ -1,5 +1,5 @@
-// A fake web site for tests, demo and conformance checks: serves files on loopback with every habit and fault that real
-// servers have, chosen by path (behaviours.ts) or by a script, and keeps a log of what it was asked.
+// A fake web site for tests, demo and conformance checks: serves files on loopback with the behaviours and faults of
+// real servers, chosen by path (behaviours.ts) or by a script, and logs its requests.
 
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -14,13 +14,13 @@ export interface MediaServerOptions {
   readonly root?: string;
   /** Files in memory by path without leading slash; they take precedence over those of `root`. */
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
-  /** Asked first for every request; undefined leaves it to the path. */
+  /** Called first for every request; undefined falls back to the path. */
   readonly script?: (request: LoggedRequest) => Answer | undefined;
-  /** Where to listen, default 127.0.0.1; `::` is every address of both families. */
+  /** Address to listen on, default 127.0.0.1; `::` is every address of both families. */
   readonly address?: string;
   /** The clock for its faults. Default: the system's. */
   readonly clock?: Clock;
-  /** Takes its connections from elsewhere than a port of this machine; returns the port there. */
+  /** Accepts its connections from elsewhere than a port of this machine; returns the port there. */
   readonly listen?: (server: Server) => number;
 }
 
@@ -28,9 +28,9 @@ export interface LoggedRequest {
   /** Path and query as sent. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Address it was sent from. */
+  /** The client's address. */
   readonly from: string;
-  /** How often this very path was asked for before. */
+  /** How often this path was requested before. */
   readonly earlierRequests: number;
   /** True once the connection is closed or the answer sent. */
   isOver: boolean;
@@ -58,7 +58,7 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
 const HUGE_SIZE_BYTES = 10_000_000_000;
 
 export class MediaServer {
-  /** Everything asked for so far, in order. */
+  /** All requests so far, in order. */
   readonly requests: LoggedRequest[] = [];
   readonly #options: MediaServerOptions;
   /** `http://127.0.0.1:port`, without a slash at the end. */
@@ -96,7 +96,7 @@ export class MediaServer {
     for (const resume of this.#waitingStalls.splice(0)) resume();
   }
 
-  /** Takes against an address, as sites do: cuts its connections, and answers it 429 from now on. */
+  /** Bans an address, as sites do: cuts its connections, and answers 429 from now on. */
   ban(address: string): void {
     this.#banned.add(address);
     for (const socket of this.#connections) {
@@ -104,7 +104,7 @@ export class MediaServer {
     }
   }
 
-  /** Forgives an address. */
+  /** Unbans an address. */
   unban(address: string): void {
     this.#banned.delete(address);
   }
@@ -154,7 +154,7 @@ export class MediaServer {
     if (file !== undefined) return typeof file === "string" ? Buffer.from(file) : file;
     const relativePath = normalize(path);
     if (root === undefined || relativePath.startsWith("..") || relativePath.startsWith(sep)) return undefined;
-    // Whatever cannot be read is not there.
+    // A file that cannot be read counts as missing.
     return readFile(join(root, relativePath)).catch(() => undefined);
   }
 
@@ -174,7 +174,7 @@ function urlOf({ address, family, port }: AddressInfo): string {
   return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
 
-/** An IPv4 address in plain, also where both families are listened to. */
+/** An IPv4 address in plain form, also where both families are listened to. */
 function senderOf({ remoteAddress = "" }: Socket): string {
   return remoteAddress.replace(/^::ffff:(?=.*\.)/, "");
 }

@@ -1,4 +1,4 @@
-// The one that fills memory, the same. Plugin thread.
+// The plugin that fills memory, under another name. Plugin thread.
 
 import { misbehavingPlugin } from "./misbehaving-plugin.ts";
 

@@ -1,4 +1,4 @@
-// The one that loops, for benchmarks and tests where several go wrong at once. Plugin thread.
+// The plugin that loops, for benchmarks and tests in which several fail at once. Plugin thread.
 
 import { misbehavingPlugin } from "./misbehaving-plugin.ts";
 

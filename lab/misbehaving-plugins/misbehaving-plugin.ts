@@ -18,7 +18,7 @@ const REQUEST_TIMEOUT_MS = 20_000;
 /** Memory that is never released. */
 const retained: unknown[] = [];
 
-/** One with a source of its name: `<name>:loop`, `<name>:program <code>` and the other `DEEDS`. */
+/** A plugin with a source of its name: `<name>:loop`, `<name>:program <code>` and the other `DEEDS`. */
 export function misbehavingPlugin(name: string): Plugin<{ readonly refuse: typeof REFUSE }> {
   return definePlugin({
     name,
@@ -26,7 +26,7 @@ export function misbehavingPlugin(name: string): Plugin<{ readonly refuse: typeo
     apiVersion: 1,
     config: { refuse: REFUSE },
     setup(host) {
-      if (host.options.refuse) throw new Error("it was told to refuse");
+      if (host.options.refuse) throw new Error("refused as its options say");
       host.addSource({
         name,
         prefixes: [`${name}:`],
@@ -68,7 +68,7 @@ const DEEDS: Readonly<Record<string, (request: DeedRequest) => SourceAnswer | Pr
     const { stdout } = await host.run(process.execPath, { args: ["-e", argument], signal });
     return { kind: "track", track: { identifier: "program", title: stdout, lengthMs: 1000 } };
   },
-  /** Asks for an address many times at once, and finds what became of each. */
+  /** Requests an address many times at once, and returns the outcome of each. */
   many: async ({ host, argument, signal }) => {
     const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
     const asked = Array.from({ length: REQUESTS_AT_ONCE }, () => host.http.request(argument, request));
@@ -81,12 +81,12 @@ const DEEDS: Readonly<Record<string, (request: DeedRequest) => SourceAnswer | Pr
   },
   stray: (request) => {
     setTimeout(() => {
-      throw new Error("nobody catches this");
+      throw new Error("uncaught on purpose");
     }, 0);
     return untilAborted(request);
   },
   exit: () => process.exit(3),
-  // Not what its types allow, as a plugin in JavaScript may.
+  // Violates its types, as a plugin in JavaScript may.
   nonsense: () => ({ kind: "track", track: 7 }) as unknown as SourceAnswer,
 };
 

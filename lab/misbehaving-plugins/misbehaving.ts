@@ -1,4 +1,4 @@
-// The one that tests ask for one deed after the other. Plugin thread.
+// The plugin of which tests request one deed after the other. Plugin thread.
 
 import { misbehavingPlugin } from "./misbehaving-plugin.ts";
 

@@ -4,13 +4,13 @@
 import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
 import { BIN_COUNT, WINDOW_SAMPLES } from "./ear-bands.ts";
 import type { Sensation, Stereo } from "./ear-model.ts";
-import { PICTURE_HOP_SAMPLES, type Picture } from "./likeness.ts";
+import { PICTURE_HOP_SAMPLES, type Picture } from "./similarity.ts";
 
-/** Every excerpt is one of the first three, and may be wide or quiet as well. */
+/** Every excerpt has one of the first three, and may be wide or quiet as well. */
 export const CLASSES = ["transient", "tonal", "dense", "wide", "quiet"] as const;
 export type ClassName = (typeof CLASSES)[number];
 
-/** The figures that the classes are made of. */
+/** The figures from which the classes are derived. */
 export interface Character {
   /** Mean power of both channels, dB of a full-scale square wave. */
   readonly levelDb: number;
@@ -81,7 +81,7 @@ function attacksIn({ columnCount, bandCount, levels: [left, right] }: Picture): 
 
 const AUDIBLE_DB = -80;
 
-/** From 200 Hz to 8 kHz, weighted with the root of the power, so that loud bands say most but not all. */
+/** From 200 Hz to 8 kHz, weighted with the root of the power, so that loud bands dominate but do not decide alone. */
 function flatnessOf({ power, windowCount }: Sensation): number {
   const binOf = (hertz: number): number => Math.round((hertz * WINDOW_SAMPLES) / SAMPLE_RATE_HZ);
   let [sum, weights] = [0, 1e-12];

@@ -157,7 +157,7 @@ async function reportQuality(selection: RunSelection, say: (...lines: string[]) 
   for await (const excerpt of listenThrough(planOf(selection))) {
     excerpts.push(excerpt);
     say(`${excerpt.file} from ${excerpt.startSeconds} s: ${excerpt.classes.join(", ")}`);
-    // Each time: a run that is broken off has not been for nothing.
+    // Written each time: an interrupted run keeps its results.
     if (selection.json !== undefined) writeFileSync(selection.json, JSON.stringify(excerpts));
   }
   if (excerpts.length === 0) throw new Error("nothing but silence was found");
@@ -188,7 +188,7 @@ function planOf(selection: RunSelection): ListeningPlan {
       { kind: encoder, targetsBps: bitratesBps, isJudgedAgain: true },
       ...others.map((kind) => ({ kind, targetsBps: curveBps, isJudgedAgain: false })),
     ],
-    // Written by `--json`, which the operator says.
+    // Written by `--json`, as the operator states.
     judgedBefore: reuse === undefined ? [] : (JSON.parse(readFileSync(reuse, "utf8")) as JudgedExcerpt[]),
   };
 }

@@ -26,7 +26,7 @@ export interface Cost {
   readonly ratioHigh: number;
 }
 
-/** CPU of a frame, each encoder against the first. `music` is played over and over. */
+/** CPU of a frame, each encoder compared with the first. `music` is repeated. */
 export async function measureCost(
   kinds: readonly EncoderKind[],
   { music, bitrateBps, rounds }: { readonly music: Stereo; readonly bitrateBps: number; readonly rounds: number },
@@ -62,11 +62,11 @@ export async function measureCost(
 
 /** The cost of an encoder in a fresh process. */
 export interface FirstFrames {
-  /** Until the encoder was there: reading, compiling, making it. */
+  /** Until the encoder was ready: reading, compiling, creating it. */
   readonly createMs: number;
   /** Median of the frames of the first two seconds. */
   readonly firstMicroseconds: number;
-  /** And of two seconds when it is warm. */
+  /** Median of the frames of two warm seconds. */
   readonly laterMicroseconds: number;
   /** The longest of the first. */
   readonly longestMicroseconds: number;
@@ -90,7 +90,7 @@ export async function measureFirstFrames(name: string): Promise<FirstFrames> {
   };
 }
 
-/** The median of some fresh processes, each of which runs `program` with `--first-frames NAME` and prints its figures. */
+/** The median of some fresh processes, each running `program` with `--first-frames NAME` and printing its figures. */
 export function measureFreshProcesses(program: string, name: string, rounds: number): FirstFrames {
   const results = Array.from({ length: rounds }, () => {
     const text = execFileSync(process.execPath, [program, "--first-frames", name], {

@@ -11,11 +11,11 @@ interface Disturbance {
   readonly noiseToMaskDb: number;
   /** The noise-to-mask ratio of each window, as a factor. */
   readonly noiseToMask: Float64Array;
-  /** Percent by which loudness moves otherwise, mean over bands and windows, weighted where it is loud. */
+  /** Percent by which the modulation of loudness differs, mean over bands and windows, weighted by level. */
   readonly modulationDifference: number;
   /** By how many just audible steps the excitation is off, mean of all windows. */
   readonly audibleSteps: number;
-  /** Share of the windows in which some band's noise passes the mask by 1.5 dB. */
+  /** Share of the windows in which some band's noise exceeds the mask by 1.5 dB. */
   readonly disturbedShare: number;
 }
 

@@ -4,9 +4,9 @@
 
 import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
 
-/** Samples under one window. */
+/** Samples per window. */
 export const WINDOW_SAMPLES = 2048;
-/** From one window to the next. */
+/** Samples from one window to the next. */
 export const HOP_SAMPLES = 1024;
 /** Bins of a spectrum, from 0 Hz to half the rate. */
 export const BIN_COUNT = WINDOW_SAMPLES / 2 + 1;
@@ -16,12 +16,12 @@ export const WINDOWS_PER_SECOND = SAMPLE_RATE_HZ / HOP_SAMPLES;
 const BARK_STEP = 0.25;
 const LOWEST_HZ = 80;
 const HIGHEST_HZ = 18_000;
-/** How loud a sine at full scale is taken to be played, dB SPL. */
+/** Assumed level of a full-scale sine, dB SPL. */
 const FULL_SCALE_DB = 92;
 /** Remaining power of a sine between two bins after a Hann window, in the least favourable case. */
 const WINDOW_LOSS = 0.84971;
 
-/** The share of a bin's power that a band takes. */
+/** The share of a bin's power that belongs to a band. */
 interface BandPart {
   readonly bin: number;
   readonly share: number;
@@ -72,7 +72,7 @@ for (let band = 0; band < BAND_COUNT; band++) firstPart[band + 1]! += firstPart[
 const partBins = Int32Array.from(parts.flatMap((bins) => bins.map(({ bin }) => bin)));
 const partShares = Float64Array.from(parts.flatMap((bins) => bins.map(({ share }) => share)));
 
-/** Adds the power of bins up in bands. `from` is where the spectrum begins in `power`. */
+/** Sums the power of bins by band. `from` is where the spectrum begins in `power`. */
 export function gatherBands(power: Float64Array | Float32Array, from: number, bands: Float64Array): void {
   for (let band = 0; band < BAND_COUNT; band++) {
     let sum = 0;
@@ -113,7 +113,7 @@ export class Spreading {
     this.#norm = spread.map((value) => 1 / value);
   }
 
-  /** `from` and `to` may not be one array. */
+  /** `from` and `to` must be different arrays. */
   spread(from: Float64Array, to: Float64Array): void {
     const [bent, slopes] = [this.#bent, this.#slopesBent];
     for (let band = 0; band < BAND_COUNT; band++) {
@@ -142,7 +142,7 @@ export class Spreading {
 
 /** Powers add up as their 0.4th powers. */
 const BENT = 0.4;
-/** Bent power that no sum notices. */
+/** Compressed power too small to change a sum. */
 const NEGLIGIBLE = 1e-7;
 
 function barkOf(hertz: number): number {

@@ -28,9 +28,9 @@ export interface Sensation {
   readonly excitation: Float64Array;
   /** Excitation after masking by earlier windows. */
   readonly masking: Float64Array;
-  /** How much the loudness of each band moves, against how loud it is. */
+  /** Modulation of each band's loudness, relative to its loudness. */
   readonly modulation: Float64Array;
-  /** How loud that is. */
+  /** Loudness of each band. */
   readonly loudness: Float64Array;
 }
 
@@ -49,7 +49,7 @@ export class EarModel {
   readonly #maskRinging = ringing(0.008, 0.03);
   readonly #modulationRinging = ringing(0.008, 0.05);
 
-  /** Both channels; what does not fill a window at the end is left out. */
+  /** Both channels; an incomplete window at the end is left out. */
   listen([left, right]: Stereo): readonly [Sensation, Sensation] {
     const windowCount = Math.max(0, Math.floor((left.length - WINDOW_SAMPLES) / HOP_SAMPLES) + 1);
     const ears = [emptySensation(windowCount), emptySensation(windowCount)] as const;

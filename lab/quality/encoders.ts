@@ -20,7 +20,7 @@ export interface JudgedOptions {
   readonly isVariable?: boolean;
 }
 
-/** How a judged encoder is called, and made. */
+/** Name and factory of a judged encoder. */
 export interface EncoderKind {
   readonly name: string;
   create(options: JudgedOptions): Promise<JudgedEncoder>;
@@ -28,7 +28,7 @@ export interface EncoderKind {
 
 type Maker = (options: JudgedOptions, complexity: number) => Promise<JudgedEncoder>;
 
-/** A further encoder is a further line. */
+/** Add an encoder as a line here. */
 const MAKERS: Readonly<Record<string, Maker>> = {
   tonearm: (options) => TonearmFrameEncoder.create(options),
   libopus: ({ bitrateBps }, complexity) => OpusFrameEncoder.create({ bitrateBps, complexity }),

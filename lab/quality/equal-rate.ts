@@ -1,5 +1,5 @@
-// One encoder against another at the same rate. With a variable bitrate two never take the same number of bytes, so the
-// other's score is read off its own curve of score by rate, near one of its points. Lab only.
+// One encoder against another at the same rate. With a variable bitrate two never use the same number of bytes, so the
+// other's score is read from its curve of score by rate, near one of its points. Lab only.
 
 import { seededRandom } from "../seeded-random.ts";
 import type { MeasureName } from "./judge.ts";
@@ -11,9 +11,9 @@ import type { EncoderJudgement, JudgedExcerpt } from "./listening.ts";
  */
 export interface Difference {
   readonly excerptCount: number;
-  /** Each excerpt at its own rate: what the first took for it is what the other is given. */
+  /** Each excerpt at its own rate: the rate that the first used for it. */
   readonly mean: number;
-  /** Between these the mean lies with 95 % (bootstrap over the excerpts). */
+  /** 95 % interval of the mean (bootstrap over the excerpts). */
   readonly low: number;
   readonly high: number;
   /**
@@ -76,7 +76,7 @@ interface Row {
   readonly slope: number;
 }
 
-/** When the other is given this much more than it took. */
+/** At this multiple of the other's actual rate. */
 function differenceAt({ own, other, slope }: Row, rateFactor: number): number {
   return own - (other + slope * Math.log(rateFactor));
 }
@@ -87,7 +87,7 @@ const nearestInTarget: Distance = (one, other) => Math.abs(Math.log(one.targetBp
 const nearestInRate: Distance = (one, other) =>
   Math.abs(Math.log(one.bitrateBps / other.bitrateBps)) + 1e-9 * nearestInTarget(one, other);
 
-/** The point of the other's curve that is nearest, and the slope there. */
+/** The nearest point of the other's curve, and the slope there. */
 function rowOf({ judgements }: JudgedExcerpt, comparison: Comparison, distance: Distance): Row | undefined {
   const { encoder, against, targetBps, measure } = comparison;
   const own = judgements.find((judgement) => judgement.encoder === encoder && judgement.targetBps === targetBps);
@@ -104,7 +104,7 @@ function rowOf({ judgements }: JudgedExcerpt, comparison: Comparison, distance: 
     ownRate: own.bitrateBps,
     other: nearest.scores[measure],
     otherRate: nearest.bitrateBps,
-    // Next to silence takes the same whatever is asked.
+    // Near silence the rate is the same whatever is requested.
     slope: growth === 0 ? 0 : increase / growth,
   };
 }
@@ -113,7 +113,7 @@ function byRate(a: EncoderJudgement, b: EncoderJudgement): number {
   return a.bitrateBps - b.bitrateBps;
 }
 
-/** The range in which 95 % of the means of as many excerpts lie, drawn with repetition. */
+/** The range of 95 % of the means of as many excerpts, drawn with repetition. */
 export function bootstrapRange(values: readonly number[]): { readonly low: number; readonly high: number } {
   const random = seededRandom(1);
   const means = Array.from({ length: RESAMPLES }, () =>

@@ -1,5 +1,5 @@
-// libopus's decoder with the state in which its range decoder ends: when that is the encoder's too, both have reckoned
-// alike to the last bit of the packet. Lab only.
+// libopus's decoder with the final state of its range decoder: when it equals the encoder's, both have computed every
+// bit of the packet alike. Lab only.
 
 import { FRAME_SAMPLES } from "../../src/media/format/audio-format.ts";
 import { type Libopus, loadLibopus } from "../../src/media/opus/libopus.ts";

@@ -29,15 +29,15 @@ export interface ExactPlan {
   readonly seed: number;
   /** Makes up half of the audio; default none. */
   readonly music?: readonly Stereo[];
-  /** Called for each frame that is wrong; its stream ends with it. */
+  /** Called for each bad frame; its stream ends with it. */
   readonly onBad: (bad: BadFrame) => void;
   /** Called after each stream with the frames so far. */
   readonly onProgress?: (frames: number) => void;
 }
 
-/** One that the decoder did not take as it was meant. */
+/** A frame that the decoder did not decode as intended. */
 export interface BadFrame {
-  /** Counted through all streams: the same plan goes wrong at the same frame. */
+  /** Counted through all streams: the same plan fails at the same frame. */
   readonly frame: number;
   readonly audio: string;
   readonly options: JudgedOptions;
@@ -125,7 +125,7 @@ function faultOf(
     // libopus, which reports no final range, accepts input that is too loud: the samples need only be numbers.
     const decodedMax = finalRange === undefined ? Number.POSITIVE_INFINITY : DECODED_MAX;
     const wrong = decoder.decode(packet).find((sample) => !(Math.abs(sample) < decodedMax));
-    if (wrong !== undefined) return `it sounds like ${wrong}`;
+    if (wrong !== undefined) return `a decoded sample is ${wrong}`;
     if (finalRange === undefined || finalRange === decoder.finalRange) return undefined;
     return `the encoder's final range is ${finalRange}, the decoder's ${decoder.finalRange}`;
   } catch (error) {

@@ -5,30 +5,30 @@ import { type Character, characterOf } from "./character.ts";
 import { disturbanceOf } from "./disturbance.ts";
 import { HOP_SAMPLES, WINDOWS_PER_SECOND } from "./ear-bands.ts";
 import { EarModel, type Sensation, type Stereo } from "./ear-model.ts";
-import { Painter, PICTURE_HOP_SAMPLES, type Picture, unlikenessOf } from "./likeness.ts";
+import { dissimilarityOf, Painter, PICTURE_HOP_SAMPLES, type Picture } from "./similarity.ts";
 
-/** The measures of a coded excerpt; of each, less is better. Unlikeness is in thousandths. */
-export const MEASURES = ["noiseToMaskDb", "audibleSteps", "modulationDifference", "unlikeness"] as const;
+/** The measures of a coded excerpt; of each, less is better. Dissimilarity is in thousandths. */
+export const MEASURES = ["noiseToMaskDb", "audibleSteps", "modulationDifference", "dissimilarity"] as const;
 export type MeasureName = (typeof MEASURES)[number];
 export type Scores = Readonly<Record<MeasureName, number>>;
 
 /** One coded excerpt. */
 export interface Judgement {
   readonly scores: Scores;
-  /** Where the second with the most noise against its mask begins, and the one that looks least like the original. */
+  /** Start of the second with the most noise against its mask, and of the one least similar to the original. */
   readonly noisiestSecond: number;
-  readonly unlikestSecond: number;
+  readonly leastSimilarSecond: number;
 }
 
 /** One instance serves all excerpts: analyses the original once, and then every coded version of it. */
 export class EncoderJudge {
-  readonly #ears = new EarModel();
+  readonly #earModel = new EarModel();
   readonly #painter = new Painter();
   #original: { readonly sensations: readonly [Sensation, Sensation]; readonly picture: Picture } | undefined;
 
   /** Returns its character. */
   setOriginal(audio: Stereo): Character {
-    const original = { sensations: this.#ears.listen(audio), picture: this.#painter.paint(audio) };
+    const original = { sensations: this.#earModel.listen(audio), picture: this.#painter.paint(audio) };
     this.#original = original;
     return characterOf(audio, original.sensations[0], original.picture);
   }
@@ -37,11 +37,11 @@ export class EncoderJudge {
   judge(coded: Stereo, fromSample: number): Judgement {
     if (this.#original === undefined) throw new Error("there is no original to judge by");
     const { sensations, picture } = this.#original;
-    const other = this.#ears.listen(coded);
+    const other = this.#earModel.listen(coded);
     const windowCount = Math.min(sensations[0].windowCount, other[0].windowCount);
     const firstWindow = Math.ceil(fromSample / HOP_SAMPLES);
     const disturbance = disturbanceOf(sensations, other, { from: firstWindow, to: windowCount });
-    const unlike = unlikenessOf(picture, this.#painter.paint(coded)).subarray(
+    const unlike = dissimilarityOf(picture, this.#painter.paint(coded)).subarray(
       Math.ceil(fromSample / PICTURE_HOP_SAMPLES) + 1,
     );
     const mean = unlike.reduce((sum, value) => sum + value, 0) / unlike.length;
@@ -50,15 +50,15 @@ export class EncoderJudge {
         noiseToMaskDb: disturbance.noiseToMaskDb,
         audibleSteps: disturbance.audibleSteps,
         modulationDifference: disturbance.modulationDifference,
-        unlikeness: 1000 * mean,
+        dissimilarity: 1000 * mean,
       },
       noisiestSecond: highestSecond(disturbance.noiseToMask, WINDOWS_PER_SECOND),
-      unlikestSecond: highestSecond(unlike, SAMPLE_RATE_HZ / PICTURE_HOP_SAMPLES),
+      leastSimilarSecond: highestSecond(unlike, SAMPLE_RATE_HZ / PICTURE_HOP_SAMPLES),
     };
   }
 }
 
-/** When the second with the highest sum begins. */
+/** Start of the second with the highest sum. */
 function highestSecond(values: Float64Array, valuesPerSecond: number): number {
   const length = Math.round(valuesPerSecond);
   let [sum, highest, start] = [0, Number.NEGATIVE_INFINITY, 0];

@@ -10,7 +10,7 @@ import { delayOf, roundTrip } from "./round-trip.ts";
 
 /** Played before the judged part, so that encoders have adapted. */
 const LEAD_SECONDS = 1;
-/** Played after it: the last frame and the delay of any encoder. */
+/** Played after the excerpt: the last frame and the delay of any encoder. */
 const TAIL_SECONDS = 0.1;
 /** Quieter excerpts are not music, dB. */
 const SILENCE_DB = -60;
@@ -18,7 +18,7 @@ const SILENCE_DB = -60;
 export interface ListeningPlan {
   readonly folder: string;
   readonly excerptCount: number;
-  /** Judged of each. */
+  /** Length of the judged part. */
   readonly seconds: number;
   readonly seed: number;
   readonly encoders: readonly EncoderToJudge[];
@@ -26,7 +26,7 @@ export interface ListeningPlan {
   readonly judgedBefore?: readonly JudgedExcerpt[];
 }
 
-/** An encoder, and the bitrates that are asked of it. */
+/** An encoder and the requested bitrates. */
 interface EncoderToJudge {
   readonly kind: EncoderKind;
   readonly targetsBps: readonly number[];
@@ -42,7 +42,7 @@ export interface EncoderJudgement extends Judgement {
   readonly bitrateBps: number;
 }
 
-/** An excerpt, and all that was made of it. */
+/** An excerpt and all its judgements. */
 export interface JudgedExcerpt extends Excerpt {
   readonly classes: readonly ClassName[];
   readonly judgements: readonly EncoderJudgement[];
@@ -90,14 +90,14 @@ class Listener {
     this.#delays.set(kind.name, delaySamples);
     const countedFrom = LEAD_SECONDS * SAMPLE_RATE_HZ;
     const trip = await roundTrip(kind, { audio, bitrateBps: targetBps, delaySamples, countedFrom });
-    const { scores, noisiestSecond, unlikestSecond } = this.#judge.judge(trip.audio, countedFrom);
+    const { scores, noisiestSecond, leastSimilarSecond } = this.#judge.judge(trip.audio, countedFrom);
     return {
       encoder: kind.name,
       targetBps,
       bitrateBps: trip.bitrateBps,
       scores,
       noisiestSecond: LEAD_SECONDS + noisiestSecond,
-      unlikestSecond: LEAD_SECONDS + unlikestSecond,
+      leastSimilarSecond: LEAD_SECONDS + leastSimilarSecond,
     };
   }
 }

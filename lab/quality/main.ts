@@ -1,5 +1,5 @@
-// `npm run bench -- encoder`: how audible what an Opus encoder does to music is, against other encoders at the same
-// rate; what it costs; and whether it ever makes a bad packet. docs/internals/encoder-quality.md says how. Needs
+// `npm run bench -- encoder`: how audible the artefacts of an Opus encoder are in music, compared with other encoders
+// at the same rate; its cost; and whether it ever makes a bad packet. docs/internals/encoder-quality.md says how. Needs
 // ffmpeg.
 
 import { encoderCommand } from "./command.ts";

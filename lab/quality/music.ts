@@ -1,5 +1,4 @@
-// Music in a folder, and which seconds of it are listened to: drawn by a seed, the same each time. Decoded by ffmpeg.
-// Lab only.
+// Excerpts of the music in a folder: drawn by a seed, the same each time. Decoded by ffmpeg. Lab only.
 
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -13,9 +12,9 @@ const FILES_MAX = 10_000;
 const FFMPEG_TIMEOUT_MS = 60_000;
 const DECODED_BYTES_MAX = 256 * 1024 * 1024;
 
-/** A stretch of a file. */
+/** A part of a file. */
 export interface Excerpt {
-  /** Below the folder. */
+  /** Path below the folder. */
   readonly file: string;
   readonly startSeconds: number;
 }

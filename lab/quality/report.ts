@@ -13,10 +13,10 @@ const TITLES: Readonly<Record<MeasureName, string>> = {
   noiseToMaskDb: "noise to mask, dB",
   audibleSteps: "audible steps",
   modulationDifference: "modulation, %",
-  unlikeness: "unlikeness, ‰",
+  dissimilarity: "dissimilarity, ‰",
 };
 /** The two measures of different kind, by which the worst excerpts are chosen. */
-const HEAD_MEASURES = ["noiseToMaskDb", "unlikeness"] as const;
+const HEAD_MEASURES = ["noiseToMaskDb", "dissimilarity"] as const;
 const WORST_COUNT = 5;
 
 /** Every encoder at every bitrate, means over all excerpts. */
@@ -34,7 +34,7 @@ export function scoreTable(excerpts: readonly JudgedExcerpt[]): string {
     const rate = (meanOf(judgements.map(({ bitrateBps }) => bitrateBps)) / 1000).toFixed(1);
     return [encoder, String(targetBps / 1000), rate, ...scores];
   });
-  return markdownTable(["encoder", "asked, kbit/s", "taken", ...MEASURES.map((name) => TITLES[name])], rows);
+  return markdownTable(["encoder", "requested, kbit/s", "actual", ...MEASURES.map((name) => TITLES[name])], rows);
 }
 
 /** The two encoders of a comparison and their bitrate. */
@@ -60,7 +60,7 @@ export function comparisonTable(excerpts: readonly JudgedExcerpt[], pair: Compar
   return markdownTable([`${pair.targetBps / 1000} kbit/s`, ...MEASURES.map((name) => TITLES[name])], rows);
 }
 
-/** The mean, in brackets where it lies with 95 %, and its worth. */
+/** The mean, its 95 % interval in brackets, and its worth. */
 function cellOf(difference: Difference | undefined): string {
   if (difference === undefined) return "";
   const { mean, low, high, worthOfRate } = difference;
@@ -68,16 +68,16 @@ function cellOf(difference: Difference | undefined): string {
   return `${verdict} ${signed(mean, 2)} (${signed(low, 2)} to ${signed(high, 2)}), ${signed(100 * worthOfRate, 1)} %`;
 }
 
-/** All excerpts given to both encoders with the same sum of bytes, and not each with the same. */
+/** All excerpts given to both encoders with the same total of bytes, and not each with the same. */
 export function sharedRateLine(excerpts: readonly JudgedExcerpt[], pair: ComparedPair): string {
   const parts = MEASURES.map((measure) => {
     const difference = compareAtEqualRate(excerpts, { ...pair, measure });
     return difference === undefined ? "" : `${TITLES[measure]} ${signed(difference.meanAtSharedRate, 2)}`;
   });
-  return `  at the same rate over all excerpts, and not each: ${parts.join("; ")}`;
+  return `  at the same rate over all excerpts together: ${parts.join("; ")}`;
 }
 
-/** Where to listen: the file, and the second in it. */
+/** Where to listen: the file and the second. */
 export function worstLines(excerpts: readonly JudgedExcerpt[], pair: ComparedPair): string[] {
   return HEAD_MEASURES.flatMap((measure) =>
     worstExcerpts(excerpts, { ...pair, measure })
@@ -86,7 +86,7 @@ export function worstLines(excerpts: readonly JudgedExcerpt[], pair: ComparedPai
         const judgement = excerpt.judgements.find(
           ({ encoder, targetBps }) => encoder === pair.encoder && targetBps === pair.targetBps,
         );
-        const second = measure === "unlikeness" ? judgement?.unlikestSecond : judgement?.noisiestSecond;
+        const second = measure === "dissimilarity" ? judgement?.leastSimilarSecond : judgement?.noisiestSecond;
         const location = `${excerpt.file} at ${(excerpt.startSeconds + (second ?? 0)).toFixed(1)} s`;
         return `  ${TITLES[measure]} ${signed(difference, 2)}: ${location} (${excerpt.classes.join(", ")})`;
       }),
@@ -123,7 +123,10 @@ export function seamTable(seams: readonly MeasuredSeams[]): string {
     return [kind.name, String(ledFrames), ...decibels.map((value) => value.toFixed(1))];
   });
   const count = `of all (${seams[0]?.errors.length})`;
-  return markdownTable(["encoded again by", "frames led", "middle, dB", "worst of ten", "of a hundred", count], rows);
+  return markdownTable(
+    ["encoded again by", "frames led", "median, dB", "worst of ten", "worst of a hundred", count],
+    rows,
+  );
 }
 
 function signed(value: number, digits: number): string {

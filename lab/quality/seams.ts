@@ -10,7 +10,7 @@ import { type EncoderKind, encoderKindOf } from "./encoders.ts";
 const BITRATE_BPS = 128_000;
 /** Frames of the other encoder before the seam: by then the decoder's start with them is inaudible. */
 const FRAMES_BEFORE = 6;
-/** Seams lie so far apart. */
+/** Distance between seams. */
 const SEAM_FRAMES = 17;
 const SILENT_ENERGY = 1e-3;
 
@@ -28,7 +28,7 @@ interface SeamPlan {
   readonly ledFrames: number;
 }
 
-/** Encodes the whole frames of it. */
+/** Encodes its whole frames. */
 export async function encodeSong([left, right]: Stereo): Promise<EncodedSong> {
   const encoder = await encoderKindOf("libopus:10").create({ bitrateBps: BITRATE_BPS });
   const packets = Array.from({ length: Math.floor(left.length / FRAME_SAMPLES) }, (_, frame) => {
@@ -80,7 +80,7 @@ async function encodeAgain(song: EncodedSong, seam: number, { kind, ledFrames }:
   return packets;
 }
 
-/** Both sides of 20 ms from a sample on. */
+/** Both sides of 20 ms, starting at a sample. */
 function frameAt({ left, right }: StereoAudio, from: number): [Float32Array, Float32Array] {
   return [left.subarray(from, from + FRAME_SAMPLES), right.subarray(from, from + FRAME_SAMPLES)];
 }

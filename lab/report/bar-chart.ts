@@ -19,7 +19,7 @@ interface Chart {
   readonly nodes: readonly string[];
   /** The title of each column of panels, with its unit. */
   readonly columns: readonly string[];
-  /** A panel for each column; undefined: nothing of the kind was measured. */
+  /** A panel for each column; undefined: not measured. */
   readonly rows: readonly {
     readonly name: string;
     readonly detail: string;

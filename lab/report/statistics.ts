@@ -8,7 +8,7 @@ export interface Spread {
   readonly high: number;
 }
 
-/** The value below which `share` (0 to 1) of the values lie; NaN without any. */
+/** The value below which `share` (0 to 1) of the values are; NaN without any. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

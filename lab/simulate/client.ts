@@ -1,5 +1,5 @@
-// A bot's client in a simulation: speaks the v4 protocol to the node over connections in memory, keeps every message,
-// and takes its session up again when its connection is cut.
+// A bot's client in a simulation: speaks the v4 protocol to the node over connections in memory, stores every message,
+// and resumes its session when its connection is cut.
 
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
@@ -8,10 +8,10 @@ import { pause } from "../../src/lib/pause.ts";
 import type { NodeMessage, PlayerView } from "../test-environment/bot.ts";
 import { requestNode } from "../test-environment/rest-request.ts";
 
-/** Between two tries to get back. */
+/** Between two attempts to reconnect. */
 const RETRY_MS = 500;
 const RESUME_SECONDS = 60;
-/** Where it is said to be; it is reached by `connect`. */
+/** The node's nominal address; it is reached by `connect`. */
 const NODE_URL = "http://127.0.0.1";
 
 interface SimulatedClientOptions {
@@ -28,7 +28,7 @@ export class SimulatedClient {
   #socket: WebSocket | undefined;
   #sessionId: string | undefined;
   #isLeaving = false;
-  /** Resolves when there is a session. */
+  /** Resolves when a session exists. */
   #whenConnected: Promise<void> = Promise.resolve();
 
   constructor(options: SimulatedClientOptions) {
@@ -45,12 +45,12 @@ export class SimulatedClient {
     await this.request("PATCH", `/v4/sessions/${this.#sessionId}`, { resuming: true, timeout: RESUME_SECONDS });
   }
 
-  /** Resolves when there is a session that takes requests. */
+  /** Resolves when there is a session that accepts requests. */
   get whenConnected(): Promise<void> {
     return this.#whenConnected;
   }
 
-  /** PATCH player; throws with the node's own words unless it answers 200. */
+  /** PATCH player; throws with the node's message unless it answers 200. */
   async update(guildId: string, body: object): Promise<PlayerView> {
     for (;;) {
       // A session whose client has disconnected is not found.
@@ -65,7 +65,7 @@ export class SimulatedClient {
     }
   }
 
-  /** Loads one track; its encoded form. */
+  /** Loads one track; returns its encoded form. */
   async load(identifier: string): Promise<string> {
     const result = await this.request("GET", `/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
     const { loadType, data } = result as { readonly loadType: string; readonly data: { readonly encoded: string } };

@@ -32,7 +32,7 @@ export class Dice implements Random {
     return Math.floor(this.between(min, max + 1));
   }
 
-  /** True so often, 0 to 1. */
+  /** True with this probability, 0 to 1. */
   chance(share: number): boolean {
     return this.#next() < share;
   }

@@ -14,15 +14,15 @@ export interface Scene {
   /** The affected guilds may receive this. */
   allow(tolerance: Tolerance): void;
   /**
-   * Nothing that is said on the connections of now arrives any more, and bots know it after so long. Until they are
-   * back the fake Discord may say `kinds` of them.
+   * Messages on the current connections no longer arrive, and bots notice after this time. Until they are back the fake
+   * Discord may report `kinds` of them.
    */
   silenceGateways(forMs: number, kinds: readonly ViolationKind[]): void;
-  /** The client's connection is cut, and the client is back after so long. */
+  /** The client's connection is cut, and the client is back after this time. */
   dropClient(awayMs: number): void;
-  /** All connections to the voice gateway of now are cut. */
+  /** All current connections to the voice gateway are cut. */
   cutGateways(): void;
-  /** The fake Discord will say that, though the node does no wrong. */
+  /** The fake Discord will report these, though the node does nothing wrong. */
   excuse(kinds: readonly ViolationKind[], forMs: number): void;
   /** Excuses each guild until its next frame has arrived: only that frame shows what is missing before it. */
   excuseUntilNextFrame(kinds: readonly ViolationKind[]): void;
@@ -36,7 +36,7 @@ interface InjectedFault {
 
 /** A lost worker is replaced at once by its spare, or after a start; then voice and track are opened again. */
 const WORKER_LOST_MS = 6000;
-/** A hanging thread is given up after 0.9 s where processor time is not known. */
+/** A hanging thread is given up after 0.9 s where CPU time is not known. */
 const HANGING_MS = 1500;
 /** Time until a silent gateway is given up, after two to three heartbeat intervals of five seconds; audio continues. */
 const GATEWAY_SILENT_MS = 16_000;

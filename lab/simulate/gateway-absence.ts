@@ -10,18 +10,18 @@ import { type Scene, UNANSWERED } from "./fault-plan.ts";
 
 /** The node's longest wait before its next connection attempt, with its spread and the attempt. */
 const BACK_OFF_MS = 10_600;
-/** A bot that is not answered knows it after two heartbeat intervals, at the earliest. */
+/** A bot notices missing answers after two heartbeat intervals, at the earliest. */
 const NOTICE_MS_MIN = 10_000;
-/** Between two looks whether it is back. */
+/** Between two checks whether it is back. */
 const POLL_MS = 100;
-/** The fake Discord waits so long for an answer, and a moment for what it asked right before a cut. */
+/** The fake Discord's time limit for an answer, and a moment for its requests right before a cut. */
 const ANSWER_MS_MAX = 8500;
-/** From then until what it held up is done. */
+/** From then until delayed work is done. */
 const CAUGHT_UP_MS = 500;
 
 interface GatewayAbsenceOptions {
   readonly clock: Clock;
-  /** The newest of the guild; undefined before the first. */
+  /** The newest session of the guild; undefined before the first. */
   readonly session: () => VoiceSession | undefined;
   /** Allows silence for this time. */
   readonly allowSilence: (why: string, forMs: number) => void;
@@ -32,7 +32,7 @@ export class GatewayAbsence {
   readonly #options: GatewayAbsenceOptions;
   #silencedMs = Number.NEGATIVE_INFINITY;
   #silentUntilMs = 0;
-  /** Silences that the bot has not come back from. */
+  /** Silences from which the bot has not recovered yet. */
   #silenceCount = 0;
 
   constructor(options: GatewayAbsenceOptions) {
@@ -49,7 +49,10 @@ export class GatewayAbsence {
     return this.#silencedMs >= atMs;
   }
 
-  /** It says nothing any more, which the bot knows after `forMs`. Until it is back Discord may say `kinds` of it. */
+  /**
+   * The connection becomes silent, which the bot notices after `forMs`. Until it is back Discord may report `kinds` of
+   * it.
+   */
   async silence(forMs: number, kinds: readonly ViolationKind[]): Promise<void> {
     const { clock, session: sessionOf, excuse } = this.#options;
     this.#silencedMs = clock.now();
@@ -66,8 +69,8 @@ export class GatewayAbsence {
   }
 
   /**
-   * A bot that has moved on cannot close a connection that it cannot reach: to its channel it is a member that answers
-   * nothing, until Discord misses its heartbeats.
+   * A bot that has moved on cannot close an unreachable connection: in its channel it is a member that answers nothing,
+   * until Discord misses its heartbeats.
    */
   async #excuseGhost(session: VoiceSession): Promise<void> {
     while (session.isRetired && session.isConnected) {
@@ -83,7 +86,7 @@ export class GatewayAbsence {
   async cut(): Promise<void> {
     const { clock, excuse } = this.#options;
     excuse(UNANSWERED, ANSWER_MS_MAX);
-    // The fake Discord sees it a little later.
+    // The fake Discord notices a little later.
     await pause(clock, POLL_MS);
     await this.#pollUntil(
       () => !this.isCut,
@@ -122,7 +125,7 @@ export class GatewayAbsence {
     return this.#silenceCount > 0 && clock.now() - this.#silencedMs >= NOTICE_MS_MIN;
   }
 
-  /** Does `work` again and again until it is so, or should have been. */
+  /** Repeats `work` until the condition holds, or its time limit is over. */
   async #pollUntil(isSo: () => boolean, work: () => void): Promise<void> {
     const { clock } = this.#options;
     const untilMs = clock.now() + BACK_OFF_MS;

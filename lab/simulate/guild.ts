@@ -25,10 +25,10 @@ const SEEK_MS = 1500;
 const CONNECT_FAILED = "Failed to connect to voice server";
 /** The voice server crashed. */
 const CLOSE_CRASHED = 4015;
-/** Longer than anything a fault may keep silent for. */
+/** Longer than any fault may cause silence. */
 const REST_MS = 14_000;
 
-/** Between two things that a user does. */
+/** Between two actions of a user. */
 const STEP_MS_MAX = 4000;
 /** Between two updates of a player. */
 const UPDATE_MS = 5000;
@@ -68,7 +68,7 @@ export class Guild {
   /** Updates that have not been answered. */
   #updateCount = 0;
   readonly #extraListeners: string[] = [];
-  /** Something was last done about its voice connection. */
+  /** Time of the last action on its voice connection. */
   #voiceDeedMs = 0;
   readonly #absence: GatewayAbsence;
   /** The session whose voice server has crashed. */
@@ -94,7 +94,7 @@ export class Guild {
     });
   }
 
-  /** Joins a channel and plays; then does as users do until `endMs`, and stops. */
+  /** Joins a channel and plays; then acts as users do until `endMs`, and stops. */
   async run(endMs: number): Promise<void> {
     const { clock } = this.#options.world;
     await pause(clock, this.#random.between(0, 500));
@@ -148,7 +148,7 @@ export class Guild {
       this.#isReportedDisconnected = !connected;
       if (connected) this.#mayHaveMissedClose = false;
     } else if (message.type === "WebSocketClosedEvent") {
-      // The connection before a new one, which the client has asked for.
+      // The connection before a new one, which the client has requested.
       if (message.code === 1000) return;
       this.#isVoiceClosed = true;
       this.#mayHaveMissedClose = false;
@@ -190,15 +190,15 @@ export class Guild {
   }
 
   /**
-   * The client's connection is cut, for so long. Where something was done about voice just now, the event that voice is
-   * closed may be lost with it: then the client learns it from the next update of the player.
+   * The client's connection is cut, for this time. After a very recent voice action, the event that voice is closed may
+   * be lost with it: then the client learns it from the next update of the player.
    */
   onClientCut(awayMs: number): void {
     const now = this.#options.world.clock.now();
     this.#events.onClientCut();
     this.#mayHaveMissedClose = true;
     this.#isReportedDisconnected = false;
-    // It is refused without a session, and asked for again when the client is back.
+    // It is refused without a session, and repeated when the client is back.
     if (this.#updateCount > 0) this.listener.allow({ why: "an update is repeated", silentMs: awayMs + OPEN_MS });
     if (now - this.#voiceDeedMs >= REJOIN_MS) return;
     const forMs = awayMs + UPDATE_MS + STEP_MS_MAX + REJOIN_MS;
@@ -284,7 +284,7 @@ export class Guild {
     });
   }
 
-  /** An update that ends what plays. */
+  /** An update that ends the playing track. */
   #endBy(body: object, play: Play | undefined): Promise<void> {
     return this.#events.endBy(play?.id, () => this.#update(body));
   }
@@ -438,7 +438,7 @@ export class Guild {
 
   #closeResumable(session: VoiceSession, code: number): void {
     if (code === CLOSE_CRASHED) {
-      // A resume has not helped for long: then a new session is asked for, after a pause.
+      // A resume did not help for long: then a new session is requested, after a pause.
       const isCrashedAgain = this.#crashed === session;
       if (isCrashedAgain) this.listener.allow({ why: "a second crash", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
       this.#crashed = session;

@@ -5,7 +5,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import type { Dice } from "./dice.ts";
 import type { ThreadGate } from "./thread-gate.ts";
 
-/** Longest time a message takes. */
+/** Longest transit time of a message. */
 const DELAY_MS_MAX = 2;
 
 /** What ports need from the simulation. */
@@ -26,7 +26,7 @@ export class InProcessPort {
   #arrivesMs = 0;
   #isClosed = false;
 
-  /** Two ends that belong together. */
+  /** Two connected ends. */
   static pair(environment: PortEnvironment): readonly [InProcessPort, InProcessPort] {
     const ends = [new InProcessPort(environment), new InProcessPort(environment)] as const;
     ends[0].peer = ends[1];
@@ -38,7 +38,7 @@ export class InProcessPort {
     this.#environment = environment;
   }
 
-  /** This end is that thread's now. */
+  /** This end belongs to that thread from now on. */
   moveTo(gate: ThreadGate): this {
     this.#gate = gate;
     gate.onEnd(() => this.close());
@@ -115,7 +115,7 @@ export class InProcessPort {
   }
 }
 
-/** As a structured clone, but for a port in it, which goes along. */
+/** As a structured clone, but a port in it is transferred. */
 function copyOf(message: unknown): unknown {
   if (typeof message !== "object" || message === null || !("port" in message)) return structuredClone(message);
   const { port, ...rest } = message;

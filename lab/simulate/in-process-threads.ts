@@ -1,6 +1,6 @@
-// The threads of a simulated node: the code that worker threads run (media/start-audio.ts, media/start-probe-worker.ts),
-// started in this process over ports in memory. They can be killed, hang, or be held up for a while, which is what a
-// simulation is for.
+// The threads of a simulated node: the code that worker threads run (media/start-audio.ts,
+// media/start-probe-worker.ts), started in this process over ports in memory. A simulation can kill them, make them
+// hang, or hold them for a while.
 
 import type { MessagePort, WorkerOptions } from "node:worker_threads";
 import { type PlayerReport, sumOf } from "../../src/bridge/audio-report.ts";
@@ -30,7 +30,7 @@ interface ThreadEnvironment {
   readonly clock: Clock;
   readonly random: Dice;
   readonly network: VirtualNetwork;
-  /** Loaded before time begins: a thread that loads codecs has them at once. */
+  /** Loaded before virtual time begins: a thread that loads codecs has them at once. */
   readonly codecs: ReadonlyMap<string, WasmCodec>;
 }
 
@@ -82,7 +82,7 @@ export class InProcessThreads implements Threads {
 
 class InProcessThread implements Thread {
   readonly role: Role;
-  /** The audio worker says that it is busy. */
+  /** The audio worker reports that it is busy. */
   isBusy = false;
   /**
    * As reported by the audio worker. Not what else it counts as lost: that is time without audio, which is reported
@@ -111,7 +111,7 @@ class InProcessThread implements Thread {
     return this.#gate.isEnded;
   }
 
-  // The overloads of Thread say what each is given.
+  // The overloads of Thread define the arguments.
   on(event: "message" | "error" | "messageerror" | "exit", listener: (reported: never) => void): void {
     if (event === "exit") this.#onExit.push(listener as (code: number) => void);
     else if (event === "message") this.#outer.on("message", (message) => listener(this.#shade(message) as never));

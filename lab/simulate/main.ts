@@ -1,4 +1,4 @@
-// `npm run lab -- simulate`: simulations by their seeds, and what went against the rules in them (README.md).
+// `npm run lab -- simulate`: runs simulations by their seeds, and prints the violated invariants (README.md).
 
 import { parseArgs } from "node:util";
 import { simulate } from "./simulation.ts";
@@ -38,9 +38,9 @@ for (const seed of seedsOf()) {
   const { faults, digest, lengthMs, receivedFrames } = outcome;
   const { user, system } = process.cpuUsage(usageBefore);
   console.log(
-    `seed ${seed}: ${(lengthMs / 1000).toFixed(0)} s by ${((user + system) / 1e6).toFixed(1)} s of processor time, ` +
+    `seed ${seed}: ${(lengthMs / 1000).toFixed(0)} s in ${((user + system) / 1e6).toFixed(1)} s of CPU time, ` +
       `${receivedFrames} frames, ${digest}, ` +
-      `${faults.length === 0 ? "all rules held" : `${faults.length} faults`}`,
+      `${faults.length === 0 ? "all invariants held" : `${faults.length} violations`}`,
   );
   for (const fault of faults.slice(0, 20)) console.log(`  ${fault}`);
   if (faults.length > 0) failedCount++;

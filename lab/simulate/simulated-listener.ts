@@ -4,7 +4,7 @@
 import { NUMBERS_PER_SONG } from "./world.ts";
 
 const FRAME_MS = 20;
-/** Longest time between two frames of a track that plays: ticks are exact here, links are not quite. */
+/** Longest time between two frames of a playing track: ticks are exact here, links are not quite. */
 const GAP_MS_MAX = 150;
 /** From a command that ends audio until none is received. */
 const STOP_MS_MAX = 250;
@@ -34,7 +34,7 @@ export interface Tolerance {
   readonly lateMs?: number;
 }
 
-/** One playing of a track. */
+/** One playback of a track. */
 export interface Play {
   /** Sent to the node with the track, and returned with every event. */
   readonly id: number;
@@ -51,7 +51,7 @@ interface Seek {
 }
 
 export class SimulatedListener {
-  /** Everything that went against the rules. */
+  /** All broken rules. */
   readonly faults: string[] = [];
   readonly #name: string;
   readonly #now: () => number;
@@ -91,7 +91,7 @@ export class SimulatedListener {
     return this.#missingCount;
   }
 
-  /** The song of the track that was audible last; undefined when it has ended since. */
+  /** The song of the last audible track; undefined when it has ended since. */
   get song(): number | undefined {
     return this.#play?.song;
   }
@@ -101,7 +101,7 @@ export class SimulatedListener {
     return this.#last === this.#songPackets - 1;
   }
 
-  /** Something was done that the rules know of. */
+  /** Some action happened that the rules know of. */
   allow({ why, silentMs = 0, lossMs = 0, repeatMs = 0, lateMs = 0 }: Tolerance): void {
     const now = this.#now();
     this.#why = `${why} at ${now.toFixed(0)}`;
@@ -226,8 +226,8 @@ export class SimulatedListener {
   }
 
   /**
-   * Packets that may have been lost between the last one and the pause behind it. The first packet after the pause
-   * shows their loss, which was allowed until the pause, however long that has been.
+   * Packets that may have been lost between the last one and the pause after it. The first packet after the pause shows
+   * their loss, which was allowed until the pause, however long it has been.
    */
   get #lostBeforePauseMax(): number {
     const before = this.#history.at(-1)?.atMs;

@@ -23,7 +23,7 @@ interface SimulationOptions {
 }
 
 interface Outcome {
-  /** Everything that went against the rules, in words. */
+  /** All broken rules, in words. */
   readonly faults: readonly string[];
   /** Digest of all events and their times: equal for equal runs. */
   readonly digest: string;
@@ -35,14 +35,14 @@ interface Outcome {
 
 interface Excuse {
   readonly kinds: readonly ViolationKind[];
-  /** Undefined: of all guilds. */
+  /** Undefined: all guilds. */
   readonly guildId: string | undefined;
   readonly fromMs: number;
   untilMs: number;
 }
 
 const STALL_MS_MAX = 6000;
-/** From a guild's next frame until all is judged that was missing before it. */
+/** From a guild's next frame until everything missing before it has been judged. */
 const NEXT_FRAME_MS = 1000;
 /** From the end of a stall until there is audio, when everything that arrived before it has been played. */
 const STALL_REST_MS = 500;

@@ -41,7 +41,7 @@ export class ThreadGate {
     for (const callback of this.#onEnd.splice(0)) callback();
   }
 
-  /** The clock as the thread has it. */
+  /** The clock as the thread sees it. */
   clockOf(clock: Clock): Clock {
     return {
       now: () => clock.now(),

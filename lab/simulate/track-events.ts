@@ -1,7 +1,7 @@
 // The events that a client of a simulation receives of the tracks of one guild, and the rule they must follow: at most
 // one start and exactly one end of each, except for an end that a cut of the client's connection may have lost.
 
-/** Around a cut of the client's connection: what the node sends then has not arrived, or is sent into the void. */
+/** Around a cut of the client's connection: messages sent in this time may not arrive. */
 const CUT_MS = 50;
 /** Around the last packet of a track: its end is reported a little before or after. */
 const END_MS = 300;
@@ -30,7 +30,7 @@ export class TrackEvents {
     this.#now = now;
   }
 
-  /** A playing is about to be asked for. */
+  /** A playback is about to be requested. */
   expect(id: number): void {
     this.#reported.set(id, { starts: 0, ends: 0, endSpans: [] });
   }
@@ -40,7 +40,7 @@ export class TrackEvents {
     return id === undefined ? undefined : this.#reported.get(id);
   }
 
-  /** Does what ends a playing, by its id. */
+  /** Runs `work`, which ends a playback, by its id. */
   async endBy(id: number | undefined, work: () => Promise<void>): Promise<void> {
     const fromMs = this.#now();
     await work();

@@ -19,7 +19,7 @@ interface PendingTimer {
 export class VirtualClock implements Clock {
   #nowMs = 0;
   #order = 0;
-  /** A binary heap, the next one first. */
+  /** A binary heap, the next timer first. */
   readonly #timers: PendingTimer[] = [];
 
   now(): number {
@@ -41,7 +41,9 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Lets time pass until `work` is settled. Throws what it throws, and when nothing is left that could settle it. */
+  /**
+   * Lets time pass until `work` is settled. Rethrows its error, and throws when nothing is left that could settle it.
+   */
   async drive<T>(work: Promise<T>): Promise<T> {
     let isSettled = false;
     const settled = work.finally(() => {

@@ -10,7 +10,7 @@ import { InProcessThreads } from "./in-process-threads.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import { type Latency, VirtualNetwork } from "./virtual-network.ts";
 
-/** Loaded before time begins, by name; shared by all simulations of a process. */
+/** Loaded before virtual time begins, by name; shared by all simulations of a process. */
 export type Codecs = ReadonlyMap<string, WasmCodec>;
 
 /** All but AAC, whose decoder has threads of its own. */

@@ -19,11 +19,11 @@ export interface Latency {
   /** Range for connections; each draws its own. */
   readonly tcpMs: { readonly min: number; readonly max: number };
   readonly udpMs: number;
-  /** On top of either, at most. */
+  /** Maximum added to either. */
   readonly jitterMs: number;
 }
 
-/** Servers in the same part of the world. */
+/** Servers in the same region. */
 export const FAR: Latency = { tcpMs: { min: 1, max: 20 }, udpMs: 5, jitterMs: 3 };
 /** All on one machine. */
 export const NEAR: Latency = { tcpMs: { min: 0.02, max: 0.1 }, udpMs: 0.05, jitterMs: 0.02 };
@@ -45,7 +45,7 @@ export class VirtualNetwork {
   readonly #connections = new Set<Connection>();
   readonly #udpPorts = new Map<number, OnDatagram>();
   #nextPort = 1024;
-  /** Arrival time of the last UDP datagram, in milliseconds: datagrams stay in order, also after a change of latency. */
+  /** Arrival time of the last UDP datagram, in milliseconds: datagrams stay in order after a change of latency. */
   #udpArrivesMs = 0;
   #lostDatagrams = 0;
   /** UDP datagrams are lost without notice. */
@@ -62,7 +62,7 @@ export class VirtualNetwork {
     return this.#lostDatagrams;
   }
 
-  /** Takes the server's connections from here; returns its port. */
+  /** Accepts the server's connections from here; returns its port. */
   readonly listen = (server: Server): number => {
     const port = this.#nextPort++;
     this.#servers.set(port, server);
@@ -89,7 +89,7 @@ export class VirtualNetwork {
     };
   }
 
-  /** The fake Discord's part of it. */
+  /** The fake Discord's part of the network. */
   get discordNetwork(): DiscordNetwork {
     return {
       address: ADDRESS,
@@ -248,7 +248,7 @@ class VirtualUdp implements DatagramSocket {
   }
 
   on(event: "error" | "message", listener: ((error: Error) => void) | ((packet: Buffer) => void)): void {
-    // The overloads of DatagramSocket say which is which.
+    // The overloads of DatagramSocket define the types.
     if (event === "error") this.#onError = listener as (error: Error) => void;
     else this.#onMessage = listener as (packet: Buffer) => void;
   }
@@ -272,7 +272,7 @@ class VirtualUdp implements DatagramSocket {
   }
 }
 
-/** The typings ask for a `net.Socket`; Node and the libraries take any stream that has what they use of it. */
+/** The types require a `net.Socket`; Node and the libraries accept any stream with the members they use. */
 function asTcp(socket: VirtualSocket): TcpSocket {
   return socket as unknown as TcpSocket;
 }

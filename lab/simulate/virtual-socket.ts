@@ -18,11 +18,11 @@ export class VirtualSocket extends Duplex {
   readonly localAddress = "127.0.0.1";
   readonly localPort: number;
   connecting = false;
-  /** Received, handed out or not. */
+  /** Received bytes, read or not. */
   bytesRead = 0;
   peer: VirtualSocket | undefined;
   readonly #link: Link;
-  /** Not handed out yet; null: the end. */
+  /** Not read yet; null: the end. */
   readonly #inbox: (Buffer | null)[] = [];
   #isRequested = false;
   #unreadBytes = 0;
@@ -70,7 +70,7 @@ export class VirtualSocket extends Duplex {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     this.#unreadBytes += chunk.length;
-    // The writer may use its memory again.
+    // The writer may reuse its memory.
     const copy = Buffer.from(chunk);
     this.#carry((peer) => peer.#arrive(copy));
     if (this.#unreadBytes < WINDOW_BYTES) done();

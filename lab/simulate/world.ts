@@ -1,5 +1,5 @@
-// The whole world of one simulation on one clock: the node as it is (node.ts with everything below it), a fake
-// Discord, a web site with songs of numbered packets, and a client.
+// The whole world of one simulation on one clock: the real node (node.ts with everything below it), a fake Discord, a
+// web site with songs of numbered packets, and a client.
 
 import { createLogger, type LogFields, type LogLevel } from "../../src/log/log.ts";
 import type { FakeDiscord } from "../discord/fake-discord.ts";
@@ -19,7 +19,7 @@ import { FAR, type VirtualNetwork } from "./virtual-network.ts";
 export const NUMBERS_PER_SONG = 1_000_000;
 export const SONG_COUNT = 6;
 
-/** Made before time begins, and shared by all simulations of a process. */
+/** Created before virtual time begins, and shared by all simulations of a process. */
 export interface Provisions {
   readonly codecs: Codecs;
   readonly songs: readonly Uint8Array[];
@@ -43,7 +43,7 @@ interface SimulatedWorldOptions {
   readonly seed: number;
   readonly provisions: Provisions;
   readonly onMessage: (message: NodeMessage) => void;
-  /** Asked for every request of the node to the web site. */
+  /** Called for every request of the node to the web site. */
   readonly script: (request: LoggedRequest) => Answer | undefined;
 }
 
@@ -130,7 +130,7 @@ export class SimulatedWorld {
   }
 }
 
-/** A song that goes wrong after some bytes. */
+/** A song that fails after some bytes. */
 export function faultyPlan(
   song: Uint8Array,
   fault: { readonly kind: "cut" } | { readonly kind: "stall"; readonly forMs: number; readonly onBegun: () => void },

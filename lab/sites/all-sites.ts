@@ -40,14 +40,14 @@ const QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>>
   ytdlp: (number) => [`ytdl:https://${YTDLP_SITE}/question-${number}`],
 };
 
-/** All of them, with the source that is asked. */
+/** All of them, with the source that uses them. */
 export function siteQuestions(number: number): readonly { readonly source: string; readonly identifier: string }[] {
   return Object.entries(QUESTIONS).flatMap(([source, listOf]) =>
     listOf(number).map((identifier) => ({ source, identifier })),
   );
 }
 
-interface StandIns {
+interface FakeSites {
   readonly soundcloud: SoundCloudSite;
   readonly youtube: YoutubeSite;
   readonly bandcamp: BandcampSite;
@@ -62,8 +62,8 @@ interface StandIns {
 }
 
 export class AllSites {
-  /** By what they stand in for. */
-  readonly each: StandIns;
+  /** By the name of the real site. */
+  readonly each: FakeSites;
 
   static async start(): Promise<AllSites> {
     return new AllSites({
@@ -81,7 +81,7 @@ export class AllSites {
     });
   }
 
-  private constructor(each: StandIns) {
+  private constructor(each: FakeSites) {
     this.each = each;
     each.ytdlp.answerRest({ json: YTDLP_VIDEO });
   }
@@ -102,7 +102,7 @@ export class AllSites {
     ];
   }
 
-  /** From now on nothing that is asked is ever answered; returns what takes it back. */
+  /** From now on no request is answered; returns a function that undoes it. */
   hang(): () => void {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
     const { speech, subsonic, jellyfin, ytdlp } = this.each;

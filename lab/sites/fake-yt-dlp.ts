@@ -13,12 +13,12 @@ interface FakeAnswer {
   readonly json?: unknown;
   /** Printed as it is. */
   readonly stdout?: string;
-  /** So many letters, as fast as they go. */
+  /** This many letters, as fast as possible. */
   readonly hugeBytes?: number;
   readonly stderr?: string;
   /** Default 0. */
   readonly exitCode?: number;
-  /** Ends as by a crash. */
+  /** Ends as in a crash. */
   readonly killsItself?: boolean;
   /** Never ends by itself. */
   readonly hangs?: boolean;
@@ -28,7 +28,7 @@ interface FakeAnswer {
 
 interface FakeCall {
   readonly args: readonly string[];
-  /** Names of the variables that it was started with. */
+  /** Names of its environment variables. */
   readonly env: readonly string[];
 }
 
@@ -76,7 +76,7 @@ export class FakeYtDlp {
     this.#write();
   }
 
-  /** A page with a song that can be played. */
+  /** A page with a playable song. */
   addSong(page: string, song: { readonly title: string; readonly bytes: Uint8Array; readonly mimeType: string }): void {
     const name = `song-${Object.keys(this.#answers).length}`;
     this.site.addMedia(name, song);
@@ -122,7 +122,7 @@ export class FakeYtDlp {
     const table = { version: this.#version, answers: this.#answers, rest: this.#rest, links };
     const path = join(this.#folder, "table.json");
     writeFileSync(`${path}.new`, JSON.stringify(table));
-    // Replaces the file at once: a run that has started already may be reading it.
+    // Replaces the file atomically: a running program may be reading it.
     renameSync(`${path}.new`, path);
   }
 }
@@ -155,7 +155,7 @@ function inputOf() {
     else if (!FLAGS.includes(args[index]) && !JOINED.test(args[index])) usage("no such option: " + args[index]);
   }
   for (const flag of ["--ignore-config", "--no-exec", "-J"]) if (!args.includes(flag)) usage(flag + " is missing");
-  if (args.length !== end + 2) usage("one URL is wanted");
+  if (args.length !== end + 2) usage("exactly one URL is required");
   return args[end + 1];
 }
 
@@ -167,21 +167,21 @@ async function withLinks(text) {
   return whole;
 }
 
-async function answer(wish) {
-  if (wish.leavesChild) {
+async function answer(result) {
+  if (result.leavesChild) {
     const stdio = ["ignore", "inherit", "inherit"];
     spawn(process.execPath, ["-e", "setTimeout(() => {}, 60_000)"], { stdio }).unref();
   }
-  if (wish.stderr) process.stderr.write(wish.stderr);
-  if (wish.hangs) return void setInterval(() => {}, 1000);
+  if (result.stderr) process.stderr.write(result.stderr);
+  if (result.hangs) return void setInterval(() => {}, 1000);
   const letters = "x".repeat(65536);
-  for (let left = wish.hugeBytes ?? 0; left > 0; left -= letters.length) {
+  for (let left = result.hugeBytes ?? 0; left > 0; left -= letters.length) {
     try { writeSync(1, letters); } catch (error) { if (error.code !== "EAGAIN") throw error; left += letters.length; }
   }
-  const text = wish.json === undefined ? (wish.stdout ?? "") : (await withLinks(JSON.stringify(wish.json))) + "\n";
+  const text = result.json === undefined ? (result.stdout ?? "") : (await withLinks(JSON.stringify(result.json))) + "\n";
   process.stdout.write(text, () => {
-    if (wish.killsItself) process.kill(process.pid, "SIGKILL");
-    else process.exit(wish.exitCode ?? 0);
+    if (result.killsItself) process.kill(process.pid, "SIGKILL");
+    else process.exit(result.exitCode ?? 0);
   });
 }
 

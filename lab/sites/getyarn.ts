@@ -10,7 +10,7 @@ const LENGTH_SECONDS = 4;
 
 export class GetyarnSite {
   readonly site: SiteServer;
-  /** Where the film is. */
+  /** Address of the film. */
   filmUrl = "";
 
   static async start(): Promise<GetyarnSite> {
@@ -22,7 +22,7 @@ export class GetyarnSite {
 
   private constructor(site: SiteServer) {
     this.site = site;
-    // A quiet saw, two channels of 16 bits.
+    // A quiet sawtooth, two channels of 16 bits.
     const data = Uint8Array.from({ length: RATE_HZ * LENGTH_SECONDS * 4 }, (_, index) =>
       index % 2 === 0 ? 0 : index % 16,
     );
@@ -30,7 +30,7 @@ export class GetyarnSite {
     this.moveFilm();
   }
 
-  /** To another address: the old one is no good any more. */
+  /** Moves the film to another address: the old one becomes invalid. */
   moveFilm(): void {
     this.site.expireLinks();
     this.filmUrl = this.site.link("film.mp4", { a: "1" });

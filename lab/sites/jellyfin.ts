@@ -98,7 +98,7 @@ export class JellyfinSite {
     return this.#site.requestsTo(HOST, path);
   }
 
-  /** From now on that path goes wrong; returns what takes it back. */
+  /** From now on that path fails; returns a function that undoes it. */
   fail(path: string, outcome: SiteFault["outcome"], times?: number): () => void {
     return this.#site.fail({ at: new RegExp(`${HOST}${path}$`), outcome, ...(times !== undefined && { times }) });
   }

@@ -13,7 +13,7 @@ const SONG_SECONDS = 30;
 export interface EpisodeEntry {
   readonly title: string;
   readonly guid?: string;
-  /** As it is written into the feed. */
+  /** As written into the feed. */
   readonly date?: string;
   readonly url: string;
   /** Further elements, as XML. */
@@ -138,7 +138,7 @@ function showEntry({ id, name, feedUrl }: ListedShow): unknown {
 }
 
 function results(found: readonly unknown[]): SiteAnswer {
-  // It says JavaScript where it means JSON.
+  // It declares JavaScript where it means JSON.
   const headers = { "content-type": "text/javascript; charset=utf-8" };
   return { headers, text: JSON.stringify({ resultCount: found.length, results: found }) };
 }

@@ -5,7 +5,7 @@
 import { countedSong } from "../media-files/counted-song.ts";
 import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";
 
-/** As the directory describes one. */
+/** A station as the directory describes it. */
 type StationEntry = Readonly<Record<string, unknown>>;
 
 const LIST_HOST = "all.api.radio-browser.info";

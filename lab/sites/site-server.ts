@@ -10,7 +10,7 @@ export interface SiteRequest {
   readonly method: string;
   /** The client's address. */
   readonly from: string;
-  /** The host that it was meant for. */
+  /** The requested host. */
   readonly host: string;
   /** Without the query. */
   readonly path: string;
@@ -26,7 +26,7 @@ export interface SiteAnswer {
   readonly json?: unknown;
   readonly text?: string;
   readonly bytes?: Uint8Array;
-  /** Then the connection is cut. */
+  /** Number of bytes after which the connection is cut. */
   readonly cutAfterBytes?: number | undefined;
 }
 
@@ -64,7 +64,7 @@ type WholeFile = MediaFile & { readonly bytes: Uint8Array };
 const MEDIA_HOST = "media.stand-in";
 
 export class SiteServer {
-  /** Everything asked for so far, in order, media too. */
+  /** All requests so far, in order, media too. */
   readonly requests: SiteRequest[] = [];
   /** `http://127.0.0.1:port`. */
   readonly url: string;
@@ -95,7 +95,7 @@ export class SiteServer {
     return Object.fromEntries(names.map((name) => [name, `${this.url}/${name}`]));
   }
 
-  /** From now on it goes wrong there; returns what takes it back. */
+  /** Requests there fail from now on; returns a function that undoes it. */
   fail(fault: SiteFault): () => void {
     const entry = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
     this.#faults.unshift(entry);
@@ -109,7 +109,7 @@ export class SiteServer {
     this.#files.set(name, file);
   }
 
-  /** A link to it that is good until `expireLinks`. */
+  /** A link to it that is valid until `expireLinks`. */
   link(name: string, query: Readonly<Record<string, string>> = {}): string {
     const url = new URL(`${this.url}/${MEDIA_HOST}/${name}`);
     for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
@@ -123,7 +123,7 @@ export class SiteServer {
     this.#server.closeAllConnections();
   }
 
-  /** How often a media file was asked for. */
+  /** How often a media file was requested. */
   mediaRequests(name: string): readonly SiteRequest[] {
     return this.requests.filter(({ host, path }) => host === MEDIA_HOST && path === `/${name}`);
   }
@@ -189,7 +189,7 @@ async function readRequest(incoming: IncomingMessage, base: string): Promise<Sit
   };
 }
 
-/** The part that is asked for, by a header or, as googlevideo has it, in the query. */
+/** The requested part, by a header or, as googlevideo has it, in the query. */
 function ranged(
   { bytes, mimeType, cutAfterBytes }: WholeFile,
   header: string | undefined,

@@ -20,7 +20,7 @@ const SONG_SECONDS = TONES_SECONDS;
 /** Shorter than there, so that well before the end of a song there are some that have not been requested yet. */
 const SEGMENT_SECONDS = 2;
 const PAGES_PER_SECOND = 2;
-/** A set is answered with so many whole tracks. */
+/** A set is answered with this many whole tracks. */
 const WHOLE_TRACKS = 5;
 const IDS_MAX = 50;
 
@@ -107,7 +107,7 @@ export class SoundCloudSite {
     return track;
   }
 
-  /** A set of these tracks: the first few whole, of the rest the ids. */
+  /** A set of these tracks: the first few whole, the rest as ids. */
   addSet(address: string, id: number, trackIds: readonly number[], more: SoundCloudJson = {}): void {
     const tracks = trackIds.map((trackId, index) =>
       index < WHOLE_TRACKS ? this.tracks.get(trackId) : { id: trackId },
@@ -285,7 +285,7 @@ function jsonOrNothing(json: SoundCloudJson | undefined): SiteAnswer | undefined
   return json === undefined ? undefined : { json };
 }
 
-/** Frames, all the same, in pieces of a segment's length. */
+/** Equal frames, in pieces of a segment's length. */
 function partsOf(frame: Uint8Array, framesPerSecond: number): Uint8Array[] {
   const part = repeat(frame, Math.floor(SEGMENT_SECONDS * framesPerSecond));
   return Array.from({ length: SONG_SECONDS / SEGMENT_SECONDS }, () => part);

@@ -1,6 +1,6 @@
-// Stands in for an OpenSubsonic server, with a made-up library. Shapes of answers, logins and error codes: the fact
+// A fake OpenSubsonic server, with a made-up library. Shapes of answers, logins and error codes: the fact
 // sheet of the sources, section 4.17 (the API's documentation as of 2026-07-24); lists within albums, playlists and
-// artists after the documentation of AlbumID3, Playlist and ArtistID3. In whichever process it is started.
+// artists after the documentation of AlbumID3, Playlist and ArtistID3. Runs in the process that starts it.
 
 import { createHash } from "node:crypto";
 import { countedSong } from "../media-files/counted-song.ts";
@@ -14,7 +14,7 @@ export interface SubsonicLibrary {
   readonly songs: readonly SubsonicSong[];
   /** Ids of songs by the playlist's id. */
   readonly playlists: Readonly<Record<string, readonly string[]>>;
-  /** Ids of an artist's songs that are played most. */
+  /** Ids of an artist's most played songs. */
   readonly topSongs: readonly string[];
 }
 
@@ -94,7 +94,7 @@ export class SubsonicSite {
     return this.#site.requestsTo(HOST, method === undefined ? undefined : `/rest/${method}.view`);
   }
 
-  /** From now on that method goes wrong; returns what takes it back. */
+  /** From now on that method fails; returns a function that undoes it. */
   fail(method: string, outcome: SiteFault["outcome"], times?: number): () => void {
     return this.#site.fail({
       at: new RegExp(`/rest/${method}\\.view$`),

@@ -61,7 +61,7 @@ export class TwitchSite {
     return `${this.site.url}/usher.ttvnw.net`;
   }
 
-  /** The broadcast ends with the segments that it has by now. */
+  /** The broadcast ends with its current segments. */
   endLive(): void {
     this.#isLiveOver = true;
   }
@@ -91,7 +91,7 @@ export class TwitchSite {
         json: { error: "Bad Request", status: 400, message: 'The "Client-ID" header is invalid.' },
       };
     }
-    // A stand-in looks only as closely as the tests need.
+    // The fake checks only as closely as the tests need.
     const question = JSON.parse(body) as Question;
     const { operationName = "", query, variables = {} } = question;
     if (query !== undefined) return { json: { data: this.#tokens(query) } };
@@ -160,7 +160,7 @@ export class TwitchSite {
     ].join("\n");
   }
 
-  /** A segment more each time it is asked for, until it is over. */
+  /** One more segment with each request, until it is over. */
   #live(): string {
     const end = this.#isLiveOver ? this.#liveSegments - 1 : this.#liveSegments++;
     return this.#segments(end - LIVE_WINDOW, end, this.#isLiveOver);

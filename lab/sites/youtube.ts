@@ -44,7 +44,7 @@ export class YoutubeSite {
   readonly site: SiteServer;
   readonly media: GoogleVideo;
   readonly player: PlayerAnswers;
-  /** The player script of the day. */
+  /** The current player script. */
   script: PlayerScript = REVERSE_SCRIPT;
   /** WEB answers playlists as lockups. */
   hasLockups = false;
@@ -77,7 +77,7 @@ export class YoutubeSite {
     return { mediaHosts: ["127.0.0.1"] };
   }
 
-  /** Where a provider of tokens and a cipher server are. */
+  /** Addresses of a provider of tokens and a cipher server. */
   get providerUrl(): string {
     return `${this.site.url}/provider.stand-in`;
   }

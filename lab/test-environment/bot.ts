@@ -14,7 +14,7 @@ export interface BotOptions extends NodeAccess {
   readonly userId?: string;
   /** Session to resume. */
   readonly sessionId?: string;
-  /** Other than `/v4/websocket`. */
+  /** Path other than `/v4/websocket`. */
   readonly path?: string;
 }
 
@@ -116,18 +116,18 @@ export class Bot {
     return this.#handshakeHeaders;
   }
 
-  /** Resolves when the connection has ended, with how. */
+  /** Resolves when the connection has ended, with its close code. */
   async closed(timeoutMs = UNTIL_TIMEOUT_MS): Promise<CloseEvent> {
     await this.#waiters.until(() => this.#closeEvent !== undefined, "the end of the connection", timeoutMs);
-    return this.#closeEvent!; // the wait has just found it
+    return this.#closeEvent!; // set by the wait above
   }
 
-  /** Any frame to the node, which has no use for it. */
+  /** Sends any frame to the node, which ignores it. */
   send(data: string | Uint8Array): void {
     this.#socket.send(data);
   }
 
-  /** Resolves when the node has answered a ping, and with that has sent everything from before. */
+  /** Resolves when the node has answered a ping, and with that has sent all earlier messages. */
   async ping(): Promise<void> {
     const count = this.#pongCount + 1;
     this.#socket.ping();
@@ -141,14 +141,14 @@ export class Bot {
     );
   }
 
-  /** The first message, past or to come, that fits; rejects naming `what`. */
+  /** The first message, received already or later, that fits; rejects naming `what`. */
   async until(
     fits: (message: NodeMessage) => boolean,
     what: string,
     timeoutMs = UNTIL_TIMEOUT_MS,
   ): Promise<NodeMessage> {
     await this.#waiters.until(() => this.messages.some(fits), what, timeoutMs);
-    return this.messages.find(fits)!; // the wait has just found it
+    return this.messages.find(fits)!; // set by the wait above
   }
 
   /** The first event of this type. */
@@ -172,7 +172,7 @@ export class Bot {
     return (body.data as { encoded: string }).encoded;
   }
 
-  /** PATCH player; throws with the node's own words unless it answers 200. */
+  /** PATCH player; throws with the node's message unless it answers 200. */
   async update(guildId: string, body: object, query = ""): Promise<PlayerView> {
     const answer = await this.request<PlayerView>("PATCH", `${this.#playerPath(guildId)}${query}`, body);
     if (answer.status !== 200) throw new Error(`PATCH player: ${answer.status} ${JSON.stringify(answer.body)}`);
@@ -187,13 +187,13 @@ export class Bot {
     await this.request("DELETE", this.#playerPath(guildId));
   }
 
-  /** Closes the socket as a client that goes away. */
+  /** Closes the socket as a client that disconnects. */
   close(): void {
     this.#waiters.close();
     this.#socket.close();
   }
 
-  /** Cuts the connection without a word. */
+  /** Cuts the connection without a close frame. */
   terminate(): void {
     this.#socket.terminate();
   }

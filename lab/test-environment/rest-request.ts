@@ -8,7 +8,7 @@ export interface RestAnswer<T> {
   readonly body: T;
 }
 
-/** Where a node is, and what lets one in. */
+/** A node's address and credentials. */
 export interface NodeAccess {
   /** `http://host:port` of the node. */
   readonly url: string;
@@ -39,6 +39,6 @@ export async function requestNode<T>(
   const parts: Buffer[] = [];
   for await (const part of response) parts.push(part as Buffer);
   const answer = Buffer.concat(parts).toString();
-  // The caller knows what it asks for.
+  // The caller knows the type of the answer.
   return { status: response.statusCode ?? 0, body: (answer === "" ? undefined : JSON.parse(answer)) as T };
 }

@@ -9,7 +9,10 @@ interface Reply {
   readonly error?: string;
 }
 
-/** The runner's end: asks `child`, which may still be starting. Rejects with what went wrong there, or when it ends. */
+/**
+ * The runner's end: sends requests to `child`, which may still be starting. Rejects with the error there, or when it
+ * ends.
+ */
 export function asking<Request>(child: ChildProcess): (request: Request) => Promise<unknown> {
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
   let count = 0;

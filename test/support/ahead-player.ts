@@ -12,7 +12,7 @@ export class AheadPlayer {
   readonly pipeline: Pipeline;
   /** Frames that listeners received. */
   readonly sent: Uint8Array[] = [];
-  /** Track time at the end of what they got. */
+  /** Track time at the end of the sent frames. */
   sentMs: number;
   readonly #aheadFrames: number;
   readonly #waiting: WaitingFrame[] = [];
@@ -28,12 +28,12 @@ export class AheadPlayer {
     return this.#waiting.length;
   }
 
-  /** Track time before the last so many that wait, or before all of them. */
+  /** Track time before the last `count` waiting frames, or before all of them. */
   positionBefore(frameCount: number): number {
     return this.#waiting.at(-frameCount)?.startMs ?? this.#waiting[0]?.startMs ?? this.pipeline.positionMs;
   }
 
-  /** Sends so many frames, keeping as many ahead as there are; fewer at the end. */
+  /** Sends `count` frames, with the configured number of frames ahead; fewer at the end. */
   async play(frameCount = Number.POSITIVE_INFINITY): Promise<void> {
     for (let count = 0; count < frameCount; count++) {
       await this.makeAhead();
@@ -52,7 +52,7 @@ export class AheadPlayer {
     return count;
   }
 
-  /** Makes as many frames ahead as there may be, or as there are. */
+  /** Makes as many frames ahead as allowed or available. */
   async makeAhead(): Promise<void> {
     const deadlineMs = performance.now() + 20_000;
     while (this.#waiting.length <= this.#aheadFrames) {

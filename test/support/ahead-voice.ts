@@ -7,7 +7,7 @@ import type { FakeClock } from "./fake-clock.ts";
 import { packetNumber } from "./numbered-packets.ts";
 import { UndiagnosedVoice } from "./undiagnosed-voice.ts";
 
-/** Stands for a silence frame where frames have numbers. */
+/** Represents a silence frame where frames have numbers. */
 export const SILENCE = -1;
 
 interface SentFrame {
@@ -21,7 +21,7 @@ export class AheadVoice extends UndiagnosedVoice implements Voice {
   isClosed = false;
   /** How often Discord received the end of speaking. */
   stopCount = 0;
-  /** Nothing leaves, whenever it is due. */
+  /** No frame leaves, whenever it is due. */
   isStalled = false;
   revokedCount = 0;
   readonly #clock: FakeClock;
@@ -50,7 +50,7 @@ export class AheadVoice extends UndiagnosedVoice implements Voice {
     return this.#waiting.length;
   }
 
-  /** How far ahead of now what waits reaches, milliseconds; 0 when nothing does. */
+  /** How far ahead of now the waiting frames reach, milliseconds; 0 without any. */
   get lookAheadMs(): number {
     return Math.max(0, (this.#waiting.at(-1)?.dueMs ?? 0) - this.#clock.now());
   }

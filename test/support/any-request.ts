@@ -1,5 +1,5 @@
-// Requests of every kind over every route, wrong ones and nearly right ones: what a broken or hostile client may send.
-// Made from a seeded random, so that a run can be repeated.
+// Requests of every kind over every route, invalid ones and nearly valid ones: anything a broken or hostile client may
+// send. Made from a seeded random, so that a run can be repeated.
 
 import { randomFiltersBody } from "./random-filters.ts";
 import { buildTrack } from "./track-builder.ts";
@@ -94,7 +94,7 @@ function anyText(random: () => number, pick: Pick): string {
   return JSON.stringify(random() < 0.5 ? nearlyRight(pick) : anyValue(pick, 0));
 }
 
-/** A body with members that are right, and one that may not be. */
+/** A body with valid members, and one that may be invalid. */
 function nearlyRight(pick: Pick): object {
   const encoded = buildTrack().encoded;
   const voice = { token: "t", endpoint: pick(["127.0.0.1:1", "a/b", "", "[::1]:1"]), sessionId: "s", channelId: "1" };

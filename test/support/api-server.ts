@@ -159,7 +159,7 @@ export class ApiServer {
     return client;
   }
 
-  /** Asks for a WebSocket with exactly these headers. `client` is undefined when that was refused. */
+  /** Requests a WebSocket with exactly these headers. `client` is undefined when that was refused. */
   handshake(options: {
     path?: string;
     headers: Readonly<Record<string, string>>;
@@ -179,7 +179,7 @@ export class ApiServer {
     });
   }
 
-  /** As the node does it when the file of keys has changed. */
+  /** As the node does when the file of keys has changed. */
   keysChanged(): void {
     this.sessions.endUnowned((owner) => this.#keys.has(owner));
     this.#api.dropStale();
@@ -224,7 +224,7 @@ export class TestClient {
     return this.messages.filter((message) => message.op !== "stats");
   }
 
-  /** Resolves with the first message, received or to come, that `matches`. */
+  /** Resolves with the first message, received already or later, that `matches`. */
   until(matches: (message: Parsed) => boolean): Promise<Parsed> {
     return new Promise((resolve) => {
       const check = (): void => {

@@ -14,7 +14,7 @@ export const STUCK_MS = 10_000;
 
 interface AudioPlayerTraits extends Pick<PlayerContext, "clock" | "open" | "send"> {
   readonly voice: Voice;
-  /** Default: songs are Opus that is passed on, and wanting another is an error. */
+  /** Default: songs are Opus that is passed through, and requesting another codec is an error. */
   readonly codecs?: PlayerContext["codecs"];
   /** Default: unlimited. */
   readonly createBudget?: PlayerContext["createBudget"];
@@ -56,7 +56,7 @@ export function playCommand(changes: Partial<PlayCommand> = {}): PlayCommand {
   return { type: "play", playerId: 1, input, ...whole, ...changes };
 }
 
-/** `count` frames' time, with the reading between them that a real worker would do. */
+/** The time of `count` frames, with the reads between them that a real worker would do. */
 export async function tickFrames(clock: FakeClock, count: number): Promise<void> {
   for (let index = 0; index < count; index++) {
     clock.advance(FRAME_MS);
@@ -64,7 +64,7 @@ export async function tickFrames(clock: FakeClock, count: number): Promise<void>
   }
 }
 
-/** Lets reads that are due happen, without time passing. */
+/** Completes due reads, without time passing. */
 export async function readAhead(iterations = 10): Promise<void> {
   for (let iteration = 0; iteration < iterations; iteration++) await new Promise((next) => setImmediate(next));
 }

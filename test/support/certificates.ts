@@ -1,4 +1,4 @@
-// Certificates for tests, made on the spot by OpenSSL's program: node:crypto makes keys and no certificates.
+// Certificates for tests, made on demand by the openssl program: node:crypto makes keys and no certificates.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ export class Certificates {
   trust(name: string): string {
     const { NODE_EXTRA_CA_CERTS: ofMachine } = process.env;
     const path = this.path(`${name}.trusted`);
-    // npm may reach its registry only with these.
+    // npm may need them to reach its registry.
     writeFileSync(path, this.read(`${name}.crt`) + (ofMachine ? readFileSync(ofMachine, "utf8") : ""));
     return path;
   }

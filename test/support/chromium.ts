@@ -73,7 +73,7 @@ export async function openPage(
 
 /** The findings that axe rates serious or critical on a page in its current state. */
 export async function seriousFindings(page: Page): Promise<AxeFinding[]> {
-  // Not by a tag: a page's own policy may forbid scripts of others.
+  // Not by a tag: a page's own policy may forbid foreign scripts.
   await page.evaluate(AXE);
   return page.evaluate(async () => {
     // Set by the script above.

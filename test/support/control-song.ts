@@ -13,7 +13,7 @@ import { framesBetween, stepsOf } from "./steps-of.ts";
 
 const CLOCK_WATCHER = new URL("./worker-scripts/clock-watcher.mjs", import.meta.url);
 const SONG_SECONDS = 600;
-/** The node leaves frames out when it is held up for 80 ms; on a machine that has time no thread is, even for this. */
+/** The node skips frames when it is delayed for 80 ms; on an idle machine no thread is delayed that long. */
 const STARVED_MS = 15;
 /** Which thread is delayed is a matter of luck: of several, one is delayed as much as the node. */
 const WATCHERS = 3;
@@ -25,7 +25,7 @@ export class ControlSong {
   /** Frames that were checked. */
   #seenCount = 0;
 
-  /** Plays a station of that stand-in: a counted song that is longer than the test. */
+  /** Plays a station of that fake site: a counted song that is longer than the test. */
   static async start(env: TestEnvironment, radio: RadioBrowserSite): Promise<ControlSong> {
     const song = countedSong({ seconds: SONG_SECONDS, packetBytes: 40 });
     radio.server.addMedia("radio.ogg", { bytes: song, mimeType: "audio/ogg" });
@@ -52,7 +52,7 @@ export class ControlSong {
   async expectUnharmed(): Promise<void> {
     await this.#call.receiveMore(10);
     const { received } = this.#call.channel.listener;
-    // With the last one of before: what lies between them counts, too.
+    // Including the last one of before: the gap between them counts, too.
     const frames = received.slice(Math.max(0, this.#seenCount - 1));
     this.#seenCount = received.length;
     const isStarved = Atomics.exchange(this.#worstMs, 0, 0) > STARVED_MS;

@@ -12,10 +12,10 @@ const PASSWORD = "the node's own";
 const SONG_SECONDS = 3600;
 /** One of so many packets is decrypted: enough to find a mistake, without the work of a thousand listeners. */
 const DECRYPT_EVERY = 50;
-/** Players that join at one time. */
+/** Players that join at a time. */
 const JOINING_MAX = 50;
 
-/** Players are in guilds 1 to `playerCount`, each with a song of Opus that `listener` and its guild asked for. */
+/** Players are in guilds 1 to `playerCount`, each with an Opus song, requested by `listener` and its guild. */
 export class CrowdedNode {
   readonly origin: string;
   readonly #nodes = new RunningNodes();
@@ -52,7 +52,7 @@ lavalink.server.timeouts: { connectTimeoutMs: 30000, socketTimeoutMs: 30000 }
     return crowded;
   }
 
-  /** Starts it, where it does not run any more. */
+  /** Starts it, if it is not running. */
   async restart(): Promise<void> {
     this.#node = this.#nodes.run(["start"], { config: this.#config });
     await this.#node.until(LISTENING);

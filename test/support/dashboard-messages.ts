@@ -6,7 +6,7 @@ import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.t
 import type { IncidentJson, PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 import type { PluginJson, SourceJson } from "../../src/control/protocol/sources-json.ts";
 
-/** Turned letters, markup, and more text than anybody reads. */
+/** Right-to-left overrides, markup, and far too much text. */
 export const HOSTILE_TITLE = `\u202e<img src=x onerror="document.title='owned'">${"Wh\u0336a\u0336t ".repeat(900)}`;
 
 const TITLES = [
@@ -22,7 +22,7 @@ const PEOPLE = ["mia", "Jonas", "kestrel", null, "Ada L.", "fox ♪"];
 const SOURCES = ["soundcloud", "http", "bandcamp", "youtube"];
 const BYTES = 1_000_000;
 
-/** One second long, over for so long. */
+/** One second long, `agoMs` ago. */
 export function incidentOf(changes: Partial<IncidentJson> = {}): IncidentJson {
   return { cause: "network", start: 0, length: 1000, framesLost: 50, repair: null, isOver: true, ...changes };
 }
@@ -56,7 +56,7 @@ export function playerRow(index: number, changes: Partial<PlayerRow> = {}): Play
   };
 }
 
-/** `s0` and `s1`; the second's client is away. */
+/** `s0` and `s1`; the second's client has disconnected. */
 const SESSIONS: readonly SessionRow[] = [
   { id: "s0", userId: "801", clientName: "night-bot/2.1", key: null, isConnected: true, players: 25, playing: 24 },
   { id: "s1", userId: "802", clientName: null, key: "second bot", isConnected: false, players: 25, playing: 25 },
@@ -111,7 +111,7 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
   };
 }
 
-/** One that does well, one with an open circuit breaker, one that is off. */
+/** One that works, one with an open circuit breaker, one that is off. */
 export function sourcesAt(nowMs: number): readonly SourceJson[] {
   const fine = { succeeded: 1203, refused: 14, failed: 2, lastError: null };
   const message = "the site answered with 429 and asked for a pause";

@@ -7,10 +7,10 @@ import { type Appearance, openPage } from "./chromium.ts";
 import { type FakeDashboardNode, PASSWORDS } from "./fake-dashboard-node.ts";
 
 const DESKTOP_LIGHT: Appearance = { scheme: "light", width: "desktop" };
-/** The least that the page is made for. */
+/** The smallest width that the page supports. */
 const PHONE_PX = 360;
 
-/** An open page; `strays` is what it asked of others, `problems` what the browser wrote to its console. */
+/** An open page; `strays` are its requests to other hosts, `problems` the browser's console messages. */
 interface DashboardVisit {
   readonly page: Page;
   readonly strays: readonly string[];
@@ -35,7 +35,7 @@ export async function visit(
   return { page, strays, problems };
 }
 
-/** Shows the password of that role, and waits for the players. */
+/** Enters the password of that role, and waits for the players. */
 export async function logInAs(page: Page, role: DashboardRole): Promise<void> {
   await page.getByLabel("Password of the dashboard").fill(PASSWORDS[role]);
   await page.getByRole("button", { name: "Log in" }).click();
@@ -48,7 +48,7 @@ export async function goTo(page: Page, hash: string, heading: string | RegExp): 
   await page.getByRole("heading", { level: 1, name: heading }).waitFor();
 }
 
-/** Nothing is wider than the window. */
+/** Checks that nothing is wider than the window. */
 export async function expectNoSidewaysScrolling(page: Page): Promise<void> {
   const widths = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]";
   const [content = 0, window = 0] = await page.evaluate<readonly number[]>(widths);

@@ -1,6 +1,6 @@
-// DAVE's key ratchet and frame format written down once more from discord-voice.md sections 3.6 and 3.7, over
-// node:crypto
-// only: the measure for test vectors, and the opener of frames for an MLS library that knows nothing of DAVE.
+// DAVE's key ratchet and frame format implemented a second time from discord-voice.md sections 3.6 and 3.7, over
+// node:crypto only: the reference for test vectors, and a decryptor of frames for an MLS library that knows nothing of
+// DAVE.
 
 import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 

@@ -1,4 +1,4 @@
-// A whole node with the plugin of docs/plugins.md before its stand-in, and more plugins where a test has some.
+// A whole node with the plugin of docs/plugins.md and its fake site, and more plugins where a test has some.
 
 import { fileURLToPath } from "node:url";
 import { EXAMPLE_HOST, startExampleSite } from "../../lab/sites/example.ts";

@@ -1,4 +1,4 @@
-// A clock that stands still until a test moves it. Timers fire in order of their time, each at its own moment.
+// A clock that stands still until a test advances it. Timers fire in order of their time, each at its own moment.
 
 import type { Clock, Timer } from "../../src/lib/clock.ts";
 
@@ -33,12 +33,12 @@ export class FakeClock implements Clock {
     return { cancel: () => this.#timers.delete(timer) };
   }
 
-  /** How many timers there have ever been. */
+  /** Number of timers created so far. */
   get setCount(): number {
     return this.#order;
   }
 
-  /** How many timers wait. */
+  /** Number of pending timers. */
   get pendingCount(): number {
     return this.#timers.size;
   }

@@ -1,5 +1,5 @@
 // A node as the dashboard's page sees it: serves the built page, checks passwords, and speaks the messages of
-// /dashboard/live. It can be stopped and started again on its port; logins outlive that, as on a real node.
+// /dashboard/live. It can be stopped and started again on its port; logins survive that, as on a real node.
 
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -120,7 +120,7 @@ export class FakeDashboardNode {
     for (const { socket } of this.#viewers) socket.close();
   }
 
-  /** The state to all viewers, now. */
+  /** Sends the state to all viewers, now. */
   say(): void {
     for (const viewer of this.#viewers) this.#send(viewer, this.#stateFor(viewer.view));
   }
@@ -133,7 +133,7 @@ export class FakeDashboardNode {
     for (const viewer of this.#viewers) this.#sendLog(viewer, [line]);
   }
 
-  /** The player of that number as it is from now on. */
+  /** The current state of the player with that number. */
   change(index: number, changes: Partial<PlayerRow>): void {
     this.rows = this.rows.map((row, at) => (at === index ? { ...row, ...changes } : row));
   }

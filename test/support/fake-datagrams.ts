@@ -6,7 +6,7 @@ import { systemSockets } from "../../src/network/sockets.ts";
 export class FakeDatagrams implements Sockets {
   readonly connectTcp = systemSockets.connectTcp;
   readonly createConnector = undefined;
-  /** All that were made, in order. */
+  /** All sockets, in order of creation. */
   readonly made: FakeDatagramSocket[] = [];
   /** No more sockets are available. */
   isUsedUp = false;
@@ -50,7 +50,7 @@ export class FakeDatagramSocket implements DatagramSocket {
   }
 
   on(event: "error" | "message", listener: ((error: Error) => void) | ((packet: Buffer) => void)): void {
-    // The overloads of DatagramSocket say what each is given.
+    // The overloads of DatagramSocket define the arguments.
     if (event === "error") this.#onError = listener as (error: Error) => void;
     else this.#onMessage = listener as (packet: Buffer) => void;
   }

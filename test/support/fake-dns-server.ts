@@ -3,14 +3,14 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 
-/** `undefined`: no answer at all. Names that are not there do not exist. */
+/** `undefined`: no answer at all. Unknown names do not exist. */
 export type Zone = Readonly<Record<string, readonly string[] | { readonly alias: string } | undefined>>;
 
 const TYPES: Readonly<Record<number, 4 | 6>> = { 1: 4, 28: 6 };
 const CNAME = 5;
 
 export class FakeDnsServer {
-  /** `name type`, in the order they were asked for. */
+  /** `name type`, in the order of the queries. */
   readonly questions: string[] = [];
   zone: Zone;
   readonly #socket: Socket = createSocket("udp4");
@@ -75,7 +75,7 @@ function encodeName(name: string): Buffer {
   return Buffer.concat([...labels, Buffer.of(0)]);
 }
 
-/** One that lives for no time: it is asked for again each time. */
+/** With a time to live of 0: it is queried again each time. */
 function record(owner: string, type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(10);
   head.writeUInt16BE(type, 0);

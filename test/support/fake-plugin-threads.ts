@@ -1,4 +1,4 @@
-// Threads of plugins that do what a test says: they record what they are asked, answer, hang and end on order.
+// Threads of plugins that do what a test says: they record requests, answer, hang and end on order.
 
 import type { PluginCommand, PluginEvent, PluginManifest, PluginStart } from "../../src/bridge/plugin-messages.ts";
 import { toWireError } from "../../src/bridge/wire-error.ts";
@@ -39,14 +39,14 @@ export class FakePluginThread extends FakeThread<PluginStart> {
     if (!this.isEnded) this.emit("message", structuredClone(event));
   }
 
-  /** It is set up. */
+  /** Reports that it is set up. */
   async ready(manifest: PluginManifest): Promise<void> {
     this.say({ type: "named", name: manifest.name });
     this.say({ type: "ready", manifest });
     await settle();
   }
 
-  /** It answers what it was asked last, or that. */
+  /** Answers the last request, or the given one. */
   async reply(
     value: Extract<PluginEvent, { readonly type: "reply" }>["value"] = { kind: "empty" },
     requestId = this.lastRequestId,

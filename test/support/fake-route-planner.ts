@@ -18,7 +18,7 @@ export class FakeRoutePlanner {
     this.#choice = choice;
   }
 
-  /** `count` addresses of 127.16.0.0/16 from `127.16.0.1` on, all of which Linux lets a test send from. */
+  /** `count` addresses of 127.16.0.0/16 from `127.16.0.1` on, from all of which Linux lets a test send. */
   static loopback(count: number, choice: "rotating" | "first" = "rotating"): FakeRoutePlanner {
     const at = (index: number): string => `127.16.${Math.floor(index / 250)}.${(index % 250) + 1}`;
     return new FakeRoutePlanner(

@@ -21,7 +21,7 @@ export function fakeSegment(name: string, { startMs = 0, channelCount = 2 } = {}
   return { name, bytes: Buffer.from(JSON.stringify({ startMs, packets, channelCount })), seconds: 1 };
 }
 
-/** Opens such segments; `init:` may stand in front, as an initialisation section. */
+/** Opens such segments; `init:` may precede them, as an initialisation section. */
 export const openFakeSegment: OpenSegment = async (source): Promise<Demuxer> => {
   const text = Buffer.from(await source.read(0, source.sizeBytes ?? 0)).toString();
   let content: SegmentText;

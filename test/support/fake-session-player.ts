@@ -1,4 +1,4 @@
-// Stands in for a player where only the session around it matters.
+// A fake player for tests of the session around it.
 
 import type { FrameMinute } from "../../src/bridge/events.ts";
 import type { EventSink, PlayerOwner } from "../../src/control/players/player-owner.ts";

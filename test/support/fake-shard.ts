@@ -44,7 +44,7 @@ export class FakeShard {
     this.#handOut(guildId, this.#discord.moveVoice({ guildId, closeOld: "now" }));
   }
 
-  /** Behind the call, as the network would. */
+  /** After the call, as the network would. */
   #handOut(guildId: string, voice: IssuedVoice): void {
     setImmediate(() => {
       this.#sendState(guildId, voice.channelId, voice.sessionId);

@@ -1,4 +1,4 @@
-// Stands in for a client's WebSocket, with a network that a test can stop.
+// A fake WebSocket of a client, with a network that a test can stop.
 
 import type { SessionSocket } from "../../src/control/sessions/session.ts";
 
@@ -20,7 +20,7 @@ export class FakeSocket implements SessionSocket {
     return this.#bufferedAmount;
   }
 
-  /** The `thresholdMs` of every event received: what FakeSessionPlayer.say was given. */
+  /** The `thresholdMs` of every event received: the argument of FakeSessionPlayer.say. */
   get said(): number[] {
     return this.received.filter(({ op }) => op === "event").map(({ thresholdMs }) => thresholdMs);
   }
@@ -50,7 +50,7 @@ export class FakeSocket implements SessionSocket {
     }
   }
 
-  /** The connection breaks: what waits never arrives. */
+  /** The connection breaks: pending messages never arrive. */
   break(): void {
     this.#isFlowing = false;
     for (const { onSent } of this.#pending.splice(0)) onSent(new Error("the socket is closed"));

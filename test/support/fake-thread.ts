@@ -1,4 +1,4 @@
-// Threads that do what a test says: they show signs of life, hang and end on order.
+// Threads that do what a test says: they send heartbeats, hang and end on order.
 
 import { EventEmitter } from "node:events";
 import { MessageChannel, type WorkerOptions } from "node:worker_threads";
@@ -13,7 +13,7 @@ export abstract class FakeThread<Start extends { readonly heartbeatMemory: Share
 {
   readonly start: Start;
   isEnded = false;
-  /** It shows no sign of life any more. */
+  /** It sends no more heartbeats. */
   isHanging = false;
 
   constructor(start: Start, clock: Clock) {
@@ -45,7 +45,7 @@ export abstract class FakeThread<Start extends { readonly heartbeatMemory: Share
 }
 
 export class FakeThreads<One extends Thread> implements Threads {
-  /** All that were started, in order. */
+  /** All started threads, in order. */
   readonly started: One[] = [];
   readonly #create: (entry: URL, options: WorkerOptions) => One;
 

@@ -20,7 +20,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 type WithoutPlayerId<Event> = Event extends { readonly playerId: number } ? Omit<Event, "playerId"> : Event;
 type CommandOf<Type extends WorkerCommand["type"]> = Extract<WorkerCommand, { readonly type: Type }>;
 
-/** For one player at a time. */
+/** Serves one player at a time. */
 export class FakeWorkers implements WorkerProvider {
   /** All commands of all workers, in order. */
   readonly commands: WorkerCommand[] = [];
@@ -118,7 +118,7 @@ export class FakeWorkers implements WorkerProvider {
     this.#player?.onWorkerLost(attribution);
   }
 
-  /** The worker says something about the player. */
+  /** The worker sends a message about the player. */
   say(event: WithoutPlayerId<PlayerEvent>): void {
     this.#player?.onWorkerEvent({ ...event, playerId: this.#playerCount } as PlayerEvent);
   }
@@ -151,7 +151,7 @@ export class FakeWorkers implements WorkerProvider {
   }
 }
 
-/** Lets everything that waits for promises only run its course. */
+/** Completes everything that waits for promises only. */
 export async function settle(): Promise<void> {
   for (let iteration = 0; iteration < 20; iteration++) await Promise.resolve();
 }

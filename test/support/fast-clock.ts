@@ -1,4 +1,4 @@
-// The real clock with timers that fire early: for tests over real sockets in which a time-out is certain to come.
+// The real clock with timers that fire early: for tests over real sockets in which a time-out must occur.
 
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 

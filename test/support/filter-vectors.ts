@@ -78,7 +78,7 @@ export const signals = {
 
 export type SignalName = keyof typeof signals;
 
-/** A chain that has these filters, as a client would send them, from its first sample on. */
+/** A chain with these filters, as a client would send them, from its first sample on. */
 export function chainWith(filters: Parsed, playerVolume = 100): EffectChain {
   const chain = new EffectChain();
   chain.setFilters(filterSettings(filters));
@@ -120,7 +120,7 @@ export function responseAt(response: Float32Array, frequencyHz: number): { magni
   const stepSin = Math.sin(step);
   let re = 0;
   let im = 0;
-  // Turned on by one step a sample: a second of them is off by 1e-11 at most, at a fraction of the time.
+  // Rotated by one step per sample: the error after a second is 1e-11 at most, at a fraction of the time.
   let cos = 1;
   let sin = 0;
   let end = response.length;

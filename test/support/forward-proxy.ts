@@ -1,4 +1,4 @@
-// An HTTP proxy on loopback, as operators name one, for plain HTTP.
+// An HTTP proxy on loopback, as operators configure one, for plain HTTP.
 
 import { createServer, type Server, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,12 +6,12 @@ import type { AddressInfo } from "node:net";
 interface ForwardProxyOptions {
   /** `user:password`; clients without it are refused. Default: no login is needed. */
   readonly login?: string;
-  /** Where an address that is asked for really is; undefined: it is refused. */
+  /** The real address of a requested one; undefined: it is refused. */
   readonly translate: (url: string) => string | URL | undefined;
 }
 
 export class ForwardProxy {
-  /** Addresses that it was asked for and did not refuse, in order. */
+  /** Requested addresses that were not refused, in order. */
   readonly asked: string[] = [];
   readonly #server: Server;
 

@@ -5,7 +5,7 @@ import { type GoldenStep, readRecorded } from "./golden.ts";
 
 interface GoldenPlannerCase {
   readonly name: string;
-  /** The text of the configuration that differed from Lavalink's example. */
+  /** The part of the configuration that differed from Lavalink's example. */
   readonly config: string;
   /** False where the recorded node refused to start; there are no steps then. */
   readonly isStarted: boolean;
@@ -15,7 +15,7 @@ interface GoldenPlannerCase {
 export function readPlannerCases(): readonly GoldenPlannerCase[] {
   return readRecorded("routeplanner.jsonl").map(({ name, config, filters, started, steps = [] }) => ({
     name,
-    // `filters` are replacements of lines in the filters of the example, all switched on.
+    // `filters` are replacements of lines in the filters of the example, all enabled.
     config: `lavalink:\n  server:\n    filters:\n${(filters ?? []).map(filterLine).join("")}${config}`,
     isStarted: started,
     steps,
@@ -26,7 +26,7 @@ export function loadPlannerConfig(text: string, env: Readonly<Record<string, str
   return loadConfig({ args: [], env, cwd: "/", readFile: (path) => (path === "/application.yml" ? text : undefined) });
 }
 
-/** Loads a track, which only a whole node can. */
+/** Loads a track, which requires a whole node. */
 export function needsMedia({ request }: GoldenStep): boolean {
   return request.path.startsWith("/v4/loadtracks");
 }

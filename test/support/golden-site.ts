@@ -1,6 +1,6 @@
 // The media of the recordings, as long and with the same tags but silent and so much smaller: every recorded path is
-// served under its name by two web servers, with ranges and without, and lies in a folder. Recorded addresses are
-// translated to the present ones.
+// served under its name by two web servers, with ranges and without, and is in a folder. Recorded addresses are
+// translated to the current ones.
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
 };
 
 export class GoldenSite {
-  /** Where local files lie; the recordings say `{media}`. */
+  /** Folder of local files; the recordings have `{media}`. */
   readonly folder: string;
   readonly #plain: MediaServer;
   readonly #ranged: MediaServer;
@@ -47,7 +47,7 @@ export class GoldenSite {
     return new GoldenSite(folder, plain, ranged);
   }
 
-  /** Recorded text with today's addresses, also within encoded tracks. */
+  /** Recorded text with the current addresses, also within encoded tracks. */
   translate(text: string): string {
     const port = (server: MediaServer) => new URL(server.url).port;
     return text

@@ -1,5 +1,5 @@
 // Reads the recordings of a real node in test/fixtures/golden and makes them comparable: placeholders are filled in,
-// and what depends on time, memory or version is taken out of both sides.
+// and values that depend on time, memory or version are removed from both sides.
 
 import { readFileSync } from "node:fs";
 import { createTrack, decodeTrack } from "../../src/track/track.ts";
@@ -17,7 +17,7 @@ interface GoldenRequest {
 export interface GoldenStep {
   readonly request: GoldenRequest;
   readonly response: {
-    /** Null: no answer within the time the recording allowed. */
+    /** Null: no answer within the recording's time limit. */
     readonly status: number | null;
     readonly headers: readonly (readonly [string, string])[];
     readonly body?: string;
@@ -42,7 +42,7 @@ export function readRestCases(media = MEDIA): readonly GoldenCase[] {
   }));
 }
 
-/** Every line of a file, with the placeholders of media filled in; files of media lie in the folder `media`. */
+/** Every line of a file, with the placeholders of media filled in; media files are in the folder `media`. */
 export function readRecorded(name: string, media = MEDIA): readonly Parsed[] {
   const lines = readLines(name).map((line) => line.replaceAll("{media}", media));
   const locals = localTracks(lines);
@@ -56,7 +56,7 @@ export function readLines(name: string): readonly string[] {
   return readFileSync(path, "utf8").split("\n").filter(Boolean);
 }
 
-/** The encoded form of each local file, which the recordings leave out because it held a path. */
+/** The encoded form of each local file, which the recordings leave out because it contained a path. */
 function localTracks(lines: readonly string[]): ReadonlyMap<string, string> {
   const tracks = new Map<string, string>();
   const visit = (value: Parsed): void => {
@@ -72,7 +72,7 @@ function localTracks(lines: readonly string[]): ReadonlyMap<string, string> {
   return tracks;
 }
 
-/** A body or message without what two runs never share; encoded tracks are replaced by what they decode to. */
+/** A body or message without the parts that differ between runs; encoded tracks are replaced by their decoded form. */
 export function comparable(value: Parsed): Parsed {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== "object" || value === null) return value;

@@ -1,4 +1,4 @@
-// Whether this machine can decode AAC: the package that does is optional, and has no build for some.
+// Whether this machine can decode AAC: the package for it is optional, and has no build for some platforms.
 
 export const hasAac = await import("@napi-rs/webcodecs").then(
   () => true,

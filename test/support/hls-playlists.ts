@@ -1,4 +1,4 @@
-// HLS playlists out of texts, as the demuxer reads them.
+// HLS playlists from texts, as the demuxer reads them.
 
 import { type HlsMaster, readHlsPlaylist } from "../../src/media/demux/hls/hls-playlist.ts";
 import type { HlsSegment } from "../../src/media/demux/hls/hls-segment.ts";
@@ -10,7 +10,7 @@ import { createTrackBudget } from "./track-budgets.ts";
 /** The text as it may arrive: in pieces. */
 export function receivedText(text: string | Uint8Array, budget: TrackBudget, pieceBytes = 1000): ByteWindow {
   const window = new ByteWindow(budget.memory);
-  const bytes = Buffer.from(text as string); // Buffer.from takes either; its overloads do not say so.
+  const bytes = Buffer.from(text as string); // Buffer.from accepts either; its overloads do not say so.
   for (let at = 0; at < bytes.length; at += pieceBytes) window.append(bytes.subarray(at, at + pieceBytes));
   return window;
 }

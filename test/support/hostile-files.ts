@@ -8,7 +8,7 @@ import { id3Tag, opusHeaders } from "./media-builders.ts";
 
 export interface HostileFile {
   readonly name: string;
-  /** About so many bytes. */
+  /** Approximate size in bytes. */
   readonly build: (sizeBytes: number) => Uint8Array;
   readonly hints?: { readonly mimeType?: string };
 }
@@ -43,7 +43,7 @@ function small(id: number, body: Uint8Array): Uint8Array {
   return concat(Uint8Array.of(id, 0x80 | body.length), body);
 }
 
-/** A block of 7 bytes with 256 laces of none. */
+/** A block of 7 bytes with 256 empty laces. */
 const EMPTY_LACES = small(0xa3, Uint8Array.of(0x81, 0, 0, 0x84, 255));
 
 // Ogg
@@ -62,7 +62,7 @@ function oggPages(sizeBytes: number, packets: readonly Uint8Array[]): Uint8Array
   return concat(OGG_HEADS, ...Array.from({ length: count }, (_, index) => page(index + 2)));
 }
 
-/** A whole stream of two pages of heads and one packet, again and again. */
+/** A whole stream of two header pages and one packet, repeated. */
 function oggLinks(sizeBytes: number): Uint8Array {
   const link = (serial: number) =>
     concat(
@@ -181,7 +181,7 @@ function tsPacket(payload: Uint8Array): Uint8Array {
   return concat(Uint8Array.of(0x47, 0x01, 0x00, 0x10), payload, new Uint8Array(184 - payload.length).fill(255));
 }
 
-/** Each claims, repeats or hides something; none holds music. */
+/** Each claims, repeats or hides something; none contains music. */
 export const HOSTILE_FILES: readonly HostileFile[] = [
   {
     name: "webm: blocks of 256 empty laces",
@@ -353,7 +353,7 @@ export const HOSTILE_FILES: readonly HostileFile[] = [
   { name: "mp4: nearly fragment after nearly fragment", build: (size) => fragments(size, ascii("m")) },
 ];
 
-/** Three laced headers, the last of zeros. */
+/** Three laced headers, the last all zeros. */
 function vorbisPrivate(sizeBytes: number): Uint8Array {
   const identification = concat(
     Uint8Array.of(1),

@@ -48,7 +48,7 @@ export class HostileRange {
     this.#onConnection(recordedConnection);
   }
 
-  /** By URL: the code of the error that each attempt ends with. */
+  /** By URL: the error code of each attempt. */
   async codesOf(attempt: Attempt): Promise<ReadonlyMap<string, string>> {
     const codes = new Map<string, string>();
     await inParallel(this.aims, async ({ url }) => {
@@ -107,7 +107,7 @@ export class HostileRange {
   }
 }
 
-/** Work on all of them, `atOnce` at a time. */
+/** Runs `work` for all of them, `atOnce` at a time. */
 export async function inParallel<T>(
   items: Iterable<T>,
   work: (item: T) => Promise<void>,
@@ -126,7 +126,7 @@ async function aimAt(target: HostileTarget, index: number): Promise<Aim> {
   return { target, port, canary, url: target.url.replace("PORT", String(port)).replace("PATH", "song.mp3") };
 }
 
-/** To a socket of this machine that anybody can listen at. */
+/** True for an address of this machine at which any process can listen. */
 function isLocal(address: string): boolean {
   return /^(127\.|0\.0\.0\.0$|::1?$|::ffff:7f)/.test(canonical(address));
 }

@@ -90,7 +90,7 @@ export class Canary {
     return this.#visitorCount;
   }
 
-  /** Resolves with the next visit. */
+  /** Resolves with the next request. */
   visited(): Promise<void> {
     return new Promise((resolve) => {
       this.#onVisit = resolve;

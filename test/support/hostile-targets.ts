@@ -45,7 +45,7 @@ const PLAIN_IPV6: Readonly<Record<string, readonly string[]>> = {
   "IPv4-translated, public inside": ["::ffff:0:808:808"],
 };
 
-/** How `inet_aton` and browsers let an IPv4 address be written. */
+/** Notations of an IPv4 address that `inet_aton` and browsers accept. */
 const NOTATIONS: Readonly<Record<string, (octets: Octets) => string>> = {
   decimal: (octets) => String(wordOf(octets)),
   hexadecimal: (octets) => `0x${wordOf(octets).toString(16)}`,
@@ -72,7 +72,7 @@ const URL_NOTATIONS: Readonly<Record<string, (octets: Octets) => string>> = {
   "soft hyphens": (octets) => octets.join(".").replace(/^\d/, (digit) => `${digit}\u00ad`),
 };
 
-/** IPv4 carried in IPv6. */
+/** IPv4 embedded in IPv6. */
 const WRAPPINGS: Readonly<Record<string, (octets: Octets) => string>> = {
   "IPv4-mapped": (octets) => `::ffff:${octets.join(".")}`,
   "IPv4-mapped, hexadecimal": (octets) => `::ffff:${hexOf(octets)}`,

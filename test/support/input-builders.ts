@@ -43,7 +43,7 @@ export function createInputDeps(options: InputDepsOptions): InputDeps {
   return { client, settings, clock, logger: silentLogger, signal, budget, requestLink };
 }
 
-/** Bytes in which every position looks different from its neighbourhood, so that a slip shows. */
+/** Bytes in which every position differs from its neighbourhood, so that a wrong offset shows. */
 export function patternBytes(sizeBytes: number, seed = 1): Buffer {
   const bytes = Buffer.alloc(sizeBytes);
   let state = seed >>> 0;
@@ -76,7 +76,7 @@ export async function hurry<T>(clock: FakeClock, pending: Promise<T>): Promise<T
   return pending;
 }
 
-/** Resolves once `isTrue`; looks again after every round of the event loop. The test's own timeout bounds it. */
+/** Resolves once `isTrue`; checked after every event loop iteration. The test's own timeout limits it. */
 export async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,10 +1,9 @@
-// Versions of Node.js as the configured npm registry brings them, in its package `node`, for tests that run what they
-// test on another version.
+// Versions of Node.js from the package `node` of the configured npm registry, for tests that run on another version.
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-/** From package.json's `engines` to the newest. A major version stands for the last of it. */
+/** From package.json's `engines` to the newest. A major version means its newest release. */
 export const VERSIONS = ["20.19.0", "22", "24", "26"];
 
 /** Installs a version below `folder`; returns the folder of its binary. */

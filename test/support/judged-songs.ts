@@ -1,4 +1,4 @@
-// Short songs for judging encoders by: each of one character, the same every time.
+// Short songs for judging encoders: each with one character, the same every time.
 
 import type { Stereo } from "../../lab/quality/ear-model.ts";
 import { seededRandom } from "../../lab/seeded-random.ts";
@@ -41,7 +41,7 @@ export function beatSong(seconds: number): Stereo {
   });
 }
 
-/** Noise that is louder in the low, little of it the same on both sides. */
+/** Noise with more energy in the low frequencies, mostly different on both sides. */
 export function noiseSong(seconds: number): Stereo {
   const random = seededRandom(8);
   let [left, right] = [0, 0];

@@ -10,12 +10,12 @@ export function factOf({ docs, defaultText, expected }: Key<unknown>): string {
   return `${expected.slice(0, 1).toUpperCase()}${expected.slice(1)}${unit}; default: ${defaultValue}.`;
 }
 
-/** The usual environment variable; of a key with names below it, the part that they have in common. */
+/** The usual environment variable; for a key with names below it, their common prefix. */
 export function variableTextOf(key: Key<unknown>): string {
   return `${variableNameOf(key)}${key.shape === "map" || key.shape === "tree" ? "_…" : ""}`;
 }
 
-/** Lines of at most so many columns, but for words that are longer. */
+/** Lines of at most this many columns, except for longer words. */
 export function wrap(text: string, columns: number): string[] {
   const lines = [""];
   for (const word of text.split(" ")) {

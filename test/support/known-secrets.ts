@@ -1,6 +1,6 @@
-// Secrets as operators have them, and every form in which one could get out of a text that was meant to have none.
+// Secrets as operators have them, and every form in which one could leak into a text that must contain none.
 
-/** With all that makes one hard to find: signs, slashes, quotes, letters beyond ASCII, blanks. */
+/** With everything that makes one hard to find: punctuation, slashes, quotes, non-ASCII letters, blanks. */
 export const KNOWN_SECRETS: readonly string[] = [
   "correct horse/battery+staple",
   "hunter2hunter2",
@@ -10,7 +10,7 @@ export const KNOWN_SECRETS: readonly string[] = [
   "AIzaSyD-9tSrke72PouQMnMX-a7eZSW0jkFMBWY",
 ];
 
-/** The text itself and what encoders make of it; `text` should hold none. */
+/** The text itself and its encoded forms; `text` should contain none. */
 export function formsOfSecret(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const forms = [

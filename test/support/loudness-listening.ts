@@ -48,7 +48,7 @@ export class LoudnessListening {
     return rendered;
   }
 
-  /** No more song: everything that is left. */
+  /** End of the song: returns everything that is left. */
   finish(): Float32Array {
     this.env.finish();
     const queue = this.env.over(this.#fifo);

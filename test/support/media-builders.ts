@@ -3,7 +3,7 @@
 import { ascii, concat } from "../../lab/media-files/bytes.ts";
 import { opusHead, opusTags } from "../../lab/media-files/containers.ts";
 
-/** An ID3v2 tag around frames that are ready. */
+/** An ID3v2 tag around given frames. */
 export function id3Tag(version: number, flags: number, frames: Uint8Array): Uint8Array {
   const size = [21, 14, 7, 0].map((shift) => (frames.length >> shift) & 0x7f);
   return concat(ascii("ID3"), Uint8Array.of(version, 0, flags, ...size), frames);

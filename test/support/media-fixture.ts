@@ -1,4 +1,4 @@
-// Media files for demuxer tests, and what a reader makes of them.
+// Media files for demuxer tests, and their demuxed packets.
 
 import { readFileSync } from "node:fs";
 import type { Demuxer } from "../../src/media/demux/demuxer.ts";

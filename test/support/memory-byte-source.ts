@@ -1,4 +1,4 @@
-// A ByteSource over bytes in memory that keeps the contract strictly: forward-only sources refuse to go back further
+// A ByteSource over bytes in memory that follows the contract strictly: forward-only sources refuse to go back further
 // than the contract's windows, and nothing is "buffered" before it was read.
 
 import { NodeError } from "../../src/errors.ts";
@@ -10,7 +10,7 @@ export interface MemoryByteSourceOptions {
   /** Default true; false is a chunked body. */
   readonly isSizeKnown?: boolean;
   readonly mimeType?: string;
-  /** Bytes behind a read that count as buffered. Default: everything when random access, else 4096. */
+  /** Bytes after a read that count as buffered. Default: everything when random access, else 4096. */
   readonly readAheadBytes?: number;
 }
 
@@ -22,7 +22,7 @@ export class MemoryByteSource implements ByteSource {
   readonly mimeType: string | undefined;
   /** Calls of `read`: the ones that had to wait. */
   readCount = 0;
-  /** Bytes handed out by `read` and `readBuffered`. */
+  /** Bytes returned by `read` and `readBuffered`. */
   bytesRead = 0;
   isClosed = false;
   readonly #bytes: Uint8Array;

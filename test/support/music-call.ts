@@ -36,7 +36,7 @@ export class MusicCall {
     this.voice = voice;
   }
 
-  /** With voice credentials that are not used yet, so that faults can be planted. */
+  /** With voice credentials that are not used yet, so that faults can be added. */
   static async create(env: CallTestEnvironment, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
     const guildId = String(++guildCount);
     const channelId = `${guildId}7`;

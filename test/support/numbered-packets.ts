@@ -1,5 +1,4 @@
-// A song of Opus packets that carry their numbers, for players without a container: what a voice was sent can be read
-// off.
+// A song of Opus packets that carry their numbers, for players without a container: the sent packets can be identified.
 
 import { FRAME_MS } from "../../src/media/format/audio-format.ts";
 import type { AudioStream, Packet } from "../../src/media/format/packet.ts";

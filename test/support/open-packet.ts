@@ -1,10 +1,11 @@
-// Opens what a voice server receives (discord-voice.md sections 2.2 and 2.3), with the libraries' own functions.
+// Decrypts packets as a voice server receives them (discord-voice.md sections 2.2 and 2.3), with the libraries'
+// functions.
 
 import { createDecipheriv } from "node:crypto";
 import sodium from "libsodium-wrappers";
 import type { EncryptionMode } from "../../src/media/pacer/transport-encryption.ts";
 
-/** The payload of a packet. Throws when it does not open with that key; `sodium.ready` is awaited before. */
+/** The payload of a packet. Throws when it cannot be decrypted with that key; await `sodium.ready` before. */
 export function openPacket(mode: EncryptionMode, key: Uint8Array, packet: Buffer): Buffer {
   const header = packet.subarray(0, 12);
   const sealed = packet.subarray(12, -4);

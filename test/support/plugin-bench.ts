@@ -1,5 +1,5 @@
-// A plugin as the node runs it, but in this thread: real options, real HTTP through the guard, real encoding; what the
-// main thread would ask of it is asked by calls. Hosts of sites are replaced by stand-ins on loopback.
+// A plugin as the node runs it, but in this thread: real options, real HTTP through the guard, real encoding; calls
+// replace the requests of the main thread. Hosts of sites are replaced by fake sites on loopback.
 
 import { EventEmitter } from "node:events";
 import type {
@@ -25,11 +25,11 @@ import type { TrackJson } from "../../src/track/track-info.ts";
 export interface BenchOptions {
   /** As an operator writes them under `plugins.<name>`. */
   readonly options?: PlainTree;
-  /** Base address of the stand-in by the host that it stands in for. */
+  /** Base address of the fake site by the host that it replaces. */
   readonly hosts?: Readonly<Record<string, string>>;
   /** Changes of the options while the node runs. */
   readonly changes?: PlainTreeMap;
-  /** The values that a previous thread has left. */
+  /** The persisted values of a previous thread. */
   readonly persisted?: readonly PersistedValue[];
   readonly clock?: Clock;
   /** The answers of the node's other sources to `host.load`. */
@@ -50,7 +50,7 @@ export class PluginBench {
   #lastId = 0;
   #lastReport: Extract<PluginEvent, { readonly type: "report" }> | undefined;
 
-  /** Sets it up; rejects with why it cannot be. */
+  /** Sets it up; rejects with the reason when that fails. */
   static async start(plugin: Plugin<never> | Plugin, options: BenchOptions = {}): Promise<PluginBench> {
     const toPlugin = new EventEmitter();
     const toMain = new EventEmitter();
@@ -137,7 +137,7 @@ export class PluginBench {
     return this.#lastReport;
   }
 
-  /** Ends it as the node does. */
+  /** Disposes it as the node does. */
   close(): void {
     this.#toPlugin.emit("message", { type: "dispose" } satisfies PluginCommand);
   }

@@ -8,9 +8,9 @@ import { filterSettings } from "./filter-settings.ts";
 
 const EDGES = [0, -0, 1, -1, 0.25, -0.25, 5, 14, 1e-45, 1e-300, 5e-324, 3.4e38, -3.4e38, 1.0000001, 0.02, 24_000];
 const NONSENSE = [null, "7", "NaN", "", {}, [], true, -1e308, 1e39, -1, 15, 2 ** 53, 0.001];
-/** A filter of a body is sometimes nonsense as a whole, and more often a member of it. */
+/** A filter of a body is sometimes nonsense as a whole, and more often one of its members is. */
 const NONSENSE_SHARE = 0.05;
-/** More bands than there are: some are named twice. */
+/** More bands than exist: some are named twice. */
 const BANDS_MAX = 18;
 /** Longer fades than this, and longer echoes, are rare: a test has no half minutes for each. */
 const USUAL_MS_MAX = 500;

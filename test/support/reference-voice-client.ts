@@ -368,7 +368,7 @@ export class ReferenceVoiceClient {
     this.isEncrypting = version > 0 && this.dave?.ready === true;
   }
 
-  /** The next proposals are for the epoch of a commit we still hold back. */
+  /** The next proposals are for the epoch of a commit that is not processed yet. */
   #mergeHeldCommit(): void {
     for (const [id, transition] of this.#pending) {
       const { commit } = transition;

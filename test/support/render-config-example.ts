@@ -1,4 +1,4 @@
-// config.example.yml as the keys say it: every key that has an effect, with its meaning, unit, range, default and
+// config.example.yml, generated from the keys: every key that has an effect, with its meaning, unit, range, default and
 // environment variable.
 
 import { ALL_KEYS } from "../../src/config/keys/all-keys.ts";

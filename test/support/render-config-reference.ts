@@ -1,4 +1,5 @@
-// docs/reference/configuration.md as the keys say it: what the node knows, by topic, then what it knows and ignores.
+// docs/reference/configuration.md, generated from the keys: the supported keys by topic, then the known and ignored
+// ones.
 
 import { ALL_KEYS } from "../../src/config/keys/all-keys.ts";
 import type { Key } from "../../src/config/keys/key.ts";

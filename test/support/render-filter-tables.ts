@@ -1,5 +1,4 @@
-// The tables of docs/reference/filters.md as the filter table has them: the protocol's filters first, then our
-// own.
+// The tables of docs/reference/filters.md, generated from the filter table: the protocol's filters first, then our own.
 
 import type { ChoiceMember, FilterEntry, NumberMember } from "../../src/filters/filter-entry.ts";
 import { FILTER_TABLE } from "../../src/filters/filter-table.ts";

@@ -28,7 +28,7 @@ const MP3_FRAME_SAMPLES = 1152;
 /** Most songs are a tone of increasing frequency: its pitch gives the time. */
 const START_HZ = 300;
 const SWEEP_HZ_PER_MS = 0.15;
-/** Some filters do not cut to full scale. */
+/** Some filters do not clip to full scale. */
 const PEAK_MAX = 200;
 /** Silent ticks in a row before the first audio of a track or position. */
 const START_TICKS_MAX = 3;
@@ -232,7 +232,7 @@ export class RestlessPlayer {
     if (this.#hasEnded) this.#play();
     this.#player.setEnd(this.#trackId, undefined);
     await this.#settle();
-    // Old filters and fades end; frames then lie where packets lie again.
+    // Old filters and fades end; frames are then aligned with packets again.
     for (let ticks = 0; ticks < CHECK_TICKS_MAX; ticks++) {
       await this.#tick(1);
       const positionMs = this.#player.position?.positionMs;
@@ -251,7 +251,7 @@ export class RestlessPlayer {
     }
   }
 
-  /** Stops, and sees that nothing is left behind. The next act plays again. */
+  /** Stops, and checks that nothing is left behind. The next act plays again. */
   async rest(): Promise<void> {
     this.#stop();
     await this.#tick(10);
@@ -335,7 +335,7 @@ export class RestlessPlayer {
     }
   }
 
-  /** Lets reads and decoders that are due answer, without time passing. */
+  /** Completes due reads and decodes, without time passing. */
   async #settle(): Promise<void> {
     await readAhead(4);
   }
@@ -382,7 +382,7 @@ export class RestlessPlayer {
     return middleMs + (received.length - (first + last) / 2) / 48;
   }
 
-  /** Loaded from disk in the middle of a song they would come late, by a time that is no clock's of ours. */
+  /** Loading it from disk in the middle of a song would delay the song by real time, which no test clock controls. */
   async #loadCodecs(): Promise<void> {
     for (const { stream } of this.#songs) (await this.#codecs.createDecoder(stream)).close();
     this.#codecs.releaseEncoder(await this.#codecs.acquireEncoder());

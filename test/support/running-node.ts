@@ -14,10 +14,10 @@ export const LISTENING = /listening on (https?:\/\/127\.0\.0\.1:\d+)/;
 
 export interface RunningNode {
   readonly child: ChildProcess;
-  /** The folder that it was started in. */
+  /** Its working directory. */
   readonly cwd: string;
   output(): string;
-  /** Resolves with the match once the output has it; rejects when the process ends without. */
+  /** Resolves with the match once the output has it; rejects when the process ends before. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
   readonly exited: Promise<number | null>;
 }
@@ -27,14 +27,14 @@ export class RunningNodes {
   readonly #children: ChildProcess[] = [];
   readonly #folders: string[] = [];
 
-  /** A folder that goes with the rest. */
+  /** A folder that is removed with the rest. */
   folder(): string {
     const folder = mkdtempSync(join(tmpdir(), "tonearm-"));
     this.#folders.push(folder);
     return folder;
   }
 
-  /** One that is ended with the rest. */
+  /** A command that is ended with the rest. */
   adopt(child: ChildProcess): void {
     this.#children.push(child);
   }

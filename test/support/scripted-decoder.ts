@@ -28,7 +28,7 @@ export function createBlock({ lengthSamples = 960, sampleRateHz = 48_000, channe
   return { channels, lengthSamples, sampleRateHz };
 }
 
-/** Packets of 20 ms, one behind the other. */
+/** Packets of 20 ms, one after the other. */
 export function createPackets(count: number): Packet[] {
   return Array.from({ length: count }, (_, index) => {
     return { data: Uint8Array.of(index & 255), timestampMs: index * 20, durationMs: 20, trimEndSamples: 0 };

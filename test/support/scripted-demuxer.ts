@@ -1,4 +1,4 @@
-// A demuxer over packets a test has made: seekable, with reads that can be held back or made to fail.
+// A demuxer over packets made by a test: seekable, with reads that can be delayed or made to fail.
 
 import type { Demuxer } from "../../src/media/demux/demuxer.ts";
 import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
@@ -35,7 +35,7 @@ export class ScriptedDemuxer implements Demuxer {
     this.isSeekable = isSeekable;
   }
 
-  /** The packet with this index is not given out before `until` resolves. */
+  /** The packet with this index is not returned before `until` resolves. */
   holdAt(at: number, until: Promise<void>): void {
     this.#barrier = { at, until };
   }

@@ -31,7 +31,7 @@ export class ScriptedLinks {
     this.#script = script;
   }
 
-  /** Why each was asked for, with the status where there was one. */
+  /** Reason of each request, with the status where there was one. */
   get reasons(): string[] {
     return this.requests.map(({ reason, status }) => (status === undefined ? reason : `${reason} ${status}`));
   }

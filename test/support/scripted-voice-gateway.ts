@@ -1,5 +1,5 @@
-// A voice gateway and UDP port that do what a test says, step by step, for what the fake Discord of lab/ is too well
-// behaved for. By default it shakes hands by itself; a test switches steps off and sends what it likes.
+// A voice gateway and UDP port that do what a test says, step by step, for cases in which the fake Discord of lab/ is
+// too well behaved. By default it shakes hands by itself; a test switches steps off and sends its own messages.
 
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ export interface ScriptedGatewayOptions {
   readonly modes?: readonly string[];
   readonly daveVersion?: number;
   readonly heartbeatIntervalMs?: number;
-  /** Opcodes of the client that are left unanswered. */
+  /** Opcodes of the client that stay unanswered. */
   readonly silentOn?: readonly number[];
   /** Discovery requests that get no answer. */
   readonly lostDiscoveries?: number;

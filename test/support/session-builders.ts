@@ -36,7 +36,7 @@ export function createSessions(options: CreateSessionsOptions): Sessions {
   });
 }
 
-/** Makes players where only the session around them matters, and adds each to `players`. */
+/** Makes players for tests of the session around them, and adds each to `players`. */
 export function playersInto(players: FakeSessionPlayer[]): SessionsOptions["createPlayer"] {
   return (options) => {
     const player = new FakeSessionPlayer(options);

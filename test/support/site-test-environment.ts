@@ -1,4 +1,4 @@
-// A whole node with the plugins that come with it, before stand-ins for their sites.
+// A whole node with its built-in plugins, and fake servers for their sites.
 
 import { countedSong } from "../../lab/media-files/counted-song.ts";
 import { AllSites } from "../../lab/sites/all-sites.ts";
@@ -20,14 +20,14 @@ export function startSiteTestEnvironment(
     plugins: { builtinFolder: BUILTIN_FOLDER, builtins: BUILTIN_PLUGINS },
     args: [
       ...hosts.map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
-      // Switches YouTube on, too.
+      // Enables YouTube, too.
       "--plugins.youtube.mediaHosts=127.0.0.1",
       ...args,
     ],
   });
 }
 
-/** Before the stand-ins of all sites at once. */
+/** With the fake servers of all sites at once. */
 export interface AllSitesTestEnvironment {
   readonly sites: AllSites;
   readonly env: TestEnvironment;

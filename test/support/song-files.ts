@@ -20,7 +20,7 @@ interface SongFileOptions {
   readonly layout?: string;
 }
 
-/** Channels of ffmpeg's layouts, in the order in which ffmpeg puts them out whatever the codec. */
+/** Channels of ffmpeg's layouts, in ffmpeg's output order whatever the codec. */
 const LAYOUTS: Readonly<Record<string, readonly string[]>> = {
   mono: ["FC"],
   stereo: ["FL", "FR"],

@@ -10,9 +10,9 @@ import type { TestEnvironment } from "../../lab/test-environment/test-environmen
 
 const FRAME_TICKS = 960;
 const SONG_TIMEOUT_MS = 60_000;
-/** A track has started when so many packets have come. */
+/** A track has started when this many packets have arrived. */
 const START_PACKETS = 3;
-/** Two frames late: nothing in this process keeps it busy for so long. */
+/** Two frames late: no work of this process takes that long. */
 const STARVED_NS = 40e6;
 const END_TYPES: readonly string[] = ["TrackEndEvent", "TrackExceptionEvent"];
 
@@ -20,7 +20,7 @@ interface Recording {
   /** The audio packets in order, without silence. */
   readonly packets: readonly Uint8Array[];
   readonly audio: StereoAudio;
-  /** Frames that should have been there between the first and the last one, and were not, or were silence. */
+  /** Frames that are missing between the first and the last one, or are silence. */
   readonly missingFrames: number;
 }
 
@@ -38,7 +38,7 @@ interface PlayOptions {
 export class SongListener {
   readonly #env: TestEnvironment;
   readonly #bot: Bot;
-  /** Ends of tracks that were waited for. */
+  /** Track ends that were awaited. */
   readonly #seen = new WeakSet<NodeMessage>();
   #guildCount = 0;
   #lastStart: Promise<void> = Promise.resolve();
@@ -94,7 +94,7 @@ export class SongListener {
     return started;
   }
 
-  /** Waits for the guild's track, or the next one after it, to finish and for the silence behind it. */
+  /** Waits for the guild's track, or the next one after it, to finish and for the silence after it. */
   async untilEnd(guildId: string): Promise<void> {
     const isOver = (message: NodeMessage) =>
       message.guildId === guildId &&

@@ -6,13 +6,13 @@ interface SongOptions {
   readonly lengthMs: number;
 }
 
-/** Fade at both ends, so that the ends do not click. */
+/** Fade at both ends, to avoid clicks. */
 const FADE_S = 0.005;
 /** Steady tones by channel. */
 const TONES_HZ = [440, 660, 554, 70, 370, 831, 495, 740] as const;
 /**
- * The wandering tone: its middle, and per swing the rate, the width in Hz and the phase. It stays between 300 and 2100
- * Hz.
+ * The wandering tone: its centre, and per oscillation the rate, the width in Hz and the phase. It stays between 300 and
+ * 2100 Hz.
  */
 const WANDER_HZ = 1200;
 const SWINGS = [

@@ -8,11 +8,11 @@ import type { StereoAudio } from "../../lab/listen/received.ts";
 const SAMPLES_PER_MS = 48;
 /** Length of the moments that are judged one by one. */
 const MOMENT_SAMPLES = 10 * SAMPLES_PER_MS;
-/** Left out at both ends, where codecs fade in and out. */
+/** Excluded at both ends, where codecs fade in and out. */
 const EDGE_SAMPLES = 40 * SAMPLES_PER_MS;
 /** Length at the beginning and at the end that is compared to see whether the audio runs at another speed. */
 const PITCH_SAMPLES = 500 * SAMPLES_PER_MS;
-/** So much at the end is certainly behind a seam. */
+/** This much at the end is certainly after a seam. */
 const TAIL_SAMPLES = 500 * SAMPLES_PER_MS;
 /** How far from its expected position the audio is searched for. */
 const DELAY_SAMPLES_MAX = 200 * SAMPLES_PER_MS;
@@ -124,7 +124,7 @@ function compareSides(reference: Float32Array, received: Float32Array, delaySamp
   return { ...worst, signalToNoiseDb: audioDb - levelDb(residue), levelDb: audioDb - levelDb(own) };
 }
 
-/** From how far the end is shifted against the beginning. */
+/** From the shift of the end relative to the beginning. */
 function pitchCents(reference: Float32Array, received: Float32Array): number {
   const early = EDGE_SAMPLES;
   const late = reference.length - EDGE_SAMPLES - PITCH_SAMPLES;

@@ -10,7 +10,7 @@ import { createTrackBudget } from "./track-budgets.ts";
 export const SONGS = new URL("../fixtures/media/", import.meta.url);
 export const FRAME_MS = 20;
 
-/** The packets of a song, in order, as text that can be compared. */
+/** The packets of a song, in order, as comparable text. */
 export async function packetsOf(file: string): Promise<string[]> {
   const demuxer = await openDemuxer(new MemoryByteSource(readFileSync(new URL(file, SONGS))), {}, createTrackBudget());
   const packets: string[] = [];
@@ -25,9 +25,7 @@ export function packetText(opus: Uint8Array): string {
   return Buffer.from(opus).toString("base64");
 }
 
-/**
- * Where in the song each packet is from, -1 for none; of several that are alike the one nearest to where it should be.
- */
+/** The song position of each packet, -1 for none; of several equal ones the nearest to the expected position. */
 export function positionsIn(song: readonly string[], packets: readonly string[]): number[] {
   let expected = 0;
   return packets.map((packet) => {

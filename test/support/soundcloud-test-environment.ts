@@ -1,4 +1,4 @@
-// The soundcloud plugin on its bench, before a stand-in for its site.
+// The soundcloud plugin on its bench, with a fake site.
 
 import { SoundCloudSite } from "../../lab/sites/soundcloud.ts";
 import soundcloud from "../../plugins/soundcloud/plugin.ts";
@@ -40,7 +40,7 @@ export class SoundCloudTestEnvironment {
     return track;
   }
 
-  /** How often the API was asked for what begins with `path`. */
+  /** Number of API requests whose path begins with `path`. */
   asked(path: string): number {
     return this.site.server.requestsTo(SOUNDCLOUD_API).filter((request) => request.path.startsWith(path)).length;
   }

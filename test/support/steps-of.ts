@@ -16,7 +16,7 @@ export function stepsBeyondTime(numbers: readonly number[], timestamps: readonly
   return stepsOf(numbers).filter((step, index) => step > (frames[index] ?? 0));
 }
 
-/** How many frames each RTP timestamp lies behind the one before. */
+/** How many frames each RTP timestamp is after the one before. */
 export function framesBetween(timestamps: readonly number[]): number[] {
   return stepsOf(timestamps).map((samples) => (samples >>> 0) / FRAME_SAMPLES);
 }

@@ -40,7 +40,7 @@ export interface TakeableSong {
   readonly packets: readonly Packet[];
 }
 
-/** Decoded whatever is asked for. */
+/** Decoded whatever is requested. */
 export const PCM_SONG: TakeableSong = {
   stream: PCM,
   packets: packetsOf((left, right) => {

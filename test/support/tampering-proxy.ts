@@ -1,4 +1,4 @@
-// A node that gives wrong answers: stands in front of a real one and changes what it says, over REST and over the
+// A node that gives wrong answers: a proxy of a real one that changes its answers, over REST and over the
 // WebSocket.
 
 import {
@@ -21,7 +21,7 @@ export interface TamperedAnswer {
 export interface Tampering {
   /** Changes an answer in place. */
   readonly answer?: (answer: TamperedAnswer, request: { readonly method: string; readonly path: string }) => void;
-  /** Another text for a message of the WebSocket; undefined drops it. */
+  /** Replaces the text of a WebSocket message; undefined drops it. */
   readonly message?: (text: string) => string | undefined;
 }
 

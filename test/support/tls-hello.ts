@@ -1,6 +1,6 @@
 // Reads what a TLS client offers a server, from the first record it sends (RFC 8446 section 4.1.2).
 
-/** Numbers of extensions. */
+/** Extension numbers. */
 export const SUPPORTED_GROUPS = 10;
 export const SERVER_NAME = 0;
 

@@ -55,7 +55,7 @@ export async function warmUp(): Promise<void> {
   codecs.releaseEncoder(await codecs.acquireEncoder());
 }
 
-/** Never silent where one frame ends and the next begins. */
+/** Never silent at a frame boundary. */
 function toneAt(hz: number, sample: number): number {
   return AMPLITUDE * Math.cos((2 * Math.PI * hz * sample) / 48_000);
 }
@@ -173,7 +173,7 @@ export class TonePlayer {
     return own;
   }
 
-  /** `pluginFilters.tonearm`, and what of the protocol's filters `more` says. */
+  /** `pluginFilters.tonearm`, and the protocol's filters in `more`. */
   setFilters(tonearm: object, more: object = {}): void {
     this.player.setFilters(filterSettings({ ...more, pluginFilters: { tonearm } }));
   }
@@ -224,7 +224,7 @@ export class TonePlayer {
   }
 }
 
-/** How loud a tone is in each window of 40 ms, full being 1. */
+/** The level of a tone in each window of 40 ms, full scale being 1. */
 export function levelsOf(received: Float32Array, hz: number): number[] {
   const levels: number[] = [];
   for (let start = 0; start + WINDOW_SAMPLES <= received.length; start += WINDOW_SAMPLES) {

@@ -1,4 +1,4 @@
-// Tracks for tests, complete but for what the test cares about.
+// Tracks for tests, complete except for the fields under test.
 
 import { createTrack, type Track } from "../../src/track/track.ts";
 import type { TrackInfo } from "../../src/track/track-info.ts";

@@ -1,5 +1,5 @@
 // A reporter for vitest that writes errors outside of tests to the file UNHANDLED_ERRORS: they fail a run, and the JSON
-// report is silent about them. Used by test/run-suites.mjs.
+// report does not contain them. Used by test/run-suites.mjs.
 
 import { writeFileSync } from "node:fs";
 

@@ -20,12 +20,12 @@ interface UpstreamTestEnvironmentOptions {
   readonly config?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
   readonly root?: string;
-  /** Other modules than the real ones for the audio workers and the probe thread. */
+  /** Replacement modules for the audio workers and the probe thread. */
   readonly mediaEntry?: URL;
   readonly probeEntry?: URL;
-  /** Default: what the node says goes nowhere. */
+  /** Default: the node's log is discarded. */
   readonly logger?: Logger;
-  /** Asked for what no `answer` was set for. */
+  /** Called for paths without an `answer`. */
   readonly fallback?: (request: LoggedRequest) => Answer | undefined;
 }
 
@@ -63,7 +63,7 @@ export class UpstreamTestEnvironment {
     return `${this.env.media.url}/${path}`;
   }
 
-  /** From now on this path (with its query) answers so; what the script leaves undefined is answered by the path. */
+  /** From now on this path (with its query) is answered by the script; where it returns undefined, by the path. */
   answer(path: string, script: Script): void {
     this.#scripts.set(path, { script, count: 0 });
   }
@@ -72,7 +72,7 @@ export class UpstreamTestEnvironment {
     return this.env.media.requests.filter((request) => request.path === `/${path}`);
   }
 
-  /** Loads a path as it is served by now; the encoded track. */
+  /** Loads a path as it is currently served; returns the encoded track. */
   load(path: string): Promise<string> {
     return this.bot.loadEncoded(this.url(path));
   }
@@ -122,7 +122,7 @@ class Guild {
     await this.#upstream.bot.update(this.guildId, update);
   }
 
-  /** Everything that arrived, silence frames too. */
+  /** All received frames, silence included. */
   get frames(): readonly ReceivedFrame[] {
     return this.#upstream.env.discord.channel(`${this.guildId}7`).listener.received;
   }

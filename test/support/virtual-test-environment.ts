@@ -15,7 +15,7 @@ interface VirtualTestEnvironmentOptions extends TestEnvironmentOptions {
   readonly seed?: number;
 }
 
-/** Whatever lets the time of a story pass. */
+/** Lets the time of a scenario pass. */
 interface Narrator {
   run<T>(story: () => Promise<T>): Promise<T>;
 }
@@ -52,7 +52,7 @@ export class VirtualTestEnvironment implements Narrator {
     return this.#environment.clock;
   }
 
-  /** The node's threads, which can be ended and held up. */
+  /** The node's threads, which can be ended and held. */
   get threads(): VirtualEnvironment["threads"] {
     return this.#environment.threads;
   }
@@ -72,7 +72,7 @@ export class VirtualTestEnvironment implements Narrator {
   }
 }
 
-/** The files of its folder, read before time begins: it does not wait for a disk. */
+/** The files of its folder, read before virtual time begins: it does not wait for a disk. */
 function inMemory({ root, files, ...media }: MediaServerOptions): MediaServerOptions {
   if (root === undefined) return { ...media, ...(files && { files }) };
   const names = readdirSync(root, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? entry.name : []));

@@ -32,9 +32,9 @@ export interface VoiceFixture {
   readonly lines: LoggedLine[];
   /** Frames lost each time that a send path ended before they left. */
   readonly framesLost: number[];
-  /** To give it another pacer. */
+  /** Replaces the pacer. */
   readonly pacer: PacerLink;
-  /** One frame that is due at once; on a clock of the test's it leaves before this returns. */
+  /** One frame that is due at once; on a test's clock it leaves before this returns. */
   sendNow(opus: Uint8Array): boolean;
   credentials(changes?: Partial<VoiceCredentials>): VoiceCredentials;
 }
@@ -122,7 +122,7 @@ export async function until(condition: () => boolean, timeoutMs = 30_000): Promi
   }
 }
 
-/** Lets the sockets do what they have to do, for "and nothing more happens". */
+/** Lets the sockets do pending work, for "and nothing more happens". */
 export async function settle(): Promise<void> {
   for (let round = 0; round < 30; round++) await setImmediate();
 }

@@ -1,4 +1,4 @@
-// The YouTube plugin against its stand-in, with its solver in this thread: the same session, but without a thread.
+// The YouTube plugin against its fake site, with its solver in this thread: the same session, but without a thread.
 
 import { YoutubeSite } from "../../lab/sites/youtube.ts";
 import type { SandboxLimits } from "../../plugins/youtube/sandbox.ts";

@@ -1,4 +1,4 @@
-// Workloads in which much changes at once while others play: starts, seeks, voice servers that move.
+// Workloads in which many things change at once while others play: starts, seeks, voice server moves.
 
 import { quantile } from "../../report/statistics.ts";
 import { sleep } from "../../sleep.ts";
@@ -11,17 +11,17 @@ const SONG = "song.webm";
 /** Players that play next to the starting ones: what they lose is caused by the starts. */
 const BYSTANDERS = 20;
 const SECOND_MS = 1000;
-/** Between two starts that shall not feel each other. */
+/** Time between two starts that must not affect each other. */
 const SINGLE_START_MS = 200;
 /** Every player seeks this often. */
 const SEEK_SECONDS = 2;
-/** All targets are within the song, with enough left behind them for the longest window. */
+/** All targets are within the song, with enough left after them for the longest window. */
 const SEEK_FROM_MS = 1000;
 const SEEK_SPAN_MS = 20_000;
-/** Until a new voice connection is through with its handshake. */
+/** Until a new voice connection has completed its handshake. */
 const VOICE_SETTLE_MS = 1000;
 
-/** A track for players that are in voice already, one after the other. */
+/** A track for players that are already in voice, one after the other. */
 export const firstPacket: Workload = {
   name: "first-packet",
   detail: "PATCH track to the first audio, already in voice, one at a time",
@@ -68,7 +68,7 @@ export const starts: Workload = {
   },
 };
 
-/** A new voice server for everybody, as after an outage: the old connections are closed within one second. */
+/** A new voice server for all players, as after an outage: the old connections are closed within one second. */
 export const reconnects: Workload = {
   name: "reconnects",
   detail: "the voice servers of all players move within one second",
@@ -86,7 +86,7 @@ export const reconnects: Workload = {
   },
 };
 
-/** Everybody seeks again and again. */
+/** All players seek again and again. */
 export const seeks: Workload = {
   name: "seeks",
   detail: `every player seeks every ${SEEK_SECONDS} s`,

@@ -8,7 +8,7 @@ import { type NodeCommand, NodeProcess } from "../node-process.ts";
 import { readProcessTree, readPssBytes } from "../process-tree.ts";
 import { NodeTrouble } from "../trouble.ts";
 
-/** Which node, and how to come to it. */
+/** Which node, and how to connect to it. */
 export type NodePlan =
   | { readonly name: string; readonly command: NodeCommand }
   | { readonly name: string; readonly url: string; readonly password: string; readonly pid: number | undefined };
@@ -32,7 +32,7 @@ export class Contestant {
   readonly name: string;
   readonly url: string;
   readonly password: string;
-  /** From spawning to the first answer; undefined when it ran already. */
+  /** From spawning to the first answer; undefined when it was already running. */
   readonly startMs: number | undefined;
   /** Process id of its main process; undefined when unknown. */
   readonly pid: number | undefined;
@@ -78,7 +78,7 @@ export class Contestant {
     return contestant;
   }
 
-  /** Since it started; undefined where the operating system cannot be asked. */
+  /** CPU time since its start; undefined where the operating system cannot be asked. */
   use(): ContestantUse {
     const tree = this.pid === undefined ? undefined : readProcessTree(this.pid);
     return { cpuSeconds: tree?.cpuSeconds, residentBytes: tree?.residentBytes };
@@ -100,7 +100,7 @@ export class Contestant {
     throw new NodeTrouble(`${this.name}: ended ${how} in the middle of the run${lastLines()}`);
   }
 
-  /** Is it a v4 node, and does the password open it? */
+  /** Whether it is a v4 node and accepts the password. */
   async #introduce(): Promise<void> {
     const asked = requestNode<unknown>(this, { method: "GET", path: "/v4/info" });
     const answer = await within(asked, INFO_MS_MAX).catch((error: unknown) => {

@@ -34,7 +34,7 @@ function readOptions(): BenchRunOptions | undefined {
   }
 }
 
-/** Returns the exit status: 1 when the run broke off. */
+/** Returns the exit status: 1 when the run was interrupted. */
 async function run(asked: BenchRunOptions): Promise<number> {
   const about = [
     `${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node.js ${process.version}, ${new Date().toISOString()}, ` +

@@ -21,7 +21,7 @@ export class RampSearch {
     return this.#held;
   }
 
-  /** Fewest that were too many; undefined: it never failed. */
+  /** Smallest number that was too many; undefined: it never failed. */
   get broke(): number | undefined {
     return this.#broke;
   }

@@ -8,15 +8,15 @@ import { RampSearch } from "./ramp-search.ts";
 import { type RunEnvironment, withNodes } from "./rounds.ts";
 import type { Workload } from "./workload.ts";
 
-/** One frame: what the smallest listener's buffer takes. */
+/** One frame: the jitter that the smallest listener buffer tolerates. */
 const LATENESS_MS_MAX = 20;
-/** The listener is as good as out of processor. */
+/** The listener has practically no CPU time left. */
 const LISTENER_PERCENT_MAX = 85;
 
 interface RampStep {
   readonly players: number;
   readonly isHeld: boolean;
-  /** Why not. */
+  /** The reason why it is not held. */
   readonly reason?: string;
   readonly figures: Figures;
 }
@@ -89,7 +89,7 @@ export async function attemptTwice<T extends { readonly isHeld: boolean }>(attem
   return first.isHeld ? first : attempt();
 }
 
-/** Undefined: so many players are carried. */
+/** Undefined: this number of players is carried. */
 export function whyNotCarried({
   latenessMsP99 = 0,
   packetsMissing = 0,
@@ -98,7 +98,7 @@ export function whyNotCarried({
 }: Figures): string | undefined {
   const reasons = [
     latenessMsP99 > LATENESS_MS_MAX ? `late by ${latenessMsP99.toFixed(1)} ms at p99` : "",
-    packetsMissing > 0 ? `${packetsMissing} packets missing (${framesLeftOut} left out by the node)` : "",
+    packetsMissing > 0 ? `${packetsMissing} packets missing (${framesLeftOut} skipped by the node)` : "",
   ].filter((reason) => reason !== "");
   if (reasons.length === 0) return undefined;
   const isListenerFull = listenerCpuPercent > LISTENER_PERCENT_MAX;

@@ -1,4 +1,4 @@
-// The workload of REST requests at a fixed rate, spread over players that play: what it does to the music, and how long
+// The workload of REST requests at a fixed rate, spread over playing players: how they affect the music, and how long
 // the answers take.
 
 import { Agent, request } from "node:http";
@@ -7,15 +7,18 @@ import { sleep } from "../../sleep.ts";
 import type { Figures } from "./figures.ts";
 import type { Workload, WorkloadScene } from "./workload.ts";
 
-/** Requests are sent in bursts this often, as timers are no finer. */
+/** Requests are sent in bursts at this interval, as timers are no finer. */
 const BURST_MS = 5;
 const CONNECTIONS = 64;
-/** Requests in flight at most: a node that cannot keep up is not drowned, the rate it reaches is reported. */
+/**
+ * Maximum number of requests in flight: a node that cannot keep up is not overloaded further, and the rate it reaches
+ * is reported.
+ */
 const IN_FLIGHT_MAX = 1000;
 /** A request not answered by then has failed. */
 const LAST_ANSWER_MS_MAX = 10_000;
 
-/** Half GET, half PATCH (volume stays 100), one after the other over all players. */
+/** Half GET, half PATCH (volume stays 100), cycling through all players. */
 export const requests: Workload = {
   name: "requests",
   detail: "REST requests while music plays, half GET player, half PATCH volume",
@@ -67,7 +70,7 @@ class Sender {
     this.inFlight += 1;
     let isDone = false;
     const done = (isGood: boolean) => {
-      if (isDone) return; // an answer that breaks off says so twice
+      if (isDone) return; // an answer that is cut off emits two events
       isDone = true;
       this.inFlight -= 1;
       if (isGood) this.answersMs.push(performance.now() - startedMs);

@@ -36,7 +36,7 @@ export interface RunEnvironment {
   readonly report: (line: string) => void;
 }
 
-/** Before the memory at rest is read. */
+/** Wait before the memory at rest is read. */
 const REST_MS = 3000;
 /** A node that fails this often cannot run the workload: the other one continues alone. */
 const FAILURES_MAX = 2;
@@ -107,7 +107,7 @@ export function measuringOrder(nodes: number, rounds: number): readonly number[]
   }).flat();
 }
 
-/** Starts the nodes and the world around them, and ends them when `measure` is through. */
+/** Starts the nodes and their worlds, and ends them when `measure` has finished. */
 export async function withNodes<T>(
   { options, mediaRoot, interrupted }: RunEnvironment,
   plans: readonly NodePlan[],

@@ -8,21 +8,21 @@ import { findingOf, type RampResult } from "./ramp.ts";
 import type { WorkloadResult } from "./rounds.ts";
 
 export interface RunResult {
-  /** The machine, the time, and how it was asked. */
+  /** The machine, the time, and the command line. */
   readonly about: readonly string[];
   readonly nodes: readonly string[];
   readonly workloads: readonly WorkloadResult[];
   readonly ramps: readonly RampResult[];
-  /** Why it ended before its time. */
+  /** Why the run was interrupted. */
   readonly trouble?: string;
 }
 
 /** The caveat that applies to every figure. */
 export const CAVEAT =
   "The nodes, the fake Discord that listens, the site and the bench share one machine; the nodes alternate, so that " +
-  "what else happens there meets both.";
+  "other load affects both.";
 
-/** Columns of chart and summary: of each list, the first that a workload has measured. */
+/** Columns of chart and summary: of each list, the first figure that a workload has measured. */
 const CPU = ["CPU per player (idle: in all), %", ["cpuPercentPerPlayer", "cpuPercent"]] as const;
 const MEMORY = ["memory (PSS), MB", ["pssMegabytes"]] as const;
 const LATENESS = ["lateness p99, ms", ["latenessMsP99"]] as const;
@@ -71,12 +71,12 @@ export function rampTable({ name, detail, nodes }: RampResult): string {
   const rows = nodes.map((node) => {
     const { held, playersPerCore, broke } = findingOf(node);
     const perCore = playersPerCore === undefined ? "not measured" : playersPerCore.toFixed(0);
-    const end = broke === undefined ? "never, as far as was tried" : `${broke.players}: ${broke.reason}`;
+    const end = broke === undefined ? "not reached" : `${broke.players}: ${broke.reason}`;
     return [node.name, String(held), perCore, end];
   });
   const table = markdownTable(["node", "players carried", "players per core", "too many"], rows);
   const carried = "no packet missing, and lateness p99 within 20 ms";
-  return `### ${name}: as many as it carries\n\n${detail}; ${carried}:\n\n${table}\n`;
+  return `### ${name}: maximum number of players\n\n${detail}; ${carried}:\n\n${table}\n`;
 }
 
 /**
@@ -88,7 +88,7 @@ export function summaryTable({ nodes, workloads }: RunResult): string {
     return [crowd, ...SUMMARISED.map(([, figures]) => summaryCell(result, figures))];
   });
   const what =
-    nodes.length > 1 ? `${nodes.join(" / ")} = their ratio (least to most of the pairs)` : "middle (least to most)";
+    nodes.length > 1 ? `${nodes.join(" / ")} = their ratio (min to max of the pairs)` : "median (min to max)";
   return `### All workloads: ${what}\n\n${markdownTable(["", ...SUMMARISED.map(([title]) => title)], rows)}\n`;
 }
 
@@ -103,7 +103,7 @@ function summaryCell(result: WorkloadResult, figures: readonly FigureName[]): st
   return ratio === undefined ? both : `${both} = ${spreadText(ratio, 2)}`;
 }
 
-/** One chart of all that was measured. */
+/** One chart of all measurements. */
 export function runChart(run: RunResult): string {
   const isRamp = run.ramps.length > 0;
   const rows = isRamp ? run.ramps.map(rampRow) : run.workloads.map(workloadRow);
@@ -157,7 +157,7 @@ function rampRow({ name, nodes }: RampResult) {
   return { name, detail: "", panels };
 }
 
-/** The first of these that any node has. */
+/** The first of these figures that any node has. */
 function measuredOf(result: WorkloadResult, figures: readonly FigureName[]): FigureName | undefined {
   return figures.find((each) => figureOf(result, each).spreads.some((spread) => spread !== undefined));
 }

@@ -30,7 +30,7 @@ export interface Workload {
   prepare(scene: WorkloadScene): Promise<During>;
 }
 
-/** Nothing but time passing. */
+/** Lets the time of the window pass. */
 export function quietly({ seconds }: WorkloadScene): During {
   return async () => {
     await sleep(seconds * 1000);
@@ -38,7 +38,7 @@ export function quietly({ seconds }: WorkloadScene): During {
   };
 }
 
-/** Calls `act` so many times, evenly within `spanMs`, whatever becomes of those before. Resolves when all are done. */
+/** Calls `act` `times` times, evenly within `spanMs`, without waiting for earlier calls. Resolves when all are done. */
 export async function paced(count: number, spanMs: number, act: (index: number) => Promise<void>): Promise<void> {
   const acts: Promise<void>[] = [];
   const startedMs = performance.now();

@@ -1,4 +1,4 @@
-// All workloads of `npm run bench -- compare`, in the order in which they are run.
+// All workloads of `npm run bench -- compare`, in the order in which they run.
 
 import { firstPacket, reconnects, seeks, starts } from "./changes.ts";
 import { requests } from "./requests.ts";

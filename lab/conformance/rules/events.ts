@@ -121,7 +121,7 @@ export const eventChecks: readonly Check[] = checksOf("events", [
     "voice",
   ],
   [
-    "TrackExceptionEvent says what, how bad and why",
+    "TrackExceptionEvent has message, severity and cause",
     "sheet 3.5 and 4.6",
     async (bench) => {
       const player = await failed(bench);

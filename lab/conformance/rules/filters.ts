@@ -4,7 +4,7 @@ import { type Check, checksOf } from "../workbench/check.ts";
 import { exactly, expectMatch, oneOf } from "../workbench/expectation.ts";
 import { expectError, PLAYER_STATE } from "../workbench/shapes.ts";
 
-/** Each filter as sent, and as it must come back with every member. */
+/** Each filter as sent, and as it must be returned with every member. */
 const ECHOES: readonly (readonly [name: string, sent: unknown, echoed: unknown])[] = [
   ["volume", 0.5, 0.5],
   ["equalizer", [{ band: 0, gain: 0.25 }], [exactly({ band: 0, gain: 0.25 })]],

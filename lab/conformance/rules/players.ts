@@ -1,11 +1,11 @@
-// Players: what they look like, and the exact order in which one PATCH takes effect.
+// Players: their JSON, and the exact order in which one PATCH takes effect.
 
 import { type Check, checksOf } from "../workbench/check.ts";
 import { encodeTrack, httpTrack } from "../workbench/encoded-track.ts";
 import { exactly, expectMatch, listOf } from "../workbench/expectation.ts";
 import { expectError, expectStatus, IDLE_PLAYER, PLAYER_STATE, TRACK } from "../workbench/shapes.ts";
 
-/** Loads nowhere, and is never asked for while a player has no voice. */
+/** Leads nowhere, and is never loaded while a player has no voice. */
 const SOME_TRACK = encodeTrack(httpTrack("http://127.0.0.1:1/a.wav"));
 
 const players = checksOf("players", [

@@ -15,7 +15,7 @@ function configure(bench: Workbench, session: Bot, body: unknown): Promise<Reply
   return bench.http.request("PATCH", `/v4/sessions/${session.sessionId}`, { body });
 }
 
-/** Lets a client that may come back lose its connection. */
+/** Makes a client with a resumable session lose its connection. */
 async function park(bench: Workbench, session: Bot): Promise<void> {
   await configure(bench, session, { resuming: true, timeout: 30 });
   session.terminate();
@@ -184,7 +184,7 @@ const resuming = checksOf("resuming", [
       const voice = bench.discord.session(player.guildId);
       const isOver = () => voice.audioFrameCount > 0 && voice.speaking === 0;
       await bench.discord.until(isOver, "the end of the track");
-      await bench.http.get("/v4/stats"); // whatever the node has to say of the end, it has said now
+      await bench.http.get("/v4/stats"); // by now the node has sent everything about the end
       const back = await bench.session({ sessionId: player.session.sessionId });
       await back.untilEvent("TrackEndEvent");
       const names = back.messages.filter(({ op }) => op !== "stats").map(({ op, type }) => type ?? op);

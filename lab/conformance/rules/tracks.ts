@@ -1,4 +1,4 @@
-// Loading identifiers, decoding tracks, and what an encoded track is made of.
+// Loading identifiers, decoding tracks, and the parts of an encoded track.
 
 import { type Check, checksOf } from "../workbench/check.ts";
 import { ENDLESS_MS, encodeTrack, httpTrack, type TrackText } from "../workbench/encoded-track.ts";

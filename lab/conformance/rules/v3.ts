@@ -140,7 +140,7 @@ export const v3Checks: readonly Check[] = checksOf("v3", [
     "v3",
   ],
   [
-    "players have no state; connected and ping stand in voice",
+    "players have no state; connected and ping are in voice",
     "sheet 2.11",
     async (bench) => {
       const { sessionId } = await connect(bench);

@@ -5,7 +5,7 @@ import { aBoolean, exactly, expectMatch, matching, oneOf, where } from "../workb
 import { expectStatus, STATS } from "../workbench/shapes.ts";
 import type { Workbench } from "../workbench/workbench.ts";
 
-/** Headers of a well-behaved client, without those named. */
+/** Headers of a well-behaved client, without the named ones. */
 function headers(bench: Workbench, changes: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const all = { Authorization: bench.http.password, "User-Id": "1", "Client-Name": "kit/1", ...changes };
   return Object.fromEntries(

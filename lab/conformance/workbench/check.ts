@@ -9,10 +9,10 @@ export type Need = "media" | "voice" | "v3";
 export interface Check {
   readonly group: string;
   readonly name: string;
-  /** Where the rule stands: `spec`, a section of the protocol sheet, or `recording` and its name. */
+  /** Origin of the rule: `spec`, a section of the protocol sheet, or `recording` and its name. */
   readonly rule: string;
   readonly needs: readonly Need[];
-  /** Resolves when the node keeps the rule, throws a Mismatch (or whatever went wrong) otherwise. */
+  /** Resolves when the node follows the rule, throws a Mismatch (or another error) otherwise. */
   readonly run: (bench: Workbench) => Promise<void>;
 }
 

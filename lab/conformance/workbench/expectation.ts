@@ -1,7 +1,7 @@
 // Compares an answer with a pattern and reports the first difference: the expected and the received value. A pattern is
 // a literal, a Matcher, a list, or an object whose members must fit (others are allowed).
 
-/** Thrown by a check that found a wrong answer. */
+/** Thrown by a check for a wrong answer. */
 export class Mismatch extends Error {
   readonly expected: string;
   readonly actual: string;
@@ -61,7 +61,7 @@ export function listOf(pattern: unknown): Matcher {
   );
 }
 
-/** These members and no others. */
+/** Exactly these members. */
 class Exactly {
   readonly members: Readonly<Record<string, unknown>>;
 

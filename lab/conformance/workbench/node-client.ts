@@ -15,7 +15,7 @@ export interface Reply {
 }
 
 export interface RequestOptions {
-  /** Objects are sent as JSON with its content type, text as it is. */
+  /** Objects are sent as JSON with its content type, text unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** Null sends no Authorization header. Default: the right one. */
@@ -69,6 +69,6 @@ function parse(text: string): Json {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // not every body is JSON, and that is for the check to judge
+    return undefined; // not every body is JSON; the check judges that
   }
 }

@@ -56,7 +56,7 @@ export class Workbench {
     return player;
   }
 
-  /** Asks for a WebSocket with exactly these headers and gives the answer, 101 or not. */
+  /** Requests a WebSocket with exactly these headers and returns the answer, 101 or not. */
   handshake(headers: Readonly<Record<string, string>>, path = "/v4/websocket"): Promise<Reply> {
     const socket = new WebSocket(`${this.http.url.replace("http", "ws")}${path}`, { headers });
     this.#sockets.push(socket);
@@ -107,7 +107,7 @@ export class PlayerUnderTest {
     return this.#bench.http.request("PATCH", `${this.path}${query}`, { body, ...options });
   }
 
-  /** PATCH that must succeed; gives the player. */
+  /** PATCH that must succeed; returns the player. */
   async update(body: object, query = ""): Promise<Json> {
     const reply = await this.patch(body, query);
     if (reply.status !== 200) throw new Error(`PATCH player was answered with ${reply.status} ${reply.text}`);

@@ -1,4 +1,4 @@
-// Clients that have the password and send too much, too large or too deep: over REST, as sessions, as players.
+// Clients with the password that send too much, too large or too deep: over REST, as sessions, as players.
 
 import { encodeTrack, httpTrack } from "../../conformance/workbench/encoded-track.ts";
 import { wav } from "../../media-files/containers.ts";
@@ -61,7 +61,7 @@ function posts(
   };
 }
 
-/** Runs through so many, some at a time, until time is up. */
+/** Runs `count` requests, some at a time, until the time is over. */
 async function manyTimes(attack: Attack, count: number, work: (index: number) => Promise<unknown>): Promise<number> {
   const endsAtMs = performance.now() + attack.seconds * 1000;
   let next = 0;
@@ -76,7 +76,7 @@ function guild(index: number): string {
   return String(680_000_000_000_000_000n + BigInt(index));
 }
 
-/** Players of a session that ends must end, however many there are: the last ones play. */
+/** The players of an ended session must end, however many there are: the last ones play. */
 const crowdedSession: HostileCase = {
   name: "crowded-session-ends",
   what: "a session of 4,200 players ends while the last two of them play",

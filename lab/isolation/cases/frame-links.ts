@@ -10,13 +10,13 @@ const AAC = { fileName: "a.aac" };
 const TS = { fileName: "a.ts" };
 const SONG = repeat(mp3Frame(), 1000);
 
-/** An ID3v2.4 tag around frames; the size may be a lie. */
+/** An ID3v2.4 tag around frames; the size may be wrong. */
 function id3(frames: Uint8Array, claimedBytes = frames.length): Uint8Array {
   const size = [21, 14, 7, 0].map((shift) => (claimedBytes >> shift) & 0x7f);
   return concat(ascii("ID3"), Uint8Array.of(4, 0, 0, ...size), frames);
 }
 
-/** MPEG frame heads of 24 to 1440 bytes at every byte: each looks like a start. */
+/** MPEG frame headers of 24 to 1440 bytes at every byte: each looks like a start. */
 function falseMp3Heads(sizeBytes: number): Uint8Array {
   return repeat(Uint8Array.of(0xff, 0xfb, 0x90, 0x64), sizeBytes / 4);
 }

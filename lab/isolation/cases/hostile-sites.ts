@@ -1,4 +1,4 @@
-// Links to sites that do not answer as they should: slow, endless, lying, or in bits and pieces.
+// Links to sites that answer wrongly: slow, endless, lying, or in small pieces.
 
 import type { Socket } from "node:net";
 import { createGzip, gzipSync } from "node:zlib";
@@ -14,7 +14,7 @@ const DRIP_MS = 50;
 const CONTROL_PATIENCE_MS = 8000;
 const OK = "HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\n";
 
-/** The body in blocks, over and over. */
+/** The body in blocks, repeated endlessly. */
 async function* endlessly(block: Uint8Array): AsyncGenerator<Uint8Array> {
   for (;;) yield block;
 }
@@ -40,7 +40,7 @@ async function* bomb(): AsyncGenerator<Uint8Array> {
   for await (const part of gzip) yield part;
 }
 
-/** A site that is written to by hand once a request has come. */
+/** A site that sends its own bytes once a request has arrived. */
 function playsRaw(name: string, what: string, onRequest: (socket: Socket, head: string) => void): HostileCase {
   return {
     name,
@@ -58,7 +58,7 @@ function drip(socket: Socket, piece: string | Uint8Array, intervalMs = DRIP_MS):
   socket.once("close", () => clearInterval(timer));
 }
 
-/** Writes as fast as it is taken. */
+/** Writes as fast as the socket accepts. */
 function pour(socket: Socket, piece: string | Uint8Array): void {
   const more = (): void => {
     while (!socket.destroyed && socket.write(piece));
@@ -81,7 +81,7 @@ const drippingLoads: HostileCase = {
         }),
       ),
     );
-    const control = attack.serveFile("honest.mp3", MP3);
+    const control = attack.serveFile("control.mp3", MP3);
     return async () => {
       const hanging = urls.map((url) => attack.load(url));
       await sleep(500);

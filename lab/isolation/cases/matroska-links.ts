@@ -23,7 +23,7 @@ const LACED_TRACKS: readonly (readonly [name: string, track: MatroskaTrack])[] =
   ["pcm", { codec: "A_PCM/INT/LIT", rateHz: 48_000, channels: 2, bitsPerSample: 16 }],
 ];
 
-/** One cluster of the same element over and over. */
+/** One cluster of the same element, repeated. */
 function manyOf(element: Uint8Array, count: number): Uint8Array {
   return ebml(0x1f43b675, concat(ebml(0xe7, be(0, 1)), repeat(element, count)));
 }

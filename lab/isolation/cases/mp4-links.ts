@@ -1,4 +1,4 @@
-// Links to MP4 files: tables that fill memory, boxes without end, fragments by the hundred thousand.
+// Links to MP4 files: tables that fill memory, boxes without end, hundreds of thousands of fragments.
 
 import { ascii, be, concat, repeat } from "../../media-files/bytes.ts";
 import { box, fullBox } from "../../media-files/containers.ts";
@@ -52,7 +52,7 @@ function file(tables: Tables, dataBytes = 1000): Uint8Array {
   return concat(FTYP, box("mdat", new Uint8Array(dataBytes)), movie(tables));
 }
 
-/** Tables of so many bytes in all, each entry as good as any. */
+/** Tables of this many bytes in all, with plausible entries. */
 function largeTables(sizeBytes: number): Tables {
   const count = Math.floor(sizeBytes / 16);
   return {
@@ -63,7 +63,7 @@ function largeTables(sizeBytes: number): Tables {
   };
 }
 
-/** So many fragments of a sample each. */
+/** `count` fragments of a sample each. */
 function fragments(count: number): Uint8Array {
   const trex = box("mvex", fullBox("trex", be(1, 4), be(1, 4), be(1024, 4), be(6, 4), be(0, 4)));
   const empty = { stts: be(0, 4), stsc: be(0, 4), stsz: be(0, 8), stco: be(0, 4), more: [trex] };

@@ -1,4 +1,4 @@
-// Links to Ogg files: false page heads, endless headers, chains without end, packets over many pages.
+// Links to Ogg files: false page headers, endless headers, chains without end, packets over many pages.
 
 import { ascii, concat, join, le, repeat } from "../../media-files/bytes.ts";
 import { oggPage, opusHead, opusTags } from "../../media-files/containers.ts";
@@ -10,14 +10,14 @@ const START = concat(
   oggPage({ serial: 1, sequence: 1, granule: 0, flags: 0, packets: [opusTags()] }),
 );
 
-/** Each head claims a page of 56 kB that is not there. */
+/** Each header claims a page of 56 kB that does not follow. */
 function falseHeads(sizeBytes: number): Uint8Array {
   const head = concat(ascii("OggS"), new Uint8Array(22), Uint8Array.of(220), new Uint8Array(220).fill(255));
   const start = oggPage({ serial: 1, sequence: 0, granule: 0, flags: 2, packets: [opusHead()] });
   return concat(start, repeat(concat(head, new Uint8Array(5)), Math.floor(sizeBytes / (head.length + 5))));
 }
 
-/** Whole streams of one packet, one behind the other: a radio that changes its song all the time. */
+/** Whole streams of one packet, one after the other: a radio that changes its song all the time. */
 function shortChain(count: number, channels: number): Uint8Array {
   const links = Array.from({ length: count }, (_, index) =>
     concat(

@@ -22,7 +22,7 @@ function text(body: string): Answer {
   return plainPlan(Buffer.from(body), "application/vnd.apple.mpegurl");
 }
 
-/** The playlist for `index.m3u8`, and something else for everything it names. */
+/** The playlist for `index.m3u8`, and another answer for everything it names. */
 function site(list: string, other: Answer) {
   return ({ path }: { readonly path: string }) => (path.endsWith("index.m3u8") ? text(list) : other);
 }

@@ -6,7 +6,7 @@ import { sleep } from "../../sleep.ts";
 import { type Attack, summary } from "../harness/attack.ts";
 import type { HostileCase, HostileLayer } from "../harness/hostile-case.ts";
 
-/** So many connections that each write this, and then wait without closing. */
+/** A number of connections that each write this, and then wait without closing. */
 function connects(
   name: string,
   what: string,
@@ -65,7 +65,7 @@ function opens(
           headers: {
             Authorization: attack.http.password,
             "User-Id": String(690_000 + index),
-            "Client-Name": "stranger/1",
+            "Client-Name": "attacker/1",
           },
         });
         attack.onClose(() => socket.terminate());

@@ -1,5 +1,5 @@
-// Voice gateways of a client's choosing that flood, hang, lie, or do not read: everything
-// lab/discord/hostile-gateway.ts can do, a case each. A client hands them to the node as it would hand on Discord's.
+// Voice gateways chosen by a client that flood, hang, lie, or do not read: one case for each behaviour of
+// lab/discord/hostile-gateway.ts. A client passes them to the node as it would pass on Discord's.
 
 import { HOSTILE_BEHAVIOURS, type HostileBehaviour, startHostileGateway } from "../../discord/hostile-gateway.ts";
 import { sleep } from "../../sleep.ts";

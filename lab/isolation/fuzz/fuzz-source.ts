@@ -8,7 +8,7 @@ interface FuzzSourceTraits {
   readonly isRandomAccess: boolean;
   /** False: a chunked body. */
   readonly isSizeKnown: boolean;
-  /** Bytes behind a read that are there at once. */
+  /** Bytes after a read that are available at once. */
   readonly readAheadBytes: number;
   readonly readCountMax: number;
 }
@@ -22,9 +22,9 @@ export class FuzzSource implements ByteSource {
   readonly mimeType = undefined;
   /** Calls of `read` and `readBuffered`. */
   readCount = 0;
-  /** Bytes handed out. */
+  /** Bytes returned. */
   readBytes = 0;
-  /** The most calls without giving the thread back. */
+  /** The most calls without yielding the thread. */
   stretchCountMax = 0;
   isClosed = false;
   readonly #bytes: Uint8Array;

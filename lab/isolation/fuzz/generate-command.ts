@@ -1,5 +1,5 @@
-// `npm run lab -- isolation generate`: tries generated files of every container by the thousand, and says which seeds
-// went wrong, and which were slow.
+// `npm run lab -- isolation generate`: tries thousands of generated files of every container, and reports the seeds
+// that failed, and the slow ones.
 
 import { parseArgs } from "node:util";
 import { CONTAINERS, type Container, generateFile } from "../generators/generate-file.ts";
@@ -8,7 +8,7 @@ import type { FuzzResult } from "./try-file.ts";
 
 const SLOWEST_SHOWN = 3;
 
-/** Resolves with the exit status: 0 when nothing went wrong. */
+/** Resolves with the exit status: 0 when all passed. */
 export async function runGenerate(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
@@ -37,7 +37,7 @@ async function writeOne(container: Container, seed: number, path: string): Promi
   const { bytes, changes } = generateFile(container, seed);
   const { writeFile } = await import("node:fs/promises");
   await writeFile(path, bytes);
-  console.log(`${container} ${seed}, ${bytes.length} bytes: ${changes.join("; ") || "as it should be"}`);
+  console.log(`${container} ${seed}, ${bytes.length} bytes: ${changes.join("; ") || "unchanged"}`);
   return 0;
 }
 
@@ -53,7 +53,7 @@ function describe(container: Container, results: readonly FuzzResult[]): string 
   return [
     `${container}: ${results.length} files, ${shares}`,
     `  slowest: ${slowestTexts.join(", ")}`,
-    `  most reads in a stretch: ${longest?.stretchCountMax ?? 0} (${longest?.seed})`,
+    `  most reads without yielding: ${longest?.stretchCountMax ?? 0} (${longest?.seed})`,
     ...failuresOf(results),
   ].join("\n");
 }

@@ -14,7 +14,7 @@ interface FuzzOptions {
   readonly container: Container;
   readonly firstSeed: number;
   readonly count: number;
-  /** After how long without an end a file counts as one that has none. Default 30 s. */
+  /** Time limit after which a file counts as endless. Default 30 s. */
   readonly patienceMs?: number;
 }
 

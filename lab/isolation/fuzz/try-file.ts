@@ -24,7 +24,7 @@ import { FuzzSource } from "./fuzz-source.ts";
 export interface FuzzResult {
   readonly container: Container;
   readonly seed: number;
-  /** Empty when all is as it should be. */
+  /** Empty when all is well. */
   readonly problems: readonly string[];
   /** `plays`, or the code of the error. */
   readonly outcome: string;
@@ -99,7 +99,7 @@ class FuzzRun {
       return "plays";
     } catch (error) {
       if (error instanceof NodeError && isReportable(error)) return error.code;
-      // A WebAssembly decoder that runs against the walls of its memory: what it throws ends its track, and only that.
+      // A WebAssembly decoder that accesses memory out of bounds: the error ends its track, and only that.
       if (error instanceof Error && error.name === "RuntimeError") return "trapped";
       const cause = error instanceof NodeError ? error.cause : error;
       this.problems.push(`threw ${cause instanceof Error ? (cause.stack ?? String(cause)) : cause}`);
@@ -253,7 +253,7 @@ class AudioReader {
   }
 }
 
-/** True unless the error only stands for something that was thrown by mistake. */
+/** True unless the error only wraps an unexpected exception. */
 function isReportable(error: NodeError): boolean {
   return (
     error.code !== "internal" &&

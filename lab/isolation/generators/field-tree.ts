@@ -28,9 +28,9 @@ export interface GroupField {
   readonly kind: "group";
   readonly name: string;
   fields: Field[];
-  /** Puts head and tail around the body; `claimedBytes` is what it is to say its length is. */
+  /** Puts head and tail around the body; `claimedBytes` is the length it is to claim. */
   readonly wrap: Wrap;
-  /** A lie about the length. */
+  /** A false length. */
   claimedBytes: number | undefined;
 }
 
@@ -68,7 +68,7 @@ export function group(name: string, fields: Field[], wrap: Wrap = (body) => body
   return { kind: "group", name, fields, wrap, claimedBytes: undefined };
 }
 
-/** How many bytes may still be made. */
+/** How many bytes may still be rendered. */
 interface Space {
   bytes: number;
 }
@@ -80,7 +80,7 @@ export function render(field: Field, sizeBytesMax = 1_000_000): Uint8Array {
 
 function renderInto(field: Field, space: Space): Uint8Array {
   const bytes = field.kind === "group" ? field.wrap(...bodyOf(field, space)) : renderLeaf(field);
-  // Heads and tails cost something as well, so that empty groups come to an end.
+  // Heads and tails count as well, so that empty groups terminate.
   space.bytes -= field.kind === "group" ? 1 : bytes.length;
   return bytes;
 }

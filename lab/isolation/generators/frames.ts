@@ -1,4 +1,4 @@
-// Files of bare frames as trees: MP3 with ID3 tags, Xing and LAME heads, and AAC in ADTS frames.
+// Files of bare frames as trees: MP3 with ID3 tags, Xing and LAME headers, and AAC in ADTS frames.
 
 import { ascii, be, concat } from "../../media-files/bytes.ts";
 import { AAC_SILENCE, mp3Frame } from "../../media-files/containers.ts";
@@ -11,7 +11,7 @@ function synchsafe(value: number): Uint8Array {
   return Uint8Array.from([21, 14, 7, 0], (shift) => (value >> shift) & 0x7f);
 }
 
-/** An ID3v2 tag with texts, a picture and whatever else players meet. */
+/** An ID3v2 tag with texts, a picture and other frames that players meet. */
 function id3Tag(random: Random): GroupField {
   const version = pick([2, 3, 4], random) ?? 4;
   const wrapFrame =

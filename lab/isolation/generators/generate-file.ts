@@ -37,13 +37,13 @@ interface GeneratedFile {
   readonly changes: readonly string[];
 }
 
-/** Whole files stay below this, whatever was repeated. */
+/** Whole files stay below this, whatever is repeated. */
 const SIZE_BYTES_MAX = 2_000_000;
 
 export function generateFile(container: Container, seed: number): GeneratedFile {
   const random = seededRandom(seed);
   const root = BUILDERS[container](random);
-  // Some are left as they are: a generator that makes nothing a reader takes would test nothing.
+  // Some are left unchanged: a generator whose files no reader accepts would test nothing.
   const changes = random() < 0.1 ? [] : mutate(root, random);
   const bytes = render(root).subarray(0, SIZE_BYTES_MAX);
   return changes.length === 0 ? { bytes, changes } : cut(bytes, changes, random);

@@ -17,7 +17,7 @@ function fullBox(name: string, fields: Field[], flags = 0, version = 0): GroupFi
   return box(name, [num("version", version, 1), num("flags", flags, 3), ...fields]);
 }
 
-/** Rows of numbers of four bytes, by name, or of what `valueBytes` says. */
+/** Rows of four-byte numbers by name, or of the size in `valueBytes`. */
 function table(
   name: string,
   rows: readonly Readonly<Record<string, number>>[],
@@ -36,7 +36,7 @@ function descriptor(tag: number, fields: Field[]): GroupField {
   return group(`descriptor ${tag}`, fields, (body, claimed) => concat(Uint8Array.of(tag, claimed & 0x7f), body));
 }
 
-/** The decoder's kind, and what else its description holds. */
+/** The decoder's kind, and the other contents of its description. */
 function esds(object: number, ...more: Field[]): GroupField {
   const decoder = [
     num("object", object, 1),

@@ -194,7 +194,7 @@ function nest(field: GroupField, parent: GroupField, random: Random): string {
   return `nested ${depth} deep`;
 }
 
-/** Every field but the root, each where it first stands. */
+/** Every field but the root, each at its first occurrence. */
 function locationsIn(root: GroupField): FieldLocation[] {
   const seen = new Set<Field>();
   const locations: FieldLocation[] = [];
@@ -214,7 +214,7 @@ function contains(field: Field, sought: Field): boolean {
   return field === sought || (field.kind === "group" && field.fields.some((inner) => contains(inner, sought)));
 }
 
-/** About: without heads and tails. */
+/** Approximate: without heads and tails. */
 function sizeOf(field: Field): number {
   if (field.kind === "number") return field.bits / 8;
   if (field.kind === "bytes") return field.bytes.length;

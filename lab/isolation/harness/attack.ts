@@ -16,7 +16,7 @@ interface AttackOptions {
   readonly post: Pick<ListeningPost, "issueVoice" | "audioPackets">;
   /** 0 (inclusive) to 1 (exclusive), the same in each run of one seed. */
   readonly random: () => number;
-  /** How long hostile tracks are left to play, and answers waited for. */
+  /** How long hostile tracks play, and answers are awaited. */
   readonly seconds: number;
 }
 
@@ -58,7 +58,7 @@ const PROBE_NAMES: Readonly<Record<string, string>> = {
   ts: "mpegts",
 };
 const HOSTILE_USER = "666000000000000000";
-/** Players set up at the same time. */
+/** Players set up concurrently. */
 const JOIN_WIDTH = 16;
 let guildCount = 0;
 
@@ -139,7 +139,7 @@ export class Attack {
     return bot;
   }
 
-  /** The session that is used where none is named. */
+  /** The default session. */
   session(): Promise<Bot> {
     this.#bot ??= this.openSession();
     return this.#bot;
@@ -168,7 +168,7 @@ export class Attack {
     return reply instanceof Error ? reply.message : String(reply.status);
   }
 
-  /** Has something of the case's own closed with the attack. */
+  /** Registers a resource of the case to be closed with the attack. */
   onClose(close: () => void): void {
     this.#closing.push(close);
   }

@@ -36,7 +36,7 @@ export class ControlPlayers {
     this.#guildIds = guildIds;
   }
 
-  /** All are in voice, play and are listened to. */
+  /** Resolves when all are in voice, play and have a listener. */
   static async start(node: { readonly url: string; readonly password: string }, post: ListeningPost) {
     const bot = await Bot.connect({ ...node, userId: USER_ID });
     await post.forget();
@@ -64,7 +64,7 @@ export class ControlPlayers {
     const received = this.#bot.messages.slice(messageCount).filter(({ type = "" }) => LOSSES.includes(type));
     const losses = received.map(describe);
     for (const guildId of this.#guildIds) {
-      const player = await this.#bot.player(guildId).catch(() => undefined); // the node cannot be asked
+      const player = await this.#bot.player(guildId).catch(() => undefined); // the node does not answer
       if (player?.track == null) losses.push("a control player has lost its track");
     }
     return losses;

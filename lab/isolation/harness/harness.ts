@@ -70,7 +70,7 @@ export class Harness {
     await this.#settle();
   }
 
-  /** Measures while `work` is done. */
+  /** Measures while `work` runs. */
   async measure(work: () => Promise<unknown>): Promise<WindowResult> {
     await this.post.openWindow();
     await work();

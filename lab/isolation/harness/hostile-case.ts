@@ -10,11 +10,11 @@ export interface HostileCase {
   readonly name: string;
   /** One line: the input that is sent. */
   readonly what: string;
-  /** One of the dozen that show most in least time (`--quick`). */
+  /** One of the twelve most telling cases in the least time (`--quick`). */
   readonly isQuick?: boolean;
-  /** How long its hostile tracks are left to play, in seconds. Default 4. */
+  /** How long its hostile tracks play, in seconds. Default 4. */
   readonly seconds?: number;
-  /** Makes ready what takes time to make; the attack begins when what it returns is called. */
+  /** Does the slow preparation; the attack begins when the returned function is called. */
   readonly arm: (attack: Attack) => Strike | Promise<Strike>;
 }
 

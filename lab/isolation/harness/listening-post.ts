@@ -15,7 +15,7 @@ export type PostRequest =
       readonly channelId: string;
       readonly daveVersion: number;
     }
-  /** From now on this guild is listened to. */
+  /** Starts listening to this guild. */
   | { readonly kind: "watch"; readonly guildId: string; readonly channelId: string; readonly isDecoded: boolean }
   | { readonly kind: "forget" }
   | { readonly kind: "audioPackets"; readonly guildId: string }
@@ -27,7 +27,7 @@ export type PostRequest =
 export interface WindowResult {
   readonly seconds: number;
   readonly received: readonly ReceivedAudio[];
-  /** The slowest answer to GET /version; one that has not come counts up to the end. */
+  /** The slowest answer to GET /version; a pending one counts up to the end. */
   readonly versionMsMax: number;
   readonly versionFailures: number;
   /** How long the listening process itself was starved: its measurements may be too long by that. */
@@ -75,7 +75,7 @@ export class ListeningPost {
     return this.#ask({ kind: "audioPackets", guildId }) as Promise<number>;
   }
 
-  /** Asks this node for its version ten times a second from now on. */
+  /** Polls this node's version ten times a second from now on. */
   async askVersion(url: string): Promise<void> {
     await this.#ask({ kind: "askVersion", url });
   }

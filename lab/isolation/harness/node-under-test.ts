@@ -7,7 +7,7 @@ import { NodeClient } from "../../conformance/workbench/node-client.ts";
 export interface NodeUnderTest {
   readonly url: string;
   readonly password: string;
-  /** So far; 0 where it cannot be known. */
+  /** Number so far; 0 where it is unknown. */
   readonly lostWorkers: number;
   readonly hasEnded: boolean;
   /** It was started for this run and may be ended in it. */

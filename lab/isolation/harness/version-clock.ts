@@ -1,15 +1,15 @@
-// Asks a node for its version ten times a second, each time over a new connection, and keeps the slowest answer.
+// Polls a node's version ten times a second, each time over a new connection, and records the slowest answer.
 
 import { request } from "node:http";
 
 const INTERVAL_MS = 100;
-/** Not more than so many unanswered ones at once: a node that hangs is not drowned. */
+/** Limit of pending requests: a node that hangs is not overloaded. */
 const IN_FLIGHT_MAX = 20;
 
 export class VersionClock {
   readonly #url: string;
   readonly #timer: NodeJS.Timeout;
-  /** When each unanswered question was asked. */
+  /** When each pending request was sent. */
   readonly #askedMs = new Set<{ readonly atMs: number }>();
   #versionMsMax = 0;
   #versionFailures = 0;

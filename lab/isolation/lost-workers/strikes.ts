@@ -2,7 +2,7 @@
 
 export interface WorkerStrike {
   readonly name: "ends" | "hangs" | "fills its memory";
-  /** Far behind the end of any song: without meaning but for fragile-audio.ts. */
+  /** Far beyond the end of any song: without meaning except for fragile-audio.ts. */
   readonly endMs: number;
 }
 
@@ -12,5 +12,5 @@ export const STRIKES: readonly WorkerStrike[] = [
   { name: "fills its memory", endMs: 86_400_003 },
 ];
 
-/** Where the thread says for which player it was at work when it was struck. */
+/** Where the thread reports for which player it was working when it was struck. */
 export const STRUCK_CHANNEL = "tonearm-lab-struck";

@@ -25,14 +25,14 @@ interface Ticket {
 
 interface MediaLinkRequest {
   readonly clientName: string;
-  /** For whom it is good. */
+  /** The client it is valid for. */
   readonly ip: string;
   readonly itag: number;
   readonly script: PlayerScript | undefined;
   readonly isLengthSaid: boolean;
 }
 
-/** A link as the client is given it. */
+/** A link as a client gets it. */
 interface IssuedLink {
   readonly url: string;
   /** Only for clients that have to unlock it. */
@@ -42,7 +42,7 @@ interface IssuedLink {
 export class GoogleVideo {
   /** Clients whose links are all refused. */
   readonly refusedClients = new Set<string>();
-  /** With which every link must come; undefined: none is asked for. */
+  /** The token that every link must have; undefined: none is required. */
   expectedToken: string | undefined;
   readonly #baseUrl: string;
   readonly #tickets: Ticket[] = [];
@@ -67,7 +67,7 @@ export class GoogleVideo {
     return { url: url.href, lockedSignature: script?.lock(signature) };
   }
 
-  /** A live stream's playlist as clients get it that have to solve its n. */
+  /** A live stream's playlist for clients that have to solve its n. */
   issueManifest(playlist: OfferedMedia, ip: string, script: PlayerScript): string {
     const id = this.#tickets.length;
     const n = `m${String(id).padStart(4, "0")}-AbCdEf_9`;
@@ -77,7 +77,7 @@ export class GoogleVideo {
     return `${this.#baseUrl}/${MEDIA_HOST}/api/manifest/hls_variant/${name}`;
   }
 
-  /** All links so far are refused from now on. */
+  /** All existing links are refused from now on. */
   expire(): void {
     this.#expiredCount = this.#tickets.length;
   }

@@ -75,7 +75,7 @@ export const STATUSES: Readonly<Partial<Record<VideoState, object>>> = {
   "reload-once": { status: "UNPLAYABLE", reason: "The page needs to be reloaded." },
 };
 
-/** The n-th entry of the playlists that are made by the number. */
+/** The n-th entry of generated playlists. */
 export function numbered(index: number): ListedVideo {
   const id = `n${String(index).padStart(10, "0")}`;
   return { id, title: `Entry ${index}`, author: "Many", seconds: 60 + (index % 600) };

@@ -6,7 +6,7 @@ import type { GoogleVideo, OfferedMedia } from "./google-video.ts";
 import { type SiteVideo, STATUSES, VIDEOS } from "./library.ts";
 import type { PlayerScript } from "./player-scripts.ts";
 
-/** How a client is given its links. */
+/** How a client gets its links. */
 type Offer = "open" | "locked" | "sabr" | "nothing";
 
 interface PlayerQuestion {
@@ -26,16 +26,16 @@ interface Parts {
 }
 
 export class PlayerAnswers {
-  /** By the name in the context; not named: open. */
+  /** By the name in the context; clients not named: open. */
   readonly offers = new Map<string, Offer>([
     ...(["MWEB", "WEB_EMBEDDED_PLAYER", "TVHTML5", "TVHTML5_SIMPLY"] as const).map((name) => [name, "locked"] as const),
     ["WEB", "sabr"],
   ]);
   /** Clients that are offered no Opus. */
   readonly withoutOpus = new Set(["IOS"]);
-  /** The login that TVHTML5 has to send; undefined: none is good. */
+  /** The login that TVHTML5 has to send; undefined: none is valid. */
   accessToken: string | undefined;
-  /** `lastModified` of all that is offered. */
+  /** `lastModified` of all offered formats. */
   lastModified = "1753333181840409";
   readonly #parts: Parts;
   #reloadsLeft = 1;
@@ -44,7 +44,7 @@ export class PlayerAnswers {
     this.#parts = parts;
   }
 
-  /** In the script of the day. */
+  /** From the current script. */
   get timestamp(): number {
     return Number(/(?:signatureTimestamp|sts):(\d+)/.exec(this.#parts.script().text)?.[1]);
   }
@@ -162,7 +162,7 @@ export class PlayerAnswers {
     const linkRequest = { clientName, ip: from, itag, script, isLengthSaid };
     const { url, lockedSignature } = this.#parts.media.issue(media, linkRequest);
     if (lockedSignature === undefined) return { ...base, url };
-    // For another script than the one of the day, as an old timestamp gets.
+    // For another script than the current one, as for an old timestamp.
     const s = isRightTimestamp ? lockedSignature : `x${lockedSignature}`;
     return { ...base, signatureCipher: new URLSearchParams({ s, sp: "sig", url }).toString() };
   }

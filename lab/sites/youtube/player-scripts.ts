@@ -18,7 +18,7 @@ interface Pieces {
   readonly solveN: string;
   /** Body of a function of `a`. */
   readonly unlock: string;
-  /** Before everything else, and behind it. */
+  /** Before everything else, and after it. */
   readonly before?: string;
   readonly after?: string;
 }
@@ -56,7 +56,7 @@ const REVERSING: Pieces = {
   unlock: 'return a.split("").reverse().join("")',
 };
 
-/** The script of the day. */
+/** The current script. */
 export const REVERSE_SCRIPT: PlayerScript = {
   id: "0badcafe",
   text: twoStatements(REVERSING),
@@ -80,7 +80,7 @@ export const ROTATE_SCRIPT: PlayerScript = {
   },
 };
 
-/** Each would cost the node something, were it not for the sandbox. */
+/** Each would harm the node without the sandbox. */
 export const HOSTILE_SCRIPTS = {
   "loops endlessly when it is read": hostile({ before: "for(;;){}" }),
   "loops endlessly when it solves": hostile({ solveN: "for(;;){}" }),

@@ -1,6 +1,6 @@
 // Videos and lists in the shapes in which YouTube answers them, with made-up content (fact sheet, section 3, read there
-// in youtube-source 158726d, yt-dlp 81ecd58 and YouTube.js acc908a; nothing was tried against YouTube). In whichever
-// process the stand-in runs.
+// in youtube-source 158726d, yt-dlp 81ecd58 and YouTube.js acc908a; nothing was tried against YouTube). Runs in the
+// fake server's process.
 
 export interface ListedVideo {
   readonly id: string;
@@ -121,7 +121,7 @@ function musicListItem({ id, title, author, seconds }: ListedVideo): object {
   };
 }
 
-/** The list of a search, where each client has it. */
+/** The list of a search, in the position that each client has. */
 export function searchAnswer(clientName: string, videos: readonly ListedVideo[]): object {
   const wrapped = (contents: readonly object[]) => ({
     sectionListRenderer: { contents: [{ itemSectionRenderer: { contents } }] },
@@ -148,7 +148,7 @@ interface ListedPage {
   readonly token: string | undefined;
 }
 
-/** The first page of a playlist, where each client has it. `lockups`: as WEB has it of late. */
+/** The first page of a playlist, in the position that each client has. `lockups`: as WEB has it of late. */
 export function playlistAnswer(clientName: string, page: ListedPage, lockups: boolean): object {
   const items = [...page.items, ...continuationItem(page.token, lockups)];
   if (clientName !== "WEB") {

@@ -77,10 +77,10 @@ it("the canary reports each source's results and backends, and the error of a br
   expect(text).toMatch(/^SOURCE +TRIED +RESULT +TIME +BACKENDS$/m);
   expect(text).toMatch(/^soundcloud +search +scsearch:song +ok +\d+ ms.*\n {4}\d+ tracks, first Song 11$/m);
   expect(text).toMatch(/^soundcloud +link +https:\/\/soundcloud\.com\/stand-ins\/song +ok +\d+ ms.*\n {4}Song 11$/m);
-  expect(text).toMatch(/^soundcloud +sound +of Song 11 +ok +\d+ ms.*\n {4}received 3\.0 s, the first after \d+ ms$/m);
+  expect(text).toMatch(/^soundcloud +audio +of Song 11 +ok +\d+ ms.*\n {4}received 3\.0 s, the first after \d+ ms$/m);
   expect(text).toMatch(/^soundcloud .* ms +\S.*$/m);
   expect(text).toMatch(/^bandcamp +search +bcsearch:song +FAILED +\d+ ms.*\n {4}.*500/m);
-  expect(text).toMatch(/^bandcamp +sound +skipped\n {4}there is no track to play$/m);
+  expect(text).toMatch(/^bandcamp +audio +skipped\n {4}there is no track to play$/m);
   expect(text).not.toMatch(/^bandcamp +link/m);
   expect(text).toMatch(/^getyarn\.io +sound +of It's "on" +ok/m);
   expect(text).toMatch(/\nFAILED: bandcamp \(search\)\n$/);

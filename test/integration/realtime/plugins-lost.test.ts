@@ -145,7 +145,7 @@ it("a plugin that cannot be set up is off, and the node serves", async () => {
   const bot = await other.connectBot();
   await expect
     .poll(async () => (await bot.request("GET", "/v4/tonearm/plugins")).body)
-    .toMatchObject([{ state: "off", trouble: "it was told to refuse" }]);
+    .toMatchObject([{ state: "off", trouble: "refused as its options say" }]);
   expect((await bot.load("misbehaving:well")).body.loadType).toBe("empty");
   await other.close();
 });
@@ -158,5 +158,5 @@ it("without a required plugin the node does not start, and says why", async () =
       PLUGINS_MISBEHAVING_REFUSE: "true",
     },
   });
-  await expect(starting).rejects.toThrow("it was told to refuse");
+  await expect(starting).rejects.toThrow("refused as its options say");
 });

@@ -17,14 +17,14 @@ const { connect } = Socket.prototype;
 
 /** The last function that all TCP and TLS connections of Node.js pass with the name of the host. */
 function connectLocally(...args) {
-  // `net.connect` hands on its arguments as a list in a list.
+  // `net.connect` passes its arguments as a list in a list.
   const [options, listener] = Array.isArray(args[0]) ? args[0] : args;
   if (typeof options !== "object" || options.port === undefined) return connect.apply(this, args);
   const { host = "localhost" } = options;
   const port = ports.get(`${host}:${options.port}`);
   if (port !== undefined) return connect.call(this, { ...options, host: "127.0.0.1", port }, listener ?? undefined);
   if (HERE.test(host)) return connect.apply(this, args);
-  // As the network would refuse: later.
+  // As the network would refuse: asynchronously.
   process.nextTick(() => this.destroy(new Error(`a test must not reach ${host}:${options.port}`)));
   return this;
 }

@@ -1,4 +1,4 @@
-// A codec thread that has no codecs: it counts how often it was asked, and ends when it is asked for MP3.
+// A codec thread without codecs: it counts its requests, and ends when MP3 is requested.
 
 import { parentPort } from "node:worker_threads";
 

@@ -1,3 +1,3 @@
-// An audio worker that starts and never says so.
+// An audio worker that starts and never reports it.
 
 setInterval(() => undefined, 60_000);

@@ -22,7 +22,7 @@ parentPort.on("message", (command) => {
   parentPort.postMessage({ type: "reply", requestId: command.requestId, value: { kind: "empty" } });
 });
 
-/** Returns true when the request is not to be answered as usual. */
+/** Returns true when the request must not be answered as usual. */
 function obey(order, requestId) {
   if (order === "exit") process.exit(3);
   if (order === "throw") {

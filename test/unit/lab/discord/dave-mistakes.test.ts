@@ -135,7 +135,7 @@ test("a commit without a proposal is reported", async () => {
   const proposals = client.messages.findLast(({ op }) => op === 27)?.payload;
   const commit = client.messages.findLast(({ op }) => op === 29)?.payload;
   expect(proposals).toBeDefined();
-  // The announced commit once more is only late; the same for an epoch to come is not.
+  // Repeating the announced commit is only late; one for a future epoch is not.
   const again = Buffer.from(commit?.subarray(2) ?? []);
   client.sendBinary(28, again);
   again.writeBigUInt64BE(9n, 13);

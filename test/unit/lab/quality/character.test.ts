@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Character, characterOf, classesOf } from "../../../../lab/quality/character.ts";
 import { EarModel, type Stereo } from "../../../../lab/quality/ear-model.ts";
-import { Painter } from "../../../../lab/quality/likeness.ts";
+import { Painter } from "../../../../lab/quality/similarity.ts";
 import { beatSong, chordSong, noiseSong } from "../../../support/judged-songs.ts";
 
 function characterOfSong(song: Stereo): Character {

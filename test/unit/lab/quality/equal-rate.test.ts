@@ -14,7 +14,7 @@ function judgementsOf(encoder: string, level: number, rateFactor: number): Encod
     const bitrateBps = targetBps * rateFactor;
     const score = level - 10 * Math.log(bitrateBps);
     const scores = Object.fromEntries(MEASURES.map((name) => [name, score])) as Scores; // one of each name
-    return { encoder, targetBps, bitrateBps, scores, noisiestSecond: 1, unlikestSecond: 2 };
+    return { encoder, targetBps, bitrateBps, scores, noisiestSecond: 1, leastSimilarSecond: 2 };
   });
 }
 

@@ -33,7 +33,7 @@ test.each(names)("a %s that is returned unchanged is indistinguishable from the 
   expect(scores.noiseToMaskDb).toBeLessThan(-100);
   expect(scores.audibleSteps).toBe(0);
   expect(scores.modulationDifference).toBe(0);
-  expect(scores.unlikeness).toBeLessThan(1e-6);
+  expect(scores.dissimilarity).toBeLessThan(1e-6);
 });
 
 test.each(names)("both measures detect every step from 64 to 192 kbit/s in a %s", async (name) => {
@@ -41,7 +41,7 @@ test.each(names)("both measures detect every step from 64 to 192 kbit/s in a %s"
   for (const bitrateBps of [64_000, 96_000, 128_000, 192_000]) {
     scores.push(judged(SONGS[name], await throughLibopus(SONGS[name], 10, bitrateBps)).scores);
   }
-  for (const measure of ["noiseToMaskDb", "unlikeness"] as const) {
+  for (const measure of ["noiseToMaskDb", "dissimilarity"] as const) {
     const values = scores.map((score) => score[measure]);
     expect(values).toEqual(values.toSorted((a, b) => b - a));
   }
@@ -53,7 +53,7 @@ test("an encoder without transient detection scores worse at a beat", async () =
     judged(SONGS.beat, await throughLibopus(SONGS.beat, 5, 96_000)).scores,
   ];
   expect(careless.noiseToMaskDb).toBeGreaterThan(careful.noiseToMaskDb);
-  expect(careless.unlikeness).toBeGreaterThan(careful.unlikeness);
+  expect(careless.dissimilarity).toBeGreaterThan(careful.dissimilarity);
 });
 
 /** Faults of an encoder, on top of those of libopus. */
@@ -86,7 +86,7 @@ test.each(Object.keys(FAULTS))("both measures detect a fault: %s", async (fault)
   const coded = await throughLibopus(song, 10, 128_000);
   const [good, bad] = [judged(song, coded).scores, judged(song, FAULTS[fault]!(coded)).scores];
   expect(bad.noiseToMaskDb).toBeGreaterThan(good.noiseToMaskDb + 1);
-  expect(bad.unlikeness).toBeGreaterThan(good.unlikeness * 1.2);
+  expect(bad.dissimilarity).toBeGreaterThan(good.dissimilarity * 1.2);
 });
 
 test("noise far below the masking threshold is not counted as audible", () => {
@@ -95,7 +95,7 @@ test("noise far below the masking threshold is not counted as audible", () => {
   const { scores } = judged(SONGS.noise, [soft[0]!, soft[1]!]);
   expect(scores.noiseToMaskDb).toBeLessThan(-30);
   expect(scores.audibleSteps).toBe(0);
-  expect(scores.unlikeness).toBeLessThan(0.1);
+  expect(scores.dissimilarity).toBeLessThan(0.1);
 });
 
 test("the damaged second is reported as the worst", () => {
@@ -104,8 +104,8 @@ test("the damaged second is reported as the worst", () => {
   const damaged = song.map((channel) =>
     channel.map((value, at) => (at > 2 * 48_000 && at < 3 * 48_000 ? value + 0.05 * (random() - 0.5) : value)),
   );
-  const { noisiestSecond, unlikestSecond } = judged(song, [damaged[0]!, damaged[1]!]);
+  const { noisiestSecond, leastSimilarSecond } = judged(song, [damaged[0]!, damaged[1]!]);
   // Seconds of the excerpt itself: its lead-in is not counted.
   expect(Math.abs(noisiestSecond - 1.5)).toBeLessThan(0.1);
-  expect(Math.abs(unlikestSecond - 1.5)).toBeLessThan(0.1);
+  expect(Math.abs(leastSimilarSecond - 1.5)).toBeLessThan(0.1);
 });

@@ -23,7 +23,7 @@ afterEach(() => {
   server.removeAllListeners("connection");
 });
 
-test("a connection that is cut while it is established fails for the client, and the server never gets its end", async () => {
+test("a connection that is cut while it is established fails for the client, and is not handed to the server", async () => {
   const port = network.listen(server);
   const socket = network.connect(port);
   const failed = once(socket, "error");

@@ -9,16 +9,16 @@ import { Fourier } from "../listen/fourier.ts";
 import type { Stereo } from "./ear-model.ts";
 
 const PICTURE_WINDOW_SAMPLES = 1024;
-/** From one column of the picture to the next. */
+/** Samples from one column of the picture to the next. */
 export const PICTURE_HOP_SAMPLES = 512;
 const PICTURE_BINS = PICTURE_WINDOW_SAMPLES / 2 + 1;
 const LOWEST_HZ = 50;
 const HIGHEST_HZ = 16_000;
-/** How loud a sine at full scale is taken to be played, dB SPL. */
+/** Assumed level of a full-scale sine, dB SPL. */
 const PLAYED_DB = 92;
 /** Below the loudest band of the column: quieter levels count as masked. */
 const COLUMN_RANGE_DB = 45;
-/** The range that the constants of the index are reckoned from, dB. */
+/** The range from which the constants of the index are derived, dB. */
 const INTENSITY_RANGE_DB = 60;
 const MEAN_CONSTANT = (0.01 * INTENSITY_RANGE_DB) ** 2;
 const STRUCTURE_CONSTANT = (0.03 * INTENSITY_RANGE_DB) ** 2 / 2;
@@ -85,10 +85,10 @@ export class Painter {
 }
 
 /**
- * How unlike each column of `coded` is to `reference`: 0 the same, 1 nothing in common, mean over bands and channels.
- * The first and the last column have no neighbours and are 0.
+ * How dissimilar each column of `coded` is to `reference`: 0 the same, 1 nothing in common, mean over bands and
+ * channels. The first and the last column have no neighbours and are 0.
  */
-export function unlikenessOf(reference: Picture, coded: Picture): Float64Array {
+export function dissimilarityOf(reference: Picture, coded: Picture): Float64Array {
   const columnCount = Math.min(reference.columnCount, coded.columnCount);
   const result = new Float64Array(columnCount);
   for (const side of [0, 1] as const) {
@@ -153,7 +153,7 @@ function takeLevels(power: Float64Array, levels: Float32Array, from: number): vo
   }
 }
 
-/** A step of ERB apart (B. Glasberg and B. Moore, 1990), each as a gammatone of fourth order passes power. */
+/** A step of ERB apart (B. Glasberg and B. Moore, 1990), each with the response of a fourth-order gammatone. */
 function gammatoneBands(): readonly GammatoneBand[] {
   const numberOf = (hertz: number): number => 21.4 * Math.log10(1 + 0.00437 * hertz);
   const lowest = numberOf(LOWEST_HZ);

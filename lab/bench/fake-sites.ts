@@ -1,27 +1,27 @@
-// The bench's end of stand-ins-process.ts: the fake servers for all sites, in a separate process.
+// The bench's end of fake-sites-process.ts: the fake servers for all sites, in a separate process.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { asking } from "../test-environment/side-process.ts";
 
-export type StandInsRequest =
-  /** Arguments for the node that asks them. */
+export type FakeSitesRequest =
+  /** Configuration of the node that uses them. */
   | { readonly kind: "args" }
   | { readonly kind: "hang" }
   | { readonly kind: "answerAgain" }
-  /** Puts a set of so many tracks there; the address of its page. */
+  /** Adds a set of `tracks` tracks; returns the address of its page. */
   | { readonly kind: "addSet"; readonly tracks: number }
   | { readonly kind: "close" };
 
-const ENTRY = new URL("./stand-ins-process.js", import.meta.url);
+const ENTRY = new URL("./fake-sites-process.js", import.meta.url);
 
-export class StandIns {
+export class FakeSites {
   readonly args: readonly string[];
   readonly #child: ChildProcess;
-  readonly #ask: (request: StandInsRequest) => Promise<unknown>;
+  readonly #ask: (request: FakeSitesRequest) => Promise<unknown>;
 
   private constructor(
     child: ChildProcess,
-    ask: (request: StandInsRequest) => Promise<unknown>,
+    ask: (request: FakeSitesRequest) => Promise<unknown>,
     args: readonly string[],
   ) {
     this.#child = child;
@@ -29,13 +29,13 @@ export class StandIns {
     this.args = args;
   }
 
-  static async start(): Promise<StandIns> {
+  static async start(): Promise<FakeSites> {
     const child = fork(ENTRY);
-    const ask = asking<StandInsRequest>(child);
-    return new StandIns(child, ask, (await ask({ kind: "args" })) as readonly string[]); // answered once it is ready
+    const ask = asking<FakeSitesRequest>(child);
+    return new FakeSites(child, ask, (await ask({ kind: "args" })) as readonly string[]); // answered once it is ready
   }
 
-  /** From now on nothing that all sites but the example plugin's are asked is ever answered. */
+  /** From now on no request to a site is answered, except to the example plugin's. */
   async hang(): Promise<void> {
     await this.#ask({ kind: "hang" });
   }

@@ -1,10 +1,10 @@
 // The fake servers for all sites and for the example plugin, which stays healthy, in a separate process so that their
-// work is neither the node's nor the listener's. Started by stand-ins.ts, which talks to it over IPC.
+// work is neither the node's nor the listener's. Started by fake-sites.ts, which talks to it over IPC.
 
 import { AllSites } from "../sites/all-sites.ts";
 import { EXAMPLE_HOST, startExampleSite } from "../sites/example.ts";
 import { answering } from "../test-environment/side-process.ts";
-import type { StandInsRequest } from "./stand-ins.ts";
+import type { FakeSitesRequest } from "./fake-sites.ts";
 
 const FIRST_TRACK_ID = 10_000;
 const SET_ID = 999_999;
@@ -13,7 +13,7 @@ const sites = await AllSites.start();
 const example = await startExampleSite();
 let restore = (): void => undefined;
 
-function answer(request: StandInsRequest): unknown {
+function answer(request: FakeSitesRequest): unknown {
   switch (request.kind) {
     case "args":
       return [...sites.args, `--tonearm.hosts.${EXAMPLE_HOST}=${example.url}/${EXAMPLE_HOST}`];

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { readTries } from "../../../../lab/canary/read-tries.ts";
-import { TRIES } from "../../../../lab/canary/tries.ts";
+import { readTries, TRIES } from "../../../../lab/canary/tries.ts";
 
 const BASE = { one: { search: "a", link: "b" }, two: { link: "c" } };
 
