@@ -181,10 +181,12 @@ class InProcessThread implements Thread {
 
   #serveCodecs(port: InProcessPort): void {
     port.on("message", (message) => {
-      const { codec } = message as CodecRequest; // the other end is the node's own main thread
+      const { requestId, codec } = message as CodecRequest; // the other end is the node's own main thread
       const wasm = this.#environment.codecs.get(codec);
       const answer: CodecAnswer =
-        wasm === undefined ? { codec, failure: "not in this simulation" } : { codec, loaded: { kind: "wasm", wasm } };
+        wasm === undefined
+          ? { requestId, failure: "not in this simulation" }
+          : { requestId, loaded: { kind: "wasm", wasm } };
       port.postMessage(answer);
     });
   }

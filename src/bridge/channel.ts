@@ -8,9 +8,9 @@ import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { AnswerCommand, WorkerCommand } from "./commands.ts";
 import type { WorkerEvent } from "./events.ts";
-import { PendingReplies } from "./pending-replies.ts";
+import { PendingRequests } from "./pending-requests.ts";
 import type { LinkRequest, PlayableLink } from "./playable-link.ts";
-import type { WorkerReplies, WorkerReply } from "./replies.ts";
+import type { WorkerReplies } from "./replies.ts";
 import { RouteRequests } from "./route-requests.ts";
 import { RemoteError, toWireError } from "./wire-error.ts";
 
@@ -58,17 +58,17 @@ export type PlainEvent = Exclude<
 /** The main thread's end: posts commands and settles requests with their replies. */
 export class CommandChannel {
   readonly #endpoint: MainEnd;
-  readonly #pending: PendingReplies<WorkerReply>;
+  readonly #requests: PendingRequests<WorkerReplies>;
   #closedBy: NodeError | undefined;
 
   /** `onEvent` receives all events except replies. */
   constructor(endpoint: MainEnd, options: { clock: Clock; onEvent: (event: WorkerEvent) => void }) {
     this.#endpoint = endpoint;
-    this.#pending = new PendingReplies(options.clock);
+    this.#requests = new PendingRequests({ clock: options.clock });
     endpoint.on("message", (event) => {
       if (this.#closedBy !== undefined) return;
-      if (event.type === "reply") this.#pending.resolve(event.requestId, event.value);
-      else if (event.type === "replyError") this.#pending.reject(event.requestId, new RemoteError(event.error));
+      if (event.type === "reply") this.#requests.resolve(event.requestId, event.value);
+      else if (event.type === "replyError") this.#requests.reject(event.requestId, new RemoteError(event.error));
       else options.onEvent(event);
     });
   }
@@ -87,19 +87,18 @@ export class CommandChannel {
   request<R extends UnnumberedRequest>(command: R, options: { timeoutMs: number }): Promise<WorkerReplies[R["type"]]> {
     if (this.#closedBy !== undefined) return Promise.reject(this.#closedBy);
     const { timeoutMs } = options;
-    const lateText = `the audio worker did not answer ${command.type} within ${timeoutMs} ms`;
-    const reply = this.#pending.ask({ timeoutMs, lateText }, (requestId) => {
+    const text = `the audio worker did not answer ${command.type} within ${timeoutMs} ms`;
+    const timeLimit = { ms: timeoutMs, error: () => new NodeError("worker-timeout", text) };
+    return this.#requests.request<R["type"]>(command.type, { timeLimit }, (requestId) => {
       this.#endpoint.postMessage({ ...command, requestId });
     });
-    // The reply's type follows from the request's: WorkerReplies is what both ends are compiled with.
-    return reply as Promise<WorkerReplies[R["type"]]>;
   }
 
-  /** Rejects what waits with `reason` and ignores what still arrives. */
+  /** Rejects pending requests with `reason` and ignores what still arrives. */
   close(reason: NodeError): void {
     if (this.#closedBy !== undefined) return;
     this.#closedBy = reason;
-    this.#pending.rejectAll(reason);
+    this.#requests.rejectAll(reason);
   }
 }
 
@@ -113,13 +112,14 @@ interface Answerable {
 export class EventChannel<Command extends { readonly type: string } = PlainCommand> {
   readonly #endpoint: ThreadEnd<Command>;
   readonly #routeRequests: RouteRequests;
-  readonly #linkRequests: PendingReplies<PlayableLink>;
+  readonly #linkRequests: PendingRequests<{ readonly link: PlayableLink }>;
 
   /** `onCommand` receives all commands except the answers to `requestRoute` and `requestLink`. */
   constructor(endpoint: ThreadEnd<Command>, options: { clock: Clock; onCommand: (command: Command) => void }) {
     this.#endpoint = endpoint;
     this.#routeRequests = new RouteRequests(options.clock, (routeEvent) => endpoint.postMessage(routeEvent));
-    this.#linkRequests = new PendingReplies(options.clock);
+    const bound = { pendingMax: LINK_REQUESTS_MAX, error: tooManyLinksError };
+    this.#linkRequests = new PendingRequests({ clock: options.clock, bound });
     endpoint.on("message", (command) => {
       if (isAnswer(command)) this.#onAnswer(command);
       else options.onCommand(command);
@@ -142,12 +142,10 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
    * waiting.
    */
   requestLink(request: LinkRequest): Promise<PlayableLink> {
-    if (this.#linkRequests.count >= LINK_REQUESTS_MAX) {
-      const message = `${LINK_REQUESTS_MAX} tracks wait for a link to be played from`;
-      return Promise.reject(new NodeError("worker-busy", message));
-    }
-    const lateText = `the source "${request.track.sourceName}" named no link to play from within ${LINK_TIMEOUT_MS} ms`;
-    return this.#linkRequests.ask({ timeoutMs: LINK_TIMEOUT_MS, lateText }, (linkId) => {
+    const { sourceName } = request.track;
+    const text = `the source "${sourceName}" named no link to play from within ${LINK_TIMEOUT_MS} ms`;
+    const timeLimit = { ms: LINK_TIMEOUT_MS, error: () => new NodeError("worker-timeout", text) };
+    return this.#linkRequests.request("link", { timeLimit }, (linkId) => {
       this.#endpoint.postMessage({ type: "linkRequested", linkId, ...request });
     });
   }
@@ -176,6 +174,10 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
       this.#endpoint.postMessage({ ...event, fields: Object.fromEntries(fields) });
     }
   }
+}
+
+function tooManyLinksError(): NodeError {
+  return new NodeError("worker-busy", `${LINK_REQUESTS_MAX} tracks wait for a link to be played from`);
 }
 
 const ANSWERS: readonly string[] = ["route", "routeError", "link", "linkError"] satisfies AnswerCommand["type"][];

@@ -7,8 +7,9 @@ import type { WasmModule } from "../lib/web-assembly.ts";
 /** The WebAssembly codecs, including our Opus encoder, and the native one (`aac`). */
 export type CodecName = "opus" | "mp3" | "flac" | "vorbis" | "encoder" | "aac";
 
-/** From an audio thread, when it first needs the codec. */
+/** From an audio thread, when it first needs the codec, and from the main thread to the codec thread. */
 export interface CodecRequest {
+  readonly requestId: number;
   readonly codec: CodecName;
 }
 
@@ -21,5 +22,5 @@ export type LoadedCodec =
 
 /** One answer per request. After a `failure`, or no answer within 3 s, the audio thread loads the codec itself. */
 export type CodecAnswer =
-  | { readonly codec: CodecName; readonly loaded: LoadedCodec }
-  | { readonly codec: CodecName; readonly failure: string };
+  | { readonly requestId: number; readonly loaded: LoadedCodec }
+  | { readonly requestId: number; readonly failure: string };

@@ -5,7 +5,7 @@ import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { RouteCommand } from "./commands.ts";
 import type { AddressFamily, RouteEvent } from "./events.ts";
-import { PendingReplies } from "./pending-replies.ts";
+import { PendingRequests } from "./pending-requests.ts";
 import { RemoteError } from "./wire-error.ts";
 
 /** Choosing an address takes microseconds; this is for a main thread that is busy with something else. */
@@ -15,12 +15,12 @@ const ROUTE_REQUESTS_MAX = 4096;
 
 /** One for each thread. */
 export class RouteRequests {
-  readonly #pending: PendingReplies<string | undefined>;
+  readonly #requests: PendingRequests<{ readonly route: string | undefined }>;
   readonly #send: (routeEvent: Extract<RouteEvent, { readonly type: "routeRequested" }>) => void;
 
   /** @param send to the main thread */
   constructor(clock: Clock, send: (routeEvent: Extract<RouteEvent, { readonly type: "routeRequested" }>) => void) {
-    this.#pending = new PendingReplies(clock);
+    this.#requests = new PendingRequests({ clock, bound: { pendingMax: ROUTE_REQUESTS_MAX, error: busyError } });
     this.#send = send;
   }
 
@@ -30,19 +30,22 @@ export class RouteRequests {
    * 5 s, or `worker-busy` with 4,096 requests already pending.
    */
   requestRoute(families: readonly AddressFamily[], preferred?: string): Promise<string | undefined> {
-    if (this.#pending.count >= ROUTE_REQUESTS_MAX) {
-      const message = `${ROUTE_REQUESTS_MAX} requests wait for an address to be sent from`;
-      return Promise.reject(new NodeError("worker-busy", message));
-    }
-    const lateText = `the main thread named no address to send from within ${ROUTE_TIMEOUT_MS} ms`;
-    return this.#pending.ask({ timeoutMs: ROUTE_TIMEOUT_MS, lateText }, (routeId) => {
+    return this.#requests.request("route", { timeLimit: { ms: ROUTE_TIMEOUT_MS, error: lateError } }, (routeId) => {
       this.#send({ type: "routeRequested", routeId, families, preferred });
     });
   }
 
   /** The answer to one of them. */
   settle(command: RouteCommand): void {
-    if (command.type === "route") this.#pending.resolve(command.routeId, command.address);
-    else this.#pending.reject(command.routeId, new RemoteError(command.error));
+    if (command.type === "route") this.#requests.resolve(command.routeId, command.address);
+    else this.#requests.reject(command.routeId, new RemoteError(command.error));
   }
+}
+
+function busyError(): NodeError {
+  return new NodeError("worker-busy", `${ROUTE_REQUESTS_MAX} requests wait for an address to be sent from`);
+}
+
+function lateError(): NodeError {
+  return new NodeError("worker-timeout", `the main thread named no address to send from within ${ROUTE_TIMEOUT_MS} ms`);
 }

@@ -34,11 +34,11 @@ function warmUp({ AudioDecoder }: WebCodecs): void {
   decoder.close();
 }
 
-async function answer({ codec }: CodecRequest): Promise<CodecAnswer> {
+async function answer({ requestId, codec }: CodecRequest): Promise<CodecAnswer> {
   try {
-    return { codec, loaded: await load(codec) };
+    return { requestId, loaded: await load(codec) };
   } catch (error) {
-    return { codec, failure: error instanceof Error ? error.message : String(error) };
+    return { requestId, failure: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -2,7 +2,9 @@
 // than silent. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
-import type { CodecAnswer, CodecName, LoadedCodec } from "../bridge/codec-request.ts";
+import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../bridge/codec-request.ts";
+import { PendingRequests } from "../bridge/pending-requests.ts";
+import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { WasmCodecName } from "../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../lib/wasm-codec.ts";
@@ -14,12 +16,11 @@ const ANSWER_TIMEOUT_MS = 3000;
 
 export class RemoteCodecs implements CodecSource {
   readonly #port: Pick<MessagePort, "postMessage">;
-  readonly #clock: Clock;
-  readonly #waiting = new Map<CodecName, ((loaded: LoadedCodec | undefined) => void)[]>();
+  readonly #requests: PendingRequests<{ readonly codec: LoadedCodec | undefined }>;
 
   constructor(port: MessagePort, clock: Clock) {
     this.#port = port;
-    this.#clock = clock;
+    this.#requests = new PendingRequests({ clock });
     // The other end is our own main thread, compiled with the same contract.
     port.on("message", (message) => this.#onAnswer(message as CodecAnswer));
     port.unref();
@@ -41,24 +42,25 @@ export class RemoteCodecs implements CodecSource {
   }
 
   /** Undefined when it is not available in time. */
-  #ask(codec: CodecName): Promise<LoadedCodec | undefined> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(codec) ?? [];
-      this.#waiting.set(codec, waiting);
-      const timer = this.#clock.after(ANSWER_TIMEOUT_MS, () => resolve(undefined));
-      waiting.push((loaded) => {
-        timer.cancel();
-        resolve(loaded);
+  async #ask(codec: CodecName): Promise<LoadedCodec | undefined> {
+    const timeLimit = { ms: ANSWER_TIMEOUT_MS, error: lateError };
+    try {
+      return await this.#requests.request("codec", { timeLimit }, (requestId) => {
+        this.#port.postMessage({ requestId, codec } satisfies CodecRequest);
       });
-      this.#port.postMessage({ codec });
-    });
+    } catch {
+      // Late: it is loaded here.
+      return undefined;
+    }
   }
 
   #onAnswer(answer: CodecAnswer): void {
-    const waiting = this.#waiting.get(answer.codec) ?? [];
-    this.#waiting.delete(answer.codec);
-    for (const give of waiting) give("loaded" in answer ? answer.loaded : undefined);
+    this.#requests.resolve(answer.requestId, "loaded" in answer ? answer.loaded : undefined);
   }
+}
+
+function lateError(): NodeError {
+  return new NodeError("worker-timeout", `the codec thread loaded no codec within ${ANSWER_TIMEOUT_MS} ms`);
 }
 
 /** Without the package's own JavaScript, which searches for the library for 5 to 10 ms. */

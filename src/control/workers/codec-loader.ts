@@ -2,7 +2,8 @@
 // them, also by those that start later. Main thread.
 
 import type { MessagePort } from "node:worker_threads";
-import type { CodecAnswer, CodecName, CodecRequest } from "../../bridge/codec-request.ts";
+import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../../bridge/codec-request.ts";
+import { PendingRequests } from "../../bridge/pending-requests.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Thread, Threads } from "./threads.ts";
@@ -22,14 +23,16 @@ interface CodecLoaderOptions {
 export class CodecLoader {
   readonly #options: CodecLoaderOptions;
   /** WebAssembly only: a native library is no more than a name, and has to be opened each time. */
-  readonly #known = new Map<CodecName, CodecAnswer>();
-  readonly #waiting = new Map<CodecName, Set<MessagePort>>();
+  readonly #known = new Map<CodecName, LoadedCodec>();
+  readonly #loading = new Map<CodecName, Promise<LoadedCodec>>();
+  readonly #requests: PendingRequests<{ readonly codec: LoadedCodec }>;
   #thread: Thread | undefined;
   #idle: Timer | undefined;
   #isClosed = false;
 
   constructor(options: CodecLoaderOptions) {
     this.#options = options;
+    this.#requests = new PendingRequests({ clock: options.clock });
   }
 
   /** The port on which a new audio thread asks. It closes with that thread. */
@@ -46,30 +49,41 @@ export class CodecLoader {
     await this.#end();
   }
 
-  #onRequest(port: MessagePort, { codec }: CodecRequest): void {
+  #onRequest(port: MessagePort, { requestId, codec }: CodecRequest): void {
+    if (this.#isClosed && !this.#known.has(codec)) return;
+    void this.#load(codec).then(
+      (loaded) => port.postMessage({ requestId, loaded } satisfies CodecAnswer),
+      (error: Error) => port.postMessage({ requestId, failure: error.message } satisfies CodecAnswer),
+    );
+  }
+
+  async #load(codec: CodecName): Promise<LoadedCodec> {
     const known = this.#known.get(codec);
-    if (known !== undefined) {
-      port.postMessage(known);
-      return;
-    }
-    if (this.#isClosed) return;
-    const ports = this.#waiting.get(codec);
-    if (ports !== undefined) {
-      ports.add(port);
-      return;
-    }
-    this.#waiting.set(codec, new Set([port]));
+    if (known !== undefined) return known;
+    const loading = this.#loading.get(codec) ?? this.#ask(codec);
+    this.#loading.set(codec, loading);
+    return loading;
+  }
+
+  async #ask(codec: CodecName): Promise<LoadedCodec> {
     this.#thread ??= this.#start();
-    this.#thread.postMessage({ codec } satisfies CodecRequest);
+    const thread = this.#thread;
     this.#idle?.cancel();
     this.#idle = this.#options.clock.after(IDLE_MS, () => void this.#end());
+    try {
+      const loaded = await this.#requests.request("codec", {}, (requestId) => {
+        thread.postMessage({ requestId, codec } satisfies CodecRequest);
+      });
+      if (loaded.kind !== "library") this.#known.set(codec, loaded);
+      return loaded;
+    } finally {
+      this.#loading.delete(codec);
+    }
   }
 
   #onAnswer(answer: CodecAnswer): void {
-    if ("loaded" in answer && answer.loaded.kind !== "library") this.#known.set(answer.codec, answer);
-    const ports = this.#waiting.get(answer.codec) ?? [];
-    this.#waiting.delete(answer.codec);
-    for (const port of ports) port.postMessage(answer);
+    if ("loaded" in answer) this.#requests.resolve(answer.requestId, answer.loaded);
+    else this.#requests.reject(answer.requestId, new Error(answer.failure));
   }
 
   #start(): Thread {
@@ -80,7 +94,7 @@ export class CodecLoader {
       if (this.#thread !== thread) return;
       this.#thread = undefined;
       // The waiting audio threads load it themselves.
-      for (const codec of [...this.#waiting.keys()]) this.#onAnswer({ codec, failure });
+      this.#requests.rejectAll(new Error(failure));
     };
     // The other end is our own thread, compiled with the same contract.
     thread.on("message", (message) => this.#onAnswer(message as CodecAnswer));
@@ -98,7 +112,7 @@ export class CodecLoader {
     this.#idle?.cancel();
     const thread = this.#thread;
     this.#thread = undefined;
-    for (const codec of [...this.#waiting.keys()]) this.#onAnswer({ codec, failure: "the thread was ended" });
+    this.#requests.rejectAll(new Error("the thread was ended"));
     await thread?.terminate();
   }
 }

@@ -3,7 +3,9 @@
 // continues in which lane.
 
 import type { WorkerEvent } from "../../bridge/events.ts";
+import type { PendingRequests } from "../../bridge/pending-requests.ts";
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
+import type { WorkerReplies } from "../../bridge/replies.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
 import type { NodeError } from "../../errors.ts";
 import type { Timer } from "../../lib/clock.ts";
@@ -22,9 +24,10 @@ export interface PendingProbe {
   readonly input: PlayableInput;
   /** Losses of its thread that could be anybody's fault. */
   lossCount: number;
-  readonly resolve: (result: ProbeResult) => void;
-  readonly reject: (error: unknown) => void;
 }
+
+/** The pending probes of the node, by the type of their request. */
+export type ProbeRequests = PendingRequests<Pick<WorkerReplies, "probe">>;
 
 /** The end of a lane's thread. */
 export interface LaneLoss {
@@ -38,6 +41,8 @@ export interface LaneLoss {
 interface ProbeLaneOptions extends ProbeThreadOptions, Answerers {
   /** Probes that the thread is given at once; more wait here, in order. */
   readonly runningMax: number;
+  /** Settled here when an answer arrives. */
+  readonly requests: ProbeRequests;
   readonly onLost: (loss: LaneLoss) => void;
 }
 
@@ -52,7 +57,7 @@ export class ProbeLane {
     this.#options = options;
   }
 
-  /** Settles the probe when its answer arrives. */
+  /** Its request is settled when the answer arrives. */
   ask(probe: PendingProbe): void {
     this.#idleTimer?.cancel();
     this.#waiting.set(probe.id, probe);
@@ -101,25 +106,26 @@ export class ProbeLane {
 
   #onEvent(thread: ProbeThread, event: WorkerEvent): void {
     if (event.type === "log") this.#options.logger[event.level](event.message, { ...event.fields, thread: "probe" });
-    // The value's type follows from the request: the thread receives no other requests.
-    else if (event.type === "reply") this.#take(event.requestId)?.resolve(event.value as ProbeResult);
-    else if (event.type === "replyError") this.#take(event.requestId)?.reject(new RemoteError(event.error));
+    else if (event.type === "reply" || event.type === "replyError") this.#onReply(event);
     else if (event.type === "ready") this.#options.logger.debug("probe thread ready");
     else answerThread(event, this.#options, thread);
-    if (event.type === "reply" || event.type === "replyError") this.#serve();
   }
 
-  #take(id: number): PendingProbe | undefined {
-    const probe = this.#running.get(id);
-    this.#running.delete(id);
-    return probe;
+  #onReply(event: Extract<WorkerEvent, { readonly type: "reply" | "replyError" }>): void {
+    const { requests } = this.#options;
+    this.#running.delete(event.requestId);
+    // The value's type follows from the request: the thread receives no other requests.
+    if (event.type === "reply") requests.resolve(event.requestId, event.value as ProbeResult);
+    else requests.reject(event.requestId, new RemoteError(event.error));
+    this.#serve();
   }
 
   #onLost(reason: NodeError, suspectId: number | undefined): void {
     this.#thread = undefined;
-    const suspect = suspectId === undefined ? undefined : this.#take(suspectId);
-    const others = [...this.#running.values()];
+    const probes = [...this.#running.values()];
     this.#running.clear();
+    const suspect = probes.find(({ id }) => id === suspectId);
+    const others = probes.filter((probe) => probe !== suspect);
     this.#options.onLost({ reason, suspect, others });
     this.#serve();
   }

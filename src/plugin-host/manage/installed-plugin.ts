@@ -1,7 +1,7 @@
 // One plugin of the node, built in or a third party's: its runner, its sources as they are known, and how it is doing.
 // Main thread.
 
-import type { BackendReport, GivenOptions, PluginManifest, PluginReturn } from "../../bridge/plugin-messages.ts";
+import type { BackendReport, GivenOptions, PluginManifest } from "../../bridge/plugin-messages.ts";
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
 import { NodeError, rootCause } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -115,8 +115,7 @@ export class InstalledPlugin {
   async call(name: string, argument: Json): Promise<Json> {
     const { signal } = new AbortController();
     const request = { type: "call" as const, name, argument };
-    // The plugin's thread is compiled with the same contract.
-    const { value } = (await this.runner.request(request, { signal, timeoutMs: CALL_TIMEOUT_MS })) as PluginReturn;
+    const { value } = await this.runner.request(request, { signal, timeoutMs: CALL_TIMEOUT_MS });
     return value;
   }
 

@@ -8,6 +8,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
 import {
+  type PluginReplies,
   type PluginRequest,
   PluginThread,
   type PluginThreadListener,
@@ -102,10 +103,10 @@ export class PluginRunner {
    * Sends a request to the plugin, whose thread is started if needed. Rejects as `PluginThread.request`, or
    * `plugin-off`.
    */
-  async request(
-    request: PluginRequest,
+  async request<Request extends PluginRequest>(
+    request: Request,
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
-  ): Promise<unknown> {
+  ): Promise<PluginReplies[Request["type"]]> {
     const thread = this.#needThread();
     this.#idleTimer?.cancel();
     try {

@@ -1,7 +1,7 @@
 // A source of a plugin as the track loader sees it: the plugin's thread does the work. Main thread.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
-import type { PluginAnswer, PluginLink, PluginLinkRequest, SourceManifest } from "../../bridge/plugin-messages.ts";
+import type { PluginLink, PluginLinkRequest, SourceManifest } from "../../bridge/plugin-messages.ts";
 import type { Source, SourceAnswer, SourceRequest } from "../../control/sources/source.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Track } from "../../track/track.ts";
@@ -47,8 +47,7 @@ export class PluginSource implements Source {
     if (!this.isClaimed(identifier)) return undefined;
     const request = { type: "load" as const, source: this.name, identifier, depth };
     const work = this.#runner.request(request, { signal, timeoutMs: LOAD_TIMEOUT_MS });
-    // The plugin's thread is compiled with the same contract.
-    const answer = (await this.loads.count(work, () => this.#clock.epochMs())) as PluginAnswer;
+    const answer = await this.loads.count(work, () => this.#clock.epochMs());
     if (answer.kind === "none") return undefined;
     if (answer.kind === "reference") return { ...answer, title: undefined };
     if (answer.kind !== "playlist") return answer;
@@ -65,7 +64,6 @@ export class PluginSource implements Source {
   async link(linkRequest: PluginLinkRequest, signal: AbortSignal): Promise<PluginLink> {
     const request = { type: "resolve" as const, source: this.name, linkRequest };
     const work = this.#runner.request(request, { signal, timeoutMs: RESOLVE_TIMEOUT_MS });
-    // Both sides are built from the same contract.
-    return (await this.links.count(work, () => this.#clock.epochMs())) as PluginLink;
+    return this.links.count(work, () => this.#clock.epochMs());
   }
 }

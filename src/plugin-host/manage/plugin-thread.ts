@@ -1,11 +1,15 @@
 // One running thread of a plugin as seen by the main thread: its requests, and their fate when the thread is lost. Main
 // thread; plugin-runner.ts decides when a thread exists.
 
+import { PendingRequests } from "../../bridge/pending-requests.ts";
 import type {
   GivenOptions,
+  PluginAnswer,
   PluginCommand,
   PluginEvent,
+  PluginLink,
   PluginManifest,
+  PluginReturn,
   PluginSettings,
 } from "../../bridge/plugin-messages.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
@@ -13,7 +17,7 @@ import { type RouteSource, serveRoutes } from "../../control/workers/route-sourc
 import type { Threads } from "../../control/workers/threads.ts";
 import { WatchedThread } from "../../control/workers/watched-thread.ts";
 import { NodeError } from "../../errors.ts";
-import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { killProgram } from "../../lib/kill-program.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
@@ -23,8 +27,6 @@ const HEAP_MEGABYTES_MAX = 128;
 /** Further requests are refused: the thread has probably stalled. */
 const RUNNING_MAX = 512;
 const DISPOSE_TIMEOUT_MS = 1500;
-/** Request numbers of all threads grow; they are never used twice. */
-const ID_MAX = 0x7fff_ffff;
 
 export type PluginRequest =
   Extract<PluginCommand, { readonly type: "load" | "resolve" | "call" }> extends infer Command
@@ -62,20 +64,20 @@ export interface PluginThreadOptions {
   readonly routes?: RouteSource | undefined;
 }
 
-interface Running {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-  readonly timer: Timer;
+/** What each request is answered with. */
+export interface PluginReplies {
+  readonly load: PluginAnswer;
+  readonly resolve: PluginLink;
+  readonly call: PluginReturn;
 }
 
 export class PluginThread {
   readonly #options: PluginThreadOptions;
   readonly #listener: PluginThreadListener;
   readonly #thread: WatchedThread;
-  readonly #running = new Map<number, Running>();
+  readonly #requests: PendingRequests<PluginReplies>;
   /** Ids of programs that it runs. */
   readonly #programs = new Set<number>();
-  #lastId = 0;
   #onDisposed = (): void => undefined;
   #onQuiet = (): void => undefined;
 
@@ -83,6 +85,10 @@ export class PluginThread {
     const { name, entry, settings, threads, clock, logger } = options;
     this.#options = options;
     this.#listener = listener;
+    const error = (): NodeError =>
+      new NodeError("load-busy", `the plugin ${name} is busy with ${RUNNING_MAX} requests`);
+    const bound = { pendingMax: RUNNING_MAX, error };
+    this.#requests = new PendingRequests({ clock, bound, onIdle: () => this.#onIdle() });
     this.#thread = new WatchedThread({
       name: `plugin-${name}`,
       title: `the thread of the plugin ${name}`,
@@ -103,39 +109,22 @@ export class PluginThread {
 
   /** Number of requests without an answer. */
   get runningCount(): number {
-    return this.#running.size;
+    return this.#requests.count;
   }
 
   /**
    * Asks it, also while it is being set up. Rejects with its own error (RemoteError), `load-busy`, `load-timeout`,
    * `plugin-lost`, or the reason of `signal`.
    */
-  request(
-    request: PluginRequest,
+  request<Request extends PluginRequest>(
+    request: Request,
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
-  ): Promise<unknown> {
+  ): Promise<PluginReplies[Request["type"]]> {
     const { signal, timeoutMs } = options;
-    const { name, clock } = this.#options;
-    if (this.#running.size >= RUNNING_MAX) {
-      return Promise.reject(new NodeError("load-busy", `the plugin ${name} is busy with ${RUNNING_MAX} requests`));
-    }
-    if (signal.aborted) return Promise.reject(signal.reason);
-    this.#lastId = (this.#lastId % ID_MAX) + 1;
-    const requestId = this.#lastId;
-    return new Promise<unknown>((resolve, reject) => {
-      const onAbort = (): void => this.#giveUp(requestId, signal.reason);
-      signal.addEventListener("abort", onAbort, { once: true });
-      const timer = clock.after(timeoutMs, () => {
-        const text = `the plugin ${name} did not answer within ${timeoutMs / 1000} s`;
-        this.#giveUp(requestId, new NodeError("load-timeout", text));
-      });
-      const settled =
-        <Value>(settle: (value: Value) => void) =>
-        (value: Value) => {
-          signal.removeEventListener("abort", onAbort);
-          settle(value);
-        };
-      this.#running.set(requestId, { resolve: settled(resolve), reject: settled(reject), timer });
+    const text = `the plugin ${this.#options.name} did not answer within ${timeoutMs / 1000} s`;
+    const timeLimit = { ms: timeoutMs, error: () => new NodeError("load-timeout", text) };
+    const onAbandoned = (requestId: number): void => this.send({ type: "abort", requestId });
+    return this.#requests.request<Request["type"]>(request.type, { timeLimit, signal, onAbandoned }, (requestId) => {
       this.#thread.isWorthWatching = true;
       this.send({ ...request, requestId });
     });
@@ -147,7 +136,7 @@ export class PluginThread {
 
   /** Resolves when nothing that was asked is unanswered. */
   async quiet(): Promise<void> {
-    if (this.#running.size === 0) return;
+    if (this.#requests.count === 0) return;
     await new Promise<void>((resolve) => {
       this.#onQuiet = resolve;
     });
@@ -158,7 +147,7 @@ export class PluginThread {
     if (this.#thread.isGone) return;
     const wasReady = this.#thread.isReady;
     this.#thread.release();
-    this.#rejectAll(reason);
+    this.#requests.rejectAll(reason);
     if (wasReady) {
       const disposed = new Promise<void>((resolve) => {
         this.#onDisposed = resolve;
@@ -188,10 +177,10 @@ export class PluginThread {
         this.#listener.onPersisted(event);
         return;
       case "reply":
-        this.#take(event.requestId)?.resolve(event.value);
+        this.#requests.resolve(event.requestId, event.value);
         return;
       case "replyError":
-        this.#take(event.requestId)?.reject(new RemoteError(event.error));
+        this.#requests.reject(event.requestId, new RemoteError(event.error));
         return;
       case "log":
         this.#options.logger[event.level](event.message, { ...event.fields, plugin: this.#options.name });
@@ -228,36 +217,19 @@ export class PluginThread {
   #onUnusable(event: Extract<PluginEvent, { readonly type: "unusable" }>): void {
     this.#thread.release();
     void this.#thread.terminate();
-    this.#rejectAll(new NodeError("plugin-off", `the plugin ${this.#options.name} is off: ${event.problem}`));
+    this.#requests.rejectAll(new NodeError("plugin-off", `the plugin ${this.#options.name} is off: ${event.problem}`));
     this.#listener.onUnusable(event);
   }
 
   #onLost(reason: NodeError): void {
     const { name } = this.#options;
     const text = `the plugin ${name} stopped during the request, and restarts; try again in a moment`;
-    this.#rejectAll(new NodeError("plugin-lost", text, { cause: reason }));
+    this.#requests.rejectAll(new NodeError("plugin-lost", text, { cause: reason }));
     this.#listener.onLost(reason);
   }
 
-  #giveUp(requestId: number, reason: unknown): void {
-    const running = this.#take(requestId);
-    if (running === undefined) return;
-    this.send({ type: "abort", requestId });
-    running.reject(reason);
-  }
-
-  #take(requestId: number): Running | undefined {
-    const running = this.#running.get(requestId);
-    this.#running.delete(requestId);
-    running?.timer.cancel();
-    if (this.#running.size === 0) {
-      this.#thread.isWorthWatching = false;
-      this.#onQuiet();
-    }
-    return running;
-  }
-
-  #rejectAll(reason: NodeError): void {
-    for (const requestId of [...this.#running.keys()]) this.#take(requestId)?.reject(reason);
+  #onIdle(): void {
+    this.#thread.isWorthWatching = false;
+    this.#onQuiet();
   }
 }

@@ -4,6 +4,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Endpoint } from "../../bridge/channel.ts";
 import type { RouteCommand } from "../../bridge/commands.ts";
+import { PendingRequests } from "../../bridge/pending-requests.ts";
 import type {
   GivenOptions,
   PersistedValue,
@@ -118,18 +119,12 @@ const currentWork = new AsyncLocalStorage<Work>();
 /** Commands other than answers about addresses. */
 type PlainCommand = Exclude<PluginCommand, RouteCommand>;
 
-interface Asked {
-  readonly resolve: (answer: SourceAnswer) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 class LivingPlugin {
   readonly #plugin: Plugin;
   readonly #environment: PluginEnvironment;
   readonly #logger: Logger;
   #routes: PluginRoutes | undefined;
-  readonly #asked = new Map<number, Asked>();
-  #askedCount = 0;
+  readonly #loads: PendingRequests<{ readonly load: SourceAnswer }>;
   #isReportDue = false;
   #hidden: readonly string[] = [];
   /** Requests received before it was set up. */
@@ -139,6 +134,7 @@ class LivingPlugin {
   constructor(plugin: Plugin, environment: PluginEnvironment) {
     this.#plugin = plugin;
     this.#environment = environment;
+    this.#loads = new PendingRequests({ clock: environment.clock });
     this.#logger = createLogger((level, message, fields) => {
       environment.port.postMessage({ type: "log", level, message, fields });
     });
@@ -286,33 +282,21 @@ class LivingPlugin {
     if (depth > DEPTH_MAX) {
       return Promise.reject(new SourceError("invalid", `more than ${DEPTH_MAX} sources ask each other in a row`));
     }
-    const askId = ++this.#askedCount;
     const { port } = this.#environment;
-    return new Promise<SourceAnswer>((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#asked.delete(askId);
-        port.postMessage({ type: "loadAborted", askId });
-        reject(signal.reason);
-      };
-      if (signal.aborted) return reject(signal.reason);
-      signal.addEventListener("abort", onAbort, { once: true });
-      const settled =
-        <Value>(settle: (value: Value) => void) =>
-        (value: Value) => {
-          signal.removeEventListener("abort", onAbort);
-          settle(value);
-        };
-      this.#asked.set(askId, { resolve: settled(resolve), reject: settled(reject) });
+    const onAbandoned = (askId: number): void => port.postMessage({ type: "loadAborted", askId });
+    return this.#loads.request("load", { signal, onAbandoned }, (askId) => {
       port.postMessage({ type: "loadRequested", askId, identifier, depth });
     });
   }
 
   #settle(command: Extract<PluginCommand, { readonly type: "loaded" | "loadFailed" }>): void {
-    const asked = this.#asked.get(command.askId);
-    this.#asked.delete(command.askId);
-    if (command.type === "loaded") asked?.resolve(readAnswer(command.answer satisfies PluginAnswer));
-    else
-      asked?.reject(new SourceError("unavailable", command.error.message, { cause: new RemoteError(command.error) }));
+    const { askId } = command;
+    if (command.type === "loaded") {
+      this.#loads.resolve(askId, readAnswer(command.answer satisfies PluginAnswer));
+      return;
+    }
+    const { error } = command;
+    this.#loads.reject(askId, new SourceError("unavailable", error.message, { cause: new RemoteError(error) }));
   }
 
   #report(host: LivingHost<unknown>): void {

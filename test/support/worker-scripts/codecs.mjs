@@ -3,10 +3,10 @@
 import { parentPort } from "node:worker_threads";
 
 let count = 0;
-parentPort.on("message", ({ codec }) => {
+parentPort.on("message", ({ requestId, codec }) => {
   count += 1;
   if (codec === "mp3") process.exit(1);
   if (codec === "flac") throw new Error("broken on purpose");
-  if (codec === "aac") parentPort.postMessage({ codec, loaded: { kind: "library", path: `/library-${count}` } });
-  else parentPort.postMessage({ codec, loaded: { kind: "wasm", wasm: { startName: `start-${count}` } } });
+  if (codec === "aac") parentPort.postMessage({ requestId, loaded: { kind: "library", path: `/library-${count}` } });
+  else parentPort.postMessage({ requestId, loaded: { kind: "wasm", wasm: { startName: `start-${count}` } } });
 });

@@ -31,8 +31,8 @@ function start(answer: (request: CodecRequest) => Promise<CodecAnswer | undefine
 it.each(["mp3", "flac", "vorbis"] as const)(
   "a codec compiled on another thread decodes %s to the same audio",
   async (codec) => {
-    const { remote, requests } = start(async () => {
-      return { codec, loaded: { kind: "wasm", wasm: await readWasmCodec(codec) } };
+    const { remote, requests } = start(async ({ requestId }) => {
+      return { requestId, loaded: { kind: "wasm", wasm: await readWasmCodec(codec) } };
     });
     const { stream, packets } = readCodecFixture(codec);
     const here = await createDecoder(stream);
@@ -43,7 +43,7 @@ it.each(["mp3", "flac", "vorbis"] as const)(
 );
 
 it("a codec that could not be loaded elsewhere is loaded here", async () => {
-  const { remote } = start(async ({ codec }) => ({ codec, failure: "the thread ended" }));
+  const { remote } = start(async ({ requestId }) => ({ requestId, failure: "the thread ended" }));
   expect((await remote.readWasm("vorbis")).exportNames).toHaveProperty("_decode_packets");
 });
 

@@ -19,7 +19,7 @@ function createLoader(): CodecLoader {
 afterEach(() => loader.close());
 
 async function ask(port: MessagePort, codec: CodecName): Promise<CodecAnswer> {
-  port.postMessage({ codec });
+  port.postMessage({ requestId: 7, codec });
   const [answer] = await once(port, "message");
   return answer;
 }
@@ -41,7 +41,7 @@ it.each(["mp3", "flac"] as const)(
   "a codec thread that fails over %s fails the pending requests, and the next request starts another",
   async (codec) => {
     const port = createLoader().connect();
-    expect(await ask(port, codec)).toMatchObject({ codec, failure: expect.any(String) });
+    expect(await ask(port, codec)).toMatchObject({ requestId: 7, failure: expect.any(String) });
     expect(await ask(port, "vorbis")).toMatchObject({ loaded: { wasm: { startName: "start-1" } } });
   },
 );

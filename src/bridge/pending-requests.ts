@@ -1,0 +1,111 @@
+// The asking end of every request between threads: numbers the requests, bounds how many are pending and how long, and
+// matches the replies. The owner of a port posts the numbered messages and reads the replies. All threads.
+
+import type { Clock, Timer } from "../lib/clock.ts";
+
+/** Numbers fit in 31 bits, as some are written into shared memory (Heartbeat). */
+const ID_MAX = 0x7fff_ffff;
+
+interface PendingRequest {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  /** Cancels the timer and the listener of the signal. */
+  readonly release: () => void;
+}
+
+interface PendingRequestsOptions {
+  readonly clock: Clock;
+  /** One more than `pendingMax` at once is refused with `error`. Undefined: the caller bounds how many are pending. */
+  readonly bound?: { readonly pendingMax: number; readonly error: () => Error };
+  /** Called whenever the last pending request is settled. */
+  readonly onIdle?: () => void;
+}
+
+/** Ends of a request other than its reply; without any it waits until `rejectAll`. */
+interface RequestOptions {
+  /** After `ms`, above 0, the request rejects with `error`. */
+  readonly timeLimit?: { readonly ms: number; readonly error: () => Error };
+  /** When it fires, the request rejects with its reason. */
+  readonly signal?: AbortSignal;
+  /** Called before the rejection when the time is over or the signal fires: the other end may stop working for it. */
+  readonly onAbandoned?: (id: number) => void;
+}
+
+/** One for each kind of request of a port. `Replies` maps the type of a request to that of the reply's value. */
+export class PendingRequests<Replies> {
+  readonly #options: PendingRequestsOptions;
+  readonly #pending = new Map<number, PendingRequest>();
+  #lastId = 0;
+
+  constructor(options: PendingRequestsOptions) {
+    this.#options = options;
+  }
+
+  /** Requests that wait for their reply. */
+  get count(): number {
+    return this.#pending.size;
+  }
+
+  /**
+   * Calls `send` with a new request number, unless the bound is reached or the signal has fired. Rejects with their
+   * errors, that of the time limit, the one given to `reject` or `rejectAll`, or what `send` throws.
+   */
+  request<Type extends keyof Replies>(
+    _type: Type,
+    { timeLimit, signal, onAbandoned }: RequestOptions,
+    send: (id: number) => void,
+  ): Promise<Replies[Type]> {
+    const { clock, bound } = this.#options;
+    if (bound !== undefined && this.#pending.size >= bound.pendingMax) return Promise.reject(bound.error());
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    this.#lastId = (this.#lastId % ID_MAX) + 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      const abandon = (error: unknown): void => {
+        const request = this.#take(id);
+        if (request === undefined) return;
+        onAbandoned?.(id);
+        request.reject(error);
+      };
+      const onAbort = (): void => abandon(signal?.reason);
+      let timer: Timer | undefined;
+      if (timeLimit !== undefined) timer = clock.after(timeLimit.ms, () => abandon(timeLimit.error()));
+      signal?.addEventListener("abort", onAbort, { once: true });
+      const release = (): void => {
+        timer?.cancel();
+        signal?.removeEventListener("abort", onAbort);
+      };
+      // The reply's type follows from the request's: both ends are compiled with the same contract.
+      this.#pending.set(id, { resolve: resolve as (value: unknown) => void, reject, release });
+      try {
+        send(id);
+      } catch (error) {
+        this.reject(id, error);
+      }
+    });
+  }
+
+  /** Settles a request with its reply. Without effect for one that is not pending any more. */
+  resolve(id: number, value: Replies[keyof Replies]): void {
+    this.#take(id)?.resolve(value);
+  }
+
+  /** Settles a request with an error. Without effect for one that is not pending any more. */
+  reject(id: number, error: unknown): void {
+    this.#take(id)?.reject(error);
+  }
+
+  /** Rejects all pending requests, for when the other end is gone. */
+  rejectAll(error: unknown): void {
+    for (const id of [...this.#pending.keys()]) this.reject(id, error);
+  }
+
+  #take(id: number): PendingRequest | undefined {
+    const request = this.#pending.get(id);
+    if (request === undefined) return undefined;
+    this.#pending.delete(id);
+    request.release();
+    if (this.#pending.size === 0) this.#options.onIdle?.();
+    return request;
+  }
+}
