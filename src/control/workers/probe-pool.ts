@@ -4,6 +4,7 @@
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import { type LaneLoss, type PendingProbe, ProbeLane } from "./probe-lane.ts";
 import type { ProbeThreadOptions } from "./probe-thread.ts";
 import type { Answerers } from "./thread-answers.ts";
@@ -40,17 +41,16 @@ export class ProbePool {
     if (this.#isClosed) return Promise.reject(new NodeError("worker-lost", "the node is closing"));
     if (signal.aborted) return Promise.reject(signal.reason);
     const id = this.#nextId();
-    let onAbort = () => {};
+    let stopListening = () => {};
     const answer = new Promise<ProbeResult>((resolve, reject) => {
-      onAbort = () => {
+      stopListening = onAbort(signal, () => {
         this.#shared.drop(id);
         this.#isolated.drop(id);
         reject(signal.reason);
-      };
+      });
       this.#shared.ask({ id, input, lossCount: 0, resolve, reject });
     });
-    signal.addEventListener("abort", onAbort, { once: true });
-    return answer.finally(() => signal.removeEventListener("abort", onAbort));
+    return answer.finally(stopListening);
   }
 
   /** Ends the threads; what is on its way is not answered any more. */

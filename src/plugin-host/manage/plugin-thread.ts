@@ -15,6 +15,7 @@ import { WatchedThread } from "../../control/workers/watched-thread.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { killProgram } from "../../lib/kill-program.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
 
@@ -123,8 +124,7 @@ export class PluginThread {
     this.#lastId = (this.#lastId % ID_MAX) + 1;
     const requestId = this.#lastId;
     return new Promise<unknown>((resolve, reject) => {
-      const onAbort = (): void => this.#giveUp(requestId, signal.reason);
-      signal.addEventListener("abort", onAbort, { once: true });
+      const stopListening = onAbort(signal, () => this.#giveUp(requestId, signal.reason));
       const timer = clock.after(timeoutMs, () => {
         const text = `the plugin ${name} did not answer within ${timeoutMs / 1000} s`;
         this.#giveUp(requestId, new NodeError("load-timeout", text));
@@ -132,7 +132,7 @@ export class PluginThread {
       const settled =
         <Value>(settle: (value: Value) => void) =>
         (value: Value) => {
-          signal.removeEventListener("abort", onAbort);
+          stopListening();
           settle(value);
         };
       this.#running.set(requestId, { resolve: settled(resolve), reject: settled(reject), timer });

@@ -15,6 +15,7 @@ import type {
 } from "../../bridge/plugin-messages.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import { pause } from "../../lib/pause.ts";
 import { REDACTED, redactText } from "../../lib/redact-text.ts";
 import { createLogger, type Logger } from "../../log/log.ts";
@@ -289,17 +290,16 @@ class LivingPlugin {
     const askId = ++this.#askedCount;
     const { port } = this.#environment;
     return new Promise<SourceAnswer>((resolve, reject) => {
-      const onAbort = (): void => {
+      if (signal.aborted) return reject(signal.reason);
+      const stopListening = onAbort(signal, () => {
         this.#asked.delete(askId);
         port.postMessage({ type: "loadAborted", askId });
         reject(signal.reason);
-      };
-      if (signal.aborted) return reject(signal.reason);
-      signal.addEventListener("abort", onAbort, { once: true });
+      });
       const settled =
         <Value>(settle: (value: Value) => void) =>
         (value: Value) => {
-          signal.removeEventListener("abort", onAbort);
+          stopListening();
           settle(value);
         };
       this.#asked.set(askId, { resolve: settled(resolve), reject: settled(reject) });
