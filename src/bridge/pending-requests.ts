@@ -2,6 +2,7 @@
 // matches the replies. The owner of a port posts the numbered messages and reads the replies. All threads.
 
 import type { Clock, Timer } from "../lib/clock.ts";
+import { onAbort } from "../lib/on-abort.ts";
 
 /** Numbers fit in 31 bits, as some are written into shared memory (Heartbeat). */
 const ID_MAX = 0x7fff_ffff;
@@ -67,13 +68,12 @@ export class PendingRequests<Replies> {
         onAbandoned?.(id);
         request.reject(error);
       };
-      const onAbort = (): void => abandon(signal?.reason);
       let timer: Timer | undefined;
       if (timeLimit !== undefined) timer = clock.after(timeLimit.ms, () => abandon(timeLimit.error()));
-      signal?.addEventListener("abort", onAbort, { once: true });
+      const stopListening = signal === undefined ? undefined : onAbort(signal, () => abandon(signal.reason));
       const release = (): void => {
         timer?.cancel();
-        signal?.removeEventListener("abort", onAbort);
+        stopListening?.();
       };
       // The reply's type follows from the request's: both ends are compiled with the same contract.
       this.#pending.set(id, { resolve: resolve as (value: unknown) => void, reject, release });

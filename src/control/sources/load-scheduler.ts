@@ -5,6 +5,7 @@
 
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 
 /** Concurrent loads: each is a socket and some buffers on the probe thread. */
@@ -60,24 +61,23 @@ export class LoadScheduler {
     const ending = new AbortController();
     const signal = AbortSignal.any([options.signal, ending.signal]);
     signal.throwIfAborted();
-    let onAbort = () => {};
+    let stopListening = () => {};
     try {
       const load = await new Promise<ScheduledLoad>((resolve, reject) => {
         const { client, site } = options;
         const start = () => resolve(entry);
         const entry: ScheduledLoad = { client, site, start, refuse: (reason) => ending.abort(reason), startedMs: 0 };
-        onAbort = () => {
+        stopListening = onAbort(signal, () => {
           this.#leave(entry);
           reject(signal.reason);
-        };
-        signal.addEventListener("abort", onAbort, { once: true });
+        });
         this.#enter(entry);
       });
       // Aborted in the same moment in which it got its permit.
       signal.throwIfAborted();
       return await unlessAborted(work(signal), signal).finally(() => this.#leave(load));
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
     }
   }
 

@@ -6,6 +6,7 @@ import type { WorkerEvent } from "../../bridge/events.ts";
 import type { LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 
 /** Provides current links to the tracks of sites. */
 export interface LinkSource {
@@ -43,16 +44,14 @@ type Given = LinkCommand extends infer Command
 /** Never rejects. */
 async function answer(request: LinkRequest, links: LinkSource | undefined, { gone }: LinkAsker): Promise<Given> {
   const abort = new AbortController();
-  const onGone = (): void => abort.abort(gone.reason);
-  if (gone.aborted) onGone();
-  gone.addEventListener("abort", onGone, { once: true });
+  const stopListening = onAbort(gone, () => abort.abort(gone.reason));
   try {
     if (links === undefined) throw noSourceError(request.track.sourceName);
     return { type: "link", link: await links.link(request, { signal: abort.signal }) };
   } catch (error) {
     return { type: "linkError", error: toWireError(error) };
   } finally {
-    gone.removeEventListener("abort", onGone);
+    stopListening();
   }
 }
 

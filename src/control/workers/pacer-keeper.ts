@@ -3,6 +3,7 @@
 
 import { type ThreadMessage, WAKE_UP_FLAG_BYTES } from "../../bridge/pacer-start.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Threads } from "./threads.ts";
 import { type ThreadLoss, WatchedThread } from "./watched-thread.ts";
@@ -52,7 +53,7 @@ export class PacerKeeper {
     if (this.#isClosed || worker.gone.aborted) return;
     if (!this.#workers.has(worker)) {
       this.#workers.add(worker);
-      worker.gone.addEventListener("abort", () => this.#workers.delete(worker), { once: true });
+      onAbort(worker.gone, () => this.#workers.delete(worker));
     }
     if (this.#restart === undefined) this.#connect(worker);
   }

@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { KeyedSemaphore } from "../../lib/keyed-semaphore.ts";
 
 /** Per site: requests without an answer yet … */
 const SITE_OPENING_MAX = 128;
@@ -12,19 +13,7 @@ const SITE_CONNECTIONS_MAX = 2_048;
 const CONNECTIONS_MAX = 4_096;
 const WAITING_MAX = 4_096;
 
-interface Site {
-  openingCount: number;
-  connectionCount: number;
-}
-
-const NO_CONNECTIONS: Readonly<Site> = { openingCount: 0, connectionCount: 0 };
-
-interface Waiting {
-  readonly name: string;
-  readonly admit: (share: ConnectionShare) => void;
-}
-
-/** Leave to have one connection. */
+/** Permission to have one connection. */
 export interface ConnectionShare {
   /** The answer's head has arrived. */
   readonly opened: () => void;
@@ -39,9 +28,7 @@ interface ConnectionWait {
 
 export class ConnectionShares {
   readonly #clock: Clock;
-  readonly #sites = new Map<string, Site>();
-  readonly #waiting = new Set<Waiting>();
-  #connectionCount = 0;
+  readonly #semaphore = new KeyedSemaphore({ permitsMax: CONNECTIONS_MAX, waitingMax: WAITING_MAX });
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -51,80 +38,19 @@ export class ConnectionShares {
    * Waits for a connection to this site (host and port), no longer than `waitMsMax`.
    * @throws NodeError "input-site-busy", or the reason of the signal
    */
-  async take(name: string, wait: ConnectionWait): Promise<ConnectionShare> {
-    wait.signal.throwIfAborted();
-    return this.#hasCapacity(name) ? this.#share(name) : this.#wait(name, wait);
-  }
-
-  #hasCapacity(name: string): boolean {
-    const { openingCount, connectionCount } = this.#sites.get(name) ?? NO_CONNECTIONS;
-    return (
-      openingCount < SITE_OPENING_MAX &&
-      connectionCount < SITE_CONNECTIONS_MAX &&
-      this.#connectionCount < CONNECTIONS_MAX
-    );
-  }
-
-  #share(name: string): ConnectionShare {
-    const site = this.#sites.get(name) ?? { ...NO_CONNECTIONS };
-    this.#sites.set(name, site);
-    site.openingCount++;
-    site.connectionCount++;
-    this.#connectionCount++;
-    let isOpening = true;
-    let isReleased = false;
-    const opened = (): void => {
-      if (!isOpening) return;
-      isOpening = false;
-      site.openingCount--;
-      this.#admit();
-    };
-    const release = (): void => {
-      if (isReleased) return;
-      isReleased = true;
-      site.connectionCount--;
-      this.#connectionCount--;
-      if (site.connectionCount === 0) this.#sites.delete(name);
-      if (isOpening) opened();
-      else this.#admit();
-    };
-    return { opened, release };
-  }
-
-  #wait(name: string, { waitMsMax, signal }: ConnectionWait): Promise<ConnectionShare> {
-    if (this.#waiting.size >= WAITING_MAX) throw busyError(name);
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        this.#waiting.delete(waiting);
-        timer.cancel();
-        signal.removeEventListener("abort", onAbort);
-      };
-      const onAbort = (): void => {
-        leave();
-        reject(signal.reason);
-      };
-      const waiting: Waiting = {
-        name,
-        admit: (share) => {
-          leave();
-          resolve(share);
-        },
-      };
-      const timer = this.#clock.after(waitMsMax, () => {
-        leave();
-        reject(busyError(name));
-      });
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#waiting.add(waiting);
+  async take(name: string, { waitMsMax, signal }: ConnectionWait): Promise<ConnectionShare> {
+    // No host has a space in it.
+    const opening = `opening ${name}`;
+    const permit = await this.#semaphore.acquire({
+      limits: [
+        { key: opening, max: SITE_OPENING_MAX },
+        { key: name, max: SITE_CONNECTIONS_MAX },
+      ],
+      signal,
+      timeout: { clock: this.#clock, delayMs: waitMsMax },
+      busy: () => busyError(name),
     });
-  }
-
-  /** Admits waiting requests in order, as far as there is capacity. */
-  #admit(): void {
-    for (const waiting of this.#waiting) {
-      if (this.#connectionCount >= CONNECTIONS_MAX) return;
-      if (this.#hasCapacity(waiting.name)) waiting.admit(this.#share(waiting.name));
-    }
+    return { opened: () => permit.releaseKey(opening), release: () => permit.release() };
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import { describeUrl } from "../../lib/parse-url.ts";
 import type { Logger } from "../../log/log.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
@@ -101,9 +102,8 @@ export class HttpByteSource implements ByteSource {
   /** @throws NodeError when it cannot be reached, is not there, or answers nonsense */
   static async open(url: URL, options: HttpByteSourceOptions): Promise<HttpByteSource> {
     const abort = new AbortController();
-    const onAbort = (): void => abort.abort(options.signal.reason);
     options.signal.throwIfAborted();
-    options.signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(options.signal, () => abort.abort(options.signal.reason));
     try {
       const access = { client: options.client, pace: new RequestPace(options.budget), link: options.link };
       const { resource, body } = await options.budget.upstream.await(HttpResource.open(access, url, abort.signal));
@@ -114,7 +114,7 @@ export class HttpByteSource implements ByteSource {
       abort.abort(error);
       throw error;
     } finally {
-      options.signal.removeEventListener("abort", onAbort);
+      stopListening();
     }
   }
 

@@ -7,6 +7,7 @@ import type { Egress } from "../../bridge/playable-link.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import { describeUrl, serverOf } from "../../lib/parse-url.ts";
 import { DispatcherPool } from "../../network/dispatcher-pool.ts";
 import type { OutboundGuard } from "../../network/outbound-guard.ts";
@@ -276,19 +277,13 @@ function isShoutcastAnswer(error: unknown): boolean {
 class SharedBody implements HttpBody {
   readonly #body: HttpBody;
   readonly #share: ConnectionShare;
-  readonly #signal: AbortSignal;
-  readonly #release = (): void => {
-    this.#signal.removeEventListener("abort", this.#release);
-    this.#share.release();
-  };
+  readonly #stopListening: () => void;
 
   constructor(body: HttpBody, share: ConnectionShare, signal: AbortSignal) {
     this.#body = body;
     this.#share = share;
-    this.#signal = signal;
     // An unneeded body is usually just abandoned.
-    if (signal.aborted) this.#release();
-    else signal.addEventListener("abort", this.#release, { once: true });
+    this.#stopListening = onAbort(signal, () => share.release());
   }
 
   async next(timeoutMs?: number): Promise<Uint8Array | undefined> {
@@ -305,5 +300,10 @@ class SharedBody implements HttpBody {
   cancel(): void {
     this.#release();
     this.#body.cancel();
+  }
+
+  #release(): void {
+    this.#stopListening();
+    this.#share.release();
   }
 }

@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../lib/clock.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import type { SocketFlow, SocketPortions } from "../../network/socket-portions.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
@@ -70,14 +71,13 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
   #failure: { readonly error: unknown } | undefined;
   /** Wakes `next`. */
   #wake: () => void = () => undefined;
-  readonly #onAbort = (): void => this.#fail(this.#options.signal.reason);
+  readonly #stopListening: () => void;
 
   constructor(options: ExchangeOptions, waiting: Waiting) {
     this.#options = options;
     this.#waiting = waiting;
     const { signal } = options;
-    if (signal.aborted) this.#onAbort();
-    else signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#stopListening = onAbort(signal, () => this.#fail(signal.reason));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -173,7 +173,7 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
     // The next answer of the connection is not ours to hold.
     this.#flow?.release();
     this.#flow = undefined;
-    this.#options.signal.removeEventListener("abort", this.#onAbort);
+    this.#stopListening();
     this.#wake();
   }
 }

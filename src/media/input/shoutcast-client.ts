@@ -5,6 +5,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { interruptedError } from "./http-errors.ts";
@@ -35,9 +36,10 @@ export async function requestShoutcast(request: ShoutcastRequest): Promise<HttpA
   const { url, signal } = request;
   signal.throwIfAborted();
   const socket = openSocket(request);
-  const onAbort = (): void => void socket.destroy(signal.reason instanceof Error ? signal.reason : undefined);
-  signal.addEventListener("abort", onAbort, { once: true });
-  socket.once("close", () => signal.removeEventListener("abort", onAbort));
+  const stopListening = onAbort(signal, () => {
+    socket.destroy(signal.reason instanceof Error ? signal.reason : undefined);
+  });
+  socket.once("close", stopListening);
   // A caller waiting for data gets the error from the iterator; later errors have no other listener.
   socket.on("error", () => undefined);
   socket.write(requestHead(url, request.headers));

@@ -2,6 +2,7 @@
 // any more (discord-voice.md section 1.8). Last station before Discord, on the pacer thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { DatagramSocket } from "../../network/sockets.ts";
 import type { HandlerGuard } from "./handler-guard.ts";
@@ -94,7 +95,6 @@ export class UdpSocket {
     const answer = new Promise<ExternalAddress | undefined>((resolve) => {
       settle = resolve;
     });
-    const onAbort = () => settle(undefined);
     const ask = (triesLeft: number) => {
       if (triesLeft === 0) {
         settle(undefined);
@@ -104,12 +104,12 @@ export class UdpSocket {
       timer = this.#options.clock.after(DISCOVERY_RESEND_MS, () => ask(triesLeft - 1));
     };
     this.#answerDiscovery = settle;
-    signal.addEventListener("abort", onAbort);
-    ask(signal.aborted ? 0 : DISCOVERY_TRIES_MAX);
+    const stopListening = onAbort(signal, () => settle(undefined));
+    if (!signal.aborted) ask(DISCOVERY_TRIES_MAX);
     const found = await answer;
     timer?.cancel();
     this.#answerDiscovery = undefined;
-    signal.removeEventListener("abort", onAbort);
+    stopListening();
     return found;
   }
 

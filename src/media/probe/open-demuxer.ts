@@ -2,6 +2,7 @@
 // bytes of media/input and the packets that media/packet-reader queues. Audio thread.
 
 import { NodeError } from "../../errors.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import { ADTS_JUNK_BYTES_MAX, findAdtsFrame, openAdts } from "../demux/adts/adts-demuxer.ts";
 import { ByteCursor } from "../demux/byte-cursor.ts";
 import { DemuxWork, type ReaderParts } from "../demux/demux-work.ts";
@@ -49,8 +50,7 @@ export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budg
   const work = new DemuxWork(budget);
   const close = () => work.close();
   const source = new BudgetedSource(bytes, budget, close);
-  if (hints.signal?.aborted) close();
-  hints.signal?.addEventListener("abort", close, { once: true });
+  const stopListening = hints.signal && onAbort(hints.signal, close);
   try {
     return await openRecognised(source, hints, work);
   } catch (error) {
@@ -58,7 +58,7 @@ export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budg
     if (error instanceof NodeError) throw error;
     throw new NodeError("media-damaged", "the media cannot be read: its structure makes no sense", { cause: error });
   } finally {
-    hints.signal?.removeEventListener("abort", close);
+    stopListening?.();
   }
 }
 

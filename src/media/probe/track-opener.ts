@@ -4,6 +4,7 @@
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { onAbort } from "../../lib/on-abort.ts";
 import type { Demuxer } from "../demux/demuxer.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import type { OpenedInput } from "../input/open-input.ts";
@@ -76,9 +77,7 @@ export class TrackOpener {
   /** Opens an input, describes it and closes it again. Rejects with a NodeError that says why it cannot be played. */
   async probe(input: PlayableInput, { signal, budget }: OpeningWork): Promise<ProbeResult> {
     const abort = new AbortController();
-    const onAbort = () => abort.abort(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, () => abort.abort(signal.reason));
     const timer = this.#options.clock.after(PROBE_TIMEOUT_MS, () => abort.abort());
     try {
       const found = await this.#open(input, { signal: abort.signal, budget, isLengthNeeded: true });
@@ -93,7 +92,7 @@ export class TrackOpener {
       throw new NodeError("load-timeout", message, { cause: error });
     } finally {
       timer.cancel();
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
     }
   }
 
@@ -117,10 +116,8 @@ export class TrackOpener {
     const { signal, budget } = work;
     const opened = await this.#options.openInput(input, work);
     if (input.kind === "site") this.#options.onContainer?.(opened.container);
-    const closeSource = () => opened.source.close();
-    // Reading the head of a container waits only for the source: the signal ends it by closing the source.
-    if (signal.aborted) closeSource();
-    signal.addEventListener("abort", closeSource, { once: true });
+    // Reading the head of a container waits for the source alone: the signal ends it by closing the source.
+    const stopListening = onAbort(signal, () => opened.source.close());
     try {
       const list = await this.#options.readPlaylist(input, opened);
       if (list !== undefined) opened.source.close();
@@ -139,7 +136,7 @@ export class TrackOpener {
       opened.source.close();
       throw error;
     } finally {
-      signal.removeEventListener("abort", closeSource);
+      stopListening();
     }
   }
 

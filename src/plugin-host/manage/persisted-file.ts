@@ -102,6 +102,6 @@ function parsed(text: string): { readonly format?: unknown; readonly values?: un
 
 /** Infinity, which JSON does not have, becomes null. */
 function textOf(values: readonly PersistedValue[]): string {
-  const lines = values.map(({ json, ...place }) => `${JSON.stringify(place).slice(0, -1)},"value":${json}}`);
+  const lines = values.map(({ json, ...rest }) => `${JSON.stringify(rest).slice(0, -1)},"value":${json}}`);
   return `{"format":${FORMAT},"values":[\n${lines.join(",\n")}\n]}\n`;
 }

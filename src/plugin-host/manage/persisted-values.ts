@@ -54,8 +54,8 @@ export class PersistedValues {
     if (this.#put(value)) this.#writeSoon();
   }
 
-  forget(place: Pick<PersistedValue, "cache" | "key">): void {
-    if (this.#drop(idOf(place))) this.#writeSoon();
+  forget(id: Pick<PersistedValue, "cache" | "key">): void {
+    if (this.#drop(idOf(id))) this.#writeSoon();
   }
 
   /** Writes pending values. Never rejects. */

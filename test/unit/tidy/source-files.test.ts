@@ -23,3 +23,10 @@ test("processes are ended by their id, never by a name that other processes may 
   const scripts = projectFiles("").filter(({ path }) => !path.endsWith(".md"));
   expect(linesWith(/\b(?:p[k]ill|kill[a]ll)\b/, scripts)).toEqual([]);
 });
+
+test("abort signals are listened to through src/lib/on-abort.ts, which also knows of those that have aborted", () => {
+  const listens = /addEventListener\("abort"/;
+  expect(linesWith(listens, typescriptFiles("src/")).filter((line) => !line.startsWith("src/lib/on-abort.ts"))).toEqual(
+    [],
+  );
+});

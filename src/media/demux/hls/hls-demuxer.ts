@@ -2,6 +2,7 @@
 // times of its packets are laid end to end. The next segment is fetched while one plays. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import { onAbort } from "../../../lib/on-abort.ts";
 import type { Logger } from "../../../log/log.ts";
 import { BAN_STATUS } from "../../../network/site-refusals.ts";
 import type { AudioStream, Packet } from "../../format/packet.ts";
@@ -103,8 +104,7 @@ export class HlsDemuxer implements Demuxer {
     const access = { ...options, pace: new RequestPace(options.budget) };
     const list = await SegmentList.open(url, access, options.signal);
     const demuxer = new HlsDemuxer(list, new SegmentLoader(access), options);
-    const onAbort = (): void => demuxer.close();
-    options.signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(options.signal, () => demuxer.close());
     try {
       options.signal.throwIfAborted();
       if (!(await demuxer.#openNext())) {
@@ -115,7 +115,7 @@ export class HlsDemuxer implements Demuxer {
       demuxer.close();
       throw error;
     } finally {
-      options.signal.removeEventListener("abort", onAbort);
+      stopListening();
     }
   }
 

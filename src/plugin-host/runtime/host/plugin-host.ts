@@ -4,6 +4,7 @@
 import { setMaxListeners } from "node:events";
 import type { BackendReport } from "../../../bridge/plugin-messages.ts";
 import type { Clock } from "../../../lib/clock.ts";
+import { onAbort } from "../../../lib/on-abort.ts";
 import { pause } from "../../../lib/pause.ts";
 import type {
   Backend,
@@ -203,12 +204,11 @@ export class LivingHost<Options> implements PluginHost<Options> {
   async #whileAlive<Value>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
     this.signal.throwIfAborted();
     const ended = new AbortController();
-    const onEnd = (): void => ended.abort(this.signal.reason);
-    this.signal.addEventListener("abort", onEnd, { once: true });
+    const stopListening = onAbort(this.signal, () => ended.abort(this.signal.reason));
     try {
       return await work(AbortSignal.any([signal, ended.signal]));
     } finally {
-      this.signal.removeEventListener("abort", onEnd);
+      stopListening();
     }
   }
 

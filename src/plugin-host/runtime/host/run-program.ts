@@ -6,6 +6,7 @@ import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import type { Clock } from "../../../lib/clock.ts";
 import { HAS_PROGRAM_GROUPS, killProgram } from "../../../lib/kill-program.ts";
+import { onAbort } from "../../../lib/on-abort.ts";
 import { isSecretName } from "../../../lib/secret-names.ts";
 import { type RunOptions, type RunResult, SourceError } from "../../../plugin-api/plugin.ts";
 import { Semaphore } from "./semaphore.ts";
@@ -66,8 +67,7 @@ export class Programs {
     });
     this.#running.add(running);
     const { signal, timeoutMs = TIMEOUT_MS } = options;
-    const onAbort = (): void => running.stop(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, () => running.stop(signal.reason));
     const timer = this.#clock.after(timeoutMs, () => {
       const message = `${basename(program)} did not finish within ${timeoutMs} ms and was ended`;
       running.stop(new SourceError("unreachable", message));
@@ -76,7 +76,7 @@ export class Programs {
       return await running.result;
     } finally {
       timer.cancel();
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
       this.#running.delete(running);
     }
   }

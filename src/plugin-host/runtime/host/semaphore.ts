@@ -1,5 +1,7 @@
-// Semaphore with a bounded queue. Plugin thread; used for requests and programs.
+// Semaphore whose callers may have limits of their own and get errors that plugins know. Plugin thread; used for
+// requests and programs.
 
+import { KeyedSemaphore } from "../../../lib/keyed-semaphore.ts";
 import { SourceError } from "../../../plugin-api/plugin.ts";
 
 interface SemaphoreOptions {
@@ -9,19 +11,13 @@ interface SemaphoreOptions {
   readonly what: string;
 }
 
-interface Waiting {
-  readonly runningMax: number;
-  /** Called with a permit already counted. */
-  readonly go: () => void;
-}
-
 export class Semaphore {
   readonly #options: SemaphoreOptions;
-  readonly #waiting = new Set<Waiting>();
-  #running = 0;
+  readonly #semaphore: KeyedSemaphore;
 
   constructor(options: SemaphoreOptions) {
     this.#options = options;
+    this.#semaphore = new KeyedSemaphore(options);
   }
 
   /**
@@ -29,52 +25,14 @@ export class Semaphore {
    * Rejects with a SourceError `busy` if too many wait, or with the reason of `signal`.
    */
   async take(signal: AbortSignal, runningMax = this.#options.runningMax): Promise<() => void> {
-    signal.throwIfAborted();
-    // NaN must not mean no limit.
-    const ownMax = Math.max(1, Number.isNaN(runningMax) ? 1 : runningMax);
-    if (this.#running < ownMax) this.#running += 1;
-    else await this.#wait(signal, ownMax);
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      this.#running -= 1;
-      this.#passOn();
-    };
-  }
-
-  /**
-   * Hands free permits to waiting callers. They are counted here and not when the caller resumes: otherwise a caller in
-   * between could take the permit, and the one that waited would be last in the queue again.
-   */
-  #passOn(): void {
-    for (const waiting of this.#waiting) {
-      if (this.#running >= waiting.runningMax) continue;
-      this.#running += 1;
-      waiting.go();
-    }
-  }
-
-  #wait(signal: AbortSignal, runningMax: number): Promise<void> {
     const { waitingMax, what } = this.#options;
-    if (this.#waiting.size >= waitingMax) {
-      return Promise.reject(new SourceError("busy", `more than ${waitingMax} ${what} of this plugin wait already`));
-    }
-    return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
-        runningMax,
-        go: () => {
-          this.#waiting.delete(waiting);
-          signal.removeEventListener("abort", onAbort);
-          resolve();
-        },
-      };
-      const onAbort = (): void => {
-        this.#waiting.delete(waiting);
-        reject(signal.reason);
-      };
-      this.#waiting.add(waiting);
-      signal.addEventListener("abort", onAbort, { once: true });
+    // NaN must not mean no limit.
+    const max = Math.max(1, Number.isNaN(runningMax) ? 1 : runningMax);
+    const permit = await this.#semaphore.acquire({
+      limits: [{ key: what, max }],
+      signal,
+      busy: () => new SourceError("busy", `more than ${waitingMax} ${what} of this plugin wait already`),
     });
+    return () => permit.release();
   }
 }
