@@ -28,8 +28,6 @@ import { RenderPlacement } from "./render-placement.ts";
 import type { Stall } from "./silence-watch.ts";
 import { VoiceOutput } from "./voice-output.ts";
 
-/** Discord requires five silence frames at every stop, or decoders invent audio (discord-voice.md section 2.4). */
-const SILENCE_FRAMES = 5;
 /** Changes of the audio that follow more closely than this share what has been made ahead. */
 const CHANGE_MS_MIN = 60;
 
@@ -61,16 +59,8 @@ export class AudioPlayer implements LoopMember {
   readonly #health: HealthWatch;
   readonly #placement: RenderPlacement;
   #isPaused = false;
-  /** All of them as long as the last frame sent contained audio. */
-  #silenceFramesLeft = 0;
-  /** True while its audio or silence may not have been sent, or Discord has not been told that it stopped speaking. */
-  #isSpeaking = false;
-  /** Number of consecutive audio frames handed over last that may not have been sent yet. */
-  #unsentFramesMax = 0;
   #remadeAtMs = Number.NEGATIVE_INFINITY;
   #outdatedAtMs = Number.NEGATIVE_INFINITY;
-  /** Its voice connection is on another worker. */
-  #isRemote = false;
   #isClosed = false;
 
   constructor(playerId: PlayerId, context: PlayerContext, createVoice: (player: AudioPlayer) => Promise<Voice>) {
@@ -123,7 +113,7 @@ export class AudioPlayer implements LoopMember {
     // A paused player is silent from the pause on, even before its first silence frame is sent. So is a player whose
     // voice connection holds: when it opens, nothing of the previous track is sent.
     const isSilent = this.#isPaused || this.#output.isHolding || this.#gate === "down";
-    const isAudible = !isSilent && this.#silenceFramesLeft === SILENCE_FRAMES;
+    const isAudible = !isSilent && this.#output.isSpeaking;
     if (!isAudible) this.#dropAudio();
     this.#isPaused = command.isPaused;
     this.#tracks.play(command, { seekId, isAudible });
@@ -195,7 +185,6 @@ export class AudioPlayer implements LoopMember {
 
   /** Makes this a remote player: its voice connection is on another worker. */
   adoptVoice(voice: Voice): void {
-    this.#isRemote = true;
     this.#output.adopt(voice);
   }
 
@@ -237,7 +226,7 @@ export class AudioPlayer implements LoopMember {
 
   /** True when it plays a track that another worker could continue and no attempt has failed recently. */
   get canHandOver(): boolean {
-    if (this.#isPaused || this.#isRemote || !this.#placement.isHere || this.#gate !== "send") return false;
+    if (this.#isPaused || this.#output.isRemote || !this.#placement.isHere || this.#gate !== "send") return false;
     return this.#tracks.remoteTrack !== undefined;
   }
 
@@ -391,12 +380,8 @@ export class AudioPlayer implements LoopMember {
       this.#sendNothing(deadlineMs);
       return;
     }
-    this.#silenceFramesLeft = SILENCE_FRAMES;
-    this.#isSpeaking = true;
-    if (this.#output.sendFrame(frame, deadlineMs)) {
-      this.watch.onSent();
-      this.#unsentFramesMax += 1;
-    } else this.#lose(this.#output.sendBlockReason, 1);
+    if (this.#output.sendFrame(frame, deadlineMs)) this.watch.onSent();
+    else this.#lose(this.#output.sendBlockReason, 1);
     // Audio of the previous track does not count for a track that is stuck.
     const track = this.#tracks.current;
     if (track === undefined || this.#slot.track === track) this.#health.onFlowing();
@@ -435,20 +420,11 @@ export class AudioPlayer implements LoopMember {
   #sendSilence(deadlineMs: number): void {
     this.#positions.run(0);
     this.#sendSilenceFrame(deadlineMs);
-    if (!this.#isSpeaking) this.#context.loop.remove(this);
+    if (this.#output.isSilent) this.#context.loop.remove(this);
   }
 
-  /** Once the last silence frame has been sent, Discord is told that the player stopped speaking. */
   #sendSilenceFrame(deadlineMs: number): void {
-    if (this.#silenceFramesLeft > 0) {
-      this.#silenceFramesLeft -= 1;
-      this.#unsentFramesMax = 0;
-      this.#tracks.onSilenceSent();
-      this.#output.sendSilence(deadlineMs);
-    } else if (this.#isSpeaking && this.#output.isDrained) {
-      this.#isSpeaking = false;
-      this.#output.stopSpeaking();
-    }
+    if (this.#output.sendSilence(deadlineMs)) this.#tracks.onSilenceSent();
   }
 
   get #gate(): Voice["gate"] {
@@ -468,8 +444,7 @@ export class AudioPlayer implements LoopMember {
     this.watch.onRevoked(revokedCount);
     const released = this.#tracks.release();
     this.#slot.clear();
-    this.#silenceFramesLeft = 0;
-    this.#isSpeaking = false;
+    this.#output.release();
     this.#context.loop.remove(this);
     this.watch.onStopped();
     this.#context.send({ type: "handedOver", playerId: this.playerId });
@@ -494,8 +469,7 @@ export class AudioPlayer implements LoopMember {
 
   /** Drops the frames that have not been sent. */
   #dropUnsent(): void {
-    const count = this.#output.revoke(this.#unsentFramesMax);
-    this.#unsentFramesMax = 0;
+    const count = this.#output.revokeAll();
     this.watch.onRevoked(count);
     this.#context.loop.rewind(this, count);
   }
@@ -504,14 +478,13 @@ export class AudioPlayer implements LoopMember {
   #remakeUnsent(): void {
     const track = this.#tracks.current;
     const slotFrames = this.#slot.opus === undefined ? 0 : 1;
-    const framesMax = Math.min(this.#tracks.rewindFramesMax, this.#unsentFramesMax + slotFrames);
+    const framesMax = Math.min(this.#tracks.rewindFramesMax, this.#output.unsentFramesMax + slotFrames);
     if (track === undefined || framesMax < slotFrames) return;
     const sentFrames = this.#output.revoke(framesMax - slotFrames);
     if (sentFrames + slotFrames === 0) return;
     this.#placement.keep();
     this.#slot.clear();
     this.#tracks.rewind(sentFrames + slotFrames);
-    this.#unsentFramesMax -= sentFrames;
     this.watch.onRevoked(sentFrames);
     this.#positions.retreat(track.pipeline.positionMs + track.offsetMs, sentFrames);
     this.#context.loop.rewind(this, sentFrames);
