@@ -16,6 +16,7 @@ import { FRAME_MS } from "../format/audio-format.ts";
 import type { HandOverOptions } from "../handoff/hand-over.ts";
 import type { AudioCommand } from "../handoff/relay-messages.ts";
 import type { LoopMember, TickLoop } from "../scheduler/tick-loop.ts";
+import type { VoiceGate } from "../voice/frame-sink.ts";
 import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
 import { AudioWatch } from "./audio-watch.ts";
 import type { CpuQuotaCheck } from "./cpu-quota-watch.ts";
@@ -112,7 +113,7 @@ export class AudioPlayer implements LoopMember {
   play(command: PlayCommand, seekId: SeekId = 0): void {
     // A paused player is silent from the pause on, even before its first silence frame is sent. So is a player whose
     // voice connection holds: when it opens, nothing of the previous track is sent.
-    const isSilent = this.#isPaused || this.#output.isHolding || this.#gate === "down";
+    const isSilent = this.#isPaused || this.#output.sink.gate === "hold" || this.#gate === "down";
     const isAudible = !isSilent && this.#output.isSpeaking;
     if (!isAudible) this.#dropAudio();
     this.#isPaused = command.isPaused;
@@ -209,7 +210,7 @@ export class AudioPlayer implements LoopMember {
   handOver({ port, clock }: Pick<HandOverOptions, "port" | "clock">): void {
     const track = this.canHandOver ? this.#tracks.remoteTrack : undefined;
     if (track !== undefined) {
-      this.#placement.move({ port, clock, track, voice: () => this.#output.voice });
+      this.#placement.move({ port, clock, track, sink: () => this.#output.sink });
     } else {
       port.close();
       this.#placement.reportFailed();
@@ -306,7 +307,7 @@ export class AudioPlayer implements LoopMember {
       if (!this.#hasAudio) this.#goSilent();
     } else if (this.#slot.track !== track) {
       const isOver = track.pipeline.isEnded && (!this.#isPaused || track.hasFailed);
-      if (isOver && this.#output.isDrained) this.#tracks.finish(track);
+      if (isOver && this.#output.sink.isDrained) this.#tracks.finish(track);
     } else if (!this.#isPaused && this.#gate !== "down" && track.pipeline.isEnding) this.#tracks.finishEarly(track);
   }
 
@@ -427,7 +428,7 @@ export class AudioPlayer implements LoopMember {
     if (this.#output.sendSilence(deadlineMs)) this.#tracks.onSilenceSent();
   }
 
-  get #gate(): Voice["gate"] {
+  get #gate(): VoiceGate {
     return this.#output.gate;
   }
 
@@ -516,7 +517,7 @@ export class AudioPlayer implements LoopMember {
       return;
     }
     this.watch.onPlaying();
-    this.#context.loop.add(this, this.#output.startsMs);
+    this.#context.loop.add(this, this.#output.sink.startsMs);
   }
 
   /** No more audio: the loop sends the silence frames and then parks the player. */

@@ -1,12 +1,13 @@
-// A player's output to its voice connection: creates the connection on first use, sends frames to it, ends audio with
-// silence frames, and reports its state to the main thread. Held by audio-player.ts. Audio thread.
+// A player's output: creates the voice connection on first use, sends frames to its sink, ends audio with silence
+// frames, and reports its state to the main thread. Held by audio-player.ts. Audio thread.
 
 import type { VoiceCounts, VoiceReport } from "../../bridge/audio-report.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
-import type { SendBlockReason, Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
+import { type FrameSink, NO_SINK, type SendBlockReason, type VoiceGate } from "../voice/frame-sink.ts";
+import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
 import { countedSince, createVoiceCounters, voiceCountsOf } from "../voice/voice-counters.ts";
 
 /** Discord requires five silence frames at every stop, or decoders invent audio (discord-voice.md section 2.4). */
@@ -78,19 +79,19 @@ export class VoiceOutput {
     this.#options = options;
   }
 
-  get voice(): Voice | undefined {
+  /** Where frames go now. */
+  get sink(): FrameSink {
+    return this.#voice?.sink ?? NO_SINK;
+  }
+
+  /** That of the sink, but "hold" while too many frames are unsent. */
+  get gate(): VoiceGate {
+    const { sink } = this;
+    return sink.gate === "send" && sink.isFull ? "hold" : sink.gate;
+  }
+
+  get #voice(): Voice | undefined {
     return voiceOf(this.#state);
-  }
-
-  get gate(): Voice["gate"] {
-    const { voice } = this;
-    if (voice === undefined) return "down";
-    return voice.gate === "send" && voice.isFull ? "hold" : voice.gate;
-  }
-
-  /** The connection cannot take audio now. False when `gate` is "hold" only because too many frames are unsent. */
-  get isHolding(): boolean {
-    return this.voice?.gate === "hold";
   }
 
   /** Its voice connection is on another worker. */
@@ -100,24 +101,23 @@ export class VoiceOutput {
 
   /** Why frames cannot be sent, when they cannot. */
   get sendBlockReason(): SendBlockReason | "workerLate" {
-    const { voice } = this;
-    if (voice?.gate === "send" && voice.isFull) return "workerLate";
-    return voice?.sendBlockReason ?? "voiceNotReady";
+    const { sink } = this;
+    return sink.gate === "send" && sink.isFull ? "workerLate" : sink.sendBlockReason;
   }
 
   /** Packets handed to the system so far, silence included. */
   get packetsSent(): number {
-    return this.#packetsOfGone + (this.voice?.counters?.packetsSent ?? 0);
+    return this.#packetsOfGone + (this.#voice?.counters?.packetsSent ?? 0);
   }
 
   /** Starts a new voice session with the same credentials. False: there is no connection. */
   rejoin(): boolean {
-    return this.voice?.rejoin() ?? false;
+    return this.#voice?.rejoin() ?? false;
   }
 
   /** The counts since the last call, and the status if it has changed. */
   takeReport(): { readonly voice: VoiceReport | undefined; readonly voiceCounts: VoiceCounts | undefined } {
-    const { voice } = this;
+    const voice = this.#voice;
     if (voice?.counters === undefined) return { voice: undefined, voiceCounts: undefined };
     const voiceCounts = countedSince(this.#reported, voice.counters);
     if (voiceCounts !== undefined) this.#reported = voiceCountsOf(voice.counters);
@@ -132,7 +132,7 @@ export class VoiceOutput {
   /** Resolves when the gateway's WebSocket is open. */
   async connect(voiceId: VoiceId, credentials: VoiceCredentials): Promise<void> {
     this.#voiceId = voiceId;
-    const voice = this.voice ?? (await this.#create());
+    const voice = this.#voice ?? (await this.#create());
     await voice.connect(credentials);
   }
 
@@ -171,7 +171,7 @@ export class VoiceOutput {
   }
 
   close(): void {
-    this.#enter({ kind: "closed", voice: this.voice, unsentFramesMax: this.unsentFramesMax });
+    this.#enter({ kind: "closed", voice: this.#voice, unsentFramesMax: this.unsentFramesMax });
   }
 
   // Frames
@@ -191,22 +191,12 @@ export class VoiceOutput {
     return "unsentFramesMax" in this.#state ? this.#state.unsentFramesMax : 0;
   }
 
-  /** No frame may be due before this; undefined: no limit. */
-  get startsMs(): number | undefined {
-    return this.voice?.startsMs;
-  }
-
-  /** No frame is unsent. */
-  get isDrained(): boolean {
-    return this.voice?.isDrained ?? true;
-  }
-
   /** Sends a frame at its deadline. False when it cannot be sent. */
   sendFrame(opus: Uint8Array, dueMs: number): boolean {
     if (!("connection" in this.#state)) return false;
-    const { voice, speaking } = this.#state.connection;
+    const { speaking } = this.#state.connection;
     if (this.#state !== speaking) this.#enter(speaking);
-    const isSent = this.gate === "send" && voice.sendFrame(opus, dueMs);
+    const isSent = this.gate === "send" && this.sink.sendFrame(opus, dueMs);
     if (isSent) speaking.unsentFramesMax += 1;
     return isSent;
   }
@@ -216,15 +206,14 @@ export class VoiceOutput {
     if (this.#state.kind === "speaking") this.#enter(this.#state.connection.stopping);
     const state = this.#state;
     if (state.kind !== "stopping") return false;
-    const { voice, silent } = state.connection;
     if (state.silenceFramesLeft > 0) {
       state.silenceFramesLeft -= 1;
-      if (this.gate === "send") voice.sendSilence(dueMs);
+      if (this.gate === "send") this.sink.sendSilence(dueMs);
       return true;
     }
-    if (voice.isDrained) {
-      this.#enter(silent);
-      voice.stopSpeaking();
+    if (this.sink.isDrained) {
+      this.#enter(state.connection.silent);
+      this.sink.stopSpeaking();
     }
     return false;
   }
@@ -232,7 +221,7 @@ export class VoiceOutput {
   /** Revokes at most `countMax` unsent audio frames, newest first. Returns how many were revoked. */
   revoke(countMax: number): number {
     if (countMax === 0) return 0;
-    const count = this.voice?.revoke(countMax) ?? 0;
+    const count = this.sink.revoke(countMax);
     if ("unsentFramesMax" in this.#state) this.#state.unsentFramesMax -= count;
     return count;
   }

@@ -58,7 +58,7 @@ test("a dropped connection is closed and reported, and the next one is created f
   output.drop();
   expect(events).toHaveLength(1);
   await output.connect(2, CREDENTIALS);
-  expect([voices.length, output.gate, output.voice === voices[1]]).toEqual([2, "send", true]);
+  expect([voices.length, output.gate, output.sink === voices[1]]).toEqual([2, "send", true]);
 });
 
 test("frames can be revoked while a closing connection asks for it", () => {
