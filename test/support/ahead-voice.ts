@@ -2,7 +2,7 @@
 // real one does through the pacer.
 
 import { RING_FRAMES } from "../../src/media/pacer/frame-ring.ts";
-import type { Voice } from "../../src/media/voice/voice.ts";
+import type { VoiceGate } from "../../src/media/voice/frame-sink.ts";
 import type { FakeClock } from "./fake-clock.ts";
 import { packetNumber } from "./numbered-packets.ts";
 import { UndiagnosedVoice } from "./undiagnosed-voice.ts";
@@ -16,8 +16,8 @@ interface SentFrame {
   readonly dueMs: number;
 }
 
-export class AheadVoice extends UndiagnosedVoice implements Voice {
-  gate: Voice["gate"] = "send";
+export class AheadVoice extends UndiagnosedVoice {
+  gate: VoiceGate = "send";
   isClosed = false;
   /** How often Discord received the end of speaking. */
   stopCount = 0;

@@ -13,7 +13,6 @@ import { FRAME_MS } from "../../src/media/format/audio-format.ts";
 import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import type { AudioPlayer } from "../../src/media/player/audio-player.ts";
-import type { Voice } from "../../src/media/voice/voice.ts";
 import { connectPlayer, createAudioPlayer, playCommand, readAhead } from "./audio-players.ts";
 import { readCodecFixture } from "./codec-fixture.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -95,7 +94,7 @@ export async function makeSongs(): Promise<readonly Song[]> {
 const PREPARE_ATTEMPTS = 5;
 
 /** Receives as a listener's client does. */
-class ListeningVoice extends UndiagnosedVoice implements Voice {
+class ListeningVoice extends UndiagnosedVoice {
   readonly gate = "send";
   /** The last two frames, left side. */
   received = new Float32Array(2 * FRAME_SAMPLES);

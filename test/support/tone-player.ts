@@ -13,7 +13,7 @@ import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import type { PipelineOptions } from "../../src/media/pipeline/pipeline.ts";
 import type { AudioPlayer } from "../../src/media/player/audio-player.ts";
-import type { Voice } from "../../src/media/voice/voice.ts";
+import type { VoiceGate } from "../../src/media/voice/frame-sink.ts";
 import { connectPlayer, createAudioPlayer, playCommand, readAhead } from "./audio-players.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { filterSettings } from "./filter-settings.ts";
@@ -84,8 +84,8 @@ export function pcmSong(hz: number, frameCount: number): ToneSong {
   return { hz, stream: PCM_STREAM, packets };
 }
 
-class RecordingVoice extends UndiagnosedVoice implements Voice {
-  gate: Voice["gate"] = "send";
+class RecordingVoice extends UndiagnosedVoice {
+  gate: VoiceGate = "send";
   readonly frames: Uint8Array[] = [];
   /** "frame", "silence" and "stop", in order. */
   readonly log: string[] = [];

@@ -106,7 +106,7 @@ export function createVoice(options: VoiceFixtureOptions): VoiceFixture {
     ...changes,
   });
   const sendNow = (opus: Uint8Array): boolean => {
-    const isSent = connection.sendFrame(opus, clock.now());
+    const isSent = connection.sink.sendFrame(opus, clock.now());
     if (clock instanceof FakeClock) clock.advance(0);
     return isSent;
   };

@@ -7,7 +7,7 @@ import type { LossCause } from "../../bridge/audio-report.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import { CATCH_UP_FRAMES_MAX } from "../scheduler/tick-loop.ts";
-import type { Voice } from "../voice/voice.ts";
+import type { FrameSink, VoiceGate } from "../voice/frame-sink.ts";
 import type { AudioCommand, MessageToOwner, MessageToRenderer, RemoteTrack } from "./relay-messages.ts";
 import type { RelayPort } from "./relay-port.ts";
 
@@ -24,8 +24,8 @@ export interface HandOverOptions {
   /** The player's clock. */
   readonly clock: Clock;
   readonly track: RemoteTrack;
-  /** The player's current connection. */
-  readonly voice: () => Voice | undefined;
+  /** Where the player's frames go now. */
+  readonly sink: () => FrameSink;
   /**
    * Audio from the render worker has started: from now on none is made here. Returns how many of its first frames have
    * already been sent from here.
@@ -44,7 +44,7 @@ export class HandOver {
   readonly #options: HandOverOptions;
   #state: "preparing" | "calling" | "handedOver" | "over" = "preparing";
   /** The gate of the voice connection, as last reported to the render worker. */
-  #reportedGate: Voice["gate"] = "down";
+  #reportedGate: VoiceGate = "down";
   /** Deadline of the first remote frame. */
   #renderDueMs = Number.POSITIVE_INFINITY;
   #framesTooMany = 0;
@@ -125,21 +125,21 @@ export class HandOver {
       this.#framesToSkip = this.#options.onHandedOver();
     }
     if (!this.isHandedOver) return;
-    const voice = this.#options.voice();
+    const sink = this.#options.sink();
     if (message.type === "frame" && this.#framesToSkip > 0) this.#framesToSkip -= 1;
-    else if (message.type === "frame") this.#onFrame(voice, message);
-    else if (message.type === "silence") voice?.sendSilence(this.#dueMsOf(message));
-    else voice?.stopSpeaking();
+    else if (message.type === "frame") this.#onFrame(sink, message);
+    else if (message.type === "silence") sink.sendSilence(this.#dueMsOf(message));
+    else sink.stopSpeaking();
   }
 
-  #onFrame(voice: Voice | undefined, message: Extract<MessageToOwner, { readonly type: "frame" }>): void {
+  #onFrame(sink: FrameSink, message: Extract<MessageToOwner, { readonly type: "frame" }>): void {
     const { clock, onLost } = this.#options;
     const dueMs = this.#dueMsOf(message);
-    if (voice?.gate !== "send") {
-      onLost(voice?.sendBlockReason ?? "voiceNotReady");
+    if (sink.gate !== "send") {
+      onLost(sink.sendBlockReason);
       this.#watchGate();
     } else if (clock.now() - dueMs > LATE_MS_MAX) onLost("workerLate");
-    else if (!voice.sendFrame(message.opus, dueMs)) onLost(voice.sendBlockReason);
+    else if (!sink.sendFrame(message.opus, dueMs)) onLost(sink.sendBlockReason);
   }
 
   #dueMsOf({ dueEpochMs }: { readonly dueEpochMs: number }): number {
@@ -149,17 +149,17 @@ export class HandOver {
 
   /** Reports the gate to the render worker, now and on each change until frames may come again. */
   #watchGate(): void {
-    const gate = this.#options.voice()?.gate ?? "down";
+    const { gate } = this.#options.sink();
     if (gate !== this.#reportedGate) this.#reportGate(gate);
     this.#timer.cancel();
     if (gate !== "send") this.#timer = this.#options.clock.after(FRAME_MS, () => this.#watchGate());
   }
 
-  #reportGate(gate: Voice["gate"]): void {
+  #reportGate(gate: VoiceGate): void {
     this.#reportedGate = gate;
-    const { clock, port, voice } = this.#options;
+    const { clock, port, sink } = this.#options;
     const isCalling = this.#state === "calling";
     const startsEpochMs = isCalling ? clock.epochMs() + this.#renderDueMs - clock.now() : undefined;
-    port.send({ type: "gate", gate, sendBlockReason: voice()?.sendBlockReason ?? "voiceNotReady", startsEpochMs });
+    port.send({ type: "gate", gate, sendBlockReason: sink().sendBlockReason, startsEpochMs });
   }
 }

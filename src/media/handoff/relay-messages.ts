@@ -4,7 +4,7 @@
 import type { PlainCommand } from "../../bridge/channel.ts";
 import type { PlayCommand, SeekId } from "../../bridge/commands.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
-import type { SendBlockReason, Voice } from "../voice/voice.ts";
+import type { SendBlockReason, VoiceGate } from "../voice/frame-sink.ts";
 
 /** Commands about the audio of a player, which are executed where that audio is rendered. */
 export type AudioCommand = Extract<
@@ -30,7 +30,7 @@ export type MessageToRenderer =
    */
   | {
       readonly type: "gate";
-      readonly gate: Voice["gate"];
+      readonly gate: VoiceGate;
       readonly sendBlockReason: SendBlockReason;
       readonly startsEpochMs: number | undefined;
     }

@@ -2,7 +2,8 @@
 // sends go there. The render worker's end of hand-over.ts. Audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
-import type { SendBlockReason, Voice } from "../voice/voice.ts";
+import type { FrameSink, SendBlockReason, VoiceGate } from "../voice/frame-sink.ts";
+import type { Voice } from "../voice/voice.ts";
 import type { AudioCommand, MessageToOwner, MessageToRenderer, RemoteTrack } from "./relay-messages.ts";
 import type { RelayPort } from "./relay-port.ts";
 
@@ -15,9 +16,10 @@ interface RemotePlayer {
 }
 
 /** Sends without waiting for an answer: the owner worker drops what arrives too late. One per remote player. */
-export class RelayedVoice implements Voice {
+export class RelayedVoice implements Voice, FrameSink {
+  readonly sink = this;
   /** As reported by the owner worker. Nothing may be sent before its first message. */
-  gate: Voice["gate"] = "down";
+  gate: VoiceGate = "down";
   sendBlockReason: SendBlockReason = "voiceNotReady";
   /** The owner worker reports them. */
   readonly counters = undefined;
@@ -32,7 +34,7 @@ export class RelayedVoice implements Voice {
 
   /** Starts listening to the owner worker. */
   attach(player: RemotePlayer): void {
-    const setGate = (gate: Voice["gate"]) => {
+    const setGate = (gate: VoiceGate) => {
       this.gate = gate;
       player.onGateChanged();
     };

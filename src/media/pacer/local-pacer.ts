@@ -4,7 +4,7 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Sockets } from "../../network/sockets.ts";
 import { Pacer, type PacerClient } from "./pacer.ts";
-import type { PacerEnd } from "./pacer-link.ts";
+import type { PacerEnd } from "./pacer-end.ts";
 import type { PacerCommand, PacerEvent } from "./pacer-messages.ts";
 
 export class LocalPacer implements PacerEnd {

@@ -1,23 +1,9 @@
 // An audio worker's end of the pacer: opens send paths for its voice sessions and forwards the pacer's events to them.
 // The pacer may start after the first path is opened, and may be replaced after a loss. Audio thread.
 
+import type { PacerEnd } from "./pacer-end.ts";
 import type { Lateness, PacerCommand, PacerEvent, RtpSenderId } from "./pacer-messages.ts";
 import { type PathLink, VoiceSendPath, type VoiceSendPathOptions } from "./voice-send-path.ts";
-
-/** A pacer as seen by a worker: in another thread (remote-pacer.ts) or in the same one (local-pacer.ts). */
-export interface PacerEnd {
-  /** Added to the worker's clock, gives the clock of the deadlines. */
-  readonly offsetMs: number;
-  post(command: PacerCommand): void;
-  /** A frame has been put into a ring, due at `dueMs` of the worker's clock. */
-  onPut(dueMs: number): void;
-  /** Gives the pacer a processor if it has none. Call between two pieces of work. */
-  yieldToPacer(): void;
-  /** Sets the handler of the pacer's events. Called once. */
-  listen(onEvent: (event: PacerEvent) => void): void;
-  /** The worker is closing. */
-  close(): void;
-}
 
 const NOT_LATE: Lateness = {
   latenessMsP50: 0,
@@ -84,17 +70,13 @@ export class PacerLink implements PathLink {
 
   // Interface of the send paths
 
-  get offsetMs(): number {
-    return this.#end?.offsetMs ?? 0;
+  get end(): PacerEnd | undefined {
+    return this.#end;
   }
 
   post(command: PacerCommand): void {
     if (this.#end === undefined) this.#unsaid.push(command);
     else this.#end.post(command);
-  }
-
-  onPut(dueMs: number): void {
-    this.#end?.onPut(dueMs);
   }
 
   forget(rtpSenderId: RtpSenderId): void {

@@ -3,7 +3,7 @@
 
 import type { MessagePort } from "node:worker_threads";
 import { sharedTimeOffsetMs } from "../../lib/shared-time.ts";
-import type { PacerEnd } from "./pacer-link.ts";
+import type { PacerEnd } from "./pacer-end.ts";
 import type { PacerCommand, PacerEvent } from "./pacer-messages.ts";
 import { WakeUpFlag } from "./wake-up-flag.ts";
 

@@ -21,7 +21,7 @@ const FAILING_MS_MAX = 3000;
 /** Only the discovery response is needed; datagrams beyond this number are left for the system to drop. */
 const DATAGRAMS_BURST = 100;
 const DATAGRAMS_PER_SECOND = 50;
-const DEAF_MS = 1000;
+const RECEIVE_PAUSE_MS = 1000;
 
 interface UdpSocketOptions {
   /** Not connected yet; closed with this one. */
@@ -44,7 +44,7 @@ export class UdpSocket {
   readonly #checkSent: (error: Error | null) => void;
   readonly #datagrams: TokenBucket;
   #keepAliveTimer: Timer | undefined;
-  #deafTimer: Timer | undefined;
+  #receivePauseTimer: Timer | undefined;
   #giveUpConnecting: ((error: Error) => void) | undefined;
   #answerDiscovery: ((found: ExternalAddress) => void) | undefined;
   #packetCount = 0;
@@ -138,14 +138,14 @@ export class UdpSocket {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#keepAliveTimer?.cancel();
-    this.#deafTimer?.cancel();
+    this.#receivePauseTimer?.cancel();
     this.#socket.close();
     // The system's socket does not report that it will never be connected.
     this.#giveUpConnecting?.(new Error("closed"));
   }
 
   #onDatagram(packet: Uint8Array): void {
-    if (this.#isClosed || this.#deafTimer !== undefined) return;
+    if (this.#isClosed || this.#receivePauseTimer !== undefined) return;
     if (!this.#datagrams.spend(1)) {
       this.#pauseReceiving();
       return;
@@ -158,8 +158,8 @@ export class UdpSocket {
   #pauseReceiving(): void {
     const receiver = receiverOf(this.#socket);
     receiver?.recvStop();
-    this.#deafTimer = this.#options.clock.after(DEAF_MS, () => {
-      this.#deafTimer = undefined;
+    this.#receivePauseTimer = this.#options.clock.after(RECEIVE_PAUSE_MS, () => {
+      this.#receivePauseTimer = undefined;
       receiver?.recvStart();
     });
   }

@@ -5,16 +5,15 @@
 import { FrameRingWriter, PAYLOAD_BYTES_MAX } from "./frame-ring.ts";
 import type { HandlerGuard } from "./handler-guard.ts";
 import type { ExternalAddress } from "./ip-discovery.ts";
+import type { PacerEnd } from "./pacer-end.ts";
 import type { PacerCommand, PacerEvent, RtpSenderId, TransportKey } from "./pacer-messages.ts";
 import type { RtpStart } from "./rtp-stream.ts";
 
 /** What a send path needs from the link to the pacer. */
 export interface PathLink {
-  /** Added to the worker's clock, gives the clock of the deadlines. Known once the path is discovered. */
-  readonly offsetMs: number;
+  /** Undefined until there is a pacer, which is so before the path is discovered. */
+  readonly end: Pick<PacerEnd, "offsetMs" | "onPut"> | undefined;
   post(command: PacerCommand): void;
-  /** A frame has been put into a ring, due at `dueMs` of the worker's clock. */
-  onPut(dueMs: number): void;
   forget(rtpSenderId: RtpSenderId): void;
 }
 
@@ -33,10 +32,11 @@ export interface VoiceSendPathOptions {
 
 /** From `PacerLink.open` until `close`. Frames that are sent before `start` wait for it. */
 export class VoiceSendPath {
+  /** The frames that have not been sent. */
+  readonly ring = new FrameRingWriter();
   readonly #rtpSenderId: RtpSenderId;
   readonly #link: PathLink;
   readonly #options: VoiceSendPathOptions;
-  readonly #ring = new FrameRingWriter();
   readonly #whenDiscovered: Promise<ExternalAddress | undefined>;
   #settle: { resolve: (found: ExternalAddress | undefined) => void; reject: (error: Error) => void } | undefined;
   #isClosed = false;
@@ -51,7 +51,7 @@ export class VoiceSendPath {
     // The caller that closed the path no longer waits for the result.
     this.#whenDiscovered.catch(() => undefined);
     const { address, port, ssrc } = options;
-    link.post({ type: "open", rtpSenderId, address, port, ssrc, ring: this.#ring.memory });
+    link.post({ type: "open", rtpSenderId, address, port, ssrc, ring: this.ring.memory });
   }
 
   /** Our address as the server sees it; undefined: no response came. Rejects when the socket cannot be connected. */
@@ -69,27 +69,13 @@ export class VoiceSendPath {
     this.#post({ type: "rekey", rtpSenderId: this.#rtpSenderId, key });
   }
 
-  /** No frame is unsent. */
-  get isDrained(): boolean {
-    return this.#ring.isEmpty;
-  }
-
-  /** The ring is full, because nothing has been sent for as long as it holds. */
-  get isFull(): boolean {
-    return this.#ring.isFull;
-  }
-
   /** Sends one payload at its deadline. */
   send(payload: Uint8Array, dueMs: number): "sent" | "tooLarge" | "full" {
     if (payload.length > PAYLOAD_BYTES_MAX) return "tooLarge";
-    if (!this.#ring.put(payload, dueMs + this.#link.offsetMs)) return "full";
-    this.#link.onPut(dueMs);
+    const { end } = this.#link;
+    if (!this.ring.put(payload, dueMs + (end?.offsetMs ?? 0))) return "full";
+    end?.onPut(dueMs);
     return "sent";
-  }
-
-  /** Revokes at most `countMax` frames that have not been sent, newest first. Returns how many were revoked. */
-  revoke(countMax: number): number {
-    return this.#ring.revoke(countMax);
   }
 
   close(): void {

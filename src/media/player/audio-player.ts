@@ -16,6 +16,7 @@ import { FRAME_MS } from "../format/audio-format.ts";
 import type { HandOverOptions } from "../handoff/hand-over.ts";
 import type { AudioCommand } from "../handoff/relay-messages.ts";
 import type { LoopMember, TickLoop } from "../scheduler/tick-loop.ts";
+import type { VoiceGate } from "../voice/frame-sink.ts";
 import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
 import { AudioWatch } from "./audio-watch.ts";
 import type { CpuQuotaCheck } from "./cpu-quota-watch.ts";
@@ -28,8 +29,6 @@ import { RenderPlacement } from "./render-placement.ts";
 import type { Stall } from "./silence-watch.ts";
 import { VoiceOutput } from "./voice-output.ts";
 
-/** Discord requires five silence frames at every stop, or decoders invent audio (discord-voice.md section 2.4). */
-const SILENCE_FRAMES = 5;
 /** Changes of the audio that follow more closely than this share what has been made ahead. */
 const CHANGE_MS_MIN = 60;
 
@@ -61,16 +60,8 @@ export class AudioPlayer implements LoopMember {
   readonly #health: HealthWatch;
   readonly #placement: RenderPlacement;
   #isPaused = false;
-  /** All of them as long as the last frame sent contained audio. */
-  #silenceFramesLeft = 0;
-  /** True while its audio or silence may not have been sent, or Discord has not been told that it stopped speaking. */
-  #isSpeaking = false;
-  /** Number of consecutive audio frames handed over last that may not have been sent yet. */
-  #unsentFramesMax = 0;
   #remadeAtMs = Number.NEGATIVE_INFINITY;
   #outdatedAtMs = Number.NEGATIVE_INFINITY;
-  /** Its voice connection is on another worker. */
-  #isRemote = false;
   #isClosed = false;
 
   constructor(playerId: PlayerId, context: PlayerContext, createVoice: (player: AudioPlayer) => Promise<Voice>) {
@@ -122,8 +113,8 @@ export class AudioPlayer implements LoopMember {
   play(command: PlayCommand, seekId: SeekId = 0): void {
     // A paused player is silent from the pause on, even before its first silence frame is sent. So is a player whose
     // voice connection holds: when it opens, nothing of the previous track is sent.
-    const isSilent = this.#isPaused || this.#output.isHolding || this.#gate === "down";
-    const isAudible = !isSilent && this.#silenceFramesLeft === SILENCE_FRAMES;
+    const isSilent = this.#isPaused || this.#output.sink.gate === "hold" || this.#gate === "down";
+    const isAudible = !isSilent && this.#output.isSpeaking;
     if (!isAudible) this.#dropAudio();
     this.#isPaused = command.isPaused;
     this.#tracks.play(command, { seekId, isAudible });
@@ -195,7 +186,6 @@ export class AudioPlayer implements LoopMember {
 
   /** Makes this a remote player: its voice connection is on another worker. */
   adoptVoice(voice: Voice): void {
-    this.#isRemote = true;
     this.#output.adopt(voice);
   }
 
@@ -220,7 +210,7 @@ export class AudioPlayer implements LoopMember {
   handOver({ port, clock }: Pick<HandOverOptions, "port" | "clock">): void {
     const track = this.canHandOver ? this.#tracks.remoteTrack : undefined;
     if (track !== undefined) {
-      this.#placement.move({ port, clock, track, voice: () => this.#output.voice });
+      this.#placement.move({ port, clock, track, sink: () => this.#output.sink });
     } else {
       port.close();
       this.#placement.reportFailed();
@@ -237,7 +227,7 @@ export class AudioPlayer implements LoopMember {
 
   /** True when it plays a track that another worker could continue and no attempt has failed recently. */
   get canHandOver(): boolean {
-    if (this.#isPaused || this.#isRemote || !this.#placement.isHere || this.#gate !== "send") return false;
+    if (this.#isPaused || this.#output.isRemote || !this.#placement.isHere || this.#gate !== "send") return false;
     return this.#tracks.remoteTrack !== undefined;
   }
 
@@ -317,7 +307,7 @@ export class AudioPlayer implements LoopMember {
       if (!this.#hasAudio) this.#goSilent();
     } else if (this.#slot.track !== track) {
       const isOver = track.pipeline.isEnded && (!this.#isPaused || track.hasFailed);
-      if (isOver && this.#output.isDrained) this.#tracks.finish(track);
+      if (isOver && this.#output.sink.isDrained) this.#tracks.finish(track);
     } else if (!this.#isPaused && this.#gate !== "down" && track.pipeline.isEnding) this.#tracks.finishEarly(track);
   }
 
@@ -391,12 +381,8 @@ export class AudioPlayer implements LoopMember {
       this.#sendNothing(deadlineMs);
       return;
     }
-    this.#silenceFramesLeft = SILENCE_FRAMES;
-    this.#isSpeaking = true;
-    if (this.#output.sendFrame(frame, deadlineMs)) {
-      this.watch.onSent();
-      this.#unsentFramesMax += 1;
-    } else this.#lose(this.#output.sendBlockReason, 1);
+    if (this.#output.sendFrame(frame, deadlineMs)) this.watch.onSent();
+    else this.#lose(this.#output.sendBlockReason, 1);
     // Audio of the previous track does not count for a track that is stuck.
     const track = this.#tracks.current;
     if (track === undefined || this.#slot.track === track) this.#health.onFlowing();
@@ -435,23 +421,14 @@ export class AudioPlayer implements LoopMember {
   #sendSilence(deadlineMs: number): void {
     this.#positions.run(0);
     this.#sendSilenceFrame(deadlineMs);
-    if (!this.#isSpeaking) this.#context.loop.remove(this);
+    if (this.#output.isSilent) this.#context.loop.remove(this);
   }
 
-  /** Once the last silence frame has been sent, Discord is told that the player stopped speaking. */
   #sendSilenceFrame(deadlineMs: number): void {
-    if (this.#silenceFramesLeft > 0) {
-      this.#silenceFramesLeft -= 1;
-      this.#unsentFramesMax = 0;
-      this.#tracks.onSilenceSent();
-      this.#output.sendSilence(deadlineMs);
-    } else if (this.#isSpeaking && this.#output.isDrained) {
-      this.#isSpeaking = false;
-      this.#output.stopSpeaking();
-    }
+    if (this.#output.sendSilence(deadlineMs)) this.#tracks.onSilenceSent();
   }
 
-  get #gate(): Voice["gate"] {
+  get #gate(): VoiceGate {
     return this.#output.gate;
   }
 
@@ -468,8 +445,7 @@ export class AudioPlayer implements LoopMember {
     this.watch.onRevoked(revokedCount);
     const released = this.#tracks.release();
     this.#slot.clear();
-    this.#silenceFramesLeft = 0;
-    this.#isSpeaking = false;
+    this.#output.release();
     this.#context.loop.remove(this);
     this.watch.onStopped();
     this.#context.send({ type: "handedOver", playerId: this.playerId });
@@ -494,8 +470,7 @@ export class AudioPlayer implements LoopMember {
 
   /** Drops the frames that have not been sent. */
   #dropUnsent(): void {
-    const count = this.#output.revoke(this.#unsentFramesMax);
-    this.#unsentFramesMax = 0;
+    const count = this.#output.revokeAll();
     this.watch.onRevoked(count);
     this.#context.loop.rewind(this, count);
   }
@@ -504,14 +479,13 @@ export class AudioPlayer implements LoopMember {
   #remakeUnsent(): void {
     const track = this.#tracks.current;
     const slotFrames = this.#slot.opus === undefined ? 0 : 1;
-    const framesMax = Math.min(this.#tracks.rewindFramesMax, this.#unsentFramesMax + slotFrames);
+    const framesMax = Math.min(this.#tracks.rewindFramesMax, this.#output.unsentFramesMax + slotFrames);
     if (track === undefined || framesMax < slotFrames) return;
     const sentFrames = this.#output.revoke(framesMax - slotFrames);
     if (sentFrames + slotFrames === 0) return;
     this.#placement.keep();
     this.#slot.clear();
     this.#tracks.rewind(sentFrames + slotFrames);
-    this.#unsentFramesMax -= sentFrames;
     this.watch.onRevoked(sentFrames);
     this.#positions.retreat(track.pipeline.positionMs + track.offsetMs, sentFrames);
     this.#context.loop.rewind(this, sentFrames);
@@ -543,7 +517,7 @@ export class AudioPlayer implements LoopMember {
       return;
     }
     this.watch.onPlaying();
-    this.#context.loop.add(this, this.#output.startsMs);
+    this.#context.loop.add(this, this.#output.sink.startsMs);
   }
 
   /** No more audio: the loop sends the silence frames and then parks the player. */

@@ -1,13 +1,17 @@
-// A player's output to its voice connection: creates the connection on first use, sends frames to it, and reports its
-// state to the main thread. Held by audio-player.ts. Audio thread.
+// A player's output: creates the voice connection on first use, sends frames to its sink, ends audio with silence
+// frames, and reports its state to the main thread. Held by audio-player.ts. Audio thread.
 
 import type { VoiceCounts, VoiceReport } from "../../bridge/audio-report.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
-import type { SendBlockReason, Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
+import { type FrameSink, NO_SINK, type SendBlockReason, type VoiceGate } from "../voice/frame-sink.ts";
+import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
 import { countedSince, createVoiceCounters, voiceCountsOf } from "../voice/voice-counters.ts";
+
+/** Discord requires five silence frames at every stop, or decoders invent audio (discord-voice.md section 2.4). */
+const SILENCE_FRAMES = 5;
 
 interface VoiceOutputOptions {
   readonly playerId: PlayerId;
@@ -15,42 +19,90 @@ interface VoiceOutputOptions {
   readonly send: (event: PlainEvent) => void;
 }
 
+/** Discord shows that the bot does not speak. */
+interface SilentState {
+  readonly kind: "silent";
+  readonly connection: Connection;
+}
+
+/** The last frame sent contained audio. */
+interface SpeakingState {
+  readonly kind: "speaking";
+  readonly connection: Connection;
+  /** Number of audio frames sent last that may not have left yet. */
+  unsentFramesMax: number;
+}
+
+/** Audio has stopped: silence frames follow, and once they have left, Discord is told. */
+interface StoppingState {
+  readonly kind: "stopping";
+  readonly connection: Connection;
+  silenceFramesLeft: number;
+}
+
+type State =
+  /** No voice connection was requested, or the last one failed. */
+  | { readonly kind: "none" }
+  | { readonly kind: "creating"; readonly whenVoice: Promise<Voice> }
+  | SilentState
+  | SpeakingState
+  | StoppingState
+  /** The connection is kept for its last report. While it closes, its frames can still be revoked. */
+  | { readonly kind: "closed"; readonly voice: Voice | undefined; unsentFramesMax: number };
+
+/** A voice connection with the states that hold it, made once so that no transition in the tick allocates. */
+class Connection {
+  readonly voice: Voice;
+  /** It belongs to another worker. */
+  readonly isRemote: boolean;
+  readonly silent: SilentState = { kind: "silent", connection: this };
+  readonly speaking: SpeakingState = { kind: "speaking", connection: this, unsentFramesMax: 0 };
+  readonly stopping: StoppingState = { kind: "stopping", connection: this, silenceFramesLeft: 0 };
+
+  constructor(voice: Voice, { isRemote }: { readonly isRemote: boolean }) {
+    this.voice = voice;
+    this.isRemote = isRemote;
+  }
+}
+
 export class VoiceOutput {
   readonly #options: VoiceOutputOptions;
-  /** Created on first use: a player without voice loads none of its code. */
-  #whenVoice: Promise<Voice> | undefined;
-  #voice: Voice | undefined;
+  #state: State = { kind: "none" };
   #voiceId: VoiceId = 0;
   /** The connection's counts and status as last reported. */
   #reported: VoiceCounts = voiceCountsOf(createVoiceCounters());
   #lastReport: VoiceReport | undefined;
   /** Packets sent by previous connections. */
   #packetsOfGone = 0;
-  #isClosed = false;
 
   constructor(options: VoiceOutputOptions) {
     this.#options = options;
   }
 
-  get voice(): Voice | undefined {
-    return this.#voice;
+  /** Where frames go now. */
+  get sink(): FrameSink {
+    return this.#voice?.sink ?? NO_SINK;
   }
 
-  get gate(): Voice["gate"] {
-    const { voice } = this;
-    if (voice === undefined) return "down";
-    return voice.gate === "send" && voice.isFull ? "hold" : voice.gate;
+  /** That of the sink, but "hold" while too many frames are unsent. */
+  get gate(): VoiceGate {
+    const { sink } = this;
+    return sink.gate === "send" && sink.isFull ? "hold" : sink.gate;
   }
 
-  /** The connection cannot take audio now. False when `gate` is "hold" only because too many frames are unsent. */
-  get isHolding(): boolean {
-    return this.#voice?.gate === "hold";
+  get #voice(): Voice | undefined {
+    return voiceOf(this.#state);
+  }
+
+  /** Its voice connection is on another worker. */
+  get isRemote(): boolean {
+    return "connection" in this.#state && this.#state.connection.isRemote;
   }
 
   /** Why frames cannot be sent, when they cannot. */
   get sendBlockReason(): SendBlockReason | "workerLate" {
-    if (this.#voice?.gate === "send" && this.#voice.isFull) return "workerLate";
-    return this.#voice?.sendBlockReason ?? "voiceNotReady";
+    const { sink } = this;
+    return sink.gate === "send" && sink.isFull ? "workerLate" : sink.sendBlockReason;
   }
 
   /** Packets handed to the system so far, silence included. */
@@ -75,77 +127,139 @@ export class VoiceOutput {
     return { voice: isNew ? report : undefined, voiceCounts };
   }
 
+  // The connection
+
   /** Resolves when the gateway's WebSocket is open. */
   async connect(voiceId: VoiceId, credentials: VoiceCredentials): Promise<void> {
     this.#voiceId = voiceId;
-    this.#whenVoice ??= this.#options.create();
-    const voice = await this.#whenVoice;
-    this.#voice = voice;
-    if (this.#isClosed) voice.close();
+    const voice = this.#voice ?? (await this.#create());
     await voice.connect(credentials);
+  }
+
+  /** Creates the connection on first use: a player without voice loads none of its code. */
+  async #create(): Promise<Voice> {
+    const whenVoice = this.#state.kind === "creating" ? this.#state.whenVoice : this.#options.create();
+    if (this.#state.kind === "none") this.#enter({ kind: "creating", whenVoice });
+    const voice = await whenVoice;
+    if (this.#state.kind === "creating") this.#enter(new Connection(voice, { isRemote: false }).silent);
+    else if (this.#state.kind === "closed") voice.close();
+    return voice;
   }
 
   /** A connection that others connect. */
   adopt(voice: Voice): void {
-    this.#voice = voice;
+    this.#enter(new Connection(voice, { isRemote: true }).silent);
   }
 
-  /** Sends a frame at its deadline. False when it cannot be sent. */
-  sendFrame(opus: Uint8Array, dueMs: number): boolean {
-    return this.gate === "send" && (this.#voice?.sendFrame(opus, dueMs) ?? false);
-  }
-
-  sendSilence(dueMs: number): void {
-    if (this.gate === "send") this.#voice?.sendSilence(dueMs);
-  }
-
-  /** Revokes at most `countMax` unsent frames, newest first. Returns how many were revoked. */
-  revoke(countMax: number): number {
-    return countMax === 0 ? 0 : (this.#voice?.revoke(countMax) ?? 0);
-  }
-
-  /** No frame may be due before this; undefined: no limit. */
-  get startsMs(): number | undefined {
-    return this.#voice?.startsMs;
-  }
-
-  /** No frame is unsent. */
-  get isDrained(): boolean {
-    return this.#voice?.isDrained ?? true;
-  }
-
-  stopSpeaking(): void {
-    this.#voice?.stopSpeaking();
-  }
-
-  reportStatus(state: VoiceStatus): void {
+  reportStatus(status: VoiceStatus): void {
     const { playerId, send } = this.#options;
-    if (!this.#isClosed) send({ type: "voiceState", playerId, voiceId: this.#voiceId, ...state });
+    if (this.#state.kind !== "closed") send({ type: "voiceState", playerId, voiceId: this.#voiceId, ...status });
   }
 
   reportClosed(close: VoiceClose): void {
     const { playerId, send } = this.#options;
     // Closes that we caused (move, destroy) are known on the main thread.
-    if (this.#isClosed || (close.code === CLOSE_NORMAL && !close.isByRemote)) return;
+    if (this.#state.kind === "closed" || (close.code === CLOSE_NORMAL && !close.isByRemote)) return;
     send({ type: "voiceClosed", playerId, voiceId: this.#voiceId, ...close });
   }
 
   /** The connection itself failed: gives it up, so that the next one is created from scratch. */
   drop(): void {
-    const voice = this.#voice;
-    this.#voice = undefined;
-    this.#whenVoice = undefined;
-    if (voice === undefined) return;
-    this.#packetsOfGone += voice.counters?.packetsSent ?? 0;
-    this.#reported = voiceCountsOf(createVoiceCounters());
+    if (!("connection" in this.#state)) return;
     this.reportClosed({ code: CLOSE_ABNORMAL, reason: "the voice connection failed unexpectedly", isByRemote: false });
-    voice.close();
+    this.#enter({ kind: "none" });
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#voice?.close();
+    this.#enter({ kind: "closed", voice: this.#voice, unsentFramesMax: this.unsentFramesMax });
   }
+
+  // Frames
+
+  /** The last frame sent contained audio. */
+  get isSpeaking(): boolean {
+    return this.#state.kind === "speaking";
+  }
+
+  /** There is no audio to end. */
+  get isSilent(): boolean {
+    return this.#state.kind !== "speaking" && this.#state.kind !== "stopping";
+  }
+
+  /** Number of audio frames sent last that may not have left yet. */
+  get unsentFramesMax(): number {
+    return "unsentFramesMax" in this.#state ? this.#state.unsentFramesMax : 0;
+  }
+
+  /** Sends a frame at its deadline. False when it cannot be sent. */
+  sendFrame(opus: Uint8Array, dueMs: number): boolean {
+    if (!("connection" in this.#state)) return false;
+    const { speaking } = this.#state.connection;
+    if (this.#state !== speaking) this.#enter(speaking);
+    const isSent = this.gate === "send" && this.sink.sendFrame(opus, dueMs);
+    if (isSent) speaking.unsentFramesMax += 1;
+    return isSent;
+  }
+
+  /** Sends the next silence frame; after the last one has left, tells Discord. False when no further one is due. */
+  sendSilence(dueMs: number): boolean {
+    if (this.#state.kind === "speaking") this.#enter(this.#state.connection.stopping);
+    const state = this.#state;
+    if (state.kind !== "stopping") return false;
+    if (state.silenceFramesLeft > 0) {
+      state.silenceFramesLeft -= 1;
+      if (this.gate === "send") this.sink.sendSilence(dueMs);
+      return true;
+    }
+    if (this.sink.isDrained) {
+      this.#enter(state.connection.silent);
+      this.sink.stopSpeaking();
+    }
+    return false;
+  }
+
+  /** Revokes at most `countMax` unsent audio frames, newest first. Returns how many were revoked. */
+  revoke(countMax: number): number {
+    if (countMax === 0) return 0;
+    const count = this.sink.revoke(countMax);
+    if ("unsentFramesMax" in this.#state) this.#state.unsentFramesMax -= count;
+    return count;
+  }
+
+  /** Revokes all unsent audio frames. Returns how many there were. */
+  revokeAll(): number {
+    const count = this.revoke(this.unsentFramesMax);
+    if ("unsentFramesMax" in this.#state) this.#state.unsentFramesMax = 0;
+    return count;
+  }
+
+  /** Another worker's audio follows without a stop. */
+  release(): void {
+    if ("connection" in this.#state) this.#enter(this.#state.connection.silent);
+  }
+
+  /** The only place that changes the state: closes the connection that the next state does not hold. */
+  #enter(next: State): void {
+    const before = this.#state;
+    if (before.kind === "closed") return;
+    this.#state = next;
+    if (next.kind === "speaking") next.unsentFramesMax = 0;
+    else if (next.kind === "stopping") next.silenceFramesLeft = SILENCE_FRAMES;
+    const voice = voiceOf(before);
+    if (voice === undefined || ("connection" in next && next.connection.voice === voice)) return;
+    if (next.kind !== "closed") this.#forget(voice);
+    voice.close();
+  }
+
+  #forget(voice: Voice): void {
+    this.#packetsOfGone += voice.counters?.packetsSent ?? 0;
+    this.#reported = voiceCountsOf(createVoiceCounters());
+  }
+}
+
+function voiceOf(state: State): Voice | undefined {
+  if ("connection" in state) return state.connection.voice;
+  return state.kind === "closed" ? state.voice : undefined;
 }
 
 function areSame(a: VoiceReport, b: VoiceReport | undefined): boolean {

@@ -1,7 +1,8 @@
 // The interface between a player and its voice connection (connection/voice-connection.ts). Audio thread.
 
-import type { LossCause, VoiceReport } from "../../bridge/audio-report.ts";
+import type { VoiceReport } from "../../bridge/audio-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
+import type { FrameSink } from "./frame-sink.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 
 /** What a player needs from its voice connection (connection/voice-connection.ts). */
@@ -11,30 +12,8 @@ export interface Voice {
    * credentials.
    */
   connect(credentials: VoiceCredentials): Promise<void>;
-  /** Read before each frame. */
-  readonly gate: VoiceGate;
-  /**
-   * Sends one Opus packet of 20 ms at `dueMs` of the worker's clock, which may be some frames ahead; its bytes are read
-   * before this returns. False: it cannot be sent. RTP time advances over deadlines that are left out.
-   */
-  sendFrame(opus: Uint8Array, dueMs: number): boolean;
-  /** Sends one silence frame; five end the audio. False: none could be sent, or none was needed. */
-  sendSilence(dueMs: number): boolean;
-  /** After the last silence frame: Discord no longer shows the bot as speaking. */
-  stopSpeaking(): void;
-  /** Revokes at most `countMax` unsent frames, newest first. Returns how many were revoked. */
-  revoke(countMax: number): number;
-  /**
-   * No frame may be due before this, on the worker's clock: audio of another worker plays until then. Undefined: no
-   * limit.
-   */
-  readonly startsMs: number | undefined;
-  /** The ring is full: the next frame must be held until some have been sent. */
-  readonly isFull: boolean;
-  /** No frame is unsent. */
-  readonly isDrained: boolean;
-  /** Why frames cannot be sent. Read while the gate is not "send", and after a `sendFrame` that returned false. */
-  readonly sendBlockReason: SendBlockReason;
+  /** Where frames go now. Read it again for each frame: it changes with the session. */
+  readonly sink: FrameSink;
   /**
    * Gives up the current session in any state and begins a new one with the same credentials, without notifying the
    * client. False: there are no credentials to begin with.
@@ -46,15 +25,6 @@ export interface Voice {
   /** For good. May be called more than once. */
   close(): void;
 }
-
-/** Why a frame cannot be sent, as far as voice can tell. */
-export type SendBlockReason = Extract<LossCause, "network" | "voiceNotReady" | "daveNotReady" | "nobodyThere">;
-
-/**
- * What to do with the next due frame. "send": send it. "hold": keep it, track time stands (connecting, reconnecting, up
- * to 3 s for the DAVE group). "discard": drop it, time runs (the channel is empty). "down": there is no voice.
- */
-export type VoiceGate = "send" | "hold" | "discard" | "down";
 
 /** Reported to clients in `playerUpdate` (connected, ping). */
 export interface VoiceStatus {

@@ -172,12 +172,12 @@ describe("a finished frame", () => {
     const { path, received, send } = await openSender();
     const farMs = performance.now() + 3_600_000;
     for (const number of [1, 2, 3, 4, 5]) send(number, farMs + number);
-    expect(path.revoke(99)).toBe(5);
+    expect(path.ring.revoke(99)).toBe(5);
     send(6, performance.now());
     await until(() => received().length === 1);
     expect(received()[0]).toMatchObject({ number: 6, sequence: 65_530 });
     // The pacer writes down that it has left when it has.
-    await until(() => path.isDrained);
+    await until(() => path.ring.isEmpty);
   });
 
   test("a finished frame is sent once or revoked once, however close to its deadline", async () => {
@@ -189,12 +189,12 @@ describe("a finished frame", () => {
     for (let number = 0; number < 3000; number++) {
       if (send(number, performance.now() + random() * 0.2)) expected.push(number);
       if (random() < 0.5) {
-        const count = path.revoke(1 + Math.floor(random() * 3));
+        const count = path.ring.revoke(1 + Math.floor(random() * 3));
         expected.length -= count;
         revokedCount += count;
       }
       // Now and then the pacer has nothing to do.
-      if (number % 20 === 0) await until(() => path.isDrained);
+      if (number % 20 === 0) await until(() => path.ring.isEmpty);
     }
     await until(() => received().length >= expected.length);
     const frames = received();

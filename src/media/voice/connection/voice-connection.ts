@@ -1,6 +1,6 @@
 // One player's connection to Discord voice over its whole life: connects with the client's credentials, reconnects
-// within limits, moves to another server without a gap, and says what to do with the player's next frame. The player's
-// only entry to media/voice. Long because everything that can happen to its sessions changes one state. Audio thread.
+// within limits, moves to another server without a gap, and says where the player's frames go: to the sink of one of
+// its sessions. The player's only entry to media/voice. Audio thread.
 
 import type { VoiceReport } from "../../../bridge/audio-report.ts";
 import { areSameCredentials, type VoiceCredentials } from "../../../bridge/voice-credentials.ts";
@@ -13,7 +13,8 @@ import type { Logger } from "../../../log/log.ts";
 import type { Sockets } from "../../../network/sockets.ts";
 import { createHandlerGuard, type HandlerGuard } from "../../pacer/handler-guard.ts";
 import type { PacerLink } from "../../pacer/pacer-link.ts";
-import type { SendBlockReason, Voice, VoiceClose, VoiceGate, VoiceStatus } from "../voice.ts";
+import { type FrameSink, HOLDING_SINK, NO_SINK } from "../frame-sink.ts";
+import type { Voice, VoiceClose, VoiceStatus } from "../voice.ts";
 import { createVoiceCounters, type VoiceCounters } from "../voice-counters.ts";
 import type { VoiceGuard } from "../voice-guard.ts";
 import { VoiceLimits, type VoiceThreadLimits } from "../voice-limits.ts";
@@ -98,7 +99,6 @@ const CLOSED_BY_US: VoiceClose = { code: CLOSE_NORMAL, reason: "", isByRemote: f
 
 export class VoiceConnection implements Voice {
   readonly counters: Readonly<VoiceCounters>;
-  readonly startsMs = undefined;
   readonly #counters: VoiceCounters;
   readonly #options: VoiceConnectionOptions;
   readonly #logger: Logger;
@@ -109,6 +109,7 @@ export class VoiceConnection implements Voice {
   #state: State = { kind: "down" };
   /** The session that frames go to: during a move the old one. */
   #sendingSession: VoiceSession | undefined;
+  #sink = NO_SINK;
   #overlapTimer: Timer | undefined;
   #waiters: Waiter[] = [];
   #shown: VoiceStatus = DISCONNECTED;
@@ -126,9 +127,8 @@ export class VoiceConnection implements Voice {
     this.#clock = wrapTimers(options.clock, this.#guardHandler);
   }
 
-  get gate(): VoiceGate {
-    if (this.#sendingSession !== undefined) return this.#sendingSession.gate;
-    return this.#state.kind === "active" ? "hold" : "down";
+  get sink(): FrameSink {
+    return this.#sink;
   }
 
   /**
@@ -161,48 +161,6 @@ export class VoiceConnection implements Voice {
     return opened;
   }
 
-  /** See `Voice`. Announces Speaking itself. The counters say why a frame could not be sent. */
-  sendFrame(opus: Uint8Array, dueMs: number): boolean {
-    try {
-      if (this.#sendingSession !== undefined) return this.#sendingSession.sendFrame(opus, dueMs);
-    } catch (error) {
-      this.#onThrown(error);
-    }
-    this.#counters.framesRefused++;
-    return false;
-  }
-
-  /** Sends one silence frame; five of them end the audio. False when there was no audio to end. */
-  sendSilence(dueMs: number): boolean {
-    try {
-      return this.#sendingSession?.sendSilence(dueMs) ?? false;
-    } catch (error) {
-      this.#onThrown(error);
-      return false;
-    }
-  }
-
-  /** Tells Discord, after the silence frames, that we no longer speak. */
-  stopSpeaking(): void {
-    this.#guardHandler(() => this.#sendingSession?.stopSpeaking())();
-  }
-
-  revoke(countMax: number): number {
-    return this.#sendingSession?.revoke(countMax) ?? 0;
-  }
-
-  get isFull(): boolean {
-    return this.#sendingSession?.isFull ?? false;
-  }
-
-  get isDrained(): boolean {
-    return this.#sendingSession?.isDrained ?? true;
-  }
-
-  get sendBlockReason(): SendBlockReason {
-    return this.#sendingSession?.sendBlockReason ?? "voiceNotReady";
-  }
-
   /** See `Voice`. Also resets the reconnect plan; how often it may be called is limited by the caller. */
   rejoin(): boolean {
     const state = this.#state;
@@ -219,7 +177,7 @@ export class VoiceConnection implements Voice {
   describe(): VoiceReport {
     const state = this.#state;
     const session = this.#sendingSession ?? (state.kind === "active" ? state.session : undefined);
-    const { gate } = this;
+    const { gate } = this.#sink;
     if (session === undefined) {
       const dave = { version: 0, epoch: undefined, state: "waiting", readyMs: 0 } as const;
       return { state: state.kind === "active" ? "between" : "down", gate, pingMs: -1, dave };
@@ -257,7 +215,7 @@ export class VoiceConnection implements Voice {
 
   /** The session that keeps sending while the next one is set up. */
   #pickSendingSession({ session, previous }: ActiveState): VoiceSession | undefined {
-    if (session !== undefined && session.gate !== "hold") return session;
+    if (session !== undefined && session.sink.gate !== "hold") return session;
     return previous;
   }
 
@@ -289,6 +247,7 @@ export class VoiceConnection implements Voice {
           onSessionChanged: (changed) => this.#onSessionChanged(changed),
           onSessionLost: (lost, loss) => this.#onSessionLost(lost, loss),
           onSessionStuck: (stuck) => this.#onSessionStuck(stuck),
+          onSessionThrown: (error) => this.#onThrown(error),
           onSessionFramesLost: (count) => this.#notify(() => this.#options.listener.onFramesLost(count)),
           onSessionSendPathChanging: (changing) => {
             if (changing === this.#sendingSession) this.#notify(() => this.#options.listener.onSendPathChanging());
@@ -460,6 +419,7 @@ export class VoiceConnection implements Voice {
     // While unsent frames can still be revoked.
     if (sendingSession !== this.#sendingSession) this.#notify(() => this.#options.listener.onSendPathChanging());
     this.#sendingSession = sendingSession;
+    this.#sink = sendingSession?.sink ?? (next.kind === "active" ? HOLDING_SINK : NO_SINK);
     if (previous === undefined) this.#overlapTimer?.cancel();
     if (before.kind !== "active") return;
     if (before.retry !== undefined && (next.kind !== "active" || next.retry !== before.retry))

@@ -1,7 +1,6 @@
 // One voice session with Discord: from Identify through IP discovery and Session Description to flowing audio, across
 // any number of resumes (discord-voice.md sections 1.3, 1.5). Each new Identify is a new VoiceSession. Below the voice
-// connection, which decides about reconnecting and moves. Long because a session is one sequence of states. Audio
-// thread.
+// connection, which decides about reconnecting and moves; frames go through session-sink.ts. Audio thread.
 
 import { isIPv4 } from "node:net";
 import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
@@ -18,7 +17,6 @@ import type { PacerLink } from "../../pacer/pacer-link.ts";
 import { randomRtpStart } from "../../pacer/rtp-stream.ts";
 import { chooseEncryptionMode, isEncryptionMode, XCHACHA_MODE } from "../../pacer/transport-encryption.ts";
 import type { VoiceSendPath } from "../../pacer/voice-send-path.ts";
-import type { DaveGateState } from "../dave/dave-gate.ts";
 import { DaveSession } from "../dave/dave-session.ts";
 import {
   type GatewayMessage,
@@ -27,18 +25,18 @@ import {
   type VoiceReadyMessage,
 } from "../gateway/gateway-messages.ts";
 import { GatewaySocket } from "../gateway/gateway-socket.ts";
-import type { SendBlockReason, VoiceClose } from "../voice.ts";
+import type { VoiceClose } from "../voice.ts";
 import type { VoiceCounters } from "../voice-counters.ts";
 import type { VoiceGuard } from "../voice-guard.ts";
 import type { VoiceLimits } from "../voice-limits.ts";
 import { CLOSE_UNKNOWN_MODE } from "./close-policy.ts";
+import { type Media, SessionSink } from "./session-sink.ts";
 
 /** Longest wait for each answer of the handshake. */
 const STEP_MS_MAX = 10_000;
 const UDP_REFUSED =
   "the voice server's UDP address is refused: not public; if it shall be reached, add its block to " +
   "tonearm.network.allow";
-const SILENCE_FRAME: Uint8Array = Uint8Array.of(0xf8, 0xff, 0xfe);
 
 export interface SessionLoss extends VoiceClose {
   /** The error that prevented opening the gateway, if there was one. */
@@ -68,6 +66,8 @@ interface VoiceSessionParent {
   onSessionSendPathChanging(session: VoiceSession): void;
   /** These frames were not revoked before their send path ended: they are never sent. */
   onSessionFramesLost(count: number): void;
+  /** An exception while a frame was sent. */
+  onSessionThrown(error: unknown): void;
 }
 
 interface VoiceSessionOptions {
@@ -92,13 +92,6 @@ interface VoiceSessionOptions {
   readonly parent: VoiceSessionParent;
 }
 
-/** State that a session keeps across resumes. */
-interface Media {
-  readonly ssrc: number;
-  readonly secretKey: Uint8Array;
-  readonly path: VoiceSendPath;
-}
-
 type State =
   /** The WebSocket is being opened; with `media` it is to resume. */
   | { readonly kind: "opening"; readonly gateway: GatewaySocket; readonly media: Media | undefined }
@@ -117,47 +110,29 @@ type State =
   | { readonly kind: "closed" };
 
 export class VoiceSession {
+  /** Where frames go while this session sends. */
+  readonly sink: SessionSink;
   readonly #options: VoiceSessionOptions;
   readonly #clock: Clock;
   readonly #parent: VoiceSessionParent;
   #dave: DaveSession;
   #state: State;
-  /** The `media` of the state, for quick access with every frame. */
-  #media: Media | undefined;
   #stepTimer: Timer | undefined;
   #handshake = new AbortController();
   #lastSeq = -1;
   #pingMs = 0;
-  /** Last Speaking state sent to Discord; undefined when this SSRC was never announced. */
-  #speaking: 0 | 1 | undefined;
-  /** Why the last frame could not be sent although the gate was open. */
-  #lastRefusal: SendBlockReason = "voiceNotReady";
-  #udpErrorsBefore: number;
-
   /** Connects at once. Throws NodeError "address-refused" for a literal address that must not be connected to. */
   constructor(options: VoiceSessionOptions) {
     this.#options = options;
     this.#clock = options.clock;
     this.#parent = options.parent;
-    this.#udpErrorsBefore = options.counters.udpErrors;
     this.#dave = this.#createDave();
+    this.sink = new SessionSink(this.#dave, {
+      counters: options.counters,
+      sendSpeaking: (speaking, ssrc) => this.#sendJson(OPCODE.speaking, { speaking, delay: 0, ssrc }),
+      onThrown: (error) => options.parent.onSessionThrown(error),
+    });
     this.#state = { kind: "opening", gateway: this.#openGateway(), media: undefined };
-  }
-
-  get gate(): DaveGateState {
-    return this.#canSpeak ? this.#dave.gate : "hold";
-  }
-
-  /** Why frames cannot be sent, or the last one could not. */
-  get sendBlockReason(): SendBlockReason {
-    if (!this.#canSpeak) return "voiceNotReady";
-    if (this.#dave.gate === "send") return this.#lastRefusal;
-    return this.#dave.gate === "discard" && !this.#dave.hasCompany ? "nobodyThere" : "daveNotReady";
-  }
-
-  /** Without a WebSocket audio can continue but not begin, because op 5 must precede it. */
-  get #canSpeak(): boolean {
-    return this.#media !== undefined && (this.#speaking === 1 || this.#state.kind === "live");
   }
 
   get stateName(): State["kind"] {
@@ -176,7 +151,7 @@ export class VoiceSession {
 
   /** Frames can be sent, or the channel is empty. */
   get isReady(): boolean {
-    return this.gate !== "hold";
+    return this.sink.gate !== "hold";
   }
 
   /** Milliseconds of the last heartbeat's round trip; 0 before the first. */
@@ -191,70 +166,9 @@ export class VoiceSession {
     this.#enter({ kind: "opening", gateway: this.#openGateway(), media });
   }
 
-  sendFrame(opus: Uint8Array, dueMs: number): boolean {
-    const media = this.#media;
-    if (media === undefined || this.gate !== "send") return this.#refuse("voiceNotReady");
-    if (this.#speaking !== 1) this.#speak(1);
-    const payload = this.#dave.encrypt(opus);
-    if (payload === undefined) return this.#refuse("daveNotReady");
-    return this.#dispatch(media, payload, dueMs) && !this.#hasNetworkFailed();
-  }
-
-  /** The system reports a packet that it could not send when the next one is due; that next frame is counted for it. */
-  #hasNetworkFailed(): boolean {
-    const { udpErrors } = this.#options.counters;
-    if (udpErrors === this.#udpErrorsBefore) return false;
-    this.#udpErrorsBefore = udpErrors;
-    this.#lastRefusal = "network";
-    return true;
-  }
-
-  /** Only while speaking: silence frames end audio and have no other use. */
-  sendSilence(dueMs: number): boolean {
-    if (this.#media === undefined || this.#speaking !== 1) return false;
-    return this.#dispatch(this.#media, SILENCE_FRAME, dueMs);
-  }
-
-  stopSpeaking(): void {
-    if (this.#speaking === 1) this.#speak(0);
-  }
-
-  revoke(countMax: number): number {
-    const count = this.#media?.path.revoke(countMax) ?? 0;
-    this.#options.counters.packetsSent -= count;
-    return count;
-  }
-
-  get isFull(): boolean {
-    return this.#media?.path.isFull ?? false;
-  }
-
-  get isDrained(): boolean {
-    return this.#media?.path.isDrained ?? true;
-  }
-
   /** Ends the session from our side, without a report. */
   close(): void {
     this.#enter({ kind: "closed" });
-  }
-
-  #refuse(sendBlockReason: SendBlockReason): false {
-    this.#lastRefusal = sendBlockReason;
-    this.#options.counters.framesRefused++;
-    return false;
-  }
-
-  #dispatch({ path }: Media, payload: Uint8Array, dueMs: number): boolean {
-    const outcome = path.send(payload, dueMs);
-    if (outcome !== "sent") return this.#refuse(outcome === "full" ? "network" : "voiceNotReady");
-    this.#options.counters.packetsSent++;
-    return true;
-  }
-
-  #speak(speaking: 0 | 1): void {
-    if (this.#media === undefined) return;
-    this.#speaking = speaking;
-    this.#sendJson(OPCODE.speaking, { speaking, delay: 0, ssrc: this.#media.ssrc });
   }
 
   // The gateway.
@@ -351,7 +265,7 @@ export class VoiceSession {
     const { gateway } = this.#state;
     this.#dave.close();
     this.#dave = this.#createDave();
-    this.#speaking = undefined;
+    this.sink.startOver(this.#dave);
     this.#enter({ kind: "identifying", gateway });
     this.#parent.onSessionChanged(this);
   }
@@ -405,8 +319,7 @@ export class VoiceSession {
     this.#enter({ kind: "live", gateway, media: { ssrc, secretKey, path } });
     this.#parent.onSessionWorking(this);
     this.#dave.start(daveVersion);
-    // Makes the SSRC known: the first packet must not overtake its announcement.
-    this.#speak(0);
+    this.sink.announce();
     this.#parent.onSessionChanged(this);
   }
 
@@ -424,7 +337,7 @@ export class VoiceSession {
     const { gateway, media } = this.#state;
     this.#enter({ kind: "live", gateway, media });
     this.#options.counters.resumes++;
-    if (this.#speaking !== undefined) this.#speak(this.#speaking);
+    this.sink.repeatSpeaking();
     this.#dave.onResumed();
     this.#parent.onSessionWorking(this);
     this.#parent.onSessionChanged(this);
@@ -458,7 +371,7 @@ export class VoiceSession {
 
   /** The WebSocket is lost. A session that can be resumed stays alive without it. */
   #lose(close: VoiceClose & { readonly cause: unknown }): void {
-    const media = this.#media;
+    const media = mediaOf(this.#state);
     this.#enter(media === undefined ? { kind: "closed" } : { kind: "detached", media });
     this.#parent.onSessionLost(this, { ...close, isResumable: media !== undefined, isFinal: false });
   }
@@ -475,7 +388,7 @@ export class VoiceSession {
     this.#state = next;
     this.#stepTimer?.cancel();
     if ("gateway" in before) this.#leaveGateway(before.gateway, next);
-    this.#media = "media" in next ? next.media : undefined;
+    this.sink.update(mediaOf(next), { isLive: next.kind === "live" });
     if (isSendPathEnding) path.close();
     if (next.kind === "closed") this.#dave.close();
     if (next.kind === "closed" || next.kind === "identifying") {
@@ -490,7 +403,7 @@ export class VoiceSession {
   /** Revoked frames are sent over another path; the rest is lost. */
   #emptySendPath(): void {
     this.#parent.onSessionSendPathChanging(this);
-    const count = this.revoke(RING_FRAMES);
+    const count = this.sink.revoke(RING_FRAMES);
     this.#options.counters.framesRefused += count;
     if (count > 0) this.#parent.onSessionFramesLost(count);
   }
@@ -514,5 +427,9 @@ export class VoiceSession {
 
 function pathOf(state: State): VoiceSendPath | undefined {
   if ("path" in state) return state.path;
-  return "media" in state ? state.media?.path : undefined;
+  return mediaOf(state)?.path;
+}
+
+function mediaOf(state: State): Media | undefined {
+  return "media" in state ? state.media : undefined;
 }

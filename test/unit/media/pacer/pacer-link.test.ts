@@ -1,7 +1,8 @@
 // A worker's end of the pacer: the pacer starts after the first path is opened, is lost, and is replaced.
 
 import { beforeEach, describe, expect, test } from "vitest";
-import { type PacerEnd, PacerLink } from "../../../../src/media/pacer/pacer-link.ts";
+import type { PacerEnd } from "../../../../src/media/pacer/pacer-end.ts";
+import { PacerLink } from "../../../../src/media/pacer/pacer-link.ts";
 import type { Lateness, PacerCommand, PacerEvent } from "../../../../src/media/pacer/pacer-messages.ts";
 import { XCHACHA_MODE } from "../../../../src/media/pacer/transport-encryption.ts";
 import type { VoiceSendPath } from "../../../../src/media/pacer/voice-send-path.ts";

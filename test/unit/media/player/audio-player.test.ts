@@ -6,7 +6,7 @@ import { EffectChain } from "../../../../src/media/effects/effect-chain.ts";
 import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
 import type { AudioPlayer } from "../../../../src/media/player/audio-player.ts";
 import type { TrackBudget } from "../../../../src/media/quota/track-budget.ts";
-import type { Voice } from "../../../../src/media/voice/voice.ts";
+import type { VoiceGate } from "../../../../src/media/voice/frame-sink.ts";
 import {
   connectPlayer,
   createAudioPlayer,
@@ -25,8 +25,8 @@ const FRAME_COUNT = 200;
 
 const PACKETS = numberedPackets(FRAME_COUNT);
 
-class RecordingVoice extends UndiagnosedVoice implements Voice {
-  gate: Voice["gate"] = "send";
+class RecordingVoice extends UndiagnosedVoice {
+  gate: VoiceGate = "send";
   readonly log: string[] = [];
   readonly frames: number[] = [];
   /** When each of them is due. */

@@ -48,7 +48,7 @@ async function goLive(
 ): Promise<Fixture> {
   const fixture = await prepare(script, options);
   await fixture.connection.connect(fixture.credentials());
-  await until(() => fixture.connection.gate === "send");
+  await until(() => fixture.connection.sink.gate === "send");
   await until(() => fixture.states.at(-1)?.pingMs === 1);
   return fixture;
 }
@@ -82,13 +82,13 @@ describe("connecting", () => {
     expect(gateway.last.all(5)).toEqual([{ speaking: 0, delay: 0, ssrc: 1000 }]);
     expect(states[0]).toEqual({ isConnected: true, isReady: false, pingMs: 0 });
     expect(states.at(-1)).toEqual({ isConnected: true, isReady: true, pingMs: 1 });
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
   });
 
   test("the connect promise resolves when the WebSocket is open, before audio can flow", async () => {
     const { connection, credentials, sendNow } = await prepare({ silentOn: [0] });
     await connection.connect(credentials());
-    expect(connection.gate).toBe("hold");
+    expect(connection.sink.gate).toBe("hold");
     expect(sendNow(OPUS)).toBe(false);
     expect(connection.counters.framesRefused).toBe(1);
   });
@@ -121,7 +121,7 @@ describe("connecting", () => {
     });
     expect(result).toMatchObject({ code: "voice-connect-failed", message: expect.stringContaining("ECONNREFUSED") });
     expect(clock.now()).toBeLessThan(5000);
-    expect(connection.gate).toBe("down");
+    expect(connection.sink.gate).toBe("down");
     expect([closes, states]).toEqual([[], []]);
     await settle();
     expect(clock.pendingCount).toBe(0);
@@ -136,17 +136,17 @@ describe("connecting", () => {
     const outcome = connection.connect(credentials({ endpoint: `127.0.0.1:${port}` }));
     const rejected = expect(outcome).rejects.toMatchObject({ code: "voice-connect-failed" });
     clock.advance(4999);
-    expect(connection.gate).toBe("hold");
+    expect(connection.sink.gate).toBe("hold");
     clock.advance(1);
     await rejected;
-    expect(connection.gate).toBe("down");
+    expect(connection.sink.gate).toBe("down");
     silent.close();
   });
 
   test.each(["", "not an endpoint", "user@host"])("the voice endpoint %j is rejected", async (endpoint) => {
     const { connection, credentials } = await prepare();
     await expect(connection.connect(credentials({ endpoint }))).rejects.toMatchObject({ code: "voice-connect-failed" });
-    expect(connection.gate).toBe("down");
+    expect(connection.sink.gate).toBe("down");
   });
 
   test("a forbidden gateway address is never connected to", async () => {
@@ -167,7 +167,7 @@ describe("connecting", () => {
     const reason = expect.stringMatching(/^the voice server's UDP address is refused: .* tonearm\.network\.allow$/);
     expect(closes).toEqual([{ code: 1006, reason, isByRemote: false }]);
     await until(() => gateway.last.closeCode === 1000);
-    expect(connection.gate).toBe("down");
+    expect(connection.sink.gate).toBe("down");
   });
 
   test("credentials and keys appear in no log line", async () => {
@@ -175,7 +175,7 @@ describe("connecting", () => {
     const { pacer, clock, connection, lines } = fixture;
     pacer.connect(new LocalPacer(clock, systemSockets));
     clock.advance(250);
-    await until(() => connection.gate === "send");
+    await until(() => connection.sink.gate === "send");
     await closeByServer(fixture, 4006);
     expect(lines.length).toBeGreaterThan(1);
     const text = JSON.stringify(lines);
@@ -193,7 +193,7 @@ describe("UDP", () => {
     clock.advance(500);
     await until(() => gateway.packets.length === 2);
     clock.advance(500);
-    await until(() => connection.gate === "send");
+    await until(() => connection.sink.gate === "send");
     expect(gateway.packets).toHaveLength(3);
   });
 
@@ -204,7 +204,7 @@ describe("UDP", () => {
       await until(() => gateway.packets.length === count);
       clock.advance(500);
     }
-    await until(() => connection.gate === "send");
+    await until(() => connection.sink.gate === "send");
     expect(gateway.packets).toHaveLength(6);
     expect(lines.some(({ message }) => message.includes("no response to IP discovery"))).toBe(true);
   });
@@ -246,7 +246,7 @@ describe("audio packets", () => {
     async (mode) => {
       const { connection, clock, gateway } = await goLive({ modes: [mode] });
       for (const dueMs of [20, 40, 60, 280]) {
-        expect(connection.sendFrame(OPUS, clock.now() + dueMs)).toBe(true);
+        expect(connection.sink.sendFrame(OPUS, clock.now() + dueMs)).toBe(true);
       }
       clock.advance(280);
       await until(() => gateway.rtpPackets.length === 4);
@@ -260,13 +260,13 @@ describe("audio packets", () => {
 
   test("Speaking is sent on change only, and silence only ends audio", async () => {
     const { connection, clock, gateway, sendNow } = await goLive();
-    expect(connection.sendSilence(clock.now())).toBe(false);
-    connection.stopSpeaking();
+    expect(connection.sink.sendSilence(clock.now())).toBe(false);
+    connection.sink.stopSpeaking();
     sendNow(OPUS);
     sendNow(OPUS);
-    expect(connection.sendSilence(clock.now())).toBe(true);
-    connection.stopSpeaking();
-    connection.stopSpeaking();
+    expect(connection.sink.sendSilence(clock.now())).toBe(true);
+    connection.sink.stopSpeaking();
+    connection.sink.stopSpeaking();
     sendNow(OPUS);
     await until(() => gateway.last.all(5).length >= 4);
     await settle();
@@ -276,10 +276,10 @@ describe("audio packets", () => {
 
   test("a frame that is too large is refused, and its time passes", async () => {
     const { connection, clock, gateway } = await goLive();
-    expect(connection.sendFrame(OPUS, clock.now() + 20)).toBe(true);
-    expect(connection.sendFrame(Buffer.alloc(1400), clock.now() + 40)).toBe(false);
+    expect(connection.sink.sendFrame(OPUS, clock.now() + 20)).toBe(true);
+    expect(connection.sink.sendFrame(Buffer.alloc(1400), clock.now() + 40)).toBe(false);
     expect(connection.counters).toMatchObject({ packetsSent: 1, framesRefused: 1 });
-    expect(connection.sendFrame(OPUS, clock.now() + 60)).toBe(true);
+    expect(connection.sink.sendFrame(OPUS, clock.now() + 60)).toBe(true);
     clock.advance(60);
     await until(() => gateway.rtpPackets.length === 2);
     expect(gateway.rtpPackets.map((packet) => packet.readUInt32BE(4))).toEqual([7, 7 + 2 * 960]);
@@ -288,30 +288,34 @@ describe("audio packets", () => {
 
   test("frames are sent at their deadlines, and not before", async () => {
     const { connection, clock, gateway } = await goLive();
-    for (const dueMs of [20, 40, 60]) connection.sendFrame(OPUS, clock.now() + dueMs);
-    expect(connection.isDrained).toBe(false);
+    for (const dueMs of [20, 40, 60]) connection.sink.sendFrame(OPUS, clock.now() + dueMs);
+    expect(connection.sink.isDrained).toBe(false);
     clock.advance(39);
     await until(() => gateway.rtpPackets.length === 1);
     clock.advance(20);
     await until(() => gateway.rtpPackets.length === 2);
     await settle();
-    expect([gateway.rtpPackets.length, connection.isDrained]).toEqual([2, false]);
+    expect([gateway.rtpPackets.length, connection.sink.isDrained]).toEqual([2, false]);
     clock.advance(1);
     await until(() => gateway.rtpPackets.length === 3);
-    expect(connection.isDrained).toBe(true);
+    expect(connection.sink.isDrained).toBe(true);
   });
 
   test("unsent frames can be revoked, newest first, and are not counted as sent", async () => {
     const { connection, clock, gateway } = await goLive();
     const frames = [1, 2, 3, 4].map((number) => Buffer.alloc(10 * number));
-    for (const [index, frame] of frames.entries()) connection.sendFrame(frame, clock.now() + 20 * (index + 1));
+    for (const [index, frame] of frames.entries()) connection.sink.sendFrame(frame, clock.now() + 20 * (index + 1));
     clock.advance(20);
-    expect(connection.revoke(2)).toBe(2);
+    expect(connection.sink.revoke(2)).toBe(2);
     expect(connection.counters.packetsSent).toBe(2);
-    connection.sendFrame(OPUS, clock.now() + 40);
-    expect(connection.revoke(99)).toBe(2);
-    expect([connection.revoke(1), connection.counters.packetsSent, connection.isDrained]).toEqual([0, 1, true]);
-    connection.sendFrame(OPUS, clock.now() + 60);
+    connection.sink.sendFrame(OPUS, clock.now() + 40);
+    expect(connection.sink.revoke(99)).toBe(2);
+    expect([connection.sink.revoke(1), connection.counters.packetsSent, connection.sink.isDrained]).toEqual([
+      0,
+      1,
+      true,
+    ]);
+    connection.sink.sendFrame(OPUS, clock.now() + 60);
     clock.advance(60);
     await until(() => gateway.rtpPackets.length === 2);
     expect(gateway.rtpPackets.map((packet) => packet.length - 32)).toEqual([10, OPUS.length]);
@@ -322,12 +326,12 @@ describe("audio packets", () => {
   test("frames beyond the capacity of the ring are refused and reported", async () => {
     const { connection, clock } = await goLive();
     let taken = 0;
-    while (connection.sendFrame(OPUS, clock.now() + 20 * (taken + 1))) taken += 1;
+    while (connection.sink.sendFrame(OPUS, clock.now() + 20 * (taken + 1))) taken += 1;
     expect(taken).toBe(8);
     expect(connection.counters).toMatchObject({ packetsSent: 8, framesRefused: 1 });
-    expect(connection.sendBlockReason).toBe("network");
+    expect(connection.sink.sendBlockReason).toBe("network");
     clock.advance(20);
-    expect(connection.sendFrame(OPUS, clock.now() + 180)).toBe(true);
+    expect(connection.sink.sendFrame(OPUS, clock.now() + 180)).toBe(true);
   });
 
   test("a second op 4 with a new key restarts the counter, the same op 4 again does not", async () => {
@@ -353,18 +357,18 @@ describe("audio packets", () => {
 describe("a lost pacer", () => {
   test("a lost pacer causes a new session with the next one, silently, and unsent frames are sent again", async () => {
     const revokedCounts: number[] = [];
-    const onSendPathChanging = () => revokedCounts.push(fixture.connection.revoke(99));
+    const onSendPathChanging = () => revokedCounts.push(fixture.connection.sink.revoke(99));
     const fixture = await goLive({}, { onSendPathChanging });
     const { gateway, connection, clock, pacer, closes, framesLost, sendNow } = fixture;
     revokedCounts.length = 0;
-    for (const dueMs of [20, 40, 60]) connection.sendFrame(OPUS, clock.now() + dueMs);
+    for (const dueMs of [20, 40, 60]) connection.sink.sendFrame(OPUS, clock.now() + dueMs);
     clock.advance(20);
     await until(() => gateway.rtpPackets.length === 1);
     pacer.connect(new LocalPacer(clock, systemSockets));
     expect([revokedCounts[0], framesLost]).toEqual([2, []]);
-    expect([connection.gate, connection.counters.packetsSent]).toEqual(["hold", 1]);
+    expect([connection.sink.gate, connection.counters.packetsSent]).toEqual(["hold", 1]);
     clock.advance(250);
-    await until(() => connection.gate === "send");
+    await until(() => connection.sink.gate === "send");
     expect(sendNow(OPUS)).toBe(true);
     await until(() => gateway.rtpPackets.length === 2);
     expect(gateway.connections.map(({ received }) => received.filter(({ op }) => op === 0).length)).toEqual([1, 1]);
@@ -375,7 +379,7 @@ describe("a lost pacer", () => {
 
   test("a lost pacer loses the frames that nobody revokes, and they are reported and counted", async () => {
     const { connection, clock, pacer, framesLost } = await goLive();
-    for (const dueMs of [20, 40, 60]) connection.sendFrame(OPUS, clock.now() + dueMs);
+    for (const dueMs of [20, 40, 60]) connection.sink.sendFrame(OPUS, clock.now() + dueMs);
     clock.advance(20);
     pacer.connect(new LocalPacer(clock, systemSockets));
     expect(framesLost).toEqual([2]);
@@ -387,9 +391,9 @@ describe("a lost pacer", () => {
     await connection.connect(credentials());
     await until(() => gateway.packets.length === 1);
     pacer.connect(new LocalPacer(clock, systemSockets));
-    expect(connection.gate).toBe("hold");
+    expect(connection.sink.gate).toBe("hold");
     clock.advance(250);
-    await until(() => connection.gate === "send");
+    await until(() => connection.sink.gate === "send");
     expect(gateway.connections).toHaveLength(2);
     expect(closes).toEqual([]);
   });
@@ -422,7 +426,7 @@ describe("heartbeat", () => {
     expect(states.at(-1)?.isConnected).toBe(true);
     clock.advance(5000);
     expect(states.at(-1)).toEqual({ isConnected: false, isReady: true, pingMs: -1 });
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
     clock.advance(250);
     await until(() => connection.counters.resumes === 1);
     expect(states.at(-1)?.isConnected).toBe(true);
@@ -471,9 +475,9 @@ describe("losing the connection", () => {
     const { gateway, clock, connection, states, sendNow } = await goLive();
     gateway.last.socket.terminate();
     await until(() => states.at(-1)?.isConnected === false);
-    expect([connection.gate, states.at(-1)?.isReady, sendNow(OPUS)]).toEqual(["hold", false, false]);
+    expect([connection.sink.gate, states.at(-1)?.isReady, sendNow(OPUS)]).toEqual(["hold", false, false]);
     clock.advance(250);
-    await until(() => connection.gate === "send");
+    await until(() => connection.sink.gate === "send");
     expect([states.at(-1)?.isReady, sendNow(OPUS)]).toEqual([true, true]);
     await until(() => gateway.last.all(5).length === 2);
     expect(gateway.last.all(5)).toMatchObject([{ speaking: 0 }, { speaking: 1 }]);
@@ -488,7 +492,7 @@ describe("losing the connection", () => {
     await until(() => gateway.connections.length === 2 && gateway.last.all(7).length === 1);
     gateway.last.send(2, gateway.ready());
     await until(() => gateway.last.all(5).length === 1);
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
     expect(gateway.last.all(5)).toMatchObject([{ ssrc: 1001 }]);
     expect(connection.counters.resumes).toBe(0);
   });
@@ -512,9 +516,9 @@ describe("losing the connection", () => {
     const fixture = await goLive();
     const { gateway, clock, connection, closes } = fixture;
     await closeByServer(fixture, code);
-    expect(connection.gate).toBe("hold");
+    expect(connection.sink.gate).toBe("hold");
     clock.advance(250);
-    await until(() => connection.gate === "send");
+    await until(() => connection.sink.gate === "send");
     expect(gateway.last.all(0)).toHaveLength(1);
     expect(gateway.last.all(7)).toHaveLength(0);
     expect(connection.counters.reconnects).toBe(1);
@@ -525,7 +529,7 @@ describe("losing the connection", () => {
     const fixture = await goLive({ modes: ["aead_aes256_gcm_rtpsize"] });
     await closeByServer(fixture, 4016);
     fixture.clock.advance(250);
-    await until(() => fixture.connection.gate === "send");
+    await until(() => fixture.connection.sink.gate === "send");
     expect(fixture.gateway.last.all(1)).toMatchObject([{ data: { mode: "aead_xchacha20_poly1305_rtpsize" } }]);
   });
 
@@ -537,13 +541,13 @@ describe("losing the connection", () => {
       await closeByServer(fixture, code, "why");
       expect(closes).toEqual([{ code, reason: "why", isByRemote: true }]);
       expect(states.at(-1)).toEqual({ isConnected: false, isReady: false, pingMs: -1 });
-      expect(connection.gate).toBe("down");
+      expect(connection.sink.gate).toBe("down");
       expect(clock.pendingCount).toBe(0);
       clock.advance(60_000);
       await settle();
       expect(gateway.connections).toHaveLength(1);
       await connection.connect(credentials());
-      await until(() => connection.gate === "send");
+      await until(() => connection.sink.gate === "send");
       expect(closes).toHaveLength(1);
     },
   );
@@ -551,7 +555,7 @@ describe("losing the connection", () => {
   test("a server that offers no known mode is asked for the one that every server must support", async () => {
     const { connection, credentials, closes, clock, gateway } = await prepare({ modes: ["xsalsa20_poly1305"] });
     await connection.connect(credentials());
-    await until(() => connection.gate === "hold" && gateway.last.closeCode === 1000);
+    await until(() => connection.sink.gate === "hold" && gateway.last.closeCode === 1000);
     clock.advance(250);
     await until(() => gateway.connections.length === 2 && closes.length + gateway.last.all(1).length > 0);
     expect(gateway.last.all(1)).toMatchObject([{ data: { mode: "aead_xchacha20_poly1305_rtpsize" } }]);
@@ -569,7 +573,7 @@ describe("losing the connection", () => {
     expect(closes).toEqual([{ code: 1006, reason: "no answer while resuming", isByRemote: false }]);
     expect(gateway.connections.length).toBeLessThanOrEqual(7);
     expect(clock.now()).toBeLessThan(120_000);
-    expect(connection.gate).toBe("down");
+    expect(connection.sink.gate).toBe("down");
     await settle();
     expect(clock.pendingCount).toBe(0);
   });
@@ -593,7 +597,7 @@ describe("losing the connection", () => {
     await closeByServer(fixture, 4009);
     const opened = fixture.connection.connect(fixture.credentials());
     await opened;
-    await until(() => fixture.connection.gate === "send");
+    await until(() => fixture.connection.sink.gate === "send");
     expect(fixture.gateway.connections).toHaveLength(2);
   });
 
@@ -606,7 +610,7 @@ describe("losing the connection", () => {
     gateway.last.send(22, {});
     gateway.last.send(3, null);
     await until(() => gateway.last.all(3).length === 2);
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
     connection.close();
     expect(connection.counters.malformedMessages).toBe(4);
   });
@@ -618,7 +622,7 @@ describe("losing the connection", () => {
       throw new Error("listener");
     };
     await fixture.connection.connect(fixture.credentials());
-    await until(() => fixture.connection.gate === "send");
+    await until(() => fixture.connection.sink.gate === "send");
     fixture.states.push = push;
     expect(fixture.lines.some(({ level }) => level === "error")).toBe(true);
   });
@@ -633,7 +637,7 @@ describe("moving", () => {
     story.length = 0;
     const moved = connection.connect(credentials({ endpoint: target.endpoint, token: "token-2" }));
     expect(story).toEqual(["closed 1000 false", "connected false ready false"]);
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
     expect(sendNow(OPUS)).toBe(true);
     await moved;
     expect(story.at(-1)).toBe("connected true ready false");
@@ -642,7 +646,7 @@ describe("moving", () => {
     await until(() => gateway.rtpPackets.length === 3);
     target.last.send(4, { mode: "aead_xchacha20_poly1305_rtpsize", secret_key: SECRET_KEY, dave_protocol_version: 0 });
     await until(() => states.at(-1)?.isReady === true);
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
     sendNow(OPUS);
     await until(() => target.rtpPackets.length === 1);
     await until(() => gateway.last.closeCode === 1000);
@@ -656,11 +660,11 @@ describe("moving", () => {
     open.push(target);
     await connection.connect(credentials({ endpoint: target.endpoint }));
     gateway.last.socket.close(4014);
-    await until(() => connection.gate === "hold");
+    await until(() => connection.sink.gate === "hold");
     expect(closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
     Object.assign(target.options, { silentOn: [] });
     target.last.send(2, target.ready());
-    await until(() => connection.gate === "send");
+    await until(() => connection.sink.gate === "send");
     expect(closes).toHaveLength(1);
   });
 
@@ -673,7 +677,7 @@ describe("moving", () => {
     const rejected = expect(moved).rejects.toMatchObject({ code: "voice-connect-failed" });
     await until(() => {
       clock.advance(20);
-      return connection.gate === "down";
+      return connection.sink.gate === "down";
     });
     await rejected;
     await until(() => gateway.last.closeCode === 1000);
@@ -686,9 +690,9 @@ describe("moving", () => {
     open.push(target);
     await connection.connect(credentials({ endpoint: target.endpoint }));
     clock.advance(9900);
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
     clock.advance(100);
-    expect(connection.gate).not.toBe("send");
+    expect(connection.sink.gate).not.toBe("send");
     await until(() => gateway.last.closeCode === 1000);
   });
 
@@ -705,7 +709,7 @@ describe("moving", () => {
     await c;
     await until(
       () =>
-        connection.gate === "send" &&
+        connection.sink.gate === "send" &&
         gateway.connections.filter(({ closeCode }) => closeCode === undefined).length === 1,
     );
     expect(gateway.last.all(0)).toMatchObject([{ token: "c" }]);
@@ -737,9 +741,9 @@ describe("moving", () => {
       await connection.connect(credentials({ endpoint: target.endpoint, token }));
       clock.advance(4900);
     }
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
     clock.advance(200);
-    expect(connection.gate).toBe("hold");
+    expect(connection.sink.gate).toBe("hold");
   });
 
   test("the timer of a finished move does not cut a later move short", async () => {
@@ -757,9 +761,9 @@ describe("moving", () => {
     clock.advance(1000);
     await moveTo("d", [0]);
     clock.advance(9000);
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
     clock.advance(1000);
-    expect(connection.gate).toBe("hold");
+    expect(connection.sink.gate).toBe("hold");
   });
 });
 
@@ -767,8 +771,8 @@ describe("rejoining", () => {
   test("a rejoin starts a new session with the same credentials, silently towards the client", async () => {
     const { connection, gateway, states, closes, sendNow } = await goLive();
     expect(connection.rejoin()).toBe(true);
-    expect(connection.gate).toBe("hold");
-    await until(() => connection.gate === "send");
+    expect(connection.sink.gate).toBe("hold");
+    await until(() => connection.sink.gate === "send");
     expect(gateway.connections).toHaveLength(2);
     expect(gateway.connections[0]?.closeCode).toBe(1000);
     expect(gateway.last.all(0)).toEqual(gateway.connections[0]?.all(0));
@@ -783,7 +787,7 @@ describe("rejoining", () => {
     await closeByServer(fixture, 4009);
     expect(fixture.connection.describe().state).toBe("between");
     expect(fixture.connection.rejoin()).toBe(true);
-    await until(() => fixture.connection.gate === "send");
+    await until(() => fixture.connection.sink.gate === "send");
     fixture.clock.advance(10_000);
     await settle();
     expect(fixture.gateway.connections).toHaveLength(2);
@@ -801,19 +805,19 @@ describe("rejoining", () => {
 describe("the reported send block reason", () => {
   test("the send block reason is first the gateway, then the empty channel, then the missing group", async () => {
     const { connection, credentials, gateway, clock } = await prepare({ daveVersion: 1 });
-    expect([connection.gate, connection.sendBlockReason, connection.describe().state]).toEqual([
+    expect([connection.sink.gate, connection.sink.sendBlockReason, connection.describe().state]).toEqual([
       "down",
       "voiceNotReady",
       "down",
     ]);
     await connection.connect(credentials());
-    expect(connection.sendBlockReason).toBe("voiceNotReady");
+    expect(connection.sink.sendBlockReason).toBe("voiceNotReady");
     await until(() => gateway.last.all(26).length === 1);
     clock.advance(1000);
-    expect([connection.gate, connection.sendBlockReason]).toEqual(["discard", "nobodyThere"]);
+    expect([connection.sink.gate, connection.sink.sendBlockReason]).toEqual(["discard", "nobodyThere"]);
     gateway.last.send(11, { user_ids: ["701"] }, 1);
-    await until(() => connection.gate === "hold");
-    expect(connection.sendBlockReason).toBe("daveNotReady");
+    await until(() => connection.sink.gate === "hold");
+    expect(connection.sink.sendBlockReason).toBe("daveNotReady");
     expect(connection.describe()).toMatchObject({
       state: "live",
       gate: "hold",
@@ -827,7 +831,7 @@ describe("the reported send block reason", () => {
     expect(connection.describe()).toMatchObject({ state: "live", gate: "send", dave: { version: 0, state: "plain" } });
     await gateway.closeUdp();
     await until(() => !sendNow(OPUS));
-    expect(connection.sendBlockReason).toBe("network");
+    expect(connection.sink.sendBlockReason).toBe("network");
     expect(connection.counters.udpErrors).toBeGreaterThan(0);
   });
 });
@@ -844,16 +848,16 @@ describe("a DAVE group that is never formed", () => {
       await until(() => gateway.last.all(3).length > before);
     };
     await announce(1);
-    expect(connection.gate).toBe("hold");
+    expect(connection.sink.gate).toBe("hold");
     clock.advance(3000);
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
     expect(sendNow(OPUS)).toBe(true);
     await advanceInSteps(clock, 17_000, gateway);
     clock.advance(250);
     await announce(2);
     expect(connection.counters).toMatchObject({ reconnects: 1, plainFallbacks: 1 });
     await advanceInSteps(clock, 60_000, gateway);
-    expect(connection.gate).toBe("send");
+    expect(connection.sink.gate).toBe("send");
     expect(gateway.connections).toHaveLength(2);
     expect(closes).toEqual([]);
   });
@@ -867,8 +871,8 @@ describe("a DAVE group that is never formed", () => {
     await until(() => {
       clock.advance(100);
       const hasStarted = gateway.last.all(5).length === 1;
-      if (hasStarted && connection.gate === "discard") gateway.last.send(11, { user_ids: ["701"] }, 1);
-      return connection.gate === "send";
+      if (hasStarted && connection.sink.gate === "discard") gateway.last.send(11, { user_ids: ["701"] }, 1);
+      return connection.sink.gate === "send";
     });
     expect(sendNow(OPUS)).toBe(true);
   });
@@ -890,7 +894,7 @@ describe("closing", () => {
     connection.close();
     connection.close();
     expect(closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
-    expect(connection.gate).toBe("down");
+    expect(connection.sink.gate).toBe("down");
     await until(() => gateway.last.closeCode === 1000);
     await settle();
     expect(clock.pendingCount).toBe(0);

@@ -28,7 +28,7 @@ async function prepare(random: Random = fixedRandom) {
   const broken = create({ random });
   const control = create();
   await control.connection.connect(control.credentials());
-  await until(() => control.connection.gate === "send");
+  await until(() => control.connection.sink.gate === "send");
   const expectControlUnharmed = () => {
     expect(control.sendNow(OPUS)).toBe(true);
     expect(control.closes).toEqual([]);
@@ -61,7 +61,7 @@ describe("exceptions inside a voice connection", () => {
     await broken.connection.connect(broken.credentials());
     await until(() => broken.closes.length > 0);
     expect(broken.closes).toEqual([INSIDE]);
-    expect(broken.connection.gate).toBe("down");
+    expect(broken.connection.sink.gate).toBe("down");
     expect(broken.lines.some(({ level }) => level === "error")).toBe(true);
     await until(() => gateway.last.closeCode === 1000);
     expectControlUnharmed();
@@ -74,7 +74,7 @@ describe("exceptions inside a voice connection", () => {
   test("an exception in a timer ends its connection", async () => {
     const { gateway, broken, clock, expectControlUnharmed } = await prepare();
     await broken.connection.connect(broken.credentials());
-    await until(() => broken.connection.gate === "send");
+    await until(() => broken.connection.sink.gate === "send");
     gateway.last.socket.close(4009);
     await until(() => broken.states.at(-1)?.isConnected === false);
     // Read-only outside, yet the object that is counted in: the timer cannot count its reconnect.
@@ -88,7 +88,7 @@ describe("exceptions inside a voice connection", () => {
   test("an exception in the close of a socket ends its connection", async () => {
     const { gateway, broken, expectControlUnharmed } = await prepare(randomThatThrows("unit"));
     await broken.connection.connect(broken.credentials());
-    await until(() => broken.connection.gate === "send");
+    await until(() => broken.connection.sink.gate === "send");
     gateway.last.socket.terminate();
     await until(() => broken.closes.length > 0);
     expect(broken.closes).toEqual([INSIDE]);
@@ -98,7 +98,7 @@ describe("exceptions inside a voice connection", () => {
   test("an exception in sending a frame, from the tick, ends its connection", async () => {
     const { broken, expectControlUnharmed } = await prepare();
     await broken.connection.connect(broken.credentials());
-    await until(() => broken.connection.gate === "send");
+    await until(() => broken.connection.sink.gate === "send");
     expect(broken.sendNow(poisonedFrame())).toBe(false);
     expect(broken.closes).toEqual([INSIDE]);
     expect(broken.sendNow(OPUS)).toBe(false);
@@ -111,19 +111,19 @@ describe("exceptions inside a voice connection", () => {
       throw new Error("listener");
     };
     await broken.connection.connect(broken.credentials());
-    await until(() => broken.connection.gate === "send");
+    await until(() => broken.connection.sink.gate === "send");
     broken.sendNow(poisonedFrame());
-    expect(broken.connection.gate).toBe("down");
+    expect(broken.connection.sink.gate).toBe("down");
     expectControlUnharmed();
   });
 
   test("an exception does not keep the client from connecting again", async () => {
     const { broken } = await prepare();
     await broken.connection.connect(broken.credentials());
-    await until(() => broken.connection.gate === "send");
+    await until(() => broken.connection.sink.gate === "send");
     broken.sendNow(poisonedFrame());
     await broken.connection.connect(broken.credentials());
-    await until(() => broken.connection.gate === "send");
+    await until(() => broken.connection.sink.gate === "send");
     expect(broken.sendNow(OPUS)).toBe(true);
   });
 });
@@ -148,11 +148,11 @@ test("events of sockets and timers are handled in the player's name", async () =
     return states.length;
   };
   await voice.connection.connect(voice.credentials());
-  await until(() => voice.connection.gate === "send");
+  await until(() => voice.connection.sink.gate === "send");
   gateway.last.socket.close(4009);
-  await until(() => voice.connection.gate === "hold");
+  await until(() => voice.connection.sink.gate === "hold");
   clock.advance(250);
-  await until(() => voice.connection.gate === "send");
+  await until(() => voice.connection.sink.gate === "send");
   expect(named.states).toBeGreaterThan(4);
   expect(named.unexpected).toBe(0);
 });

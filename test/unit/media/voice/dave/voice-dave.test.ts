@@ -80,7 +80,7 @@ class Music {
 
   /** Unsent frames are sent again. */
   revoke(): void {
-    const count = this.#connection.revoke(Math.min(this.#row, LOOK_AHEAD_FRAMES));
+    const count = this.#connection.sink.revoke(Math.min(this.#row, LOOK_AHEAD_FRAMES));
     this.revokedCount += count;
     this.#row -= count;
     this.#next -= count;
@@ -91,7 +91,7 @@ class Music {
   #tick(): void {
     this.#timer = clock.after(FRAME_MS, () => this.#tick());
     const nowMs = clock.now();
-    const { gate } = this.#connection;
+    const { gate } = this.#connection.sink;
     if (gate === "hold" || gate === "down") {
       this.held++;
       return;
@@ -103,7 +103,7 @@ class Music {
 
   #sendNext(): void {
     const number = this.#next++;
-    if (this.#connection.gate === "send" && this.#connection.sendFrame(frameOf(number), this.#dueMs)) {
+    if (this.#connection.sink.gate === "send" && this.#connection.sink.sendFrame(frameOf(number), this.#dueMs)) {
       this.sent.push(number);
       this.#row++;
     } else {
@@ -158,8 +158,8 @@ async function expectAllReceived({ music }: Call, listener: Listener): Promise<v
 }
 
 async function stop({ connection, discord }: Call): Promise<void> {
-  for (let count = 0; count < 5; count++) connection.sendSilence(clock.now());
-  connection.stopSpeaking();
+  for (let count = 0; count < 5; count++) connection.sink.sendSilence(clock.now());
+  connection.sink.stopSpeaking();
   await until(() => discord.session(GUILD).speaking === 0);
 }
 
@@ -334,7 +334,7 @@ describe("b5, the last listener leaves", () => {
       channel.policy.soleMemberVersion = version;
       await call.music.more();
       await channel.removeListener(channel.listener);
-      await until(() => call.connection.gate === "discard");
+      await until(() => call.connection.sink.gate === "discard");
       const before = call.music.discarded;
       await until(() => call.music.discarded > before + 10);
       const back = await channel.addListener();
@@ -351,7 +351,7 @@ describe("b5, the last listener leaves", () => {
     "a bot that starts alone lets time run after a second, and plays when a user joins",
     narrated(async () => {
       const call = await join({ listenerIds: [] });
-      await until(() => call.connection.gate === "discard");
+      await until(() => call.connection.sink.gate === "discard");
       expect(call.music.sent).toEqual([]);
       const first = await call.discord.channel(CHANNEL).addListener();
       await call.music.more();
@@ -552,7 +552,7 @@ describe("faults in transit", () => {
       call.discord.session(GUILD).terminate({ canResume: false });
       await until(() => call.closes.length > 0);
       expect(call.closes).toEqual([{ code: 4006, reason: "Session no longer valid", isByRemote: true }]);
-      expect(call.connection.gate).toBe("down");
+      expect(call.connection.sink.gate).toBe("down");
     }),
   );
 });
@@ -599,7 +599,7 @@ describe("moves", () => {
       const next = call.discord.moveVoice({ guildId: GUILD, channelId: "6002" });
       await until(() => call.closes.length > 0);
       expect(call.closes).toEqual([{ code: 4014, reason: "Disconnected.", isByRemote: true }]);
-      expect(call.connection.gate).toBe("down");
+      expect(call.connection.sink.gate).toBe("down");
       const before = call.music.sent.length;
       await call.connection.connect(next);
       await call.music.more();

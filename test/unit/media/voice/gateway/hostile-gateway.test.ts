@@ -55,7 +55,7 @@ async function untilGivenUp({ clock, voice, outcome }: Attack): Promise<void> {
   await until(() => {
     if (voice.states.at(-1)?.isConnected !== true) clock.advance(250);
     else clock.advance(0);
-    return voice.connection.gate === "down" && (outcome.error !== undefined || voice.closes.length > 0);
+    return voice.connection.sink.gate === "down" && (outcome.error !== undefined || voice.closes.length > 0);
   }, 20_000);
 }
 
@@ -126,7 +126,7 @@ async function converse() {
   const voice = createVoice({ endpoint: gateway.endpoint, clock });
   open.push(gateway, voice.connection);
   await voice.connection.connect(voice.credentials());
-  await until(() => voice.connection.gate === "send");
+  await until(() => voice.connection.sink.gate === "send");
   const say = (count: number) => {
     for (let index = 0; index < count; index++) gateway.last.send(18, {});
   };
@@ -160,7 +160,7 @@ describe("limits of a gateway's messages", () => {
     await until(() => voice.states.at(-1)?.isConnected === false);
     expect(gateway.connections).toHaveLength(2);
     // Audio continues over UDP meanwhile.
-    expect(voice.connection.gate).toBe("send");
+    expect(voice.connection.sink.gate).toBe("send");
   });
 
   test("a gateway that does not read our answers is disconnected", async () => {
@@ -170,7 +170,7 @@ describe("limits of a gateway's messages", () => {
       // Each reports a change to the gateway.
       for (let count = 0; count < 10_000; count++) {
         voice.sendNow(OPUS);
-        voice.connection.stopSpeaking();
+        voice.connection.sink.stopSpeaking();
       }
       clock.advance(0);
       return voice.states.at(-1)?.isConnected === false;
@@ -291,7 +291,7 @@ describe("other connections", () => {
     expect(silent.connectionCount).toBeLessThanOrEqual(128);
     clock.advance(1000);
     await opened;
-    await until(() => voice.connection.gate === "send");
+    await until(() => voice.connection.sink.gate === "send");
     expect(voice.sendNow(OPUS)).toBe(true);
   });
 });
