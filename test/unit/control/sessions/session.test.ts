@@ -244,6 +244,97 @@ describe("resuming", () => {
   });
 });
 
+describe("a session without a socket", () => {
+  const CLIENT = { userId: "1", clientName: "bot/1.0", dialect: V4_PROTOCOL, owner: undefined };
+  const SETTINGS = { resuming: true, timeout: 10, resumeKey: "x" };
+
+  beforeEach(() => {
+    session = sessions.openWaiting("a1b2c3d4e5f6g7h8", CLIENT, SETTINGS);
+  });
+
+  test("waits with its id, client and settings, and is hidden from REST and stats", async () => {
+    await addPlayer();
+    expect(session).toMatchObject({ id: "a1b2c3d4e5f6g7h8", ...CLIENT, ...SETTINGS, isWaiting: true });
+    expect(sessions.get(session.id)).toBe(session);
+    expect(sessions.withResumeKey("x", CLIENT)).toBe(session);
+    expect(sessions.connected(session.id)).toBeUndefined();
+    expect(sessions.stats()).toMatchObject({ players: 0 });
+  });
+
+  test("ends with its players when its client does not come within the timeout", async () => {
+    const player = await addPlayer();
+    clock.advance(9_999);
+    expect(player.isDestroyed).toBe(false);
+    clock.advance(1);
+    expect(player.isDestroyed).toBe(true);
+    expect(sessions.get(session.id)).toBeUndefined();
+  });
+
+  test("buffers messages for its client as after the loss of a socket", async () => {
+    session.configure({ timeout: 600 });
+    const player = await addPlayer();
+    player.say(1);
+    player.sendPlayerUpdate();
+    player.say(2);
+    const next = resume();
+    expect(next.received[0]).toEqual({ op: "ready", resumed: true, sessionId: "a1b2c3d4e5f6g7h8" });
+    expect(next.ops).toEqual(["ready", "event", "event", "playerUpdate"]);
+    expect(next.said).toEqual([1, 2]);
+    clock.advance(60_000);
+    expect(next.ops.at(-1)).toBe("stats");
+    expect(session.isConnected).toBe(true);
+  });
+
+  test("bounds the messages for its client as after the loss of a socket", async () => {
+    const [first, second] = [await addPlayer("1"), await addPlayer("2")];
+    second.say(-1);
+    for (let message = 0; message < QUEUE_COUNT_MAX * 2; message++) first.say(message);
+    const next = resume();
+    expect(next.received.length).toBeLessThanOrEqual(QUEUE_COUNT_MAX + 3);
+    expect([next.said[0], next.said.at(-1)]).toEqual([-1, QUEUE_COUNT_MAX * 2 - 1]);
+    expect(session.memory.usedBytes).toBe(0);
+  });
+
+  test("takes the buffered messages from its memory", async () => {
+    const player = await addPlayer();
+    session.memory.take(session.memory.limitBytes - session.memory.usedBytes - 2000, "the test");
+    for (let message = 0; message < 100; message++) player.say(message);
+    expect(session.memory.usedBytes).toBeLessThanOrEqual(session.memory.limitBytes);
+    const { said } = resume();
+    expect(said.length).toBeLessThan(10);
+    expect(said.at(-1)).toBe(99);
+  });
+
+  test("waits again when its new socket is lost, and may be closed while it waits", async () => {
+    const next = resume();
+    clock.advance(1_000_000);
+    lose(next);
+    expect(session.isWaiting).toBe(true);
+    session.close(1001);
+    expect(sessions.get(session.id)).toBeUndefined();
+  });
+
+  test("ends another one that waits under its resume key, and counts among those that wait", () => {
+    const later = sessions.openWaiting("second", CLIENT, SETTINGS);
+    expect([session.isWaiting, later.isWaiting]).toEqual([false, true]);
+    const many = Array.from({ length: 1200 }, (_, index) =>
+      sessions.openWaiting(`many${index}`, { ...CLIENT, userId: "3" }, { resuming: true, timeout: 60 }),
+    );
+    expect(many.filter(({ isWaiting }) => isWaiting)).toHaveLength(999);
+    expect([later.isWaiting, many[0]?.isWaiting, many.at(-1)?.isWaiting]).toEqual([true, false, true]);
+  });
+
+  test("needs an id that no other session has", () => {
+    expect(() => sessions.openWaiting(session.id, CLIENT, SETTINGS)).toThrow("there is a session");
+  });
+
+  test("ends at once when the node is closed", async () => {
+    await sessions.close();
+    expect(sessions.openWaiting("late", CLIENT, SETTINGS).isWaiting).toBe(false);
+    expect(sessions.all()).toEqual([]);
+  });
+});
+
 describe("many sessions that wait", () => {
   test("waiting sessions are bounded: above the bound the user who has most of them loses the oldest", () => {
     const wait = (userId: string) => {
