@@ -169,27 +169,33 @@ const CASES: readonly (readonly [string, readonly string[], () => Promise<void>]
 ];
 
 describe("a player restored from a snapshot", () => {
-  test.each(CASES)("gives a worker the same commands as the first one had: %s", async (_name, types, prepare) => {
-    await prepare();
-    const second = createSide({ isRunning: false });
-    second.player.restore(stored());
-    second.workers.start();
-    const restored = commands(second);
-    expect(restored.map((command) => "type" in command && command.type)).toEqual(types);
-    expect(restored).toEqual(commandsAfterLoss());
-  });
+  test.each(CASES)(
+    "a restored player gives a worker the same commands as the first one had: %s",
+    async (_name, types, prepare) => {
+      await prepare();
+      const second = createSide({ isRunning: false });
+      second.player.restore(stored());
+      second.workers.start();
+      const restored = commands(second);
+      expect(restored.map((command) => "type" in command && command.type)).toEqual(types);
+      expect(restored).toEqual(commandsAfterLoss());
+    },
+  );
 
-  test.each(CASES)("looks the same to its client and gives the same snapshot: %s", async (_name, _types, prepare) => {
-    await prepare();
-    const second = createSide({ isRunning: false });
-    second.player.restore(stored());
-    first.workers.lose();
-    expect(second.player.toJson()).toEqual(first.player.toJson());
-    expect(second.player.snapshot()).toEqual(first.player.snapshot());
-    expect(second.messages).toEqual([]);
-  });
+  test.each(CASES)(
+    "a restored player looks the same to its client and gives the same snapshot: %s",
+    async (_name, _types, prepare) => {
+      await prepare();
+      const second = createSide({ isRunning: false });
+      second.player.restore(stored());
+      first.workers.lose();
+      expect(second.player.toJson()).toEqual(first.player.toJson());
+      expect(second.player.snapshot()).toEqual(first.player.snapshot());
+      expect(second.messages).toEqual([]);
+    },
+  );
 
-  test("sends everything to a worker that it has already", async () => {
+  test("a restored player sends everything to a worker that it has already", async () => {
     await connect();
     await play({ volume: 40, filters: FILTERS });
     const second = createSide();
@@ -202,7 +208,7 @@ describe("a player restored from a snapshot", () => {
     ]);
   });
 
-  test("continues at the position of the snapshot, however much later", async () => {
+  test("a restored player continues at the position of the snapshot, however much later", async () => {
     await play();
     report(6000);
     clock.advance(500);
@@ -214,7 +220,7 @@ describe("a player restored from a snapshot", () => {
     expect(second.workers.last("play")).toMatchObject({ startMs: 6500 });
   });
 
-  test("shows no position beyond the end time of its track, nor of its stream", async () => {
+  test("a restored player shows no position beyond the end time of its stream", async () => {
     await play({ endTimeMs: 70_000 }, STREAM);
     report(60_000);
     const second = createSide();
@@ -226,7 +232,7 @@ describe("a player restored from a snapshot", () => {
     expect(second.player.snapshot().track?.positionMs).toBe(70_000);
   });
 
-  test("sends regular updates while its track is loaded, and is in use", async () => {
+  test("a restored player sends regular updates while its track is loaded, and is in use", async () => {
     await play();
     const second = createSide();
     second.player.restore(stored());
@@ -238,7 +244,7 @@ describe("a player restored from a snapshot", () => {
     expect(second.player.snapshot().track).toBeUndefined();
   });
 
-  test("connects again with the same voice values once Discord has closed the connection", async () => {
+  test("a restored player connects again with the same voice values after a close by Discord", async () => {
     await connect();
     first.workers.say({ type: "voiceClosed", voiceId: 1, code: 4014, reason: "", isByRemote: true });
     const second = createSide();
@@ -248,7 +254,7 @@ describe("a player restored from a snapshot", () => {
     expect(second.workers.last("connectVoice").credentials).toEqual(CREDENTIALS);
   });
 
-  test("counts its values in the memory of the session until it is destroyed", async () => {
+  test("a restored player counts its values in the memory of the session until it is destroyed", async () => {
     await connect();
     await play({ userData: { text: "x".repeat(20_000) }, filters: FILTERS });
     const second = createSide();
@@ -260,7 +266,7 @@ describe("a player restored from a snapshot", () => {
     expect(second.memory.usedBytes).toBe(0);
   });
 
-  test("is refused, and stays a new one, where the session has no memory for it", async () => {
+  test("a player whose session has no memory for it is not restored and stays a new one", async () => {
     await play({ userData: { text: "x".repeat(20_000) } });
     const second = createSide({ limitBytes: 10_000 });
     expect(() => second.player.restore(stored())).toThrow(expect.objectContaining({ code: "memory-exhausted" }));
@@ -268,7 +274,7 @@ describe("a player restored from a snapshot", () => {
     expect(second.workers.all("play")).toEqual([]);
   });
 
-  test("has to be a new one", async () => {
+  test("only a new player can be restored", async () => {
     await play();
     expect(() => first.player.restore(stored())).toThrow("only a new player can be restored");
   });
