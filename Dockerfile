@@ -6,20 +6,20 @@
 # that it is not root, and not 1000, which is a human on most hosts. A password is required, because a generated one
 # would go to the log and change at each start. No init: Node.js handles signals as process 1, and engines offer one.
 #
-# Nothing of the image's own platform runs while it is built, so both platforms are built on either, without emulation:
+# No program of the target platform runs during the build, so both platforms are built on either, without emulation:
 # `docker buildx build --platform linux/amd64,linux/arm64 .`
 
 ARG NODE_IMAGE=docker.io/library/node:26-trixie-slim
 
 FROM --platform=$BUILDPLATFORM $NODE_IMAGE AS build
 WORKDIR /build
-# Before the rest, so that it is fetched again only when these change.
+# Copied first, so that packages are fetched again only when these files change.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev --ignore-scripts
 COPY . .
 RUN npm run build && npm pack --ignore-scripts
 
-# What the npm package holds, with the packages it needs at run time as the lock file has them, for TARGETARCH.
+# The content of the npm package, with its run-time packages in the versions of the lock file, for TARGETARCH.
 ARG TARGETARCH
 WORKDIR /image/opt/tonearm
 RUN tar --extract --file /build/tonearm-*.tgz --strip-components=1 \
@@ -42,18 +42,18 @@ LABEL org.opencontainers.image.title="Tonearm" \
   org.opencontainers.image.base.name="docker.io/library/node:26-trixie-slim"
 
 COPY --from=build /image/ /
-# What plugins keep, the only thing that is written.
+# The persisted data of plugins, the only writable folder.
 COPY --from=build --chown=10001:10001 /state/ /var/lib/tonearm/
 VOLUME /var/lib/tonearm
 
-# An empty SERVER_ADDRESS leaves the choice to the configuration file. Without a password nothing starts: one that is
-# made up would stay in the engine's log.
+# An empty SERVER_ADDRESS leaves the choice to the configuration file. The node does not start without a password: a
+# generated one would stay in the engine's log.
 ENV NODE_ENV=production \
   SERVER_ADDRESS=0.0.0.0 \
   TONEARM_PLUGIN_DATA_PATH=/var/lib/tonearm \
   TONEARM_REQUIRE_PASSWORD=true
 
-# Where tonearm.yml or application.yml is looked for.
+# The folder of tonearm.yml or application.yml.
 WORKDIR /etc/tonearm
 USER 10001:10001
 EXPOSE 2333

@@ -10,7 +10,7 @@ const shared = {
   tags: [{ name: "real-time", description: "Listens in real time; `npm test` leaves it out." }],
 };
 
-/** Suites whose files start processes that need the machine, or are measured: one file after the other. */
+/** Suites whose files start processes that load the machine, or measure it: one file after the other. */
 const oneByOne = { ...shared, fileParallelism: false, testTimeout: 600_000, hookTimeout: 600_000 };
 
 export default defineConfig({
@@ -22,7 +22,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/unit/**/*.test.ts"],
           globalSetup: ["test/support/kernels-once.ts"],
-          // Files share a process, one after the other: loading the same modules for each took half of the processor
+          // Files share a process, one after the other: loading the same modules for each took half of the CPU
           // time. A file leaves nothing running and changes nothing global.
           isolate: false,
         },
@@ -35,7 +35,7 @@ export default defineConfig({
           globalSetup: ["test/support/build-once.ts"],
           // Files share a process, one after the other: loading the whole node for each took a third of the time.
           isolate: false,
-          // A track takes its time whether one or many play.
+          // Playing a track takes as long for many players as for one.
           maxConcurrency: 16,
         },
       },

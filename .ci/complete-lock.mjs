@@ -1,7 +1,6 @@
-// Writes the `integrity` of every package into package-lock.json that stands there without, as the configured registry
-// tells it. A registry that serves only packages for its own machines knows nothing of the others: those are named, and
-// stay without. Run by hand: `node .ci/complete-lock.mjs`; test/unit/tidy/lock-file.test.ts has the list of what may be
-// missing.
+// Adds the missing `integrity` of packages to package-lock.json, from the configured registry. A registry may not serve
+// packages for other platforms: those are printed, and stay without. Run by hand: `node .ci/complete-lock.mjs`;
+// test/unit/tidy/lock-file.test.ts lists the packages that may be without.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

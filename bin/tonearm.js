@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-// The command `tonearm`. Plain JavaScript, so that it can say what is missing when nothing has been built or Node is
-// old.
+// The command `tonearm`. Plain JavaScript, so that it can report a missing build or an old Node.js.
 
 import { existsSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
@@ -11,7 +10,7 @@ setFlagsFromString("--semi-space-growth-factor=1");
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const main = new URL("../dist/node/src/main.js", import.meta.url);
-/** Written last when all is built. */
+/** The last file that the build writes. */
 const notices = new URL("../dist/node/third-party-notices.txt", import.meta.url);
 
 if (major < 20 || (major === 20 && minor < 19)) {

@@ -1,10 +1,10 @@
-// A port for what has to be told one before it starts.
+// Picks a port for a program that must be given one before it starts.
 
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below those that systems give to whoever asks for any, so that none of these takes it meanwhile. */
+/** Below the ephemeral ports of operating systems, so that none of these takes it in the meantime. */
 const FIRST_PORT = 20_000;
 const AFTER_PORTS = 30_000;
 const TRIES_MAX = 50;

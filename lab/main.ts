@@ -1,5 +1,5 @@
 // `npm run bench -- NAME` and `npm run lab -- NAME`: runs a program of the lab in this process, as if it had been
-// started itself. Lab only.
+// started directly. Lab only.
 
 import { fileURLToPath } from "node:url";
 import { chooseProgram } from "./programs.ts";

@@ -1,11 +1,10 @@
-// The programs behind `npm run bench -- NAME` and `npm run lab -- NAME`: which there are, and which one was asked for.
-// Lab only.
+// The programs behind `npm run bench -- NAME` and `npm run lab -- NAME`, and the choice of one by name. Lab only.
 
 /** One program of the lab. */
 interface LabProgram {
-  /** From the folder of this file, without its extension. */
+  /** Path from the folder of this file, without its extension. */
   readonly module: string;
-  /** Arguments that go before those of the caller. */
+  /** Arguments before those of the caller. */
   readonly args?: readonly string[];
   /** For the list: a line of at most 90 characters. */
   readonly summary: string;
@@ -17,10 +16,10 @@ type LabPrograms = Readonly<Record<string, LabProgram>>;
 const BENCH: LabPrograms = {
   compare: {
     module: "bench/compare/main",
-    summary: "a node under the loads that bots make, alone or in turns with another one",
+    summary: "a node under the loads that bots make, alone or in alternating rounds with another one",
   },
   codecs: { module: "bench/codecs", summary: "CPU of decoders, resampler and encoder" },
-  sources: { module: "bench/sources", summary: "what sites and plugins that go wrong do to the other players" },
+  sources: { module: "bench/sources", summary: "how failing sites and plugins affect the other players" },
   overload: {
     module: "bench/overload",
     summary: "more players than the machine can carry, with and without load control",
@@ -32,7 +31,7 @@ const BENCH: LabPrograms = {
   },
   dave: { module: "bench/dave", summary: "CPU of end-to-end encryption" },
   "codec-loading": { module: "bench/codec-loading", summary: "how late packets are while a codec is loaded" },
-  encoder: { module: "quality/main", summary: "how audible what an Opus encoder does to music is, and what it costs" },
+  encoder: { module: "quality/main", summary: "audible artefacts and CPU cost of an Opus encoder" },
 };
 
 const LAB: LabPrograms = {

@@ -1,4 +1,4 @@
-// Repeatable randomness for hostile cases, generators and fuzz tests: a failure is told with its seed.
+// Repeatable randomness for hostile cases, generators and fuzz tests: a failure is reported with its seed.
 
 /** A generator of numbers from 0 (inclusive) to 1 (exclusive), always the same for one seed (mulberry32). */
 export function seededRandom(seed: number): () => number {

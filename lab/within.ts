@@ -10,6 +10,6 @@ export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T 
     return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
-    work.catch(() => undefined); // nobody waits for it any more
+    work.catch(() => undefined); // its result is no longer awaited
   }
 }

@@ -22,22 +22,22 @@ export interface BuiltinPlugin {
   readonly manifest: BuiltinManifest;
   /** `first`: before files, where Lavalink asks it; `last`: behind all others but `http`. */
   readonly rank: "first" | "middle" | "last";
-  /** Its module, from this folder: `soundcloud/plugin.js`. */
+  /** Module path relative to this folder: `soundcloud/plugin.js`. */
   readonly module: string;
   /** Whether it runs: by its own `plugins.<name>` and by what else is known. `enabled: false` there counts before. */
   isOn(configured: Configured): boolean;
-  /** What Lavalink's keys say; its own `plugins.<name>` counts before. */
+  /** Options derived from Lavalink's keys; the plugin's own `plugins.<name>` takes precedence. */
   options?(configured: Configured): PlainTreeMap;
-  /** Its sources, where that is for its options to say. */
+  /** The plugin's sources, if they depend on its options. */
   sources?(options: PlainTreeMap): readonly SourceClaims[];
 }
 
-/** What is configured for a plugin and beside it. */
+/** The configuration of a plugin and the keys around it. */
 export interface Configured {
   readonly config: NodeConfig;
   /** `plugins.<name>`. */
   readonly own: PlainTreeMap;
-  /** `plugins.<name>.<…>` of Lavalink's plugins, by the way there; undefined where nothing stands. */
+  /** The value at `plugins.<name>.<…>` of Lavalink's plugins, by path; undefined if not set. */
   readonly lavalink: (...path: readonly string[]) => PlainTree | undefined;
 }
 
@@ -47,7 +47,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     manifest: YOUTUBE_MANIFEST,
     rank: "first",
     module: "youtube/plugin.js",
-    // As Lavalink's, which is a plugin that somebody has to ask for.
+    // Off unless configured, like Lavalink's plugin.
     isOn: ({ config, own }) => Object.keys(own).length > 0 || config.plugins.javaNames.includes("youtube-plugin"),
     options: ({ config }) => ({ playlistPages: String(config.youtube.playlistPagesMax) }),
   },
@@ -108,7 +108,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
   },
 ];
 
-/** Those of these names that stand there. */
+/** The entries of `tree` with these names. */
 function chosen(tree: PlainTree | undefined, names: readonly string[]): PlainTreeMap {
   const byCanonicalName = new Map(names.map((name) => [canonicalName(name), name]));
   const entries = isTreeMap(tree) ? Object.entries(tree) : [];

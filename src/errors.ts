@@ -1,12 +1,10 @@
 // The one error class of the node and the list of its codes. Used on both threads; a leaf without domain knowledge.
 // Every code is explained in docs/reference/errors.md (a test keeps the two equal).
 
-/** Who has to act: decides HTTP status, retry and log level. */
+/** The party that has to act: decides HTTP status, retry and log level. */
 type Fault = "caller" | "remote" | "environment" | "ourselves";
 
-/**
- * Every code a `NodeError` can carry, with whose fault it is. Codes are stable: users search for them.
- */
+/** Every code a `NodeError` can carry, with the party at fault. Codes are stable: users search for them. */
 export const ERROR_FAULTS = {
   "address-refused": "caller",
   "codec-unavailable": "environment",

@@ -1,4 +1,4 @@
-// Process entry: what `tonearm` on the command line runs. Chooses the command and turns failures into an exit status.
+// Process entry: the `tonearm` command. Chooses the command and turns failures into an exit status.
 
 import { runCommand } from "./cli/run-command.ts";
 import { StandardOutput } from "./log/standard-output.ts";
@@ -6,7 +6,7 @@ import { StandardOutput } from "./log/standard-output.ts";
 const errors = new StandardOutput(process.stderr);
 const output = new StandardOutput(process.stdout, (reason) => {
   errors.write(
-    `tonearm: standard output is lost, ${reason}; the node goes on, log lines are dropped until it is back\n`,
+    `tonearm: standard output blocked (${reason}): the node keeps running, log lines are dropped until it recovers\n`,
   );
 });
 

@@ -1,5 +1,5 @@
-// Builds every component of a node from its configuration, and closes them in reverse. The one place that knows how
-// they fit together. Main thread.
+// Builds every component of a node from its configuration, and closes them in reverse. The only module that connects
+// all of them. Main thread.
 
 import type { Server } from "node:http";
 import { readBuildInfo } from "./build-info.ts";
@@ -41,7 +41,7 @@ import { VERSION } from "./version.ts";
 
 /** The module that runs in the audio workers; compiled, as workers load it by themselves. */
 const MEDIA_ENTRY = new URL("./media/main.js", import.meta.url);
-/** The one that runs where inputs are looked up. */
+/** The entry of the probe thread. */
 const PROBE_ENTRY = new URL("./media/probe-main.js", import.meta.url);
 /** The one that loads codecs for the audio workers. */
 const CODEC_ENTRY = new URL("./media/codec-main.js", import.meta.url);
@@ -49,11 +49,11 @@ const CODEC_ENTRY = new URL("./media/codec-main.js", import.meta.url);
 const PACER_ENTRY = new URL("./media/pacer-main.js", import.meta.url);
 /** The one that runs in each plugin's thread. */
 const PLUGIN_ENTRY = new URL("./plugin-host/runtime/main.js", import.meta.url);
-/** JavaScript heap of the probe thread: what it keeps of one input is small, and many are looked up at once. */
+/** JavaScript heap of the probe thread: the data of one input is small, and many are probed at once. */
 const PROBE_HEAP_MEGABYTES_MAX = 256;
 const CLOSE_TIMEOUT_MS = 10_000;
 
-/** What a node stands on: replaced as a whole where it is to run in a simulation (lab/simulate). */
+/** The system that a node runs on: replaced as a whole for a simulation (lab/simulate). */
 export interface NodeEnvironment {
   readonly clock: Clock;
   readonly random: Random;
@@ -71,19 +71,19 @@ const SYSTEM_ENVIRONMENT: NodeEnvironment = {
 
 export interface NodeOptions {
   readonly logger: Logger;
-  /** Where the lines of `logger` are kept. Default: nowhere. */
+  /** Buffers the lines of `logger`. Default: none. */
   readonly logRing?: LogRing;
   /** The configuration as a support bundle may show it. */
   readonly shownConfig?: ShownConfig;
   /** Another module to run in the audio workers: for tests. */
   readonly mediaEntry?: URL;
-  /** Another module to run where inputs are looked up: for tests. */
+  /** Another entry for the probe thread: for tests. */
   readonly probeEntry?: URL;
-  /** Of the thread that loads codecs. */
+  /** Another entry for the thread that loads codecs: for tests. */
   readonly codecEntry?: URL;
-  /** Of the pacer thread. */
+  /** Another entry for the pacer thread: for tests. */
   readonly pacerEntry?: URL;
-  /** Of the threads of plugins. */
+  /** Another entry for the threads of plugins: for tests. */
   readonly pluginEntry?: URL;
   /** Where plugins are found: for tests, and where the node was not started in this process's folder. */
   readonly plugins?: Partial<PlanOptions>;
@@ -102,7 +102,7 @@ export interface Node {
   close(): Promise<void>;
 }
 
-/** What a node consists of, in the order in which the parts are closed. */
+/** The parts of a node, in the order in which they are closed. */
 interface Parts {
   readonly dashboard: Dashboard | undefined;
   readonly keyFile: KeyFile | undefined;
@@ -285,9 +285,7 @@ async function buildParts(
   return { dashboard, keyFile, sessions, api, updateTimer, probePool, workers, pacer, codecs, plugins, metrics };
 }
 
-/**
- * Only those that the node must not be without are waited for: what the others offer is known a moment later.
- */
+/** Waits only for required plugins; the sources of the others become known a moment later. */
 async function startPlugins(
   plugins: Plugins,
   config: NodeConfig,
@@ -303,7 +301,10 @@ async function startPlugins(
   }
 }
 
-/** Requests of a source whose name is misspelt leave from an address that the operator may want to keep from sites. */
+/**
+ * Warns of misspelt source names: requests of that source would use an address that the operator may want to hide from
+ * sites.
+ */
 function warnOfUnknownSources(
   plugins: Plugins,
   { ipBlocks, sources }: NodeConfig["routePlanner"],
@@ -323,7 +324,7 @@ function withOverload(
   return tonearm === undefined ? stats : { ...stats, tonearm };
 }
 
-/** None without blocks. Blocks that the system does not let us send from are told, and used all the same. */
+/** Undefined without blocks. Blocks that the system does not let us send from are reported, and used all the same. */
 async function buildRoutePlanner(
   settings: NodeConfig["routePlanner"],
   { clock, random, logger }: { readonly clock: Clock; readonly random: Random; readonly logger: Logger },

@@ -10,11 +10,11 @@ import { fileURLToPath } from "node:url";
 
 const PROJECT = fileURLToPath(new URL("../", import.meta.url));
 /**
- * A run that takes longer is ended and started once more: vitest can wait for ever for a process that it has lost. The
- * gate has 90 minutes, and its longest run takes 5 on two quiet cores; the suite `slow` takes 20.
+ * A run that takes longer is killed and started once more: vitest can wait indefinitely for a process that it has lost.
+ * The gate has 90 minutes, and its longest run takes 5 on two idle cores; the suite `slow` takes 20.
  */
 const runMinutesMax = (suite) => (suite === "gate" ? 25 : 60);
-/** Enough of a failure to know its cause; a stack or a comparison may be a megabyte. */
+/** Enough of a failure message to show its cause; a stack or a comparison may be a megabyte. */
 const MESSAGE_CHARACTERS_MAX = 2_000;
 
 /** One run of the test runner; each of its tests is counted. */
@@ -54,7 +54,7 @@ const reports = mkdtempSync(join(tmpdir(), "tonearm-suites-"));
 process.on("exit", () => rmSync(reports, { recursive: true, force: true }));
 const failures = [];
 const rows = [];
-/** The process group that runs now: a group of its own, so Ctrl-C does not reach it. */
+/** The running process group, separate from ours, so Ctrl-C does not reach it. */
 let groupId;
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.on(signal, () => {
@@ -83,7 +83,7 @@ async function runOne(suite, { command, isTests }, report) {
   return { suite, title, ...counts, minutes: (performance.now() - startedMs) / 60_000 };
 }
 
-/** The exit status; nothing when the time was up. Processes that a command leaves behind end with its group. */
+/** The exit status; undefined after a timeout. Processes that a command leaves behind are killed with its group. */
 function execute(title, [program, ...args], { errors, minutesMax }) {
   process.stdout.write(`\n==> ${title}\n`);
   const child = spawn(program, args, {
@@ -97,7 +97,7 @@ function execute(title, [program, ...args], { errors, minutesMax }) {
     let isOver = false;
     const timer = setTimeout(() => {
       isOver = true;
-      process.stdout.write(`\n==> ${title} did not end within ${minutesMax} minutes and is ended\n`);
+      process.stdout.write(`\n==> ${title} did not end within ${minutesMax} minutes and is killed\n`);
       endGroup(child.pid);
     }, minutesMax * 60_000);
     child.on("error", (error) => {
@@ -117,7 +117,7 @@ function endGroup(pid) {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // The group is empty already.
+    // The group has no processes left.
   }
 }
 
@@ -126,7 +126,7 @@ function countCheck(title, status) {
   return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0 };
 }
 
-/** A run that breaks off, runs nothing or leaves an error outside of tests counts as one failure. */
+/** A run that crashes, runs no test or reports an error outside of tests counts as one failure. */
 function countTests(title, status, { report, errors }) {
   const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, testResults = [] } = readJson(report);
   for (const file of testResults) {
@@ -152,7 +152,7 @@ function readJson(path) {
   try {
     return JSON.parse(readText(path));
   } catch {
-    // The same.
+    // The run ended before it wrote the file, too.
     return {};
   }
 }

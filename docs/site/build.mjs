@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run docs`: installs the generator, which is a package of its own so that nobody else has to, lays the pages out
-// as the site needs them, and builds it in docs/site/dist. `--serve` then shows it on this machine.
+// `npm run docs`: installs the site generator, a separate package so that others need not install it, prepares the
+// pages for the site, and builds it in docs/site/dist. `--serve` then serves it on this machine.
 
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ layOut(document);
 generate("build");
 if (process.argv.includes("--serve")) generate("preview", "--host", "127.0.0.1", "--port", PORT);
 
-/** Whether the generator is there as the lock file has it. */
+/** Whether the generator is installed in the version of the lock file. */
 function isInstalled() {
   const installed = `${SITE}node_modules/.package-lock.json`;
   return existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${SITE}package-lock.json`).mtimeMs;

@@ -1,10 +1,10 @@
 // @ts-check
-// What stands in a page, read from its text: its links, and the anchors that links may lead to. The site is made with
-// it, and the tidy tests hold the pages against it.
+// Parses the text of a page: its links, and the anchors that links may have as targets. Used by the site build, and by
+// the tidy tests.
 
 /**
  * @typedef {object} PageLink
- * @property {string} text what is shown
+ * @property {string} text the shown text
  * @property {string} target as it is written, anchor included
  * @property {boolean} isImage
  * @property {number} start where it begins in the page
@@ -17,7 +17,7 @@ const LINK = /(!?)\[((?:[^[\]]|\[[^[\]]*\])*)\]\(([^()\s]+)(?:\s+"[^"]*")?\)/g;
 const HEADING = /^#{1,6}[ \t]+(.+?)[ \t]*#*$/gm;
 
 /**
- * The links and pictures of a page, in their order; none of what is code.
+ * The links and pictures of a page, in their order, without those in code.
  *
  * @param {string} page
  * @returns {PageLink[]}
@@ -37,7 +37,7 @@ export function linksOf(page) {
 }
 
 /**
- * The headings of a page, each with the anchor that the site and the usual code hosts give it.
+ * The headings of a page, each with the anchor that the site and common code hosts give it.
  *
  * @param {string} page
  * @returns {{ readonly text: string, readonly anchor: string }[]}

@@ -1,5 +1,5 @@
 // @ts-check
-// Asks a node of this checkout for its OpenAPI document: the one that clients get, of whatever routes there are.
+// Requests the OpenAPI document from a node of this checkout: the same one that clients get, with all routes.
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -13,10 +13,10 @@ const TONEARM = fileURLToPath(new URL("../../bin/tonearm.js", import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 
 /**
- * Starts a node in an empty folder, so that no configuration of the machine counts, and ends it again.
+ * Starts a node in an empty folder, so that no configuration of the machine applies, and ends it again.
  *
  * @returns {Promise<Record<string, any>>}
- * @throws when the node does not start within a minute, with what it said
+ * @throws when the node does not start within a minute, with its output
  */
 export async function readOpenApi() {
   const folder = await mkdtemp(join(tmpdir(), "tonearm-docs-"));
@@ -30,7 +30,7 @@ export async function readOpenApi() {
   const ended = once(node, "exit");
   try {
     const answer = await fetch(`${await addressOf(node)}/v4/openapi.json`, { headers: { authorization: password } });
-    if (!answer.ok) throw new Error(`the node answers ${answer.status} when it is asked for its OpenAPI document`);
+    if (!answer.ok) throw new Error(`the node answered the request for its OpenAPI document with ${answer.status}`);
     return /** @type {Record<string, any>} */ (await answer.json());
   } finally {
     node.kill();
@@ -46,7 +46,7 @@ export async function readOpenApi() {
 function addressOf(node) {
   return new Promise((resolve, reject) => {
     let said = "";
-    const fail = () => reject(new Error(`no node could be started for its OpenAPI document:\n${said}`));
+    const fail = () => reject(new Error(`the node for the OpenAPI document did not start:\n${said}`));
     const timer = setTimeout(fail, START_TIMEOUT_MS);
     node.once("exit", () => {
       clearTimeout(timer);

@@ -1,31 +1,30 @@
 // @ts-check
-// The node's OpenAPI document as a page: every route with what it takes and answers, in groups, and every schema as a
-// table. Plain Markdown, so that it reads, is searched and prints like the others, without a script.
+// The node's OpenAPI document as a page: every route with its parameters and responses, in groups, and every schema as a
+// table. Plain Markdown, so that it is shown, searched and printed like the others, without a script.
 
 /**
- * What is read here of the document; it is our own node's, so its shape is not checked again.
+ * A part of the document; it comes from our own node, so its shape is not checked.
  *
  * @typedef {Record<string, any>} Json
  */
 
-/** By how a path begins; the first that fits counts. */
+/** Groups of routes by the beginning of their paths; the first match counts. */
 const GROUPS = [
   { title: "Sessions and their players", starts: ["/v4/sessions"] },
-  { title: "Looking up tracks", starts: ["/v4/load", "/v4/decode"] },
+  { title: "Loading tracks", starts: ["/v4/load", "/v4/decode"] },
   { title: "Rotating addresses", starts: ["/v4/routeplanner"] },
-  { title: "What Tonearm adds", starts: ["/v4/tonearm"] },
+  { title: "Extensions of Tonearm", starts: ["/v4/tonearm"] },
   { title: "YouTube logins", starts: ["/youtube"] },
   { title: "About the node", starts: ["/"] },
 ];
 
 const HEADER = `# OpenAPI
 
-Every route with its parameters, bodies, answers and schemas, made from the document that the node serves at
-\`GET /v4/openapi.json\` when this site was built. What the routes mean, and what they are for, is told by
-[REST](rest.md).
+Every route with its parameters, bodies, responses and schemas, generated from the document that the node serves at
+\`GET /v4/openapi.json\` when this site was built. [REST](rest.md) explains the routes and their use.
 `;
 
-/** What a number of JavaScript can hold exactly says nothing about a value. */
+/** The range of exact JavaScript numbers, which is no information about a value. */
 const SAFE_INTEGERS = new Set([Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]);
 
 /**
@@ -117,7 +116,7 @@ function memberTable(schema) {
 }
 
 /**
- * Rows of an object's members; those of an object within it follow with the way there: `info.title`.
+ * Rows of an object's members; those of a nested object follow with their path: `info.title`.
  *
  * @param {Json} schema
  * @param {string} path
@@ -134,7 +133,7 @@ function membersOf({ properties = {}, required = [] }, path) {
 }
 
 /**
- * The object that a member is, may be, or is a list of.
+ * The object type of a member, of one of its alternatives, or of its list items.
  *
  * @param {Json} schema
  * @returns {{ schema: Json, suffix: string } | undefined}
@@ -170,7 +169,7 @@ function typeText(schema) {
 }
 
 /**
- * What is said of a member, and what its value may be.
+ * The description of a member, and the limits of its value.
  *
  * @param {Json} schema
  */
@@ -206,7 +205,7 @@ function code(text) {
 }
 
 /**
- * Text of the document, in which nothing is markup but code.
+ * Text of the document, escaped so that only code is markup.
  *
  * @param {string} text
  */

@@ -1,12 +1,12 @@
 // @ts-check
-// The pages as the site has them: where each of them is, and what becomes of its links. Pages are written for the
-// repository, where links are relative and lead to any file; the site has addresses of its own, and not all files.
+// The pages of the site: their addresses, and the conversion of their links. Pages are written for the repository, where
+// links are relative and may name any file; the site has different addresses, and not all files.
 
 import { posix } from "node:path";
 import { linksOf } from "./markdown.mjs";
 import { CONFIG_EXAMPLE_PAGE, INDEX_PAGE, pagesIn, SIDE_BAR } from "./side-bar.mjs";
 
-/** Every page of the site by its path in the repository, the front door first. */
+/** Every page of the site by its path in the repository, the start page first. */
 export const PAGES = [INDEX_PAGE, ...pagesIn(SIDE_BAR)];
 
 /** Files of the repository for which the site has a page. */
@@ -16,7 +16,7 @@ const STAND_INS = new Map([
 ]);
 
 /**
- * The address of a page on the site, below its base: `/reference/rest`; undefined for a file that is none.
+ * The address of a page on the site, below its base: `/reference/rest`; undefined for a file that is not a page.
  *
  * @param {string} path in the repository
  * @returns {string | undefined}
@@ -36,9 +36,9 @@ function firstPageIn(folder) {
 }
 
 /**
- * A page's text with its links as the site needs them: to another page, its address; to a file that the site does not
- * have, its address on the web where that is known, else its path in place of the link. Pictures stay, as they are
- * copied to beside the page.
+ * A page's text with converted links: a link to another page gets its address; a link to a file that the site does not
+ * have gets its address on the web where that is known, and otherwise becomes the path. Pictures stay, as they are copied
+ * to the page's folder.
  *
  * @param {string} text
  * @param {object} context
@@ -59,7 +59,7 @@ export function forTheSite(text, { path, sourcesUrl }) {
     }
     const file = posix.join(posix.dirname(path), target).replace(/\/$/, "");
     const route = routeOf(file);
-    // A stand-in has other headings.
+    // A replacement page has other headings.
     const fragment = anchor === undefined || STAND_INS.has(file) ? "" : `#${anchor}`;
     if (route !== undefined) result += `[${link.text}](${route}${fragment})`;
     else if (sourcesUrl !== "") result += `[${link.text}](${sourcesUrl}/${file})`;
@@ -69,7 +69,7 @@ export function forTheSite(text, { path, sourcesUrl }) {
 }
 
 /**
- * Whether a target is an address, and no file of the repository.
+ * Whether a target is an address, not a file of the repository.
  *
  * @param {string} target
  */

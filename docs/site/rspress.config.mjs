@@ -1,4 +1,4 @@
-// How Rspress makes the site of the pages that build.mjs has laid out.
+// The configuration of Rspress, which builds the site from the pages that build.mjs has prepared.
 
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ function barItem(item) {
   return { text: item.title, items: item.items.map(barItem), collapsible: true, collapsed: item.isFolded ?? false };
 }
 
-/** The mark beside a heading is for the mouse: it is hidden from screen readers, so the keyboard passes it by too. */
+/** The link beside a heading is for the mouse: it is hidden from screen readers, so the keyboard skips it too. */
 function skipHeadingMarks() {
   return (tree) => visit(tree);
 }

@@ -1,16 +1,19 @@
-// Asks a node at a fixed pace, whatever becomes of what was asked before, and notes how long each answer takes and what
-// it is. What is still unanswered at the end of a phase is waited for, outside of it.
+// Sends requests to a node at a fixed pace, whether or not earlier ones were answered, and records the duration and
+// outcome of each. Requests still unanswered at the end of a phase are awaited outside of it.
 
 import { sleep } from "../sleep.ts";
 import type { Bot } from "../test-environment/bot.ts";
 
-/** One question: `number` is never used twice, `round` counts those of its kind in a phase. Resolves with the outcome. */
+/**
+ * One request: `number` is never used twice, `round` counts the requests of its kind in a phase. Resolves with the
+ * outcome.
+ */
 export type Question = (bot: Bot, number: number, round: number) => Promise<string>;
 
-/** What one kind of question came to; times in milliseconds, of what was asked within the phase. */
+/** The results of one kind of request, for requests sent within the phase; times in milliseconds. */
 export interface Asked {
   readonly answersMs: readonly number[];
-  /** What was answered, and how often. */
+  /** Each outcome with its count. */
   readonly outcomes: ReadonlyMap<string, number>;
 }
 
@@ -20,7 +23,7 @@ interface AskOptions {
   readonly seconds: number;
 }
 
-/** Of all kinds and phases: an answer that was kept would tell nothing. */
+/** Counts across all kinds and phases: an answer from a cache would measure nothing. */
 let questionCount = 0;
 
 /** Resolves when the time is over, with what waits for the rest. */

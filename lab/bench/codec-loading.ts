@@ -1,6 +1,6 @@
-// What the first track of a codec does to those that play already: 50 players in a tick loop on a thread of its own,
-// whose packets are timed while a decoder is loaded and plays its first two seconds, by the node's codec thread, or by
-// the audio thread itself. `npm run bench -- codec-loading`.
+// Measures what the first track of a codec does to players that are already playing: 50 players in a tick loop on its
+// own thread, whose packets are timed while a decoder is loaded and plays its first two seconds, either on the node's
+// codec thread or on the audio thread itself. `npm run bench -- codec-loading`.
 
 import { readFileSync } from "node:fs";
 import { parentPort, Worker, workerData } from "node:worker_threads";
@@ -33,7 +33,7 @@ interface Job {
 }
 
 /**
- * Milliseconds: the latest packet of anybody while nothing else happened, and while the codec was loaded and played.
+ * Lateness of the latest packet of all players, in milliseconds: while idle, and while the codec is loaded and played.
  */
 interface Lateness {
   readonly quietMs: number;
@@ -114,7 +114,7 @@ async function run(codec: string, isRemote: boolean): Promise<Lateness> {
   return lateness;
 }
 
-/** The best, which is what the machine can do when nobody disturbs it, and the middle one. */
+/** The best value, which shows what the machine can do undisturbed, and the median. */
 function summarize(values: readonly number[]): string {
   return `${quantile(values, 0).toFixed(1)} / ${quantile(values, 0.5).toFixed(1)}`.padStart(16);
 }
@@ -122,7 +122,7 @@ function summarize(values: readonly number[]): string {
 async function main(): Promise<void> {
   console.log(
     `latest packet of ${PLAYERS} players, ms, best / middle of ${ROUNDS} rounds: quiet, while loading; first ` +
-      "sound after",
+      "audio after",
   );
   for (const codec of CODECS) {
     for (const isRemote of codec === "none" ? [true] : [false, true]) {

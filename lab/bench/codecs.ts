@@ -1,5 +1,5 @@
-// What decoding, resampling, filtering and encoding cost: CPU milliseconds per second of sound, beside the Opus encoder
-// in the same run, and what a decoder costs to start and to keep. `npm run bench -- codecs`.
+// Measures the cost of decoding, resampling, filtering and encoding: CPU milliseconds per second of audio, next to the
+// Opus encoder in the same run, and what a decoder costs to start and to hold in memory. `npm run bench -- codecs`.
 
 import { readFileSync } from "node:fs";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
@@ -21,7 +21,7 @@ const music = ["0.3", "0.2"].map((gain, index) => {
   return tone.map((value, sample) => value * Number(gain) + 0.1 * Math.sin(sample * sample * 1e-5));
 }) as [Float32Array, Float32Array]; // two gains, two channels
 
-/** Best of some rounds: what the machine can do when nobody disturbs it. */
+/** The best of several rounds: what the machine can do undisturbed. */
 async function costMs(seconds: number, work: () => void | Promise<void>): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) {
@@ -120,7 +120,7 @@ async function printDecoder(name: string, stream: AudioStream, encoded: readonly
   );
 }
 
-/** Samples decoded. Sound that comes at once is not awaited. */
+/** Number of samples decoded. Audio that is returned synchronously is not awaited. */
 async function decodeAll(decoder: Decoder, encoded: readonly Uint8Array[]): Promise<number> {
   let samples = 0;
   for (const packet of encoded) {

@@ -1,5 +1,5 @@
-// Many players of one node, each in a call of its own: joined, playing, heard, gone. Every answer of the node is waited
-// for no longer than `ANSWER_MS_MAX`, and what is wrong with one is told in a sentence.
+// Many players of one node, each in its own voice channel: joining, playing, audible, leaving. An answer of the node is
+// awaited for at most `ANSWER_MS_MAX`, and a failure of one player is described in a sentence.
 
 import type { IssuedVoice } from "../discord/voice-session.ts";
 import { sleep } from "../sleep.ts";
@@ -12,7 +12,7 @@ export const BENCH_USER_ID = "100000000000000001";
 /** Players set up at the same time: a client would not send hundreds of PATCHes at once either. */
 const JOIN_WIDTH = 16;
 const ANSWER_MS_MAX = 20_000;
-/** Until all who were told to play are heard. */
+/** Time until all players that were started are audible. */
 const AUDIBLE_MS_MAX = 30_000;
 const AUDIBLE_POLL_MS = 50;
 const FIRST_GUILD = 1_000_000;
@@ -42,7 +42,7 @@ export class Crowd {
     this.#handshakesBefore = handshakesBefore;
   }
 
-  /** Nobody yet. Other nodes may have come to the same world before. */
+  /** An empty crowd. Other nodes may have used the same world before. */
   static async gather(context: CrowdContext): Promise<Crowd> {
     return new Crowd(context, await context.world.handshakes());
   }
@@ -63,7 +63,7 @@ export class Crowd {
     throw new CannotPlay(`does not load ${file}: ${status} ${wordsOf(body)}`);
   }
 
-  /** Players of one file, from now until they are stopped; resolves with their guilds when all are heard. */
+  /** Plays one file in `count` players until they are stopped; resolves with their guilds when all are audible. */
   async play(file: string, count: number, further: object = {}): Promise<readonly string[]> {
     const track = { encoded: await this.load(file) };
     const guildIds = this.newGuilds(count);
@@ -97,7 +97,7 @@ export class Crowd {
     }
   }
 
-  /** When each one was heard first, by `monotonicMs`; undefined: not yet. */
+  /** When the first audio of each player arrived, by `monotonicMs`; undefined: not yet. */
   async audibleAtMs(guildIds: readonly string[]): Promise<readonly (number | undefined)[]> {
     return (await this.world.firstAudio(guildIds)).map((atMs) => atMs ?? undefined);
   }
@@ -125,12 +125,12 @@ export class Crowd {
     const codes = Object.keys(closeCodes).join(", ");
     const closed = codes === "" ? "" : `, which closed some with ${codes}`;
     throw new CannotPlay(
-      `after ${AUDIBLE_MS_MAX / 1000} s ${audibleCount} of ${guildIds.length} players were heard; it opened the voice gateway ` +
+      `after ${AUDIBLE_MS_MAX / 1000} s ${audibleCount} of ${guildIds.length} players sent audio; the node opened the voice gateway ` +
         `${upgrades} times${closed}`,
     );
   }
 
-  /** Of this node, since the crowd began. */
+  /** Handshakes of this node since the crowd was created. */
   async #handshakes(): Promise<Handshakes> {
     const [before, now] = [this.#handshakesBefore, await this.world.handshakes()];
     return {
@@ -159,7 +159,7 @@ function wordsOf(body: unknown): string {
   return (JSON.stringify(body) ?? "and no body").slice(0, WORDS_MAX);
 }
 
-/** Throws when no player of this node will ever be heard here. */
+/** Throws when no player of this node can ever be audible here. */
 function refuseIncompatible({ tlsAttempts, closeCodes }: Handshakes): void {
   if (tlsAttempts > 0) {
     throw new CannotPlay(

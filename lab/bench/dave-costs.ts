@@ -1,5 +1,5 @@
-// What each call of the MLS library costs, in a group of some size: the first in the process, and the middle of many
-// when it is warm; and how much of it other threads do. Of `npm run bench -- dave`.
+// What each call of the MLS library costs, in a group of a given size: the first in the process, and the median of many
+// when warm; and how much of it other threads do. Part of `npm run bench -- dave`.
 
 import { readdirSync } from "node:fs";
 import { generateP256Keypair, DAVESession as MlsSession } from "@snazzah/davey";
@@ -49,12 +49,12 @@ export function liveOnce(costs: Costs, size: number): void {
 
   const newcomer = join(NEWCOMER);
   const add = [addOf(gateway, newcomer, 1n)];
-  timed(costs, "processProposals, somebody comes", () => bot.processProposals(APPEND, encodeProposals(add)));
-  follow(costs, "processCommit, somebody comes", { bot, listener, change: add });
+  timed(costs, "processProposals, member joins", () => bot.processProposals(APPEND, encodeProposals(add)));
+  follow(costs, "processCommit, member joins", { bot, listener, change: add });
   const leaf = size; // behind all others
   const remove = [gateway.remove(2n, leaf)];
-  timed(costs, "processProposals, somebody goes", () => bot.processProposals(APPEND, encodeProposals(remove)));
-  follow(costs, "processCommit, somebody goes", { bot, listener, change: remove });
+  timed(costs, "processProposals, member leaves", () => bot.processProposals(APPEND, encodeProposals(remove)));
+  follow(costs, "processCommit, member leaves", { bot, listener, change: remove });
 
   const frame = Buffer.alloc(FRAME_BYTES, 7);
   timed(costs, "encryptOpus", () => {
@@ -115,6 +115,6 @@ function addOf(gateway: ExternalSender, session: MlsSession, epoch: bigint): Pro
 
 function commitOf(member: MlsSession, proposals: readonly Proposal[]): { commit: Buffer; welcome: Buffer } {
   const { commit, welcome = Buffer.alloc(0) } = member.processProposals(APPEND, encodeProposals(proposals));
-  if (commit === undefined) throw new Error("no commit came of the proposals");
+  if (commit === undefined) throw new Error("the proposals did not result in a commit");
   return { commit, welcome };
 }

@@ -1,6 +1,7 @@
-// Many voice sessions of one audio thread that begin at once, beside players whose frames are due: real MLS work, on a
-// clock that each piece of work moves on by the CPU time it takes. So what else the machine does changes nothing, and
-// what Discord and the others in a call do takes no time of the thread. Of `npm run bench -- dave`.
+// Many voice sessions of one audio thread that start at once, next to players whose frames are due: real MLS work, on a
+// virtual clock that each piece of work advances by the CPU time it takes. Other load on the machine therefore changes
+// nothing, and the work of Discord and of the other members takes no time of the thread. Part of `npm run bench --
+// dave`.
 
 import { DAVESession as MlsSession } from "@snazzah/davey";
 import { Heartbeat } from "../../src/bridge/heartbeat.ts";
@@ -33,12 +34,12 @@ const LISTENER = "701";
 
 export interface CrowdPlan {
   readonly starts: number;
-  /** Who play all the while, and what one frame of theirs takes. */
+  /** Players that play during the whole run, and the cost of one frame of theirs. */
   readonly players: number;
   readonly frameMs: number;
-  /** Whose commit makes a group: ours, or the first one, which is another member's. */
+  /** The commit that creates a group: ours, or the first one, which is another member's. */
   readonly winner: "ours" | "first";
-  /** False: MLS work is done as it comes, one piece a turn. */
+  /** False: MLS work is done as it arrives, one piece per time slice. */
   readonly heedsFrames: boolean;
 }
 
@@ -52,7 +53,7 @@ export interface CrowdFigures {
   readonly workMs: number;
 }
 
-/** Time stands still but for work, and moves on to the next timer when there is none. */
+/** Time advances only by work, and to the next timer when there is none. */
 class WorkClock implements Clock {
   #baseMs = 0;
   #workedFromMs: number | undefined;
@@ -77,7 +78,7 @@ class WorkClock implements Clock {
     this.#baseMs += workMs;
   }
 
-  /** Somebody else's work, which takes no time of the thread. */
+  /** Runs work of other parties, which takes no time of the thread. */
   aside<Result>(work: () => Result): Result {
     this.#baseMs = this.now();
     this.#workedFromMs = undefined;

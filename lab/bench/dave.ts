@@ -1,5 +1,5 @@
-// What end-to-end encryption costs an audio thread: each call of the MLS library, and 200 voice sessions that begin
-// within a second beside players. `npm run bench -- dave`; Linux only.
+// The cost of end-to-end encryption for an audio thread: each call of the MLS library, and 200 voice sessions that
+// start within a second next to players. `npm run bench -- dave`; Linux only.
 
 import { markdownTable, spreadText } from "../report/markdown-table.ts";
 import { spreadOf } from "../report/statistics.ts";
@@ -12,9 +12,9 @@ const SIZES = [
 ];
 const REPEATS = 3;
 const STARTS = 200;
-/** What a frame takes: 40 µs where it passes through, 0.6 ms of MP3. */
+/** The cost of a frame: 40 µs for passthrough, 0.6 ms for MP3. */
 const CROWDS = [
-  { name: "nobody plays", players: 0, frameMs: 0 },
+  { name: "no players", players: 0, frameMs: 0 },
   { name: "50 pass through", players: 50, frameMs: 0.04 },
   { name: "25 of MP3", players: 25, frameMs: 0.6 },
 ] as const;
@@ -35,7 +35,9 @@ for (const { size, rounds } of SIZES) {
 const after = readThreads();
 const ownMs = after.ownMs - before.ownMs;
 const othersMs = after.othersMs - before.othersMs;
-console.log(`\non the thread that calls: ${((100 * ownMs) / (ownMs + othersMs)).toFixed(1)} % of all CPU meanwhile\n`);
+console.log(
+  `\non the calling thread: ${((100 * ownMs) / (ownMs + othersMs)).toFixed(1)} % of all CPU time during the run\n`,
+);
 
 const header = ["", "group after p50, ms", "p99, ms", "frames late", "worst, ms", "MLS a start, ms"];
 for (const winner of ["ours", "first"] as const) {

@@ -1,5 +1,5 @@
-// What each filter costs: CPU milliseconds per second of stereo sound, through a player's whole chain, beside the Opus
-// encoder in the same run. `npm run bench -- filters`.
+// The cost of each filter: CPU milliseconds per second of stereo audio, through a player's whole chain, next to the
+// Opus encoder in the same run. `npm run bench -- filters`.
 
 import { checkedFilterSettings } from "../../src/control/api/filter-settings.ts";
 import { filtersBody } from "../../src/control/protocol/filter-schemas.ts";
@@ -59,7 +59,7 @@ class Song {
   }
 }
 
-/** Best of some rounds: what the machine can do when nobody disturbs it. */
+/** The best of several rounds: what the machine can do undisturbed. */
 function costMs(work: () => void): number {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) {
@@ -92,7 +92,7 @@ for (const [name, filters] of Object.entries(CHAINS)) {
   const cost = costMs(() => {
     for (let frame = 0; frame < SECONDS * FRAMES_PER_SECOND; frame++) {
       chain.prepare(song, FRAME_SAMPLES);
-      // As far from the end as the song is long: a fade-out is under way.
+      // As far from the end as the song is long: a fade-out is in progress.
       chain.fades.setPosition(SECONDS * 48_000, SECONDS * 48_000);
       chain.render(song, left, right, FRAME_SAMPLES);
       chain.level(left, right, FRAME_SAMPLES);

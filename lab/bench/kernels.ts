@@ -1,5 +1,5 @@
-// Whether the sound loops of this build are as fast as those of another one, and give the same bits: both in one
-// process, in turn, so that a busy machine is busy for both. `npm run bench -- kernels ../other-checkout`, which has
+// Checks whether the audio loops of this build are as fast as those of another one, and give the same bits: both in one
+// process, alternating, so that other load affects both. `npm run bench -- kernels ../other-checkout`, which must have
 // been built.
 
 import { existsSync } from "node:fs";
@@ -18,7 +18,7 @@ import { quantile } from "../report/statistics.ts";
 
 const ROUNDS = 101;
 const WARM_UP_RUNS = 2000;
-/** A turn is short, so that both see the same machine. */
+/** Short rounds, so that both see the same machine. */
 const ROUND_MS = 1;
 /** Where loops have stood, below src/media. */
 const FOLDERS = ["kernels", "filters", "decode", "loudness"];
@@ -34,7 +34,7 @@ const LEFT = Float32Array.from({ length: 4096 }, (_, at) => 0.4 * Math.sin(at * 
 const RIGHT = LEFT.map((value, at) => 0.7 * value + 0.1 * Math.sin(at * 0.31));
 const INPUT = { left: LEFT.subarray(0, SAMPLES), right: RIGHT.subarray(0, SAMPLES) };
 
-/** A loop that works in place, fed anew each time. */
+/** A loop that works in place; its input is restored before each call. */
 function inPlace(kernel: { readonly left: Float32Array; readonly right: Float32Array }, run: () => void): Work {
   return {
     run: () => {
@@ -109,7 +109,7 @@ function resamplerWork({ ResamplerKernel }: typeof resampler, rateHz: number): W
   return { run: () => kernel.run(7, SAMPLES), results: [kernel.outputLeft, kernel.outputRight] };
 }
 
-/** `limit`: how loud it must be to be looked at closely. */
+/** `limit`: the level above which the loop inspects the audio closely. */
 function loudnessWork({ LoudnessKernel }: typeof loudness, limit: number): Work {
   const kernel = new LoudnessKernel();
   kernel.gains.fill(0.01);
@@ -150,7 +150,7 @@ async function load(project: URL, file: string): Promise<never> {
   const found = candidates.find((url) => existsSync(url));
   if (found === undefined)
     throw new Error(`${project.pathname} has no built loop ${file}: run \`npm run build\` there`);
-  // The same file of either build; each work takes from it what it knows.
+  // The same file of either build; each work takes the exports it knows.
   return (await import(found.href)) as never;
 }
 

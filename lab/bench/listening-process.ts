@@ -1,11 +1,11 @@
-// Finds the process of this machine that listens on a TCP port, so that a node that somebody else started can be read
-// by the operating system's books. Linux only: read from /proc.
+// Finds the process of this machine that listens on a TCP port, so that the CPU and memory of a node started elsewhere
+// can be read from the operating system. Linux only: read from /proc.
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 const LISTENING = "0A";
 
-/** Undefined when nobody does, or it is a process that may not be looked at. */
+/** Undefined when no process listens there, or when it may not be inspected. */
 export function findListeningProcess(port: number): number | undefined {
   const sockets = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((path) => listeningSockets(path, port)));
   if (sockets.size === 0) return undefined;
@@ -33,6 +33,6 @@ function attempt<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch {
-    return undefined; // it has ended meanwhile, or may not be looked at
+    return undefined; // the process has ended, or may not be inspected
   }
 }

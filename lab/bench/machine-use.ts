@@ -1,5 +1,5 @@
-// What else the machine was doing while a node was measured: the share of its processors that others kept busy, and
-// what its host took away. Linux only: read from /proc.
+// What else the machine did while a node was measured: the share of its processors that other processes used, and the
+// share that its host took away. Linux only: read from /proc.
 
 import { readFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -17,19 +17,19 @@ export interface MachineReading {
 interface MachineUse {
   /** Busy with neither the nodes nor the bench. */
   readonly othersPercent: number;
-  /** The host ran somebody else meanwhile. */
+  /** Share of time in which the host ran other guests. */
   readonly stealPercent: number;
-  /** Processes that wanted a processor, the mean of the last minute. */
+  /** Load average: processes that needed a processor, the mean of the last minute. */
   readonly load: number;
 }
 
-/** `ourPids`: processes whose trees are the bench and the nodes; none of them below another one. */
+/** `ourPids`: processes whose trees are the bench and the nodes; none of them is a descendant of another one. */
 export function readMachine(ourPids: readonly number[], stat = readFileSync("/proc/stat", "utf8")): MachineReading {
   const counters = /^cpu +(.+)$/m.exec(stat)?.[1]?.split(" ").map(Number) ?? [];
   const [user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, softIrq = 0, steal = 0] = counters;
   const ourSeconds = ourPids.reduce((sum, pid) => sum + (readProcessTree(pid)?.cpuSeconds ?? 0), 0);
   return {
-    // Interrupts are nobody's: what the nodes send and the bench receives is much of them.
+    // Interrupts are attributed to no process: many of them are packets that the nodes send and the bench receives.
     busyTicks: user + nice + system,
     stealTicks: steal,
     allTicks: user + nice + system + idle + waiting + irq + softIrq + steal,

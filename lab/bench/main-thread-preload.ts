@@ -1,7 +1,7 @@
-// Loaded into the process of a node under test before anything else (`--import`): a thread beside the main one asks it
-// again and again for a sign of life, notes how long it had to wait, and tells the bench over HTTP. The wait has two
-// parts: the main thread had other work, or it waited for a processor that somebody else had. Linux counts the second
-// (/proc), so that the first is known on a busy machine too.
+// Loaded into the process of a node under test before anything else (`--import`): a second thread repeatedly asks the
+// main thread for a sign of life, measures how long it had to wait, and reports to the bench over HTTP. The wait has
+// two parts: the main thread had other work, or it waited for a processor. Linux counts the second (/proc), so that the
+// first is known on a busy machine too.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -24,8 +24,8 @@ interface Sign {
 /** On Linux the main thread has the number of the process. */
 function takeSign(): Sign {
   const times = readThreadTimes(process.pid);
-  if (times === undefined) throw new Error("this system does not tell how long its threads wait for a processor");
-  // The same clock in all threads.
+  if (times === undefined) throw new Error("this system does not report how long its threads wait for a processor");
+  // All threads share this clock.
   return { atMs: Number(process.hrtime.bigint()) / 1e6, queuedMs: times.queuedMs };
 }
 

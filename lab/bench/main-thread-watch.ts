@@ -7,7 +7,7 @@ import { type NodeCommand, NodeProcess } from "./node-process.ts";
 export interface MainThreadReadings {
   /** Until the main thread answered. */
   readonly waitsMs: readonly number[];
-  /** Of that, without the time in which it waited for a processor that somebody else had. */
+  /** The part of it without the time spent waiting for a processor. */
   readonly heldMs: readonly number[];
 }
 
@@ -22,7 +22,7 @@ export class WatchedNode {
     this.#watchUrl = watchUrl;
   }
 
-  /** Starts a node with a look at its main thread every `pauseMs`. */
+  /** Starts a node whose main thread is polled every `pauseMs`. */
   static async start(node: NodeCommand, { pauseMs }: { readonly pauseMs: number }): Promise<WatchedNode> {
     const port = await freePort();
     const preload = `${PRELOAD}?port=${port}&pauseMs=${pauseMs}`;

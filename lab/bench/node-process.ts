@@ -1,4 +1,4 @@
-// The node under test as a process of its own: started, timed, and read by the operating system's books (CPU time and
+// The node under test as a separate process: started, timed, and measured through the operating system (CPU time and
 // memory of it and its children), so that any node can be measured the same way.
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -9,7 +9,7 @@ import { freePort } from "../free-port.ts";
 import { sleep } from "../sleep.ts";
 import { endProcessTree, killProcessTree, readProcessTree, type TreeUse } from "./process-tree.ts";
 
-/** What is measured: a command that starts a v4 node, which finds its settings in Lavalink's environment variables. */
+/** The command that starts the measured v4 node, which reads its settings from Lavalink's environment variables. */
 export interface NodeCommand {
   readonly name: string;
   readonly command: string;
@@ -87,7 +87,7 @@ export class NodeProcess {
     return endOf(this.#child);
   }
 
-  /** CPU time since its start and memory now, of all threads and children; zeros when it is gone. Linux only. */
+  /** CPU time since its start and current memory, of all threads and children; zeros when it has ended. Linux only. */
   use(): TreeUse {
     return readProcessTree(this.pid) ?? { processes: 0, cpuSeconds: 0, residentBytes: 0 };
   }

@@ -1,7 +1,7 @@
-// `npm run bench -- overload`: twice as many MP3 players as the machine can carry, with the load control and, beside it
-// in the same run, without. How many were admitted, what they lost, how late their packets were, what the encoders
-// worked at, and how that recovers when most have gone. Needs Linux and, like the rest of the bench, ffmpeg or `--media
-// FOLDER`.
+// `npm run bench -- overload`: twice as many MP3 players as the machine can carry, with load control and, in the same
+// run, without. Reports how many were admitted, what they lost, how late their packets were, at which complexity the
+// encoders worked, and how that recovers when most have left. Needs Linux and, like the rest of the bench, ffmpeg or
+// `--media FOLDER`.
 
 import { parseArgs } from "node:util";
 import { sleep } from "../sleep.ts";
@@ -11,12 +11,15 @@ import { NodeProcess, TONEARM } from "./node-process.ts";
 import { World } from "./world.ts";
 
 const USER_ID = "100000000000000001";
-/** Players that ask to play in one step, and how long a step takes: about as a large bot comes back after a restart. */
+/**
+ * Players that start in one step, and the length of a step: about the pace at which a large bot returns after a
+ * restart.
+ */
 const STEP_PLAYERS = 4;
 const STEP_MS = 500;
 const SETTLE_MS = 3000;
 const FRAMES_PER_SECOND = 50;
-/** Encoders have gone back up within this, or it is said that they have not. */
+/** Encoders must have recovered within this time, else the report says that they have not. */
 const RECOVERY_MS_MAX = 120_000;
 
 const { values } = parseArgs({
@@ -49,7 +52,7 @@ console.log("|---|---|---|---|---|---|---|---|---|");
 const tried = await measureControlled();
 await measureUncontrolled(tried);
 
-/** Players come until one is refused, and then as many again. Returns how many came. */
+/** Adds players until one is refused, and then as many again. Returns how many were added. */
 async function measureControlled(): Promise<number> {
   return withCrowd(true, async (crowd) => {
     const limit = Number(values.limit);
@@ -81,7 +84,7 @@ async function measureRecovery({ bot, guildIds, node }: Crowd): Promise<void> {
   }
   const tookSeconds = ((performance.now() - startedMs) / 1000).toFixed(0);
   console.log(
-    `\nWhen nine of ten had gone, encoders were back from complexity ${before.encoder.complexity} to ` +
+    `\nWhen nine of ten had left, encoders recovered from complexity ${before.encoder.complexity} to ` +
       `${load.encoder.complexity} after ${tookSeconds} s.\n`,
   );
 }

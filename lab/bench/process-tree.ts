@@ -1,13 +1,13 @@
-// What a process and all its children cost, by the operating system's books. Linux only: read from /proc.
+// CPU and memory of a process and all its children, as the operating system counts them. Linux only: read from /proc.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { sleep } from "../sleep.ts";
 
 export interface TreeUse {
   readonly processes: number;
-  /** Since they began, of all threads, and of the children that have ended and were waited for. */
+  /** Since their start, of all threads, and of children that have ended and were waited for. */
   readonly cpuSeconds: number;
-  /** What is shared by two of them is counted twice. */
+  /** Memory shared by two of them is counted twice. */
   readonly residentBytes: number;
 }
 
@@ -24,7 +24,7 @@ export const CLOCK_TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 const POLL_MS = 10;
 
-/** Undefined when the process is gone. A child that left its parents (a daemon) is not counted. */
+/** Undefined when the process has ended. A child that was detached from its parents (a daemon) is not counted. */
 export function readProcessTree(pid: number): TreeUse | undefined {
   const tree = treeOf(pid);
   if (tree.length === 0) return undefined;
@@ -38,7 +38,7 @@ export function readProcessTree(pid: number): TreeUse | undefined {
 
 /**
  * The proportional memory of all of them: a page that n processes share counts for one n-th in each. Undefined where
- * the system does not tell: the process is gone, or somebody else's.
+ * the system does not report it: the process has ended, or belongs to another user.
  */
 export function readPssBytes(pid: number): number | undefined {
   let kilobytes = 0;
@@ -50,7 +50,7 @@ export function readPssBytes(pid: number): number | undefined {
   return kilobytes === 0 ? undefined : kilobytes * 1024;
 }
 
-/** Asks all of them to end, and ends those that have not within `patienceMs`. */
+/** Asks all of them to end, and kills those that have not ended within `patienceMs`. */
 export async function endProcessTree(pid: number, patienceMs: number): Promise<void> {
   const pids = treeOf(pid).map((entry) => entry.pid);
   signal(pids, "SIGTERM");
@@ -59,7 +59,7 @@ export async function endProcessTree(pid: number, patienceMs: number): Promise<v
   signal(pids.filter(isRunning), "SIGKILL");
 }
 
-/** Ends all of them before this returns: for the last moment of our own process. */
+/** Kills all of them before this returns: for the exit handler of our own process. */
 export function killProcessTree(pid: number): void {
   const pids = treeOf(pid).map((entry) => entry.pid);
   signal(pids, "SIGKILL");
@@ -107,6 +107,6 @@ function readOrNothing(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    return undefined; // the process has ended meanwhile, or may not be looked at
+    return undefined; // the process has ended, or may not be inspected
   }
 }

@@ -1,5 +1,5 @@
-// The second part of `npm run bench -- sources`: how long the main thread is held at a time while lists of 5,000
-// entries are loaded, one after the other, beside the same time without.
+// The second part of `npm run bench -- sources`: how long the main thread is blocked at a time while lists of 5,000
+// entries are loaded, one after the other, compared with the same time without loads.
 
 import { quantile } from "../report/statistics.ts";
 import { sleep } from "../sleep.ts";
@@ -9,7 +9,7 @@ import { TONEARM } from "./node-process.ts";
 import { StandIns } from "./stand-ins.ts";
 
 const ENTRIES = 5000;
-/** What the issue allows. */
+/** The limit that the issue sets. */
 const HELD_MS_MAX = 5;
 const SETTLE_MS = 2000;
 

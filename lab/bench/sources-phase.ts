@@ -1,5 +1,5 @@
-// One phase of `npm run bench -- sources`: everything is asked what the node should answer as ever, in a troubled phase
-// what goes wrong as well, and what came of it is taken down.
+// One phase of `npm run bench -- sources`: sends the requests that must be answered as usual, in a troubled phase also
+// the failing ones, and records the outcomes.
 
 import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
 import { siteQuestions } from "../sites/all-sites.ts";
@@ -10,7 +10,7 @@ import type { MainThreadReadings, WatchedNode } from "./main-thread-watch.ts";
 import type { StandIns } from "./stand-ins.ts";
 import type { World } from "./world.ts";
 
-/** How often what is well is asked, and what is not. */
+/** Interval of the healthy requests, and of the failing ones. */
 const ASK_MS = 200;
 /** All sites together: each question, of some fifteen, about every four seconds. */
 const ASK_SITES_MS = 250;
@@ -32,20 +32,20 @@ export interface Phase {
   readonly kind: PhaseKind;
   readonly seconds: number;
   readonly lateness: ArrivalSummary;
-  /** By RTP: sent and lost, left out by the node, and sent without sound. */
+  /** By RTP: packets lost in transit, packets skipped by the node, and packets without audio. */
   readonly lostPackets: number;
   readonly skippedFrames: number;
   readonly silentFrames: number;
   readonly readings: MainThreadReadings;
   readonly cpuSeconds: number;
   readonly residentBytes: number;
-  /** By what was asked. */
+  /** By kind of request. */
   readonly asked: Readonly<Record<string, Asked>>;
   /** Threads that were lost, by plugin. */
   readonly losses: Readonly<Record<string, number>>;
 }
 
-/** What is to be answered as ever. */
+/** Requests that must be answered as usual. */
 function healthyQuestions(mediaUrl: string): Readonly<Record<string, Question>> {
   return {
     "a plugin that is well": loadOf((number) => `exsearch:song ${number}`),
@@ -54,13 +54,13 @@ function healthyQuestions(mediaUrl: string): Readonly<Record<string, Question>> 
   };
 }
 
-/** What goes wrong: `told` where the error names the source, else the message. */
+/** Failing requests: `reported` where the error names the source, else the message. */
 const SITES: Question = async (bot, number, round) => {
   const all = siteQuestions(number);
   const { source, identifier } = all[round % all.length] ?? { source: "", identifier: "" };
   const { loadType, data } = (await bot.load(identifier)).body;
   const message = loadType === "error" ? (data as { readonly message: string }).message : loadType;
-  return message.includes(source) ? "told" : `${source}: ${message}`;
+  return message.includes(source) ? "reported" : `${source}: ${message}`;
 };
 const LOOPING = misbehaving("looping", ["loop"]);
 const HUNGRY = misbehaving("hungry", ["heap", "buffers"]);

@@ -1,4 +1,4 @@
-// What `npm run bench -- sources` prints of its phases: the quiet ones beside the troubled ones, and what was answered.
+// The output of `npm run bench -- sources` on its phases: the quiet ones next to the troubled ones, and the answers.
 
 import type { ArrivalSummary } from "../discord/arrival-statistics.ts";
 import { quantile } from "../report/statistics.ts";
@@ -40,7 +40,7 @@ export function printPhases(phases: readonly Phase[], { sums, violations, player
     ["CPU of the node, %", (kind) => (100 * sum(kind, (phase) => phase.cpuSeconds)) / sum(kind, (p) => p.seconds), 0],
     ["memory, MB", (kind) => Math.max(...of(kind).map((phase) => phase.residentBytes)) / MEGABYTE, 0],
   ];
-  console.log(`\n${players} players, ${of("quiet").length} phases of each kind in turns\n`);
+  console.log(`\n${players} players, ${of("quiet").length} phases of each kind, alternating\n`);
   console.log("| | A: quiet | B: troubled | B / A |\n| --- | --- | --- | --- |");
   for (const [name, figureOf, digits] of rows) {
     const [quiet, troubled] = [figureOf("quiet"), figureOf("troubled")];
@@ -59,7 +59,7 @@ function answerRows(name: string, of: (kind: PhaseKind) => readonly Phase[]): re
   ];
 }
 
-/** When it is over: what was late, lost and answered. */
+/** Prints a phase when it is over: lateness, losses and answers. */
 export function printPhase({ kind, lateness, skippedFrames, asked, losses }: Phase): void {
   const { latenessMsP99, latenessMsMax, gapMsMax } = lateness;
   const late = [latenessMsP99, latenessMsMax, gapMsMax].map((ms) => ms.toFixed(1));

@@ -1,7 +1,7 @@
-// `npm run bench -- sources`: what sites and plugins that go wrong do to everybody else. Part one: many players, in
-// turns while all is well and while all sites hang, one plugin loops and another fills memory. Part two: how long lists
-// of 5,000 entries hold the main thread. Each beside its control in the same run, so that the machine's noise hits
-// both. Needs Linux (/proc), and ffmpeg for the song unless `--media FOLDER` has a long one.
+// `npm run bench -- sources`: how failing sites and plugins affect everything else. Part one: many players, alternating
+// between phases in which all is well and phases in which all sites hang, one plugin loops and another fills memory.
+// Part two: how long lists of 5,000 entries block the main thread. Each has its control in the same run, so that the
+// machine's noise affects both. Needs Linux (/proc), and ffmpeg for the song unless `--media FOLDER` has a long one.
 
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -24,9 +24,9 @@ const JOIN_SECONDS = 30;
 const { values } = parseArgs({
   options: {
     players: { type: "string", default: "50" },
-    /** Of each phase. */
+    /** Length of each phase. */
     seconds: { type: "string", default: "30" },
-    /** Of each kind. */
+    /** Phases of each kind. */
     rounds: { type: "string", default: "2" },
     file: { type: "string", default: "song.webm" },
     media: { type: "string" },

@@ -1,5 +1,5 @@
-// The stand-ins for all sites and the one of the example plugin, which stays well, in a process of their own so that
-// their work is neither the node's nor the listener's. Started by stand-ins.ts, which talks to it over IPC.
+// The fake servers for all sites and for the example plugin, which stays healthy, in a separate process so that their
+// work is neither the node's nor the listener's. Started by stand-ins.ts, which talks to it over IPC.
 
 import { AllSites } from "../sites/all-sites.ts";
 import { EXAMPLE_HOST, startExampleSite } from "../sites/example.ts";

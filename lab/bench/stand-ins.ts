@@ -1,4 +1,4 @@
-// The bench's end of stand-ins-process.ts: the stand-ins for all sites, in a process of their own.
+// The bench's end of stand-ins-process.ts: the fake servers for all sites, in a separate process.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { asking } from "../test-environment/side-process.ts";

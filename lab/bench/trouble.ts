@@ -1,6 +1,6 @@
-// What can go wrong with a node that is measured, told apart by what it means for the run.
+// Errors of a measured node, by what they mean for the run.
 
-/** The node said or did something no measurement can go on from: it ended, never answered, talked nonsense. */
+/** The node did something that makes the measurement impossible: it ended, did not answer, or sent invalid answers. */
 export class NodeTrouble extends Error {}
 
 /** The node is well but does not do what one workload asks for; the others can still be measured. */

@@ -1,5 +1,5 @@
-// The world around the node under test, in a process of its own so that its CPU time is not the node's: fake Discord
-// and web site. Started by world.ts, which talks to it over IPC.
+// The world around the node under test: fake Discord and web site, in a separate process so that its CPU time is not
+// counted as the node's. Started by world.ts, which talks to it over IPC.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -69,7 +69,7 @@ function beginWindow(): void {
   for (const { timing } of discord.receivers) timing.begin();
 }
 
-/** Streams that began within the window are counted; they are not timed, as they have yet to settle. */
+/** Streams that began within the window are counted but not timed, as they have yet to settle. */
 function endWindow(): WindowAudio {
   const timings = discord.receivers.map(({ timing }) => timing);
   const seconds = (performance.now() - windowStartMs) / 1000;

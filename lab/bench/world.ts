@@ -27,7 +27,7 @@ export type WorldRequest =
   | { readonly kind: "handshakes" }
   | { readonly kind: "cpuSeconds" };
 
-/** What came in a window, of all streams. */
+/** The packets that arrived in a window, over all streams. */
 export interface WindowAudio extends Steadiness {
   /** How long packets were counted, by the process that counts them. */
   readonly seconds: number;
@@ -37,7 +37,7 @@ export interface WindowAudio extends Steadiness {
   readonly skippedFrames: number;
 }
 
-/** How nodes came to the voice gateway. */
+/** How nodes connected to the voice gateway. */
 export interface Handshakes {
   readonly upgrades: number;
   readonly tlsAttempts: number;
@@ -99,7 +99,7 @@ export class World {
     return this.#ask({ kind: "moveVoice", guildId }) as Promise<IssuedVoice>;
   }
 
-  /** By `monotonicMs`, when the first sound of each guild's newest voice session came; null: not yet. */
+  /** When the first audio of each guild's newest voice session arrived, by `monotonicMs`; null: not yet. */
   firstAudio(guildIds: readonly string[]): Promise<readonly (number | null)[]> {
     return this.#ask({ kind: "firstAudio", guildIds }) as Promise<readonly (number | null)[]>;
   }
@@ -118,13 +118,13 @@ export class World {
     return this.#ask({ kind: "handshakes" }) as Promise<Handshakes>;
   }
 
-  /** What the other process has used of a processor so far. */
+  /** CPU time that the other process has used so far. */
   cpuSeconds(): Promise<number> {
     return this.#ask({ kind: "cpuSeconds" }) as Promise<number>;
   }
 
   close(): void {
-    // It may have ended by itself: whoever stops the bench by a signal stops both.
+    // It may have ended by itself: a signal that stops the bench stops both.
     if (this.#child.connected) this.#child.disconnect();
   }
 }

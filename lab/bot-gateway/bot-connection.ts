@@ -1,6 +1,6 @@
 // One WebSocket of a bot to the fake main gateway (v10, JSON): Hello, Identify, Ready, the guild, heartbeats and op 4.
-// What Discord would close the connection for closes it here, with the same code. Compression that a bot asks for is
-// left out, which every library takes.
+// Whatever Discord would close the connection for closes it here, with the same code. Requested compression is not
+// applied, which every library accepts.
 
 import type { RawData, WebSocket } from "ws";
 import { envelope, identifyPayload, voiceStateRequest } from "./bot-messages.ts";
@@ -17,11 +17,11 @@ interface GatewayMessage {
 interface ConnectionHost {
   readonly token: string;
   guildFor(intents: number): object;
-  /** The bot wants to be in this channel, or in none. */
+  /** The bot asks to be in this channel, or in none. */
   moveBot(channelId: string | null): void;
   /** Something that no well-behaved bot does. */
   reportProblem(what: string): void;
-  /** Something happened that somebody may wait for. */
+  /** Something changed that a caller may be waiting for. */
   changed(): void;
 }
 
@@ -45,7 +45,7 @@ export class BotConnection {
     this.#send({ op: 10, d: { heartbeat_interval: HEARTBEAT_INTERVAL_MS }, s: null, t: null });
   }
 
-  /** What the bot asked to be told of; undefined: it is not ready. */
+  /** The intents that the bot identified with; undefined: it is not ready. */
   get intents(): number | undefined {
     return this.#socket.readyState === this.#socket.OPEN ? this.#intents : undefined;
   }
@@ -62,7 +62,7 @@ export class BotConnection {
     else if (op === 2) this.#onIdentify(d);
     else if (this.#intents === undefined) this.#close(4003, "Not authenticated.");
     else if (op === 4) this.#onVoiceState(d);
-    else if (op !== 3) this.#close(4001, `Unknown opcode: ${op}.`); // 3: what the bot is doing, which nobody sees here
+    else if (op !== 3) this.#close(4001, `Unknown opcode: ${op}.`); // 3: presence update, which is ignored here
   }
 
   #onHeartbeat(d: unknown): void {

@@ -1,5 +1,5 @@
-// What bots send to Discord's main gateway and REST API, as far as the fake looks at it. The limits are those of
-// Discord's documentation; members that it has and the fake does not look at are let through.
+// The messages that bots send to Discord's main gateway and REST API, as far as the fake inspects them. The limits are
+// those of Discord's documentation; members that the fake does not inspect are accepted.
 
 import { z } from "zod";
 
@@ -53,7 +53,7 @@ export type Command = z.infer<typeof commandList>[number];
 
 const message = z.object({ content: z.string().min(1).max(2000) });
 
-/** Body of `POST /interactions/{id}/{token}/callback`: an answer (4), or the word that one comes (5). */
+/** Body of `POST /interactions/{id}/{token}/callback`: an answer (4), or the announcement of one (5). */
 export const interactionCallback = z.discriminatedUnion("type", [
   z.object({ type: z.literal(4), data: message }),
   z.object({ type: z.literal(5) }),

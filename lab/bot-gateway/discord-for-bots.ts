@@ -1,6 +1,6 @@
-// Discord as a whole bot sees it, unmodified library and all: REST and main gateway behind TLS, one guild, a member who
-// types slash commands and listens in its voice channel. Voice itself is the fake Discord of lab/discord, which the
-// bot's node is led to. In the thread of whoever starts it.
+// Discord as a whole bot sees it, with an unmodified library: REST and main gateway behind TLS, one guild, a member who
+// types slash commands and listens in its voice channel. Voice itself is the fake Discord of lab/discord, to which the
+// bot's node is directed. Runs in the thread that starts it.
 //
 //     const discord = await DiscordForBots.start({ voice: await FakeDiscord.start(), certificate, token });
 //     // … a bot whose connections to discord.com:443 and gateway.discord.gg:443 end at discord.port starts …
@@ -70,7 +70,7 @@ export class DiscordForBots {
     return (this.#server.address() as AddressInfo).port; // listens on TCP
   }
 
-  /** The member's ears. */
+  /** The member as a listener. */
   get listener(): Listener {
     return this.#options.voice.channel(VOICE_CHANNEL_ID).listener;
   }
@@ -79,7 +79,7 @@ export class DiscordForBots {
     return this.#botVoice !== undefined;
   }
 
-  /** The member comes into the voice channel. */
+  /** The member joins the voice channel. */
   memberJoins(): void {
     this.#isMemberInVoice = true;
     this.#sendVoiceState(this.#memberState());
@@ -112,14 +112,14 @@ export class DiscordForBots {
     return interaction.answer;
   }
 
-  /** Resolves once `condition` holds, looked at after everything the bot does; rejects naming `what`. */
+  /** Resolves once `condition` holds, checked after everything the bot does; rejects naming `what`. */
   until(condition: () => boolean, what: string): Promise<void> {
     return this.#waiters.until(condition, what, WAIT_MS);
   }
 
   /** Throws with everything that a real Discord would have refused. */
   assertClean(): void {
-    if (this.#problems.length > 0) throw new Error(`the fake Discord complains:\n  ${this.#problems.join("\n  ")}`);
+    if (this.#problems.length > 0) throw new Error(`the fake Discord reports:\n  ${this.#problems.join("\n  ")}`);
   }
 
   async close(): Promise<void> {
@@ -196,7 +196,7 @@ export class DiscordForBots {
       this.#botVoice = undefined;
       this.#sendBotState("");
     } else if (this.#botVoice !== undefined) {
-      // It is there already.
+      // The bot is already there.
       this.#sendBotState(this.#botVoice.sessionId);
     } else {
       this.#botVoice = voice.issueVoice({ guildId: GUILD_ID, channelId, userId: BOT_ID });
@@ -207,7 +207,7 @@ export class DiscordForBots {
     this.#waiters.changed();
   }
 
-  /** A bot is told of its own place whatever its intents. */
+  /** A bot receives its own voice state whatever its intents. */
   #sendBotState(sessionId: string): void {
     const channelId = this.#botVoice?.channelId ?? null;
     this.#connection?.dispatch("VOICE_STATE_UPDATE", voiceStateJson(BOT_ID, channelId, sessionId));
@@ -241,7 +241,7 @@ function readTyped(text: string): { readonly name: string; readonly values: Read
   return { name, values: new Map(parts.map(([, option = "", value = ""]) => [option, value])) };
 }
 
-/** What Discord's own window would not let a member send. */
+/** Why Discord's client would not let a member send these values. */
 function refusalOf({ options = [] }: Command, values: ReadonlyMap<string, string>): string | undefined {
   const missing = options.find(({ name, required }) => required === true && !values.has(name));
   if (missing !== undefined) return `${missing.name} is missing`;

@@ -1,5 +1,5 @@
-// The one guild that bots of the fake see: who is there, which channels it has, and how Discord writes all that. One
-// voice channel, and one member beside the bot, who types commands and listens.
+// The one guild that bots of the fake see: its members, its channels, and their JSON. One voice channel, and one member
+// besides the bot, who types commands and listens.
 
 import type { Command } from "./bot-messages.ts";
 
@@ -33,7 +33,7 @@ function memberJson(id: string): object {
   return { user: userJson(id), roles: [], joined_at: JOINED_AT, deaf: false, mute: false, nick: null, flags: 0 };
 }
 
-/** One user's place in voice; `channelId` null: the user has left. */
+/** The voice state of one user; `channelId` null: the user has left. */
 export function voiceStateJson(userId: string, channelId: string | null, sessionId: string): object {
   const ids = { guild_id: GUILD_ID, channel_id: channelId, user_id: userId, session_id: sessionId };
   const flags = { deaf: false, mute: false, self_deaf: userId === BOT_ID, self_mute: false, self_video: false };

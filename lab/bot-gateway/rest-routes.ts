@@ -22,16 +22,16 @@ interface BotAnswer {
   readonly json?: object;
 }
 
-/** What a member typed, and what became of it. */
+/** A command that a member typed, and its state. */
 export interface Interaction {
   readonly id: string;
   readonly token: string;
-  /** `deferred`: the bot has said that an answer comes. */
+  /** `deferred`: the bot has announced an answer. */
   state: "new" | "deferred" | "answered";
   answer: string;
 }
 
-/** What the routes work on. */
+/** The state that the routes work on. */
 export interface RestWorld {
   readonly token: string;
   readonly interactions: readonly Interaction[];
@@ -57,7 +57,7 @@ export function answerBot(world: RestWorld, request: BotRequest): BotAnswer {
   return answerAccount(world, request);
 }
 
-/** What a bot asks about itself, and its commands. */
+/** Routes on which a bot asks about itself and its commands. */
 function answerAccount(world: RestWorld, { method, path, body }: BotRequest): BotAnswer {
   switch (`${method} ${path}`) {
     case "GET /gateway/bot":

@@ -1,8 +1,9 @@
-// Writes the node's programs to dist/node: the entry of each thread and of each plugin, with all that it imports in one
-// file, as modules by the hundred cost more memory than what is in them. What is imported when it is needed stays a
-// file of its own. docs/decisions/build.md says why. Beside them goes the dashboard's page, for browsers. Needs the
-// development packages; part of `npm run build`.
+// Writes the node's programs to dist/node: the entry of each thread and of each plugin, with all that it imports in a
+// few files, as modules by the hundred cost more memory than what is in them. What several threads import is there
+// once, and what is imported when it is needed stays a file of its own. docs/decisions/build.md says why. Beside them
+// goes the dashboard's page, for browsers. Needs the development packages; part of `npm run build`.
 
+import { readFileSync } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,29 +17,50 @@ const PROJECT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../"
 const ROOT = fileURLToPath(PROJECT);
 /** Where the programs are, under the paths of their sources. */
 const BUNDLES = new URL("dist/node/", PROJECT);
-/** Written last: whoever finds it has all of them. */
+/** Written last: its presence means that the build is complete. */
 const NOTICES = "third-party-notices.txt";
 
-/** Each is a program: what one thread runs. */
-export const ENTRIES: readonly string[] = [
-  "src/main",
-  "src/media/main",
-  "src/media/probe-main",
-  "src/media/codec-main",
-  "src/media/pacer-main",
-  "src/plugin-host/runtime/main",
-  ...BUILTIN_PLUGINS.map(({ module }) => `plugins/${module.replace(/\.js$/, "")}`),
-  "plugins/youtube/solver-main",
+/**
+ * The entries that are built together: threads that share large parts (HTTP client, containers). Other programs are
+ * built alone: small ones and plugins stay one file, and a main thread that reads more than 20 files at its start takes
+ * 3.5 MB more.
+ */
+export const PROGRAMS: readonly (readonly string[])[] = [
+  ["src/media/main", "src/media/probe-main", "src/plugin-host/runtime/main"],
+  ["src/main"],
+  ["src/media/codec-main"],
+  ["src/media/pacer-main"],
+  ...BUILTIN_PLUGINS.map(({ module }) => [`plugins/${module.replace(/\.js$/, "")}`]),
+  ["plugins/youtube/solver-main"],
 ];
+/**
+ * Small modules that many of the programs' parts import, which would otherwise be a file for each set of them. Larger
+ * ones, packages, and what few import get their files by who imports them.
+ */
+const SHARED_FILES = [
+  // What an audio thread loads before a client connects.
+  { name: "thread", test: /\/src\/(?:bridge\/(?:thread-start|heartbeat)|lib\/clock)\.ts$/, priority: 1 },
+  { name: "base", test: /\/src\/(?:(?:lib|log|bridge|network)\/)?[\w-]+\.ts$/, minShareCount: 3 },
+  { name: "input", test: /\/src\/media\/(?:quota|input)\//, minShareCount: 3 },
+  { name: "decode", test: /\/src\/media\/(?:decode|format|kernels|opus)\//, minShareCount: 3 },
+].map(({ test, ...group }) => ({
+  maxModuleSize: 12_000,
+  ...group,
+  // Parts of Node.js that only one of the importers needs would cost the others time and memory.
+  test: (id: string) => test.test(toSlashes(id)) && !readFileSync(id, "utf8").includes('from "node:'),
+}));
 /** Native, or WebAssembly in a file of its own: found where npm has put it. */
 const LEFT_OUT = [
   ...["@snazzah/davey", "@napi-rs/webcodecs", "libsodium-wrappers"],
   ...["quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync"],
-  // Of `ws`, where somebody has installed them.
+  // Optional dependencies of `ws`, where they are installed.
   ...["bufferutil", "utf-8-validate"],
 ];
 /** Classes that an operator's plugin must share with the node. */
 const SHARED_MODULE = "src/plugin-api/plugin";
+
+/** Begins a path from dist, until it is known in which file it is read. */
+const LOCATION = "tonearm-dist:";
 
 /** A file of a program. */
 export interface BundleFile {
@@ -52,20 +74,22 @@ export interface BundleFile {
   readonly imports: readonly string[];
 }
 
-/** The files of one program, its entry first. Throws where the text is not to be had in ASCII. */
-export async function bundle(entry: string): Promise<readonly BundleFile[]> {
+/** The files of programs that are built together, entries first. Throws where the text is not to be had in ASCII. */
+export async function bundle(entries: readonly string[]): Promise<readonly BundleFile[]> {
   const build = await rolldown({
-    input: { [entry]: `${ROOT}${entry}.ts` },
+    input: Object.fromEntries(entries.map((entry) => [entry, `${ROOT}${entry}.ts`])),
     cwd: ROOT,
     platform: "node",
     external: [/^node:/, ...LEFT_OUT],
-    plugins: [ownLocations(posix.dirname(entry))],
+    plugins: [ownLocations(entries)],
   });
   try {
     const { output } = await build.generate({
       format: "esm",
       entryFileNames: "[name].js",
-      chunkFileNames: `${entry}.[name].js`,
+      ...(entries.length > 1
+        ? { chunkFileNames: "shared/[name].js", codeSplitting: { groups: SHARED_FILES } }
+        : { chunkFileNames: `${entries[0]}.[name].js` }),
       comments: false,
       sourcemap: true,
     });
@@ -76,7 +100,7 @@ export async function bundle(entry: string): Promise<readonly BundleFile[]> {
   }
 }
 
-/** All programs, a few seconds' work. What an older build has left goes last: a node may be running. */
+/** Builds all programs, which takes a few seconds. Files of an older build are removed last: a node may be running. */
 export async function buildBundles(): Promise<void> {
   const modules = new Set<string>();
   const written = new Set<string>();
@@ -86,8 +110,8 @@ export async function buildBundles(): Promise<void> {
     await writeFile(location, text);
     written.add(path);
   };
-  for (const entry of ENTRIES) {
-    for (const file of await bundle(entry)) {
+  for (const entries of PROGRAMS) {
+    for (const file of await bundle(entries)) {
       await write(file.path, file.text);
       await write(`${file.path}.map`, file.map);
       for (const module of file.modules) modules.add(module);
@@ -106,7 +130,7 @@ export async function buildBundles(): Promise<void> {
 function toFile(chunk: OutputChunk): BundleFile {
   const { fileName: path, code, map, imports } = chunk;
   const modules = Object.keys(chunk.modules).map(toSlashes);
-  return { path, text: inAscii(code), map: map?.toString() ?? "", modules, imports };
+  return { path, text: inAscii(withPlaces(path, code)), map: map?.toString() ?? "", modules, imports };
 }
 
 function toSlashes(path: string): string {
@@ -114,30 +138,40 @@ function toSlashes(path: string): string {
 }
 
 /**
- * Who looks for files beside itself goes on finding them. In the entry's folder these are other programs; elsewhere,
- * what the compiler and the kernels' build have written to dist.
+ * Code that looks for files beside itself still finds them, in whichever file it ends up. A module that lies in the
+ * folder of an entry is told the location of that entry, beside which the other programs are; any other module, what the
+ * compiler and the kernels' build have written to dist.
  */
-function ownLocations(folder: string): Plugin {
-  const fromFolder = (path: string): string => posix.relative(posix.join("dist/node", folder), `dist/${path}`);
+function ownLocations(entries: readonly string[]): Plugin {
+  const entryIn = (folder: string): string | undefined => entries.find((entry) => posix.dirname(entry) === folder);
   return {
     name: "own-locations",
     resolveId(source, importer) {
       if (importer === undefined || !source.endsWith("/plugin-api/plugin.ts")) return null;
-      return { id: `./${fromFolder(`${SHARED_MODULE}.js`)}`, external: true };
+      return { id: `${LOCATION}${SHARED_MODULE}.js`, external: true };
     },
     transform(code, id) {
       const path = toSlashes(relative(ROOT, id));
-      if (!path.endsWith(".ts") || posix.dirname(path) === folder || !code.includes("import.meta.url")) return null;
-      const location = JSON.stringify(fromFolder(path.replace(/\.ts$/, ".js")));
+      if (!path.endsWith(".ts") || !code.includes("import.meta.url")) return null;
+      const entry = entryIn(posix.dirname(path));
+      const location = `${LOCATION}${entry === undefined ? path.replace(/\.ts$/, "") : `node/${entry}`}.js`;
       // On the same line: the source map stays true.
-      return { code: code.replaceAll("import.meta.url", `new URL(${location}, import.meta.url).href`), map: null };
+      return { code: code.replaceAll("import.meta.url", `new URL("${location}", import.meta.url).href`), map: null };
     },
   };
 }
 
+/** The text of a file with each location in dist as seen from the file. */
+function withPlaces(file: string, code: string): string {
+  return code.replaceAll(new RegExp(`"${LOCATION}([^"]+)"`, "g"), (_, location: string) => {
+    const path = posix.relative(posix.join("node", posix.dirname(file)), location);
+    return JSON.stringify(path.startsWith("../") ? path : `./${path}`);
+  });
+}
+
 /**
  * The same program: one character beyond Latin-1, and V8 keeps the whole file in two bytes a character. Throws where a
- * number in its place would mean another text.
+ * number in its location would mean another text.
  */
 export function inAscii(code: string): string {
   const odd = /(?:\\|String\.raw`[^`]*)[^\0-\x7f]/.exec(code);

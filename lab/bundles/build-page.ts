@@ -1,5 +1,5 @@
-// The dashboard's page as the node serves it: what `dashboard/` holds for the browser in one small file, and what needs
-// no building beside it. Needs the development packages; part of `npm run build`.
+// Builds the dashboard's page as the node serves it: the browser code of `dashboard/` in one small file, and the files
+// that need no building next to it. Needs the development packages; part of `npm run build`.
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -9,10 +9,10 @@ import { rolldown } from "rolldown";
 const PAGE = new URL(import.meta.url.endsWith(".ts") ? "../../dashboard/" : "../../../dashboard/", import.meta.url);
 /** As they are. */
 const PLAIN_FILES = ["index.html", "app.css", "icon.svg"];
-/** What browsers of the style sheet's `light-dark()` understand. */
+/** The language level of browsers that support the style sheet's `light-dark()`. */
 const BROWSERS = "es2022";
 
-/** What lies in the folder `dashboard/` beside the node's programs. */
+/** The files of the folder `dashboard/` next to the node's programs. */
 interface PageFiles {
   /** Texts by their names. */
   readonly texts: ReadonlyMap<string, string>;

@@ -1,11 +1,11 @@
-// What the licences of packages ask of whoever hands on copies: name, version, licence and its text for each that
-// stands in the node's programs. Part of `npm run build`.
+// The notices that the licences of packages require of distributors: name, version, licence and its text for each
+// package bundled in the node's programs. Part of `npm run build`.
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const HEAD =
-  "The programs in this folder hold code of the packages below. Each is listed with its licence, as it came with it.\n";
+  "The programs in this folder contain code of the packages below. Each is listed with its licence, as distributed with it.\n";
 const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
 const LICENCE_FILE = /^(?:licen[sc]e|copying|notice)/i;
 
@@ -30,7 +30,7 @@ async function noticeOf(folder: string): Promise<string> {
   return [`${name} ${version} (${license})\n`, ...texts.map((text) => `${text.trim()}\n`)].join("\n");
 }
 
-/** Of a package.json. */
+/** The fields of a package.json that are used here. */
 interface Named {
   readonly name: string;
   readonly version: string;

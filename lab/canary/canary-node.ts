@@ -1,5 +1,5 @@
-// Where the canary sits: a node of its own with the operator's configuration, on a free port of loopback, and a fake
-// Discord there that hears what it plays. All else is as in the real one: the same sources, options and egress.
+// The node that the canary uses: a separate node with the operator's configuration, on a free port of loopback, and a
+// fake Discord that receives what it plays. All else is as in the real one: the same sources, options and egress.
 
 import type { NodeConfig } from "../../src/config/node-config.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -8,13 +8,13 @@ import { createNode, type Node, type NodeOptions } from "../../src/node.ts";
 import { FakeDiscord } from "../discord/fake-discord.ts";
 import { Bot, type LoadView } from "../test-environment/bot.ts";
 
-/** Sound of so long is enough to say that it sounds. */
+/** This much audio is enough to say that a track plays. */
 const AUDIO_FRAMES = 150;
 const FRAME_SECONDS = 0.02;
-/** Events after which nothing more of a track comes. */
+/** Events after which no more audio of a track follows. */
 const ENDINGS: ReadonlySet<string> = new Set(["TrackExceptionEvent", "TrackStuckEvent", "TrackEndEvent"]);
 
-/** As `GET /v4/tonearm/sources` has it, as far as this looks at it. */
+/** An entry of `GET /v4/tonearm/sources`, as far as it is used here. */
 export interface SourceView {
   readonly name: string;
   readonly backends: readonly { readonly name: string; readonly succeeded: number; readonly failed: number }[];
@@ -29,11 +29,11 @@ export interface PluginView {
 }
 
 interface AudioCheck {
-  /** Of sound, at most three. */
+  /** Seconds of audio received, at most three. */
   readonly seconds: number;
-  /** From asking for it to the first of it; undefined: none came. */
+  /** From the request to the first audio; undefined: none arrived. */
   readonly startMs: number | undefined;
-  /** Undefined: it sounds; it may be shorter than three seconds. */
+  /** Undefined: it plays; it may be shorter than three seconds. */
   readonly trouble: string | undefined;
 }
 
@@ -49,7 +49,10 @@ export class CanaryNode {
     this.#bot = parts.bot;
   }
 
-  /** `nodeOptions`: where its threads' modules are, for who does not run from `dist`. Rejects as `createNode` does. */
+  /**
+   * `nodeOptions`: where its threads' modules are, for callers that do not run from `dist`. Rejects as `createNode`
+   * does.
+   */
   static async start(config: NodeConfig, nodeOptions: Partial<NodeOptions> = {}): Promise<CanaryNode> {
     const discord = await FakeDiscord.start({ keepFrames: false });
     let node: Node | undefined;
@@ -65,12 +68,12 @@ export class CanaryNode {
     }
   }
 
-  /** Of all that are on, in the order in which they are asked. */
+  /** The names of all enabled sources, in the order in which they are asked. */
   async sourceNames(): Promise<readonly string[]> {
     return (await this.#bot.request<{ readonly sourceManagers: string[] }>("GET", "/v4/info")).body.sourceManagers;
   }
 
-  /** Those of plugins. */
+  /** The sources of plugins. */
   async sources(): Promise<readonly SourceView[]> {
     return (await this.#bot.request<readonly SourceView[]>("GET", "/v4/tonearm/sources")).body;
   }
@@ -83,7 +86,7 @@ export class CanaryNode {
     return (await this.#bot.load(identifier)).body;
   }
 
-  /** Plays it to a channel of its own until three seconds of it were heard, it is over, or the time is. */
+  /** Plays it to a new channel until three seconds of it were received, it ends, or the time is over. */
   async play(encoded: string, limitMs: number): Promise<AudioCheck> {
     const guildId = String(++this.#channelCount);
     const channelId = `${guildId}7`;
@@ -98,7 +101,7 @@ export class CanaryNode {
     };
     try {
       await this.#bot.update(guildId, { voice, track: { encoded } });
-      // Whichever comes first; what the other comes to is of no interest.
+      // The first of them decides; the result of the other is ignored.
       await Promise.race([
         this.#discord.until(() => frameCount >= AUDIO_FRAMES, "sound", limitMs),
         this.#bot.until((message) => message.guildId === guildId && ENDINGS.has(String(message.type)), "end", limitMs),
@@ -119,13 +122,13 @@ export class CanaryNode {
   #troubleOf(guildId: string, frameCount: number): string | undefined {
     const [failed] = this.#bot.events("TrackExceptionEvent", guildId);
     if (failed !== undefined) return troubleText(failed.exception);
-    if (frameCount === 0) return "nothing of it was heard";
+    if (frameCount === 0) return "no audio was received";
     const isShort = this.#bot.events("TrackEndEvent", guildId).some(({ reason }) => reason === "finished");
-    return isShort || frameCount >= AUDIO_FRAMES ? undefined : "its sound has stopped";
+    return isShort || frameCount >= AUDIO_FRAMES ? undefined : "its audio stopped";
   }
 }
 
-/** What an exception of the protocol says, with its cause where that says more. */
+/** The message of a protocol exception, with its cause where that says more. */
 export function troubleText(exception: unknown): string {
   const { message, cause } = exception as { readonly message?: unknown; readonly cause?: unknown }; // protocol 3.5
   const [text, reason] = [String(message ?? "no reason was given"), String(cause ?? "")];

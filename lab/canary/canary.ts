@@ -1,5 +1,5 @@
-// Tries the sources of a node, one thing after the other with pauses, so that no site is hammered: a search, a link,
-// and three seconds of sound of each. Everything has an end: each wait, each source, and all of it.
+// Tries the sources of a node, one request after the other with pauses, so that no site is hammered: a search, a link,
+// and three seconds of audio each. Every wait, every source, and the whole run have a time limit.
 
 import { systemClock } from "../../src/lib/clock.ts";
 import { sleep } from "../sleep.ts";
@@ -11,19 +11,19 @@ import type { SourceTries, Tries } from "./tries.ts";
 /** The node gives a load up after 20 s by itself. */
 const LOAD_MS_MAX = 25_000;
 const AUDIO_MS_MAX = 30_000;
-/** Of the node, which does nothing else. */
+/** Time limit for an answer of the node, which does nothing else. */
 const ANSWER_MS_MAX = 10_000;
 const ALL_MS_MAX = 15 * 60_000;
 const TOO_LATE = `not tried: ${ALL_MS_MAX / 60_000} minutes are over`;
 
-/** What was tried, and what came of it. */
+/** One request and its result. */
 export interface Tried {
   readonly source: string;
   readonly what: "set-up" | "search" | "link" | "audio";
-  /** What was asked for. */
+  /** The identifier that was requested. */
   readonly identifier: string;
   readonly outcome: "ok" | "failed" | "skipped";
-  /** For people: what was found, or what is wrong. */
+  /** Text for people: what was found, or what failed. */
   readonly found: string;
   readonly tookMs?: number;
   /** Backends that were used, and how often they failed. */
@@ -36,7 +36,7 @@ interface CanaryOptions {
   readonly only: readonly string[] | undefined;
   /** Between two requests, milliseconds. At least 1,100: a plugin reports the state of its backends once a second. */
   readonly pauseMs: number;
-  /** Called with each as soon as it is known. */
+  /** Called with each result as soon as it is known. */
   readonly onTried: (tried: Tried) => void;
 }
 
@@ -85,7 +85,7 @@ export class Canary {
     const linked = link ? await this.#try(source, "link", link, () => this.#load(source, link)) : undefined;
     const track = linked?.track ?? found?.track;
     if (track === undefined) {
-      return this.#report({ source, what: "audio", outcome: "skipped", found: "there is no track to be heard" });
+      return this.#report({ source, what: "audio", outcome: "skipped", found: "there is no track to play" });
     }
     await this.#try(source, "audio", `of ${track.info.title}`, () => this.#play(track));
   }
@@ -122,11 +122,11 @@ export class Canary {
 
   async #play({ encoded }: FoundTrack): Promise<Outcome> {
     const limitMs = this.#limit(AUDIO_MS_MAX);
-    // What it does before and after has no end of its own.
+    // The steps before and after it have no time limit of their own.
     const result = await within(this.#node.play(encoded, limitMs), limitMs + ANSWER_MS_MAX);
     if (result === undefined) return { outcome: "failed", found: "the node did not answer" };
     const { seconds, startMs = 0, trouble } = result;
-    const text = `heard ${seconds.toFixed(1)} s, the first after ${Math.round(startMs)} ms`;
+    const text = `received ${seconds.toFixed(1)} s, the first after ${Math.round(startMs)} ms`;
     if (trouble === undefined) return { outcome: "ok", found: text };
     return { outcome: "failed", found: seconds === 0 ? trouble : `${trouble}; ${text}` };
   }
@@ -135,7 +135,7 @@ export class Canary {
     return (await this.#node.sources()).find(({ name }) => name === source)?.backends ?? [];
   }
 
-  /** Of a wait: no longer than is left for all. Throws when nothing is. */
+  /** Limits a wait to the time that is left for the whole run. Throws when none is left. */
   #limit(limitMs: number): number {
     const leftMs = this.#endsMs - systemClock.now();
     if (leftMs <= 0) throw new Error(TOO_LATE);
@@ -166,7 +166,7 @@ function tracksOf({ loadType, data }: LoadView): readonly FoundTrack[] {
   return loadType === "playlist" ? (data as { readonly tracks: readonly FoundTrack[] }).tracks : [];
 }
 
-/** Those whose counts have changed; of a thread that was started meanwhile they begin anew. */
+/** The backends whose counts have changed; the counts of a restarted thread begin at zero. */
 function backendsUsed(before: SourceView["backends"], after: SourceView["backends"]): string[] {
   return after.flatMap(({ name, succeeded, failed }) => {
     const last = before.find((backend) => backend.name === name);

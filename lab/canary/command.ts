@@ -1,5 +1,5 @@
-// `tonearm canary --yes`: tries the real sites with the operator's configuration and prints a table. For operators,
-// and for nobody else: without `--yes` it asks nobody anything.
+// `tonearm canary --yes`: tries the real sites with the operator's configuration and prints a table. For operators
+// only: without `--yes` it sends no request.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -13,21 +13,21 @@ import { readTries } from "./read-tries.ts";
 import { lastLine, TABLE_HEAD, tableLines } from "./table.ts";
 import { TRIES, type Tries } from "./tries.ts";
 
-const HELP = `Tries the sites that the node plays from, for real, with your configuration.
+const HELP = `Tries the real sites that the node plays from, with your configuration.
 
   tonearm canary --yes
 
-  --yes             ask the sites; without it nothing is asked
-  --only SOURCES    some sources, separated by commas: soundcloud,youtube
-  --tries FILE      what to try instead, YAML or JSON: { soundcloud: { search: "scsearch:…", link: "https://…" } }
-  --config FILE     as of the node; default: tonearm.yml or application.yml in the current folder
-  --KEY=VALUE       as of the node: --plugins.youtube.clients=WEB
+  --yes             send requests to the sites; without it none is sent
+  --only SOURCES    sources to try, separated by commas: soundcloud,youtube
+  --tries FILE      requests in place of the built-in ones, YAML or JSON: { soundcloud: { search: "scsearch:…", link: "https://…" } }
+  --config FILE     as for the node; default: tonearm.yml or application.yml in the current folder
+  --KEY=VALUE       as for the node: --plugins.youtube.clients=WEB
   --help            this text
 
-Of each source that is on: a search, a link, and three seconds of its sound, which a fake Discord on this machine
-listens to. One request after the other with pauses between them, from this machine and with the keys and logins of
-your configuration, by a node of its own: one that runs already is left alone. It takes some minutes, 15 at most.
-The status is 1 when anything failed.
+For each enabled source: a search, a link, and three seconds of audio, played to a fake Discord on this machine. One
+request after the other with pauses between them, from this machine and with the keys and logins of your
+configuration, by a separate node: a running one is not used. It takes some minutes, 15 at most. The exit status is 1
+when anything failed.
 `;
 
 /** Between two requests to sites. */
@@ -35,30 +35,30 @@ const PAUSE_MS = 3000;
 
 export interface CanaryContext {
   readonly cwd: string;
-  /** Default: that of this process. */
+  /** Default: the environment of this process. */
   readonly env?: Variables;
   write(text: string): void;
   writeError(text: string): void;
   /** Default: 3 s. */
   readonly pauseMs?: number;
-  /** For who does not run from `dist`. */
+  /** For callers that do not run from `dist`. */
   readonly nodeOptions?: Partial<NodeOptions>;
 }
 
 interface RunSelection {
   readonly only: readonly string[] | undefined;
   readonly tries: Tries;
-  /** What is the node's. */
+  /** Arguments for the node. */
   readonly nodeArgs: readonly string[];
 }
 
-/** Resolves with the exit status: 1 when anything failed, 2 when it was not asked in earnest or cannot be begun. */
+/** Resolves with the exit status: 1 when anything failed, 2 when `--yes` is missing or the run cannot start. */
 export async function canaryCommand(args: readonly string[], context: CanaryContext): Promise<number> {
   try {
     const selection = readSelection(args, context);
     if (typeof selection === "object") return await tryAll(selection, context);
     context.write(HELP);
-    if (selection === "nothing") context.writeError("\nNothing was asked: --yes is missing.\n");
+    if (selection === "nothing") context.writeError("\nNo request was sent: --yes is missing.\n");
     return selection === "help" ? 0 : 2;
   } catch (error) {
     context.writeError(`canary: ${error instanceof Error ? error.message : String(error)}\n`);

@@ -1,4 +1,4 @@
-// What an operator wants tried instead: a small file of YAML or JSON over the canary's own list.
+// Reads an operator's own list of requests: a small YAML or JSON file that overrides the canary's list.
 
 import { parse } from "yaml";
 import { z } from "zod";
@@ -9,7 +9,7 @@ const TEXT_LENGTH_MAX = 64 * 1024;
 const identifier = z.string().min(1).max(4096).nullable().optional();
 const schema = z.record(z.string(), z.strictObject({ search: identifier, link: identifier }));
 
-/** `text` over `base`, member by member. Throws an Error that says what is wrong with it. */
+/** Merges `text` over `base`, member by member. Throws an Error that says what is wrong with it. */
 export function readTries(text: string, base: Tries): Tries {
   if (text.length > TEXT_LENGTH_MAX) throw new Error(`more than ${TEXT_LENGTH_MAX} characters`);
   const read = schema.safeParse(parse(text) ?? {});

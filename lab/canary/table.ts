@@ -1,5 +1,5 @@
-// The canary's table: a line for each thing that was tried, written as soon as it is known. Everything that a site has
-// said is one line of plain text here, whatever was in it.
+// The canary's table: a line per request, written as soon as its result is known. Text from a site is printed as one
+// line of plain text, whatever it contains.
 
 import type { Tried } from "./canary.ts";
 
@@ -9,7 +9,7 @@ const FOUND_LENGTH = 400;
 
 export const TABLE_HEAD = line(["SOURCE", "TRIED", "", "RESULT", "TIME", "BACKENDS"]);
 
-/** What was tried, and below it what was found or is wrong. */
+/** The request, and below it what was found or what failed. */
 export function tableLines({ source, what, identifier, outcome, found, tookMs, backends }: Tried): string {
   const result = outcome === "failed" ? "FAILED" : outcome;
   const time = tookMs === undefined ? "" : `${Math.round(tookMs)} ms`;

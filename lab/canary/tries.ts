@@ -1,10 +1,12 @@
-// What the canary tries of each source: public things that have been there for years. None could be tried where this
-// was written; what is gone, or not there where you are, is replaced by `--tries FILE`. Read by read-tries.ts.
+// The requests of the canary per source: public items that have existed for years. None could be tried where this was
+// written; replace items that are gone or not available in your region with `--tries FILE`. Read by read-tries.ts.
 
-/** Of one source. Both are identifiers as clients send them; null: not tried. Its sound is that of what was found. */
+/**
+ * The requests of one source. Both are identifiers as clients send them; null: not tried. The track found is played.
+ */
 export interface SourceTries {
   readonly search?: string | null | undefined;
-  /** Of one track, which is what is listened to; without one, the first that the search finds is. */
+  /** A link to one track, which is played; without one, the first search result is played. */
   readonly link?: string | null | undefined;
 }
 

@@ -13,17 +13,17 @@ const HELP = `Checks a node against the Lavalink v4 protocol.
   npm run lab -- conformance http://127.0.0.1:2333 --password PASSWORD
 
   --password TEXT   the node's password, default youshallnotpass
-  --only GROUPS     some groups, separated by commas: ${GROUPS.join(", ")}
-  --json FILE       write every result there as well
-  --at-once NUMBER  checks that run side by side, default 8
+  --only GROUPS     groups to run, separated by commas: ${GROUPS.join(", ")}
+  --json FILE       write all results to a file as well
+  --at-once NUMBER  checks that run concurrently, default 8
   --help            this text
 
-The kit plays from a media server and into a voice server of its own, both on 127.0.0.1, so the node has to run on the
-same machine and be allowed to reach it. For Tonearm:
+The kit has its own media server and voice server, both on 127.0.0.1, so the node has to run on the same machine and
+be allowed to reach it. For Tonearm:
 
   TONEARM_NETWORK_ALLOW=127.0.0.0/8 TONEARM_VOICE_GATEWAY_SCHEME=ws npm start
 
-The voice server speaks ws://, not wss://. Checks that need what a node cannot reach are skipped and say so.
+The voice server speaks ws://, not wss://. Checks that need something the node cannot reach are skipped with a reason.
 `;
 
 const { values, positionals } = parseArgs({

@@ -4,7 +4,7 @@ import type { CheckResult } from "./run-checks.ts";
 
 const SIGNS = { pass: "pass", fail: "FAIL", skip: "skip" } as const;
 
-/** One line per check under its group; failures say what was expected and what came. The last line counts. */
+/** One line per check under its group; failures show the expected and the received value. The last line counts. */
 export function formatResults(results: readonly CheckResult[]): string {
   const lines: string[] = [];
   const width = Math.max(0, ...results.map(({ name }) => name.length));
@@ -14,7 +14,7 @@ export function formatResults(results: readonly CheckResult[]): string {
     group = result.group;
     lines.push(`  ${SIGNS[result.outcome]}  ${result.name.padEnd(width)}  ${result.rule}`);
     if (result.outcome === "fail") {
-      lines.push(`          expected ${shorten(result.expected)}`, `          came     ${shorten(result.actual)}`);
+      lines.push(`          expected ${shorten(result.expected)}`, `          received ${shorten(result.actual)}`);
     }
     if (result.outcome === "skip") lines.push(`          ${result.reason}`);
   }

@@ -26,14 +26,14 @@ export interface CheckResult {
   readonly name: string;
   readonly rule: string;
   readonly outcome: "pass" | "fail" | "skip";
-  /** Of a failure: what the rule wants and what came. */
+  /** For a failure: the value the rule expects, and the value received. */
   readonly expected?: string;
   readonly actual?: string;
   /** Why it was skipped. */
   readonly reason?: string;
 }
 
-/** Of an answer that is told. */
+/** Characters of an answer that are shown. */
 const ANSWER_TEXT_MAX = 500;
 /** Longer than any wait within a check, which says what it waits for. */
 const CHECK_TIMEOUT_MS = 60_000;

@@ -1,5 +1,5 @@
-// `tonearm demo SONG`: plays a file or URL through the whole path (node, encrypted voice, fake Discord) and writes what
-// a listener heard to a WAV. The first thing a newcomer runs; needs no bot and no Discord.
+// `tonearm demo SONG`: plays a file or URL through the whole path (node, encrypted voice, fake Discord) and writes the
+// audio that a listener received to a WAV. The first program for newcomers; needs no bot and no Discord.
 
 import { realpathSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
@@ -15,9 +15,9 @@ import { PRESETS } from "./presets.ts";
 const HELP = `Usage: tonearm demo SONG [--out FILE] [--seconds N] [--volume N] [--filter NAME] [--no-dave]
 
 Plays SONG (a file or an http(s) URL, any supported format) through a real node to a fake
-Discord on this machine, end-to-end encrypted, and writes what a listener heard.
+Discord on this machine, end-to-end encrypted, and writes the audio that a listener received.
 
-  --out FILE      where the sound goes, default heard.wav
+  --out FILE      the WAV file to write, default received.wav
   --seconds N     stop after N seconds
   --start N       start N seconds into the song
   --volume N      player volume, 0 to 1000, default 100 (Opus is then passed through untouched)
@@ -30,7 +30,7 @@ Discord on this machine, end-to-end encrypted, and writes what a listener heard.
 const GUILD_ID = "200000000000000001";
 const CHANNEL_ID = "300000000000000001";
 const PROGRESS_INTERVAL_MS = 200;
-/** No song is longer for the demo: what is heard is kept in memory. */
+/** Length limit of a song: the received audio is held in memory. */
 const SECONDS_MAX = 3600;
 
 interface DemoOptions {
@@ -70,7 +70,7 @@ function readOptions(args: string[]): DemoOptions | "help" | undefined {
       args,
       allowPositionals: true,
       options: {
-        out: { type: "string", default: "heard.wav" },
+        out: { type: "string", default: "received.wav" },
         seconds: { type: "string", default: String(SECONDS_MAX) },
         start: { type: "string", default: "0" },
         volume: { type: "string", default: "100" },
@@ -168,7 +168,7 @@ async function writeReceived(env: TestEnvironment, out: string): Promise<void> {
   const frames = env.discord.channel(CHANNEL_ID).listener.received;
   const audio = await decodeReceived(frames.map((frame) => frame.opus));
   await writeWav(out, { ...audio, sampleRateHz: 48_000 });
-  console.log(`heard ${frames.length} frames, written to ${out}`);
+  console.log(`received ${frames.length} frames, written to ${out}`);
 }
 
 function report(env: TestEnvironment, latencyMs: number | undefined): void {
@@ -176,16 +176,16 @@ function report(env: TestEnvironment, latencyMs: number | undefined): void {
   const lines: [string, string][] = [
     [
       "start latency",
-      latencyMs === undefined ? "nothing was heard" : `${latencyMs.toFixed(1)} ms from PATCH to first packet`,
+      latencyMs === undefined ? "no audio was received" : `${latencyMs.toFixed(1)} ms from PATCH to first packet`,
     ],
-    ["frames sent", `${total.frames} (${total.audioFrames} of sound)`],
-    ["frames lost", `${total.lostPackets} on the way, ${total.skippedFrames} skipped by the node`],
+    ["frames sent", `${total.frames} (${total.audioFrames} of audio)`],
+    ["frames lost", `${total.lostPackets} in transit, ${total.skippedFrames} skipped by the node`],
     [
       "lateness",
       `p50 ${total.latenessMsP50.toFixed(1)} ms, p99 ${total.latenessMsP99.toFixed(1)} ms, max ` +
         `${total.latenessMsMax.toFixed(1)} ms`,
     ],
-    ["Discord's rules", violationCount === 0 ? "all kept" : `${violationCount} broken`],
+    ["Discord's rules", violationCount === 0 ? "none broken" : `${violationCount} broken`],
   ];
   for (const [name, text] of lines) console.log(`  ${name.padEnd(16)}${text}`);
   for (const violation of env.discord.violations) console.log(`    ${violation.kind}: ${violation.detail}`);

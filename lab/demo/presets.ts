@@ -1,4 +1,4 @@
-// The filters that bots offer by name, as the filters object a client sends: to be heard with `demo SONG --filter
+// The filters that bots offer by name, as the filters object a client sends: to be tried with `demo SONG --filter
 // NAME`.
 
 const tonearm = (filters: object) => ({ pluginFilters: { tonearm: filters } });

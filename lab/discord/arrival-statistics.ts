@@ -1,10 +1,10 @@
 // How steady packets arrive: lateness of each against the absolute schedule its RTP timestamp promises (20 ms for 960
 // ticks), counted in a histogram of fixed size so that hours of 500 streams cost no memory.
 
-/** Lateness in steps of 0.1 ms up to 200 ms; what is later goes to the last bucket (the maximum is kept exactly). */
+/** Lateness in steps of 0.1 ms up to 200 ms; later packets go to the last bucket (the maximum is kept exactly). */
 const BUCKET_MS = 0.1;
 const BUCKET_COUNT = 2001;
-/** Packets closer together than this came in a bunch. */
+/** Packets closer together than this count as a bunch. */
 const BUNCHED_BELOW_MS = 5;
 const TICKS_PER_MS = 48;
 
@@ -18,9 +18,9 @@ export interface ArrivalSummary {
   /** Packets later than one frame, and later than three. */
   readonly packetsLate20Ms: number;
   readonly packetsLate60Ms: number;
-  /** Longest time between two packets of one stretch of sound. */
+  /** Longest time between two packets of one run of audio. */
   readonly gapMsMax: number;
-  /** Packets that came less than 5 ms after the one before. */
+  /** Packets that arrived less than 5 ms after the one before. */
   readonly bunchedPackets: number;
 }
 
@@ -60,7 +60,7 @@ export class ArrivalStatistics {
     this.#buckets[bucket] = this.#buckets[bucket]! + 1;
   }
 
-  /** The sound stopped: the next packet starts a schedule of its own. */
+  /** The audio stopped: the next packet starts a new schedule. */
   endRun(): void {
     this.#hasRun = false;
   }
@@ -76,7 +76,7 @@ export class ArrivalStatistics {
     this.#bunchedPackets += other.#bunchedPackets;
   }
 
-  /** Forgets everything counted so far, for measuring after a warm-up; the running schedule goes on. */
+  /** Clears everything counted so far, for measuring after a warm-up; the current schedule continues. */
   clear(): void {
     this.#buckets.fill(0);
     this.#packets = 0;

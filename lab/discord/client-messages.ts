@@ -1,5 +1,5 @@
-// What clients may send over the voice WebSocket, checked field by field as Discord would (discord-voice.md sections
-// 1.3 to 1.6). Each parser returns the message or, as a string, what is wrong with it.
+// The messages that clients may send over the voice WebSocket, checked field by field as Discord would
+// (discord-voice.md sections 1.3 to 1.6). Each parser returns the message or, as a string, the problem with it.
 
 import { TRANSPORT_MODES, type TransportMode } from "./transport-crypto.ts";
 
@@ -24,7 +24,7 @@ interface Speaking {
   readonly ssrc: number;
 }
 
-/** JSON opcodes a client may send besides those with a parser here; they are taken and not looked at. */
+/** Further JSON opcodes that a client may send; they are accepted without a check. */
 export const IGNORED_CLIENT_OPS: ReadonlySet<number> = new Set([12, 14, 15, 19, 32]);
 
 const SNOWFLAKE = /^\d{1,20}$/;
@@ -68,7 +68,7 @@ export function parseResume(d: unknown): Resume | string {
   return { guildId, sessionId, token, seqAck };
 }
 
-/** The chosen mode; `closeCode` when Discord answers the mistake with a code of its own. */
+/** The chosen mode; `closeCode` when Discord answers the mistake with a specific code. */
 export function parseSelect(
   d: unknown,
   offered: readonly TransportMode[],

@@ -3,20 +3,20 @@
 
 import type { Commit, KeyPackage, Welcome } from "./mls-codec.ts";
 
-/** What one member was asked to commit. */
+/** The proposals that one member was asked to commit. */
 export interface CommitOffer {
   readonly groupId: Buffer;
   readonly epoch: bigint;
-  /** The member's leaf; 0 in the group of its own that everybody has before the first commit. */
+  /** The member's leaf; 0 in the single-member group that every member has before the first commit. */
   readonly senderLeaf: number;
   readonly signatureKey: Buffer;
   /** Refs of the open proposals. */
   readonly openRefs: ReadonlySet<string>;
-  /** Those of them that add somebody. */
+  /** The Add proposals among them. */
   readonly added: ReadonlyMap<string, KeyPackage>;
 }
 
-/** What is wrong with a commit, or undefined. */
+/** The problem with a commit, or undefined. */
 export function commitProblem(offer: CommitOffer, commit: Commit, welcome: Welcome | undefined): string | undefined {
   if (!commit.groupId.equals(offer.groupId)) return `group id ${commit.groupId.toString("hex")} is not the channel's`;
   if (commit.epoch !== offer.epoch) return `epoch ${commit.epoch} instead of ${offer.epoch}`;
@@ -36,7 +36,7 @@ export function commitProblem(offer: CommitOffer, commit: Commit, welcome: Welco
 function welcomeProblem(offer: CommitOffer, welcome: Welcome | undefined): string | undefined {
   const expected = [...offer.added.values()].map((keyPackage) => keyPackage.ref);
   if (welcome === undefined) return expected.length === 0 ? undefined : "members are added, but there is no Welcome";
-  if (expected.length === 0) return "nobody is added, but there is a Welcome";
+  if (expected.length === 0) return "no member is added, but there is a Welcome";
   const addressed = welcome.secrets.map((secret) => secret.newMember);
   const isComplete = expected.every((ref) => addressed.includes(ref)) && addressed.length === expected.length;
   return isComplete

@@ -1,4 +1,5 @@
-// Tells DAVE-encrypted frames from plain Opus by their trailer, as a receiver does (discord-voice.md section 3.6):
+// Distinguishes DAVE-encrypted frames from plain Opus by their trailer, as a receiver does (discord-voice.md section
+// 3.6):
 //
 //     | ciphertext | tag 8 | nonce ULEB128 1..5 | size u8 | FA FA |
 //                  |<------------ "supplemental", size bytes ----------->|

@@ -1,6 +1,6 @@
-// The gateway's side of one DAVE call: it compares who is there with who is in the MLS group, proposes the difference,
-// picks a commit, announces it and sees the transition through (discord-voice.md sections 3.4 and 4.3). Everything the
-// bots answer is checked. One change is negotiated at a time; transitions may overlap.
+// The gateway's side of one DAVE call: it compares the members of the call with those of the MLS group, proposes the
+// difference, picks a commit, announces it and sees the transition through (discord-voice.md sections 3.4 and 4.3). All
+// answers of the bots are checked. One change is negotiated at a time; transitions may overlap.
 
 import type { Clock } from "../../src/lib/clock.ts";
 import { commitProblem } from "./commit-rules.ts";
@@ -58,7 +58,9 @@ export class DaveGroup {
   /** The next first group ends an upgrade: members wait for op 22. */
   #isUpgrade = false;
   #negotiation: Negotiation | undefined;
-  /** Of proposals that were open once, each with its epoch: announced, revoked, given up, or gone with their group. */
+  /**
+   * Proposals that are no longer open, each with its epoch: announced, revoked, given up, or removed with their group.
+   */
   readonly #closedRefs = new Map<string, bigint>();
   #broken: "commit" | "welcome" | undefined;
   readonly #jobs: (() => Promise<void>)[] = [];
@@ -78,7 +80,7 @@ export class DaveGroup {
     });
   }
 
-  /** The current epoch of the group; 0 while there is none. */
+  /** The current epoch of the group; 0 without a group. */
   get epoch(): bigint {
     return this.#tree.epoch;
   }
@@ -99,7 +101,7 @@ export class DaveGroup {
     return !isWaiting && ![...this.#slots.values()].some((slot) => slot.isKeyPackageDue);
   }
 
-  /** What is known of a present member, or undefined. */
+  /** The slot of a present member, or undefined. */
   slotOf(userId: string): MemberSlot | undefined {
     return this.#slots.get(userId);
   }
@@ -112,16 +114,16 @@ export class DaveGroup {
     return leaf !== undefined && (state === "any" || leaf.slot.brokenIds.size === 0);
   }
 
-  /** Somebody takes part from now on; a member with the same user id is replaced. Its key package is due. */
+  /** Adds a member to the call; one with the same user id is replaced. Its key package is due. */
   join(member: DaveMember): void {
     this.leave(member.userId);
     const slot = new MemberSlot(member, this.policy);
     this.#slots.set(member.userId, slot);
-    // Who comes during a downgrade is asked for one with the upgrade.
+    // A member that joins during a downgrade is asked for one with the upgrade.
     if (this.#version > 0) this.#awaitKeyPackage(slot);
   }
 
-  /** Somebody is gone. With `member`: only if it has not been replaced. */
+  /** Removes a member. With `member`: only if it has not been replaced. */
   leave(userId: string, member?: DaveMember): void {
     const slot = this.#slots.get(userId);
     if (slot === undefined || (member !== undefined && slot.member !== member)) return;
@@ -147,7 +149,7 @@ export class DaveGroup {
     slot.keyPackageTimer?.cancel();
     slot.keyPackageTimer = undefined;
     slot.keyPackage = keyPackage;
-    // A member that sends a new one has begun anew and cannot follow the old group.
+    // A member that sends a new one has reset its state and cannot follow the old group.
     if (this.#tree.has(slot)) this.#loseGroup(slot);
     this.#drive();
     return true;
@@ -191,7 +193,7 @@ export class DaveGroup {
     const slot = this.#slotFor(member);
     if (slot === undefined) return;
     if (!slot.brokenIds.delete(id)) {
-      this.#options.report("dave-commit", `op 31 for transition ${id}, which was sound`);
+      this.#options.report("dave-commit", `op 31 for transition ${id}, which was valid`);
     }
     this.#loseGroup(slot);
     this.#transitions.excuse(slot, id);
@@ -234,7 +236,7 @@ export class DaveGroup {
     this.#broken = what;
   }
 
-  /** Op 27 adds somebody and op 27 takes it back before anything is announced. */
+  /** Op 27 adds a member, and a second op 27 revokes that before anything is announced. */
   proposeAndRevoke(newcomer: Newcomer, when: "atOnce" | "afterCommits"): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#jobs.push(() => this.#proposeAndRevoke(newcomer, when).then(resolve, reject));
@@ -246,7 +248,7 @@ export class DaveGroup {
     return this.#slots.get(slot.userId) === slot;
   }
 
-  /** Leaves whose members are there and can follow the group. */
+  /** Leaves whose members are present and can follow the group. */
   get #members(): readonly Leaf[] {
     return this.#tree.leaves.filter(({ slot }) => this.#isPresent(slot) && !slot.isStale);
   }
@@ -257,8 +259,8 @@ export class DaveGroup {
   }
 
   /**
-   * True for a commit that was right when it was made. The epoch of now does not tell: who reads of proposals late may
-   * answer when their group has been dissolved and epochs begin anew.
+   * True for a commit that was valid when it was made. The current epoch does not show that: a member that reads
+   * proposals late may answer when their group has been dissolved and epochs have restarted.
    */
   #isOvertaken({ groupId, epoch, proposalRefs }: Commit): boolean {
     if (!groupId.equals(this.#proposer.groupId)) return false;
@@ -279,7 +281,9 @@ export class DaveGroup {
     });
   }
 
-  /** Carries out one change after the other until there is none. Changes of the same turn become one. */
+  /**
+   * Carries out one change after the other until there is none. Changes of the same event loop iteration are merged.
+   */
   #drive(): void {
     this.#options.waiters.changed();
     if (this.#isDriving) return;
@@ -314,7 +318,7 @@ export class DaveGroup {
     return { kind: "update", staleLeaves, newcomers, members, onlookers: newcomers.filter(isOnlooker) };
   }
 
-  /** False when nobody answered: try again only when something new happens. */
+  /** False when no member answered: try again only when something new happens. */
   #carryOut(change: Change): Promise<boolean> {
     if (change.kind === "reset") return this.#resetToSoleMember();
     const isFirst = change.kind === "first";
@@ -374,13 +378,13 @@ export class DaveGroup {
     for (const [slot, payload] of negotiation.messages) slot.member.sendProposals(payload);
   }
 
-  /** What comes for its proposals from now on comes late. */
+  /** Answers to its proposals that arrive from now on are late. */
   #endNegotiation({ offers }: Negotiation): void {
     this.#negotiation = undefined;
     for (const { openRefs, epoch } of offers.values()) for (const ref of openRefs) this.#closedRefs.set(ref, epoch);
   }
 
-  /** Op 29 to the members the group had, op 30 to those it gains. Returns them all. */
+  /** Sends op 29 to the existing members of the group, op 30 to the new ones. Returns them all. */
   #announce(negotiation: Negotiation, winner: Winner, id: number): readonly MemberSlot[] {
     const { commit, welcome, slot: founder, signatureKey } = winner;
     const added = this.#tree.apply(commit, { ...negotiation, founder: { slot: founder, signatureKey } });
@@ -389,7 +393,7 @@ export class DaveGroup {
     const slots = this.#tree.leaves.map((leaf) => leaf.slot);
     for (const slot of slots) slot.announcedIds.add(id);
     for (const slot of slots) {
-      // A bot that has identified again meanwhile is a new member: a Welcome for the key package of the member before
+      // A bot that has identified again in between is a new member: a Welcome for the key package of the member before
       // would reach it over the same session, and it could not read it.
       if (!this.#isPresent(slot)) continue;
       const keyPackage = added.get(slot);
@@ -413,7 +417,7 @@ export class DaveGroup {
     this.#options.report("dave-commit-missing", `no valid op 28 for the open proposals from ${users.join(", ")}`);
   }
 
-  /** A broken commit has to be a stranger's: nobody reads the announcement of its own. */
+  /** A broken commit must come from another member: a member does not process the announcement of its own commit. */
   #pickWinner({ commits, offers }: Negotiation): Winner | undefined {
     const kind = this.#broken === undefined ? this.policy.commitWinner : "listener";
     const present = [...commits].filter(([slot]) => this.#isPresent(slot));
@@ -452,7 +456,7 @@ export class DaveGroup {
   }
 }
 
-/** The member was added with `used`. If it has sent a newer one meanwhile it cannot follow, and is added once more. */
+/** The member was added with `used`. If it has sent a newer one since, it cannot follow and is added once more. */
 function useKeyPackage(slot: MemberSlot, used: KeyPackage): void {
   slot.isStale = slot.keyPackage !== used;
   if (!slot.isStale) slot.keyPackage = undefined;

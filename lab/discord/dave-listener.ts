@@ -90,7 +90,7 @@ export class DaveListener implements DaveMember, FrameOpener {
     const now = clock.now();
     const bot = group.slotOf(botUserId);
     if (!isDaveFrame(payload)) {
-      // Whether plain sound is right has been judged for the channel; a member of the group does not play it.
+      // Whether plain audio is allowed has been judged for the channel; a member of the group does not play it.
       return bot === undefined || bot.allowsPlain(now) ? { opus: payload, daveDecrypted: false } : undefined;
     }
     try {
@@ -99,7 +99,7 @@ export class DaveListener implements DaveMember, FrameOpener {
       if (opus.equals(SILENCE_FRAME)) this.#options.report("silence-encrypted", `silence of ${botUserId}`);
       return { opus, daveDecrypted: true };
     } catch (error) {
-      // Who has just joined misses what is still sent for the group before.
+      // A member that has just joined cannot read frames still sent for the previous group.
       const isJoining = !this.#openedUserIds.has(botUserId) && group.slotOf(this.userId)?.isEstablished(now) !== true;
       const isBotOut = bot === undefined || !bot.isActive;
       if (!isJoining && !isBotOut) {
@@ -126,7 +126,7 @@ export class DaveListener implements DaveMember, FrameOpener {
       this.#process(`commit of transition ${held.id}`, () => this.#session.processCommit(held.commit));
   }
 
-  /** Listeners are given sound messages only: what they cannot process was made wrongly by a bot. */
+  /** Listeners are given valid messages only: a message they cannot process was made wrongly by a bot. */
   #process(what: string, work: () => void): void {
     try {
       work();

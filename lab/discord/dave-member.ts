@@ -1,11 +1,11 @@
-// Who takes part in a DAVE call: the bots under test over their WebSocket (dave-bot.ts) and the listeners in this
-// process (dave-listener.ts), both driven by the group through one interface; and what the group remembers of each.
+// The members of a DAVE call: the bots under test over their WebSocket (dave-bot.ts) and the listeners in this process
+// (dave-listener.ts), both driven by the group through one interface; and what the group records of each.
 
 import type { Timer } from "../../src/lib/clock.ts";
 import type { DavePolicy } from "./dave-policy.ts";
 import type { KeyPackage } from "./mls-codec.ts";
 
-/** What the gateway says to a member; the answers come back through the methods of DaveGroup. */
+/** The messages of the gateway to a member, which answers through the methods of DaveGroup. */
 export interface DaveMember {
   readonly userId: string;
   readonly kind: "bot" | "listener";
@@ -63,12 +63,12 @@ export class MemberSlot {
     return this.#isActive && !this.#hasJustChanged(nowMs);
   }
 
-  /** May it send plain sound? As long as it is in no encrypted group, and a moment longer. */
+  /** Whether it may send plain audio: as long as it is in no encrypted group, and for a moment longer. */
   allowsPlain(nowMs: number): boolean {
     return !this.#isActive || this.#hasJustChanged(nowMs);
   }
 
-  /** May it send encrypted sound? As long as it is in an encrypted group, and a moment longer. */
+  /** Whether it may send encrypted audio: as long as it is in an encrypted group, and for a moment longer. */
   allowsEncrypted(nowMs: number): boolean {
     return this.#isActive || this.#hasJustChanged(nowMs);
   }

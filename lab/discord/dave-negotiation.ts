@@ -1,5 +1,5 @@
-// What a DAVE gateway asks of the members to change a group (op 27), and what it then expects in op 28. Pure
-// construction: nothing is sent here.
+// The proposals (op 27) with which a DAVE gateway asks the members to change a group, and the answers it expects in op
+// 28. Pure construction: nothing is sent here.
 
 import type { CommitOffer } from "./commit-rules.ts";
 import type { MemberSlot } from "./dave-member.ts";
@@ -7,11 +7,11 @@ import type { GroupTree, Leaf, TreeChange } from "./dave-tree.ts";
 import { type ExternalSender, encodeAppend, type Proposal } from "./external-sender.ts";
 import type { Commit, KeyPackage, Welcome } from "./mls-codec.ts";
 
-/** An op 27 and what comes back. */
+/** An op 27 and its answers. */
 export interface Negotiation {
   /** Payload of op 27 by member. */
   readonly messages: ReadonlyMap<MemberSlot, Buffer>;
-  /** What each member that can commit has to commit. */
+  /** The offer to each member that can commit. */
   readonly offers: ReadonlyMap<MemberSlot, CommitOffer>;
   readonly removedLeaves: readonly number[];
   readonly added: TreeChange["added"];
@@ -30,7 +30,7 @@ export interface Proposer {
   readonly groupId: Buffer;
 }
 
-/** Everybody has a group of its own at epoch 0 and is asked to add everybody else. */
+/** Each member has its own group at epoch 0 and is asked to add all others. */
 export function proposeFirstGroup({ sender, groupId }: Proposer, candidates: readonly MemberSlot[]): Negotiation {
   const additions = additionsOf(candidates, (keyPackage) => sender.add(0n, keyPackage));
   const offers = new Map<MemberSlot, CommitOffer>();
@@ -50,7 +50,7 @@ export interface Update {
   readonly newcomers: readonly MemberSlot[];
   /** Members that can follow and commit. */
   readonly members: readonly Leaf[];
-  /** Who gets the proposals besides, though it cannot commit. */
+  /** Members that also receive the proposals, though they cannot commit. */
   readonly onlookers: readonly MemberSlot[];
 }
 

@@ -1,9 +1,9 @@
-// The choices a DAVE gateway is free to make. A test sets them on `channel.dave` before the change it looks at.
+// The choices a DAVE gateway is free to make. A test sets them on `channel.dave` before the change under test.
 
 export interface DavePolicy {
   /**
-   * Whose commit is announced. `bot` and `listener`: once every bot has committed, so that each is checked; `first`:
-   * the first valid one at once (a listener's, as those answer at once). Default `bot`.
+   * The member whose commit is announced. `bot` and `listener`: once every bot has committed, so that each is checked;
+   * `first`: the first valid one at once (a listener's, as those answer at once). Default `bot`.
    */
   commitWinner: "bot" | "listener" | "first";
   /** Transition id of the first group of a call; 0 (default) is executed at once, without op 22. */
@@ -17,7 +17,7 @@ export interface DavePolicy {
   /** When listeners process a commit: at once, or only just before op 22. Default `announce`. */
   listenersProcess: "announce" | "execute";
   /**
-   * True (default): proposals of a running group also go to bots that are still waiting outside, who must ignore them.
+   * True (default): proposals of a running group also go to bots that are not in the group yet, which must ignore them.
    */
   areNewcomersOffered: boolean;
   /** When op 25 is sent. Default `afterSessionDescription`. */
@@ -27,7 +27,7 @@ export interface DavePolicy {
   /** How long bots may take for op 26, 28 and 23, milliseconds, default 8000. */
   answerTimeoutMs: number;
   /**
-   * How long after a change frames of the old state may still be under way, or be sent until op 22 has arrived,
+   * How long after a change frames of the old state may still be in transit, or be sent until op 22 has arrived,
    * milliseconds, default 1000.
    */
   underWayMs: number;

@@ -1,5 +1,5 @@
 // Transitions of a DAVE call: announced with an id, answered by every bot with op 23, executed with op 22, after a time
-// limit also without an answer (discord-voice.md section 3.4). Several may be under way at once. Id 0 is executed by
+// limit also without an answer (discord-voice.md section 3.4). Several may be pending at once. Id 0 is executed by
 // announcing it.
 
 import type { Clock } from "../../src/lib/clock.ts";
@@ -45,7 +45,7 @@ export class Transitions {
     return this.#executedCount;
   }
 
-  /** The members have been told of the transition; sees it through. */
+  /** Sees a transition through that was announced to the members. */
   begin(transition: Transition): void {
     for (const slot of transition.slots) slot.announcedIds.add(transition.id);
     if (transition.id === 0) {
@@ -68,7 +68,7 @@ export class Transitions {
     this.#waiting.get(id)?.delete(slot);
   }
 
-  /** Nobody need wait for this member in this transition any more. */
+  /** The answer of this member to this transition is no longer awaited. */
   excuse(slot: MemberSlot, id: number): void {
     this.#waiting.get(id)?.delete(slot);
   }
@@ -81,7 +81,7 @@ export class Transitions {
     this.#finish(transition);
   }
 
-  /** The transition is executed without those that answer late, who may take longer. */
+  /** The transition is executed without the members that answer late, which may take longer. */
   async #awaitAnswers({ id }: Transition, waiting: ReadonlySet<MemberSlot>): Promise<void> {
     const { policy, waiters } = this.#host;
     if (!(await waiters.settled(() => this.#isAnswered(waiting), policy.answerTimeoutMs))) {
@@ -100,7 +100,7 @@ export class Transitions {
     this.#executedCount++;
     for (const slot of transition.slots) {
       slot.setActive(transition.version > 0, now);
-      // It has asked to be added anew meanwhile: what it sends until then may be either.
+      // It has asked to be added again since: until then it may send either kind of frame.
       if (slot.isStale) slot.setActive(false, now);
       if (this.#host.isPresent(slot) && transition.id !== 0) slot.member.executeTransition(transition.id);
     }

@@ -1,5 +1,5 @@
-// Who sits on which leaf of the MLS group, as far as the gateway has to know it: to name leaves in Removes, to check
-// who commits, and to follow each commit (discord-voice.md section 4.4, "Leaf indices").
+// The leaves of the MLS group and their members, as far as the gateway has to know them: to name leaves in Removes, to
+// check committers, and to follow each commit (discord-voice.md section 4.4, "Leaf indices").
 
 import type { MemberSlot } from "./dave-member.ts";
 import type { Commit, KeyPackage } from "./mls-codec.ts";
@@ -10,7 +10,7 @@ export interface Leaf {
   readonly signatureKey: Buffer;
 }
 
-/** What the proposals of a commit mean. */
+/** The effect of a commit's proposals. */
 export interface TreeChange {
   /** The committer and its key, for a first commit. */
   readonly founder: { readonly slot: MemberSlot; readonly signatureKey: Buffer };
@@ -44,7 +44,7 @@ export class GroupTree {
 
   /**
    * Follows a commit: in a first group the committer takes leaf 0; then removes; then each Add, in the order of the
-   * commit, takes the leftmost blank leaf. Returns who was added.
+   * commit, takes the leftmost blank leaf. Returns the added members.
    */
   apply(commit: Commit, change: TreeChange): ReadonlyMap<MemberSlot, KeyPackage> {
     if (this.#leaves.length === 0) this.#leaves = [{ index: 0, ...change.founder }];

@@ -1,4 +1,4 @@
-// Where the fake Discord is reached: by default on ports of this machine; a simulation gives it links of its own
+// The network of the fake Discord: by default ports of this machine; a simulation replaces it with its own links
 // (lab/simulate).
 
 import { createSocket } from "node:dgram";
@@ -16,7 +16,7 @@ export interface UdpPort {
   readonly port: number;
   /** Resolves when it has left, or could not. */
   send(packet: Buffer, to: UdpSender): Promise<void>;
-  /** What is sent there from now on comes back as "port unreachable". */
+  /** Datagrams sent there from now on are answered with "port unreachable". */
   close(): void;
 }
 
@@ -32,7 +32,7 @@ export interface DiscordNetwork {
 /** Asked of the kernel, which may grant less. */
 const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 
-/** Free ports of this machine, at an IPv4 address of its own. */
+/** Free ports of this machine, at a dedicated IPv4 address. */
 export function systemNetwork(address: string): DiscordNetwork {
   return {
     address,

@@ -1,4 +1,4 @@
-// The gateway's part in an MLS group: an external sender that alone proposes who joins and leaves. Written by hand over
+// The gateway's part in an MLS group: an external sender that alone proposes joins and leaves. Written by hand over
 // node:crypto (discord-voice.md section 4.4), so that it shares no code with the MLS library of the clients.
 
 import { createECDH, createPrivateKey, type KeyObject, sign } from "node:crypto";
@@ -20,8 +20,7 @@ export class ExternalSender {
   readonly #groupId: Buffer;
 
   constructor(groupId: Buffer) {
-    // generateKeyPairSync can wait for itself for ever, when memory is collected while it writes the keys (seen on
-    // Node.js 20).
+    // generateKeyPairSync can deadlock when garbage is collected while it writes the keys (seen on Node.js 20).
     const keys = createECDH("prime256v1");
     const point = keys.generateKeys();
     const [x, y, d] = [point.subarray(1, 33), point.subarray(33), padNumber(keys.getPrivateKey())];

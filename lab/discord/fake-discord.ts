@@ -1,5 +1,5 @@
-// The fake Discord: voice gateway v8, UDP, DAVE, listeners, scripted faults, for any v4 node.
-// This file is its whole front; everything runs in one thread of whoever starts it.
+// The fake Discord: voice gateway v8, UDP, DAVE, listeners, scripted faults, for any v4 node. This file is its whole
+// public interface; everything runs in the thread that starts it.
 //
 //     const discord = await FakeDiscord.start();
 //     const voice = discord.issueVoice({ guildId: "1", userId: "2", channelId: "3" }); // goes into PATCH player
@@ -27,7 +27,7 @@ import { Waiters } from "./waiters.ts";
 export interface FakeDiscordOptions {
   /** IPv4 address to listen on, default 127.0.0.1. */
   readonly address?: string;
-  /** What all its times are told by, arrivals too. Default: the system's. */
+  /** The clock of all its times, arrivals included. Default: the system's. */
   readonly clock?: Clock;
   /** Where it is reached. Default: free ports at `address`. */
   readonly network?: DiscordNetwork;
@@ -47,7 +47,7 @@ export interface FakeDiscordOptions {
   readonly keepFrames?: boolean;
   /** Decrypt each n-th packet of a stream only; the others are checked by header and timed. Default 1. */
   readonly decryptEvery?: number;
-  /** What the DAVE gateway of each channel begins with, where that is not the default. */
+  /** Initial policy of each channel's DAVE gateway, where it differs from the default. */
   readonly davePolicy?: Partial<DavePolicy>;
 }
 
@@ -147,7 +147,7 @@ export class FakeDiscord {
     return this.#openGateway.upgradeCount;
   }
 
-  /** TLS handshakes that came instead of HTTP: a client that insists on `wss://`. */
+  /** Count of TLS handshakes received instead of HTTP: a client that insists on `wss://`. */
   get tlsAttemptCount(): number {
     return this.#openGateway.tlsAttemptCount;
   }
@@ -197,7 +197,7 @@ export class FakeDiscord {
         .until(() => moved.isIdentified, "Identify after a move", 2 ** 31 - 1)
         .then(
           () => old.close(code, "Disconnected."),
-          () => undefined, // closed before the bot came: nothing left to close
+          () => undefined, // closed before the bot connected: nothing left to close
         );
     }
     return voice;
@@ -234,21 +234,23 @@ export class FakeDiscord {
     return session;
   }
 
-  /** Resolves once `condition` holds (looked at after every message, frame and transition); rejects naming `what`. */
+  /** Resolves once `condition` holds (checked after every message, frame and transition); rejects naming `what`. */
   until(condition: () => boolean, what: string, timeoutMs = UNTIL_TIMEOUT_MS): Promise<void> {
     return this.#waiters.until(condition, what, timeoutMs);
   }
 
   /**
-   * Resolves when all that sounds in a channel has been heard: the event of a track's end may be faster than its last
-   * packets. Needs frames that are kept.
+   * Resolves when all audio of a channel has been received: the event of a track's end may be faster than its last
+   * packets. Needs `keepFrames`.
    */
   untilSilent(channelId: string): Promise<void> {
     const { listener } = this.channel(channelId);
     return this.until(() => listener.isAtStop, `silence in channel ${channelId}`);
   }
 
-  /** Resolves when the sound sent before what came over a WebSocket has come as well, or had time enough. */
+  /**
+   * Resolves when the audio sent before an already received WebSocket message has arrived as well, or had time enough.
+   */
   async arrived(): Promise<void> {
     const hasArrived = () => [...this.#sessionsByToken.values()].every((session) => !session.isStopping);
     await this.#waiters.settled(hasArrived, OVERTAKE_MS);
@@ -298,7 +300,7 @@ export class FakeDiscord {
     return arrivals;
   }
 
-  /** A fault: the UDP ports close, and what is sent there comes back as ICMP "port unreachable". */
+  /** A fault: the UDP ports close, and datagrams sent there are answered with ICMP "port unreachable". */
   closeUdp(): void {
     this.#udp.close();
   }

@@ -41,7 +41,9 @@ export type FaultAction =
   | { readonly kind: "hang" }
   /** Do not send (or: ignore) this message. A sequenced message is not buffered for Resume either. */
   | { readonly kind: "withhold" }
-  /** Send (or handle) this message later. What is sent later waits behind it; other client messages do not. */
+  /**
+   * Send (or handle) this message later. Later messages to the client wait behind it; messages from the client do not.
+   */
   | { readonly kind: "delay"; readonly delayMs: number }
   /** Send this message twice; sequenced messages get a number each. */
   | { readonly kind: "duplicate" }
@@ -52,13 +54,13 @@ export type FaultAction =
    * `canResume: false` a later Resume is refused with 4006.
    */
   | { readonly kind: "terminate"; readonly when?: "instead" | "after"; readonly canResume?: boolean }
-  /** `discovery` only: a wrong answer from a foreign port comes before the right one. */
+  /** `discovery` only: a wrong answer from a foreign port arrives before the right one. */
   | { readonly kind: "foreignAnswer" };
 
-/** What a fault can do to the connection a message belongs to. */
+/** The operations of a fault on the connection a message belongs to. */
 interface FaultyConnection {
   readonly clock: Clock;
-  /** Holds back what is sent from now on. */
+  /** Delays messages sent from now on. */
   pause(delayMs: number): void;
   close(code: number, reason: string): void;
   terminate(canResume: boolean): void;
@@ -97,8 +99,8 @@ export class FaultScript {
 }
 
 /**
- * Sends one message the way `action` wants it. `emit("send")` numbers, buffers and sends; `emit("buffer")` keeps the
- * message for Resume without sending it.
+ * Sends one message as `action` says. `emit("send")` numbers, buffers and sends; `emit("buffer")` stores the message
+ * for Resume without sending it.
  */
 export function sendWithFault(
   action: FaultAction | undefined,
@@ -113,7 +115,7 @@ export function sendWithFault(
   if (action !== undefined) breakConnection(action, connection);
 }
 
-/** Handles one message of the client the way `action` wants it. */
+/** Handles one message of the client as `action` says. */
 export function handleWithFault(
   action: FaultAction | undefined,
   connection: FaultyConnection,

@@ -24,7 +24,7 @@ export interface BoundSession {
     identify: Identify,
   ): { readonly closeCode: number; readonly reason: string; readonly violation?: string } | undefined;
   onIdentified(connection: GatewayConnection, daveVersionMax: number): void;
-  /** What a Resume has to replay, or undefined when it must be refused. */
+  /** The messages a Resume has to replay, or undefined when it must be refused. */
   missedSince(resume: Resume): readonly SequencedMessage[] | undefined;
   onResumed(connection: GatewayConnection, missed: readonly SequencedMessage[]): void;
   onHeartbeat(seqAck: unknown): void;
@@ -35,7 +35,7 @@ export interface BoundSession {
   onServerClose(connection: GatewayConnection, code: number): void;
   /** The client closed with 1000. */
   onClientLeft(connection: GatewayConnection): void;
-  /** The connection is gone otherwise. */
+  /** The connection was lost without a close by the client. */
   onConnectionLost(connection: GatewayConnection): void;
   forbidResume(): void;
 }
@@ -47,7 +47,7 @@ export interface GatewayHost {
   readonly violations: ViolationLog;
   readonly faults: FaultScript;
   findSession(token: string): BoundSession | undefined;
-  /** Something happened that somebody may wait for. */
+  /** Something changed that a caller may be waiting for. */
   changed(): void;
 }
 
@@ -61,7 +61,7 @@ export interface ConnectionRecord {
   closedBy: "client" | "server" | undefined;
 }
 
-/** A heartbeat may come this late, in intervals, plus a fixed allowance for busy machines. */
+/** A heartbeat may be this late, in intervals, plus a fixed tolerance for busy machines. */
 const HEARTBEAT_LATE_INTERVALS = 2;
 const HEARTBEAT_LATE_MS = 2000;
 
@@ -101,7 +101,7 @@ export class GatewayConnection {
     return this.#socket.readyState === this.#socket.OPEN;
   }
 
-  /** Sends an unnumbered message as the faults for `step` want it. */
+  /** Sends an unnumbered message, subject to the faults for `step`. */
   send(step: FaultStep | undefined, message: { readonly op: number; readonly d: unknown }): void {
     const action = step === undefined ? undefined : this.#takeFault(step);
     sendWithFault(action, this, (how) => {
@@ -109,7 +109,7 @@ export class GatewayConnection {
     });
   }
 
-  /** Puts bytes or text on the wire, behind what is held back. */
+  /** Writes bytes or text to the socket, behind delayed messages. */
   write(data: string | Buffer): void {
     if (this.#held !== undefined) this.#held.push(data);
     else if (this.isOpen) this.#socket.send(data);

@@ -56,7 +56,7 @@ export class GatewayServer {
     return this.#upgradeCount;
   }
 
-  /** TLS handshakes that came instead of HTTP. */
+  /** Count of TLS handshakes received instead of HTTP. */
   get tlsAttemptCount(): number {
     return this.#tlsAttemptCount;
   }

@@ -1,4 +1,4 @@
-// What a hostile voice gateway sends, as bytes on the wire: each flood is a block of WebSocket frames that is written
+// The floods of a hostile voice gateway, as bytes on the wire: each is a block of WebSocket frames that is written
 // again and again. Kept apart from the server that sends them (hostile-gateway.ts), so that a new one is an entry in
 // this table.
 
@@ -12,7 +12,7 @@ type FloodStage = "upgrade" | "opened" | "live";
 interface Flood {
   readonly env: FloodStage;
   /**
-   * What is written once and what is written for ever after it. Not called before the flood begins, once per
+   * The bytes written once and the bytes written repeatedly after them. Called when the flood begins, once per
    * connection.
    */
   create(call: HostileCall): FloodBytes;

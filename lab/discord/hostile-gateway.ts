@@ -1,6 +1,6 @@
-// A voice gateway of an attacker's choosing: says what it likes, as fast as it can, and does not read. Any node can be
-// told to connect to it (the `endpoint` of PATCH player), so what it does must not be heard by anybody else. On
-// 127.0.0.1, in the thread of whoever starts it; a flood is best started in a thread or process of its own.
+// A voice gateway under an attacker's control: sends anything, as fast as it can, and does not read. Any node can be
+// told to connect to it (the `endpoint` of PATCH player), so it must not disturb other players. On 127.0.0.1, in the
+// thread that starts it; a flood is best started in a separate thread or process.
 //
 //   const gateway = await startHostileGateway({ behaviour: "heartbeat-requests" });
 //   … PATCH player with { endpoint: gateway.endpoint, token: "t", sessionId: "s", channelId: "1" } …
@@ -12,11 +12,11 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { FLOODS, type FloodBytes, type FloodName } from "./hostile-floods.ts";
 
-/** What is no flood of WebSocket frames. */
+/** Behaviours other than floods of WebSocket frames. */
 const OTHER_BEHAVIOURS = [
   /** Accepts TCP and says nothing. */
   "silent",
-  /** A byte of the upgrade's answer every 50 ms, for ever. */
+  /** A byte of the upgrade's answer every 50 ms, without end. */
   "drip",
   /** Opens and closes with 1001 at once, every time. */
   "close-at-once",
@@ -30,7 +30,7 @@ const OTHER_BEHAVIOURS = [
 
 export type HostileBehaviour = FloodName | (typeof OTHER_BEHAVIOURS)[number];
 
-/** All of them, for those who want to try one after the other. */
+/** All behaviours, for callers that try one after the other. */
 export const HOSTILE_BEHAVIOURS: readonly HostileBehaviour[] = [
   ...(Object.keys(FLOODS) as FloodName[]),
   ...OTHER_BEHAVIOURS,
@@ -49,7 +49,7 @@ export interface HostileGateway {
   readonly connectionCount: number;
   /** Connections still open. */
   readonly openCount: number;
-  /** Bytes of floods the node's side has taken so far, without those on the way. */
+  /** Bytes of floods that the node's side has accepted so far, without those in transit. */
   readonly bytesSent: number;
   readonly datagramsSent: number;
   close(): Promise<void>;
@@ -238,7 +238,7 @@ class HostileConnection {
     const { start, block }: FloodBytes = FLOODS[behaviour as FloodName].create({ channelId });
     if (start !== undefined) this.#socket.write(start);
     const write = () => {
-      // One turn of the event loop at a time, so that the thread can also be asked to stop.
+      // One iteration of the event loop at a time, so that the thread can also be asked to stop.
       while (!this.#socket.destroyed && this.#socket.write(block));
     };
     this.#socket.on("drain", () => setImmediate(write));
@@ -258,7 +258,7 @@ class HostileConnection {
   }
 }
 
-/** The first whole frame of a client in `bytes`; undefined when there is none yet. */
+/** The first whole frame of a client in `bytes`; undefined when it is incomplete. */
 function readMaskedFrame(
   bytes: Buffer,
 ): { readonly sizeBytes: number; readonly isText: boolean; readonly payload: Buffer } | undefined {

@@ -1,4 +1,4 @@
-// What the gateway demands of a key package before it lets its owner into a group (discord-voice.md section 4.5).
+// The gateway's requirements for a key package before its owner may join a group (discord-voice.md section 4.5).
 
 import { createPublicKey, verify } from "node:crypto";
 import { CIPHER_SUITE, encodeVector, type KeyPackage, MLS_VERSION } from "./mls-codec.ts";
@@ -6,7 +6,7 @@ import { CIPHER_SUITE, encodeVector, type KeyPackage, MLS_VERSION } from "./mls-
 const LIFETIME_END = 2n ** 64n - 1n;
 const POINT_BYTES = 65;
 
-/** What is wrong with a key package of `userId`, or undefined. */
+/** The problem with a key package of `userId`, or undefined. */
 export function keyPackageProblem(keyPackage: KeyPackage, userId: string): string | undefined {
   const { leaf } = keyPackage;
   if (keyPackage.version !== MLS_VERSION) return `MLS version ${keyPackage.version} instead of 1`;

@@ -1,5 +1,5 @@
-// A human in the voice channel: opens the DAVE encryption of what the bots send and keeps, counts or hands on the Opus
-// frames. Decoding them to sound is not done here (lab/listen).
+// A human in the voice channel: decrypts the DAVE frames of the bots and keeps, counts or forwards the Opus frames.
+// They are not decoded to audio here (lab/listen).
 
 import type { RtpFrame } from "./rtp-receiver.ts";
 import { SILENCE_FRAMES_AT_STOP } from "./stop-rules.ts";
@@ -15,20 +15,20 @@ export interface ReceivedFrame {
   readonly arrivalMs: number;
   readonly opus: Buffer;
   readonly isSilence: boolean;
-  /** True: it came DAVE-encrypted and was opened. Silence never is. */
+  /** True: it arrived DAVE-encrypted and was decrypted. Silence never is. */
   readonly daveDecrypted: boolean;
 }
 
-/** What opens DAVE frames for a listener. `undefined`: cannot be opened, and why has been reported. */
+/** Decrypts DAVE frames for a listener. `undefined`: cannot be decrypted, and the reason has been reported. */
 export interface FrameOpener {
   open(botUserId: string, payload: Buffer): { readonly opus: Buffer; readonly daveDecrypted: boolean } | undefined;
 }
 
 export class Listener {
   readonly userId: string;
-  /** Everything heard, oldest first; empty with `keepFrames: false`. */
+  /** All received frames, oldest first; empty with `keepFrames: false`. */
   readonly received: ReceivedFrame[] = [];
-  /** Called with each frame heard, kept or not. */
+  /** Called with each received frame, whether it is kept or not. */
   onFrame: ((frame: ReceivedFrame) => void) | undefined;
   readonly #keepFrames: boolean;
   #receivedCount = 0;
@@ -40,7 +40,7 @@ export class Listener {
     this.#keepFrames = options.keepFrames;
   }
 
-  /** Frames heard, silence included. */
+  /** Number of frames received, silence included. */
   get receivedCount(): number {
     return this.#receivedCount;
   }
@@ -57,12 +57,12 @@ export class Listener {
     return this.#lostCount;
   }
 
-  /** The frames of sound among `received`, without silence frames. */
+  /** The audio frames among `received`, without silence frames. */
   get receivedAudio(): readonly ReceivedFrame[] {
     return this.received.filter((frame) => !frame.isSilence);
   }
 
-  /** The last that was heard is the silence of a stop; also before anything is. Needs what is kept. */
+  /** True when the last received frame is the silence of a stop; also before the first frame. Needs `keepFrames`. */
   get isAtStop(): boolean {
     return this.received.slice(-SILENCE_FRAMES_AT_STOP).every(({ isSilence }) => isSilence);
   }

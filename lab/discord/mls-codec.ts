@@ -80,7 +80,7 @@ class MlsReader {
     return this.#position >= this.#bytes.length;
   }
 
-  /** What has been read since `start`. */
+  /** The bytes read since `start`. */
   since(start: number): Buffer {
     return this.#bytes.subarray(start, this.#position);
   }

@@ -1,9 +1,9 @@
-// How steadily the packets of one stream came in a window, kept one by one so that nothing of it depends on what came
+// How steadily the packets of one stream arrived in a window, recorded one by one so that nothing depends on packets
 // before the window: lateness against the 20 ms grid that fits the stream best, and jitter, which is how the spacing of
-// packets differs from 20 ms. For benchmarks; what runs for hours uses arrival-statistics.ts.
+// packets differs from 20 ms. For benchmarks; programs that run for hours use arrival-statistics.ts.
 
 const TICKS_PER_MS = 48;
-/** Of one stream: ten minutes of sound. What comes later in the same window is not looked at. */
+/** Limit per stream: ten minutes of audio. Later packets of the same window are ignored. */
 const RECORDED_PACKETS_MAX = 30_000;
 /** RFC 3550, section 6.4.1: each new difference counts for a sixteenth. */
 const JITTER_GAIN = 1 / 16;
@@ -15,13 +15,13 @@ export interface Steadiness {
   readonly latenessMsMax: number;
   /** RFC 3550's estimator, its mean over all packets. */
   readonly jitterMs: number;
-  /** Of |interval - 20 ms|. */
+  /** 99th percentile of |interval - 20 ms|. */
   readonly spacingMsP99: number;
   readonly spacingMsMax: number;
 }
 
 export class PacketTiming {
-  /** Per stretch of sound: when each packet came, less the time of its sound. */
+  /** Per run of audio: the arrival time of each packet less its media time. */
   #stretches: number[][] = [];
   #isRecording = false;
   #packets = 0;
@@ -29,7 +29,7 @@ export class PacketTiming {
   #audioMs = 0;
   #isNewStretch = true;
 
-  /** Forgets what was recorded, and records from now on. */
+  /** Clears the recording, and records from now on. */
   begin(): void {
     this.#stretches = [];
     this.#packets = 0;
@@ -56,7 +56,7 @@ export class PacketTiming {
     this.#stretches.at(-1)?.push(arrivalMs - this.#audioMs);
   }
 
-  /** The sound stopped: what comes next has a grid of its own. */
+  /** The audio stopped: the next packet starts a new grid. */
   endRun(): void {
     this.#isNewStretch = true;
   }

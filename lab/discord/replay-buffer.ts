@@ -1,10 +1,10 @@
-// The numbered messages of one voice session: one u16 counter for JSON and binary messages together, the last messages
-// kept for Resume, and the check of the `seq_ack` a client sends (discord-voice.md section 1.5).
+// The numbered messages of one voice session: one u16 counter for JSON and binary messages together, a buffer of the
+// last messages for Resume, and the check of the `seq_ack` a client sends (discord-voice.md section 1.5).
 
 /** A message as it goes out: text for JSON, bytes (number in front) for binary opcodes. */
 export type SequencedMessage = { readonly seq: number; readonly sentAtMs: number; readonly data: string | Buffer };
 
-/** The messages kept for Resume. */
+/** Messages buffered for Resume. */
 const BUFFERED_MESSAGES_MAX = 256;
 /** A client that has not acknowledged a message this long after it was sent does not count it at all. */
 const ACKNOWLEDGE_WITHIN_MS = 2000;
@@ -32,14 +32,14 @@ export class ReplayBuffer {
     return message;
   }
 
-  /** What came after `seqAck` (-1: from the start), or undefined when that cannot be told any more. */
+  /** The messages after `seqAck` (-1: from the start), or undefined when some of them are no longer buffered. */
   after(seqAck: number): readonly SequencedMessage[] | undefined {
     if (seqAck === -1) return this.#isComplete ? [...this.#messages] : undefined;
     const index = this.#messages.findIndex((message) => message.seq === seqAck);
     return index === -1 ? undefined : this.#messages.slice(index + 1);
   }
 
-  /** What is wrong with a heartbeat's `seq_ack`, or undefined. Call with every heartbeat, in order. */
+  /** The problem with a heartbeat's `seq_ack`, or undefined. Call with every heartbeat, in order. */
   judgeAck(seqAck: unknown, nowMs: number): string | undefined {
     if (typeof seqAck !== "number" || !Number.isInteger(seqAck)) return `seq_ack is ${String(seqAck)}, not a number`;
     const before = this.#lastAck;

@@ -80,7 +80,7 @@ export class RtpReceiver {
     return this.#skippedFrames;
   }
 
-  /** When the first packet came that was not silence, by the fake Discord's clock. */
+  /** When the first packet other than silence arrived, by the fake Discord's clock. */
   get firstAudioMs(): number | undefined {
     return this.#firstAudioMs;
   }
@@ -96,7 +96,7 @@ export class RtpReceiver {
     };
   }
 
-  /** Handles one datagram that carries this SSRC; it may be kept. */
+  /** Handles one datagram that carries this SSRC; it may be retained. */
   receive(packet: Buffer, arrivalMs: number): void {
     if (this.mode === undefined || !this.isOpen) {
       this.#options.report("rtp-before-session", "RTP before the Session Description");
@@ -176,8 +176,8 @@ export class RtpReceiver {
 }
 
 /**
- * Tells fresh nonces from used ones without keeping them: the counter must grow, in the byte order in which its first
- * step is the smaller one (big endian as in discord.js, little endian as in koe).
+ * Distinguishes fresh nonces from used ones without storing them: the counter must grow, in the byte order in which its
+ * first step is the smaller one (big endian as in discord.js, little endian as in koe).
  */
 class NonceRule {
   #last: Buffer;

@@ -1,17 +1,17 @@
-// The rules around the edges of sound: op 5 non-zero before and during it, five silence frames and then op 5 zero after
-// it (discord-voice.md sections 1.3 and 2.4). Op 5 travels over TCP and sound over UDP, so each is given a moment to
+// The rules around the edges of audio: op 5 non-zero before and during it, five silence frames and then op 5 zero after
+// it (discord-voice.md sections 1.3 and 2.4). Op 5 travels over TCP and audio over UDP, so each is given a moment to
 // arrive behind the other.
 
 import type { ViolationKind } from "./violations.ts";
 
 /**
- * How far op 5 and the packets around it may overtake each other: a starved reader takes in all that has come on one
- * way before it looks at the other.
+ * How far op 5 and the packets around it may overtake each other: a starved reader reads everything pending on one
+ * socket before it reads the other.
  */
 export const OVERTAKE_MS = 500;
-/** Sound that pauses longer than this has stopped. Shorter gaps may be a busy machine's. */
+/** Audio that pauses longer than this has stopped. Shorter gaps may be caused by a busy machine. */
 const STOPPED_AFTER_MS = 1000;
-/** Of every stop of sound. */
+/** Silence frames at every stop of audio. */
 export const SILENCE_FRAMES_AT_STOP = 5;
 /** A pause behind silence frames that is longer than two frames separates two stretches. */
 const STRETCH_PAUSE_MS = 40;
@@ -23,11 +23,11 @@ export class StopRules {
   #speaking = 0;
   #silenceFrames = 0;
   #lastFrameMs: number | undefined;
-  /** When sound came for the first time although speaking was 0; "reported" once it has become a violation. */
+  /** When the first audio arrived although speaking was 0; "reported" once it has become a violation. */
   #unspoken: number | "reported" | undefined;
   /** When speaking went to 0 with too few silence frames so far. */
   #unfinishedStopMs: number | undefined;
-  /** When the last of five silence frames came, as long as no op 5 of zero has followed. */
+  /** When the last of five silence frames arrived, as long as no op 5 of zero has followed. */
   #unspokenStopMs: number | undefined;
   #isGapJudged = true;
   /** Op 5 has said zero since the last frame. */
@@ -47,12 +47,12 @@ export class StopRules {
     return this.#unfinishedStopMs !== undefined;
   }
 
-  /** True while the last packet was sound, or fewer than five silence frames after it. */
+  /** True while the last packet was audio, or fewer than five silence frames after it. */
   get #isSendingAudio(): boolean {
     return this.#lastFrameMs !== undefined && this.#silenceFrames < SILENCE_FRAMES_AT_STOP;
   }
 
-  /** True when a frame at `nowMs` starts a new stretch of sound: silence frames, then a pause, went before it. */
+  /** True when a frame at `nowMs` starts a new run of audio, preceded by silence frames and a pause. */
   hasStoppedBefore(nowMs: number): boolean {
     return (
       this.#lastFrameMs !== undefined &&
@@ -87,8 +87,8 @@ export class StopRules {
     this.#speaking = speaking;
     if (speaking === 0) {
       this.#isCleared = true;
-      // The zero that only makes an SSRC known ends nothing, though the first sound may overtake it. That of a stop may
-      // be overtaken by the sound after it.
+      // The zero that only announces an SSRC ends nothing, though the first audio may overtake it. The zero of a stop
+      // may be overtaken by the audio after it.
       const isOvertaken = this.#unspokenStopMs !== undefined && nowMs - this.#unspokenStopMs <= OVERTAKE_MS;
       if (this.#isSendingAudio && wasSpeaking && !isOvertaken) this.#unfinishedStopMs = nowMs;
       this.#unspokenStopMs = undefined;
@@ -98,7 +98,7 @@ export class StopRules {
     this.#unspoken = undefined;
   }
 
-  /** Judges what is still open. `isReachable`: the client had a WebSocket on which it could say op 5. */
+  /** Judges rules that are still open. `isReachable`: the client had a WebSocket on which it could send op 5. */
   settle(nowMs: number, isReachable: boolean): void {
     if (typeof this.#unspoken === "number") this.#reportUnspoken();
     if (this.#unfinishedStopMs !== undefined) this.#judgeUnfinishedStop(Number.POSITIVE_INFINITY);
@@ -107,7 +107,7 @@ export class StopRules {
 
   #reportUnspoken(): void {
     this.#unspoken = "reported";
-    this.#report("speaking-missing", "sound without a non-zero op 5 before it");
+    this.#report("speaking-missing", "audio without a non-zero op 5 before it");
   }
 
   #judgeUnfinishedStop(nowMs: number): void {

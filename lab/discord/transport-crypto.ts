@@ -88,7 +88,7 @@ function doubleRound(state: Int32Array): void {
   quarterRound(state, 3, 4, 9, 14);
 }
 
-// Five positional parameters: the four word indices are one thing, written as RFC 8439 section 2.1 writes them.
+// Five positional parameters: the four word indices belong together, written as RFC 8439 section 2.1 writes them.
 function quarterRound(state: Int32Array, a: number, b: number, c: number, d: number): void {
   let wordA = state[a]!;
   let wordB = state[b]!;

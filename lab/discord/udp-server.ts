@@ -11,7 +11,7 @@ const DISCOVERY_BYTES = 74;
 const DISCOVERY_LENGTH_FIELD = 70;
 /** JDA's keepalive has 9 bytes, discord.js' and the unofficial ping 8: nothing that short is RTP. */
 const KEEPALIVE_BYTES_MAX = 9;
-/** What a lost session had made ready may still leave when its successor is there; Discord ignores it. */
+/** Packets that a lost session had prepared may still arrive when its replacement exists; Discord ignores them. */
 const REPLACED_MS_MAX = 500;
 const PING_REQUEST = 0x1337cafe;
 const PING_ANSWER = 0x1337f00d;
@@ -41,7 +41,7 @@ export class UdpServer {
   readonly #peersBySsrc = new Map<number, UdpPeer>();
   /** When each SSRC was given out. */
   readonly #givenAtMs = new Map<number, number>();
-  /** Who sent a discovery request from `address:port`: keepalives carry no SSRC. */
+  /** The peer that sent a discovery request from `address:port`: keepalives carry no SSRC. */
   readonly #peersByAddress = new Map<string, UdpPeer>();
   #nextPort = 0;
   #isClosed = false;
@@ -63,13 +63,13 @@ export class UdpServer {
     return this.#network.address;
   }
 
-  /** The port to name in the next Ready; sessions are dealt out in turn. */
+  /** The port to name in the next Ready; ports are assigned round-robin. */
   nextPort(): number {
     const port = this.#ports[this.#nextPort++ % this.#ports.length];
     return port === undefined || this.#isClosed ? 9 : port.port;
   }
 
-  /** Sessions stay known after their end, so that what they still send is told from an invented SSRC. */
+  /** Sessions stay known after their end, so that their late packets differ from packets with an invented SSRC. */
   add(peer: UdpPeer): void {
     this.#peersBySsrc.set(peer.receiver.ssrc, peer);
     this.#givenAtMs.set(peer.receiver.ssrc, this.#clock.now());
@@ -102,7 +102,7 @@ export class UdpServer {
     const ssrc = packet.readUInt32BE(8);
     const peer = this.#peersBySsrc.get(ssrc);
     if (peer === undefined) {
-      this.#violations.add("rtp-unknown-ssrc", undefined, `RTP with SSRC ${ssrc}, which nobody was given`);
+      this.#violations.add("rtp-unknown-ssrc", undefined, `RTP with SSRC ${ssrc}, which was not assigned`);
     } else if (peer.receiver.ssrc !== ssrc) {
       this.#onReplaced(peer, arrivalMs);
     } else if (peer.isUdpReachable) {
@@ -175,6 +175,6 @@ function discoveryProblem(packet: Buffer, peer: UdpPeer | undefined): string | u
   if (packet.length !== DISCOVERY_BYTES) return `${packet.length} bytes instead of ${DISCOVERY_BYTES}`;
   if (packet.readUInt16BE(2) !== DISCOVERY_LENGTH_FIELD) return `length field ${packet.readUInt16BE(2)} instead of 70`;
   if (packet.subarray(8).some((byte) => byte !== 0)) return "address or port field is not zero-filled";
-  if (peer === undefined) return `SSRC ${packet.readUInt32BE(4)} was given to nobody`;
+  if (peer === undefined) return `SSRC ${packet.readUInt32BE(4)} was not assigned`;
   return undefined;
 }

@@ -1,12 +1,12 @@
-// What a real Discord would refuse, or what would sound wrong to a listener: collected here, so that a test can end
-// with "and nothing was wrong". Part of the fake Discord.
+// Violations: everything that a real Discord would refuse, or that would be audible to a listener as an error.
+// Collected here, so that a test can end with "and nothing was wrong". Part of the fake Discord.
 
 import type { Clock } from "../../src/lib/clock.ts";
 
 /**
  * - `gateway-*`: the voice WebSocket (message shape, order, opcodes, heartbeat, `seq_ack`)
  * - `discovery-*`, `rtp-*`, `nonce-*`, `transport-*`: UDP
- * - `speaking-*`, `silence-*`: op 5 and silence frames around sound
+ * - `speaking-*`, `silence-*`: op 5 and silence frames around audio
  * - `dave-*`: key packages, commits, transitions and encrypted frames
  */
 export type ViolationKind =
@@ -51,11 +51,11 @@ export interface Violation {
   readonly kind: ViolationKind;
   /** Undefined when the message could not be matched with a guild. */
   readonly guildId: string | undefined;
-  /** What was seen and what should have been; no secrets. */
+  /** The observed and the expected value; no secrets. */
   readonly detail: string;
 }
 
-/** A stream gone wrong yields 50 violations a second: later ones are only counted. */
+/** A broken stream yields 50 violations a second: later ones are only counted. */
 const VIOLATIONS_MAX = 1000;
 
 export class ViolationLog {

@@ -33,7 +33,7 @@ interface PresentListener {
   readonly dave: DaveListener | undefined;
 }
 
-/** Hears everything as it comes: a listener in a stage channel. */
+/** Receives everything unencrypted: a listener in a stage channel. */
 const PLAIN_OPENER: FrameOpener = { open: (_botUserId, payload) => ({ opus: payload, daveDecrypted: false }) };
 /** Proposed and revoked, never there. */
 const PHANTOM_USER_ID = "899999999999999999";
@@ -83,7 +83,7 @@ export class VoiceCall implements SessionCall {
     return this.group.isSettled && [...this.#bots.keys()].every((userId) => this.group.isInGroup(userId, "recovered"));
   }
 
-  /** Op 27 proposes somebody and a second op 27 takes it back. */
+  /** Op 27 proposes a member and a second op 27 revokes the proposal. */
   async proposeAndRevoke(when: "atOnce" | "afterCommits"): Promise<void> {
     this.#announceJoined(PHANTOM_USER_ID);
     await this.group.proposeAndRevoke(this.#createDaveListener(PHANTOM_USER_ID), when);
@@ -191,7 +191,9 @@ export class VoiceCall implements SessionCall {
     if (session.daveVersion > 0) new DaveBot(session).sendExternalSender(this.group.externalSenderPackage);
   }
 
-  /** Once per frame, however many listen: encrypted too early, or plain although the group is there. */
+  /**
+   * Reports once per frame, whatever the number of listeners: encrypted too early, or plain although the group exists.
+   */
   #judgeEncryption(session: VoiceSession, payload: Buffer): void {
     const slot = this.#memberOf(session) === undefined ? undefined : this.group.slotOf(session.userId);
     const now = this.#options.clock.now();

@@ -1,5 +1,5 @@
-// One voice channel of the fake Discord: who listens there, and the call that runs in it. This is what a test holds in
-// its hands; the methods that change something resolve when the change has been carried through.
+// One voice channel of the fake Discord: its listeners, and the call that runs in it. Tests work with this object; the
+// methods that change something resolve when the change has been carried through.
 
 import type { DavePolicy } from "./dave-policy.ts";
 import { Listener } from "./listener.ts";
@@ -37,7 +37,7 @@ export class VoiceChannel {
   /** The first listener; throws when there is none. */
   get listener(): Listener {
     const [first] = this.#listeners.values();
-    if (first === undefined) throw new Error("fake Discord: nobody listens in this channel");
+    if (first === undefined) throw new Error("fake Discord: this channel has no listener");
     return first;
   }
 
@@ -46,7 +46,7 @@ export class VoiceChannel {
     return this.#call;
   }
 
-  /** The choices of the DAVE gateway: who wins, which ids, how late. Change them before what they apply to. */
+  /** The choices of the DAVE gateway: winning commit, ids, delays. Change them before the step that they apply to. */
   get policy(): DavePolicy {
     return this.#call.group.policy;
   }
@@ -76,20 +76,20 @@ export class VoiceChannel {
     return this.#call.group.settled();
   }
 
-  /** Resolves when, besides, every bot is in the group and has answered what was broken. */
+  /** As `settled`, and resolves only when every bot is in the group and has answered what was broken. */
   recovered(): Promise<void> {
     const call = this.#call;
     return this.#options.waiters.until(() => call.hasRecovered, "recovered bot", 4 * this.policy.answerTimeoutMs);
   }
 
-  /** Somebody comes to listen: op 11, Add, commit, Welcome, transition. */
+  /** A listener joins: op 11, Add, commit, Welcome, transition. */
   async addListener(userId = String(this.#nextListenerId++)): Promise<Listener> {
     const listener = this.enter(userId);
     await this.settled();
     return listener;
   }
 
-  /** The same without waiting. */
+  /** Adds a listener without waiting for the transition. */
   enter(userId: string): Listener {
     const listener = new Listener({ userId, keepFrames: this.#options.keepFrames });
     this.#listeners.set(userId, listener);
@@ -97,7 +97,7 @@ export class VoiceChannel {
     return listener;
   }
 
-  /** Somebody leaves: op 13, then Remove and a transition, or the reset of whoever is left alone. */
+  /** A listener leaves: op 13, then Remove and a transition, or the reset of a bot that remains alone. */
   async removeListener(listener: Listener | string): Promise<void> {
     const userId = typeof listener === "string" ? listener : listener.userId;
     if (!this.#listeners.delete(userId)) {
@@ -144,7 +144,7 @@ export class VoiceChannel {
     this.#call.group.breakNext("welcome");
   }
 
-  /** Op 27 proposes somebody and a second op 27 takes it back, before or after the members have committed. */
+  /** Op 27 proposes a member and a second op 27 revokes it, before or after the members have committed. */
   async proposeAndRevoke(when: "atOnce" | "afterCommits" = "afterCommits"): Promise<void> {
     await this.#call.proposeAndRevoke(when);
     await this.settled();
@@ -155,7 +155,7 @@ export class VoiceChannel {
     this.#call.repeatExternalSender();
   }
 
-  /** Op 22 with an id nobody prepared, to every bot. */
+  /** Op 22 with an id that was never prepared, to every bot. */
   executeUnknownTransition(id: number): void {
     this.#call.executeUnknownTransition(id);
   }

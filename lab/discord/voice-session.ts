@@ -1,5 +1,5 @@
-// One set of voice credentials and what they lead to: the handshake after Identify, numbered messages and Resume, op 5,
-// and the RTP stream. Outlives WebSockets; ends when it is retired (moved, kicked) or the client leaves.
+// One set of voice credentials and its session: the handshake after Identify, numbered messages and Resume, op 5, and
+// the RTP stream. Outlives WebSockets; ends when it is retired (moved, kicked) or the client leaves.
 
 import { randomBytes } from "node:crypto";
 import type { Timer } from "../../src/lib/clock.ts";
@@ -12,7 +12,7 @@ import type { TransportMode } from "./transport-crypto.ts";
 import type { UdpPeer, UdpServer } from "./udp-server.ts";
 import type { ViolationKind } from "./violations.ts";
 
-/** What a bot library would forward to its node after joining a channel. */
+/** The values that a bot library would forward to its node after joining a channel. */
 export interface IssuedVoice {
   readonly token: string;
   readonly endpoint: string;
@@ -35,7 +35,7 @@ export interface SessionCall {
   readonly channelId: string;
   /** 0: a stage channel, no DAVE. */
   readonly daveVersion: number;
-  /** What a session that begins now is told: 0 while the call is downgraded. */
+  /** The version announced to a session that begins now: 0 while the call is downgraded. */
   readonly daveVersionNow: number;
   otherUserIds(userId: string): readonly string[];
   onIdentified(session: VoiceSession): void;
@@ -83,7 +83,7 @@ export class VoiceSession implements UdpPeer, BoundSession {
   readonly sessionId: string;
   readonly token: string;
   readonly call: SessionCall;
-  /** Faults of this session only; asked before those of the server. */
+  /** Faults of this session only; they take precedence over those of the server. */
   readonly faults = new FaultScript();
   /** Set to false to make the session's UDP vanish without an error, true to let it through again. */
   isUdpReachable = true;
@@ -175,7 +175,7 @@ export class VoiceSession implements UdpPeer, BoundSession {
     return this.#keepaliveCount;
   }
 
-  /** Packets that came although the session had ended: ignored, as Discord does. */
+  /** Packets that arrived although the session had ended: ignored, as Discord does. */
   get framesAfterEnd(): number {
     return this.#framesAfterEnd;
   }
@@ -185,7 +185,7 @@ export class VoiceSession implements UdpPeer, BoundSession {
     return this.#receivers.at(-1)?.stopRules.speaking ?? 0;
   }
 
-  /** Op 5 has said that sound ends, and its silence frames are still to come. */
+  /** Op 5 has announced the end of audio, and its silence frames are still to arrive. */
   get isStopping(): boolean {
     return this.#receivers.at(-1)?.stopRules.isStopping ?? false;
   }
@@ -229,7 +229,7 @@ export class VoiceSession implements UdpPeer, BoundSession {
     this.#connection?.terminate(options.canResume ?? true);
   }
 
-  /** The credentials stop working; an open WebSocket stays in the call until somebody closes it. */
+  /** The credentials stop working; an open WebSocket stays in the call until either side closes it. */
   retire(): void {
     this.#isRetired = true;
     this.#canResume = false;
@@ -275,7 +275,7 @@ export class VoiceSession implements UdpPeer, BoundSession {
     this.call.onIdentified(this);
   }
 
-  /** Op 11 for users who are there, and the two messages about them that clients have to ignore. */
+  /** Op 11 for present users, and the two messages about them that clients have to ignore. */
   announceUsers(userIds: readonly string[]): void {
     this.sendJson("clientsConnect", 11, { user_ids: userIds });
     for (const userId of userIds) {
@@ -341,14 +341,14 @@ export class VoiceSession implements UdpPeer, BoundSession {
     if (connection !== undefined) this.onConnectionLost(connection);
   }
 
-  /** The client closed with 1000: it is gone, though it may Identify again. */
+  /** The client closed with 1000: it has left, though it may Identify again. */
   onClientLeft(connection: GatewayConnection): void {
     if (connection !== this.#connection) return;
     this.#end();
     this.onConnectionLost(connection);
   }
 
-  /** The WebSocket is gone; the session waits for a Resume. */
+  /** The WebSocket was lost; the session waits for a Resume. */
   onConnectionLost(connection: GatewayConnection): void {
     if (connection !== this.#connection) return;
     this.#connection = undefined;
@@ -361,7 +361,7 @@ export class VoiceSession implements UdpPeer, BoundSession {
     this.#host.violations.add(kind, this.guildId, detail);
   }
 
-  /** Judges what only time can tell: silence frames and op 5 after the last sound. */
+  /** Judges the rules that depend on time: silence frames and op 5 after the last audio. */
   settle(): void {
     if (this.#isInCall) this.#receivers.at(-1)?.stopRules.settle(this.#host.clock.now(), this.isConnected);
   }

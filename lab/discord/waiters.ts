@@ -1,5 +1,5 @@
-// "Wait until this holds": conditions over the state of the fake Discord, looked at again after every message, frame
-// and transition. Spares the tests sleeps and polling.
+// "Wait until this holds": conditions over the state of the fake Discord, checked again after every message, frame and
+// transition. Spares the tests sleeps and polling.
 
 import type { Clock } from "../../src/lib/clock.ts";
 
@@ -16,7 +16,7 @@ export class Waiters {
     this.#clock = clock;
   }
 
-  /** Resolves as soon as `condition` holds; rejects after `timeoutMs` naming `what`. */
+  /** Resolves once `condition` holds; rejects after `timeoutMs` naming `what`. */
   until(condition: () => boolean, what: string, timeoutMs: number): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ export class Waiters {
     });
   }
 
-  /** The same without rejecting: true once `condition` holds, false after `timeoutMs` (or at close). */
+  /** As `until`, but does not reject: true once `condition` holds, false after `timeoutMs` (or at close). */
   settled(condition: () => boolean, timeoutMs: number): Promise<boolean> {
     return this.until(condition, "", timeoutMs).then(
       () => true,
@@ -41,13 +41,13 @@ export class Waiters {
     );
   }
 
-  /** Something changed: settles every waiter whose condition now holds. */
+  /** Settles every waiter whose condition now holds; called after each change. */
   changed(): void {
     if (this.#waiters.size === 0) return;
     for (const waiter of [...this.#waiters]) if (waiter.condition()) waiter.settle();
   }
 
-  /** Rejects everybody who still waits. */
+  /** Rejects all waiters that are still pending. */
   close(): void {
     for (const waiter of [...this.#waiters]) waiter.settle(new Error("fake Discord: closed while waiting"));
   }

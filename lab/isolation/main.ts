@@ -1,6 +1,6 @@
-// `npm run lab -- isolation`: lets hostile files, sites, voice servers and clients loose on a node while honest players
-// play, and says of each whether anybody noticed. Exit status 0 when nobody did, 1 when somebody did, 2 when it cannot
-// be tried.
+// `npm run lab -- isolation`: attacks a node with hostile files, sites, voice servers and clients while control players
+// play, and reports for each whether they were affected. Exit status 0 when none was, 1 when one was, 2 when the run
+// failed.
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -11,27 +11,27 @@ import { runLostWorkers } from "./lost-workers/lost-workers.ts";
 import { formatResult, formatSummary, HEADER } from "./report.ts";
 import { type NamedCase, runCases } from "./run-cases.ts";
 
-const HELP = `Lets hostile cases loose on a v4 node while honest players play, and says whether anybody noticed.
+const HELP = `Attacks a v4 node with hostile cases while control players play, and reports whether they were affected.
 
   npm run lab -- isolation                                                # on this checkout's own node
-  npm run lab -- isolation http://127.0.0.1:2333 --password PASSWORD         # on one that runs
+  npm run lab -- isolation http://127.0.0.1:2333 --password PASSWORD         # on a running one
 
   --password TEXT   the node's password, default youshallnotpass
-  --case NAMES      some cases, separated by commas; a part of a name or of a layer will do
-  --quick           the dozen that show most, with short windows
-  --list            name the cases
-  --seed NUMBER     of what is random in them, default 1
-  --json FILE       write every measurement there as well
-  --log             show what the own node logs
+  --case NAMES      cases to run, separated by commas; a part of a name or of a layer is enough
+  --quick           a selection of twelve cases, with short windows
+  --list            list the cases
+  --seed NUMBER     seed of their random data, default 1
+  --json FILE       write all measurements to a file as well
+  --log             print the log of the checkout's own node
   --help            this text
 
   npm run lab -- isolation generate --files 10000 --container ogg,mp4 --seed 1
 
-tries generated files on the readers and decoders themselves; --out FILE writes that of the seed instead.
+fuzzes readers and decoders with generated files; --out FILE writes the file of the seed instead.
 
   npm run lab -- isolation lost-workers --players 100 --json FILE
 
-loses an audio worker in the middle of a player's work, in three ways, and says what is heard and who is blamed.
+ends an audio worker in the middle of a player's work, in three modes, and reports gaps and crash attribution.
 
 A running node has to be on the same machine, be allowed to reach loopback, and speak ws:// to voice servers. Tonearm:
 
@@ -74,7 +74,7 @@ async function main(): Promise<number> {
   try {
     return await run(cases);
   } catch (error) {
-    console.error(`cannot go on: ${error instanceof Error ? error.message : error}`);
+    console.error(`cannot continue: ${error instanceof Error ? error.message : error}`);
     return 2;
   }
 }

@@ -1,11 +1,11 @@
-// The lines people read: one per case, what is wrong below it, and a summary.
+// The report for people: one line per case, its problems below it, and a summary.
 
 import { gapLimitOf, longestGapMs, missingShare } from "./harness/verdict.ts";
 import type { Attempt, CaseResult } from "./run-cases.ts";
 
 export const HEADER = [
-  "gap: the longest time without sound of an honest player, control / attack (allowed), ms; missing: share of",
-  "the sound of the player who lost most; version: slowest GET /version, control / attack, ms; memory: before / " +
+  "gap: the longest time without audio of a control player, control / attack (allowed), ms; missing: share of",
+  "the audio of the player that lost most; version: slowest GET /version, control / attack, ms; memory: before / " +
     "after, MB",
   "",
 ].join("\n");

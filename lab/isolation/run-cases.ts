@@ -1,6 +1,6 @@
-// Runs hostile cases one after the other against one node: a control without attack, the attack, what is left behind. A
-// case that fails by what a busy machine can do as well is run once more with a control as long as the attack, and only
-// then counts; both runs are reported.
+// Runs hostile cases one after the other against one node: a control without attack, the attack, the aftermath. A case
+// that fails in a way that a busy machine can cause as well is run once more with a control as long as the attack, and
+// only then counts; both runs are reported.
 
 import { seededRandom } from "../seeded-random.ts";
 import { sleep } from "../sleep.ts";
@@ -35,7 +35,7 @@ interface RunOptions {
 }
 
 export interface Attempt extends Measured {
-  /** What the hostile track or request was answered. */
+  /** The node's answer to the hostile track or request. */
   readonly answer: string;
   readonly problems: readonly string[];
 }
@@ -51,7 +51,7 @@ export interface CaseResult {
 
 const CONTROL_SECONDS = 3;
 const ATTACK_SECONDS = 4;
-/** What comes after the attack, such as the end of its sessions, is part of it. */
+/** The time after the attack, such as the end of its sessions, is part of it. */
 const AFTERMATH_MS = 1000;
 /** No case takes longer, whatever it waits for. */
 const CASE_TIMEOUT_MS = 45_000;
@@ -122,7 +122,7 @@ async function attempt(
   return { ...measured, answer, problems: judge(measured) };
 }
 
-/** A case that cannot be made ready has failed; the others go on. */
+/** A case that cannot be prepared has failed; the others still run. */
 async function armed(hostile: NamedCase, attack: Attack): Promise<Strike> {
   try {
     return await hostile.arm(attack);

@@ -1,4 +1,4 @@
-// Writes the sound loops to where the node loads them from (src/media/kernels/wasm-loop.ts), and knows when that is
+// Writes the audio loops to where the node loads them from (src/media/kernels/wasm-loop.ts), and detects when that is
 // needed.
 
 import { createHash } from "node:crypto";
@@ -11,7 +11,7 @@ import { BUILT_KERNELS, KERNEL_NAMES, type KernelName, kernelFileName } from "..
 /** The project's folder; this file is compiled to dist/lab/kernels. */
 const ROOT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../", import.meta.url);
 export const ASSEMBLY = new URL("src/media/kernels/assembly/", ROOT);
-/** What the loops are made from: themselves, the numbers they share with the plain loops, the format of sound … */
+/** The sources of the loops: themselves, the numbers they share with the plain loops, the audio format … */
 const SOURCE_FOLDERS = [
   ASSEMBLY,
   new URL("opus-encoder/", ASSEMBLY),
@@ -20,11 +20,12 @@ const SOURCE_FOLDERS = [
 ];
 /** … what compiles them, and in which version. */
 const COMPILING = [new URL("lab/kernels/compile-kernel.ts", ROOT), new URL("package.json", ROOT)];
-/** Beside the loops: a hash of what they were made from. */
+/** File next to the loops: a hash of their sources. */
 const BUILT_FROM = "built-from.sha256";
 
 /**
- * What is to be built, and where to; all of them to where the node looks for them unless said otherwise (for tests).
+ * What to build, and the output folder; by default all loops, into the folder the node loads them from (changed by
+ * tests).
  */
 interface Build {
   readonly folder?: URL;
@@ -51,7 +52,7 @@ export async function buildKernels(build: Build = {}): Promise<void> {
   await replaceFile(new URL(BUILT_FROM, folder), sourceHash);
 }
 
-/** The same, unless they were made from the very sources that are there. For tests, which run from the sources. */
+/** Builds the loops unless they are up to date. For tests, which run from the sources. */
 export async function refreshKernels(build: Build = {}): Promise<void> {
   const { folder = BUILT_KERNELS, names = KERNEL_NAMES } = build;
   const files = [BUILT_FROM, OPUS_ENCODER_FILE, ...names.map(kernelFileName)];
@@ -60,7 +61,7 @@ export async function refreshKernels(build: Build = {}): Promise<void> {
   await buildKernels(build);
 }
 
-/** The Opus encoder, as the loops are compiled, but with tables of its own. */
+/** The Opus encoder, compiled as the loops are, but with its own tables. */
 export async function compileEncoder(compile: Compile = compileWithCompiler): Promise<Uint8Array> {
   return compile(new URL("opus-encoder/opus-encoder.ts", ASSEMBLY), { dataEndByte: TABLES_END_BYTE });
 }

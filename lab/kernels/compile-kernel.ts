@@ -1,11 +1,11 @@
-// Compiles sound loops from their AssemblyScript (src/media/kernels/assembly/) to WebAssembly. Part of `npm run build`
+// Compiles audio loops from their AssemblyScript (src/media/kernels/assembly/) to WebAssembly. Part of `npm run build`
 // and of the tests; needs the development packages.
 
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
 
-/** Nothing of a runtime: a loop works in the memory that it is given, and on nothing else. */
+/** No runtime: a loop works in the memory that it is given, and on nothing else. */
 const COMPILER_OPTIONS: readonly string[] = [
   ...["--optimizeLevel", "3", "--noAssert"],
   ...["--enable", "simd"],
@@ -21,9 +21,9 @@ const INSPECTED_PAGES = 16;
 const DATA_BYTE = 1024;
 
 /**
- * The same source gives the same bytes. Throws with the compiler's words when there is anything to say about the
- * source, and when it wants a runtime or has data at or behind `dataEndByte` (default 0: none at all): static arrays,
- * strings and the like would stand where a loop has its sound.
+ * Equal sources give equal bytes. Throws with the compiler's messages when it has any, when the source needs a runtime,
+ * or when it has data at or behind `dataEndByte` (default 0: none at all): static arrays, strings and the like would
+ * overlap the loop's audio.
  */
 export async function compileKernel(
   source: URL,
@@ -43,14 +43,14 @@ export async function compileKernel(
     },
   });
   if (error !== null || binary === undefined || said.length > 0) {
-    throw new Error(`the sound loop ${file} does not compile:\n${said.join("")}`, { cause: error });
+    throw new Error(`the audio loop ${file} does not compile:\n${said.join("")}`, { cause: error });
   }
   if (!isBare(binary, dataEndByte))
-    throw new Error(`the sound loop ${file} needs static data or a runtime, which loops have no room for`);
+    throw new Error(`the audio loop ${file} needs static data or a runtime, which loops have no space for`);
   return binary;
 }
 
-/** Wants nothing but a memory, and leaves that as it is, from there on. */
+/** True when it needs nothing but a memory, and does not initialise that from `dataEndByte` on. */
 function isBare(binary: Uint8Array, dataEndByte: number): boolean {
   const module = new WebAssembly.Module(binary);
   const imports = WebAssembly.Module.imports(module).map((entry) => `${entry.module}.${entry.name}`);

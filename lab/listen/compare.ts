@@ -1,17 +1,17 @@
-// How near a recording is to its original: finds the delay between them (to a fraction of a sample), fits the level,
-// and says what is left over.
+// Measures how close a recording is to its original: finds the delay between them (to a fraction of a sample), fits the
+// level, and reports the residual.
 
 import { fourierTransform } from "./fourier.ts";
 
 interface Alignment {
-  /** How much later the sound is in `received` than in `reference`, in samples, with fractions. */
+  /** How much later the audio is in `received` than in `reference`, in samples, with fractions. */
   readonly delaySamples: number;
   /** 1: the same but for level; 0: nothing in common. */
   readonly correlation: number;
 }
 
 interface CompareOptions {
-  /** Largest delay looked for, either way. Default 48000. */
+  /** Largest delay to search for, in either direction. Default 48000. */
   readonly delaySamplesMax?: number;
 }
 
@@ -26,7 +26,7 @@ export function align(
   const at = (delay: number) => products[(delay + products.length) % products.length]!;
   let best = 0;
   for (let distance = 0; distance <= delayMax; distance++) {
-    // From the middle outwards, so that of equal fits (periodic sound) the nearest wins.
+    // From the middle outwards, so that of equal fits (periodic audio) the nearest wins.
     for (const delay of [distance, -distance]) {
       if (at(delay) > at(best) * (1 + 1e-9)) best = delay;
     }
@@ -96,7 +96,7 @@ export function levelDb(samples: Float32Array): number {
   return 10 * Math.log10(energy(samples) / samples.length);
 }
 
-/** Taps on each side when sound is moved by a fraction of a sample. */
+/** Taps on each side when audio is shifted by a fraction of a sample. */
 const SHIFT_TAPS = 24;
 /** At most this many samples, from the middle, are compared: enough for any judgement. */
 const COMPARED_SAMPLES_MAX = 24_000;
@@ -134,12 +134,12 @@ function fractionTaps(fraction: number): Float64Array {
   });
 }
 
-/** Element d (or length + d for negative d) is the sum of reference[n] * heard[n + d]. */
+/** Element d (or length + d for negative d) is the sum of reference[n] * received[n + d]. */
 function crossCorrelate(reference: Float32Array, received: Float32Array): Float64Array {
   const length = 2 ** Math.ceil(Math.log2(reference.length + received.length));
   const real = new Float64Array(length);
   const imaginary = new Float64Array(length);
-  // Both in one transform: reference in the real part, heard in the imaginary one.
+  // Both in one transform: reference in the real part, received in the imaginary one.
   real.set(reference);
   imaginary.set(received);
   fourierTransform(real, imaginary);

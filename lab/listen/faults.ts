@@ -1,7 +1,7 @@
-// What an ear objects to: clicks and gaps.
+// Audible faults: clicks and gaps.
 
 interface ClickOptions {
-  /** How far above its surroundings a bend must stand to count, as a factor. Default 10. */
+  /** How far above its context a bend must stand to count, as a factor. Default 10. */
   readonly factor?: number;
   /** Bends below this are never clicks. Default 0.02 of full scale. */
   readonly bendMin?: number;
@@ -46,11 +46,11 @@ interface Gap {
 interface GapOptions {
   /** Shortest silence that counts. Default 240 (5 ms at 48 kHz). */
   readonly lengthSamplesMin?: number;
-  /** What is still silence. Default 0.0003 (-70 dB). */
+  /** The highest peak that still counts as silence. Default 0.0003 (-70 dB). */
   readonly peakMax?: number;
 }
 
-/** Silences inside the sound; those at its very start and end are not gaps. */
+/** Silences inside the audio; silence at its very start and end is no gap. */
 export function findGaps(samples: Float32Array, options: GapOptions = {}): Gap[] {
   const { lengthSamplesMin = 240, peakMax = 0.0003 } = options;
   const gaps: Gap[] = [];

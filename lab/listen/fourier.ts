@@ -5,7 +5,7 @@ export function fourierTransform(real: Float64Array, imaginary: Float64Array, { 
   new Fourier(real.length).transform(real, imaginary, { isInverse });
 }
 
-/** The tables of one length, for who transforms many times. */
+/** The tables of one length, for repeated transforms. */
 export class Fourier {
   /** A power of two. */
   readonly length: number;

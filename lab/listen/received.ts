@@ -1,11 +1,11 @@
-// From what a listener received to what they heard: Opus packets to sound, and whether packets came as they were sent.
+// Turns received Opus packets into audio, and checks whether packets arrived as they were sent.
 
 import { loadLibopus } from "../../src/media/opus/libopus.ts";
 
 /** 20 ms, what a missing packet counts for. */
 const FRAME_SAMPLES = 960;
 
-/** Stereo sound at 48 kHz. */
+/** Stereo audio at 48 kHz. */
 export interface StereoAudio {
   readonly left: Float32Array;
   readonly right: Float32Array;
@@ -32,7 +32,7 @@ export async function decodeReceived(frames: readonly (Uint8Array | undefined)[]
   return takeApart(pieces);
 }
 
-/** True when the packets heard are, byte for byte and in order, an unbroken run of those sent. */
+/** True when the received packets are, byte for byte and in order, an unbroken run of those sent. */
 export function isBitExact(sent: readonly Uint8Array[], received: readonly Uint8Array[]): boolean {
   if (received.length === 0) return false;
   for (let start = 0; start + received.length <= sent.length; start++) {

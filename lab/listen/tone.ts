@@ -59,8 +59,8 @@ export function fitTone(samples: Float32Array, frequencyHz: number, sampleRateHz
 }
 
 /**
- * How much higher (or lower) than `frequencyHz` a recorded tone is, in cents: from the turn of its phase between short
- * pieces. Good for deviations up to a few per cent; undefined when there is no such tone.
+ * How much higher (or lower) than `frequencyHz` a recorded tone is, in cents: from the rotation of its phase between
+ * short pieces. Good for deviations up to a few per cent; undefined when there is no such tone.
  */
 export function pitchCents(samples: Float32Array, frequencyHz: number, sampleRateHz: number): number | undefined {
   const pieceSamples = Math.min(Math.floor(samples.length / 8), Math.floor(sampleRateHz / 40));

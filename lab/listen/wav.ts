@@ -1,4 +1,4 @@
-// WAV files: what the demo writes of what was heard, and what tests read as reference. 16-bit or float, mono or stereo.
+// WAV files: written by the demo, and read by tests as reference. 16-bit or float, mono or stereo.
 
 import { readFile, writeFile } from "node:fs/promises";
 import type { StereoAudio } from "./received.ts";
@@ -7,7 +7,7 @@ interface WavAudio extends StereoAudio {
   readonly sampleRateHz: number;
 }
 
-/** Writes 16-bit stereo; what is beyond full scale is clamped. */
+/** Writes 16-bit stereo; samples beyond full scale are clamped. */
 export async function writeWav(path: string, { left, right, sampleRateHz }: WavAudio): Promise<void> {
   const dataBytes = left.length * 4;
   const file = Buffer.alloc(44 + dataBytes);

@@ -8,12 +8,12 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return join(parts);
 }
 
-/** The same for more parts than a call can have arguments. */
+/** Concatenates more parts than a call can have arguments. */
 export function join(parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** The same bytes over and over. */
+/** The same bytes `count` times. */
 export function repeat(part: Uint8Array, count: number): Uint8Array {
   return new Uint8Array(Buffer.alloc(part.length * count, part));
 }
@@ -29,7 +29,7 @@ export function be(value: number | bigint, count: number): Uint8Array {
   return bytes;
 }
 
-/** The same, least significant first. */
+/** A number as `count` bytes, least significant first. */
 export function le(value: number | bigint, count: number): Uint8Array {
   return be(value, count).reverse();
 }

@@ -1,4 +1,4 @@
-// Well-formed pieces of containers, from which both the honest songs and the hostile files are put together.
+// Well-formed pieces of containers, from which both the control songs and the hostile files are built.
 
 import { ascii, be, bits, concat, crc, digits, le } from "./bytes.ts";
 
@@ -60,10 +60,10 @@ interface OggPageFields {
   readonly serial: number;
   readonly sequence: number;
   readonly granule: number | bigint;
-  /** 2 begins a stream, 4 ends it, 1 goes on with a packet. */
+  /** 2 begins a stream, 4 ends it, 1 continues a packet. */
   readonly flags: number;
   readonly packets: readonly Uint8Array[];
-  /** The start of a packet that goes on in the next page; a multiple of 255 bytes long. */
+  /** The start of a packet that continues in the next page; a multiple of 255 bytes long. */
   readonly unfinished?: Uint8Array;
 }
 
@@ -186,5 +186,5 @@ export function adtsFrame(data: Uint8Array, rateIndex = 4, channels = 2): Uint8A
   );
 }
 
-/** AAC-LC data of a stereo frame without sound. */
+/** AAC-LC data of a silent stereo frame. */
 export const AAC_SILENCE = Uint8Array.of(0x21, 0x10, 0x04, 0x60, 0x8c, 0x1c);

@@ -1,5 +1,5 @@
-// A song whose Opus packets carry their numbers, as an Ogg file: what a listener heard can be read off as numbers,
-// packet for packet. Nothing for ears (counted-tones.ts has one that is).
+// A song whose Opus packets carry their numbers, as an Ogg file: the received packets can be read as numbers. Not
+// audible music (counted-tones.ts has some).
 
 import { be } from "./bytes.ts";
 import { oggPage, opusHead, opusTags } from "./containers.ts";
@@ -47,7 +47,7 @@ export function opusPacketNumber(packet: Uint8Array): number {
   return bytes.reduce((value, byte) => value * 256 + byte, 0);
 }
 
-/** The numbers of packets that were heard. */
+/** The numbers of received packets. */
 export function packetNumbers(frames: readonly { readonly opus: Uint8Array }[]): number[] {
   return frames.map(({ opus }) => opusPacketNumber(opus));
 }

@@ -1,5 +1,5 @@
-// A song for ears whose Opus packets carry their numbers: a tone, and from TONE_CHANGE_SECONDS on a higher one. The
-// numbers are the end of the packets' padding (RFC 6716 section 3.2.5), where no decoder looks:
+// An audible song whose Opus packets carry their numbers: a tone, and from TONE_CHANGE_SECONDS on a higher one. The
+// numbers are the end of the packets' padding (RFC 6716 section 3.2.5), which decoders ignore:
 //
 //   | configuration, code 3 | one frame and padding | length of the padding | frame | 0 … 0, number |
 
@@ -10,7 +10,7 @@ import { be, concat } from "./bytes.ts";
 export const TONES_SECONDS = 30;
 /** Where the second tone begins. */
 export const TONE_CHANGE_SECONDS = 10;
-/** Whole turns in 20 ms: every packet can follow every other. */
+/** Whole periods in 20 ms: every packet can follow every other. */
 export const FIRST_TONE_HZ = 400;
 export const SECOND_TONE_HZ = 600;
 /** Peak of both. */
@@ -42,7 +42,7 @@ async function tonePackets(frequencyHz: number): Promise<readonly Uint8Array[]> 
   return packets;
 }
 
-/** The same sound with a number behind it; `packet` is one frame without padding (code 0). */
+/** The same audio followed by a number; `packet` is one frame without padding (code 0). */
 function numbered(packet: Uint8Array, number: number): Uint8Array {
   const [configuration = 0] = packet;
   const head = Uint8Array.of(configuration | 3, 0x41, ...PADDING_LENGTHS, NUMBER_BYTES);

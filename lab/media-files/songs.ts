@@ -1,4 +1,4 @@
-// The songs of the honest players, an hour each, made in memory without further tools: Opus in WebM and Ogg, which is
+// The songs of the control players, an hour each, made in memory without further tools: Opus in WebM and Ogg, which is
 // passed through, and MP3, which is decoded, resampled and encoded. None of them has a moment of silence.
 
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";

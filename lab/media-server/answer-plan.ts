@@ -1,14 +1,14 @@
-// How the media server answers one request: what is sent, how it is framed, and what goes wrong on the way.
+// A plan of the media server's answer to one request: its content, its framing, and its faults.
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../src/lib/clock.ts";
 import { pause } from "../../src/lib/pause.ts";
 
-/** What goes wrong while a body is sent, at a byte offset of that body. */
+/** A fault while a body is sent, at a byte offset of that body. */
 type BodyFault =
   /** The connection is closed after this many bytes. */
   | { readonly kind: "cut"; readonly afterBytes: number }
-  /** Nothing is sent for `forMs`, then it goes on; without `forMs` until `MediaServer.release`. */
+  /** Nothing is sent for `forMs`, then it continues; without `forMs` until `MediaServer.release`. */
   | {
       readonly kind: "stall";
       readonly afterBytes: number;
@@ -52,13 +52,13 @@ export function statusPlan(status: number, headers: Readonly<Record<string, stri
 const BLOCK_BYTES = 16 * 1024;
 
 interface SendOptions {
-  /** What faults are timed by. */
+  /** The clock for faults. */
   readonly clock: Clock;
-  /** Resolves when stalled answers may go on. */
+  /** Resolves when stalled answers may continue. */
   readonly released: () => Promise<void>;
 }
 
-/** Carries a plan out. Resolves when everything was handed to the socket or the client has gone. */
+/** Carries out a plan. Resolves when everything was written to the socket or the client has disconnected. */
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -76,7 +76,7 @@ export async function sendAnswer(
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   for await (const part of withFault(body, answer.fault, options)) {
     if (part === undefined) return void request.socket.destroy();
-    // Waits until it has left, so that a cut loses nothing of what was sent before it.
+    // Waits until it has been flushed, so that a cut loses nothing that was sent before it.
     const sent = new Promise<void>((resolve) => response.write(part, () => resolve()));
     await Promise.race([sent, closed]);
     if (response.destroyed) return;

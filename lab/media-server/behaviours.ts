@@ -1,5 +1,5 @@
-// The web server's habits, good and bad, by the first part of the path: `/cut/song.mp3` is song.mp3 from a server that
-// loses the connection half way. The same names as in the recordings of a real node, and some more.
+// The web server's behaviours, good and bad, by the first part of the path: `/cut/song.mp3` is song.mp3 from a server
+// that loses the connection half way. The same names as in the recordings of a real node, and some more.
 
 import { gzipSync } from "node:zlib";
 import { type Answer, type AnswerPlan, HANG, plainPlan, statusPlan } from "./answer-plan.ts";
@@ -36,7 +36,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   /** Neither length nor chunks: the end of the connection ends the body. */
   close: (request) => ({ ...good(request), acceptsRanges: false, framing: "close", headers: typeOnly(request) }),
   redirect: ({ path }) => statusPlan(302, { location: `/${path}` }),
-  /** The first request is cut half way, what comes later is answered in full. */
+  /** The first request is cut half way, later ones are answered in full. */
   cut: (request) => cutOnce(good(request), request),
   "cut-norange": (request) => cutOnce({ ...good(request), acceptsRanges: false }, request),
   "cut-chunked": (request) => ({
@@ -92,7 +92,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     acceptsRanges: false,
     headers: { "content-encoding": "gzip" },
   }),
-  /** Wants user `user` and password `secret`. */
+  /** Requires user `user` and password `secret`. */
   auth: (request) =>
     request.headers.authorization === `Basic ${Buffer.from("user:secret").toString("base64")}`
       ? good(request)

@@ -33,7 +33,7 @@ export function finishedHls(
 }
 
 /**
- * A live stream at `/live/index.m3u8` that shows a window over segments repeated for ever. Plug `answer` in as script.
+ * A live stream at `/live/index.m3u8` that shows a window over endlessly repeated segments. Use `answer` as a script.
  */
 export class LiveHls {
   readonly #segments: readonly HlsSegmentFile[];
@@ -51,7 +51,7 @@ export class LiveHls {
     this.#first += count;
   }
 
-  /** Begins anew at segment 0, as after a restart of the encoder. */
+  /** Starts again at segment 0, as after a restart of the encoder. */
   restart(): void {
     this.#first = 0;
   }

@@ -12,13 +12,13 @@ import { BEHAVIOURS } from "./behaviours.ts";
 export interface MediaServerOptions {
   /** Folder to serve files from. */
   readonly root?: string;
-  /** Files in memory by path without leading slash; they come before those of `root`. */
+  /** Files in memory by path without leading slash; they take precedence over those of `root`. */
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
   /** Asked first for every request; undefined leaves it to the path. */
   readonly script?: (request: LoggedRequest) => Answer | undefined;
   /** Where to listen, default 127.0.0.1; `::` is every address of both families. */
   readonly address?: string;
-  /** What its faults are timed by. Default: the system's. */
+  /** The clock for its faults. Default: the system's. */
   readonly clock?: Clock;
   /** Takes its connections from elsewhere than a port of this machine; returns the port there. */
   readonly listen?: (server: Server) => number;
@@ -32,7 +32,7 @@ export interface LoggedRequest {
   readonly from: string;
   /** How often this very path was asked for before. */
   readonly earlierRequests: number;
-  /** Turns true when the connection is gone or the answer sent. */
+  /** True once the connection is closed or the answer sent. */
   isOver: boolean;
 }
 
@@ -54,7 +54,7 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
   ".txt": "text/plain",
 };
 
-/** What `/huge` claims to be. */
+/** The size that `/huge` claims. */
 const HUGE_SIZE_BYTES = 10_000_000_000;
 
 export class MediaServer {
@@ -91,7 +91,7 @@ export class MediaServer {
     });
   }
 
-  /** Lets stalled answers go on. */
+  /** Lets stalled answers continue. */
   release(): void {
     for (const resume of this.#waitingStalls.splice(0)) resume();
   }

@@ -1,5 +1,5 @@
-// Plugins that do on demand what a plugin must never do, for tests and benchmarks: what comes of it is shown from the
-// outside. Each module beside this one is one of them; they run on threads of their own. Plugin thread.
+// Plugins that misbehave on demand, for tests and benchmarks that observe the effects from outside. Each module next to
+// this one is one of them; they run on their own threads. Plugin thread.
 
 import {
   definePlugin,
@@ -15,7 +15,7 @@ const CHUNK_ITEMS = 100_000;
 const REQUESTS_AT_ONCE = 32;
 const REQUEST_TIMEOUT_MS = 20_000;
 
-/** What is never let go of. */
+/** Memory that is never released. */
 const retained: unknown[] = [];
 
 /** One with a source of its name: `<name>:loop`, `<name>:program <code>` and the other `DEEDS`. */
@@ -42,7 +42,7 @@ export function misbehavingPlugin(name: string): Plugin<{ readonly refuse: typeo
 
 interface DeedRequest extends LoadRequest {
   readonly host: Pick<PluginHost, "http" | "run">;
-  /** What follows the deed's name. */
+  /** The text after the deed's name. */
   readonly argument: string;
 }
 

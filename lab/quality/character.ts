@@ -1,4 +1,4 @@
-// What an excerpt is like, by simple measures of its sound, so that encoders can be compared on each kind of music.
+// The character of an excerpt, by simple measures of its audio, so that encoders can be compared on each kind of music.
 // Lab only.
 
 import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
@@ -14,7 +14,7 @@ export type ClassName = (typeof CLASSES)[number];
 export interface Character {
   /** Mean power of both channels, dB of a full-scale square wave. */
   readonly levelDb: number;
-  /** Attacks in a second: columns of the picture in which many bands rise at once. */
+  /** Attacks in a second: columns of the picture in which the level of many bands increases at once. */
   readonly attacksPerSecond: number;
   /** 0 (lines) to 0.56 (noise): geometric by arithmetic mean of the power of neighbouring bins. */
   readonly flatness: number;
@@ -22,7 +22,7 @@ export interface Character {
   readonly sideShare: number;
 }
 
-/** Of the whole excerpt; the tones are listened for in one channel, which is enough to know them by. */
+/** Character of the whole excerpt; tones are detected in one channel, which is enough to recognise them. */
 export function characterOf(audio: Stereo, sensation: Sensation, picture: Picture): Character {
   return { ...powersOf(audio), attacksPerSecond: attacksIn(picture), flatness: flatnessOf(sensation) };
 }
@@ -40,11 +40,11 @@ const TRANSIENT_FROM = 2;
 const TONAL_BELOW = 0.4;
 const WIDE_FROM = 0.3;
 const QUIET_BELOW_DB = -22;
-/** An attack: the mean rise of all bands over what was loudest shortly before, dB. */
+/** An attack: the mean increase of all bands over the loudest level shortly before, dB. */
 const ATTACK_DB = 5;
 /** Columns that count as shortly before, 43 ms. */
 const BEFORE_COLUMNS = 4;
-/** Bins whose flatness is taken together: 190 Hz. */
+/** Bins whose flatness is measured together: 190 Hz. */
 const NEIGHBOUR_BINS = 8;
 
 function powersOf([left, right]: Stereo): { readonly levelDb: number; readonly sideShare: number } {

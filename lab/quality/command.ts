@@ -1,5 +1,4 @@
-// The command line of `npm run bench -- encoder`: what is wanted, and its four ways: listening, cost, seams, many
-// frames. Lab only.
+// The command line of `npm run bench -- encoder` with its four modes: listening, cost, seams, many frames. Lab only.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -20,32 +19,32 @@ import {
 } from "./report.ts";
 import { compareSeams } from "./seams.ts";
 
-const HELP = `How audible is what an Opus encoder does to music?
+const HELP = `Measures how audible the artefacts of an Opus encoder are in music.
 
   npm run bench -- encoder --music FOLDER [--encoder NAME] [--against NAME,NAME]
 
-  --music FOLDER      files that ffmpeg reads, in folders or not
-  --encoder NAME      who is judged: tonearm (default), or libopus:0 to libopus:10
-  --against NAMES     with whom it is compared, at the same rate; default libopus:5,libopus:10
+  --music FOLDER      files that ffmpeg reads, also in subfolders
+  --encoder NAME      the judged encoder: tonearm (default), or libopus:0 to libopus:10
+  --against NAMES     encoders to compare it with, at the same rate; default libopus:5,libopus:10
   --bitrates KBIT/S   default 64,96,128,192
   --excerpts N        default 60
-  --seconds N         of each; default 8
-  --seed N            another seed draws other excerpts; default 1
+  --seconds N         length of each excerpt, default 8
+  --seed N            seed of the choice of excerpts, default 1
   --quick             16 excerpts of 4 s at 64 and 128 kbit/s
-  --json FILE         writes all that was heard, after each excerpt
-  --reuse FILE        what such a file has of the same excerpts, and not of the judged encoder, is not heard again
+  --json FILE         write all judgements, after each excerpt
+  --reuse FILE        reuse judgements of other encoders on the same excerpts from such a file
 
-  --cost              CPU of a frame instead, against libopus:10, and what the first frames of a process cost
-  --turns N           default 200
+  --cost              measure CPU per frame instead, against libopus:10, and the first frames of a process
+  --rounds N          rounds of --cost, default 200
 
-  --seams             what is heard where packets of libopus follow on frames of the encoder
+  --seams             measure errors where packets of libopus follow frames of the encoder
 
-  --frames N          N frames of hard sound instead, half of it music if there is a folder: every packet must be good,
-                      and every final range libopus's; npm run lab -- encoder-exact is this with 100000
+  --frames N          encode N frames of hard signals instead, half of them music with --music: every packet must be
+                      valid, and every final range libopus's; npm run lab -- encoder-exact is this with 100000
   --help              this text
 `;
 
-/** Of whoever calls. */
+/** Supplied by the caller. */
 interface EncoderCommandContext {
   /** The file that this process runs: fresh processes run it too. */
   readonly program: string;
@@ -69,16 +68,16 @@ interface RunSelection {
 
 const UNIT = "libopus:10";
 const FRESH_PROCESSES = 7;
-/** Music among the hard sound of many frames, and what the cost is measured with. */
+/** Music among the hard signals of many frames, and the music that the cost is measured with. */
 const EXACT_EXCERPTS = 20;
 const COST_EXCERPTS = 12;
 const SEAM_EXCERPTS = 24;
 const EXCERPT_SECONDS = 10;
-/** What is wrong in one frame is often so in many. */
+/** A fault of one frame often affects many. */
 const BAD_FRAMES_REPORTED_MAX = 20;
 const PROGRESS_FRAMES = 50_000;
 
-/** Resolves with the exit status: 1 when a frame was bad, 2 when what is wanted cannot be understood. */
+/** Resolves with the exit status: 1 when a frame was bad, 2 for invalid arguments. */
 export async function encoderCommand(args: readonly string[], context: EncoderCommandContext): Promise<number> {
   let selection: ReturnType<typeof readSelection>;
   try {
@@ -203,7 +202,7 @@ async function reportCost(
   const kinds = Array.from(names, encoderKindOf);
   const audio = joined(musicFor(music, COST_EXCERPTS, seed));
   for (const bitrateBps of bitratesBps) {
-    say("", `${bitrateBps / 1000} kbit/s, ${rounds} turns`, "");
+    say("", `${bitrateBps / 1000} kbit/s, ${rounds} rounds`, "");
     say(costTable(await measureCost(kinds, { music: audio, bitrateBps, rounds })));
   }
   const fresh = kinds.map(({ name }) => [name, measureFreshProcesses(program, name, FRESH_PROCESSES)] as const);

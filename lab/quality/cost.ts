@@ -1,5 +1,5 @@
-// What encoders cost: CPU of a frame of the same music, warm, in small turns, so that a busy machine is busy for all;
-// and what the first two seconds cost in a fresh process against later. Lab only.
+// The cost of encoders: CPU per frame of the same music, warm, in short alternating rounds, so that other load affects
+// all; and the cost of the first two seconds in a fresh process compared with later. Lab only.
 
 import { execFileSync } from "node:child_process";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
@@ -10,17 +10,17 @@ import { type EncoderKind, encoderKindOf, type JudgedEncoder } from "./encoders.
 const FRAMES_PER_SECOND = SAMPLE_RATE_HZ / FRAME_SAMPLES;
 /** V8 has compiled an encoder well after some 1,500 frames. */
 const WARM_UP_FRAMES = 2500;
-/** A turn takes some milliseconds. */
+/** A round takes some milliseconds. */
 const ROUND_FRAMES = 20;
 const FIRST_FRAMES = 2 * FRAMES_PER_SECOND;
 const FRESH_PROCESS_TIMEOUT_MS = 60_000;
 
-/** Of one encoder, against the first of the list. */
+/** The cost of one encoder, compared with the first of the list. */
 export interface Cost {
   readonly name: string;
   readonly microsecondsBest: number;
   readonly microsecondsMedian: number;
-  /** Turn by turn, both with the same frames: the median, and between which eight of ten lie. */
+  /** Round by round, both with the same frames: the median, and the range of the middle 80 %. */
   readonly ratioMedian: number;
   readonly ratioLow: number;
   readonly ratioHigh: number;
@@ -37,7 +37,7 @@ export async function measureCost(
   const times = kinds.map((): number[] => []);
   for (let round = 0; round < rounds; round++) {
     for (let positionIndex = 0; positionIndex < encoders.length; positionIndex++) {
-      // Each is first in its turn.
+      // Each encoder is first in one of the orders.
       const index = (positionIndex + round) % encoders.length;
       const before = process.cpuUsage();
       encodeFrames(encoders[index]!, frames, round * ROUND_FRAMES, ROUND_FRAMES);
@@ -60,7 +60,7 @@ export async function measureCost(
   });
 }
 
-/** Of an encoder in a process that has done nothing before. */
+/** The cost of an encoder in a fresh process. */
 export interface FirstFrames {
   /** Until the encoder was there: reading, compiling, making it. */
   readonly createMs: number;
@@ -72,7 +72,7 @@ export interface FirstFrames {
   readonly longestMicroseconds: number;
 }
 
-/** In this process, which should be a fresh one. Wall time: it is on the sound's thread that they are waited for. */
+/** Measured in this process, which should be a fresh one. Wall time: the audio thread waits for these frames. */
 export async function measureFirstFrames(name: string): Promise<FirstFrames> {
   const frames = framesOf(madeMusic());
   const startedMs = performance.now();
@@ -134,7 +134,7 @@ function framesOf([left, right]: Stereo): Stereo[] {
   });
 }
 
-/** Two seconds of chords that change, with beats: what a fresh process can make by itself. */
+/** Two seconds of changing chords, with beats: music that a fresh process can make by itself. */
 function madeMusic(): Stereo {
   const channel = (detune: number): Float32Array =>
     Float32Array.from({ length: 2 * SAMPLE_RATE_HZ }, (_, at) => {

@@ -1,25 +1,25 @@
-// The first measure: what of the coding noise rises above what the music masks, and how its movement is changed. The
+// The first measure: how far the coding noise exceeds what the music masks, and how its modulation is changed. The
 // noise-to-mask ratio, modulation difference, and detection of ITU-R BS.1387-1, basic version (annex 2, sections 4.3,
 // 4.5 and 4.7), on ear-model.ts. Lab only.
 
 import { BAND_COUNT, BIN_COUNT, gatherBands, INNER_NOISE, MASK_SHARE } from "./ear-bands.ts";
 import type { Sensation } from "./ear-model.ts";
 
-/** What is heard of the difference; of each, less is better. */
+/** The audible difference; of each measure, less is better. */
 interface Disturbance {
-  /** Noise against what is masked, mean power over bands, windows and channels, dB. */
+  /** Noise against the masking threshold, mean power over bands, windows and channels, dB. */
   readonly noiseToMaskDb: number;
-  /** The same of each window, as a factor. */
+  /** The noise-to-mask ratio of each window, as a factor. */
   readonly noiseToMask: Float64Array;
   /** Percent by which loudness moves otherwise, mean over bands and windows, weighted where it is loud. */
   readonly modulationDifference: number;
-  /** How many steps that can just be heard the excitation is off, mean of all windows. */
+  /** By how many just audible steps the excitation is off, mean of all windows. */
   readonly audibleSteps: number;
   /** Share of the windows in which some band's noise passes the mask by 1.5 dB. */
   readonly disturbedShare: number;
 }
 
-/** Compares both channels in some windows; the sounds lie on each other. */
+/** Compares both channels in some windows; both signals are aligned. */
 export function disturbanceOf(
   reference: readonly [Sensation, Sensation],
   coded: readonly [Sensation, Sensation],
@@ -112,6 +112,6 @@ function stepsOf(reference: number, coded: number): number {
     0.00102438 * level ** 2 +
     0.0550197 * level -
     0.198719;
-  // Whole steps only: what is less is not heard.
+  // Whole steps only: less is not audible.
   return Math.trunc(Math.abs(before - after)) / stepDb;
 }

@@ -1,6 +1,6 @@
-// What the ear model knows beforehand: which bins of a spectrum fall into which band of the ear, how well each is
-// heard, and how long it rings. ITU-R BS.1387-1, basic version (annex 2, section 2.1): quarters of a Bark from 80 Hz to
-// 18 kHz. Lab only.
+// The constants of the ear model: which bins of a spectrum fall into which band of the ear, how well each is heard, and
+// how long it rings. ITU-R BS.1387-1, basic version (annex 2, section 2.1): quarters of a Bark from 80 Hz to 18 kHz.
+// Lab only.
 
 import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
 
@@ -8,7 +8,7 @@ import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
 export const WINDOW_SAMPLES = 2048;
 /** From one window to the next. */
 export const HOP_SAMPLES = 1024;
-/** Of a spectrum, from 0 Hz to half the rate. */
+/** Bins of a spectrum, from 0 Hz to half the rate. */
 export const BIN_COUNT = WINDOW_SAMPLES / 2 + 1;
 /** Windows in a second. */
 export const WINDOWS_PER_SECOND = SAMPLE_RATE_HZ / HOP_SAMPLES;
@@ -18,7 +18,7 @@ const LOWEST_HZ = 80;
 const HIGHEST_HZ = 18_000;
 /** How loud a sine at full scale is taken to be played, dB SPL. */
 const FULL_SCALE_DB = 92;
-/** What a Hann window leaves of a sine that lies between two bins in the least favourable way. */
+/** Remaining power of a sine between two bins after a Hann window, in the least favourable case. */
 const WINDOW_LOSS = 0.84971;
 
 /** The share of a bin's power that a band takes. */
@@ -50,10 +50,10 @@ export const BIN_WEIGHTS = Float64Array.from({ length: BIN_COUNT }, (_, bin) => 
   return level * 10 ** (listener / 10);
 });
 
-/** Noise of the ear itself, which is the threshold of hearing, per band. */
+/** Internal noise of the ear, which is the threshold of hearing, per band. */
 export const INNER_NOISE = BAND_CENTRES_HZ.map((hertz) => 10 ** (0.1456 * (hertz / 1000) ** -0.8));
 
-/** How far below the sound of a band noise in it is masked, as a factor of power. */
+/** How far below the level of a band noise in it is masked, as a factor of power. */
 export const MASK_SHARE = Float64Array.from({ length: BAND_COUNT }, (_, band) => {
   const bark = band * BARK_STEP;
   return 10 ** (-(bark <= 12 ? 3 : 0.25 * bark) / 10);
@@ -83,14 +83,16 @@ export function gatherBands(power: Float64Array | Float32Array, from: number, ba
   }
 }
 
-/** Per band, what is left of a smoothed value after one hop: bands ring between `at100HzS` and `least`, in seconds. */
+/**
+ * Per band, the share of a smoothed value left after one hop: bands ring between `at100HzS` and `least`, in seconds.
+ */
 export function ringing(least: number, at100HzS: number): Float64Array {
   return BAND_CENTRES_HZ.map((hertz) =>
     Math.exp(-1 / (WINDOWS_PER_SECOND * (least + (100 / hertz) * (at100HzS - least)))),
   );
 }
 
-/** Spreads each band's power over its neighbours as the ear does: wider upwards the louder it is. */
+/** Spreads each band's power over adjacent bands as the ear does: the louder it is, the wider upwards. */
 export class Spreading {
   readonly #lowerSlope = 10 ** (-2.7 * BARK_STEP);
   readonly #lowerSlopeBent = this.#lowerSlope ** BENT;

@@ -1,5 +1,5 @@
-// What the ear makes of a sound: spectra, the excitation of each band, and how it moves. ITU-R BS.1387-1, basic version
-// (annex 2, sections 2.1 and 3.1), as P. Kabal reads it in "An Examination and Interpretation of ITU-R BS.1387" (McGill
+// A model of the ear: spectra, the excitation of each band, and its modulation. ITU-R BS.1387-1, basic version (annex
+// 2, sections 2.1 and 3.1), as P. Kabal reads it in "An Examination and Interpretation of ITU-R BS.1387" (McGill
 // University, 2002). Lab only.
 
 import { Fourier } from "../listen/fourier.ts";
@@ -16,17 +16,17 @@ import {
   WINDOWS_PER_SECOND,
 } from "./ear-bands.ts";
 
-/** Both channels of a sound, of one length. */
+/** Both channels of a signal, of one length. */
 export type Stereo = readonly [Float32Array, Float32Array];
 
-/** One channel as the ear has it, window by window. Of bands and bins, all of the first window come first. */
+/** One channel as the ear perceives it, window by window: the bands or bins of the first window come first. */
 export interface Sensation {
   readonly windowCount: number;
   /** Power of each bin as it reaches the inner ear. */
   readonly power: Float32Array;
   /** Excitation of each band, after masking within the window. */
   readonly excitation: Float64Array;
-  /** And after masking by what came before. */
+  /** Excitation after masking by earlier windows. */
   readonly masking: Float64Array;
   /** How much the loudness of each band moves, against how loud it is. */
   readonly modulation: Float64Array;
@@ -34,7 +34,7 @@ export interface Sensation {
   readonly loudness: Float64Array;
 }
 
-/** One for all sounds. */
+/** One instance serves all signals. */
 export class EarModel {
   readonly #fourier = new Fourier(WINDOW_SAMPLES);
   readonly #window = Float64Array.from(
@@ -109,7 +109,7 @@ export class EarModel {
   }
 }
 
-/** What one channel remembers from window to window. */
+/** The state of one channel between windows. */
 class Moving {
   readonly power = new Float64Array(BAND_COUNT);
   readonly before = new Float64Array(BAND_COUNT);

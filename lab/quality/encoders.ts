@@ -5,13 +5,13 @@ import type { FrameEncoder } from "../../src/media/encode/frame-encoder.ts";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import { TonearmFrameEncoder } from "../../src/media/encode/tonearm-encoder.ts";
 
-/** What is asked of an encoder: 48 kHz, frames of 20 ms, packets that stay valid through the next call. */
+/** The requirements for an encoder: 48 kHz, frames of 20 ms, packets that stay valid through the next call. */
 export interface JudgedEncoder extends Pick<FrameEncoder, "encode" | "makeNextIndependent" | "reset" | "close"> {
-  /** Its range coder's state after the last packet, if it tells: the decoder must arrive at the same. */
+  /** Its range coder's state after the last packet, if it reports one: the decoder must arrive at the same. */
   readonly finalRange?: number;
 }
 
-/** What an encoder has no choice of (libopus here: stereo and variable), it ignores. */
+/** An encoder ignores options that it does not support (libopus here: stereo and variable). */
 export interface JudgedOptions {
   readonly bitrateBps: number;
   /** Default 2. */
@@ -34,7 +34,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   libopus: ({ bitrateBps }, complexity) => OpusFrameEncoder.create({ bitrateBps, complexity }),
 };
 
-/** `NAME` or `NAME:COMPLEXITY` (0 to 10, default 10). Throws when there is none of that name. */
+/** `NAME` or `NAME:COMPLEXITY` (0 to 10, default 10). Throws for an unknown name. */
 export function encoderKindOf(name: string): EncoderKind {
   const [, maker = "", digits = "10"] = /^([a-z-]+)(?::(\d+))?$/.exec(name) ?? [];
   const make = Object.hasOwn(MAKERS, maker) ? MAKERS[maker] : undefined;

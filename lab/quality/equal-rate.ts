@@ -5,7 +5,10 @@ import { seededRandom } from "../seeded-random.ts";
 import type { MeasureName } from "./judge.ts";
 import type { EncoderJudgement, JudgedExcerpt } from "./listening.ts";
 
-/** Of one measure, over some excerpts; of all measures, less is better: below 0 the first encoder is better. */
+/**
+ * The difference in one measure, over some excerpts; of all measures, less is better: below 0 the first encoder is
+ * better.
+ */
 export interface Difference {
   readonly excerptCount: number;
   /** Each excerpt at its own rate: what the first took for it is what the other is given. */
@@ -13,13 +16,15 @@ export interface Difference {
   /** Between these the mean lies with 95 % (bootstrap over the excerpts). */
   readonly low: number;
   readonly high: number;
-  /** Both given the same for all excerpts together: who spends more on one and less on another may gain by it. */
+  /**
+   * With the same total rate for all excerpts: an encoder that spends more on one and less on another may gain by it.
+   */
   readonly meanAtSharedRate: number;
-  /** By how much the other's rate had to grow to be as good, as a share; below 0 it could shrink. */
+  /** By how much the other's rate would have to grow to be as good, as a share; below 0 it could shrink. */
   readonly worthOfRate: number;
 }
 
-/** Who is compared with whom, where, by what. */
+/** The two encoders, the excerpts and the measure of a comparison. */
 interface Comparison {
   readonly encoder: string;
   readonly against: string;
@@ -34,7 +39,7 @@ interface Pair {
 
 const RESAMPLES = 2000;
 
-/** Undefined where there is nothing to compare. The other must have been heard at two bitrates or more. */
+/** Undefined where there is nothing to compare. The other must have been judged at two bitrates or more. */
 export function compareAtEqualRate(excerpts: readonly JudgedExcerpt[], comparison: Comparison): Difference | undefined {
   const nearest = excerpts.flatMap((excerpt) => rowOf(excerpt, comparison, nearestInRate) ?? []);
   const asAsked = excerpts.flatMap((excerpt) => rowOf(excerpt, comparison, nearestInTarget) ?? []);
@@ -67,7 +72,7 @@ interface Row {
   readonly ownRate: number;
   readonly other: number;
   readonly otherRate: number;
-  /** Of the other's score, by the logarithm of its rate. */
+  /** Slope of the other's score, by the logarithm of its rate. */
   readonly slope: number;
 }
 
@@ -78,7 +83,7 @@ function differenceAt({ own, other, slope }: Row, rateFactor: number): number {
 
 type Distance = (one: EncoderJudgement, other: EncoderJudgement) => number;
 const nearestInTarget: Distance = (one, other) => Math.abs(Math.log(one.targetBps / other.targetBps));
-/** Of those that took the same, the one that was asked the same. */
+/** Of judgements with the same actual rate, the one with the same requested rate. */
 const nearestInRate: Distance = (one, other) =>
   Math.abs(Math.log(one.bitrateBps / other.bitrateBps)) + 1e-9 * nearestInTarget(one, other);
 

@@ -6,8 +6,9 @@ import { type Libopus, loadLibopus } from "../../src/media/opus/libopus.ts";
 import { OPUS_PACKET_BYTES_MAX } from "../../src/media/opus/opus-packet.ts";
 
 /**
- * Where a decoder of the pinned build keeps it, in bytes: its function refuses to tell (OPUS_GET_FINAL_RANGE is
- * answered with OPUS_UNIMPLEMENTED). After a packet of silence it is 2 to the power of 24, which is tested.
+ * Offset of the final range in a decoder of the pinned build, in bytes: its function does not report it
+ * (OPUS_GET_FINAL_RANGE is answered with OPUS_UNIMPLEMENTED). After a packet of silence it is 2 to the power of 24,
+ * which is tested.
  */
 const FINAL_RANGE_BYTE = 96;
 
@@ -27,10 +28,10 @@ export class ExactDecoder {
     return new ExactDecoder(await loadLibopus(), channelCount);
   }
 
-  /** The sound, interleaved: a view that holds until the next call. Throws when it is no packet of 20 ms. */
+  /** The audio, interleaved: a view that is valid until the next call. Throws when it is no packet of 20 ms. */
   decode(packet: Uint8Array): Float32Array {
     if (packet.length === 0 || packet.length > OPUS_PACKET_BYTES_MAX) {
-      throw new Error(`a packet of ${packet.length} bytes is none`);
+      throw new Error(`a packet of ${packet.length} bytes is not a 20 ms packet`);
     }
     const { module, packetPointer, pcmPointer } = this.#opus;
     module.HEAPU8.set(packet, packetPointer);

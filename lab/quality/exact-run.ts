@@ -1,5 +1,5 @@
-// Streams of hard sounds through an encoder and libopus's decoder: every packet must be one of 20 ms that sounds sane,
-// and after each both range coders must be in the same state, if the encoder tells its own. Lab only.
+// Streams of hard signals through an encoder and libopus's decoder: every packet must be one of 20 ms with plausible
+// audio, and after each both range coders must be in the same state, if the encoder reports its own. Lab only.
 
 import { FRAME_SAMPLES } from "../../src/media/format/audio-format.ts";
 import type { FrameHead } from "../../src/media/opus/frame-head.ts";
@@ -11,15 +11,15 @@ import type { EncoderKind, JudgedEncoder, JudgedOptions } from "./encoders.ts";
 import { ExactDecoder } from "./exact-decoder.ts";
 import { type AudioToEncode, HARD_SIGNALS, HardSignal, PlayedMusic } from "./hard-signals.ts";
 
-/** What our own encoder takes for sound is no louder than full scale; it can come back so loud, as postfilters ring. */
+/** Our own encoder limits its input to full scale; the decoded audio can be this loud, as postfilters ring. */
 const DECODED_MAX = 64;
 const PACKET_BYTES_MAX = 1 + OPUS_FRAME_BYTES_MAX;
 const STREAM_FRAMES_MAX = 400;
 const AUDIO_FRAMES_MEAN = 40;
-/** Of frames that lean on nothing before them, and of those among them with which the encoder begins anew. */
+/** Share of independent frames, and share of those among them with which the encoder is reset. */
 const INDEPENDENT_SHARE = 0.013;
 const RESET_SHARE = 0.003;
-/** Of frames that are told what to begin with. */
+/** Share of frames with a given head. */
 const GIVEN_HEAD_SHARE = 0.02;
 const BITRATES_KBPS = [16, 20, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 448, 510];
 
@@ -27,7 +27,7 @@ export interface ExactPlan {
   readonly kind: EncoderKind;
   readonly frameCount: number;
   readonly seed: number;
-  /** Half of the sound; default none. */
+  /** Makes up half of the audio; default none. */
   readonly music?: readonly Stereo[];
   /** Called for each frame that is wrong; its stream ends with it. */
   readonly onBad: (bad: BadFrame) => void;
@@ -49,19 +49,19 @@ interface NamedAudio {
   readonly audio: AudioToEncode;
 }
 
-/** What went through. */
+/** Counts of a run. */
 export interface ExactRun {
   readonly frames: number;
-  /** Good frames whose final range the encoder told: it was the decoder's. */
+  /** Good frames whose final range the encoder reported: it was the decoder's. */
   readonly rangesCompared: number;
-  /** Frames of each sound, by name. */
+  /** Frames of each signal, by name. */
   readonly framesByName: Readonly<Record<string, number>>;
 }
 
 /**
- * Encodes so many frames in streams of random settings and ever other sounds, with resets, packets that stand alone,
- * and given heads.
- * Half of the streams meet a decoder that has heard others, as those of another player would.
+ * Encodes a number of frames in streams of random settings and changing signals, with resets, independent packets, and
+ * given heads. Half of the streams use a decoder that has decoded others before, as another player's decoder would
+ * have.
  */
 export async function runExactly(plan: ExactPlan): Promise<ExactRun> {
   const { kind, frameCount, seed, music = [], onBad, onProgress } = plan;
@@ -122,7 +122,7 @@ function faultOf(
     if (packet.length > PACKET_BYTES_MAX) return `the packet has ${packet.length} bytes`;
     if (packetDurationSamples(packet) !== FRAME_SAMPLES) return "the packet is not one of 20 ms";
     const { finalRange } = encoder;
-    // libopus, which does not tell, lets through what is too loud: it need only be numbers.
+    // libopus, which reports no final range, accepts input that is too loud: the samples need only be numbers.
     const decodedMax = finalRange === undefined ? Number.POSITIVE_INFINITY : DECODED_MAX;
     const wrong = decoder.decode(packet).find((sample) => !(Math.abs(sample) < decodedMax));
     if (wrong !== undefined) return `it sounds like ${wrong}`;
@@ -133,7 +133,7 @@ function faultOf(
   }
 }
 
-/** One hard sound, or some music, after the other, with no care between them: as it is with its next frame. */
+/** One hard signal, or some music, after the other, without a transition: the encoder must cope with its next frame. */
 function* changingAudio(random: () => number, music: readonly Stereo[]): Generator<NamedAudio, never> {
   for (;;) {
     const drawn = drawAudio(random, music);

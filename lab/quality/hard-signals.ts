@@ -1,13 +1,13 @@
-// Sound that is hard on an encoder: what no music is, and what breaks arithmetic. Always the same for one seed. Lab
+// Signals that are hard on an encoder: unlike any music, or at the limits of arithmetic. Deterministic for a seed. Lab
 // only.
 
 import { FRAME_SAMPLES } from "../../src/media/format/audio-format.ts";
 import type { Stereo } from "./ear-model.ts";
 
-/** One sample of a side, `at` samples after the sound began. */
+/** One sample of a side, `at` samples after the start of the signal. */
 type Signal = (at: number) => number;
 
-/** Each makes a sound that differs with every call. */
+/** Each makes a signal that differs with every call. */
 const MAKERS = {
   silence: () => () => 0,
   noise: (random) => {
@@ -58,10 +58,10 @@ const MAKERS = {
   lastBit: (random) => () => (random() < 0.01 ? 2 ** -20 : 2 ** -24),
 } satisfies Readonly<Record<string, (random: () => number) => Signal>>;
 
-/** What there is, by name. */
+/** All signals, by name. */
 export const HARD_SIGNALS = Object.keys(MAKERS) as readonly (keyof typeof MAKERS)[]; // the keys of that very object
 
-/** What the right side is, from the left's sample and a sound of its own. */
+/** The right side, from the left's sample and a signal of its own. */
 const RIGHT_SIDES: readonly ((left: number, own: () => number) => number)[] = [
   (left) => left,
   (left, own) => left + 0.1 * (own() - left),
@@ -70,14 +70,14 @@ const RIGHT_SIDES: readonly ((left: number, own: () => number) => number)[] = [
   () => 0,
 ];
 
-/** What an encoder is given, frame by frame: the sides are those of the last `next`. */
+/** The input of an encoder, frame by frame: the sides are those of the last `next`. */
 export interface AudioToEncode {
   readonly left: Float32Array;
   readonly right: Float32Array;
   next(): void;
 }
 
-/** Two sides that have all, some or nothing in common, or only one that sounds. */
+/** Two sides that have all, some or nothing in common, or one side that is silent. */
 export class HardSignal implements AudioToEncode {
   readonly left = new Float32Array(FRAME_SAMPLES);
   readonly right = new Float32Array(FRAME_SAMPLES);
@@ -101,7 +101,7 @@ export class HardSignal implements AudioToEncode {
   }
 }
 
-/** Music among it, from anywhere in the piece, which begins anew at its end. */
+/** Music, from any position of the piece, repeated from its start at its end. */
 export class PlayedMusic implements AudioToEncode {
   readonly left = new Float32Array(FRAME_SAMPLES);
   readonly right = new Float32Array(FRAME_SAMPLES);

@@ -1,4 +1,4 @@
-// Judges what came back of an excerpt by both measures, and says where in it the difference is greatest. Lab only.
+// Judges a decoded excerpt by both measures, and reports where in it the difference is greatest. Lab only.
 
 import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
 import { type Character, characterOf } from "./character.ts";
@@ -7,7 +7,7 @@ import { HOP_SAMPLES, WINDOWS_PER_SECOND } from "./ear-bands.ts";
 import { EarModel, type Sensation, type Stereo } from "./ear-model.ts";
 import { Painter, PICTURE_HOP_SAMPLES, type Picture, unlikenessOf } from "./likeness.ts";
 
-/** What is measured of a coded excerpt; of each, less is better. Unlikeness is in thousandths. */
+/** The measures of a coded excerpt; of each, less is better. Unlikeness is in thousandths. */
 export const MEASURES = ["noiseToMaskDb", "audibleSteps", "modulationDifference", "unlikeness"] as const;
 export type MeasureName = (typeof MEASURES)[number];
 export type Scores = Readonly<Record<MeasureName, number>>;
@@ -20,20 +20,20 @@ export interface Judgement {
   readonly unlikestSecond: number;
 }
 
-/** One for all excerpts: hears the original once, and then whatever was made of it. */
+/** One instance serves all excerpts: analyses the original once, and then every coded version of it. */
 export class EncoderJudge {
   readonly #ears = new EarModel();
   readonly #painter = new Painter();
   #original: { readonly sensations: readonly [Sensation, Sensation]; readonly picture: Picture } | undefined;
 
-  /** What it is like. */
+  /** Returns its character. */
   setOriginal(audio: Stereo): Character {
     const original = { sensations: this.#ears.listen(audio), picture: this.#painter.paint(audio) };
     this.#original = original;
     return characterOf(audio, original.sensations[0], original.picture);
   }
 
-  /** `coded` lies on the original and is as long or shorter; what is before `fromSample` does not count. */
+  /** `coded` is aligned with the original and as long or shorter; samples before `fromSample` do not count. */
   judge(coded: Stereo, fromSample: number): Judgement {
     if (this.#original === undefined) throw new Error("there is no original to judge by");
     const { sensations, picture } = this.#original;

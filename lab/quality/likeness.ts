@@ -1,8 +1,8 @@
-// The second measure, of another kind: how alike the pictures of two sounds are. Spectrograms of both channels through
-// gammatone bands a step of ERB apart, compared point by point by their local mean and structure: the neurogram
+// The second measure, of another kind: the similarity of the pictures of two signals. Spectrograms of both channels
+// through gammatone bands a step of ERB apart, compared point by point by their local mean and structure: the neurogram
 // similarity of A. Hines and N. Harte ("Speech intelligibility prediction using a Neurogram Similarity Index Measure",
-// 2012) as ViSQOLAudio uses it (A. Hines et al., JASA 2015). Windows are shorter than there, so that an echo before a
-// beat is seen, and what is below the threshold of hearing (E. Terhardt, 1979) is left out. Lab only.
+// 2012) as ViSQOLAudio uses it (A. Hines et al., JASA 2015). Windows are shorter than there, so that a pre-echo of a
+// beat is seen, and levels below the threshold of hearing (E. Terhardt, 1979) are left out. Lab only.
 
 import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
 import { Fourier } from "../listen/fourier.ts";
@@ -16,19 +16,19 @@ const LOWEST_HZ = 50;
 const HIGHEST_HZ = 16_000;
 /** How loud a sine at full scale is taken to be played, dB SPL. */
 const PLAYED_DB = 92;
-/** Below the loudest band of the column: what is quieter is masked, whatever it is. */
+/** Below the loudest band of the column: quieter levels count as masked. */
 const COLUMN_RANGE_DB = 45;
 /** The range that the constants of the index are reckoned from, dB. */
 const INTENSITY_RANGE_DB = 60;
 const MEAN_CONSTANT = (0.01 * INTENSITY_RANGE_DB) ** 2;
 const STRUCTURE_CONSTANT = (0.03 * INTENSITY_RANGE_DB) ** 2 / 2;
-/** How much a point's neighbours count, in time and in frequency. */
+/** Weights of a point's neighbours, in time and in frequency. */
 const [MIDDLE, BESIDE] = [0.787, 0.1065];
 
 interface GammatoneBand {
   readonly firstBin: number;
   readonly weights: Float64Array;
-  /** What is quieter cannot be heard, dB of full scale. */
+  /** Threshold of hearing, dB of full scale. */
   readonly thresholdDb: number;
 }
 
@@ -38,12 +38,12 @@ const ROWS = BANDS.length;
 /** Levels of both channels in dB of full scale, column after column, lowest band first. */
 export interface Picture {
   readonly columnCount: number;
-  /** Of each column. */
+  /** Bands of each column. */
   readonly bandCount: number;
   readonly levels: readonly [Float32Array, Float32Array];
 }
 
-/** Paints pictures; one for all sounds. */
+/** Paints pictures; one instance serves all signals. */
 export class Painter {
   readonly #fourier = new Fourier(PICTURE_WINDOW_SAMPLES);
   readonly #window = Float64Array.from(
@@ -54,7 +54,7 @@ export class Painter {
   readonly #imaginary = new Float64Array(PICTURE_WINDOW_SAMPLES);
   readonly #powers = [new Float64Array(PICTURE_BINS), new Float64Array(PICTURE_BINS)] as const;
 
-  /** Of all whole windows of the sound. */
+  /** The picture of all whole windows of the signal. */
   paint([left, right]: Stereo): Picture {
     const columnCount = Math.max(0, Math.floor((left.length - PICTURE_WINDOW_SAMPLES) / PICTURE_HOP_SAMPLES) + 1);
     const levels = [new Float32Array(columnCount * ROWS), new Float32Array(columnCount * ROWS)] as const;
@@ -104,7 +104,7 @@ export function unlikenessOf(reference: Picture, coded: Picture): Float64Array {
   return result;
 }
 
-/** Below which level each point of the reference's picture is not heard. */
+/** The level below which each point of the reference's picture is inaudible. */
 function floorsOf({ columnCount, levels }: Picture, side: 0 | 1): Float64Array {
   const floors = new Float64Array(columnCount * ROWS);
   for (let column = 0; column < columnCount; column++) {
@@ -117,7 +117,7 @@ function floorsOf({ columnCount, levels }: Picture, side: 0 | 1): Float64Array {
   return floors;
 }
 
-/** Levels above these floors. */
+/** How far levels are above these floors; 0 below them. */
 function clippedAt(floors: Float64Array, levels: Float32Array): Float64Array {
   const length = Math.min(levels.length, floors.length);
   const clipped = new Float64Array(length);
@@ -171,7 +171,7 @@ function gammatoneBands(): readonly GammatoneBand[] {
   });
 }
 
-/** Of hearing, dB SPL. */
+/** Threshold of hearing, dB SPL. */
 function thresholdDb(kilohertz: number): number {
   return 3.64 * kilohertz ** -0.8 - 6.5 * Math.exp(-0.6 * (kilohertz - 3.3) ** 2) + 0.001 * kilohertz ** 4;
 }

@@ -8,11 +8,11 @@ import { EncoderJudge, type Judgement } from "./judge.ts";
 import { decodeExcerpt, drawExcerpts, type Excerpt } from "./music.ts";
 import { delayOf, roundTrip } from "./round-trip.ts";
 
-/** Played before what is judged, so that encoders are under way. */
+/** Played before the judged part, so that encoders have adapted. */
 const LEAD_SECONDS = 1;
 /** Played after it: the last frame and the delay of any encoder. */
 const TAIL_SECONDS = 0.1;
-/** What is quieter is no music, dB. */
+/** Quieter excerpts are not music, dB. */
 const SILENCE_DB = -60;
 
 export interface ListeningPlan {
@@ -22,7 +22,7 @@ export interface ListeningPlan {
   readonly seconds: number;
   readonly seed: number;
   readonly encoders: readonly EncoderToJudge[];
-  /** What an earlier run of the same excerpts has heard is not heard again. */
+  /** Results of an earlier run of the same excerpts, which are not judged again. */
   readonly judgedBefore?: readonly JudgedExcerpt[];
 }
 
@@ -30,15 +30,15 @@ export interface ListeningPlan {
 interface EncoderToJudge {
   readonly kind: EncoderKind;
   readonly targetsBps: readonly number[];
-  /** It may have changed: it is heard again, whatever an earlier run has. */
+  /** It may have changed: it is judged again, whatever an earlier run found. */
   readonly isJudgedAgain: boolean;
 }
 
-/** One excerpt through one encoder at one bitrate; seconds are those of the excerpt with its lead. */
+/** One excerpt through one encoder at one bitrate; seconds are those of the excerpt with its lead-in. */
 export interface EncoderJudgement extends Judgement {
   readonly encoder: string;
   readonly targetBps: number;
-  /** What it took. */
+  /** Its actual bitrate. */
   readonly bitrateBps: number;
 }
 
@@ -48,7 +48,7 @@ export interface JudgedExcerpt extends Excerpt {
   readonly judgements: readonly EncoderJudgement[];
 }
 
-/** One excerpt after the other, as soon as it has been judged; silent ones are left out. */
+/** Yields each excerpt once it has been judged; silent ones are left out. */
 export async function* listenThrough(plan: ListeningPlan): AsyncGenerator<JudgedExcerpt> {
   const lengthSeconds = LEAD_SECONDS + plan.seconds + TAIL_SECONDS;
   const listener = new Listener(plan);

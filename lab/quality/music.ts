@@ -20,14 +20,14 @@ export interface Excerpt {
   readonly startSeconds: number;
 }
 
-/** How many, how long (with what is played before and after), and which. */
+/** How many, how long (with lead-in and tail), and the seed of the choice. */
 interface ExcerptPlan {
   readonly count: number;
   readonly lengthSeconds: number;
   readonly seed: number;
 }
 
-/** Files in turn in a random order, each at a random place; shorter files are passed over. */
+/** Files one after the other in a random order, each at a random position; shorter files are skipped. */
 export function drawExcerpts(folder: string, { count, lengthSeconds, seed }: ExcerptPlan): Excerpt[] {
   const random = seededRandom(seed);
   const files = shuffled(musicFilesIn(folder), random);
@@ -46,7 +46,7 @@ export function drawExcerpts(folder: string, { count, lengthSeconds, seed }: Exc
   return excerpts;
 }
 
-/** 48 kHz stereo; a mono file sounds from both sides. */
+/** 48 kHz stereo; a mono file is on both sides. */
 export function decodeExcerpt(folder: string, { file, startSeconds }: Excerpt, lengthSeconds: number): Stereo {
   const from = ["-ss", String(startSeconds), "-t", String(lengthSeconds), "-i", join(folder, file)];
   const to = ["-map", "a:0", "-ac", "2", "-ar", String(SAMPLE_RATE_HZ), "-f", "f32le", "-"];

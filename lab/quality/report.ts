@@ -11,11 +11,11 @@ import type { MeasuredSeams } from "./seams.ts";
 
 const TITLES: Readonly<Record<MeasureName, string>> = {
   noiseToMaskDb: "noise to mask, dB",
-  audibleSteps: "steps heard",
+  audibleSteps: "audible steps",
   modulationDifference: "modulation, %",
   unlikeness: "unlikeness, ‰",
 };
-/** The two measures of different kind, by which the worst excerpts are told. */
+/** The two measures of different kind, by which the worst excerpts are chosen. */
 const HEAD_MEASURES = ["noiseToMaskDb", "unlikeness"] as const;
 const WORST_COUNT = 5;
 
@@ -37,7 +37,7 @@ export function scoreTable(excerpts: readonly JudgedExcerpt[]): string {
   return markdownTable(["encoder", "asked, kbit/s", "taken", ...MEASURES.map((name) => TITLES[name])], rows);
 }
 
-/** Who is compared with whom at which bitrate. */
+/** The two encoders of a comparison and their bitrate. */
 interface ComparedPair {
   readonly encoder: string;
   readonly against: string;
@@ -45,7 +45,7 @@ interface ComparedPair {
 }
 
 /**
- * Class by class: whether the encoder is better, worse, or cannot be told apart, by how much, and what that is worth in
+ * Class by class: whether the encoder is better, worse, or indistinguishable, by how much, and what that is worth in
  * percent of the other's rate.
  */
 export function comparisonTable(excerpts: readonly JudgedExcerpt[], pair: ComparedPair): string {
@@ -93,7 +93,7 @@ export function worstLines(excerpts: readonly JudgedExcerpt[], pair: ComparedPai
   );
 }
 
-/** What encoders cost, against the first. */
+/** The cost of encoders, compared with the first. */
 export function costTable(costs: readonly Cost[]): string {
   const rows = costs.map(({ name, microsecondsBest, microsecondsMedian, ratioMedian, ratioLow, ratioHigh }) => {
     const ratio = `${ratioMedian.toFixed(3)} (${ratioLow.toFixed(3)} to ${ratioHigh.toFixed(3)})`;
@@ -102,7 +102,7 @@ export function costTable(costs: readonly Cost[]): string {
   return markdownTable(["a frame, CPU", "best, µs", "median", `to ${costs[0]?.name}`], rows);
 }
 
-/** What their first two seconds cost. */
+/** The cost of their first two seconds. */
 export function firstFramesTable(results: ReadonlyMap<string, FirstFrames>): string {
   const rows = Array.from(
     results,
@@ -116,7 +116,7 @@ export function firstFramesTable(results: ReadonlyMap<string, FirstFrames>): str
   return markdownTable(head, rows);
 }
 
-/** How far below the sound errors at seams are, in dB. */
+/** How far below the audio the errors at seams are, in dB. */
 export function seamTable(seams: readonly MeasuredSeams[]): string {
   const rows = seams.map(({ plan: { kind, ledFrames }, errors }) => {
     const decibels = [0.5, 0.9, 0.99, 1].map((share) => 10 * Math.log10(quantile(errors, share) + 1e-9));

@@ -1,4 +1,4 @@
-// Sound through an encoder and libopus's decoder, laid on its original again. Lab only.
+// Audio through an encoder and libopus's decoder, aligned with its original again. Lab only.
 
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
 import { align } from "../listen/compare.ts";
@@ -9,7 +9,7 @@ import { ExactDecoder } from "./exact-decoder.ts";
 
 const FRAMES_PER_SECOND = SAMPLE_RATE_HZ / FRAME_SAMPLES;
 
-/** What came back. */
+/** The decoded audio and the bitrate of its packets. */
 interface RoundTrip {
   /** As long as the original less the delay, and without delay. */
   readonly audio: Stereo;
@@ -17,16 +17,16 @@ interface RoundTrip {
   readonly bitrateBps: number;
 }
 
-/** What is passed through, and how. */
+/** The input of a round trip. */
 interface Passage {
   readonly audio: Stereo;
   readonly bitrateBps: number;
   readonly delaySamples: number;
-  /** The sample at which the bytes begin to count: what is before is there to get the encoder going. */
+  /** The sample from which the bytes count: audio before it lets the encoder adapt. */
   readonly countedFrom: number;
 }
 
-/** Through a new encoder of the kind. What does not fill a frame at the end is left out. */
+/** Uses a new encoder of the kind. An incomplete frame at the end is left out. */
 export async function roundTrip(kind: EncoderKind, passage: Passage): Promise<RoundTrip> {
   const { audio, bitrateBps, delaySamples, countedFrom } = passage;
   const [encoder, decoder] = [await kind.create({ bitrateBps }), await ExactDecoder.create(2)];
@@ -56,10 +56,10 @@ export async function roundTrip(kind: EncoderKind, passage: Passage): Promise<Ro
   };
 }
 
-/** By how many samples an encoder and the decoder together make sound later, found by listening to noise. */
+/** The delay of an encoder and the decoder together, in samples, measured with noise. */
 export async function delayOf(kind: EncoderKind): Promise<number> {
   const random = seededRandom(1);
-  // Smoothed: what is well below the highest frequency is coded by its waveform.
+  // Smoothed: frequencies well below the highest are coded by their waveform.
   let level = 0;
   const noise = Float32Array.from({ length: SAMPLE_RATE_HZ }, () => {
     level = 0.7 * level + 0.3 * (random() - 0.5);

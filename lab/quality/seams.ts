@@ -1,5 +1,5 @@
-// How a song of libopus goes on behind frames of another encoder, as when a volume is taken back: its packets tell
-// loudness as a change, and what they lean on is the other's. Lab only.
+// Measures how a song of libopus continues after frames of another encoder, as when a volume is reset: its packets code
+// loudness as a change, relative to the other encoder's state. Lab only.
 
 import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../src/media/format/audio-format.ts";
 import { readFrameHead } from "../../src/media/opus/frame-head.ts";
@@ -8,7 +8,7 @@ import type { Stereo } from "./ear-model.ts";
 import { type EncoderKind, encoderKindOf } from "./encoders.ts";
 
 const BITRATE_BPS = 128_000;
-/** Of the other encoder before the seam: by then nothing is heard of the decoder having begun with them. */
+/** Frames of the other encoder before the seam: by then the decoder's start with them is inaudible. */
 const FRAMES_BEFORE = 6;
 /** Seams lie so far apart. */
 const SEAM_FRAMES = 17;
@@ -17,14 +17,14 @@ const SILENT_ENERGY = 1e-3;
 /** A song as libopus at complexity 10 encodes it. */
 interface EncodedSong {
   readonly packets: readonly Uint8Array[];
-  /** What is heard of them. */
+  /** The decoded packets. */
   readonly decoded: StereoAudio;
 }
 
-/** Who encodes again what is heard, and how. */
+/** The encoder of the frames before the seam, and its options. */
 interface SeamPlan {
   readonly kind: EncoderKind;
-  /** So many frames before the seam are told to begin as the packets they replace. */
+  /** The last frames before the seam that start with the same head as the packets they replace. */
   readonly ledFrames: number;
 }
 
@@ -38,7 +38,7 @@ export async function encodeSong([left, right]: Stereo): Promise<EncodedSong> {
   return { packets, decoded: await decodeReceived(packets) };
 }
 
-/** Where seams are looked at in a song: nearly all of it, now here, now there. */
+/** Seams measured in a song: spread irregularly over nearly all of it. */
 function seamsOf({ packets }: EncodedSong): number[] {
   const seams: number[] = [];
   for (let seam = 2 * SEAM_FRAMES; seam < packets.length - 2; seam += SEAM_FRAMES) seams.push(seam);
@@ -46,8 +46,8 @@ function seamsOf({ packets }: EncodedSong): number[] {
 }
 
 /**
- * For each seam (the number of the packet behind it) the error of that packet's sound against what it is in its own
- * stream, as a share of its energy. Where there is silence, none.
+ * For each seam (the number of the packet behind it) the error of that packet's audio compared with the original
+ * stream, as a share of its energy. Silent packets are left out.
  */
 export async function seamErrors(song: EncodedSong, seams: readonly number[], plan: SeamPlan): Promise<number[]> {
   const errors: number[] = [];
@@ -67,7 +67,7 @@ export async function seamErrors(song: EncodedSong, seams: readonly number[], pl
   return errors;
 }
 
-/** The frames before a seam, by the other encoder, each where the packet that it replaces is heard. */
+/** The frames before a seam, by the other encoder, each in the position of the packet that it replaces. */
 async function encodeAgain(song: EncodedSong, seam: number, { kind, ledFrames }: SeamPlan): Promise<Uint8Array[]> {
   const encoder = await kind.create({ bitrateBps: BITRATE_BPS });
   const packets: Uint8Array[] = [];
@@ -85,7 +85,7 @@ function frameAt({ left, right }: StereoAudio, from: number): [Float32Array, Flo
   return [left.subarray(from, from + FRAME_SAMPLES), right.subarray(from, from + FRAME_SAMPLES)];
 }
 
-/** What was heard with one plan at the seams of all songs (`seamErrors`). */
+/** The results of one plan at the seams of all songs (`seamErrors`). */
 export interface MeasuredSeams {
   readonly plan: SeamPlan;
   readonly errors: readonly number[];

@@ -1,9 +1,9 @@
 // The bench's chart: one small panel for each workload and figure, in it one bar a node with its spread as a whisker.
-// Each panel has a scale of its own, as workloads differ by orders of magnitude. Plain SVG, without a library. Pure.
+// Each panel has its own scale, as workloads differ by orders of magnitude. Plain SVG, without a library. Pure.
 
 import type { Spread } from "./statistics.ts";
 
-/** What one node came to; undefined: not measured. */
+/** The value of one node; undefined: not measured. */
 export interface Bar {
   readonly node: string;
   readonly value: Spread | undefined;
@@ -17,7 +17,7 @@ export interface Panel {
 interface Chart {
   readonly title: string;
   readonly nodes: readonly string[];
-  /** What the panels below each other show, with its unit. */
+  /** The title of each column of panels, with its unit. */
   readonly columns: readonly string[];
   /** A panel for each column; undefined: nothing of the kind was measured. */
   readonly rows: readonly {

@@ -1,7 +1,7 @@
-// What many measurements come to: quantiles, a middle with its spread, and the ratio of two nodes that were measured in
-// turns. Pure.
+// Summarises many measurements: quantiles, a median with its spread, and the ratio of two nodes that were measured in
+// alternating rounds. Pure.
 
-/** What several rounds came to. */
+/** Summary of several rounds. */
 export interface Spread {
   readonly median: number;
   readonly low: number;
@@ -14,7 +14,7 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Middle, least and most of what was measured; undefined when nothing was. */
+/** Median, minimum and maximum of the measured values; undefined when there are none. */
 export function spreadOf(values: readonly (number | undefined)[]): Spread | undefined {
   const sorted = values.filter((value) => value !== undefined).toSorted((a, b) => a - b);
   const [low, high] = [sorted[0], sorted.at(-1)];
@@ -25,7 +25,7 @@ export function spreadOf(values: readonly (number | undefined)[]): Spread | unde
 }
 
 /**
- * How the first node stands to the second: one ratio for each pair of neighbouring turns, in which the machine was the
+ * How the first node compares with the second: one ratio for each pair of adjacent rounds, in which the machine was the
  * same for both. A pair in which one was not measured, or the second is 0, gives none.
  */
 export function ratioOf(

@@ -39,7 +39,7 @@ export class SimulatedClient {
     return this.#options.userId;
   }
 
-  /** Connects, and has the node keep the session for a client that comes back. */
+  /** Connects, and enables resuming of the session. */
   async open(): Promise<void> {
     await this.#connect();
     await this.request("PATCH", `/v4/sessions/${this.#sessionId}`, { resuming: true, timeout: RESUME_SECONDS });
@@ -53,7 +53,7 @@ export class SimulatedClient {
   /** PATCH player; throws with the node's own words unless it answers 200. */
   async update(guildId: string, body: object): Promise<PlayerView> {
     for (;;) {
-      // A session whose client is away is not found.
+      // A session whose client has disconnected is not found.
       const connection = this.#whenConnected;
       await connection;
       const path = `/v4/sessions/${this.#sessionId}/players/${guildId}`;
@@ -73,7 +73,7 @@ export class SimulatedClient {
     return data.encoded;
   }
 
-  /** Cuts the connection; the client comes back by itself, `afterMs` later. */
+  /** Cuts the connection; the client reconnects by itself, `afterMs` later. */
   drop(afterMs: number): void {
     this.#socket?.terminate();
     this.#socket = undefined;
@@ -126,7 +126,7 @@ export class SimulatedClient {
       try {
         return await this.#connect();
       } catch {
-        // Nobody there yet.
+        // No listener yet.
         await pause(this.#options.clock, RETRY_MS);
       }
     }

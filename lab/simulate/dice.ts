@@ -1,4 +1,4 @@
-// Repeatable randomness for a simulation: the node's own, and that of what befalls it. A leaf.
+// Repeatable randomness for a simulation: the node's own, and that of the injected faults. A leaf.
 
 import type { Random } from "../../src/lib/random.ts";
 import { seededRandom } from "../seeded-random.ts";
@@ -43,7 +43,7 @@ export class Dice implements Random {
     return item;
   }
 
-  /** Another generator, whose numbers do not depend on how many are taken from this one later. */
+  /** Another generator, whose numbers do not depend on how many are drawn from this one later. */
   branch(): Dice {
     return new Dice(this.uint32());
   }

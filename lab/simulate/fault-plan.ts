@@ -1,5 +1,5 @@
-// What may befall a simulated node, and what a listener may notice of it at most. Bounds are those of the node's own
-// design: times to notice, to come back, and what was on its way.
+// The faults that may be injected into a simulated node, and the most that a listener may notice of each. Limits are
+// those of the node's design: times to detect, to recover, and audio in transit.
 
 import { pause } from "../../src/lib/pause.ts";
 import type { ViolationKind } from "../discord/violations.ts";
@@ -7,11 +7,11 @@ import type { Dice } from "./dice.ts";
 import type { Tolerance } from "./simulated-listener.ts";
 import type { SimulatedWorld } from "./world.ts";
 
-/** Where something befalls, and who is told what that allows. */
+/** Where a fault is injected, and the guilds that get its tolerances. */
 export interface Scene {
   readonly world: SimulatedWorld;
   readonly random: Dice;
-  /** Whom it concerns may hear this. */
+  /** The affected guilds may receive this. */
   allow(tolerance: Tolerance): void;
   /**
    * Nothing that is said on the connections of now arrives any more, and bots know it after so long. Until they are
@@ -24,24 +24,24 @@ export interface Scene {
   cutGateways(): void;
   /** The fake Discord will say that, though the node does no wrong. */
   excuse(kinds: readonly ViolationKind[], forMs: number): void;
-  /** Excuses each guild until its next frame has come: only that frame shows what is missing before it. */
+  /** Excuses each guild until its next frame has arrived: only that frame shows what is missing before it. */
   excuseUntilNextFrame(kinds: readonly ViolationKind[]): void;
 }
 
-/** One thing that befalls. May take its time. */
+/** One fault. May take time. */
 interface InjectedFault {
   readonly name: string;
   inject(scene: Scene): Promise<void> | void;
 }
 
-/** A worker is replaced at once by its spare, or after a start; then voice and track are opened anew. */
+/** A lost worker is replaced at once by its spare, or after a start; then voice and track are opened again. */
 const WORKER_LOST_MS = 6000;
 /** A hanging thread is given up after 0.9 s where processor time is not known. */
 const HANGING_MS = 1500;
-/** Until a silent gateway is given up, after two to three heartbeat intervals of five seconds; sound goes on meanwhile. */
+/** Time until a silent gateway is given up, after two to three heartbeat intervals of five seconds; audio continues. */
 const GATEWAY_SILENT_MS = 16_000;
 
-/** What a bot owes an answer to, and does not know of. */
+/** Violations of a bot that has not received a message it should answer. */
 export const UNANSWERED: readonly ViolationKind[] = [
   "dave-key-package-missing",
   "dave-commit-missing",
@@ -49,10 +49,10 @@ export const UNANSWERED: readonly ViolationKind[] = [
   "gateway-heartbeat-missing",
 ];
 
-/** Op 5 that is lost on its way, or cannot be said: it is said again with the next connection. */
+/** Op 5 is lost in transit, or cannot be sent: it is sent again with the next connection. */
 const UNSPOKEN: readonly ViolationKind[] = ["speaking-not-cleared", "speaking-missing", "silence-missing"];
 
-/** Changes of the encryption that a bot has not heard of. */
+/** Violations of a bot that has not received a change of the encryption. */
 const UNKNOWING: readonly ViolationKind[] = ["dave-frame-early", "dave-frame-plain", "dave-frame-undecryptable"];
 
 export const FAULT_PLAN: readonly InjectedFault[] = [
@@ -87,11 +87,11 @@ export const FAULT_PLAN: readonly InjectedFault[] = [
     },
   },
   {
-    name: "an audio worker is busy, so that sound moves to another",
+    name: "an audio worker is busy, so that audio moves to another",
     inject: async ({ world, random, allow }) => {
       const thread = world.threads.audio.at(0);
       if (thread === undefined) return;
-      allow({ why: "sound moves", lossMs: 10_000 });
+      allow({ why: "audio moves", lossMs: 10_000 });
       thread.isBusy = true;
       await pause(world.clock, random.between(3000, 8000));
       thread.isBusy = false;
@@ -112,11 +112,11 @@ export const FAULT_PLAN: readonly InjectedFault[] = [
     },
   },
   {
-    name: "the voice gateway falls silent",
+    name: "the voice gateway becomes silent",
     inject: ({ allow, excuse, silenceGateways }) => {
       allow({ why: "gateways silent" });
       silenceGateways(GATEWAY_SILENT_MS, [...UNANSWERED, ...UNSPOKEN, ...UNKNOWING]);
-      // A bot that has left meanwhile never closes what it cannot reach.
+      // A bot that has left in between never closes what it cannot reach.
       excuse(["gateway-heartbeat-missing"], 60_000);
     },
   },

@@ -1,5 +1,5 @@
-// A guild's voice gateway while it is away: cut, or silent without anybody knowing. What that allows of silence and of
-// complaints ends when the bot is back, which the fake Discord sees, and not after some fixed time: the node waits
+// A guild's voice gateway while it is unreachable: cut, or silent without either side knowing. The allowed silence and
+// violations end when the bot is back, which the fake Discord sees, and not after some fixed time: the node waits
 // longer with every loss.
 
 import type { Clock } from "../../src/lib/clock.ts";
@@ -8,7 +8,7 @@ import type { ViolationKind } from "../discord/violations.ts";
 import type { VoiceSession } from "../discord/voice-session.ts";
 import { type Scene, UNANSWERED } from "./fault-plan.ts";
 
-/** The node's longest wait before it dials once more, with its spread and the dial. */
+/** The node's longest wait before its next connection attempt, with its spread and the attempt. */
 const BACK_OFF_MS = 10_600;
 /** A bot that is not answered knows it after two heartbeat intervals, at the earliest. */
 const NOTICE_MS_MIN = 10_000;
@@ -23,7 +23,7 @@ interface GatewayAbsenceOptions {
   readonly clock: Clock;
   /** The newest of the guild; undefined before the first. */
   readonly session: () => VoiceSession | undefined;
-  /** There may be no sound for so long. */
+  /** Allows silence for this time. */
   readonly allowSilence: (why: string, forMs: number) => void;
   readonly excuse: Scene["excuse"];
 }
@@ -39,12 +39,12 @@ export class GatewayAbsence {
     this.#options = options;
   }
 
-  /** How long the bot may not know yet what is said to it; 0 when it does. */
+  /** How long the bot may not have received current messages; 0 when it has. */
   get unknowingMs(): number {
     return Math.max(0, this.#silentUntilMs - this.#options.clock.now());
   }
 
-  /** The connections of some moment since then have been silenced, also one that was being dialled. */
+  /** True when the connections of some moment since then have become silent, also one that was being established. */
   wasSilencedSince(atMs: number): boolean {
     return this.#silencedMs >= atMs;
   }
@@ -77,8 +77,8 @@ export class GatewayAbsence {
   }
 
   /**
-   * The gateway's connection is cut. Answers of the bot that were under way are lost, and a resume repeats only what
-   * Discord has said; what Discord asks for meanwhile the bot answers when it is back.
+   * The gateway's connection is cut. Answers of the bot in transit are lost, and a resume repeats only messages of
+   * Discord; requests of Discord during that time are answered when the bot is back.
    */
   async cut(): Promise<void> {
     const { clock, excuse } = this.#options;
@@ -91,23 +91,26 @@ export class GatewayAbsence {
     );
   }
 
-  /** The gateway's connection is cut while sound is about to begin. */
+  /** The gateway's connection is cut while audio is about to start. */
   async cutBeforeBeginning(): Promise<void> {
-    this.#options.allowSilence("a gateway cut before sound begins", CAUGHT_UP_MS);
+    this.#options.allowSilence("a gateway cut before audio starts", CAUGHT_UP_MS);
     await pause(this.#options.clock, POLL_MS);
     this.allowBeginning();
   }
 
-  /** Sound is to begin. It cannot without a gateway, which has to be told first; what goes on goes on without. */
+  /**
+   * Audio is to start. It cannot without a gateway, which must be informed first; audio that is already flowing
+   * continues.
+   */
   allowBeginning(): void {
-    const why = "no sound begins without a gateway";
+    const why = "no audio starts without a gateway";
     void this.#pollUntil(
       () => !this.#isAway,
       () => this.#options.allowSilence(why, CAUGHT_UP_MS),
     );
   }
 
-  /** The bot has a session of which it could not be told anything now. */
+  /** The bot has a session to which no message could be delivered now. */
   get isCut(): boolean {
     const session = this.#options.session();
     return session !== undefined && !session.isRetired && !session.isConnected;

@@ -1,6 +1,6 @@
-// One guild of a simulation: a bot in a voice channel, a listener beside it, and what users of bots do to a player,
-// one after the other: other tracks, pauses, seeks, moves to other channels and voice servers. And what Discord does
-// to its connection.
+// One guild of a simulation: a bot in a voice channel, a listener, and the actions of the bot's users on a player, one
+// after the other: other tracks, pauses, seeks, moves to other channels and voice servers. Also the faults that Discord
+// causes on its connection.
 
 import { pause } from "../../src/lib/pause.ts";
 import type { ViolationKind } from "../discord/violations.ts";
@@ -16,12 +16,12 @@ import { TrackEvents } from "./track-events.ts";
 import { type SimulatedWorld, SONG_COUNT } from "./world.ts";
 
 const FRAME_MS = 20;
-/** From a request to the first frame: the way there, the look-up, opening, connecting. */
+/** From a request to the first frame: transit, probe, opening, connecting. */
 const OPEN_MS = 3000;
-/** Of a change of voice server or channel, until there is sound again. */
+/** From a change of voice server or channel until there is audio again. */
 const REJOIN_MS = 6000;
 const SEEK_MS = 1500;
-/** What an update that dials in vain is answered. */
+/** The answer to an update whose connection attempt failed. */
 const CONNECT_FAILED = "Failed to connect to voice server";
 /** The voice server crashed. */
 const CLOSE_CRASHED = 4015;
@@ -37,9 +37,9 @@ interface GuildOptions {
   readonly guildId: string;
   readonly random: Dice;
   readonly songPackets: number;
-  /** How the web site is to answer the next requests for this mark. */
+  /** Makes the web site misbehave on the next requests with this tag. */
   readonly spoil: (tag: string, how: "cut" | "stall") => void;
-  /** Tells what is done. */
+  /** Reports each action. */
   readonly note: (what: string) => void;
   readonly excuse: Scene["excuse"];
 }
@@ -57,13 +57,13 @@ export class Guild {
   #play: Play | undefined;
   #playCount = 0;
   #isPaused = false;
-  /** The client has been told that its voice connection is gone. */
+  /** The client has received the close of its voice connection. */
   #isVoiceClosed = false;
-  /** The client's connection has been cut since it was last told how its voice connection is. */
+  /** The client's connection has been cut since it last received the state of its voice connection. */
   #mayHaveMissedClose = false;
   /** The last update of the player since then said that voice is not connected. */
   #isReportedDisconnected = false;
-  /** Called with the next frame, of sound or of silence. */
+  /** Called with the next frame, of audio or of silence. */
   readonly #nextFrame: (() => void)[] = [];
   /** Updates that have not been answered. */
   #updateCount = 0;
@@ -114,7 +114,7 @@ export class Guild {
     await pause(clock, 2000);
   }
 
-  /** Whatever befell last, its user puts right what is his to put right; and then there is sound. */
+  /** After all faults, the user repairs what is the user's to repair; then there must be audio. */
   async #comeToRest(): Promise<void> {
     const { clock } = this.#options.world;
     let restMs = 0;
@@ -132,7 +132,7 @@ export class Guild {
     }
     this.listener.check();
     if (this.listener.receivedCount === receivedCount)
-      this.listener.faults.push(`guild ${this.guildId}: no sound in the end`);
+      this.listener.faults.push(`guild ${this.guildId}: no audio in the end`);
   }
 
   /** A message of the node about this guild. */
@@ -163,8 +163,8 @@ export class Guild {
   }
 
   /**
-   * Its gateway says nothing any more: whatever changes until the bot has noticed, after `forMs`, is lost on it. The
-   * fake Discord may say `kinds` of it until it is back.
+   * Its gateway sends nothing any more: changes until the bot has noticed, after `forMs`, do not reach it. The fake
+   * Discord may report `kinds` of it until it is back.
    */
   onGatewaySilent(forMs: number, kinds: readonly ViolationKind[]): void {
     void this.#absence.silence(forMs, kinds);
@@ -172,15 +172,15 @@ export class Guild {
   }
 
   /**
-   * The gateway's connection is cut. Sound that flows goes on without; where something was done about voice just now,
-   * it has to begin first, and cannot before the gateway is back, which takes longer with every loss.
+   * The gateway's connection is cut. Flowing audio continues; after a very recent voice action it has to start first,
+   * and cannot before the gateway is back, which takes longer with every loss.
    */
   onGatewayCut(): void {
     void this.#absence.cut();
     if (this.#options.world.clock.now() - this.#voiceDeedMs < REJOIN_MS) void this.#absence.cutBeforeBeginning();
   }
 
-  /** What the events of its tracks have not been, in words. */
+  /** Errors in the events of its tracks, in words. */
   eventFaults(): readonly string[] {
     return this.#events.faults().map((fault) => `guild ${this.guildId}: ${fault}`);
   }
@@ -202,14 +202,16 @@ export class Guild {
     if (this.#updateCount > 0) this.listener.allow({ why: "an update is repeated", silentMs: awayMs + OPEN_MS });
     if (now - this.#voiceDeedMs >= REJOIN_MS) return;
     const forMs = awayMs + UPDATE_MS + STEP_MS_MAX + REJOIN_MS;
-    this.listener.allow({ why: "a close that the client may not hear of", silentMs: forMs, lossMs: forMs });
+    this.listener.allow({ why: "a close that the client may not receive", silentMs: forMs, lossMs: forMs });
   }
 
   get #isVoiceLost(): boolean {
     return this.#isVoiceClosed || (this.#mayHaveMissedClose && this.#isReportedDisconnected);
   }
 
-  /** Frames that reached Discord, and nobody's ear: the bot was not there any more, or the listener not yet in the group. */
+  /**
+   * Frames that reached Discord but no listener: the bot had already left, or the listener was not yet in the group.
+   */
   get undeliveredFrames(): number {
     const { discord } = this.#options.world;
     const late = this.#voices.reduce((sum, voice) => sum + discord.session(voice).framesAfterEnd, 0);
@@ -246,8 +248,8 @@ export class Guild {
       [2, () => this.#move("channel")],
       [1, () => this.#kick()],
       [2, () => this.#cutConnection()],
-      [2, () => this.#letSomebodyIn()],
-      [2, () => this.#letSomebodyOut()],
+      [2, () => this.#addExtraListener()],
+      [2, () => this.#removeExtraListener()],
       [2, () => this.#changeEncryption()],
     ];
     const sum = deeds.reduce((total, [weight]) => total + weight, 0);
@@ -266,13 +268,13 @@ export class Guild {
     this.#note(what);
     this.#voiceDeedMs = this.#options.world.clock.now();
     if (this.#absence.unknowingMs > 0) this.#allowUnknowing();
-    // A bot whose gateway is away learns of it when the gateway is back.
+    // A bot whose gateway is unreachable learns of it when the gateway is back.
     if (this.#absence.isCut) this.#absence.allowBeginning();
   }
 
   #allowUnknowing(): void {
     const forMs = this.#absence.unknowingMs + REJOIN_MS;
-    this.listener.allow({ why: "a change that the bot does not hear of", silentMs: forMs, lossMs: forMs });
+    this.listener.allow({ why: "a change that the bot does not receive", silentMs: forMs, lossMs: forMs });
   }
 
   async #update(body: object): Promise<void> {
@@ -292,14 +294,14 @@ export class Guild {
     if (this.listener.isAtEnd && this.#play !== undefined) this.#events.onLastPacket(this.#play.id);
   }
 
-  // What users do
+  // Actions of users
 
   async #startTrack(): Promise<void> {
     const { world, spoil, songPackets } = this.#options;
     const before = this.#play?.song ?? -1;
     let song = (Math.max(0, before) + this.#random.whole(1, SONG_COUNT - 1)) % SONG_COUNT;
-    // The ear tells tracks apart by their songs. Where the track before was never audible, because voice was away, the
-    // ear still holds the one before that, whose song would not be new to it.
+    // The listener distinguishes tracks by their songs. Where the track before was never audible, because voice was
+    // unavailable, the listener still has the one before that, whose song would not be new to it.
     while (song === before || song === this.listener.song) song = (song + 1) % SONG_COUNT;
     const id = ++this.#playCount;
     const first = this.#random.chance(0.3) ? this.#random.whole(0, songPackets - 500) : 0;
@@ -322,7 +324,7 @@ export class Guild {
 
   async #setPaused(isPaused: boolean): Promise<void> {
     this.#isPaused = isPaused;
-    this.#note(isPaused ? "pauses" : "goes on");
+    this.#note(isPaused ? "pauses" : "resumes");
     if (!isPaused) {
       this.listener.allow({ why: "resume", silentMs: 500 });
       this.#absence.allowBeginning();
@@ -386,11 +388,12 @@ export class Guild {
     try {
       await this.#update({ voice });
     } catch (error) {
-      // A dial that nobody answers takes all the time an update has: its client is told, and asks for it once more.
+      // An unanswered connection attempt takes all the time an update has: its client gets an error, and repeats the
+      // update.
       const isUnanswered = this.#absence.wasSilencedSince(attemptMs) && String(error).includes(CONNECT_FAILED);
       if (!isUnanswered) throw error;
       this.#noteVoice("connects once more");
-      this.listener.allow({ why: "a second dial", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
+      this.listener.allow({ why: "a second connection attempt", silentMs: REJOIN_MS, lossMs: REJOIN_MS });
       await this.#update({ voice });
     }
   }
@@ -445,23 +448,23 @@ export class Guild {
 
   // End-to-end encryption
 
-  async #letSomebodyIn(): Promise<void> {
+  async #addExtraListener(): Promise<void> {
     const channel = this.#channel;
     if (channel === undefined || this.#extraListeners.length >= 3) return;
-    this.listener.allow({ why: "somebody joins", silentMs: 500, lossMs: 500 });
-    this.#noteVoice("is joined by somebody");
+    this.listener.allow({ why: "a listener joins", silentMs: 500, lossMs: 500 });
+    this.#noteVoice("gains a listener");
     const isBroken = channel.daveVersion > 0 && !this.#downgraded && this.#random.chance(0.2);
     if (isBroken) this.listener.allow({ why: "a broken commit", silentMs: 3000, lossMs: 3000 });
     const joining = isBroken ? channel.sendBrokenCommit() : channel.addListener();
-    const listener = await joining.catch(() => undefined); // the bot may be gone meanwhile; then Discord says so
+    const listener = await joining.catch(() => undefined); // the bot may have left by then; Discord reports that
     if (listener !== undefined) this.#extraListeners.push(listener.userId);
   }
 
-  async #letSomebodyOut(): Promise<void> {
+  async #removeExtraListener(): Promise<void> {
     const userId = this.#extraListeners.pop();
     if (userId === undefined || this.#channel === undefined) return;
-    this.#noteVoice("is left by somebody");
-    this.listener.allow({ why: "somebody leaves", silentMs: 500, lossMs: 500 });
+    this.#noteVoice("loses a listener");
+    this.listener.allow({ why: "a listener leaves", silentMs: 500, lossMs: 500 });
     await this.#channel.removeListener(userId).catch(() => undefined); // as above
   }
 

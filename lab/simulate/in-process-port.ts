@@ -1,5 +1,5 @@
-// Two ends between the threads of a simulation, in place of a MessageChannel: what is posted is copied, and arrives a
-// little later, in order. An end that goes with its thread takes the other with it.
+// Two ends between the threads of a simulation, in place of a MessageChannel: messages are copied, and arrive a little
+// later, in order. An end that is closed with its thread closes the other one.
 
 import type { Clock } from "../../src/lib/clock.ts";
 import type { Dice } from "./dice.ts";
@@ -8,7 +8,7 @@ import type { ThreadGate } from "./thread-gate.ts";
 /** Longest time a message takes. */
 const DELAY_MS_MAX = 2;
 
-/** What ports are made with. */
+/** What ports need from the simulation. */
 interface PortEnvironment {
   readonly clock: Clock;
   readonly random: Dice;
@@ -17,11 +17,11 @@ interface PortEnvironment {
 export class InProcessPort {
   peer: InProcessPort | undefined;
   readonly #environment: PortEnvironment;
-  /** Of the thread that has this end; undefined: the main thread. */
+  /** The gate of the thread that has this end; undefined: the main thread. */
   #gate: ThreadGate | undefined;
   #onMessage: ((message: unknown) => void) | undefined;
   #onClose: (() => void) | undefined;
-  /** Came before anybody listened. */
+  /** Messages that arrived before there was a handler. */
   readonly #early: unknown[] = [];
   #arrivesMs = 0;
   #isClosed = false;
@@ -81,7 +81,7 @@ export class InProcessPort {
     return this;
   }
 
-  /** After what was sent before. */
+  /** Runs after everything that was sent before. */
   #later(work: () => void): void {
     const { clock, random } = this.#environment;
     const nowMs = clock.now();

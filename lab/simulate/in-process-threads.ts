@@ -23,7 +23,7 @@ import type { VirtualNetwork } from "./virtual-network.ts";
 
 /** From the start of a thread until its code runs. */
 const START_MS = { min: 20, max: 300 };
-/** What a busy audio worker says of itself: enough for players to be moved away. */
+/** The load that a busy audio worker reports: enough for players to be moved away. */
 const BUSY_LOAD = 0.55;
 
 interface ThreadEnvironment {
@@ -45,7 +45,7 @@ export class InProcessThreads implements Threads {
     this.#environment = environment;
   }
 
-  /** Those that run audio workers, oldest first. */
+  /** Threads of audio workers, oldest first. */
   get audio(): readonly InProcessThread[] {
     return [...this.#threads].filter(({ role, isEnded }) => role === "audio" && !isEnded);
   }
@@ -54,7 +54,7 @@ export class InProcessThreads implements Threads {
     return [...this.#threads].filter(({ role, isEnded }) => role === "probe" && !isEnded);
   }
 
-  /** Frames that audio workers have told they have thrown away, all together. */
+  /** Frames that audio workers have reported as dropped, all together. */
   get framesDropped(): number {
     return [...this.#threads, ...this.#ended].reduce((sum, thread) => sum + thread.framesDropped, 0);
   }
@@ -84,9 +84,12 @@ class InProcessThread implements Thread {
   readonly role: Role;
   /** The audio worker says that it is busy. */
   isBusy = false;
-  /** Told of by the audio worker. Not what else it counts as lost: that is time without sound, which comes later. */
+  /**
+   * As reported by the audio worker. Not what else it counts as lost: that is time without audio, which is reported
+   * later.
+   */
   framesDropped = 0;
-  /** Players of the audio worker whose sound another one makes. */
+  /** Players of the audio worker whose audio another one renders. */
   readonly #away = new Set<PlayerId>();
   readonly #environment: ThreadEnvironment;
   readonly #gate = new ThreadGate();
@@ -128,7 +131,7 @@ class InProcessThread implements Thread {
     return 1;
   }
 
-  /** The thread is gone from one moment to the next; the main thread hears of it. */
+  /** Ends the thread at once; the main thread gets its exit event. */
   end(code: number): void {
     if (this.#gate.isEnded) return;
     this.#gate.end();
@@ -137,7 +140,7 @@ class InProcessThread implements Thread {
     });
   }
 
-  /** It does nothing any more, for ever or for a while. */
+  /** Stops all activity, permanently or for a while. */
   hold(forMs?: number): void {
     this.#gate.hold();
     if (forMs !== undefined) this.#environment.clock.after(forMs, () => this.#gate.release());
@@ -169,7 +172,7 @@ class InProcessThread implements Thread {
       sockets,
       ownPacer: new LocalPacer(clock, sockets),
       takeThreadLoad: () => 0,
-      // What the worker has said by then still arrives.
+      // Messages that the worker has sent by then still arrive.
       onClosed: () => this.#environment.clock.after(10, () => this.end(0)),
     });
     startHeartbeat(heartbeat, clock, onHeartbeat);
@@ -186,7 +189,7 @@ class InProcessThread implements Thread {
     });
   }
 
-  /** What its voice connection could not send; and of sound that is made elsewhere, all that did not get out. */
+  /** Frames that its voice connection could not send; and of audio that is rendered elsewhere, all frames not sent. */
   #countDropped({ playerId, voiceCounts, lostFrames }: PlayerReport): void {
     const refused = voiceCounts?.framesRefused ?? 0;
     this.framesDropped += this.#away.has(playerId) && lostFrames !== undefined ? sumOf(lostFrames) : refused;
@@ -206,7 +209,7 @@ function roleOf({ pathname }: URL): Role {
   return pathname.includes("codec-main") ? "codecs" : "audio";
 }
 
-/** The typings ask for a MessagePort; what the node uses of it is there. */
+/** The types require a MessagePort; the parts that the node uses are implemented. */
 function asMessagePort(port: InProcessPort): MessagePort {
   return port as unknown as MessagePort;
 }

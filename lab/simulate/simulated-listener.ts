@@ -1,46 +1,49 @@
-// What one guild's listener hears in a simulation, and the rules it is held to: every packet of a track once and in
-// order, no pause in it without a cause, none of it when none is wanted, and positions told that are what was heard.
+// One guild's listener in a simulation, and the rules it checks: every packet of a track once and in order, no pause in
+// it without a cause, no packet when nothing should play, and reported positions that match the received audio.
 
 import { NUMBERS_PER_SONG } from "./world.ts";
 
 const FRAME_MS = 20;
 /** Longest time between two frames of a track that plays: ticks are exact here, links are not quite. */
 const GAP_MS_MAX = 150;
-/** After a command that ends sound, until none is heard. */
+/** From a command that ends audio until none is received. */
 const STOP_MS_MAX = 250;
-/** How long a seek may let the old place be heard: it lands when sound flows, and voice may have to come back first. */
+/**
+ * How long after a seek the old position may be received: the seek takes effect when audio flows, and voice may have to
+ * recover first.
+ */
 const OLD_POSITION_MS_MAX = 3000;
-/** What a worker that is lost may make heard twice: what was sent since it last told where it was. */
+/** Frames that the loss of a worker may repeat: those sent since it last reported its position. */
 const REPEATED_FRAMES_MAX = 60;
-/** Between a position told and what was heard then: a frame, and the way of either. */
+/** Between a reported position and the received audio: a frame, and the transit times of both. */
 const POSITION_MS_MAX = 80;
-/** Of allowances, before positions are looked at again. */
+/** Time after the last tolerance before positions are checked again. */
 const POSITION_REST_MS = 2500;
 const HISTORY_FRAMES = 500;
 
-/** What may be otherwise for a while, and why. */
+/** A deviation that is allowed for a while, and its reason. */
 export interface Tolerance {
   readonly why: string;
-  /** How long there may be no sound. */
+  /** How long there may be no audio. */
   readonly silentMs?: number;
   /** How long packets may be left out, … */
   readonly lossMs?: number;
-  /** … or be heard again. */
+  /** … or be repeated. */
   readonly repeatMs?: number;
-  /** How long a track may be heard that is over, as its worker hears of the command late. */
+  /** How long a track that is over may still be received, as its worker gets the command late. */
   readonly lateMs?: number;
 }
 
 /** One playing of a track. */
 export interface Play {
-  /** Told to the node with the track, and by it with every event. */
+  /** Sent to the node with the track, and returned with every event. */
   readonly id: number;
   readonly song: number;
-  /** Number of the first packet to be heard. */
+  /** Number of the first expected packet. */
   readonly first: number;
 }
 
-/** A place that was sought, in what was to be heard then. */
+/** The target of a seek, in the track that was expected then. */
 interface Seek {
   readonly play: Play | undefined;
   readonly number: number;
@@ -57,13 +60,13 @@ export class SimulatedListener {
   #next: Play | undefined;
   #last = -1;
   #lastMs = 0;
-  /** Those whose place has not been heard yet, in order. */
+  /** Seeks whose target has not been received yet, in order. */
   #seeks: readonly Seek[] = [];
   #soughtMs = 0;
   /** The last pause, and whether packets may have been left out right before. */
   #pause = { atMs: 0, mayHaveLost: false };
   #isExpected = false;
-  /** Since when it is as wanted. */
+  /** When the expectation last changed. */
   #changedMs = 0;
   readonly #until = { silent: 0, loss: 0, repeat: 0, late: 0 };
   #why = "nothing";
@@ -78,12 +81,12 @@ export class SimulatedListener {
     this.#songPackets = options.songPackets;
   }
 
-  /** Frames of sound so far. */
+  /** Audio frames received so far. */
   get receivedCount(): number {
     return this.#receivedCount;
   }
 
-  /** Packets left out, where that was allowed: each must have been counted by somebody. */
+  /** Packets left out where that was allowed: each must have been counted by a worker. */
   get missingCount(): number {
     return this.#missingCount;
   }
@@ -93,7 +96,7 @@ export class SimulatedListener {
     return this.#play?.song;
   }
 
-  /** The last packet of the track has been heard. */
+  /** The last packet of the track has been received. */
   get isAtEnd(): boolean {
     return this.#last === this.#songPackets - 1;
   }
@@ -109,7 +112,7 @@ export class SimulatedListener {
     this.#until.late = Math.max(late, now + lateMs);
   }
 
-  /** A track is to be heard, in place of any before. `openMs` is what it may take until it is. */
+  /** A track is expected, in place of any before. `openMs` is the time it may take to start. */
   expect(play: Play, openMs: number): void {
     if (this.#play === undefined) this.#begin(play);
     else this.#next = play;
@@ -117,7 +120,7 @@ export class SimulatedListener {
     this.#expectAudio(true);
   }
 
-  /** The track goes on at this packet. */
+  /** The track continues at this packet. */
   expectSeek(number: number, openMs: number): void {
     const now = this.#now();
     this.#seeks = [...this.#seeks, { play: this.#next ?? this.#play, number, atMs: now }];
@@ -128,7 +131,7 @@ export class SimulatedListener {
 
   pause(isPaused: boolean): void {
     if (isPaused) this.#pause = { atMs: this.#now(), mayHaveLost: this.#now() <= this.#until.loss };
-    // What was sought meanwhile comes after a frame or two of the old place.
+    // A seek takes effect after a frame or two of the old position.
     if (!isPaused) this.#soughtMs = this.#now();
     if (this.#play !== undefined) this.#expectAudio(!isPaused);
   }
@@ -139,19 +142,19 @@ export class SimulatedListener {
     this.#expectAudio(false);
   }
 
-  /** A frame of sound, by its number. */
+  /** Receives an audio frame, by its number. */
   receive(packet: number): void {
     const now = this.#now();
     this.#receivedCount++;
     this.#checkSilence(now);
     this.#lastMs = now;
-    // A worker that is held up hears of a command late.
+    // A worker that is held gets a command late.
     if (!this.#isExpected && now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.loss))
-      this.#fault(`packet ${packet} though nothing is to be heard`);
+      this.#fault(`packet ${packet} though nothing should play`);
     const song = Math.floor(packet / NUMBERS_PER_SONG);
     const number = packet % NUMBERS_PER_SONG;
     if (song === this.#next?.song && song !== this.#play?.song) this.#begin(this.#next);
-    // What was on its way when it ended.
+    // Packets in transit when it ended.
     if (song !== this.#play?.song) {
       if (now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.late))
         this.#fault(`packet ${packet} of a track that is over`);
@@ -163,7 +166,7 @@ export class SimulatedListener {
     if (this.#history.length > HISTORY_FRAMES) this.#history.shift();
   }
 
-  /** What the node tells: position in milliseconds, `agoMs` before now. */
+  /** A position reported by the node, in milliseconds, `agoMs` before now. */
   reportPosition(positionMs: number, agoMs: number): void {
     const now = this.#now();
     const isQuiet = now > Math.max(...Object.values(this.#until), this.#changedMs) + POSITION_REST_MS;
@@ -172,7 +175,7 @@ export class SimulatedListener {
       return;
     }
     if (this.#reportedPosition !== undefined && positionMs < this.#reportedPosition) {
-      this.#fault(`position ${positionMs} told after ${this.#reportedPosition}`);
+      this.#fault(`position ${positionMs} reported after ${this.#reportedPosition}`);
     }
     this.#reportedPosition = positionMs;
     const received = this.#history.findLast(({ atMs }) => atMs <= now - agoMs);
@@ -182,11 +185,11 @@ export class SimulatedListener {
       this.#songPackets * FRAME_MS,
     );
     if (Math.abs(positionMs - receivedMs) > POSITION_MS_MAX) {
-      this.#fault(`position ${positionMs} told where ${receivedMs.toFixed(0)} ms were heard`);
+      this.#fault(`position ${positionMs} reported where ${receivedMs.toFixed(0)} ms were received`);
     }
   }
 
-  /** Looks whether there is sound now, if there is to be. */
+  /** Checks whether there is audio now, if there should be. */
   check(): void {
     this.#checkSilence(this.#now());
   }
@@ -195,7 +198,7 @@ export class SimulatedListener {
     this.#play = play;
     this.#next = undefined;
     this.#last = play.first - 1;
-    // What was sought in it before its first packet came is still to come.
+    // Seeks in it before its first packet arrived are still to take effect.
     this.#seeks = this.#seeks.filter((seek) => seek.play === play);
     this.#reportedPosition = undefined;
     this.#history.length = 0;
@@ -211,7 +214,7 @@ export class SimulatedListener {
       this.#seeks = later;
       return;
     }
-    // From where it was, until the new place is there: but for what was thrown away.
+    // Continues from the old position until the new one arrives, except for dropped packets.
     const isOldPosition = now - this.#soughtMs < OLD_POSITION_MS_MAX;
     const missing = step - 1 - (isOldPosition ? this.#seeks.length : 0);
     if (step > 1 && (missing <= 0 || now <= this.#until.loss || missing <= this.#lostBeforePauseMax)) {
@@ -232,13 +235,13 @@ export class SimulatedListener {
     return before === undefined || !mayHaveLost ? 0 : Math.max(0, Math.ceil((atMs - before) / FRAME_MS));
   }
 
-  /** The seek that led here: of those that can have, the one whose place is nearest. */
+  /** The seek that led here: of the possible ones, the one whose target is nearest. */
   #soughtBy(number: number, now: number): Seek | undefined {
     const mayLose = now <= this.#until.loss;
     const possible = this.#seeks.filter((seek, index) => {
-      // Of the beginning there no more can be missing than was to be heard since.
+      // No more can be missing at its start than was due since.
       const lostMax = mayLose ? Math.ceil((now - seek.atMs) / FRAME_MS) : 0;
-      // A seek in a pause throws away the frame that was ready, of a place that is not wanted any more.
+      // A seek during a pause drops the frame that was ready, of the old position.
       const thrownMax = this.#seeks.length - 1 - index;
       const isNear = number >= seek.number - 1 && number <= seek.number + Math.max(lostMax, thrownMax);
       return isNear && seek.play === this.#play;
@@ -252,7 +255,7 @@ export class SimulatedListener {
     const sinceMs = Math.max(this.#lastMs, this.#changedMs, this.#until.silent);
     if (now - sinceMs <= GAP_MS_MAX) return;
     this.#fault(`nothing for ${(now - Math.max(this.#lastMs, this.#changedMs)).toFixed(0)} ms`);
-    // Told once.
+    // Reported once.
     this.#lastMs = now;
   }
 

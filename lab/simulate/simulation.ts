@@ -1,5 +1,5 @@
-// One simulation: a world, some guilds in it, and what befalls them; and in the end all that went against the rules.
-// The same seed does the same, event for event.
+// One simulation: a world, some guilds in it, and the injected faults; in the end all broken rules. The same seed gives
+// the same run, event for event.
 
 import { createHash } from "node:crypto";
 import { pause } from "../../src/lib/pause.ts";
@@ -16,16 +16,16 @@ interface SimulationOptions {
   readonly minutes: number;
   readonly guilds: number;
   readonly provisions: Provisions;
-  /** Of each song. */
+  /** Packets of each song. */
   readonly songPackets: number;
-  /** Told what happens, as it happens. */
+  /** Called with each event as it happens. */
   readonly onNote?: (note: string) => void;
 }
 
 interface Outcome {
   /** Everything that went against the rules, in words. */
   readonly faults: readonly string[];
-  /** Of everything that happened and when: equal for equal runs. */
+  /** Digest of all events and their times: equal for equal runs. */
   readonly digest: string;
   /** Virtual time that passed. */
   readonly lengthMs: number;
@@ -44,7 +44,7 @@ interface Excuse {
 const STALL_MS_MAX = 6000;
 /** From a guild's next frame until all is judged that was missing before it. */
 const NEXT_FRAME_MS = 1000;
-/** From the end of a stall until there is sound, when all that came before it has been played. */
+/** From the end of a stall until there is audio, when everything that arrived before it has been played. */
 const STALL_REST_MS = 500;
 
 class Simulation {
@@ -54,7 +54,7 @@ class Simulation {
   readonly #guilds: readonly Guild[];
   readonly #digest = createHash("sha256");
   readonly #excuses: Excuse[] = [];
-  /** What the web site is to do wrong, by the mark behind a song's address. */
+  /** The faults of the web site, by the tag at the end of a song's address. */
   readonly #spoilt = new Map<string, "cut" | "stall">();
   readonly #others: string[] = [];
   #injectedFaultCount = 0;
@@ -168,7 +168,7 @@ class Simulation {
   }
 
   #onMessage(message: NodeMessage): void {
-    if (message.op === "stats") return; // tells of this machine
+    if (message.op === "stats") return; // depends on this machine
     this.#note(`${message.op} ${message.type ?? ""} ${message.guildId ?? ""} ${JSON.stringify(message.state ?? "")}`);
     this.#guilds.find(({ guildId }) => guildId === message.guildId)?.onMessage(message);
   }
@@ -215,18 +215,18 @@ class Simulation {
     const counted =
       threads.framesDropped + network.lostDatagrams + sumOf(this.#guilds, (guild) => guild.undeliveredFrames);
     const uncounted = missing - counted - threads.endedCount * UNREPORTED_FRAMES_MAX;
-    if (uncounted > 0) this.#others.push(`${uncounted} frames are missing that nobody has counted as lost`);
+    if (uncounted > 0) this.#others.push(`${uncounted} frames are missing that no worker has counted as lost`);
   }
 }
 
-/** Of each player of a worker that has ended: what it had not told of yet, nor sent on. */
+/** Per player of a worker that has ended: frames that it had neither reported nor sent. */
 const UNREPORTED_FRAMES_MAX = 100;
 
 function sumOf<T>(items: readonly T[], read: (item: T) => number): number {
   return items.reduce((sum, item) => sum + read(item), 0);
 }
 
-/** What fates do, the node is right to tell. */
+/** Errors that the node should log because of injected faults. */
 const EXPECTED_ERRORS = new Set(["an audio worker was lost and will be replaced"]);
 
 export function simulate(options: SimulationOptions): Promise<Outcome> {

@@ -1,6 +1,6 @@
-// The one way into a simulated thread: timers, messages and sockets all come through its gate. A thread that is held
-// gets what came meanwhile when it is let go, in order, as a real one does that had no processor; one that has ended
-// gets nothing more.
+// The only entrance to a simulated thread: timers, messages and sockets all pass its gate. A thread that is held gets
+// everything that arrived in between when it is released, in order, as a real one does that had no processor; one that
+// has ended gets nothing more.
 
 import type { Clock, Timer } from "../../src/lib/clock.ts";
 
@@ -13,7 +13,7 @@ export class ThreadGate {
     return this.#state === "ended";
   }
 
-  /** Does this now, or when the thread is let go, or never. */
+  /** Runs `work` now, or when the thread is released, or never. */
   enter(work: () => void): void {
     if (this.#state === "open") work();
     else if (this.#state === "held") this.#held.push(work);
@@ -29,7 +29,7 @@ export class ThreadGate {
     while (this.#held.length > 0 && this.#state === "open") this.#held.shift()?.();
   }
 
-  /** Calls `callback` when the thread ends, which lets go of what it held open. */
+  /** Calls `callback` when the thread ends, to release what it held open. */
   onEnd(callback: () => void): void {
     this.#onEnd.push(callback);
   }

@@ -1,9 +1,9 @@
-// What a client of a simulation is told of the tracks of one guild, and the rule it is held to: at most one start and
-// exactly one end of each, but for an end that a cut of the client's connection may have taken with it.
+// The events that a client of a simulation receives of the tracks of one guild, and the rule they must follow: at most
+// one start and exactly one end of each, except for an end that a cut of the client's connection may have lost.
 
 /** Around a cut of the client's connection: what the node sends then has not arrived, or is sent into the void. */
 const CUT_MS = 50;
-/** Around the last packet of a track: its end is told a little before or after. */
+/** Around the last packet of a track: its end is reported a little before or after. */
 const END_MS = 300;
 
 /** A time in which the node sends an event. */
@@ -12,7 +12,7 @@ interface Span {
   readonly toMs: number;
 }
 
-/** What clients are told of one playing. */
+/** Counts of the events of one playback. */
 interface TrackEventCounts {
   starts: number;
   ends: number;
@@ -35,7 +35,7 @@ export class TrackEvents {
     this.#reported.set(id, { starts: 0, ends: 0, endSpans: [] });
   }
 
-  /** Undefined for a playing that nobody has asked for. */
+  /** Undefined for a playback that was never requested. */
   of(id: number | undefined): { starts: number; ends: number } | undefined {
     return id === undefined ? undefined : this.#reported.get(id);
   }
@@ -47,7 +47,7 @@ export class TrackEvents {
     if (id !== undefined) this.#reported.get(id)?.endSpans.push({ fromMs, toMs: this.#now() });
   }
 
-  /** The last packet of a playing has been heard. */
+  /** The last packet of a playback has been received. */
   onLastPacket(id: number): void {
     const now = this.#now();
     this.#reported.get(id)?.endSpans.push({ fromMs: now - END_MS, toMs: now + END_MS });
@@ -57,7 +57,7 @@ export class TrackEvents {
     this.#clientCutsMs.push(this.#now());
   }
 
-  /** What the events have not been, in words. */
+  /** Errors in the events, in words. */
   faults(): readonly string[] {
     return [...this.#reported].flatMap(([id, { starts, ends, endSpans }]) => {
       const isEnded = ends === 1 || (ends === 0 && endSpans.some((span) => this.#mayBeLost(span)));
@@ -66,8 +66,8 @@ export class TrackEvents {
   }
 
   /**
-   * An event that was sent in this time may be lost for good: nobody confirms messages of the protocol, so the node
-   * repeats to a client that comes back only what it has sent after it knew of the cut.
+   * An event that was sent in this time may be lost for good: messages of the protocol are not acknowledged, so the
+   * node repeats to a client that resumes only messages sent after it detected the cut.
    */
   #mayBeLost(span: Span): boolean {
     return this.#clientCutsMs.some((cutMs) => cutMs >= span.fromMs - CUT_MS && cutMs <= span.toMs + CUT_MS);

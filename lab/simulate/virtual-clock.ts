@@ -1,12 +1,12 @@
-// The one clock of a simulation. Its time moves only when nothing in the process is left to do: then at once to the
-// next timer, whenever that is. So an hour passes in as long as the work of an hour takes, and always in the same
+// The single clock of a simulation. Its time advances only when nothing in the process is left to do: then at once to
+// the next timer, whenever that is. So an hour passes in as long as the work of an hour takes, and always in the same
 // way.
 
 import type { Clock, Timer } from "../../src/lib/clock.ts";
 
 const EPOCH_MS = 1_700_000_000_000;
 
-/** Of the event loop, without rest: some seconds. */
+/** Iterations of the event loop without a rest: some seconds. */
 const ITERATIONS_MAX = 1_000_000;
 
 interface PendingTimer {
@@ -51,7 +51,7 @@ export class VirtualClock implements Clock {
     for (;;) {
       await workIsDone();
       if (isSettled) return settled;
-      if (!this.#step()) throw new Error("the simulation waits for something that nobody will do");
+      if (!this.#step()) throw new Error("the simulation is deadlocked: it waits, but no timer or task is left");
     }
   }
 
@@ -102,12 +102,12 @@ function isBefore(timer: PendingTimer | undefined, other: PendingTimer | undefin
 
 /**
  * Resolves when no promise, no `nextTick` and no `setImmediate` of this process has anything left to run. Throws when
- * that never comes: somebody in this process calls himself again and again.
+ * that never happens: some code in this process reschedules itself again and again.
  */
 async function workIsDone(): Promise<void> {
   for (let iterations = 0; iterations < ITERATIONS_MAX; iterations++) {
     await new Promise((next) => setImmediate(next));
     if (!process.getActiveResourcesInfo().includes("Immediate")) return;
   }
-  throw new Error("the simulation never comes to rest: something in this process is always left to do");
+  throw new Error("the simulation never becomes idle: some code in this process reschedules itself again and again");
 }

@@ -1,5 +1,5 @@
-// What a node and all around it stand on in virtual time: one clock, one source of chance, a network and threads of one
-// process.
+// The environment of a node and its surroundings in virtual time: one clock, one source of randomness, a network and
+// threads of one process.
 
 import { readWasmCodec, type WasmCodecName } from "../../src/lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../src/lib/wasm-codec.ts";

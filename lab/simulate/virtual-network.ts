@@ -1,5 +1,5 @@
 // The network of a simulation: TCP and UDP between parts of one process, with ports, delays and faults, all on its
-// clock. What a thread has opened goes with the thread.
+// clock. Sockets that a thread has opened are closed with the thread.
 
 import type { Server } from "node:http";
 import type { NetConnectOpts, Socket as TcpSocket } from "node:net";
@@ -14,9 +14,9 @@ import { type Link, resetError, VirtualSocket } from "./virtual-socket.ts";
 const ADDRESS = "127.0.0.1";
 const KEEP_ALIVE_MS = 600_000;
 
-/** How long what is sent is under way, one way, in milliseconds. */
+/** One-way transit times, in milliseconds. */
 export interface Latency {
-  /** Of a connection; one draws its own. */
+  /** Range for connections; each draws its own. */
   readonly tcpMs: { readonly min: number; readonly max: number };
   readonly udpMs: number;
   /** On top of either, at most. */
@@ -31,7 +31,7 @@ export const NEAR: Latency = { tcpMs: { min: 0.02, max: 0.1 }, udpMs: 0.05, jitt
 interface Connection {
   readonly port: number;
   readonly ends: readonly [VirtualSocket, VirtualSocket];
-  /** Nothing comes through any more, and nobody is told. */
+  /** Nothing passes any more, and neither side is notified. */
   isDead: boolean;
 }
 
@@ -45,10 +45,10 @@ export class VirtualNetwork {
   readonly #connections = new Set<Connection>();
   readonly #udpPorts = new Map<number, OnDatagram>();
   #nextPort = 1024;
-  /** Of what is sent over UDP, which is not in order after it was changed; milliseconds. */
+  /** Arrival time of the last UDP datagram, in milliseconds: datagrams stay in order, also after a change of latency. */
   #udpArrivesMs = 0;
   #lostDatagrams = 0;
-  /** What is sent over UDP is lost, and nobody is told. */
+  /** UDP datagrams are lost without notice. */
   losesDatagrams = false;
 
   constructor(clock: Clock, random: Dice, latency: Latency) {
@@ -66,12 +66,12 @@ export class VirtualNetwork {
   readonly listen = (server: Server): number => {
     const port = this.#nextPort++;
     this.#servers.set(port, server);
-    // Told to undici, which would otherwise drop idle connections by its own timers, in real time.
+    // For undici, which would otherwise drop idle connections by its own timers, in real time.
     server.keepAliveTimeout = KEEP_ALIVE_MS;
     return port;
   };
 
-  /** What a thread reaches the network with; closed when it ends. */
+  /** The sockets of a thread; closed when it ends. */
   socketsFor(gate: ThreadGate): Sockets {
     const createConnector = (() => (options: buildConnector.Options, callback: buildConnector.Callback) => {
       const socket = this.#connect(Number(options.port), gate);
@@ -98,12 +98,12 @@ export class VirtualNetwork {
     };
   }
 
-  /** A connection to this port of somebody outside of all threads. */
+  /** A connection to this port from outside of all threads. */
   connect(port: number): VirtualSocket {
     return this.#connect(port, undefined);
   }
 
-  /** Cuts all connections to this port, or makes them silent: then nobody is told. */
+  /** Cuts all connections to this port, or makes them silent without notice. */
   breakConnections(port: number, how: "cut" | "silent"): void {
     for (const connection of this.#connections) {
       if (connection.port !== port) continue;
@@ -111,12 +111,12 @@ export class VirtualNetwork {
       if (how === "silent") continue;
       const [client, server] = connection.ends;
       client.destroy(resetError());
-      // While it is being dialled nobody has the other end yet.
+      // While it is being established the other end is not handed out yet.
       server.destroy(client.connecting ? undefined : resetError());
     }
   }
 
-  /** For VirtualUdp: sends from one port to another; false when nobody is there. */
+  /** For VirtualUdp: sends from one port to another; false when no socket is bound there. */
   carryDatagram(
     packet: Uint8Array,
     ports: { readonly from: number; readonly to: number },
@@ -194,7 +194,7 @@ export class VirtualNetwork {
   }
 }
 
-/** In order in each direction, some milliseconds each way; what comes to a thread comes through its gate. */
+/** In order in each direction, some milliseconds each way; data for a thread passes its gate. */
 class DelayedLink implements Link {
   connection: Connection | undefined;
   readonly #clock: Clock;

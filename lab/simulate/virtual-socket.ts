@@ -1,14 +1,14 @@
-// One end of a TCP connection that never leaves the process. What is written arrives at the other end some time
-// later, on the simulation's clock; a reader that does not read holds the writer up, as a full window does.
+// One end of a TCP connection that never leaves the process. Written data arrives at the other end some time later, on
+// the simulation's clock; a reader that does not read blocks the writer, as a full window does.
 
 import { Duplex } from "node:stream";
 
-/** How what is sent from one end of a connection comes to the other. */
+/** Transfers data from one end of a connection to the other. */
 export interface Link {
   carry(from: VirtualSocket, deliver: () => void): void;
 }
 
-/** What may be under way or unread before the writer has to wait. */
+/** Bytes that may be in transit or unread before the writer has to wait. */
 const WINDOW_BYTES = 64 * 1024;
 
 export class VirtualSocket extends Duplex {
@@ -35,7 +35,7 @@ export class VirtualSocket extends Duplex {
     this.remotePort = ports.remote;
   }
 
-  // What the users of `net.Socket` call beside the stream; none of it means anything here.
+  // Methods that users of `net.Socket` call in addition to the stream's; none of them has an effect here.
 
   setTimeout(): this {
     return this;
@@ -84,7 +84,7 @@ export class VirtualSocket extends Duplex {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     const isUnread = this.readableLength > 0 || this.#inbox.some((chunk) => chunk !== null);
-    // As the kernel does: who closes what has not been read says so to the writer.
+    // As the kernel does: closing with unread data sends a reset to the writer.
     if (isUnread) this.#carry((peer) => peer.destroy(resetError()));
     else if (!this.writableFinished) this.#carry((peer) => peer.#arrive(null));
     this.#blocked = undefined;
@@ -98,7 +98,7 @@ export class VirtualSocket extends Duplex {
 
   #arrive(chunk: Buffer | null): void {
     if (this.destroyed) {
-      // Whoever writes to a closed port is told so.
+      // Writing to a closed port is answered with a reset.
       if (chunk !== null) this.#carry((peer) => peer.destroy(resetError()));
       return;
     }

@@ -15,7 +15,7 @@ import type { VirtualClock } from "./virtual-clock.ts";
 import { type Codecs, prepareCodecs, VirtualEnvironment } from "./virtual-environment.ts";
 import { FAR, type VirtualNetwork } from "./virtual-network.ts";
 
-/** Packets of different songs are told apart by their numbers. */
+/** Packets of different songs are distinguished by their numbers. */
 export const NUMBERS_PER_SONG = 1_000_000;
 export const SONG_COUNT = 6;
 
@@ -83,7 +83,7 @@ export class SimulatedWorld {
     return this.#open.client;
   }
 
-  /** The address of a song, with something behind it that tells this use of it from others. */
+  /** The address of a song, ending in a tag that distinguishes this use of it from others. */
   songUrl(song: number, tag: string): string {
     return `${this.#open.env.media.url}/song${song}.ogg?${tag}`;
   }
@@ -93,7 +93,7 @@ export class SimulatedWorld {
     return Number(this.discord.endpoint.split(":").at(-1));
   }
 
-  /** Builds everything, before time begins: the node reads some files of its own. */
+  /** Builds everything, before virtual time begins: the node reads some files. */
   async open(): Promise<void> {
     const environment = this.#environment;
     const { provisions, script, onMessage } = this.#options;

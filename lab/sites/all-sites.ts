@@ -1,5 +1,5 @@
-// The stand-ins for all sites at once: what a node is told so that its plugins find them, what each plugin is asked
-// for, and all of them hanging at the same time. In whichever process it is started.
+// The fake servers for all sites at once: the configuration with which a node's plugins find them, the identifiers to
+// load from each plugin, and all of them hanging at the same time. Runs in the process that starts it.
 
 import { BandcampSite } from "./bandcamp.ts";
 import { FakeYtDlp } from "./fake-yt-dlp.ts";
@@ -17,8 +17,9 @@ const YTDLP_SITE = "videos.example";
 const YTDLP_VIDEO = { _type: "video", id: "video", title: "Video", webpage_url: `https://${YTDLP_SITE}/video` };
 
 /**
- * What asks a site, by the name of the source: a search and a link, where it has both, never the same twice, so that no
- * cache answers. The sources that read texts out are none of them: they ask nobody before they are played.
+ * Identifiers that cause requests to a site, by the name of the source: a search and a link, where it has both, never
+ * the same twice, so that no cache answers. The text-to-speech sources are not among them: they send no request before
+ * they are played.
  */
 const QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>> = {
   youtube: (number) => [

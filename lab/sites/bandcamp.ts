@@ -1,13 +1,13 @@
-// A stand-in for Bandcamp: an artist with albums and single tracks, a search, and MP3 behind links that expire. Shapes:
-// fact sheet of the sources, section 4.3 (lavaplayer 32e8fed, yt-dlp 81ecd58: `data-tralbum`, `data-embed`, search
-// results); the grid of an artist's page with `data-item-id` and `data-client-items` as several readers of it describe
-// it in public. All names are made up. In whichever process it is started.
+// A fake Bandcamp: an artist with albums and single tracks, a search, and MP3 behind links that expire. Shapes: fact
+// sheet of the sources, section 4.3 (lavaplayer 32e8fed, yt-dlp 81ecd58: `data-tralbum`, `data-embed`, search results);
+// the grid of an artist's page with `data-item-id` and `data-client-items` as several readers of it describe it in
+// public. All names are made up. Runs in the process that starts it.
 
 import { repeat } from "../media-files/bytes.ts";
 import { mp3Frame } from "../media-files/containers.ts";
 import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";
 
-/** Its artist's host, one on a domain of its own, and the site itself. */
+/** Its artist's host, one on another domain, and the site itself. */
 const HOSTS = [
   "bandcamp.com",
   "stand-in.bandcamp.com",
@@ -23,7 +23,7 @@ interface StandInTrack {
   readonly slug: string;
   readonly seconds?: number;
   readonly isrc?: string;
-  /** Default: it can be heard. */
+  /** Default: it can be played. */
   readonly isSoldOnly?: boolean;
   readonly artist?: string;
 }
@@ -63,7 +63,7 @@ export class BandcampSite {
   readonly releases = new Map<string, StandInRelease>();
 
   static async start(): Promise<BandcampSite> {
-    // Asked before the constructor has ended by nobody.
+    // Not called before the constructor has finished.
     const box: { self?: BandcampSite } = {};
     const site = await SiteServer.start((request) => box.self?.answer(request));
     box.self = new BandcampSite(site);
@@ -127,7 +127,7 @@ export class BandcampSite {
   }
 }
 
-/** What visitors get who look like programs. */
+/** The page for visitors that look like programs. */
 export const WALL_PAGE =
   "<html><head><title>Client Challenge</title></head><body><script src=/c.js></script></body></html>";
 

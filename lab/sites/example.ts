@@ -1,5 +1,5 @@
-// The made-up site that plugins/example plays from: search, songs, links that expire. Its shape is our own; it is what
-// docs/plugins.md describes.
+// The made-up site that plugins/example plays from: search, songs, links that expire. Its shape is our own, as
+// docs/plugins.md describes it.
 
 import { countedSong } from "../media-files/counted-song.ts";
 import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";
@@ -13,7 +13,7 @@ interface Song {
   readonly seconds: number;
 }
 
-/** Each song's first packet number is 1,000 times its place, so that a listener can tell them apart. */
+/** Each song's first packet number is 1,000 times its index, so that a listener can distinguish them. */
 const EXAMPLE_SONGS: readonly Song[] = [
   { id: "one", title: "First song", artist: "Somebody", seconds: 120 },
   { id: "two", title: "Second song", artist: "Somebody else", seconds: 6 },

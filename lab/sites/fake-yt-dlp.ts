@@ -1,15 +1,14 @@
-// A stand-in for the yt-dlp program: a small executable file in a folder of its own that is as strict about its
-// arguments as we must be, and answers from a table beside it, in the shape that yt-dlp 2026.10.26 prints with `-J` and
-// `--flat-playlist` (seen in runs of it against loopback; members as in the sheet of sources, section 4.7). The media
-// that its answers lead to are served on loopback, behind links that are made anew with each run. In whichever process
-// it is started.
+// A fake yt-dlp program: a small executable file in its own folder that is as strict about its arguments as we must be,
+// and answers from a table next to it, in the shape that yt-dlp 2026.10.26 prints with `-J` and `--flat-playlist` (seen
+// in runs of it against loopback; members as in the sheet of sources, section 4.7). The media of its answers are served
+// on loopback, behind links that are new with each run. Runs in the process that starts it.
 
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type SiteRequest, SiteServer } from "./site-server.ts";
 
-/** What one run comes to. In texts of `json`, `{{link:NAME}}` becomes a fresh link to that file. */
+/** The result of one run. In texts of `json`, `{{link:NAME}}` becomes a fresh link to that file. */
 interface FakeAnswer {
   readonly json?: unknown;
   /** Printed as it is. */
@@ -36,7 +35,7 @@ interface FakeCall {
 const LINK_HOST = "links.stand-in";
 
 export class FakeYtDlp {
-  /** What the option `path` is set to. */
+  /** The value of the option `path`. */
   readonly path: string;
   readonly site: SiteServer;
   readonly #folder: string;
@@ -60,13 +59,13 @@ export class FakeYtDlp {
     this.#write();
   }
 
-  /** What it says of a link or a search from now on; anything else is unsupported. */
+  /** Sets the answer to a link or a search; anything else is unsupported. */
   answer(input: string, answer: FakeAnswer): void {
     this.#answers[input] = answer;
     this.#write();
   }
 
-  /** What it says of everything else; undefined: that it is unsupported. */
+  /** Sets the answer to everything else; undefined: unsupported. */
   answerRest(answer: FakeAnswer | undefined): void {
     this.#rest = answer;
     this.#write();
@@ -85,7 +84,7 @@ export class FakeYtDlp {
     this.answer(page, { json: { _type: "video", id: name, title: song.title, webpage_url: page, ...format } });
   }
 
-  /** Its runs so far, but for those that only asked for the version. */
+  /** Its runs so far, without those that only asked for the version. */
   get calls(): readonly FakeCall[] {
     return this.#runs.filter(({ args }) => args[0] !== "--version");
   }
@@ -128,7 +127,7 @@ export class FakeYtDlp {
   }
 }
 
-/** Plain JavaScript: it is a program of its own. The folder that it is in is all that it knows. */
+/** Plain JavaScript: it is a separate program. It knows only the folder that it is in. */
 const PROGRAM = String.raw`
 const { appendFileSync, readFileSync, writeSync } = require("node:fs");
 const { spawn } = require("node:child_process");

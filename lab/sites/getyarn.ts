@@ -1,6 +1,6 @@
-// A stand-in for getyarn.io: a clip with its film, and a page that names none. Shapes: fact sheet of the sources,
-// section 4.14 (meta tags, as lavaplayer reads them). The film is a WAV where the site has MP4: what plays it looks at
-// bytes, not at names. In whichever process it is started.
+// A fake getyarn.io: a clip with its film, and a page that names none. Shapes: fact sheet of the sources, section 4.14
+// (meta tags, as lavaplayer reads them). The film is a WAV where the site has MP4: the player detects the format by
+// bytes, not by names. Runs in the process that starts it.
 
 import { wav } from "../media-files/containers.ts";
 import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";

@@ -1,12 +1,12 @@
-// Stands in for a Jellyfin server, with a made-up library. Shapes of items, the header that says who asks, and the
-// paths of the sound: the fact sheet of the sources, section 4.17 (from the server's documentation, not from its code);
-// logins and pages after its OpenAPI document. In whichever process it is started.
+// A fake Jellyfin server, with a made-up library. Shapes of items, the authorization header, and the paths of the
+// audio: the fact sheet of the sources, section 4.17 (from the server's documentation, not from its code); logins and
+// pages after its OpenAPI document. Runs in the process that starts it.
 
 import { countedSong } from "../media-files/counted-song.ts";
 import { partOfFile, type StoredFile } from "./part-of-file.ts";
 import { type SiteFault, type SiteOutcome, type SiteRequest, SiteServer } from "./site-server.ts";
 
-/** A BaseItemDto; what is left out is made up. */
+/** A BaseItemDto; missing members are made up. */
 type JellyfinItem = { readonly Id: string; readonly Type: string } & Readonly<Record<string, unknown>>;
 
 export interface JellyfinSiteOptions {
@@ -60,10 +60,10 @@ export class JellyfinSite {
   readonly #items: readonly JellyfinItem[];
   readonly #playlists: Readonly<Record<string, readonly string[]>>;
   readonly #file: StoredFile = { bytes: countedSong({ seconds: 10 }), mimeType: "audio/ogg" };
-  /** Of the session by the device: a new one ends the one before. */
+  /** The session's token by device: a new one ends the one before. */
   readonly #tokens = new Map<string, string>();
   #loginCount = 0;
-  #site!: SiteServer; // Set by `start`, the only way to make one.
+  #site!: SiteServer; // Set by `start`, which is the only constructor call.
 
   static async start(options: JellyfinSiteOptions = {}): Promise<JellyfinSite> {
     const stand = new JellyfinSite(options);
@@ -93,7 +93,7 @@ export class JellyfinSite {
     return this.#loginCount;
   }
 
-  /** Those to a path, or all. */
+  /** Requests to a path, or all. */
   requests(path?: string): readonly SiteRequest[] {
     return this.#site.requestsTo(HOST, path);
   }
@@ -128,7 +128,7 @@ export class JellyfinSite {
   #logIn({ method, body }: SiteRequest, asker: Readonly<Record<string, string>>): SiteOutcome {
     this.#loginCount += 1;
     if (method !== "POST" || asker.DeviceId === undefined || asker.Client === undefined) return { status: 400 };
-    const { Username, Pw } = JSON.parse(body) as Record<string, unknown>; // what is none is a fault of the test
+    const { Username, Pw } = JSON.parse(body) as Record<string, unknown>; // a missing body is a fault of the test
     if (Username !== this.username || Pw !== this.password) return { status: 401 };
     const token = `token${this.#loginCount}`.padEnd(32, "0");
     this.#tokens.set(asker.DeviceId, token);

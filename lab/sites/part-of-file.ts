@@ -1,5 +1,5 @@
-// A media file as a server of one's own sends it: whole, or the part that a `Range` header asks for (RFC 9110 section
-// 14). For stand-ins whose media are not behind links of their own. In whichever process it is started.
+// A media file as a private server sends it: whole, or the part that a `Range` header asks for (RFC 9110 section 14).
+// For fake servers whose media are not behind links that expire. Runs in the process that starts it.
 
 import type { SiteAnswer } from "./site-server.ts";
 

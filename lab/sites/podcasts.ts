@@ -1,6 +1,6 @@
-// A stand-in for podcasts: hosts with feeds, their sound, and Apple's directory of shows. Feeds are made up in the
-// shapes of the sheet of sources, section 4.16 (RSS 2.0, Atom, the itunes elements); the directory's answers are from
-// there, too, where they are marked as not checked. In whichever process it is started.
+// Fake podcast servers: hosts with feeds, their audio, and Apple's directory of shows. Feeds are made up in the shapes
+// of the sheet of sources, section 4.16 (RSS 2.0, Atom, the itunes elements); the directory's answers are from there,
+// too, where they are marked as not checked. Runs in the process that starts it.
 
 import { countedSong } from "../media-files/counted-song.ts";
 import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";
@@ -9,7 +9,7 @@ const APPLE_HOST = "itunes.apple.com";
 const FEED_HOSTS = ["feeds.example", "old.example", "tracker.example"];
 const SONG_SECONDS = 30;
 
-/** What stands in an item of a feed. */
+/** The members of an item of a feed. */
 export interface EpisodeEntry {
   readonly title: string;
   readonly guid?: string;

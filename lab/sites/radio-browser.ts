@@ -1,6 +1,6 @@
-// A stand-in for radio-browser.info: three servers with the same made-up stations, one of them the song of the lab. The
-// shapes of its answers are those of the sheet of sources, section 4.15 (npm radio-browser-api 6.0.3 and the
-// directory's own documents). In whichever process it is started.
+// A fake radio-browser.info: three servers with the same made-up stations, one of them the song of the lab. The shapes
+// of its answers are those of the sheet of sources, section 4.15 (npm radio-browser-api 6.0.3 and the directory's own
+// documents). Runs in the process that starts it.
 
 import { countedSong } from "../media-files/counted-song.ts";
 import { type SiteAnswer, type SiteRequest, SiteServer } from "./site-server.ts";

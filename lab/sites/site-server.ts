@@ -1,6 +1,6 @@
-// What all stand-ins for sites share: one server on loopback that is several hosts at once (the first part of a path is
-// the host), a log of what it was asked, faults in place of answers, and media behind links that expire. In whichever
-// process it is started.
+// The base of all fake sites: one server on loopback that is several hosts at once (the first part of a path is the
+// host), a log of its requests, faults in place of answers, and media behind links that expire. Runs in the process
+// that starts it.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 /** One request, as a site would see it. */
 export interface SiteRequest {
   readonly method: string;
-  /** The address that it came from. */
+  /** The client's address. */
   readonly from: string;
   /** The host that it was meant for. */
   readonly host: string;
@@ -30,31 +30,31 @@ export interface SiteAnswer {
   readonly cutAfterBytes?: number | undefined;
 }
 
-/** In place of an answer: nothing ever comes (`hang`), or the connection is cut (`cut`). */
+/** In place of an answer: no answer at all (`hang`), or the connection is cut (`cut`). */
 export type SiteOutcome = SiteAnswer | "hang" | "cut";
 
-/** What a stand-in knows; undefined: 404. */
+/** Answers the requests of a fake site; undefined: 404. */
 export type SiteScript = (request: SiteRequest) => SiteOutcome | undefined | Promise<SiteOutcome | undefined>;
 
-/** In place of what the script says. */
+/** Replaces the script's answer. */
 export interface SiteFault {
   /** Host and path together: `api-v2.soundcloud.com/resolve`. */
   readonly at: RegExp;
   readonly outcome: SiteOutcome | ((request: SiteRequest) => SiteOutcome);
-  /** Only for who comes from this address. */
+  /** Only for clients with this address. */
   readonly from?: string;
-  /** How often; default: until it is taken back. */
+  /** Number of times; default: until it is removed. */
   readonly times?: number;
 }
 
-/** What is behind links. */
+/** A file behind links. */
 interface MediaFile {
-  /** A function is told the ticket of the link that led there: a playlist hands it on to what it names. */
+  /** A function gets the ticket of the link that was used: a playlist adds it to the links it contains. */
   readonly bytes: Uint8Array | ((ticket: string) => Uint8Array);
   readonly mimeType: string;
   /**
-   * Each connection is cut after so many bytes of it, as of a site that lets nobody receive far ahead: what follows is
-   * asked for anew. (Sockets' buffers take megabytes, so that nothing would have to be asked for later.)
+   * Each connection is cut after so many bytes of it, as by a site that limits buffering ahead: the rest has to be
+   * requested again. (Sockets' buffers take megabytes, so that otherwise no later request would be needed.)
    */
   readonly cutAfterBytes?: number;
 }
@@ -104,7 +104,7 @@ export class SiteServer {
     };
   }
 
-  /** Puts a file where `link` leads. */
+  /** Adds a file for `link`. */
   addMedia(name: string, file: MediaFile): void {
     this.#files.set(name, file);
   }
@@ -117,7 +117,7 @@ export class SiteServer {
     return url.href;
   }
 
-  /** All links so far are answered 403 from now on, those that are being received are cut off. */
+  /** All existing links are answered with 403 from now on, downloads in progress are cut off. */
   expireLinks(): void {
     this.#expiredCount = this.#linkCount;
     this.#server.closeAllConnections();
@@ -128,7 +128,7 @@ export class SiteServer {
     return this.requests.filter(({ host, path }) => host === MEDIA_HOST && path === `/${name}`);
   }
 
-  /** Those to a host, or to a path of it. */
+  /** Requests to a host, or to a path of it. */
   requestsTo(host: string, path?: string): readonly SiteRequest[] {
     return this.requests.filter((request) => request.host === host && (path === undefined || request.path === path));
   }
@@ -171,7 +171,7 @@ export class SiteServer {
 
 async function readRequest(incoming: IncomingMessage, base: string): Promise<SiteRequest> {
   const parts: Buffer[] = [];
-  // Gone once the connection is.
+  // Destroyed together with the connection.
   const from = incoming.socket.remoteAddress ?? "";
   for await (const part of incoming) parts.push(part as Buffer);
   const url = new URL(incoming.url ?? "/", base);

@@ -1,6 +1,6 @@
-// A stand-in for SoundCloud: its home page with scripts, its API and the songs behind it, small and made up. Shapes are
-// those of the fact sheet on sources, section 4.1 (lavaplayer 32e8fed, yt-dlp 81ecd58, NodeLink c3108d2): the page's
-// script tags, `resolve`, `tracks?ids=` without order, sets whose later tracks are only ids, likes with `next_href`,
+// A fake SoundCloud: its home page with scripts, its API and the songs behind it, small and made up. Shapes are those
+// of the fact sheet on sources, section 4.1 (lavaplayer 32e8fed, yt-dlp 81ecd58, NodeLink c3108d2): the page's script
+// tags, `resolve`, `tracks?ids=` without order, sets whose later tracks are only ids, likes with `next_href`,
 // transcodings whose addresses answer a signed link. Opus within HLS is one Ogg file cut into pieces, with headers in
 // the first (lavaplayer, the same); other than there, AAC comes as ADTS and not in MP4.
 
@@ -17,7 +17,7 @@ const HOSTS = [WEB, ASSETS, API, "on.soundcloud.com", "soundcloud.app.goo.gl"];
 export const SOUNDCLOUD_CLIENT_ID = "A1b2C3d4E5f6G7h8A1b2C3d4E5f6G7h8";
 export const SOUNDCLOUD_SECRET = "s-Se3cretSong";
 const SONG_SECONDS = TONES_SECONDS;
-/** Shorter than there, so that well before the end of a song there are some that nobody has asked for yet. */
+/** Shorter than there, so that well before the end of a song there are some that have not been requested yet. */
 const SEGMENT_SECONDS = 2;
 const PAGES_PER_SECOND = 2;
 /** A set is answered with so many whole tracks. */
@@ -55,13 +55,13 @@ export class SoundCloudSite {
   readonly hosts: Record<string, string>;
   /** By id. */
   readonly tracks = new Map<number, SoundCloudJson>();
-  /** What `resolve` knows, by the address of a page. */
+  /** Results of `resolve`, by the address of a page. */
   readonly pages = new Map<string, SoundCloudJson>();
-  /** What the user likes, or any other list of theirs, by its path. */
+  /** The user's likes, or any other list of theirs, by its path. */
   readonly lists = new Map<string, readonly SoundCloudJson[]>();
-  /** Where short links lead, by their address without a scheme. */
+  /** Targets of short links, by their address without a scheme. */
   readonly shortLinks = new Map<string, string>();
-  /** What the scripts of the home page hold, and the API takes. */
+  /** The id that the home page's scripts contain, and that the API accepts. */
   clientId = SOUNDCLOUD_CLIENT_ID;
   /** Added to signed links. */
   linkQuery: Readonly<Record<string, string>> = {};
@@ -126,7 +126,7 @@ export class SoundCloudSite {
     });
   }
 
-  /** What each host answers. */
+  /** The answers of each host. */
   answer(request: SiteRequest): SiteAnswer | undefined {
     const { host, path } = request;
     if (host === WEB && path === "/") return { text: homePage(), headers: { "content-type": "text/html" } };
@@ -169,7 +169,7 @@ export class SoundCloudSite {
     return ids.map((id) => this.tracks.get(id)).filter((track) => track !== undefined);
   }
 
-  /** In another order than asked for. Those with a secret need that of their set. */
+  /** Not in the requested order. Tracks with a secret need that of their set. */
   #some(query: URLSearchParams): SiteAnswer {
     const ids = (query.get("ids") ?? "").split(",").map(Number);
     if (ids.length > IDS_MAX) return { status: 400, json: {} };

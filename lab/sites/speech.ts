@@ -1,6 +1,6 @@
-// A stand-in for the two sites that read texts out: Google Translate's and flowery's. What they take and refuse is from
-// the sheet of sources, section 4.11 (LavaSrc, DuncteBot's plugin); that Google refuses more than 200 characters is
-// marked there as not checked. In whichever process it is started.
+// Fake servers for the two text-to-speech sites: Google Translate's and flowery's. Accepted and refused requests are
+// from the sheet of sources, section 4.11 (LavaSrc, DuncteBot's plugin); that Google refuses more than 200 characters
+// is marked there as not checked. Runs in the process that starts it.
 
 import { repeat } from "../media-files/bytes.ts";
 import { mp3Frame, wav } from "../media-files/containers.ts";

@@ -7,7 +7,7 @@ import { countedSong } from "../media-files/counted-song.ts";
 import { partOfFile, type StoredFile } from "./part-of-file.ts";
 import { type SiteFault, type SiteOutcome, type SiteRequest, SiteServer } from "./site-server.ts";
 
-/** A song as the API has it (Child); what is left out is made up. */
+/** A song as the API has it (Child); missing members are made up. */
 type SubsonicSong = { readonly id: string } & Readonly<Record<string, unknown>>;
 
 export interface SubsonicLibrary {
@@ -60,7 +60,7 @@ export class SubsonicSite {
   readonly apiKey: string;
   readonly #library: SubsonicLibrary;
   readonly #file: StoredFile = { bytes: countedSong({ seconds: 10 }), mimeType: "audio/ogg" };
-  #site!: SiteServer; // Set by `start`, the only way to make one.
+  #site!: SiteServer; // Set by `start`, which is the only constructor call.
 
   static async start(options: SubsonicSiteOptions = {}): Promise<SubsonicSite> {
     const stand = new SubsonicSite(options);
@@ -89,7 +89,7 @@ export class SubsonicSite {
     return new URL(this.#site.url).host;
   }
 
-  /** Those for a method, or all. */
+  /** Requests for a method, or all. */
   requests(method?: string): readonly SiteRequest[] {
     return this.#site.requestsTo(HOST, method === undefined ? undefined : `/rest/${method}.view`);
   }

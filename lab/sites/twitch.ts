@@ -1,7 +1,7 @@
-// A stand-in for Twitch: a channel that is live and one that is not, a past broadcast, a clip; its page with the client
-// id, its interface and its playlists. Shapes: fact sheet of the sources, section 4.4 (lavaplayer 32e8fed, yt-dlp
-// 81ecd58); members of VideoMetadata and ShareClipRenderStatus as yt-dlp reads them. The sound is MP3 where Twitch has
-// AAC in MPEG-TS: readers of HLS look at bytes. All names are made up. In whichever process it is started.
+// A fake Twitch: a channel that is live and one that is not, a past broadcast, a clip; its page with the client id, its
+// interface and its playlists. Shapes: fact sheet of the sources, section 4.4 (lavaplayer 32e8fed, yt-dlp 81ecd58);
+// members of VideoMetadata and ShareClipRenderStatus as yt-dlp reads them. The audio is MP3 where Twitch has AAC in
+// MPEG-TS: HLS readers detect the format by bytes. All names are made up. Runs in the process that starts it.
 
 import { repeat } from "../media-files/bytes.ts";
 import { mp3Frame } from "../media-files/containers.ts";
@@ -29,7 +29,7 @@ interface Question {
 
 export class TwitchSite {
   readonly site: SiteServer;
-  /** What its page says, and what it answers to. */
+  /** The id that its page contains, and that it accepts. */
   clientId = CLIENT_ID;
   /** Unix seconds in its tokens. */
   tokenExpires = 1_900_000_000;
@@ -56,7 +56,7 @@ export class TwitchSite {
     return this.site.hosts("www.twitch.tv", "gql.twitch.tv", "usher.ttvnw.net");
   }
 
-  /** For the option `playlistServer`: the links that a whole node plays lead here. */
+  /** For the option `playlistServer`: the links that a whole node plays point here. */
   get playlistServer(): string {
     return `${this.site.url}/usher.ttvnw.net`;
   }
@@ -144,7 +144,7 @@ export class TwitchSite {
     }
     if (path === "/media/live/audio_only.m3u8") return playlist(this.#live());
     if (path === "/media/video/audio_only.m3u8") return playlist(this.#segments(0, VIDEO_SEGMENTS, true));
-    if (isMedia) return { status: 500, text: "nobody is to ask for the picture" };
+    if (isMedia) return { status: 500, text: "the picture must not be requested" };
     return { status: 404, json: [{ error: "transcode does not exist", error_code: "transcode_does_not_exist" }] };
   }
 

@@ -1,7 +1,7 @@
-// A stand-in for YouTube: its interface as its clients see it, its player script, its media servers, its login, and a
-// server each for tokens and ciphers beside it. Content is made up; shapes and rules are those of the fact sheet,
-// sections 1 to 6, read in youtube-source 158726d, yt-dlp 81ecd58, YouTube.js acc908a and yt-cipher 69b89f2. In
-// whichever process it is started.
+// A fake YouTube: its interface as its clients see it, its player script, its media servers, its login, and servers for
+// tokens and ciphers next to it. Content is made up; shapes and rules are those of the fact sheet, sections 1 to 6,
+// read in youtube-source 158726d, yt-dlp 81ecd58, YouTube.js acc908a and yt-cipher 69b89f2. Runs in the process that
+// starts it.
 
 import { type SiteAnswer, type SiteFault, type SiteRequest, SiteServer } from "./site-server.ts";
 import { GoogleVideo, MEDIA_HOST, type OfferedMedia } from "./youtube/google-video.ts";
@@ -29,7 +29,7 @@ export const CIPHER_PASSWORD = "cipher-password";
 const CLIENT_ID = "123456-application.apps.stand-in";
 const CLIENT_SECRET = "application-secret";
 
-/** What was posted, as far as the stand-in looks at it. */
+/** The posted body, as far as it is used here. */
 interface Posted {
   readonly context?: { readonly client?: { readonly clientName?: string; readonly visitorData?: string } };
   readonly query?: string;
@@ -72,7 +72,7 @@ export class YoutubeSite {
     return this.site.hosts(...SITE_HOSTS);
   }
 
-  /** For the plugin's options: sound comes from loopback. */
+  /** For the plugin's options: audio is served from loopback. */
   get options(): { readonly mediaHosts: string[] } {
     return { mediaHosts: ["127.0.0.1"] };
   }
@@ -95,7 +95,7 @@ export class YoutubeSite {
     this.site.expireLinks();
   }
 
-  /** What was asked of one endpoint, in order. */
+  /** Requests to one endpoint, in order. */
   asked(
     endpoint: string,
   ): readonly { readonly request: SiteRequest; readonly body: Posted; readonly clientName: string }[] {
@@ -153,7 +153,7 @@ export class YoutubeSite {
     const visitorData = body.context?.client?.visitorData ?? `visitor-${this.site.requests.length}`;
     const answer = this.#answerTo(endpoint, body, clientName, request);
     if (answer === undefined) return undefined;
-    // Only refusals have a status of their own.
+    // Only refusals have another status.
     return "status" in answer ? (answer as SiteAnswer) : { json: { responseContext: { visitorData }, ...answer } };
   }
 
@@ -218,7 +218,7 @@ export class YoutubeSite {
     return { items, token };
   }
 
-  // Servers beside it
+  // Token and cipher servers
 
   #cipher({ path, body, headers }: SiteRequest): SiteAnswer | undefined {
     if (headers.authorization !== CIPHER_PASSWORD) return { status: 401, json: { error: "Invalid API token" } };

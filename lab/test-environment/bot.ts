@@ -1,5 +1,5 @@
-// A bot as small as it can be: speaks the v4 protocol to any node over REST and WebSocket, keeps every message, and
-// waits for the ones it needs. For demo, benchmarks, conformance checks and tests that want to see the protocol itself.
+// A minimal bot: speaks the v4 protocol to any node over REST and WebSocket, stores every message, and waits for the
+// ones it needs. For demo, benchmarks, conformance checks and tests of the protocol itself.
 
 import type { IncomingHttpHeaders } from "node:http";
 import { WebSocket } from "ws";
@@ -8,7 +8,7 @@ import { Waiters } from "../discord/waiters.ts";
 import { type NodeAccess, type RestAnswer, requestNode } from "./rest-request.ts";
 
 export interface BotOptions extends NodeAccess {
-  /** What its waits are timed by. Default: the system's. */
+  /** The clock for its waits. Default: the system's. */
   readonly clock?: Clock;
   /** Default "100000000000000001". */
   readonly userId?: string;
@@ -26,7 +26,7 @@ export interface NodeMessage {
   readonly [field: string]: unknown;
 }
 
-/** A player as REST shows it, as far as this bot looks at it. */
+/** A player as REST returns it, as far as this bot uses it. */
 export interface PlayerView {
   readonly guildId: string;
   readonly track: { readonly encoded: string; readonly info: Readonly<Record<string, unknown>> } | null;
@@ -62,7 +62,7 @@ export class Bot {
     this.#options = options;
     this.#socket = socket;
     this.#waiters = new Waiters(options.clock ?? systemClock);
-    socket.on("error", () => undefined); // `close` follows and tells
+    socket.on("error", () => undefined); // reported by the `close` that follows
     socket.on("upgrade", ({ headers }) => {
       this.#handshakeHeaders = headers;
     });
@@ -77,7 +77,7 @@ export class Bot {
     socket.on("message", (data) => {
       const message = readMessage(String(data));
       if (message === undefined) {
-        // A node that talks nonsense is one that has gone; `closed()` tells.
+        // A node that sends invalid messages counts as disconnected; `closed()` reports it.
         socket.close(1007, "a message that is no JSON object");
         return;
       }
@@ -165,7 +165,7 @@ export class Bot {
     return this.request("GET", `/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
   }
 
-  /** Loads one track and returns its encoded form; throws with the node's own words when it is none. */
+  /** Loads one track and returns its encoded form; throws with the node's message when the result is not a track. */
   async loadEncoded(identifier: string): Promise<string> {
     const { body } = await this.load(identifier);
     if (body.loadType !== "track") throw new Error(`${identifier}: ${JSON.stringify(body)}`);
@@ -211,7 +211,7 @@ export interface LoadView {
 function readMessage(text: string): NodeMessage | undefined {
   try {
     const message: unknown = JSON.parse(text);
-    // Whoever waits for one looks at its members.
+    // The caller that waits for one checks its members.
     return typeof message === "object" && message !== null ? (message as NodeMessage) : undefined;
   } catch {
     return undefined;

@@ -1,4 +1,4 @@
-// One request to a node's REST API, over TCP or over what a simulation has in its place.
+// One request to a node's REST API, over TCP or over a simulation's network.
 
 import { type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
@@ -17,7 +17,7 @@ export interface NodeAccess {
   readonly connect?: (() => Duplex) | undefined;
 }
 
-/** Any request, whatever its answer; the body is parsed when there is one. Rejects when no answer comes. */
+/** Any request, whatever its answer; the body is parsed when there is one. Rejects without an answer. */
 export async function requestNode<T>(
   { url, password, connect }: NodeAccess,
   { method, path, body }: { readonly method: string; readonly path: string; readonly body?: unknown },

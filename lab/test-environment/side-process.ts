@@ -1,6 +1,5 @@
-// Questions and answers between a runner and a process beside it, over IPC: what is heard and counted there must not be
-// slowed down by the runner's own work, nor cost the node under test anything. Both ends are compiled with the same
-// types.
+// Requests and answers between a runner and a side process, over IPC: its measurements must not be slowed down by the
+// runner's work, nor cost the node under test anything. Both ends are compiled with the same types.
 
 import type { ChildProcess } from "node:child_process";
 
@@ -21,7 +20,7 @@ export function asking<Request>(child: ChildProcess): (request: Request) => Prom
     waiting.delete(id);
   });
   child.once("exit", () => {
-    for (const { reject } of waiting.values()) reject(new Error("the process beside this one has ended"));
+    for (const { reject } of waiting.values()) reject(new Error("the side process has ended"));
   });
   return (request) =>
     new Promise((resolve, reject) => {
@@ -31,7 +30,7 @@ export function asking<Request>(child: ChildProcess): (request: Request) => Prom
     });
 }
 
-/** The other end, once all is ready: answers until the runner has gone, and ends with it. */
+/** The side process's end, called once all is ready: answers until the runner has ended, and ends with it. */
 export function answering<Request>(answer: (request: Request) => unknown): void {
   process.on("message", (message) => {
     const { id, request } = message as { id: number; request: Request }; // sent by `asking`

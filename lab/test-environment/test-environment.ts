@@ -1,5 +1,5 @@
-// Everything on one machine: a node, a fake Discord to play to and a web site to play from. What demo, benchmarks and
-// whole-node tests start with one line.
+// Everything on one machine: a node, a fake Discord to play to and a web site to play from. Demo, benchmarks and
+// whole-node tests start it with one line.
 
 import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
@@ -12,26 +12,26 @@ import { FakeDiscord, type FakeDiscordOptions, type IssueVoiceOptions } from "..
 import { MediaServer, type MediaServerOptions } from "../media-server/media-server.ts";
 import { Bot, type BotOptions } from "./bot.ts";
 
-/** What a stage stands on where it is not this machine: time and network of a simulation (lab/simulate). */
+/** Time and network of a simulation (lab/simulate), in place of this machine's. */
 export interface TestNodeEnvironment extends NodeEnvironment {
   readonly listen: (server: Server) => number;
   readonly discordNetwork: DiscordNetwork;
-  /** A connection to this port of somebody outside of the node. */
+  /** A connection to this port from outside of the node. */
   readonly connect: (port: number) => Duplex;
 }
 
 export interface TestEnvironmentOptions {
-  /** Environment variables for the node's configuration, over those that make it meet the fakes. */
+  /** Environment variables for the node's configuration, in addition to those that connect it to the fakes. */
   readonly config?: Readonly<Record<string, string>>;
   /** Arguments for it, over those: `--tonearm.hosts.api-v2.example.org=…`. */
   readonly args?: readonly string[];
   readonly discord?: FakeDiscordOptions;
   readonly media?: MediaServerOptions;
   readonly logger?: Logger;
-  /** Where its lines are kept. */
+  /** Receives its log lines. */
   readonly logRing?: LogRing;
   /**
-   * The modules of the audio workers and of the threads for look-ups, codecs, packets and plugins, when the caller does
+   * The modules of the audio workers and of the threads for probes, codecs, packets and plugins, when the caller does
    * not run from `dist`.
    */
   readonly mediaEntry?: URL;
@@ -39,7 +39,7 @@ export interface TestEnvironmentOptions {
   readonly codecEntry?: URL;
   readonly pacerEntry?: URL;
   readonly pluginEntry?: URL;
-  /** Which plugins there are, and where they are found. Default: none of those that come with the node. */
+  /** The available plugins and their locations. Default: none of the built-in ones. */
   readonly plugins?: NodeOptions["plugins"];
   /** Default: this machine. */
   readonly environment?: TestNodeEnvironment;
@@ -94,7 +94,7 @@ export class TestEnvironment {
       ...(options.codecEntry === undefined ? {} : { codecEntry: options.codecEntry }),
       ...(options.pacerEntry === undefined ? {} : { pacerEntry: options.pacerEntry }),
       ...(options.pluginEntry === undefined ? {} : { pluginEntry: options.pluginEntry }),
-      // None that would look for real sites, unless they are asked for.
+      // None that would contact real sites, unless requested.
       plugins: { builtins: [], ...options.plugins },
       ...(environment === undefined ? {} : { environment }),
     });
@@ -106,7 +106,7 @@ export class TestEnvironment {
     return `http://${this.node.address.host}:${this.node.address.port}`;
   }
 
-  /** A bot with a session of its own; closed with the stage. */
+  /** A bot with a new session; closed with the environment. */
   async connectBot(options: Partial<BotOptions> = {}): Promise<Bot> {
     const environment = this.#environment;
     const bot = await Bot.connect({
@@ -119,7 +119,7 @@ export class TestEnvironment {
     return bot;
   }
 
-  /** Puts a bot's player into a voice channel; resolves when the fake Discord would take sound from it. */
+  /** Connects a bot's player to a voice channel; resolves when the fake Discord would accept audio from it. */
   async joinVoice(bot: Bot, options: Partial<IssueVoiceOptions> & { readonly guildId: string }): Promise<void> {
     const channelId = options.channelId ?? `${options.guildId}7`;
     const voice = this.discord.issueVoice({ userId: bot.userId, ...options, channelId });

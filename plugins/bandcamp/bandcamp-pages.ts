@@ -1,5 +1,5 @@
-// Fetches pages of Bandcamp and has them read, each host's trouble counted where it belongs. Tells a page that is meant
-// for people from the wall that plain visitors meet. Plugin thread.
+// Fetches and parses pages of Bandcamp, and counts failures per host. Tells a page meant for people from the bot wall
+// that plain visitors meet. Plugin thread.
 
 import {
   type Backend,
@@ -11,7 +11,7 @@ import {
 } from "../../src/plugin-api/plugin.ts";
 import { isBandcampHost } from "./links.ts";
 
-/** What a browser sends: without it the wall comes sooner. */
+/** Headers a browser sends: without them the wall appears sooner. */
 const HEADERS = {
   "user-agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
   accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -31,7 +31,7 @@ export interface Page {
 interface ReadOptions<Value> {
   readonly signal: AbortSignal;
   readonly query?: Readonly<Record<string, string>> | undefined;
-  /** What it throws counts as the page's trouble. */
+  /** An error it throws counts as the page's failure. */
   readonly read: (page: Page) => Value;
 }
 
@@ -42,7 +42,7 @@ export class BandcampPages {
 
   constructor({ http, backend }: Pick<PluginHost, "http" | "backend">) {
     this.#http = http;
-    // A domain that a client has made up must not open the breaker for Bandcamp's pages.
+    // A domain made up by a client must not open the breaker for Bandcamp's pages.
     this.#backends = { own: backend("pages of bandcamp.com"), others: backend("pages of artists' own domains") };
   }
 
@@ -71,7 +71,10 @@ export class BandcampPages {
   async #fetch(url: string, { signal, query }: Pick<ReadOptions<unknown>, "signal" | "query">): Promise<Page> {
     const answer = await this.#http.request(url, { signal, query, headers: HEADERS });
     if (answer.status === 403 || isWall(answer)) {
-      throw new SourceError("unreachable", `Bandcamp turns this node away as no browser (HTTP ${answer.status})`);
+      throw new SourceError(
+        "unreachable",
+        `Bandcamp refuses this node because it is not a browser (HTTP ${answer.status})`,
+      );
     }
     if (answer.status < 200 || answer.status > 299) throw this.#http.statusError(answer);
     // Where an artist's name is free, it offers it.
@@ -82,7 +85,7 @@ export class BandcampPages {
   }
 }
 
-/** A page that wants a program run before it shows the real one. */
+/** A page that requires running a script before it shows the real one. */
 function isWall({ text }: HttpAnswer): boolean {
   return text.length <= WALL_LENGTH_MAX && /<title>\s*client challenge\b/i.test(text);
 }

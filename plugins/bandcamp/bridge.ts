@@ -1,5 +1,5 @@
-// The route around the wall: what Bandcamp's pages do not tell us, the node's yt-dlp bridge is asked for, where the
-// operator has set one up. Plugin thread.
+// Falls back to the node's yt-dlp bridge, where the operator has set one up, for links that Bandcamp's pages do not
+// answer because of the wall. Plugin thread.
 
 import {
   type Backend,
@@ -26,7 +26,10 @@ export class YtdlpBridge {
     return `ytdl:${url}`;
   }
 
-  /** What it finds. `trouble` is why it is asked, and what this rejects with, with advice, when it finds nothing. */
+  /**
+   * Asks the bridge. `trouble` is the reason for asking; the call rejects with it, and with advice, when the bridge
+   * finds nothing.
+   */
   async find(url: string, { trouble, signal }: { readonly trouble: SourceError; readonly signal: AbortSignal }) {
     try {
       return await this.#backend.run(() => this.#ask(url, signal));
@@ -45,7 +48,7 @@ export class YtdlpBridge {
   }
 }
 
-/** What the bridge has found as tracks of Bandcamp, which later play from there again; undefined where it cannot be. */
+/** The bridge's answer as Bandcamp tracks, which play from Bandcamp again later; undefined if that is not possible. */
 export function asBandcamp(answer: SourceAnswer): SourceAnswer | undefined {
   if (answer.kind === "track") {
     const track = bandcampTrack(answer.track);

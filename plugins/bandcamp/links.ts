@@ -13,7 +13,7 @@ const PIECE = /^\/(track|album)\/([\w%.~-]{1,300})\/?$/;
 /** Names of Bandcamp's own in front of its domain: no artist's. */
 const OWN_NAMES = new Set(["www", "daily", "blog", "get", "help", "support", "m", "merch", "f4", "t4", "bandcamp"]);
 
-/** Undefined where it is none. Only addresses at bandcamp.com itself. */
+/** Undefined if it is not a Bandcamp link. Accepts only addresses at bandcamp.com itself. */
 export function parseBandcampLink(text: string): BandcampLink | undefined {
   const url = parseAddress(text);
   if (url === undefined || !isBandcampHost(url.hostname)) return undefined;
@@ -25,15 +25,15 @@ export function parseBandcampLink(text: string): BandcampLink | undefined {
 }
 
 /**
- * The address of a track's page, https and without query; undefined where it is none. Artists have domains of their
- * own, so any host may be one; the outbound guard sees to it that it is a public one.
+ * The address of a track's page, https and without query; undefined if it is not one. Artists may use custom domains,
+ * so any host is possible; the outbound guard makes sure that it is a public one.
  */
 export function parseTrackAddress(text: string, base?: string): string | undefined {
   const url = parseAddress(text, base);
   return url !== undefined && PIECE.exec(url.pathname)?.[1] === "track" ? bare(url) : undefined;
 }
 
-/** The same for a release: an album, or a track that was published alone. */
+/** The address of a release's page (an album, or a track published alone), as in `parseTrackAddress`. */
 export function parseReleaseAddress(text: string, base: string): string | undefined {
   const url = parseAddress(text, base);
   return url !== undefined && PIECE.test(url.pathname) ? bare(url) : undefined;

@@ -1,5 +1,5 @@
-// What the main thread knows of the plugin before its thread is started: its option, and which identifiers may be its
-// own. Main and plugin threads.
+// The plugin's option and its identifier claims, known to the main thread before the plugin thread starts. Main and
+// plugin threads.
 
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 

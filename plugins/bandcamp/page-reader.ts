@@ -8,7 +8,7 @@ export type PageToken =
   /** With its entities as characters. */
   | { readonly kind: "text"; readonly text: string };
 
-/** What stands within these is no markup. */
+/** Text inside these elements is not markup. */
 const RAW_ELEMENTS = new Set(["script", "style", "textarea", "title"]);
 const ENTITIES: Readonly<Record<string, string>> = {
   quot: '"',
@@ -21,7 +21,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const ENTITY = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-z]{2,6}));/g;
 const CODE_POINT_MAX = 0x10ffff;
 
-/** A text of a page with characters in place of its entities; unknown ones stay. */
+/** Decodes the entities in a page's text; unknown ones stay as they are. */
 export function decodeEntities(text: string): string {
   return text.replace(ENTITY, (whole, decimal?: string, hex?: string, name?: string) => {
     if (name !== undefined) return (Object.hasOwn(ENTITIES, name) ? ENTITIES[name] : undefined) ?? whole;

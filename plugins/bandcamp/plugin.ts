@@ -1,5 +1,5 @@
-// Bandcamp: tracks, albums and artists by their links, and a search. Reads the site's pages, and asks the yt-dlp bridge
-// where the site turns plain visitors away. Plugin thread.
+// Bandcamp: tracks, albums and artists by link, and search. Reads the site's pages, and uses the yt-dlp bridge where
+// the site refuses plain visitors. Plugin thread.
 
 import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
 import { BANDCAMP_MANIFEST } from "./manifest.ts";

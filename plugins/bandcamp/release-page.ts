@@ -6,19 +6,19 @@ import { listOf, type Members, membersOf, numberOf, trimmedText } from "../readi
 import { parseTrackAddress } from "./links.ts";
 import { attributeValues } from "./page-reader.ts";
 
-/** What is more of an album is left out. */
+/** Further tracks of an album are left out. */
 const TRACKS_MAX = 5000;
 const ART_ID_DIGITS = 10;
 
 export interface Release {
-  /** Of the album; undefined for a track alone. */
+  /** Title of the album; undefined for a single track. */
   readonly albumTitle: string | undefined;
   readonly title: string | undefined;
   readonly artist: string | undefined;
   readonly artworkUrl: string | null;
-  /** Those that can be listened to. */
+  /** The tracks that can be played. */
   readonly tracks: readonly ReleaseTrack[];
-  /** How many there are, those that cannot be listened to as well. */
+  /** Number of all tracks, including those that cannot be played. */
   readonly trackCount: number;
 }
 
@@ -26,13 +26,13 @@ interface ReleaseTrack {
   readonly track: SourceTrack;
   /** Expires. */
   readonly streamUrl: string;
-  /** Stays the same for the same sound. */
+  /** Stays the same for the same audio. */
   readonly trackId: number | undefined;
 }
 
 /**
- * What stands in the page at `url`, for whose host the tracks' addresses are made. Throws a SourceError where the page
- * says nothing of a release.
+ * Reads the release from the page at `url`, whose host is used for the tracks' addresses. Throws a SourceError if the
+ * page does not describe a release.
  */
 export function readReleasePage(page: string, url: string): Release {
   const release = findRelease(page);
@@ -56,7 +56,7 @@ export function readReleasePage(page: string, url: string): Release {
   };
 }
 
-/** Whether the page is that of a release: the page of an artist with a single one is. */
+/** Whether the page is that of a release: the page of an artist with a single release is one. */
 export function hasRelease(page: string): boolean {
   return findRelease(page) !== undefined;
 }
@@ -74,7 +74,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Some other attribute of that name, or a damaged page: the caller says what is missing.
+    // Another attribute of that name, or a damaged page: the caller reports the missing part.
     return undefined;
   }
 }
@@ -87,7 +87,7 @@ interface Shared {
   readonly isrc: string | undefined;
 }
 
-/** Undefined for what is sold, announced or removed: it cannot be listened to. */
+/** Undefined for tracks that are only sold, announced or removed: they cannot be played. */
 function trackOf(entry: Members, { artist, artworkUrl, url, albumTitle, isrc }: Shared): ReleaseTrack | undefined {
   const title = trimmedText(entry.title);
   const streamUrl = streamOf(membersOf(entry.file)["mp3-128"]);

@@ -1,5 +1,4 @@
-// Reads the page of a search: entries with their kind, heading, what is said below it, address and picture. Pure.
-// Plugin thread.
+// Parses a search page into entries with kind, heading, subheading, address and picture. Pure. Plugin thread.
 
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { parseTrackAddress } from "./links.ts";
@@ -63,7 +62,7 @@ function trackOf({ texts, imageUrl }: Result): SourceTrack | undefined {
   };
 }
 
-/** `from ALBUM by ARTIST`, on lines of their own: a title may hold a "by", too. */
+/** `from ALBUM by ARTIST`, each on a separate line: a title may contain "by", too. */
 function artistOf(text: string): string | undefined {
   const lines = text.split("\n").map(flat);
   const line = lines.findLast((candidate) => /^by\s/i.test(candidate));

@@ -1,5 +1,5 @@
-// The source itself: identifiers to tracks of Bandcamp, and a track to where it can be heard now, for which its page is
-// always read again. Plugin thread.
+// The source itself: resolves identifiers to tracks of Bandcamp, and a track to its current stream, for which its page
+// is always read again. Plugin thread.
 
 import {
   type LoadRequest,
@@ -78,7 +78,7 @@ export class BandcampSource {
       query: { q: query.trim(), item_type: "t" },
       read: ({ text }) => readSearchPage(text),
     });
-    // Nothing found and a page that looks otherwise than before are the same from here: many of them tell.
+    // An empty result and a changed page layout look the same from here; many empty results in a row indicate a change.
     if (tracks.length === 0) this.#host.count("searches without results");
     return { kind: "search", tracks };
   }
@@ -90,7 +90,7 @@ export class BandcampSource {
 
   async #loadArtist({ url }: BandcampLink, signal: AbortSignal): Promise<SourceAnswer> {
     const page = await this.#pages.read(url, { signal, read: (found) => readArtist(found, url) });
-    // An artist with a single release has its page in place of a list.
+    // An artist with a single release has its page instead of a list.
     if ("tracks" in page) return albumAnswer(page, url);
     const releases = await this.#readReleases(page, signal);
     const tracks = releases.flatMap((release) => release.tracks.map(({ track }) => track));
@@ -99,7 +99,7 @@ export class BandcampSource {
     return { kind: "playlist", name: `Discography of ${author ?? new URL(url).hostname}`, tracks, pluginInfo };
   }
 
-  /** Those that can be read, in their order; rejects when there are none. */
+  /** The releases that can be read, in order; rejects when there are none. */
   async #readReleases({ releases }: ArtistPage, signal: AbortSignal): Promise<Release[]> {
     const urls = releases.slice(0, this.#host.options.releaseLoadLimit);
     const found: Release[] = [];
@@ -124,7 +124,7 @@ function readArtist({ text, url: finalUrl }: Page, url: string): ArtistPage | Re
   if (hasRelease(text)) return readReleasePage(text, url);
   const page = readArtistPage(text, url);
   if (page.releases.length > 0) return page;
-  throw new SourceError("changed", `the page ${finalUrl} has neither a grid of releases nor a release of its own`);
+  throw new SourceError("changed", `the page ${finalUrl} contains neither a grid of releases nor a release`);
 }
 
 function trackAnswer({ tracks: [first] }: Release): SourceAnswer {
@@ -149,5 +149,5 @@ function playableOf({ tracks: [first] }: Release): Playable {
 }
 
 function notPlayable(what: string): SourceError {
-  return new SourceError("unavailable", `Bandcamp does not let ${what} be heard: it is only sold, or not out yet`);
+  return new SourceError("unavailable", `Bandcamp does not stream ${what}: it is only sold, or not released yet`);
 }

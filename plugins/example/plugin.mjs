@@ -1,4 +1,4 @@
-// The plugin that docs/plugins.md walks through: a source for a small made-up site with an API of its own.
+// The plugin that docs/plugins.md walks through: a source for a small fictional site with an API.
 
 import { definePlugin, SourceError } from "tonearm/plugin";
 
@@ -7,7 +7,7 @@ export default definePlugin({
   version: "1.0.0",
   apiVersion: 1,
 
-  // What an operator can set under plugins.example.
+  // Options that an operator can set under plugins.example.
   config: {
     site: { type: "server", default: "https://music.example.org", meaning: "Address of the site." },
     searchLimit: { type: "integer", default: 10, min: 1, max: 50, meaning: "Tracks of a search." },
@@ -15,7 +15,8 @@ export default definePlugin({
 
   setup(host) {
     const { site, searchLimit } = host.options;
-    // The backend that the plugin asks. Its requests are counted; a circuit breaker stops them while it keeps failing.
+    // The backend for the plugin's requests. They are counted; a circuit breaker stops them while the backend keeps
+    // failing.
     const api = host.backend("api");
     const ask = (path, query, signal) => api.run(() => host.http.json(`${site}${path}`, { query, signal }));
 
@@ -34,7 +35,7 @@ export default definePlugin({
         return { kind: "track", track: toTrack(found) };
       },
 
-      // Asked shortly before the track is heard, and again before the link expires or when it is refused.
+      // Called shortly before the track starts, and again before the link expires or when it is refused.
       async resolve({ track, signal }) {
         const { url, expires } = await ask(`/api/tracks/${encodeURIComponent(track.identifier)}/link`, {}, signal);
         return { kind: "link", url, expiresAtMs: expires };
@@ -43,7 +44,7 @@ export default definePlugin({
   },
 });
 
-/** A track as the node wants it, made of one as the site has it. */
+/** Converts a track of the site's API to the node's format. */
 function toTrack({ id, title, artist, seconds }) {
   return { identifier: String(id), title, author: artist, lengthMs: seconds * 1000 };
 }

@@ -2,7 +2,7 @@
 
 import { addressOf } from "../reading/address.ts";
 
-/** Nobody's tags are longer, nor has a page more of them. */
+/** Longer tags, or more of them, do not occur in real pages. */
 const TAG_LENGTH_MAX = 4096;
 const TAGS_MAX = 200;
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ export function readClipPage(page: string): ClipPage {
   return { videoUrl: isUsable ? url : undefined, title: contents.get("og:title")?.trim() || undefined };
 }
 
-/** Of the first tag in the text. */
+/** The attribute's value in the first tag of the text. */
 function attributeOf(text: string, name: string): string | undefined {
   const tag = /^<meta\s(?:[^>"']|"[^"]*"|'[^']*')*/.exec(text)?.[0] ?? "";
   const [, double, single] = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`).exec(tag) ?? [];

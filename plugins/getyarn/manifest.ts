@@ -1,4 +1,4 @@
-// What the main thread knows of the plugin before its thread is started. Main and plugin threads.
+// The plugin's data that the main thread needs before the plugin's thread starts. Main and plugin threads.
 
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 

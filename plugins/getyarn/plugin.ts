@@ -49,7 +49,7 @@ async function loadClip(id: string, signal: AbortSignal, http: HttpClient): Prom
   return { identifier: videoUrl, uri, title: title ?? id, author: "Unknown", isStream: false };
 }
 
-/** Its film is what it is known by. */
+/** The identifier is the address of the clip's video. */
 function playableOf({ identifier }: SourceTrack): Playable {
   if (!/^https?:\/\//i.test(identifier) || addressOf(identifier) === undefined) {
     throw new SourceError(

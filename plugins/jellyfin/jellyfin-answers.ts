@@ -10,12 +10,12 @@ export const JELLYFIN = "jellyfin";
 
 /** Lengths come in units of 100 ns. */
 const TICKS_PER_MS = 10_000;
-/** With dashes or without: nothing else goes into a path. */
+/** With or without dashes: no other value is put into a path. */
 const ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 
 export interface JellyfinPage {
   readonly items: readonly Members[];
-  /** Of all pages together. */
+  /** Sum over all pages. */
   readonly total: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export function isJellyfinId(text: string): boolean {
   return ID.test(text);
 }
 
-/** Undefined: it is none. */
+/** Undefined if the answer is not a page of items. */
 export function readPage(members: Members): JellyfinPage | undefined {
   if (!Array.isArray(members.Items)) return undefined;
   return { items: itemsOf(members.Items), total: amountOf(members.TotalRecordCount) };
@@ -55,7 +55,7 @@ export function readAudio(item: Members, server: string): SourceTrack | undefine
   };
 }
 
-/** Undefined: it is none. */
+/** Undefined if the answer is not a session. */
 export function readSession(members: Members): JellyfinSession | undefined {
   const token = textOf(members.AccessToken);
   const userId = idOf(objectOf(members.User)?.Id);

@@ -1,5 +1,5 @@
-// Who the node is to a Jellyfin server: a key of the operator's, or a session that is made with user name and password
-// and kept until the server refuses it. Plugin thread.
+// Authenticates the node at a Jellyfin server: with the operator's API key, or with a session created from user name
+// and password and reused until the server refuses it. Plugin thread.
 
 import type { Cache, PluginHost } from "../../src/plugin-api/plugin.ts";
 import { type ServerConnection, ServerTrouble } from "../own-servers/server-connection.ts";
@@ -12,11 +12,11 @@ const SESSION_TTL_MS = 24 * 60 * 60_000;
 const REFUSAL_MS = 5 * 60_000;
 const KEY = "session";
 
-/** What goes with each request. */
+/** Credentials sent with each request. */
 export interface JellyfinAccess {
   /** Secret. */
   readonly headers: { readonly authorization: string };
-  /** Undefined with a key, which is nobody's. */
+  /** Undefined with an API key, which belongs to no user. */
   readonly session: JellyfinSession | undefined;
 }
 
@@ -39,8 +39,8 @@ export class JellyfinLogin {
   }
 
   /**
-   * Runs `work` as somebody whom the server knows; once more, with a new session, when it does not know that one any
-   * more. Rejects with what `work` rejects with, or with why there is no session.
+   * Runs `work` with valid credentials, and once more with a new session if the server does not accept the old one any
+   * more. Rejects with the error of `work`, or with the reason why there is no session.
    */
   async use<Value>(work: (access: JellyfinAccess) => Promise<Value>, signal: AbortSignal): Promise<Value> {
     const access = await this.#access(signal);
@@ -49,7 +49,7 @@ export class JellyfinLogin {
     } catch (error) {
       const { session } = access;
       if (!(error instanceof ServerTrouble) || error.status !== 401 || session === undefined) throw error;
-      // Not one that somebody else has made meanwhile: each login ends the one before.
+      // Keep a session that another request has created in the meantime: each login ends the one before.
       if (this.#sessions.get(KEY)?.token === session.token) this.#sessions.delete(KEY);
       return work(await this.#access(signal));
     }

@@ -1,4 +1,4 @@
-// One Jellyfin server: what it is asked for. Who the node is goes in a header, also with the sound. Plugin thread.
+// Requests to one Jellyfin server. Credentials go in a header, also for the audio. Plugin thread.
 
 import type { Playable, PluginHost, ResolveRequest, SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { textOf } from "../own-servers/read-json.ts";
@@ -14,10 +14,10 @@ const PAGE_ITEMS = 500;
 /** As many tracks as the node takes of a list. */
 const PAGES_MAX = 20;
 const ARTIST_SONGS = 100;
-/** Of what is transcoded, in the highest quality that the formats have. */
+/** Bit rate of transcoded audio: the highest quality of the formats. */
 const BITRATE_BPS_MAX = 320_000;
 
-/** What a list is in Jellyfin, and in which order its songs come. */
+/** Jellyfin's item type for each kind of list, and the order of its songs. */
 const LISTS: Readonly<Record<ListKind, { readonly type: string; readonly query: Readonly<Record<string, string>> }>> = {
   album: { type: "MusicAlbum", query: { sortBy: "ParentIndexNumber,IndexNumber,SortName" } },
   playlist: { type: "Playlist", query: {} },
@@ -59,7 +59,7 @@ export class JellyfinServer implements MediaServer {
   async list(kind: ListKind, id: string, signal: AbortSignal): Promise<ServerList> {
     const { type, query } = LISTS[kind];
     const list = await this.#login.use((access) => this.#item(id, access, signal), signal);
-    // Of what is no list the server would give all that it has.
+    // For an id that is not a list, the server would return all its items.
     if (list.Type !== type) throw this.#connection.trouble("unavailable", `has something else than that ${kind}`);
     const parent = kind === "artist" ? { artistIds: id, limit: ARTIST_SONGS } : { parentId: id };
     const itemQuery = { ...query, ...parent, includeItemTypes: "Audio", recursive: true };
@@ -71,7 +71,7 @@ export class JellyfinServer implements MediaServer {
     return { kind: "playlist", name: textOf(list.Name) ?? id, tracks, pluginInfo };
   }
 
-  /** The song is looked for first: a session that has ended is noticed here, and what is gone has words. */
+  /** Requests the song first: this detects an expired session, and gives a clear error for a removed song. */
   playable(id: string, { signal }: ResolveRequest): Promise<Playable> {
     return this.#login.use(async (access) => {
       const { etag } = await this.#song(id, access, signal);
@@ -89,13 +89,13 @@ export class JellyfinServer implements MediaServer {
       container: transcodeTo,
       audioCodec: transcodeTo,
       transcodingProtocol: "http",
-      // Opus comes in Ogg.
+      // The server sends Opus in Ogg.
       transcodingContainer: transcodeTo === "opus" ? "ogg" : transcodeTo,
       maxStreamingBitrate: String(BITRATE_BPS_MAX),
       deviceId,
       userId: session?.userId,
     });
-    // What is transcoded twice need not be the same bytes.
+    // Transcoding twice need not give the same bytes.
     return { kind: "link", url, headers };
   }
 
@@ -149,7 +149,7 @@ export class JellyfinServer implements MediaServer {
     });
   }
 
-  /** Those that are songs. */
+  /** The items that are songs. */
   #songsOf({ items }: JellyfinPage): SourceTrack[] {
     return items.map((item) => readAudio(item, this.name)).filter((track) => track !== undefined);
   }

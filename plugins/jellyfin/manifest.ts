@@ -1,4 +1,4 @@
-// What the main thread knows of the plugin for Jellyfin servers before its thread is started. Plain data.
+// The data of the Jellyfin plugin that the main thread needs before the plugin's thread starts. Plain data.
 
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 import { COMMON_OPTIONS, SERVER_MEMBERS } from "../own-servers/server-options.ts";
@@ -10,7 +10,7 @@ export const JELLYFIN_MANIFEST = {
     servers: {
       type: "groups",
       members: SERVER_MEMBERS,
-      meaning: "Jellyfin servers of your own; searches ask all of them, in this order",
+      meaning: "your Jellyfin servers; searches query all of them, in this order",
     },
     deviceId: {
       type: "text",

@@ -24,7 +24,7 @@ export default definePlugin({
   },
 });
 
-/** The same each time, so that a restart adds no device; a hash, for the name is nobody's business. */
+/** A stable id, so that a restart does not register another device; a hash, since the machine's name is private. */
 function deviceIdOfMachine(): string {
   return `tonearm-${createHash("sha256").update(hostname()).digest("hex").slice(0, 16)}`;
 }

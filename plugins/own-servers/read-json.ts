@@ -5,7 +5,7 @@ import { type Members, objectOf } from "../reading/json.ts";
 
 /** Titles and names are cut here; real ones have some hundred characters. */
 const TEXT_LENGTH_MAX = 4096;
-/** Of a list; what is more is not looked at. */
+/** Entries of a list that are read; further ones are ignored. */
 const ITEMS_MAX = 20_000;
 
 /** A text that is not empty; numbers count as texts, for ids are either. */

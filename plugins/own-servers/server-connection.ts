@@ -13,7 +13,7 @@ import { type Members, objectOf } from "../reading/json.ts";
 /** A search waits for all servers: none may take all of its time. */
 const TIMEOUT_MS = 8000;
 
-/** What a server has answered, in words that clients may read as they are. */
+/** An error from a server, worded so that clients may see it. */
 export class ServerTrouble extends SourceError {
   /** The HTTP status that says so, where it is one. */
   readonly status: number | undefined;
@@ -45,7 +45,7 @@ export class ServerConnection {
     return url.href;
   }
 
-  /** `read` makes a value of the answer, whatever its status is. What it throws counts as the server's. */
+  /** `read` converts the answer, whatever its status is. An error it throws counts as the server's failure. */
   async ask<Value>(path: string, request: HttpRequest, read: (answer: HttpAnswer) => Value): Promise<Value> {
     const url = `${this.#url}${path}`;
     const work = async (): Promise<Value> =>
@@ -66,7 +66,7 @@ export class ServerConnection {
     throw this.trouble("changed", `answered ${found} where JSON was expected; is its address right?`);
   }
 
-  /** What a status means that came without an explanation. */
+  /** The error for a status that came without an explanation. */
   statusTrouble(answer: HttpAnswer): ServerTrouble {
     const { status } = answer;
     const trouble = (kind: SourceError["kind"], what: string, retryAfterMs?: number): ServerTrouble =>
@@ -77,7 +77,7 @@ export class ServerConnection {
     return trouble(kind, kind === "busy" ? "is busy or has failed" : "refused what it was asked", retryAfterMs);
   }
 
-  /** What happened, behind `the server "home" `. */
+  /** The text that follows `the server "home" `. */
   trouble(
     kind: SourceError["kind"],
     what: string,
@@ -86,7 +86,7 @@ export class ServerConnection {
     return new ServerTrouble(kind, `the server "${this.name}" ${what}`, more);
   }
 
-  /** The host's own words name the address, which is for the log alone. */
+  /** The host's own message contains the address, which must appear in the log only. */
   #toSourceError(error: unknown): unknown {
     if (error instanceof ServerTrouble || !(error instanceof SourceError)) return error;
     this.#host.log.debug("a server of the operator's own could not be asked", {
@@ -100,11 +100,11 @@ export class ServerConnection {
 
 const WORDS: Partial<Record<SourceError["kind"], string>> = {
   unreachable: "cannot be reached; the log and the node's list of sources say why",
-  busy: "is not asked for a while, as it was busy or kept failing (its circuit breaker is open)",
+  busy: "is not requested for a while, as it was busy or kept failing (its circuit breaker is open)",
   changed: "answered too much, or led in circles",
 };
 
-/** The object that a text is in JSON; undefined: it is none. */
+/** The JSON object in the text; undefined if it is not one. */
 export function membersIn(text: string): Members | undefined {
   try {
     return objectOf(JSON.parse(text));

@@ -1,9 +1,9 @@
-// Identifiers of what is on a server of the operator's own: `subsonic:home:s1`, `subsonic:home:album:a1`. They hold the
+// Identifiers of items on the operator's servers: `subsonic:home:s1`, `subsonic:home:album:a1`. They contain the
 // server's name and never its address. Pure. Plugin threads.
 
 export type ListKind = "album" | "playlist" | "artist";
 
-/** What an identifier names. */
+/** The item that an identifier names. */
 export interface ServerThing {
   readonly server: string;
   readonly kind: "track" | ListKind;
@@ -14,7 +14,7 @@ const ID_LENGTH_MAX = 500;
 /** Source, server, kind and id, which may hold colons. */
 const IDENTIFIER = /^([\w.-]+):([\w.-]{1,40}):(?:(album|playlist|artist):)?(\S[^\p{Cc}]*)$/u;
 
-/** Undefined: it is none of this source's. */
+/** Undefined if the identifier does not belong to this source. */
 export function parseServerIdentifier(text: string, sourceName: string): ServerThing | undefined {
   const [, source, server, kind, id] = IDENTIFIER.exec(text) ?? [];
   if (source !== sourceName || server === undefined || id === undefined || id.length > ID_LENGTH_MAX) return undefined;

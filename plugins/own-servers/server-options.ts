@@ -1,5 +1,5 @@
-// The options that every plugin for servers of the operator's own has, and what is checked of them beyond their form.
-// Plain data and pure. Main and plugin threads.
+// The options common to all plugins for the operator's servers, and the checks beyond their schema. Plain data and
+// pure. Main and plugin threads.
 
 import type { OptionSchema } from "../../src/plugin-api/plugin.ts";
 
@@ -24,12 +24,12 @@ export const SERVER_MEMBERS = {
       "address of the server, with its port and path: http://192.168.1.5:4533. It may be in a private network; its" +
       " host and port are let through",
   },
-  username: { type: "text", meaning: "who the node is to the server; with `password`" },
+  username: { type: "text", meaning: "user name at the server; with `password`" },
   password: { type: "secret", meaning: "password of that user" },
-  apiKey: { type: "secret", meaning: "in place of `username` and `password`: a key that the server has given out" },
+  apiKey: { type: "secret", meaning: "API key created on the server, instead of `username` and `password`" },
 } as const satisfies OptionSchema;
 
-/** Members beside `servers`. */
+/** Options beside `servers`. */
 export const COMMON_OPTIONS = {
   searchLimit: { type: "integer", default: 20, min: 1, max: 100, meaning: "tracks that a search asks each server for" },
   transcodeTo: {
@@ -37,8 +37,8 @@ export const COMMON_OPTIONS = {
     names: ["none", "mp3", "opus"],
     default: "none",
     meaning:
-      "what servers are to make of a file before they send it; `none`: the file as it is, which can be sought in. Of" +
-      " use for files that the node cannot decode, and for slow lines",
+      "how servers transcode a file before they send it; `none`: the original file, which supports seeking. Useful for" +
+      " files that the node cannot decode, and for slow connections",
   },
 } as const satisfies OptionSchema;
 
@@ -58,14 +58,14 @@ export type Login =
   | { readonly kind: "password"; readonly username: string; readonly password: string }
   | { readonly kind: "apiKey"; readonly apiKey: string };
 
-/** A server whose options make sense. */
+/** A server whose options have been validated. */
 export interface CheckedServer {
   readonly name: string;
   readonly url: string;
   readonly login: Login;
 }
 
-/** Throws an Error that says what is wrong with them; never with a value that may be a secret. */
+/** Throws an Error that describes the invalid options; its message never contains a value that may be a secret. */
 export function checkedServers(servers: readonly ServerEntry[], pluginName: string): readonly CheckedServer[] {
   const path = `plugins.${pluginName}.servers`;
   if (servers.length === 0) throw new Error(`${path} names no server`);
@@ -84,7 +84,7 @@ export function checkedServers(servers: readonly ServerEntry[], pluginName: stri
   });
 }
 
-/** Undefined: it says no way, or two. */
+/** Undefined if no login method is given, or two. */
 function loginOf({ username, password, apiKey }: ServerEntry): Login | undefined {
   if (apiKey !== undefined)
     return username === undefined && password === undefined ? { kind: "apiKey", apiKey } : undefined;

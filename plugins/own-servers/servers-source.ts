@@ -1,5 +1,5 @@
-// A source made of several servers of the operator's own: a search asks all of them, an identifier names one. What they
-// speak is the plugins' to know. Plugin threads.
+// A source over several servers of the operator: a search queries all of them, an identifier names one. The protocol is
+// left to the plugins. Plugin threads.
 
 import {
   type Claims,

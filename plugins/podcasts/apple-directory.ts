@@ -1,5 +1,5 @@
-// Apple's directory of podcasts: which feed a show has, and which shows have words in their names. It wants to be asked
-// no more than some twenty times a minute, so what it has said is kept. Plugin thread.
+// Apple's podcast directory: finds the feed of a show, and shows by words in their names. It allows only some twenty
+// requests a minute, so its answers are cached. Plugin thread.
 
 import { type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import { webLink } from "./feed-text.ts";
@@ -7,7 +7,7 @@ import { webLink } from "./feed-text.ts";
 const ADDRESS = "https://itunes.apple.com";
 const ANSWERS = { ttlMs: 30 * 60_000, entriesMax: 300 };
 const SHOWS_MAX = 5;
-/** As many as it gives. */
+/** The most that the directory returns. */
 const EPISODES_MAX = 200;
 const ENTRIES_MAX = 1000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
@@ -45,7 +45,7 @@ export class AppleDirectory {
     const feedUrl = entries.map((entry) => linkOf(entry.feedUrl)).find((link) => link !== undefined);
     // Shows for subscribers have none.
     if (feedUrl === undefined)
-      throw new SourceError("unavailable", "this podcast can only be heard with Apple's own program");
+      throw new SourceError("unavailable", "this podcast can only be played with Apple's own app");
     return feedUrl;
   }
 
@@ -73,13 +73,13 @@ export class AppleDirectory {
   }
 }
 
-/** Only the members that are of use are kept. */
+/** Keeps only the members that are used. */
 function readEntries(answer: unknown): readonly Entry[] {
   const results = typeof answer === "object" && answer !== null && "results" in answer ? answer.results : undefined;
   if (!Array.isArray(results)) throw new SourceError("changed", "Apple's directory answered no list of results");
   return results.slice(0, ENTRIES_MAX).flatMap((entry: unknown) => {
     if (typeof entry !== "object" || entry === null) return [];
-    const { kind, collectionId, trackId, feedUrl, episodeGuid } = entry as Entry; // of whose members nothing is known
+    const { kind, collectionId, trackId, feedUrl, episodeGuid } = entry as Entry; // members not checked yet
     return [{ kind, collectionId, trackId, feedUrl, episodeGuid }];
   });
 }

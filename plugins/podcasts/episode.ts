@@ -1,9 +1,10 @@
-// One episode of a show, put together from the elements of its feed. What has no sound is none. Plugin thread.
+// One episode of a show, put together from the elements of its feed. An item without audio is not an episode. Plugin
+// thread.
 
 import { dateMsOf, durationMsOf, plainTitle, webLink } from "./feed-text.ts";
 
 export interface Episode {
-  /** What the feed knows it by, at most 500 characters; the address of its sound where the feed says none. */
+  /** The feed's id for the episode, at most 500 characters; the address of its audio if the feed has no id. */
   readonly guid: string;
   readonly title: string;
   readonly enclosureUrl: string;
@@ -14,7 +15,7 @@ export interface Episode {
   readonly imageUrl: string | undefined;
   /** The episode's own page. */
   readonly pageUrl: string | undefined;
-  /** Its number in the show. */
+  /** Episode number within the show. */
   readonly number: number | undefined;
 }
 
@@ -27,7 +28,7 @@ const GUID_LENGTH_MAX = 500;
 const TYPE_LENGTH_MAX = 100;
 const AUDIO_FILE = /\.(?:mp3|m4a|m4b|mp4|aac|ogg|oga|opus|flac|wav|webm)$/i;
 
-/** What the feed has said of an episode so far. */
+/** Collects the feed's data on an episode. */
 export class EpisodeDraft {
   /** Texts of elements, by path. */
   readonly texts = new Map<string, string>();
@@ -48,7 +49,7 @@ export class EpisodeDraft {
       this.#add({ url, type });
   }
 
-  /** Undefined: it has no sound. */
+  /** Undefined if the episode has no audio. */
   finish(feedUrl: string): Episode | undefined {
     const text = (...paths: readonly string[]): string | undefined => {
       return paths.map((path) => this.texts.get(path)).find((value) => value !== undefined);
@@ -78,7 +79,7 @@ export class EpisodeDraft {
     if (!this.texts.has(path)) this.texts.set(path, value);
   }
 
-  /** The first that is sound by its type; else the first that may be. */
+  /** The first enclosure whose type is audio; else the first that may be audio. */
   #enclosure(feedUrl: string): Enclosure | undefined {
     const playable = this.#enclosures.flatMap(({ url, type }) => {
       const whole = webLink(url, feedUrl);
@@ -92,7 +93,7 @@ function isAudioType(type: string | undefined): boolean {
   return /^\s*(?:audio\/|video\/|application\/ogg)/i.test(type ?? "");
 }
 
-/** By its name, where the type says nothing; without a name that says something, an unknown type is taken for sound. */
+/** Decides by the file name if there is no type; with no telling name, an unknown type is taken for audio. */
 function isAudioFile(url: string, type: string | undefined): boolean {
   const said = type?.trim().toLowerCase() ?? "";
   return AUDIO_FILE.test(new URL(url).pathname) ? !/^(?:image|text)\//.test(said) : said === "";

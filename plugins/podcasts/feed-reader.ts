@@ -1,6 +1,6 @@
-// Reads a podcast's feed (RSS 2.0 and 1.0, Atom) as its text comes in, and stops once it has what is wanted. Feeds are
-// long, often not quite XML, and anybody's: depth, attributes, texts and episodes are bounded, and entities of their
-// own are never unfolded. Plugin thread.
+// Parses a podcast feed (RSS 2.0 and 1.0, Atom) as its text arrives, and stops once it has the requested episodes.
+// Feeds are long, often not well-formed XML, and untrusted: depth, attributes, texts and episodes are bounded, and
+// custom entities are never expanded. Plugin thread.
 
 import sax from "sax";
 import { type Episode, EpisodeDraft } from "./episode.ts";
@@ -29,10 +29,10 @@ export interface Feed {
 }
 
 export interface FeedReaderOptions {
-  /** What its links count from. */
+  /** Base address of relative links. */
   readonly url: string;
   readonly episodesMax: number;
-  /** Only this one is wanted. */
+  /** Requests only this episode. */
   readonly guid?: string | undefined;
 }
 
@@ -70,18 +70,18 @@ export class FeedReader {
       this.#attributeCount += 1;
       if (this.#attributeCount > ATTRIBUTES_MAX) this.#isDone = true;
     };
-    // What was read before is good: many feeds break off, or hold a name that is too long to be one.
+    // The part read before is valid: many feeds break off, or contain a name that is too long.
     parser.onerror = () => {
       this.#isDone = true;
     };
   }
 
-  /** Nothing more is wanted. */
+  /** True when no more input is needed. */
   get isDone(): boolean {
     return this.#isDone;
   }
 
-  /** The next piece, some kilobytes: it is looked at between pieces whether to stop. */
+  /** The next piece, some kilobytes: the parser checks between pieces whether to stop. */
   write(text: string): void {
     if (!this.#isDone) this.#parser.write(text);
   }
@@ -173,14 +173,17 @@ export class FeedReader {
     else if (!this.#isOldestFirst && this.#episodes.length === episodesMax) this.#detectOrder();
   }
 
-  /** As many as are wanted are there. Usually they are the newest; some shows are told from their first episode on. */
+  /**
+   * Called when the requested number of episodes is there. Usually they are the newest; some shows list their first
+   * episode first.
+   */
   #detectOrder(): void {
     this.#isOldestFirst = isMostlyAscending(this.#episodes);
     this.#isDone = !this.#isOldestFirst;
   }
 
   #forgetOldest(): void {
-    // The order of the feed is kept, for those without a date.
+    // Episodes without a date keep the order of the feed.
     this.#episodes = newestFirst(this.#episodes).slice(0, this.#options.episodesMax).reverse();
   }
 }
@@ -191,7 +194,7 @@ function isMostlyAscending(episodes: readonly Episode[]): boolean {
     const before = episodes[index - 1]?.publishedMs;
     if (publishedMs !== undefined && before !== undefined) ascending += Math.sign(publishedMs - before);
   }
-  // Of a single one, nothing can be said: the feed is read on.
+  // A single date does not show the order: read on.
   return ascending > 0 || episodes.length === 1;
 }
 

@@ -11,7 +11,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** HTML has some hundred more; these are what titles are escaped with, once too often. */
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 
-/** By byte order mark, the content type, the XML declaration, in that order (RFC 7303); else UTF-8. */
+/** Detects the encoding by byte order mark, content type, XML declaration, in that order (RFC 7303); else UTF-8. */
 export function feedDecoder(bytes: Uint8Array, contentType: string): InstanceType<typeof TextDecoder> {
   const marked = markedEncoding(bytes);
   const charset = /charset\s*=\s*["']?([\w.:-]{1,40})/i.exec(contentType)?.[1];
@@ -22,7 +22,7 @@ export function feedDecoder(bytes: Uint8Array, contentType: string): InstanceTyp
     try {
       return new TextDecoder(name);
     } catch {
-      // A name that nobody knows says nothing.
+      // Ignore an unknown encoding name.
     }
   }
   return new TextDecoder();
@@ -33,7 +33,7 @@ export function plainTitle(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const unmarked = text.replace(/<\/?[a-z][^<>]{0,300}>/gi, "").replace(/&(#?\w{1,8});/g, decodeEntity);
   const plain = unmarked.replace(/\s+/g, " ").trim().slice(0, TITLE_LENGTH_MAX);
-  // Half a character is none.
+  // Half a character cannot be decoded.
   const whole = plain.replace(/[\uD800-\uDBFF]$/, "");
   return whole === "" ? undefined : whole;
 }
@@ -53,7 +53,7 @@ export function dateMsOf(text: string | undefined): number | undefined {
   return Number.isFinite(timeMs) ? timeMs : undefined;
 }
 
-/** Of `http` or `https`, made whole where it counts from `base`, without user and fragment; else undefined. */
+/** An absolute `http` or `https` URL, resolved against `base`, without user and fragment; else undefined. */
 export function webLink(text: string | undefined, base?: string): string | undefined {
   const trimmed = text?.trim() ?? "";
   const url = trimmed === "" || trimmed.length > LINK_LENGTH_MAX ? undefined : webAddressIn(trimmed, base);
@@ -64,7 +64,7 @@ export function webLink(text: string | undefined, base?: string): string | undef
 
 function markedEncoding([first, second, third]: Uint8Array): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
-  // A mark, or the two bytes of `<`.
+  // A byte order mark, or the two bytes of `<`.
   if ((first === 0xff && second === 0xfe) || (first === 0x3c && second === 0)) return "utf-16le";
   if ((first === 0xfe && second === 0xff) || (first === 0 && second === 0x3c)) return "utf-16be";
   return undefined;

@@ -1,6 +1,6 @@
-// Fetches feeds and reads as much of them as is wanted. A feed may be of tens of megabytes and its host anybody's: few
-// are fetched at once, of the large ones a single one, and they are read in pieces, so that others get their turn and
-// the thread's memory lasts. Plugin thread.
+// Fetches feeds and reads as much of them as is needed. A feed may have tens of megabytes and its host is untrusted:
+// few are fetched at once, only one of the large ones, and they are parsed in pieces, so that other tasks can run and
+// the thread's memory is enough. Plugin thread.
 
 import { type HttpAnswer, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import { type Feed, FeedReader, type FeedReaderOptions } from "./feed-reader.ts";
@@ -12,16 +12,16 @@ const SMALL = { sizeBytesMax: 2 * 1024 * 1024, runningMax: 10, waitingMax: 100 }
 /** Long shows have feeds of 5 to 30 MB: one at a time, as the thread has 128 MiB. */
 const LARGE = { sizeBytesMax: 32 * 1024 * 1024, runningMax: 1, waitingMax: 20 };
 const LARGE_KNOWN = { ttlMs: 24 * 60 * 60_000, entriesMax: 500 };
-/** Feeds move, and are counted by trackers on the way. */
+/** Feeds move, and pass through trackers that count downloads. */
 const REDIRECTS_MAX = 10;
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
-/** Of all redirects together. */
+/** For all redirects together. */
 const TIMEOUT_MS = 12_000;
 /** The reader is asked between pieces whether it has enough. */
 const PIECE_BYTES = 16 * 1024;
 /** So many bytes are read in one go, for some 20 ms. */
 const CHUNK_BYTES = 512 * 1024;
-/** 30 MB take some two seconds; what takes longer is made to, and what was found until then is all. */
+/** 30 MB take some two seconds. Parsing that takes longer is hostile: it stops, with the episodes found so far. */
 const READING_MS_MAX = 5000;
 const ACCEPT = "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.5";
 
@@ -83,7 +83,7 @@ export class Feeds {
     return feed;
   }
 
-  /** Only what is needed of the answer is held on to: its text is as large as the feed. */
+  /** Keeps only the needed parts of the answer: its text is as large as the feed. */
   async #fetch(
     url: string,
     options: { readonly signal: AbortSignal; readonly sizeBytesMax: number },
@@ -102,7 +102,7 @@ export class Feeds {
         return { url: next, bytes: answer.bytes, headers: answer.headers };
       }
       const to = webLink(location, next);
-      if (to === undefined) throw new SourceError("changed", `${hostOf(next)} redirects to what is no address`);
+      if (to === undefined) throw new SourceError("changed", `${hostOf(next)} redirects to an invalid address`);
       next = to;
     }
     throw new SourceError("changed", `the feed at ${hostOf(url)} is behind more than ${REDIRECTS_MAX} redirects`);
@@ -113,14 +113,14 @@ export class Feeds {
       return await this.#host.http.request(url, { ...bounds, headers: { accept: ACCEPT }, redirect: "manual" });
     } catch (error) {
       bounds.signal.throwIfAborted();
-      // As long as redirects are not followed, a body that is too large is all that `changed` stands for.
+      // While redirects are not followed, `changed` can only mean that the body is too large.
       if (error instanceof SourceError && error.kind === "changed") return undefined;
       throw error;
     }
   }
 }
 
-/** All of a feed's address that is told: what follows may be a secret. */
+/** The only part of a feed's address that messages contain: the rest may be a secret. */
 export function hostOf(url: string): string {
   return new URL(url).host;
 }

@@ -1,5 +1,4 @@
-// What identifiers of podcasts say: a feed, one episode of it, a show of Apple's directory, or words to look for.
-// Plugin thread.
+// Parses podcast identifiers: a feed, one episode of it, a show in Apple's directory, or search words. Plugin thread.
 
 import { addressOf } from "../reading/address.ts";
 import { webLink } from "./feed-text.ts";
@@ -30,7 +29,7 @@ export function readPodcastIdentifier(identifier: string): PodcastIdentifier | u
     : { kind: "nothing" };
 }
 
-/** What an episode is known by, for good: its feed and what the feed calls it. */
+/** The permanent identifier of an episode: its feed and its guid there. */
 export function episodeIdentifier(feedUrl: string, guid: string): string {
   return `${EPISODE_PREFIX}${feedUrl}#${encodeURIComponent(guid)}`;
 }
@@ -46,7 +45,7 @@ function readPrefixed(link: string): PodcastIdentifier {
   return guid === "" ? { kind: "feed", url } : { kind: "episode", url, guid };
 }
 
-/** A link without prefix: only those that are podcasts by their looks. */
+/** A link without prefix: only one that looks like a podcast. */
 function readLink(identifier: string): PodcastIdentifier | undefined {
   const link = linkOf(identifier.trim(), { isHostEnough: true });
   if (link === undefined) return undefined;
@@ -66,7 +65,7 @@ function readAppleLink(link: string): PodcastIdentifier | undefined {
   return { kind: "apple", showId, episodeId };
 }
 
-/** With its scheme; undefined: it is none. `isHostEnough`: `example.org/feed` is one, too. */
+/** The link with its scheme; undefined if it is not a link. `isHostEnough`: accepts `example.org/feed`, too. */
 function linkOf(text: string, { isHostEnough }: { readonly isHostEnough: boolean }): string | undefined {
   if (/^https?:\/\//i.test(text)) return text;
   const bare = text.replace(PROGRAM_SCHEME, "");
@@ -79,7 +78,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Written by somebody else: taken as it is.
+    // Written by another program: taken as it is.
     return text;
   }
 }

@@ -13,7 +13,7 @@ export class Lane {
     this.#waitingMax = waitingMax;
   }
 
-  /** Runs `work` when it is its turn. Rejects with the reason of `signal`, or `busy` when too many wait. */
+  /** Runs `work` when a permit is free. Rejects with the reason of `signal`, or `busy` when too many wait. */
   async run<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
     signal.throwIfAborted();
     if (this.#running >= this.#runningMax) await this.#waitForPermit(signal);
@@ -22,7 +22,7 @@ export class Lane {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      // The place goes on to who has waited longest.
+      // The permit passes to the longest waiting caller.
       if (next === undefined) this.#running -= 1;
       else next();
     }

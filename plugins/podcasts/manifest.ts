@@ -1,5 +1,5 @@
-// What the main thread knows of the podcasts plugin before its thread is started: its options and which identifiers may
-// be its own. Main and plugin threads.
+// The podcasts plugin's options and identifier claims, known to the main thread before the plugin's thread starts. Main
+// and plugin threads.
 
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 
@@ -32,7 +32,7 @@ export const PODCASTS_MANIFEST = {
       hosts: ["podcasts.apple.com", "itunes.apple.com"],
       // Feeds that end otherwise, `.xml` as so much else does, are known by what they are: `http` hands them on.
       endings: [".rss"],
-      // The last known address of the sound, for when the feed is gone.
+      // The last known address of the audio, used when the feed is no longer available.
       fields: [{ name: "enclosureUrl", type: "optionalText" }],
     },
   ],

@@ -20,11 +20,11 @@ import { Feeds, hostOf } from "./feeds.ts";
 import { episodeIdentifier, readPodcastIdentifier } from "./identifier.ts";
 import type { PODCASTS_MANIFEST } from "./manifest.ts";
 
-/** Where the sound of an episode was when its feed was read last. */
+/** Audio address of each episode at the last read of its feed. */
 const ENCLOSURES = { ttlMs: 30 * 60_000, entriesMax: 3000 };
-/** Of the shows that words may mean, so many are tried. */
+/** Number of shows matching the search words that are tried. */
 const SHOWS_TRIED_MAX = 3;
-/** A feed that takes longer is not waited for when the sound's last address is known: somebody wants to listen. */
+/** Longest wait for a feed when the audio's last address is known. */
 const RESOLVE_TIMEOUT_MS = 6000;
 
 export type PodcastOptions = OptionValues<typeof PODCASTS_MANIFEST.config>;
@@ -104,7 +104,7 @@ export class PodcastSource {
     return this.#episode(listed.feedUrl, listed.guid, signal);
   }
 
-  /** The newest episodes of the show that fits best: who takes the first one hears the latest. */
+  /** The newest episodes of the best matching show, so that the first result is the latest episode. */
   async #search(words: string, signal: AbortSignal): Promise<SourceAnswer | undefined> {
     if (!this.#host.options.searchEnabled) return undefined;
     const feedUrls = await this.#apple.search(words, signal);
@@ -115,7 +115,7 @@ export class PodcastSource {
         if (tracks.length > 0) return { kind: "search", tracks };
       } catch (error) {
         signal.throwIfAborted();
-        // The directory keeps shows whose feeds are long gone.
+        // The directory lists shows whose feeds no longer exist.
         trouble ??= error;
       }
     }
@@ -140,7 +140,7 @@ export class PodcastSource {
       title: episode.title,
       author: feed.title ?? feed.author,
       lengthMs: episode.lengthMs,
-      // Of unknown length, but a file.
+      // A file of unknown length.
       isStream: false,
       uri: pageUrl ?? enclosureUrl,
       artworkUrl: episode.imageUrl ?? feed.imageUrl,
@@ -155,7 +155,9 @@ export class PodcastSource {
     };
   }
 
-  /** As the feed says now; where it cannot be had, or no longer has the episode, as it said last. */
+  /**
+   * The enclosure in the current feed; if the feed is unavailable, or no longer has the episode, the last known one.
+   */
   async #enclosure(
     { url, guid }: { readonly url: string; readonly guid: string },
     lastUrl: string | undefined,
@@ -181,7 +183,7 @@ export class PodcastSource {
     const late = new AbortController();
     this.#host.clock.sleep(RESOLVE_TIMEOUT_MS, AbortSignal.any([signal, late.signal])).then(
       () => late.abort(new SourceError("unreachable", "the podcast's feed takes too long")),
-      // It came in time.
+      // The feed was read in time.
       () => undefined,
     );
     return late;

@@ -1,4 +1,4 @@
-// The servers of radio-browser: all have the same stations, any may be down. One is chosen at random, the next is asked
+// The servers of radio-browser: all have the same stations, any may be down. One is chosen at random, the next is tried
 // when it fails, and those whose circuit breaker is open are skipped. Plugin thread.
 
 import { type Backend, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
@@ -36,7 +36,7 @@ export class StationDirectory {
     this.#chosen = [...new Set(names)].slice(0, SERVERS_MAX);
   }
 
-  /** What the first server that is well answers as JSON. Rejects with the SourceError of the last one asked. */
+  /** The JSON answer of the first working server. Rejects with the SourceError of the last one tried. */
   async ask(
     path: string,
     query: Readonly<Record<string, string | number | undefined>>,
@@ -79,8 +79,8 @@ export class StationDirectory {
       });
     } catch (error) {
       signal.throwIfAborted();
-      // The list is a convenience: the name that all of them have leads to one of them.
-      this.#options.host.log.warn("the list of radio-browser's servers cannot be had", { error });
+      // The list is optional: the common name of the servers resolves to one of them.
+      this.#options.host.log.warn("the list of radio-browser's servers is not available", { error });
       return [ANY_SERVER];
     }
   }

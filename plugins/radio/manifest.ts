@@ -1,5 +1,5 @@
-// What the main thread knows of the radio plugin before its thread is started: its options and which identifiers may be
-// its own. Main and plugin threads.
+// The radio plugin's options and identifier claims, known to the main thread before the plugin's thread starts. Main
+// and plugin threads.
 
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 
@@ -36,13 +36,13 @@ export const RADIO_MANIFEST = {
       default: [],
       meaning:
         "host names of the directory's servers to ask, such as `de1.api.radio-browser.info`, six at most; empty: " +
-        "those that the directory names",
+        "those listed by the directory",
     },
     countsClicks: {
       type: "flag",
       default: true,
       meaning:
-        "whether the directory is told which station is played: it sorts stations by that and asks programs to do it",
+        "whether to report each played station to the directory: it sorts stations by that and asks clients to do it",
     },
   },
   sources: [{ name: "radiobrowser", prefixes: ["rbsearch:", "radio:"] }],

@@ -55,7 +55,7 @@ export class RadioSource {
     if (text === "") return { kind: "empty" };
     const nameQuery = text.slice(0, QUERY_LENGTH_MAX);
     const byName = await this.#find({ name: nameQuery, tag: tag === "" ? undefined : tag }, signal);
-    // Who looks for `jazz` means no name.
+    // A search for `jazz` does not mean a station's name.
     const stations =
       byName.length > 0 || tag !== "" ? byName : await this.#find({ tag: nameQuery.toLowerCase() }, signal);
     return { kind: "search", tracks: stations.map(stationTrack) };
@@ -83,7 +83,7 @@ export class RadioSource {
     return stations;
   }
 
-  /** Asked for anew; undefined: the directory does not know it. */
+  /** Requests the station again; undefined if the directory does not know it. */
   async #station(uuid: string, signal: AbortSignal): Promise<Station | undefined> {
     const answer = await this.#directory.ask(`/json/stations/byuuid/${uuid}`, {}, signal);
     const station = readStations(answer).find((candidate) => candidate.uuid === uuid);
@@ -109,7 +109,7 @@ export class RadioSource {
     throw new SourceError("not-found", "This track is not available: radio-browser no longer has the station");
   }
 
-  /** The directory asks to be told; whether it was is nobody's to wait for. */
+  /** The directory asks for these reports; no caller waits for the result. */
   #countClick(uuid: string): void {
     if (!this.#host.options.countsClicks) return;
     this.#directory.ask(`/json/url/${uuid}`, {}, this.#host.signal).catch(() => this.#host.count("click-failed"));

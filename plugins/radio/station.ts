@@ -1,5 +1,4 @@
-// Stations as radio-browser's servers describe them, read out of answers that may hold anything: what is no station is
-// left out. Plugin thread.
+// Reads stations from radio-browser's answers, which are untrusted: invalid entries are left out. Plugin thread.
 
 import { type JsonMembers, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { addressOf } from "../reading/address.ts";
@@ -20,10 +19,10 @@ const IDENTIFIER = /^(?:radio:)?([0-9a-f-]{36})$/i;
 const TEXT_LENGTH_MAX = 300;
 const LINK_LENGTH_MAX = 2000;
 const ENTRIES_MAX = 1000;
-/** Files that name a stream and are none; HLS (`.m3u8`) is one. */
+/** Files that only link to a stream; HLS (`.m3u8`) is a stream itself. */
 const PLAYLIST_FILE = /^[^?#]*\.(?:pls|m3u|asx|xspf)(?:[?#]|$)/i;
 
-/** Of `radio:<uuid>`, or the bare one; undefined for anything else. */
+/** The UUID in `radio:<uuid>`, or a bare one; undefined for anything else. */
 export function stationUuidOf(identifier: string): string | undefined {
   const uuid = IDENTIFIER.exec(identifier.trim())?.[1]?.toLowerCase();
   return uuid !== undefined && UUID.test(uuid) ? uuid : undefined;
@@ -85,7 +84,7 @@ function readStation(entry: unknown): Station | undefined {
   };
 }
 
-/** Only what is there: `country, tags, codec, bitrate, homepage`. */
+/** Present members only: `country, tags, codec, bitrate, homepage`. */
 function pluginInfoOf(members: Readonly<Record<string, unknown>>): JsonMembers {
   const { bitrate } = members;
   const known: Readonly<Record<string, string | number | undefined>> = {
@@ -107,7 +106,7 @@ function isStationLike(entry: unknown): boolean {
 }
 
 function stationMembers(value: unknown): Readonly<Record<string, unknown>> {
-  // An object of whose members nothing is known.
+  // An object whose members are not checked yet.
   return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 

@@ -1,8 +1,8 @@
-// What address a stranger's text is, for all plugins that come with the node. Pure. Main and plugin threads.
+// Parses addresses in untrusted text, for all built-in plugins. Pure. Main and plugin threads.
 
 /**
- * Undefined for what is none. In place of `URL.canParse`, which in Node.js 20 and 22 refuses hosts outside of ASCII
- * once it has been optimised.
+ * Undefined if the text is not a URL. Replaces `URL.canParse`, which in Node.js 20 and 22 refuses non-ASCII hosts once
+ * it has been optimised.
  */
 export function addressOf(text: string, base?: string): URL | undefined {
   try {
@@ -13,7 +13,7 @@ export function addressOf(text: string, base?: string): URL | undefined {
   }
 }
 
-/** The same, of `http` and `https` alone. */
+/** Like `addressOf`, for `http` and `https` only. */
 export function webAddressIn(text: string, base?: string): URL | undefined {
   const url = addressOf(text, base);
   return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;

@@ -1,12 +1,12 @@
-// Looks at parsed JSON of a stranger, for all plugins that come with the node: whatever is not of the form that was
-// hoped for reads as missing. What texts may be, each site says by itself. Pure. Plugin threads.
+// Reads untrusted parsed JSON, for all built-in plugins: a value of an unexpected form reads as missing. Limits on
+// texts are up to each site. Pure. Plugin threads.
 
-/** An object of whose members nothing is known. */
+/** An object whose members are not checked yet. */
 export type Members = Readonly<Record<string, unknown>>;
 
 /** An object, and no list. */
 export function objectOf(value: unknown): Members | undefined {
-  // Looked at here, and its members one by one by whoever takes them.
+  // Checked to be an object here; its members are checked by the reader.
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
 }
 
@@ -23,7 +23,7 @@ export function objectsOf(value: unknown, countMax: number): Members[] {
     .filter((entry) => entry !== undefined);
 }
 
-/** Empty for what is no list. */
+/** Empty if the value is not a list. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -15,7 +15,7 @@ interface ApiRequest {
 
 interface ApiOptions {
   readonly clientIds: SoundCloudClientIds;
-  /** Of an account; goes with every request. */
+  /** Token of an account; sent with every request. */
   readonly oauthToken: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export class SoundCloudApi {
       return await this.#options.clientIds.another(used, signal);
     } catch (error) {
       signal.throwIfAborted();
-      // What is forbidden may well be the track, and not the id.
+      // A 403 may be about the track, not the client id.
       if (status === 403) return undefined;
       throw error;
     }
@@ -104,7 +104,7 @@ function refusalOf(status: number): SourceError {
     const reasons = "it may be private or not for this region, or SoundCloud refuses the node's address";
     return new SourceError("unavailable", `SoundCloud answered HTTP 403: ${reasons}`);
   }
-  const message = "SoundCloud answered HTTP 401: the client id (or the oauthToken) is refused; set them anew";
+  const message = "SoundCloud answered HTTP 401: the client id (or the oauthToken) is refused; set a new one";
   return new SourceError("changed", message);
 }
 

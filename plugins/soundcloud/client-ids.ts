@@ -37,13 +37,13 @@ export class SoundCloudClientIds {
     this.#refreshed = host.cache("refreshed client ids", { ttlMs: REFRESH_GAP_MS, entriesMax: 1 });
   }
 
-  /** The one to ask with. Rejects with a SourceError when none is to be had. */
+  /** The client id to use. Rejects with a SourceError when none is available. */
   async current(signal: AbortSignal): Promise<string> {
     if (this.#configured !== undefined && !this.#isConfiguredRefused) return this.#configured;
     return this.#read.getOrMake(READ, { signal, make: (shared) => this.#find(shared), isKeptFresh: true });
   }
 
-  /** Another one after `refused`; undefined: there is none now. */
+  /** Another client id after `refused`; undefined if there is none now. */
   async another(refused: string, signal: AbortSignal): Promise<string | undefined> {
     const known = this.#read.get(READ);
     if (known !== undefined && known !== refused) return known;
@@ -64,7 +64,7 @@ export class SoundCloudClientIds {
       const page = await this.#page(signal);
       const inPage = ID_IN_PAGE.exec(page)?.[1];
       if (inPage !== undefined) return inPage;
-      // The ones at the end have had it for years, whatever the order before them.
+      // The last scripts have contained it for years, whatever the order of the others.
       const scripts = [...page.matchAll(SCRIPT)].map(([, url = ""]) => url).slice(-SCRIPTS_MAX);
       return this.#findInScripts(scripts.reverse(), signal);
     });

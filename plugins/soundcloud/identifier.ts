@@ -1,11 +1,11 @@
-// What an identifier of SoundCloud asks for: searches, pages of soundcloud.com, addresses of its API and of its player,
-// short links; and the track within the identifiers of encoded tracks, Lavalink's and NodeLink's. Plugin thread.
+// Parses SoundCloud identifiers: searches, pages of soundcloud.com, addresses of its API and of its player, short
+// links; and the track in the identifiers of encoded tracks, Lavalink's and NodeLink's. Plugin thread.
 
 import { addressOf } from "../reading/address.ts";
 
 export type SoundCloudRequest =
   | { readonly kind: "search"; readonly query: string; readonly offset: number; readonly limit: number }
-  /** A page that stands for one thing; its secret, if any, is its last segment. */
+  /** A page of one item; its secret, if any, is the last path segment. */
   | { readonly kind: "page"; readonly url: string; readonly isSet: boolean; readonly secret: string | undefined }
   | { readonly kind: "user"; readonly user: UserName; readonly list: UserList }
   | { readonly kind: "track"; readonly id: string; readonly secret: string | undefined }
@@ -21,13 +21,13 @@ const SEARCH_LIMIT = 10;
 const SEARCH_LIMIT_MAX = 200;
 const SEARCH_WINDOW = /^scsearch\[(\d{1,9}),(\d{1,9})\]:(.*)$/s;
 const NAME = /^[\w-]{1,200}$/;
-/** Sets of SoundCloud's own have colons in their names: `weekly::somebody`. */
+/** SoundCloud's own sets have colons in their names: `weekly::somebody`. */
 const SET_NAME = /^[\w:-]{1,200}$/;
 const SECRET = /^s-[\w-]{1,100}$/;
-/** An id, or the name of a thing with it at its end: `soundcloud:tracks:11`. */
+/** An id, or a resource name that ends with it: `soundcloud:tracks:11`. */
 const ID = /^(?:soundcloud:(?:tracks|playlists|users):)?([1-9]\d{0,19})$/;
 const URN = /^soundcloud:(tracks|playlists):([1-9]\d{0,19})$/;
-/** In a lookup address of Lavalink's tracks; the colons may be escaped. */
+/** In a transcoding address of Lavalink's tracks; the colons may be escaped. */
 const TRACK_IN_TRANSCODING_URL =
   /^(?:[A-Z]:)?https:\/\/api(?:-v2)?\.soundcloud\.com\/\S*soundcloud(?::|%3a)tracks(?::|%3a)([1-9]\d{0,19})(?!\d)/i;
 
@@ -74,7 +74,7 @@ export function trackIdOf(identifier: string): string | undefined {
   return ID.exec(identifier)?.[1] ?? TRACK_IN_TRANSCODING_URL.exec(identifier)?.[1];
 }
 
-/** What a link of SoundCloud's leads to; the scheme may be missing. */
+/** Parses a SoundCloud link; the scheme may be missing. */
 export function parseLink(link: string): SoundCloudRequest | undefined {
   const url = linkUrlOf(link);
   if (url === undefined) return undefined;
@@ -131,7 +131,7 @@ function parseShortLink(host: string, segments: readonly string[]): SoundCloudRe
   return segments.length === 1 && NAME.test(name) ? { kind: "shortLink", url: `https://${host}/${name}` } : undefined;
 }
 
-/** A secret beside an address is for what it names. */
+/** Adds a secret given beside the address. */
 function withSecret(parsed: SoundCloudRequest | undefined, secret: string | undefined): SoundCloudRequest | undefined {
   if (parsed === undefined || secret === undefined) return parsed;
   if (parsed.kind === "track" || parsed.kind === "set") return { ...parsed, secret };
@@ -147,7 +147,7 @@ function secretOf(text: string | null | undefined): string | undefined {
   return text != null && SECRET.test(text) ? text : undefined;
 }
 
-/** Of a link whose scheme may be missing; none with a port or a user. */
+/** The URL of a link whose scheme may be missing; undefined if it has a port or a user. */
 function linkUrlOf(text: string): URL | undefined {
   const url = addressOf(/^https?:\/\//i.test(text) ? text : `https://${text}`);
   return url?.port === "" && url.username === "" && url.password === "" ? url : undefined;

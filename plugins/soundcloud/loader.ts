@@ -13,7 +13,7 @@ const IDS_PER_REQUEST = 50;
 const PAGE_ENTRIES = 200;
 /** Requests for one set at the same time. */
 const CONCURRENCY = 4;
-/** Renditions stay where they are for long; their signed links are not kept here. */
+/** Variants keep their addresses for long; their signed links are not cached here. */
 const PLAYING_CACHE = { ttlMs: 60 * 60_000, entriesMax: 2000 };
 
 const LIST_PATHS: Readonly<Record<UserList, (id: string) => string>> = {
@@ -30,7 +30,7 @@ interface LoaderOptions extends ReadTrackOptions {
 export interface FoundSet {
   readonly set: Members;
   readonly tracks: readonly FoundTrack[];
-  /** Of which `tracks` may be a part. */
+  /** Total number of tracks; `tracks` may be only some of them. */
   readonly totalTracks: number;
 }
 
@@ -59,21 +59,21 @@ export class SoundCloudLoader {
     return this.#readAll(collectionOf(json), limit);
   }
 
-  /** What a page of soundcloud.com stands for: an object with a `kind`. */
+  /** Resolves a page of soundcloud.com to an object with a `kind`. */
   async resolve(url: string, signal: AbortSignal): Promise<Members> {
     const json = objectOf(await this.#api.get("/resolve", { signal, query: { url } }));
     if (json === undefined) throw new SourceError("changed", "SoundCloud's resolve did not answer an object");
     return json;
   }
 
-  /** Undefined: there is none with this id, or none for us. */
+  /** Undefined if no track has this id, or the node may not access it. */
   async track(id: string, secret: string | undefined, signal: AbortSignal): Promise<FoundTrack | undefined> {
     if (secret === undefined) return (await this.#tracks([id], {}, signal)).find((track) => track.id === id);
     const json = await this.#api.get(`/tracks/${id}`, { signal, query: { secret_token: secret } });
     return this.#readAll([withSecret(json, secret)], 1)[0];
   }
 
-  /** Of what `resolve` answered; with the secret that it was asked with. */
+  /** Reads a track from a `resolve` answer, with the secret of the request. */
   readTrack(json: Members, secret: string | undefined): FoundTrack {
     const [found] = this.#readAll([withSecret(json, secret)], 1);
     if (found !== undefined) return found;
@@ -120,19 +120,19 @@ export class SoundCloudLoader {
     for (let entriesLeft = listEntriesMax; ; entriesLeft -= PAGE_ENTRIES) {
       found.push(...this.#readAll(collectionOf(json).map(trackWithin), Math.min(PAGE_ENTRIES, entriesLeft)));
       const next = textOf(objectOf(json)?.next_href);
-      // One that was here before leads in circles.
+      // An address seen before means a redirect loop.
       if (next === undefined || seen.has(next) || entriesLeft <= PAGE_ENTRIES) return found;
       seen.add(next);
       json = await this.#api.get(next, { signal });
     }
   }
 
-  /** What is known of playing a track; undefined: nothing, ask. */
+  /** Cached playback data of a track; undefined if not cached. */
   playingOf(id: string): TrackPlaying | undefined {
     return this.#playing.get(id);
   }
 
-  /** In no order; ids that nobody has any more are missing. */
+  /** In no order; ids that no longer exist are missing. */
   async #tracks(
     ids: readonly string[],
     query: Readonly<Record<string, string | undefined>>,
@@ -149,7 +149,7 @@ export class SoundCloudLoader {
         found.push(...this.#readAll(json, IDS_PER_REQUEST));
       }
     };
-    // Where one has failed, nobody waits any more, and the signal ends the others.
+    // Once one has failed, the others' results are not needed, and the signal ends them.
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
     return found;
   }

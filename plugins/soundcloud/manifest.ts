@@ -1,5 +1,5 @@
-// What the node knows of the soundcloud plugin before its thread is started: its options, and the identifiers of its
-// source. Plain data. Main and plugin threads.
+// The SoundCloud plugin's options and its source's identifier claims, known before the plugin's thread starts. Plain
+// data. Main and plugin threads.
 
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 
@@ -19,7 +19,7 @@ export const SOUNDCLOUD_MANIFEST = {
     filterOutPreviewTracks: {
       type: "flag",
       default: false,
-      meaning: "leave out tracks of which only a preview of 30 s can be heard, and refuse to play them",
+      meaning: "leave out tracks of which only a preview of 30 s is available, and refuse to play them",
     },
     setTracksMax: {
       type: "integer",
@@ -33,7 +33,7 @@ export const SOUNDCLOUD_MANIFEST = {
       default: 200,
       min: 1,
       max: 10_000,
-      meaning: "entries of a user's tracks, likes or reposts that are looked at; one request for every 200 of them",
+      meaning: "entries of a user's tracks, likes or reposts that are loaded; one request for every 200 of them",
     },
   },
   sources: [

@@ -1,4 +1,4 @@
-// From a track, as its encoded form has it, to a signed link of one of its renditions. Plugin thread.
+// Resolves an encoded track to a signed link of one of its variants. Plugin thread.
 
 import { type Playable, type PluginHost, type ResolveRequest, SourceError } from "../../src/plugin-api/plugin.ts";
 import { addressOf } from "../reading/address.ts";
@@ -13,7 +13,7 @@ import { expiryOf, isPreviewLink, type Variant } from "./variant.ts";
 /** Lavalink's words. */
 export const NOT_AVAILABLE = "This track is not available";
 export const BLOCKED = `${NOT_AVAILABLE}: SoundCloud does not play it in the region of the node`;
-export const ONLY_A_PREVIEW = `${NOT_AVAILABLE}: only a preview of it can be heard without a subscription`;
+export const ONLY_A_PREVIEW = `${NOT_AVAILABLE}: only a preview of it is available without a subscription`;
 
 const LINK_LENGTH_MAX = 8192;
 
@@ -41,7 +41,7 @@ export class SoundCloudPlayback {
     const known = request.reason === "start" && id !== undefined ? this.#options.loader.playingOf(id) : undefined;
     const link = known === undefined ? undefined : await this.#linkOf(known, request);
     if (link !== undefined) return link;
-    // Nothing is known, or nothing of it is there any more.
+    // Nothing is cached, or none of the cached variants exists any more.
     const fresh = await this.#find(id, request);
     const found = await this.#linkOf(fresh, request);
     if (found !== undefined) return found;
@@ -64,7 +64,7 @@ export class SoundCloudPlayback {
     throw gone(refusals.at(-1));
   }
 
-  /** The first rendition that is there; undefined: none. */
+  /** The first available variant; undefined if there is none. */
   async #linkOf(playing: TrackPlaying, { variant: last, signal }: ResolveRequest): Promise<Link | undefined> {
     const { filterOutPreviewTracks } = this.#options;
     if (playing.isBlocked || (playing.isPreview && filterOutPreviewTracks)) return undefined;
@@ -81,13 +81,13 @@ export class SoundCloudPlayback {
     return preview === undefined ? undefined : this.#counted(preview, true);
   }
 
-  /** Undefined: it is gone, or not for us. */
+  /** Undefined if the variant is gone, or the node may not access it. */
   async #fetchLink(variant: Variant, secret: string | undefined, signal: AbortSignal): Promise<Link | undefined> {
     const query = { secret_token: secret };
     const json = objectOf(await orMissing(this.#options.api.get(variant.transcodingUrl, { signal, query })));
     if (json === undefined) return undefined;
     const url = linkOf(json.url);
-    if (url === undefined) throw new SourceError("changed", "SoundCloud answered a rendition without a link");
+    if (url === undefined) throw new SourceError("changed", "SoundCloud answered a variant without a link");
     const expiresAtMs = expiryOf(url, variant, this.#host.clock.now());
     return { kind: "link", url: url.href, expiresAtMs, variant: variant.name };
   }
@@ -95,7 +95,7 @@ export class SoundCloudPlayback {
   #whyUnplayable({ isBlocked, isPreview, variants, hasEncrypted }: TrackPlaying): string {
     if (isBlocked) return BLOCKED;
     if (isPreview && this.#options.filterOutPreviewTracks) return ONLY_A_PREVIEW;
-    if (variants.length > 0) return `${NOT_AVAILABLE}: SoundCloud refuses all of its renditions`;
+    if (variants.length > 0) return `${NOT_AVAILABLE}: SoundCloud refuses all of its variants`;
     if (hasEncrypted) return `${NOT_AVAILABLE}: SoundCloud only has it encrypted (DRM)`;
     return "Did not detect any supported formats";
   }
@@ -113,13 +113,13 @@ function linkOf(value: unknown): URL | undefined {
   return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;
 }
 
-/** What went on before goes on with the same bytes, if they are still there. */
+/** Puts the variant played before first, so that playback continues with the same bytes if they still exist. */
 function lastFirst(variants: readonly Variant[], last: string | undefined): readonly Variant[] {
   const same = variants.filter(({ name }) => name === last);
   return [...same, ...variants.filter(({ name }) => name !== last)];
 }
 
-/** Undefined for what is not there, or not for us; the latter's reason is added to `refusals`. */
+/** Undefined for what does not exist or is refused; the reason of a refusal is added to `refusals`. */
 async function orMissing<Value>(work: Promise<Value>, refusals: SourceError[] = []): Promise<Value | undefined> {
   try {
     return await work;

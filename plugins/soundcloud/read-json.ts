@@ -1,5 +1,4 @@
-// Reads members of what SoundCloud has answered: undefined for whatever has not the form that is asked for, so that
-// nothing of a stranger's JSON is trusted. Plugin thread.
+// Reads members of SoundCloud's answers, which are untrusted: undefined for any value of another form. Plugin thread.
 
 /** A text that is not empty. */
 export function textOf(value: unknown): string | undefined {

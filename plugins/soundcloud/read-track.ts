@@ -1,4 +1,5 @@
-// A track in the JSON of SoundCloud's API as the node knows tracks, and what is needed to play it. Plugin thread.
+// Converts a track in the JSON of SoundCloud's API to the node's format, with the data needed to play it. Plugin
+// thread.
 
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { type Members, objectOf } from "../reading/json.ts";
@@ -11,22 +12,22 @@ export interface FoundTrack {
   readonly playing: TrackPlaying;
 }
 
-/** What playing it takes. */
+/** The data needed to play a track. */
 export interface TrackPlaying extends OfferedVariants {
-  /** For tracks that only those with the link may hear. */
+  /** Secret of a private track, which only people with the link may play. */
   readonly secret: string | undefined;
-  /** Not to be heard where the node is. */
+  /** The track is blocked in the node's region. */
   readonly isBlocked: boolean;
-  /** All that can be heard is its beginning. */
+  /** Only the beginning is available. */
   readonly isPreview: boolean;
 }
 
 export interface ReadTrackOptions {
-  /** An account's token is sent along: what is only for subscribers may be whole. */
+  /** Requests carry an account's token: tracks for subscribers may be complete. */
   readonly hasAccount: boolean;
 }
 
-/** Undefined for what is no track, or one of which only the id is told. */
+/** Undefined if it is not a track, or if only its id is known. */
 export function readTrack(json: Members, options: ReadTrackOptions): FoundTrack | undefined {
   const id = idOf(json.id);
   const title = textOf(json.title);
@@ -39,7 +40,7 @@ export function readTrack(json: Members, options: ReadTrackOptions): FoundTrack 
     identifier: lavalinkIdentifier(offered.variants) ?? id,
     title,
     author: textOf(user?.username),
-    // How long the whole of it is, also where only a preview can be heard: as Lavalink has it.
+    // The length of the whole track, also if only a preview is available, as in Lavalink.
     lengthMs: durationOf(json.full_duration) ?? durationOf(json.duration),
     isStream: false,
     uri: addressOf(json, secret),
@@ -65,7 +66,7 @@ function isOnlyPreview(
   return variants.length > 0 && !hasWhole;
 }
 
-/** With its secret, so that whoever has it can ask for it again. */
+/** With its secret, so that the address can be loaded again. */
 function addressOf({ permalink_url: link }: Members, secret: string | undefined): string | null {
   const address = webAddressOf(link)?.replace(/[?#].*$/, "");
   if (address === undefined) return null;

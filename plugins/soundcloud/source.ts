@@ -91,7 +91,7 @@ export class SoundCloudSource {
     throw new SourceError("changed", "SoundCloud's resolve answered neither a track nor a set nor a user");
   }
 
-  /** A track that is not there is told in Lavalink's words, a set is an empty result. */
+  /** A missing track is an error in Lavalink's words, a missing set an empty result. */
   async #resolvePage(
     url: string,
     options: { readonly isSet: boolean; readonly signal: AbortSignal },
@@ -145,13 +145,13 @@ export class SoundCloudSource {
     };
   }
 
-  /** What of a list can be played here. */
+  /** The tracks of a list that can be played here. */
   #playable(found: readonly FoundTrack[]): FoundTrack[] {
     const { filterOutPreviewTracks } = this.#options;
     return found.filter(({ playing }) => !playing.isBlocked && !(filterOutPreviewTracks && playing.isPreview));
   }
 
-  /** Where it leads, as long as that is SoundCloud's; the page itself is not fetched. */
+  /** Follows a short link while it stays at SoundCloud; the page itself is not fetched. */
   async #followShortLink(
     first: RequestOfKind<"shortLink">,
     signal: AbortSignal,
@@ -163,7 +163,7 @@ export class SoundCloudSource {
       if (parsed?.kind !== "shortLink") return parsed;
       url = parsed.url;
     }
-    throw new SourceError("changed", `a short link of SoundCloud leads through more than ${SHORT_LINKS_MAX} others`);
+    throw new SourceError("changed", `a short link of SoundCloud goes through more than ${SHORT_LINKS_MAX} others`);
   }
 
   #locationOf(url: string, signal: AbortSignal): Promise<string | undefined> {

@@ -1,5 +1,5 @@
-// The renditions of a track that SoundCloud offers: which of them can be played, in which order, what Lavalink calls
-// them, and how long a signed link to one is good. Plugin thread.
+// The variants of a track that SoundCloud offers: which can be played, in which order, what Lavalink calls them, and
+// how long a signed link to one is valid. Plugin thread.
 
 import { type Members, objectOf, objectsOf } from "../reading/json.ts";
 import { API_ORIGIN } from "./api.ts";
@@ -26,19 +26,19 @@ export interface OfferedVariants {
 const TRANSCODINGS_MAX = 50;
 /** Passed through; decoded by all nodes; decoded where the optional decoder is installed. */
 const ORDER = ["hls opus", "progressive mp3", "hls mp3", "hls aac", "progressive aac"];
-/** What Lavalink writes in front of a lookup address; it prefers them in this order. */
+/** The letters that Lavalink puts before a transcoding address, in its order of preference. */
 const LAVALINK_LETTERS = [
   ["hls opus", "O"],
   ["hls mp3", "U"],
   ["progressive mp3", "M"],
 ] as const;
 const PREVIEW_LINK = /\/preview\/|cf-preview-media|\/(?:preview|playlist)\/0\/30\//;
-/** HLS links whose end cannot be read: their segments have been seen to die after some five minutes. */
+/** Life of HLS links whose expiry is unknown: their segments have been seen to expire after some five minutes. */
 const HLS_LIFE_MS = 4 * 60_000;
-/** A link that is said to be good for longer is not believed. */
+/** Longest life that is trusted. */
 const LIFE_MS_MAX = 7 * 24 * 60 * 60_000;
 
-/** Of a track in the API's JSON. */
+/** Reads the variants of a track in the API's JSON. */
 export function readVariants(track: Members): OfferedVariants {
   const transcodings = objectsOf(objectOf(track.media)?.transcodings, TRANSCODINGS_MAX);
   const variants = transcodings.flatMap((transcoding) => readVariant(transcoding) ?? []);
@@ -48,7 +48,7 @@ export function readVariants(track: Members): OfferedVariants {
   };
 }
 
-/** How Lavalink names a track of these renditions; undefined: it could not play it. */
+/** Lavalink's identifier of a track with these variants; undefined if Lavalink could not play it. */
 export function lavalinkIdentifier(variants: readonly Variant[]): string | undefined {
   for (const [kind, letter] of LAVALINK_LETTERS) {
     const found = variants.find((variant) => kindOf(variant) === kind);
@@ -76,7 +76,7 @@ function readVariant(transcoding: Members): Variant | undefined {
   const protocol = protocolOf(format?.protocol);
   const codec = codecOf(textOf(format?.mime_type) ?? "");
   if (transcodingUrl === undefined || protocol === undefined || codec === undefined) return undefined;
-  // Those with changing bit rates have never worked outside of their own player.
+  // Variants with adaptive bit rates only work in SoundCloud's own player.
   if (!transcodingUrl.startsWith(`${API_ORIGIN}/media/`) || transcodingUrl.length > 1024 || name.startsWith("abr"))
     return undefined;
   const isPreview = snipped === true || transcodingUrl.includes("/preview/");
@@ -104,7 +104,7 @@ function kindOf({ protocol, codec }: Variant): string {
   return `${protocol} ${codec}`;
 }
 
-/** Secrets stand behind the question mark. */
+/** Removes the query, which may contain secrets. */
 function withoutQuery(url: string): string {
   return url.replace(/[?#].*$/, "");
 }

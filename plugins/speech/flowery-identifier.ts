@@ -17,10 +17,13 @@ const PREFIX = "ftts://";
 const TEXT_LENGTH_MAX = 2048;
 const VOICE_LENGTH_MAX = 200;
 const FORMATS = ["mp3", "ogg_opus", "ogg_vorbis", "aac", "wav", "flac"];
-/** What begins otherwise behind a question mark is the text's own: `ftts://how are you? fine`. */
+/** Other text after a question mark belongs to the spoken text: `ftts://how are you? fine`. */
 const QUERY = /^(?:voice|translate|silence|speed|audio_format)=/;
 
-/** Undefined: it is none. An empty text is left to the caller. Throws a SourceError where a member is out of range. */
+/**
+ * Undefined if it is not a Flowery identifier. An empty text is left to the caller. Throws a SourceError if a parameter
+ * is out of range.
+ */
 export function readFloweryIdentifier(identifier: string): FloweryRequest | undefined {
   if (!identifier.startsWith(PREFIX)) return undefined;
   const { text, query } = split(identifier.slice(PREFIX.length));

@@ -21,7 +21,7 @@ interface FloweryOptions {
   readonly audioFormat: string;
   /** Address of the server. */
   readonly server: string;
-  /** With how to reach whoever runs the node. */
+  /** Includes contact data of the node's operator. */
   readonly userAgent: string;
 }
 

@@ -1,5 +1,5 @@
-// What the main thread knows of the speech plugin before its thread is started: its options and which identifiers may
-// be its own. Main and plugin threads.
+// The speech plugin's options and identifier claims, known to the main thread before the plugin's thread starts. Main
+// and plugin threads.
 
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 
@@ -15,7 +15,7 @@ export const SPEECH_MANIFEST = {
     },
     speakServer: {
       type: "server",
-      meaning: "address of a server to ask in place of https://translate.google.com",
+      meaning: "server to use instead of https://translate.google.com",
     },
     floweryEnabled: { type: "flag", default: true, meaning: "whether `ftts://` has flowery.pw read a text out" },
     voice: { type: "text", meaning: "voice of `ftts://` where it names none; without one, the site's own default" },
@@ -36,7 +36,7 @@ export const SPEECH_MANIFEST = {
       default: 1,
       min: 0.5,
       max: 10,
-      meaning: "speed of `ftts://`; 1 is that of the voice",
+      meaning: "speed of `ftts://`; 1 is the voice's normal speed",
     },
     audioFormat: {
       type: "choice",
@@ -50,13 +50,13 @@ export const SPEECH_MANIFEST = {
       meaning:
         "how flowery.pw can reach the operator, such as a mail address; sent with each request, as the site asks for",
     },
-    floweryServer: { type: "server", meaning: "address of a server to ask in place of https://api.flowery.pw" },
+    floweryServer: { type: "server", meaning: "server to use instead of https://api.flowery.pw" },
   },
   sources: [
     { name: "speak", prefixes: ["speak:"] },
     { name: "flowery-tts", prefixes: ["ftts://"] },
   ],
-  // Clients look for it before they use `speak:`. Not lavasrc-plugin: for `ftts://` they look at the source, and that
-  // name would promise searches and lyrics.
+  // Clients check for this name before they use `speak:`. Not lavasrc-plugin: for `ftts://` they check the source, and
+  // that name would promise searches and lyrics.
   aliases: [{ name: "DuncteBot-plugin", version: "1.7.1" }],
 } as const satisfies BuiltinManifest;

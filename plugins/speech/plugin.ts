@@ -39,7 +39,7 @@ export default definePlugin({
   },
 });
 
-/** What may stand in a header. */
+/** Removes characters that are not allowed in a header. */
 function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

@@ -13,10 +13,10 @@ import {
 import { spokenParts } from "./spoken-parts.ts";
 
 const PREFIX = "speak:";
-/** What the site refuses from one more on; not written down anywhere. */
+/** The site refuses longer texts; not documented. */
 const TEXT_LENGTH_MAX = 200;
 const NAME_LENGTH_MAX = 60;
-/** As the plugin has it that brought `speak:` up; bots may know it by that. */
+/** The author set by the plugin that introduced `speak:`; bots may rely on it. */
 const AUTHOR = "TTS B0t";
 
 interface SpeakOptions {

@@ -1,4 +1,4 @@
-// What the main thread knows of the plugin for OpenSubsonic servers before its thread is started. Plain data.
+// The data of the OpenSubsonic plugin that the main thread needs before the plugin's thread starts. Plain data.
 
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 import { COMMON_OPTIONS, SERVER_MEMBERS } from "../own-servers/server-options.ts";
@@ -10,8 +10,7 @@ export const SUBSONIC_MANIFEST = {
     servers: {
       type: "groups",
       members: SERVER_MEMBERS,
-      meaning:
-        "OpenSubsonic servers of your own (Navidrome, Gonic, Airsonic …); searches ask all of them, in this order",
+      meaning: "your OpenSubsonic servers (Navidrome, Gonic, Airsonic …); searches query all of them, in this order",
     },
     ...COMMON_OPTIONS,
   },

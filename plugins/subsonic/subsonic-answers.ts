@@ -8,7 +8,7 @@ import { type Members, objectOf } from "../reading/json.ts";
 
 export const SUBSONIC = "subsonic";
 
-/** What an error code of the API means; the server's own words are not passed on, for nobody knows what is in them. */
+/** The meaning of an error code of the API; the server's own message is not passed on, as it may contain anything. */
 interface CodeMeaning {
   readonly kind: SourceErrorKind;
   readonly what: string;
@@ -24,7 +24,7 @@ const CODES: Readonly<Record<number, CodeMeaning>> = {
   43: { kind: "unavailable", what: "found two kinds of login in one request" },
   44: { kind: "unavailable", what: "refused the apiKey" },
   50: { kind: "unavailable", what: "does not allow this user to do that" },
-  60: { kind: "unavailable", what: "is on trial, and that is over" },
+  60: { kind: "unavailable", what: "has an expired trial period" },
   70: { kind: "not-found", what: "has nothing of that id" },
 };
 
@@ -33,7 +33,7 @@ export function meaningOfCode(code: number | undefined): CodeMeaning {
   return known ?? { kind: "changed", what: `reported the error ${code ?? "without a code"}` };
 }
 
-/** What is within the envelope, or the code of the error; undefined: there is no envelope. */
+/** The content of the envelope, or the code of the error; undefined if there is no envelope. */
 export function readEnvelope(
   members: Members | undefined,
 ): { readonly body: Members } | { readonly code: number | undefined } | undefined {
@@ -62,7 +62,7 @@ export function readSong(song: Members, server: string): SourceTrack | undefined
   };
 }
 
-/** Those that are songs. */
+/** The entries that are songs. */
 export function readSongs(list: unknown, server: string): SourceTrack[] {
   return itemsOf(list)
     .map((song) => readSong(song, server))

@@ -1,5 +1,5 @@
-// One OpenSubsonic server: what it is asked for, and who the node is to it. The API knows logins in the query only: a
-// salted hash of the password, anew for each request, or a key. Plugin thread.
+// Requests to one OpenSubsonic server. The API takes credentials in the query only: a salted hash of the password, with
+// a new salt for each request, or a key. Plugin thread.
 
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -20,11 +20,11 @@ import { meaningOfCode, readEnvelope, readSong, readSongs, SUBSONIC } from "./su
 
 /** The last version of the API before OpenSubsonic; all servers speak it. */
 const API = { v: "1.16.1", c: "tonearm", f: "json" };
-/** A playlist comes whole: some thousand songs of one to two KB each. */
+/** A playlist comes in one answer: some thousand songs of one to two KB each. */
 const LIST_BYTES_MAX = 32 * 1024 * 1024;
 const SALT_BYTES = 12;
 const TOP_SONGS = 50;
-/** Of an artist without top songs, so many albums are played. */
+/** Number of albums played for an artist without top songs. */
 const ARTIST_ALBUMS_MAX = 20;
 
 interface ServerQuery {
@@ -71,11 +71,11 @@ export class SubsonicServer implements MediaServer {
     return kind === "playlist" ? this.#playlist(id, signal) : this.#artist(id, signal);
   }
 
-  /** The song is looked for first: `stream` answers errors in place of sound, with status 200. */
+  /** Requests the song first: `stream` sends errors instead of audio, with status 200. */
   async playable(id: string, { signal }: ResolveRequest): Promise<Playable> {
     const song = this.#member(await this.#ask({ method: "getSong", query: { id }, signal }), "song");
     const format = this.#transcodeTo === "none" ? "raw" : this.#transcodeTo;
-    // What is transcoded twice need not be the same bytes.
+    // Transcoding twice need not give the same bytes.
     const variant = format === "raw" ? `${this.name} ${id} ${song.size ?? ""}` : undefined;
     return { kind: "link", url: this.#connection.at(pathOf("stream"), { id, format, ...this.#query() }), variant };
   }
@@ -92,7 +92,7 @@ export class SubsonicServer implements MediaServer {
     return this.#listOf(playlist, { kind: "playlist", id, author, tracks: readSongs(playlist.entry, this.name) });
   }
 
-  /** The songs that are played most where the server knows; else those of the artist's albums. */
+  /** The artist's most played songs if the server knows them; else the songs of the artist's albums. */
   async #artist(id: string, signal: AbortSignal): Promise<ServerList> {
     const artist = this.#member(await this.#askList("getArtist", { id }, signal), "artist");
     const author = textOf(artist.name);
@@ -140,14 +140,14 @@ export class SubsonicServer implements MediaServer {
     return this.#ask({ method, query, signal }, LIST_BYTES_MAX);
   }
 
-  /** What is within the envelope of a good answer. */
+  /** Returns the content of a successful envelope. */
   #ask({ method, query, signal }: ServerQuery, sizeBytesMax?: number): Promise<Members> {
     const request = { signal, query: { ...query, ...this.#query() }, sizeBytesMax };
     return this.#connection.ask(pathOf(method), request, (answer) => this.#read(answer));
   }
 
   #read(answer: HttpAnswer): Members {
-    // Some servers send the envelope with a status of its own.
+    // Some servers send the envelope with an error status.
     const envelope = readEnvelope(membersIn(answer.text));
     if (envelope === undefined) {
       this.#connection.readMembers(answer);

@@ -48,11 +48,11 @@ export class TwitchIdentity {
     return { clientId: found.clientId, deviceId: deviceId ?? found.deviceId };
   }
 
-  /** Twitch has refused it. False: there is no other to be had now. */
+  /** Twitch has refused it. False if no other one is available now. */
   renew({ clientId }: Identity): boolean {
     if (this.#host.options.clientId !== undefined) return false;
     const known = this.#found.get("page");
-    // Another request has been refused before, and the new one is here or on its way.
+    // Another request was refused before this one, and the new identity is there or being fetched.
     if (known?.clientId !== clientId) return true;
     if (this.#host.clock.now() - this.#readAtMs < GAP_MS) return false;
     this.#found.delete("page");

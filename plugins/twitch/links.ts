@@ -21,7 +21,7 @@ const NO_CHANNELS = new Set([
   ...["signup", "store", "subscriptions", "team", "turbo", "videos", "wallet", "clip", "embed"],
 ]);
 
-/** Undefined where it is none. */
+/** Undefined if it is not a Twitch link. */
 export function parseTwitchLink(text: string): TwitchLink | undefined {
   const url = text.length > LENGTH_MAX ? undefined : webAddressIn(text);
   if (url === undefined || url.port !== "" || url.username !== "") return undefined;

@@ -1,5 +1,5 @@
-// What the main thread knows of the plugin before its thread is started: its options, and which identifiers may be its
-// own. Main and plugin threads.
+// The Twitch plugin's options and identifier claims, known to the main thread before the plugin's thread starts. Main
+// and plugin threads.
 
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 
@@ -24,7 +24,7 @@ export const TWITCH_MANIFEST = {
       default: "1844261bb449fa51e6167040311da4a7a5f1c34fe71c71a3e0c4f551bc30c698",
       meaning: "the same of the query ShareClipRenderStatus, for clips",
     },
-    playlistServer: { type: "server", meaning: "server asked for playlists in place of https://usher.ttvnw.net" },
+    playlistServer: { type: "server", meaning: "server to request playlists from instead of https://usher.ttvnw.net" },
   },
   sources: [
     {

@@ -1,5 +1,5 @@
-// What the plugin asks Twitch for, and how the answers read: whether a channel is live, what a past broadcast and a
-// clip are, and tokens to play them. Pure. Plugin thread.
+// Twitch's GraphQL operations and their answers: whether a channel is live, details of past broadcasts and clips, and
+// playback tokens. Pure. Plugin thread.
 
 import { type JsonMembers, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { addressOf } from "../reading/address.ts";
@@ -10,7 +10,7 @@ import type { Operation } from "./twitch-gql.ts";
 const QUALITIES_MAX = 20;
 const PICTURE = { width: "440", height: "248" };
 
-/** Lets one play one thing for a while. */
+/** Allows playing one item for a while. */
 export interface AccessToken {
   readonly value: string;
   readonly signature: string;
@@ -23,7 +23,7 @@ export interface AccessToken {
 export interface Clip {
   readonly track: SourceTrack;
   readonly token: AccessToken | undefined;
-  /** Its films. Their sound is the same. */
+  /** The clip's video files. They all have the same audio. */
   readonly films: readonly { readonly quality: string; readonly url: string }[];
 }
 
@@ -162,7 +162,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Of the first asset; a second one is the same for upright screens. */
+/** The files of the first asset; a second one is the same for upright screens. */
 function filmsOf(clip: Members): Clip["films"] {
   const asset = membersOf(listOf(clip.assets)[0]);
   const qualities = listOf(asset.videoQualities ?? clip.videoQualities).slice(0, QUALITIES_MAX);

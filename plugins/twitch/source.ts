@@ -1,4 +1,4 @@
-// The source itself: links to tracks of Twitch, and a track to where it can be heard now. Plugin thread.
+// The source itself: resolves links to tracks of Twitch, and a track to its current stream. Plugin thread.
 
 import {
   type LoadRequest,
@@ -24,7 +24,7 @@ import {
 import { StreamPlaylists } from "./stream-playlists.ts";
 import { TwitchGql } from "./twitch-gql.ts";
 
-/** Below this height the sound of a clip's film may be poorer, above it only the picture gets better. */
+/** Below this height a clip may have poorer audio; above it only the picture improves. */
 const GOOD_HEIGHT = 360;
 
 type Host = PluginHost<OptionValues<typeof TWITCH_MANIFEST.config>>;
@@ -73,7 +73,7 @@ export class TwitchSource {
   }
 }
 
-/** Throws `unavailable` where there is none, or one that would be refused. */
+/** Throws `unavailable` if there is no token, or one that would be refused. */
 function usable(token: AccessToken | undefined, { uri }: TwitchLink): AccessToken {
   if (token === undefined) throw new SourceError("unavailable", `Twitch: ${uri} does not exist any more`);
   if (token.refusal !== undefined)

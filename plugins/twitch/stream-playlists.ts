@@ -1,5 +1,5 @@
-// The playlists of channels and past broadcasts: where they are, and whether Twitch gives them out. Which of their
-// streams is played is chosen by whoever plays. Plugin thread.
+// Finds the playlists of channels and past broadcasts, and whether Twitch serves them. The audio thread chooses the
+// variant. Plugin thread.
 
 import { type Backend, type HttpAnswer, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import { listOf, membersOf, trimmedText } from "../reading/json.ts";
@@ -19,7 +19,7 @@ export class StreamPlaylists {
     this.#backend = host.backend("usher.ttvnw.net");
   }
 
-  /** Its address. Rejects with `unavailable` where it is not given out: offline, gone, for subscribers only. */
+  /** The playlist's address. Rejects with `unavailable` if it is not served: offline, removed, for subscribers only. */
   async find(link: TwitchLink, token: AccessToken, signal: AbortSignal): Promise<string> {
     const { http, options } = this.#host;
     const server = (options.playlistServer ?? SERVER).replace(/\/+$/, "");

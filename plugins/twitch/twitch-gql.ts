@@ -7,7 +7,7 @@ import type { Identity, TwitchIdentity } from "./identity.ts";
 const ADDRESS = "https://gql.twitch.tv/gql";
 const MESSAGE_LENGTH_MAX = 200;
 const SIZE_BYTES_MAX = 1024 * 1024;
-/** With these it does not want the client id, or us. */
+/** Statuses that mean a refused client id or token. */
 const REFUSALS = new Set([400, 401, 403]);
 
 export interface Operation<Value> {
@@ -15,7 +15,7 @@ export interface Operation<Value> {
   readonly body: JsonMembers;
   /** Where its hash is set: what to change when Twitch does not know it. */
   readonly hashOption?: string;
-  /** Of the member `data`; undefined: there is none. Throws a SourceError for what makes no sense. */
+  /** Reads the member `data`; undefined if the item does not exist. Throws a SourceError for an invalid answer. */
   readonly read: (data: Members) => Value | undefined;
 }
 
@@ -30,7 +30,7 @@ export class TwitchGql {
     this.#backend = host.backend("gql.twitch.tv");
   }
 
-  /** What it reads to. A refused identity is renewed once. */
+  /** Runs an operation and returns the value read. A refused identity is renewed once. */
   async ask<Value>(operation: Operation<Value>, signal: AbortSignal): Promise<Value | undefined> {
     const identity = await this.#identity.get(signal);
     try {
@@ -58,7 +58,7 @@ export class TwitchGql {
     if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
     const { data, errors } = membersOf(parsed(answer.text));
     const value = operation.read(membersOf(data));
-    // An error beside a good answer is about a part of it that nobody here looks at.
+    // An error in a successful answer concerns a part of it that is not used here.
     if (value !== undefined) return value;
     throwFirst(listOf(errors), operation);
     if (Object.keys(membersOf(data)).length > 0) return undefined;

@@ -1,4 +1,4 @@
-// Looks up what an identifier stands for: videos, searches, playlists page by page, mixes. Plugin thread.
+// Loads what an identifier names: videos, searches, playlists page by page, mixes. Plugin thread.
 
 import { type JsonMembers, type SourceAnswer, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
@@ -108,7 +108,9 @@ export class Catalogue {
     return { kind: "playlist", name: name ?? playlistId, tracks, selectedTrack: indexOf(tracks, selectedId) };
   }
 
-  /** As many as are allowed. Ends early where a page brings nothing or asks for one that was there already. */
+  /**
+   * Loads up to the allowed number of pages. Ends early if a page adds nothing or continues at a page loaded before.
+   */
   async #pages(
     identity: ClientIdentity,
     playlistId: string,
@@ -131,7 +133,7 @@ export class Catalogue {
     return { name: first.page.name, tracks: tracks.slice(0, playlistPages * PAGE_ENTRIES) };
   }
 
-  /** What was read so far is worth more than the error of a later page. */
+  /** The entries read so far matter more than the error of a later page. */
   async #nextPage(
     identity: ClientIdentity,
     token: string,
@@ -179,7 +181,7 @@ export class Catalogue {
     return { kind: "playlist", name: name ?? "YouTube mix", tracks, selectedTrack: indexOf(tracks, selectedId) };
   }
 
-  /** Where an address of YouTube's leads to; undefined: nowhere. */
+  /** The target of a YouTube address; undefined if it leads nowhere. */
   async #targetOf(url: string, signal: AbortSignal): Promise<string | undefined> {
     const { http } = this.#parts.host;
     const { location } = (await http.request(url, { signal, redirect: "manual" })).headers;

@@ -1,5 +1,5 @@
-// The clients that an operator has chosen, in order and with what is set for each; and asking one after the other until
-// one knows. Plugin thread.
+// The clients that the operator has chosen, in order and with their settings; tries one after the other until one
+// succeeds. Plugin thread.
 
 import { type JsonMembers, type PluginHost, SourceError, type SourceErrorKind } from "../../src/plugin-api/plugin.ts";
 import { CLIENTS, type ClientIdentity } from "./clients.ts";
@@ -16,11 +16,11 @@ export interface ChosenClient {
   readonly switches: ClientSwitches;
 }
 
-/** One thing to be asked of whichever client can. */
+/** One request for the first client that can answer it. */
 interface Errand<Value> {
-  /** The switch that allows it, and how its absence is told. */
+  /** The switch that allows the request, and the message if it is off. */
   readonly switch: keyof ClientSwitches;
-  /** Those that can do it. */
+  /** Whether a client can answer it. */
   readonly isFor: (identity: ClientIdentity) => boolean;
   readonly ask: (identity: ClientIdentity) => Promise<Value>;
 }
@@ -33,7 +33,7 @@ const SWITCHED_OFF: Readonly<Record<keyof ClientSwitches, string>> = {
 };
 const ALL_ON: ClientSwitches = { playback: true, videoLoading: true, playlistLoading: true, searching: true };
 
-/** Unknown names are told in the log and left out. */
+/** Unknown names are logged and left out. */
 export function chooseClients({ options, log }: Pick<Host, "options" | "log">): ChosenClient[] {
   const known = new Set(CLIENTS.map(({ name }) => name));
   const written = [...options.clients, ...Object.keys(options.clientOptions), ...Object.keys(options.clientIdentities)];
@@ -54,8 +54,8 @@ export function chooseClients({ options, log }: Pick<Host, "options" | "log">): 
 }
 
 /**
- * What the first client answers that can. Rejects with a SourceError that says what each of them said; a private video
- * ends the round.
+ * The answer of the first client that succeeds. Rejects with a SourceError that lists each client's reason; a private
+ * video ends the search.
  */
 export async function askInOrder<Value>(
   clients: readonly ChosenClient[],

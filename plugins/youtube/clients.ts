@@ -3,11 +3,11 @@
 
 import type { Json } from "../../src/plugin-api/plugin.ts";
 
-/** What a client is good for; what it is not asked for counts as no failure. */
+/** The requests that a client can answer; skipping it for others does not count as a failure. */
 interface ClientAbilities {
-  /** Its links to sound. */
+  /** Links to audio. */
   readonly playback: boolean;
-  /** What is known of one video. */
+  /** Metadata of one video. */
   readonly videos: boolean;
   readonly playlists: boolean;
   readonly mixes: boolean;
@@ -29,11 +29,11 @@ export interface ClientIdentity {
   readonly context: Readonly<Record<string, Json>>;
   /** The `params` of a player request. */
   readonly playerParams?: string | undefined;
-  /** Its links are locked: the player script tells how to open them. */
+  /** Its links are locked and need the player script. */
   readonly needsPlayerScript: boolean;
   /** A proof-of-origin token, where there is one, goes with its requests. */
   readonly takesTokens: boolean;
-  /** Asks as a player on somebody's page. */
+  /** Acts as a player embedded in a page. */
   readonly isEmbedded: boolean;
   /** Sends the operator's own login. */
   readonly takesLogin: boolean;

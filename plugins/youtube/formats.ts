@@ -1,12 +1,12 @@
-// The forms in which a video's sound is offered, and which of them is taken: what needs no decoding first. Plugin
-// thread.
+// The formats in which a video's audio is offered, and the choice between them: first those that need no decoding.
+// Plugin thread.
 
 import { SourceError } from "../../src/plugin-api/plugin.ts";
 import { list, member, number, string } from "./read-json.ts";
 
 const FORMATS_MAX = 200;
 const LINK_LENGTH_MAX = 8000;
-/** Sound and picture in one small file, without a length: the oldest there is. */
+/** Audio and video in one small file, without a length: the oldest format. */
 const PLAIN_ITAG = 18;
 
 interface MediaFormat {
@@ -15,7 +15,7 @@ interface MediaFormat {
   readonly bitrateBps: number;
   /** Undefined: not said. */
   readonly sizeBytes: number | undefined;
-  /** Names these bytes, whoever has asked. */
+  /** Names these bytes, independent of the client. */
   readonly variant: string;
   readonly isQuietened: boolean;
   /** How well it suits; less is better. */
@@ -23,7 +23,7 @@ interface MediaFormat {
   readonly link: FormatLink;
 }
 
-/** As it is, or behind a signature that the player script turns into the right one. */
+/** A plain link, or one with a signature that the player script must convert. */
 export type FormatLink =
   | { readonly kind: "open"; readonly url: string }
   | { readonly kind: "locked"; readonly url: string; readonly signature: string; readonly parameter: string };
@@ -31,7 +31,7 @@ export type FormatLink =
 interface ChoiceOptions {
   /** Signatures can be turned. */
   readonly opensLocks: boolean;
-  /** What was played before is to go on. */
+  /** The variant played before, which should continue. */
   readonly variant: string | undefined;
 }
 
@@ -93,7 +93,7 @@ function readLink(entry: unknown): FormatLink | undefined {
   return { kind: "locked", url: locked, signature, parameter: cipher.get("sp") ?? "signature" };
 }
 
-/** Undefined: there is no sound in it that can be played. */
+/** Undefined if it has no audio that can be played. */
 function rankOf(mimeType: string, channels: number): number | undefined {
   const [, type = "", codecs = ""] = /^([\w/-]+)\s*(?:;\s*codecs="([^"]*)")?/.exec(mimeType) ?? [];
   const has = (codec: string): boolean => codecs.includes(codec);
@@ -104,7 +104,7 @@ function rankOf(mimeType: string, channels: number): number | undefined {
   return type === "video/mp4" && has("mp4a.40") ? 5 : undefined;
 }
 
-/** What was played goes on; else what suits, as it was recorded, and as good as can be. */
+/** Prefers the variant played before; then a suitable codec, the original track, the best quality. */
 function compare(a: MediaFormat, b: MediaFormat, variant: string | undefined): number {
   const likeness = (format: MediaFormat): number => likenessOf(format, variant);
   return (
@@ -124,6 +124,6 @@ function likenessOf(format: MediaFormat, variant: string | undefined): number {
 function nothingUsable(offered: readonly unknown[], data: unknown): string {
   const types = [...new Set(offered.map((entry) => string(entry, "mimeType") ?? "unknown"))].slice(0, 20);
   const isSabr = string(data, "serverAbrStreamingUrl") !== undefined;
-  const why = isSabr ? " (this client is offered sound over SABR only)" : "";
+  const why = isSabr ? " (this client is offered audio over SABR only)" : "";
   return `No supported audio streams available, available types: ${types.join(", ")}${why}`;
 }

@@ -1,5 +1,4 @@
-// What an identifier asks YouTube for, by the rules of Lavalink's youtube-source, without asking anybody. Plugin
-// thread.
+// Parses YouTube identifiers by the rules of Lavalink's youtube-source, without any request. Plugin thread.
 
 import { parsedLink, queryOf } from "./links.ts";
 import type { YoutubeOptions } from "./manifest.ts";
@@ -9,7 +8,7 @@ export type ParsedIdentifier =
   | { readonly kind: "video"; readonly videoId: string }
   | { readonly kind: "playlist"; readonly playlistId: string; readonly selectedId?: string | undefined }
   | { readonly kind: "mix"; readonly playlistId: string; readonly selectedId?: string | undefined }
-  /** An address that leads on to another one. */
+  /** An address that redirects to another one. */
   | { readonly kind: "redirect"; readonly url: string }
   /** It is ours, and nothing. */
   | { readonly kind: "nothing" };
@@ -18,9 +17,9 @@ type Allowed = Pick<YoutubeOptions, "allowSearch" | "allowDirectVideoIds" | "all
 
 const VIDEO_ID = /^[\w-]{11}$/;
 const PLAYLIST_ID = /^[\w-]{2,200}$/;
-/** Lists that are only the one's who is logged in. */
+/** Lists that only their logged-in owner can see. */
 const PRIVATE_LIST = /^(?:LL|WL|LM)/;
-/** They look like ids in `/embed/…`, and are none. */
+/** Words in `/embed/…` that look like ids. */
 const EMBED_WORDS = new Set(["videoseries", "live_stream"]);
 const MAIN_HOST = /^(?:(?:www|m|music)\.)?youtube\.com$/;
 const SHORT_HOST = /^(?:www\.)?youtu\.be$/;

@@ -7,17 +7,17 @@ import { CLIENTS, type ClientIdentity } from "./clients.ts";
 import { isPassing, visitorOf } from "./read-player.ts";
 
 const VISITOR_TTL_MS = 60 * 60_000;
-/** How long nobody asks again where none was to be had. */
+/** Pause before another request after none was available. */
 const NO_VISITOR_TTL_MS = 60_000;
-/** One visitor that is seen at a thousand addresses is none: each has its own. */
+/** One visitor id used from a thousand addresses looks suspicious: each address has a separate one. */
 const VISITORS_MAX = 100;
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 
-/** What a player request may carry. */
+/** Parameters of a player request. */
 interface PlayerQuestion {
   readonly videoId: string;
   readonly signal: AbortSignal;
-  /** Of the player script whose locks the links shall have. */
+  /** Timestamp of the player script whose signatures the links should use. */
   readonly signatureTimestamp?: number | undefined;
   readonly poToken?: string | undefined;
   /** A login. */
@@ -28,7 +28,7 @@ interface Question {
   readonly endpoint: "player" | "search" | "browse" | "next";
   readonly body: JsonMembers;
   readonly signal: AbortSignal;
-  /** Of an earlier answer that this one goes on from. */
+  /** Visitor data of an earlier answer that this request continues. */
   readonly visitorData?: string | undefined;
   readonly accessToken?: string | undefined;
 }
@@ -38,7 +38,7 @@ export class LoginRefusedError extends SourceError {}
 
 export class Innertube {
   readonly #host: Host;
-  /** By the address that YouTube is asked from. Empty: none was to be had. */
+  /** Keyed by the local address of the requests. Empty: none was available. */
   readonly #visitors: Cache<string>;
 
   constructor(host: Host) {
@@ -46,7 +46,7 @@ export class Innertube {
     this.#visitors = host.cache("visitor", { ttlMs: VISITOR_TTL_MS, entriesMax: VISITORS_MAX, persist: true });
   }
 
-  /** The answer as it came. Rejects with a SourceError. */
+  /** Returns the answer unchanged. Rejects with a SourceError. */
   async ask(identity: ClientIdentity, question: Question): Promise<unknown> {
     const { endpoint, body, signal, accessToken } = question;
     const visitorData = question.visitorData ?? (await this.#visitorFor(identity, signal));
@@ -59,7 +59,7 @@ export class Innertube {
     return this.#read(answer, endpoint);
   }
 
-  /** What is known of a video, and where its sound is. */
+  /** Metadata of a video and its audio links. */
   async player(identity: ClientIdentity, question: PlayerQuestion): Promise<unknown> {
     const { videoId, signal, accessToken } = question;
     const flags = identity.isEmbedded ? await this.#embedFlags(videoId, signal) : undefined;
@@ -96,7 +96,7 @@ export class Innertube {
       const { kind, retryAfterMs } = this.#host.http.statusError(answer);
       const message = `Invalid status code for ${what} response: ${answer.status}`;
       if (answer.status === 401) throw new LoginRefusedError("unavailable", message);
-      // Whoever is turned away here is so as this client: that is no word about the video.
+      // This refusal concerns the client, not the video.
       throw new SourceError(kind === "busy" ? "busy" : "changed", message, { retryAfterMs });
     }
     try {
@@ -106,7 +106,7 @@ export class Innertube {
     }
   }
 
-  // Who asks
+  // The identity of the client
 
   async #visitorFor({ takesTokens }: ClientIdentity, signal: AbortSignal): Promise<string | undefined> {
     const { token, visitorData } = this.#host.options.pot;
@@ -138,7 +138,7 @@ export class Innertube {
     }
   }
 
-  /** What a player on somebody's page has to show; undefined where the page does not have it. */
+  /** Flags sent by a player embedded in a page; undefined if the page does not contain them. */
   async #embedFlags(videoId: string, signal: AbortSignal): Promise<string | undefined> {
     try {
       const url = `https://www.youtube.com/embed/${videoId}`;
@@ -146,7 +146,7 @@ export class Innertube {
       return /"encryptedHostFlags":"([\w%+/=.-]{1,2000})"/.exec(page)?.[1];
     } catch {
       signal.throwIfAborted();
-      // The request itself will tell whether it was needed.
+      // The request itself shows whether it was needed.
       return undefined;
     }
   }

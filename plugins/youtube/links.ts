@@ -1,16 +1,16 @@
-// Links as people write them, taken apart by their letters: a scheme may be missing, and of equal names in a query the
-// first one counts. And links of YouTube's own servers, looked at before they are handed on. Plugin thread.
+// Parses links as people write them: the scheme may be missing, and of duplicate names in a query the first one counts.
+// Also checks links of YouTube's own servers before they are passed on. Plugin thread.
 
 interface ParsedLink {
   readonly host: string;
   readonly path: string;
-  /** With its question mark, or empty. */
+  /** Includes the question mark, or is empty. */
   readonly query: string;
 }
 
 const LINK = /^(?:https?:\/\/)?([a-z0-9.-]+)(\/[^?#]*)?(\?[^#]*)?(?:#.*)?$/;
 
-/** Undefined for what is no link to a host in lower case. */
+/** Undefined if it is not a link to a lower-case host. */
 export function parsedLink(text: string): ParsedLink | undefined {
   const [, host, path = "/", query = ""] = LINK.exec(text) ?? [];
   return host === undefined ? undefined : { host, path, query };
@@ -25,7 +25,7 @@ export function queryOf(text: string): Map<string, string> {
   return query;
 }
 
-/** Whether it leads to one of these hosts, or to one below them. */
+/** Whether the URL's host is one of these, or a subdomain of one. */
 export function isBelow(url: URL, hosts: readonly string[]): boolean {
   return hosts.some((host) => url.hostname === host || url.hostname.endsWith(`.${host}`));
 }

@@ -1,6 +1,6 @@
-// A login of the operator's own, for the client that takes one: renews access tokens, and where there is no refresh
-// token yet asks the operator to log in as on a television. What such a login leaves is kept by the node; no token is
-// ever told. Plugin thread.
+// The operator's login, for the client that accepts one: renews access tokens, and without a refresh token asks the
+// operator to log in as on a television. The node stores the resulting refresh token; tokens are never logged. Plugin
+// thread.
 
 import { type Cache, type HttpAnswer, type JsonMembers, SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
@@ -22,7 +22,7 @@ interface Application {
   readonly clientSecret: string;
 }
 
-/** What the site wants to be told again and again until the operator has logged in. */
+/** Data for polling the site until the operator has logged in. */
 interface Device {
   readonly code: string;
   /** Where the operator logs in, and with what. */
@@ -34,7 +34,7 @@ interface Device {
 
 interface Renewal {
   readonly accessToken: string;
-  /** Mostly the old one stays good, and there is none. */
+  /** Usually absent: the old refresh token stays valid. */
   readonly refreshToken: string | undefined;
   readonly lifeS: number;
   readonly scope: string | undefined;
@@ -44,9 +44,9 @@ interface Renewal {
 export class Login {
   readonly #host: Host;
   readonly #accessTokens: Cache<string>;
-  /** Refresh tokens by the configured one whose place they take; by nothing, what a login here has left. */
+  /** Refresh tokens by the configured one that they replace; under the empty key, the token of a login made here. */
   readonly #logins: Cache<string>;
-  /** A code that was told: the operator may enter it when another thread waits for that. */
+  /** A code already logged: the operator may enter it while another thread polls for it. */
   readonly #devices: Cache<Device>;
 
   constructor(host: Host) {
@@ -62,7 +62,7 @@ export class Login {
     return enabled ? (this.#logins.get(refreshToken) ?? (refreshToken || undefined)) : undefined;
   }
 
-  /** Asks the operator to log in, if that is wanted and needed. Goes on in the background; never rejects. */
+  /** Asks the operator to log in, if enabled and needed. Continues in the background; never rejects. */
   async begin(): Promise<void> {
     const { enabled, skipInitialization } = this.#host.options.oauth;
     const { log, signal } = this.#host;
@@ -77,23 +77,23 @@ export class Login {
         "to log in to YouTube, open the address and enter the code; Google may close the account that is used";
       log.warn(text, { address: device.address, code: device.shownCode });
       this.#logins.set("", await this.#untilLoggedIn(application, device));
-      log.info("logged in to YouTube; the login is kept as tonearm.pluginDataPath says");
+      log.info("logged in to YouTube; the login is stored as set by tonearm.pluginDataPath");
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
-      log.warn("nobody has logged in to YouTube; going on without", { reason });
+      log.warn("YouTube login timed out; continuing without a login", { reason });
     }
     this.#devices.delete("");
   }
 
-  /** What a login here has left is not wanted any more. */
+  /** Discards the token of a login made here. */
   forgetLogin(): void {
     this.#logins.delete("");
     this.#devices.delete("");
     this.forget();
   }
 
-  /** What YouTube gives for a refresh token, in its own words. Rejects with a SourceError where it is not accepted. */
+  /** Exchanges a refresh token for YouTube's raw answer. Rejects with a SourceError if it is not accepted. */
   async exchange(refreshToken: string, signal: AbortSignal): Promise<JsonMembers> {
     const { accessToken, lifeS, scope = "", tokenType = "Bearer" } = await this.#renew(refreshToken, signal);
     return { access_token: accessToken, expires_in: lifeS, scope, token_type: tokenType };
@@ -128,7 +128,7 @@ export class Login {
         const reason = string(tree, "error")?.slice(0, 100) ?? `HTTP ${status}`;
         throw new SourceError(
           "unavailable",
-          `YouTube did not accept the refresh token of oauth (${reason}); log in anew`,
+          `YouTube did not accept the refresh token of oauth (${reason}); log in again`,
         );
       }
       return {
@@ -198,14 +198,17 @@ export class Login {
 }
 
 function unknownApplication(): SourceError {
-  return new SourceError("changed", "youtube.com/tv no longer tells its clientId; set oauth.clientId and clientSecret");
+  return new SourceError(
+    "changed",
+    "youtube.com/tv no longer contains its clientId; set oauth.clientId and clientSecret",
+  );
 }
 
 function parsed({ text }: HttpAnswer): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Looked at as an answer without members.
+    // Treated as an answer without members.
     return undefined;
   }
 }

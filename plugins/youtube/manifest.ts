@@ -1,11 +1,11 @@
-// What the node knows of the YouTube plugin before its thread is started: what it claims, and its options, most of them
-// under the names that Lavalink's youtube-source has for them. Main and plugin threads.
+// The YouTube plugin's identifier claims and options, most of them under the names that Lavalink's youtube-source uses.
+// Main and plugin threads.
 
 import type { OptionValues } from "../../src/plugin-api/plugin.ts";
 import type { BuiltinManifest } from "../builtin-manifest.ts";
 import { DEFAULT_CLIENTS } from "./clients.ts";
 
-/** The version of youtube-source whose behaviour and messages this plugin follows. */
+/** The version of youtube-source whose behaviour and messages this plugin copies. */
 export const FOLLOWED_VERSION = "1.18.2";
 
 export const YOUTUBE_MANIFEST = {
@@ -40,7 +40,7 @@ export const YOUTUBE_MANIFEST = {
       type: "named",
       meaning: "what each client is asked for, by its name",
       members: {
-        playback: { type: "flag", default: true, meaning: "ask it for sound" },
+        playback: { type: "flag", default: true, meaning: "use it for audio" },
         videoLoading: { type: "flag", default: true, meaning: "ask it what a video is" },
         playlistLoading: { type: "flag", default: true, meaning: "ask it for playlists and mixes" },
         searching: { type: "flag", default: true, meaning: "let it search" },
@@ -48,7 +48,7 @@ export const YOUTUBE_MANIFEST = {
     },
     clientIdentities: {
       type: "named",
-      meaning: "replaces what a client says of itself, by its name; what is not set stays",
+      meaning: "overrides a client's parameters, by client name; members that are not set keep their values",
       members: {
         clientName: { type: "text", meaning: "the name that YouTube knows it by" },
         clientNumber: { type: "integer", min: 1, max: 1000, meaning: "its number" },
@@ -88,7 +88,7 @@ export const YOUTUBE_MANIFEST = {
     },
     remoteCipher: {
       type: "group",
-      meaning: "a yt-cipher server that opens locked links in place of the node itself",
+      meaning: "a yt-cipher server that unlocks locked links instead of the node itself",
       members: {
         url: { type: "server", meaning: "its address" },
         password: { type: "secret", meaning: "sent as the Authorization header" },
@@ -119,14 +119,14 @@ export const YOUTUBE_MANIFEST = {
     mediaHosts: {
       type: "texts",
       default: ["googlevideo.com", "youtube.com"],
-      meaning: "hosts, and all below them, that sound may come from",
+      meaning: "hosts, including all their subdomains, that audio may come from",
     },
     rangeBytes: {
       type: "integer",
       default: 10_485_760,
       min: 65_536,
       max: 11_862_014,
-      meaning: "bytes that are asked for at once; YouTube slows down larger wishes",
+      meaning: "bytes requested at once; YouTube throttles larger requests",
     },
   },
 } as const satisfies BuiltinManifest;

@@ -1,5 +1,6 @@
-// Where the sound of a video is to be had now: asks the clients that can play in turn, chooses a form, opens its link.
-// Remembers for a while whose links were refused, so that the next wish goes elsewhere. Plugin thread.
+// Finds the current audio link of a video: tries the clients that can play in order, chooses a format, unlocks its
+// link. Remembers for a while whose links were refused, so that the next request tries another client first. Plugin
+// thread.
 
 import { type Cache, type Playable, type ResolveRequest, SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
@@ -17,7 +18,7 @@ import { CHALLENGE, type Unlocker } from "./unlocker.ts";
 
 const PLAYED_MAX = 500;
 const PLAYED_TTL_MS = 12 * 60 * 60_000;
-/** A client whose links were refused so often within so long is asked last. */
+/** Number of refused links within `REFUSALS_MS` after which a client is tried last. */
 const REFUSALS_MAX = 3;
 const REFUSALS_TTL_MS = 10 * 60_000;
 
@@ -30,13 +31,13 @@ interface PlaybackParts {
   readonly login: Login;
 }
 
-/** Who gave the last link of a video, and how many of its links in a row were refused. */
+/** The client that gave the last link of a video, and how many of its links in a row were refused. */
 interface Played {
   readonly name: string;
   readonly refusedCount: number;
 }
 
-/** What one client needs to know of a wish. */
+/** Data of a request that one client needs. */
 interface Asking {
   readonly identity: ClientIdentity;
   readonly videoId: string;
@@ -87,7 +88,7 @@ export class Playback {
     return refusedCount;
   }
 
-  /** As chosen; but what plays goes on with its client, which is given up after a second refusal. */
+  /** The configured order; but a playing video stays with its client, which is given up after a second refusal. */
   #inOrder(videoId: string, { reason }: ResolveRequest, refusedCount: number): ChosenClient[] {
     const last = reason === "start" ? undefined : this.#played.get(videoId)?.name;
     const rankOf = ({ identity: { name } }: ChosenClient): number => {
@@ -116,7 +117,7 @@ export class Playback {
       headers: { "user-agent": identity.userAgent },
       variant: chosen.variant,
       expiresAtMs: expiryOf(url),
-      // Without a length nobody knows which step is the last.
+      // Without a length the last step is unknown.
       rangeStep: chosen.sizeBytes === undefined ? undefined : { bytes, by: "query" },
     };
   }
@@ -162,7 +163,7 @@ export class Playback {
     };
   }
 
-  /** The riddle of a path, asked as that of a query. */
+  /** Solves the challenge in a path as if it were in a query. */
   async #solved(challenge: string, { origin }: URL, signal: AbortSignal): Promise<string> {
     const opened = await this.#parts.unlocker.open(
       { kind: "open", url: `${origin}/?n=${encodeURIComponent(challenge)}` },
@@ -178,13 +179,14 @@ export class Playback {
     const own = string(userData, "oauth-token");
     const token = own ?? (await this.#parts.login.accessToken(signal));
     if (token === undefined) throw new SourceError("unavailable", "this client plays only with a login (oauth)");
-    if (!/^[\w.~+/=-]{1,4000}$/.test(token)) throw new SourceError("invalid", "the oauth-token of the track is none");
+    if (!/^[\w.~+/=-]{1,4000}$/.test(token))
+      throw new SourceError("invalid", "the oauth-token of the track is invalid");
     return token;
   }
 
   #checked(text: string): URL {
     const url = webAddressIn(text);
     if (url !== undefined && isBelow(url, this.#parts.host.options.mediaHosts)) return url;
-    throw new SourceError("changed", "YouTube gave a media link to a host that is none of its own");
+    throw new SourceError("changed", "YouTube gave a media link to a host that is not one of YouTube's");
   }
 }

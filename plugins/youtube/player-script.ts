@@ -13,7 +13,7 @@ const TIMEOUT_MS = 10_000;
 const TIMESTAMP = /(?:signatureTimestamp|sts)\s*:\s*(\d{1,8})/;
 
 export interface PlayerScript {
-  /** The same address has the same script. */
+  /** A script never changes at its address. */
   readonly url: string;
   readonly text: string;
   readonly signatureTimestamp: number;

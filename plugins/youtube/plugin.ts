@@ -1,4 +1,4 @@
-// The YouTube plugin as the node loads it: its solver runs in a thread of its own. Plugin thread.
+// The YouTube plugin as loaded by the node: its solver runs in a separate thread. Plugin thread.
 
 import { createSolverThread } from "./solver-thread.ts";
 import { createYoutubePlugin } from "./youtube-plugin.ts";

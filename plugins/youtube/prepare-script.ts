@@ -5,7 +5,7 @@
 import { type ESTree, parseScript } from "meriyah";
 
 const CANDIDATES_MAX = 8;
-/** What `sandbox.ts` gives the script to offer its functions to. */
+/** Name of the function in `sandbox.ts` through which the script exports its functions. */
 export const OFFER = "tonearmOffer";
 
 interface Cut {
@@ -14,7 +14,7 @@ interface Cut {
   readonly by: string;
 }
 
-/** Code for the sandbox. Throws an Error that says what is not as expected. */
+/** Code for the sandbox. Throws an Error that describes the unexpected part of the script. */
 export function prepareScript(script: string): string {
   const body = largestFunction(parsed(script));
   if (body === undefined) throw new Error("the player script has no function around it");
@@ -30,7 +30,7 @@ function parsed(script: string): ESTree.Program {
   try {
     return parseScript(script, { ranges: true, next: true });
   } catch (cause) {
-    // The place alone: the parser's own words are pieces of the script.
+    // Only the position: the parser's message contains pieces of the script.
     const location = /^\[(\d+:\d+)/.exec(cause instanceof Error ? cause.message : "")?.[1];
     throw new Error(`the player script cannot be read${location === undefined ? "" : ` from ${location} on`}`, {
       cause,
@@ -84,7 +84,7 @@ function named(name: ESTree.Node, value: ESTree.Node | null | undefined): NamedF
   return [{ name, body: value.body.body }];
 }
 
-/** As a statement of its own, or as one of several with commas between. */
+/** As a separate statement, or as one of several with commas between. */
 function setsTheMark(statement: ESTree.Statement): boolean {
   if (statement.type !== "ExpressionStatement") return false;
   const { expression } = statement;
@@ -123,11 +123,11 @@ function cut(script: string, cuts: readonly Cut[]): string {
 }
 
 function startOf({ start }: ESTree.Node): number {
-  if (start === undefined) throw new Error("the parser gave no places");
+  if (start === undefined) throw new Error("the parser gave no positions");
   return start;
 }
 
 function endOf({ end }: ESTree.Node): number {
-  if (end === undefined) throw new Error("the parser gave no places");
+  if (end === undefined) throw new Error("the parser gave no positions");
   return end;
 }

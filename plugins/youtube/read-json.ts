@@ -41,7 +41,7 @@ export function label(tree: unknown, ...path: readonly (string | number)[]): str
   return string(found) ?? string(found, "simpleText") ?? string(found, "content") ?? string(found, "runs", 0, "text");
 }
 
-/** The same with all of its runs. */
+/** All runs of a label, joined. */
 export function wholeLabel(
   separator: string,
   tree: unknown,

@@ -1,5 +1,5 @@
-// Whole answers that hold lists of videos: searches, pages of playlists, mixes. They are walked for what is known
-// instead of along fixed paths, which differ by client and change often. Plugin thread.
+// Reads answers with lists of videos: searches, pages of playlists, mixes. They are searched for known members instead
+// of fixed paths, which differ by client and change often. Plugin thread.
 
 import { SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { findMember, findMembers, label, list, member, string, wholeLabel } from "./read-json.ts";
@@ -21,7 +21,7 @@ interface SearchReading {
 
 export interface PageReading {
   readonly name: string | undefined;
-  /** Entries of any kind, also those that cannot be played. */
+  /** Number of all entries, including those that cannot be played. */
   readonly count: number;
   readonly tracks: readonly SourceTrack[];
   /** Asks for the next page. */
@@ -33,7 +33,7 @@ interface MixReading {
   readonly tracks: readonly SourceTrack[];
 }
 
-/** Throws `changed` for what is no search. */
+/** Throws `changed` if the answer is not a search result. */
 export function readSearch(answer: unknown): SearchReading {
   const contents = member(answer, "contents");
   if (typeof contents !== "object" || contents === null) {
@@ -47,7 +47,7 @@ export function readSearch(answer: unknown): SearchReading {
   return { tracks: distinct(tracks), saysNothing };
 }
 
-/** Throws what YouTube says against it, and `changed` for what is no page of a playlist. */
+/** Throws YouTube's error message, or `changed` if the answer is not a page of a playlist. */
 export function readPlaylistPage(answer: unknown): PageReading {
   const alert = findMembers(member(answer, "alerts"), new Set(["alertRenderer"]), { countMax: 20 })
     .map(({ value }) => value)
@@ -60,7 +60,7 @@ export function readPlaylistPage(answer: unknown): PageReading {
   return { name: playlistName(answer), count, tracks, token: tokenIn(scope) };
 }
 
-/** Throws `changed` for what is no mix. */
+/** Throws `changed` if the answer is not a mix. */
 export function readMix(answer: unknown): MixReading {
   const contents = member(answer, "contents");
   const names = new Set(["playlist", "playlistPanelRenderer"]);
@@ -75,7 +75,7 @@ function innermost(panel: unknown): unknown {
   return member(panel, "playlist") ?? panel;
 }
 
-/** The part of the answer that is the list: other parts have continuations of their own. */
+/** The part of the answer that contains the list: other parts have separate continuations. */
 function scopeOf(answer: unknown): unknown {
   const more = list(answer, "onResponseReceivedActions").concat(list(answer, "onResponseReceivedEndpoints"));
   const appended = findMember(more, "continuationItems");

@@ -1,11 +1,11 @@
-// What YouTube answers about one video: what it is, why it cannot be played, and where its sound is. The messages are
+// Reads YouTube's answer about one video: its metadata, why it cannot be played, and its audio links. The messages are
 // those of Lavalink's youtube-source. Plugin thread.
 
 import { SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { label, list, member, number, string, wholeLabel } from "./read-json.ts";
 import { artworkOf, toTrack } from "./read-tracks.ts";
 
-/** Private is private, whoever asks: no other client is tried. */
+/** A private video is private for all clients: no other one is tried. */
 export class PrivateVideoError extends SourceError {}
 
 /** Another client may know more, but not this one. */
@@ -24,7 +24,7 @@ export function isLive(answer: unknown): boolean {
   return member(answer, "videoDetails", "isLive") === true;
 }
 
-/** Its title and the like, also where it cannot be played. Throws what is said against it, if it has none. */
+/** Reads the title and other metadata, also if the video cannot be played. Throws YouTube's reason if there is none. */
 export function readVideo(answer: unknown, videoId: string): SourceTrack {
   const details = member(answer, "videoDetails");
   const title = string(details, "title");
@@ -45,13 +45,13 @@ export function readVideo(answer: unknown, videoId: string): SourceTrack {
   });
 }
 
-/** Another video than was asked for is how YouTube turns away addresses it does not like. */
+/** Returning another video than requested is how YouTube refuses some addresses. */
 export function checkVideoId(answer: unknown, videoId: string): void {
   const found = string(answer, "videoDetails", "videoId");
   if (found !== videoId) throw new SourceError("busy", "The video returned is not what was requested.");
 }
 
-/** Throws what is said against playing it. */
+/** Throws the reason why the video cannot be played. */
 export function checkPlayability(answer: unknown): void {
   const block = member(answer, "playabilityStatus");
   const status = string(block, "status");
@@ -59,7 +59,7 @@ export function checkPlayability(answer: unknown): void {
   if (status !== "OK") throw troubleOf(status, block);
 }
 
-/** YouTube has had a hiccup; the same with another visitor mostly works. */
+/** A temporary error of YouTube; the request usually succeeds with another visitor id. */
 export function isPassing(answer: unknown): boolean {
   return /needs to be reloaded/i.test(string(answer, "playabilityStatus", "reason") ?? "");
 }

@@ -1,5 +1,5 @@
-// One video of a list, in whichever of YouTube's shapes it comes, as a track. An entry that makes no sense is left out
-// of its list. Plugin thread.
+// Converts one video of a list, in any of YouTube's forms, to a track. An invalid entry is left out of its list. Plugin
+// thread.
 
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { isVideoId } from "./identifiers.ts";
@@ -21,7 +21,7 @@ const ASIDE: ReadonlySet<string> = new Set([
 const DURATION = /^\d{1,4}(?:[:.]\d{1,2}){1,3}$/;
 
 interface Entries {
-  /** How many entries there were, also those that are none. */
+  /** Number of all entries, including invalid ones. */
   readonly count: number;
   readonly tracks: readonly SourceTrack[];
 }
@@ -34,7 +34,7 @@ export function readEntries(tree: unknown, kind: ListKind, countMax: number): En
   return { count: found.length, tracks };
 }
 
-/** What all tracks of this source have in common. */
+/** Adds the members common to all tracks of this source. */
 export function toTrack(found: {
   readonly videoId: string;
   readonly title: string;
@@ -98,13 +98,13 @@ function readLockup(entry: unknown): SourceTrack | undefined {
   const badges = findMembers(member(entry, "contentImage"), new Set(["thumbnailBadgeViewModel"]), { countMax: 20 });
   const isLive = badges.some(({ value }) => string(value, "badgeStyle")?.endsWith("_LIVE"));
   const lengthMs = badges.map(({ value }) => durationOf(label(value, "text"))).find((length) => length !== undefined);
-  // Neither live nor over: it has not begun yet.
+  // Neither live nor over: it has not started yet.
   if (videoId === undefined || title === undefined || isLive || lengthMs === undefined) return undefined;
   const thumbnails = list(entry, "contentImage", "thumbnailViewModel", "image", "sources");
   return toTrack({ videoId, title, author: lockupAuthor(view), lengthMs, artworkUrl: artworkOf(thumbnails) });
 }
 
-/** The first part that leads to a channel; with several artists their names stand in a dialogue. */
+/** The first part that links to a channel; with several artists their names are in a dialogue. */
 function lockupAuthor(view: unknown): string | undefined {
   const parts = findMembers(member(view, "metadata"), new Set(["metadataParts"]), { countMax: 10 })
     .flatMap(({ value }) => list(value))
@@ -130,7 +130,7 @@ function readMusicEntry(entry: unknown): SourceTrack | undefined {
   return toTrack({ videoId, title, author: string(columns[1]?.[0], "text"), lengthMs, artworkUrl });
 }
 
-/** The last text that looks like a time and leads nowhere: views and plays may follow it. */
+/** The last text that looks like a duration and has no link: views and plays may follow it. */
 function musicLength(entry: unknown, runs: readonly unknown[]): number | undefined {
   const times = runs.filter((run) => member(run, "navigationEndpoint") === undefined);
   const last = times.findLast((run) => durationOf(string(run, "text")) !== undefined);

@@ -1,6 +1,6 @@
-// Where YouTube's player script runs: QuickJS in WebAssembly, without anything of ours in it, bounded in memory and
-// time. What goes wrong in it leaves it unusable: the whole module is thrown away, never cleaned up, as cleaning up
-// after a hostile script can end the module itself. Solver thread.
+// Runs YouTube's player script in QuickJS in WebAssembly, without access to the node's objects, bounded in memory and
+// time. After any failure the whole module is discarded, never cleaned up, as cleaning up after a hostile script can
+// end the module itself. Solver thread.
 
 import releaseVariant from "@jitl/quickjs-wasmfile-release-sync";
 import {
@@ -14,7 +14,7 @@ import {
 import { type Members, membersOf } from "../reading/json.ts";
 import { OFFER } from "./prepare-script.ts";
 
-// Its types are those of its CommonJS form, whose `default` is one step deeper.
+// Its types describe the CommonJS form, whose `default` is one level deeper.
 const RELEASE = releaseVariant as unknown as QuickJSSyncVariant; // as said
 
 /** In pages of 64 KiB: 16 MiB at first, never more than 64 MiB. The runtime's own limit does not hold. */
@@ -29,7 +29,7 @@ export interface SandboxLimits {
   readonly solveMs: number;
 }
 
-/** What is to be solved, and what it comes to. */
+/** Challenges to solve, or their solutions. */
 export interface Challenges {
   readonly challenge?: string | undefined;
   readonly signature?: string | undefined;
@@ -130,7 +130,7 @@ export class Sandbox {
   /** Never longer than an answer can be: it would be copied out of the sandbox whole. */
   #textOf(handle: QuickJSHandle): string {
     const context = this.#context;
-    if (context.typeof(handle) !== "string") throw new Error("the player script answered what is no text");
+    if (context.typeof(handle) !== "string") throw new Error("the player script's answer is not a text");
     const length = context.getProp(handle, "length").consume((value) => context.getNumber(value));
     if (!(length <= ANSWER_LENGTH_MAX)) throw new Error("the player script answered too much");
     return context.getString(handle);
@@ -147,12 +147,12 @@ export class Sandbox {
   }
 }
 
-/** The script may have changed what JSON is: its answer is looked at again. */
+/** The script may have replaced `JSON`: validate its answer. */
 function readAnswer(text: string): Challenges {
   const { challenge, signature } = parsed(text);
   const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === "string";
   if (isText(challenge) && isText(signature)) return { challenge, signature };
-  throw new Error("the player script answered what is no text");
+  throw new Error("the player script's answer is not a text");
 }
 
 function parsed(text: string): Members {

@@ -1,5 +1,5 @@
-// Opens locked links with the player script: keeps what was solved, checks what comes out of the sandbox, and leaves a
-// script alone that has failed, so that clients without one are not held up. Plugin thread.
+// Unlocks links with the player script: caches solutions, checks the sandbox's output, and stops using a script that
+// has failed, so that clients without one are not delayed. Plugin thread.
 
 import { type Cache, SourceError } from "../../src/plugin-api/plugin.ts";
 import type { Host } from "./chosen-clients.ts";
@@ -21,7 +21,7 @@ export interface SolverRequest {
 
 /** Whatever runs the script. */
 export interface Solver {
-  /** Rejects with an Error; `isScriptUseless` on it says that the next wish would fail alike. */
+  /** Rejects with an Error; `isScriptUseless` on it means that the next request would fail in the same way. */
   solve(request: SolverRequest): Promise<Challenges>;
   close(): void;
 }
@@ -61,7 +61,7 @@ export class ScriptUnlocker implements Unlocker {
     return url.href;
   }
 
-  /** What goes wrong with it is no fault of the client that needs it: that may still search. */
+  /** A failure here is not the fault of the client that needs the script: that may still search. */
   async #script(signal: AbortSignal): Promise<PlayerScript> {
     const { host, scripts } = this.#parts;
     try {
@@ -90,7 +90,7 @@ export class ScriptUnlocker implements Unlocker {
   }
 }
 
-/** What a script answers may be anything. */
+/** Validates the script's answer, which may be anything. */
 function checked({ challenge: n, signature: s }: Challenges, { challenge, signature }: Challenges): Challenges {
   if (challenge !== undefined) {
     const isFailure =

@@ -1,5 +1,5 @@
-// Entry of the solver's thread: hands jobs to the session, one after the other. Whatever a script does to this thread
-// costs that job: whoever started it ends it at any time. Solver thread.
+// Entry of the solver thread: passes jobs to the session, one after the other. A script that damages this thread fails
+// only its job: the plugin thread may end it at any time. Solver thread.
 
 import { parentPort } from "node:worker_threads";
 import { type SolverJob, SolverSession } from "./solver-session.ts";

@@ -1,16 +1,16 @@
-// The solver as it is within its thread: prepares a player script, keeps one sandbox with it, solves with that. The
-// same in a thread of its own (solver-main.ts) and in tests. Solver thread.
+// The solver within its thread: prepares a player script, keeps one sandbox with it, and solves challenges there. The
+// same in a separate thread (solver-main.ts) and in tests. Solver thread.
 
 import { prepareScript } from "./prepare-script.ts";
 import { type Challenges, Sandbox, type SandboxLimits } from "./sandbox.ts";
 
-/** Of which some are for parsing; whoever started the thread ends it after 15 s. */
+/** Includes time for parsing; the plugin thread ends the solver thread after 15 s. */
 const LIMITS: SandboxLimits = { openMs: 12_000, solveMs: 2000 };
 
 /** Plain data, as between threads. */
 export interface SolverJob {
   readonly jobId: number;
-  /** The same id has the same script. */
+  /** A script never changes under its id. */
   readonly scriptId: string;
   /** Needed when the thread does not have it yet: as YouTube sent it, or as it was prepared before. */
   readonly script?: { readonly text: string; readonly isPrepared: boolean } | undefined;

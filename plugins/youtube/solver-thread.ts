@@ -1,6 +1,6 @@
-// The solver's thread, seen from outside: started when it is needed, given one job at a time, ended when a job takes
-// too long and when nothing was to do for a minute. The one place in a plugin that starts a thread: a player script
-// takes seconds to read, and the plugin's thread must not stand still meanwhile. Plugin thread.
+// The solver thread seen from the plugin thread: started on demand, given one job at a time, ended when a job takes too
+// long and after a minute without jobs. The only thread that a plugin starts: parsing a player script takes seconds,
+// and must not block the plugin's thread. Plugin thread.
 
 import { Worker } from "node:worker_threads";
 import { SourceError } from "../../src/plugin-api/plugin.ts";
@@ -22,13 +22,13 @@ const HEAP = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 32, stackS
 /** A thread with a session in it. */
 export interface SolverPort {
   post(job: SolverJob): void;
-  /** Nothing comes any more. */
+  /** Reports that no more jobs come. */
   end(): void;
 }
 
 export type StartPort = (on: {
   readonly reply: (reply: SolverReply) => void;
-  /** It is gone, for whatever reason. */
+  /** Called when the thread has ended, for whatever reason. */
   readonly gone: (why: string) => void;
 }) => SolverPort;
 
@@ -164,7 +164,7 @@ class SolverThread implements Solver {
 /** Why a link could not be unlocked. */
 class UnsolvedError extends Error {
   override readonly name = "UnsolvedError";
-  /** The same script would fail in the same way. */
+  /** The same script would fail again. */
   readonly isScriptUseless: boolean;
 
   constructor(message: string, isScriptUseless: boolean) {

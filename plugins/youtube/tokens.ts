@@ -18,7 +18,7 @@ export class OriginTokens {
     this.#tokens = host.cache("origin tokens", { ttlMs: POT_TTL_MS, entriesMax: POT_VIDEOS_MAX });
   }
 
-  /** Undefined: there is none; playing works without, if less often. */
+  /** Undefined if there is none; playing works without a token, but fails more often. */
   async tokenFor(videoId: string, signal: AbortSignal): Promise<string | undefined> {
     const { token, visitorData, providerUrl } = this.#host.options.pot;
     if (token !== "" && visitorData !== "") return token;
@@ -31,7 +31,7 @@ export class OriginTokens {
     } catch (error) {
       signal.throwIfAborted();
       const reason = error instanceof Error ? error.message : String(error);
-      this.#host.log.warn("no proof-of-origin token was to be had; going on without", { reason });
+      this.#host.log.warn("no proof-of-origin token available; continuing without", { reason });
       return undefined;
     }
   }

@@ -1,5 +1,5 @@
-// What opens the links of clients whose links are locked: the player script itself in a sandbox, or a server of the
-// operator's. Plugin thread.
+// Unlocks the links of clients whose links are locked: the player script in a sandbox, or the operator's server. Plugin
+// thread.
 
 import { SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
@@ -12,7 +12,7 @@ export interface Unlocker {
   open(link: FormatLink, signal: AbortSignal): Promise<string>;
 }
 
-/** Nothing else is ever handed to a script. */
+/** Only challenges of this form are passed to a script. */
 export const CHALLENGE = /^[\w-]{5,64}$/;
 export const SIGNATURE = /^[\w=.~%+/-]{8,1024}$/;
 
@@ -29,7 +29,7 @@ interface Riddles {
 /** Rejects what does not look like YouTube's. */
 export function riddlesOf(link: FormatLink): Riddles {
   const url = webAddressIn(link.url);
-  if (url === undefined) throw new SourceError("changed", "YouTube gave a media link that is none");
+  if (url === undefined) throw new SourceError("changed", "YouTube gave an invalid media link");
   const challenge = url.searchParams.get("n") ?? undefined;
   if (challenge !== undefined && !CHALLENGE.test(challenge)) {
     throw new SourceError("changed", "a media link has an n that looks like none");

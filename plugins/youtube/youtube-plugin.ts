@@ -1,5 +1,5 @@
-// Puts the YouTube plugin together around what solves the riddles of the player script: a thread of its own in the
-// node, the same code without a thread in tests. Plugin thread.
+// Assembles the YouTube plugin around a challenge solver: a separate thread in the node, the same code without a thread
+// in tests. Plugin thread.
 
 import { API_VERSION, definePlugin, type Plugin } from "../../src/plugin-api/plugin.ts";
 import { Catalogue } from "./catalogue.ts";
@@ -40,7 +40,7 @@ export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof 
       const playback = new Playback({ host, innertube, clients, unlocker, originTokens, login });
       // An operator may take minutes; it never rejects.
       void login.begin();
-      // What Lavalink's routes `/youtube` ask for.
+      // Calls behind Lavalink's routes `/youtube`.
       host.addCall("refreshToken", async () => login.refreshToken ?? null);
       host.addCall("exchange", async (token, signal) => login.exchange(String(token), signal));
       host.addCall("forgetLogin", async () => {

@@ -1,14 +1,14 @@
-// The arguments that yt-dlp is run with. Each is one argument, whatever is in it; what comes from outside stands behind
-// `--`, so that it never is an option. Plugin thread.
+// The arguments that yt-dlp runs with. Untrusted text is a single argument after `--`, so that it never becomes an
+// option. Plugin thread.
 
 import type { Target } from "./identifiers.ts";
 
-/** Nothing of a configuration file, nothing executed, one JSON text and nothing else. */
+/** No configuration file, nothing executed, one JSON text as the only output. */
 const FIXED = ["--ignore-config", "--no-exec", "-J", "-q", "--no-warnings"] as const;
 const READABLE = "[protocol~='^(https?|m3u8(_native)?)$']";
 /**
- * What the node plays without further codecs first, then any sound, then small pictures with sound; at the end also
- * what cannot be read, so that the error can say what it is.
+ * Formats in order: those the node plays without further codecs, any audio, small videos with audio; last, formats that
+ * cannot be read, so that the error can name them.
  */
 const FORMATS = [
   ...["bestaudio[acodec=opus]", "bestaudio[acodec=mp3]", "bestaudio[ext=mp3]"].map((format) => `${format}${READABLE}`),
@@ -22,7 +22,7 @@ interface ArgumentsOptions {
   readonly target: Target;
   /** Entries of a playlist. */
   readonly countMax: number;
-  /** In place of our own choice; empty: none. */
+  /** Replace the default arguments; empty: the defaults. */
   readonly customArgs: readonly string[];
   /** The format that was played last. */
   readonly variant?: string | undefined;
@@ -33,7 +33,7 @@ export function argumentsFor({ target, countMax, customArgs, variant }: Argument
   const own = ["--flat-playlist", "--socket-timeout", "10", `--format=${formats}`];
   return [
     ...FIXED,
-    // What looks for media on any page at all would fetch whatever a client names.
+    // The generic extractor would fetch any page that a client names.
     ...(target.mayGuess ? [] : ["--use-extractors=default,-generic"]),
     ...["--playlist-end", String(countMax)],
     // Only ours may end the options.

@@ -1,5 +1,5 @@
-// What an identifier, or the link of a track, is to yt-dlp: a page that it may read, or a search. Nothing else gets
-// through to the program's arguments. Plugin thread.
+// Classifies an identifier, or the link of a track, for yt-dlp: a page that it may read, or a search. No other text
+// reaches the program's arguments. Plugin thread.
 
 import { SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
@@ -10,13 +10,13 @@ const SEARCH_COUNT_MAX = 100;
 /** `ytsearch5:`, `scsearch:`, `ytsearchdate10:`. */
 const SEARCH = /^([a-z]{1,20}search(?:date)?)(\d{1,4})?:(.+)$/is;
 
-/** Something that yt-dlp is to look at. */
+/** A page or search for yt-dlp. */
 export interface Target {
   /** The last argument. */
   readonly input: string;
   /** Name of the backend that its outcome counts for; undefined where any client could make it look broken. */
   readonly backend: string | undefined;
-  /** yt-dlp may fetch pages of sites that it does not know, and look for media there. */
+  /** yt-dlp may fetch pages of unknown sites and search them for media. */
   readonly mayGuess: boolean;
 }
 
@@ -52,7 +52,7 @@ export function pageTarget(link: string, sites: Sites): Target | undefined {
   if (url === undefined || url.username !== "" || url.password !== "") return undefined;
   const site = siteOf(url.hostname, sites);
   if (site === undefined && !isPublicName(url.hostname)) return undefined;
-  // As URL writes it: what was looked at and what yt-dlp reads are the same.
+  // The URL's normalised text, so that yt-dlp reads exactly what was checked.
   return { input: url.href, backend: site, mayGuess: site !== undefined || sites.isAll };
 }
 

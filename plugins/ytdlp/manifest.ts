@@ -1,9 +1,9 @@
-// What the node knows of the plugin ytdlp before its thread is started. Main and plugin threads.
+// The data of the ytdlp plugin that the node needs before the plugin's thread starts. Main and plugin threads.
 
 import type { BuiltinManifest, SourceClaims } from "../builtin-manifest.ts";
 import { readSites, sourcesOf } from "./sites.ts";
 
-/** Sites that no source of our own reads well: their players change often, and yt-dlp follows them. */
+/** Sites that no built-in source reads well: their players change often, and yt-dlp keeps up with them. */
 const SITES = [
   ...["vimeo.com", "nicovideo.jp", "nico.ms", "mixcloud.com", "tiktok.com", "reddit.com", "redd.it", "instagram.com"],
   ...["odysee.com", "jiosaavn.com"],
@@ -25,14 +25,14 @@ export const YTDLP_MANIFEST = {
     path: {
       type: "text",
       isRequired: true,
-      // Whoever has the node's password must not have it run programs of their choice.
+      // People with the node's password must not be able to run programs of their choice.
       isFixed: true,
       meaning: "the yt-dlp program: its path, or its name where it is found; without it this plugin is off",
     },
     sites: {
       type: "texts",
       default: SITES,
-      meaning: "hosts, with all names below them, whose links yt-dlp reads; `*` is every http link",
+      meaning: "hosts, with all their subdomains, whose links yt-dlp reads; `*` means every http link",
     },
     searchLimit: { type: "integer", default: 10, min: 1, max: 100, meaning: "tracks of a search that names no number" },
     playlistLoadLimit: {
@@ -52,20 +52,19 @@ export const YTDLP_MANIFEST = {
     customLoadArgs: {
       type: "texts",
       isFixed: true,
-      meaning: "arguments for looking links up, in place of `--flat-playlist --socket-timeout 10 --format …`",
+      meaning: "arguments for loading links, instead of `--flat-playlist --socket-timeout 10 --format …`",
     },
     customPlaybackArgs: {
       type: "texts",
       isFixed: true,
-      meaning: "arguments for finding the sound of a track, in place of the same",
+      meaning: "arguments for finding the audio of a track, instead of the same",
     },
     timeoutMs: {
       type: "integer",
       default: 18_000,
       min: 1000,
       max: 60_000,
-      meaning:
-        "how long one run may take, milliseconds; a look-up ends after 20 s, a link for playing after 15 s anyway",
+      meaning: "how long one run may take, milliseconds; a load ends after 20 s, a link for playing after 15 s anyway",
     },
     concurrency: { type: "integer", default: 2, min: 1, max: 16, meaning: "runs at the same time; the others wait" },
   },

@@ -1,6 +1,5 @@
-// The source ytdlp, and some with names of their own: sites that the node does not read itself, through the operator's
-// yt-dlp program. yt-dlp finds out what a page is and where its sound is; the node fetches the sound itself. Plugin
-// thread.
+// The source ytdlp, and some named sources: sites that the node does not read itself, through the operator's yt-dlp
+// program. yt-dlp identifies a page's content and its audio link; the node fetches the audio itself. Plugin thread.
 
 import {
   type Cache,
@@ -21,9 +20,9 @@ import { entriesOf, identifierOf, isPlaylist, pageOf, readAnswer } from "./read-
 import { type Link, readLink } from "./read-link.ts";
 import { type BridgedSource, readSites, type Sites, sourcesOf } from "./sites.ts";
 
-/** Looking a link up already says where its sound is: who plays it soon need not wait for another run. */
+/** Loading a link already gives its audio link: playing it soon needs no second run. */
 const LINKS = { ttlMs: 10 * 60_000, entriesMax: 500 };
-/** A kept link is good for so long at least. */
+/** Remaining life of a cached link that is still used. */
 const LINK_REST_MS = 2 * 60_000;
 
 export default definePlugin({
@@ -106,7 +105,7 @@ class YtDlpSource implements Source {
     return this.#program.ask({ purpose: "playback", countMax: this.#entriesMax(request.target), ...request }, signal);
   }
 
-  /** YouTube's mixes go on for ever. */
+  /** YouTube's mixes are endless. */
   #entriesMax({ input }: Target): number {
     const { playlistLoadLimit, mixPlaylistLoadLimit } = this.#host.options;
     return new URL(input).searchParams.get("list")?.startsWith("RD") === true
@@ -114,11 +113,11 @@ class YtDlpSource implements Source {
       : playlistLoadLimit;
   }
 
-  /** A track comes back from clients: its link is looked at as one that they send. */
+  /** A track's link comes from clients: it is checked like an identifier. */
   #targetOf(link: string): Target {
     const target = pageTarget(link, this.#sites);
     if (target !== undefined) return target;
-    throw new SourceError("unavailable", "this track has no link that yt-dlp may be sent to; look it up anew");
+    throw new SourceError("unavailable", "this track has no link that yt-dlp may use; load it again");
   }
 
   /** Tracks of the oldest version of the encoded form have no address. */
@@ -134,7 +133,7 @@ class YtDlpSource implements Source {
       const lifeMs = Math.min(LINKS.ttlMs, (link.expiresAtMs ?? nowMs) - nowMs - LINK_REST_MS);
       if (target !== undefined) this.#links.set(keyOf(target, track.identifier), link, lifeMs);
     } catch {
-      // Nothing to keep: whoever plays it is told then.
+      // Nothing to cache: the error is reported when the track is played.
     }
   }
 }
@@ -153,7 +152,7 @@ function entryOf(found: Members, { identifier }: SourceTrack): Members {
   throw new SourceError("not-found", "this track is no longer on its page");
 }
 
-/** Only a link to where the sound is said. */
+/** Only a link to the page with the audio. */
 function isShort({ _type: type, formats }: Members): boolean {
   return (type === "url" || type === "url_transparent") && formats === undefined;
 }

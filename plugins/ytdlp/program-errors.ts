@@ -1,5 +1,5 @@
-// What yt-dlp says when it has found nothing: its last line as an error that a client may read, without what the
-// operator would not tell. Plugin thread.
+// Converts yt-dlp's last error line to an error that a client may read, without private data of the operator. Plugin
+// thread.
 
 import { type RunResult, SourceError, type SourceErrorKind } from "../../src/plugin-api/plugin.ts";
 
@@ -11,7 +11,7 @@ const BUSY_MS = 30_000;
 const WRONG_ARGUMENTS = 2;
 const UNSUPPORTED = /unsupported url\b(?! scheme)|no suitable extractor/i;
 
-/** By the first that fits; a line that fits none is the site's word on what was asked for. */
+/** The first match decides; a line without a match is the site's own message about the requested item. */
 const KINDS: readonly (readonly [RegExp, SourceErrorKind])[] = [
   [/unsupported url scheme|is not a valid url/i, "invalid"],
   [/http error 429|too many requests|rate.?limit|http error 5\d\d/i, "busy"],
@@ -29,7 +29,7 @@ export class UnsupportedLink extends SourceError {
   }
 }
 
-/** What a run without an answer comes to. `customArgs` are not repeated in the message. */
+/** The error of a run without an answer. `customArgs` are removed from the message. */
 export function errorOf({ exitCode, stderr }: RunResult, customArgs: readonly string[]): SourceError {
   if (exitCode === null) return new SourceError("unreachable", "yt-dlp was ended by the system; try again");
   const line = lineOf(stderr);

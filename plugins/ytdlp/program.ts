@@ -1,4 +1,4 @@
-// The operator's yt-dlp: whether it is there and how old it is, and what it answers. Plugin thread.
+// The operator's yt-dlp program: its presence, its age and its answers. Plugin thread.
 
 import {
   type Cache,
@@ -42,11 +42,11 @@ export class Program {
     this.#versions = host.cache(VERSION, { ttlMs: VERSION_TTL_MS, entriesMax: 1 });
   }
 
-  /** Tells the operator once when it is missing or old. Never rejects. */
+  /** Logs once if the program is missing or old. Never rejects. */
   async introduce(): Promise<void> {
     const { log, signal } = this.#host;
     try {
-      log.debug("yt-dlp is there", { version: await this.#version(signal) });
+      log.debug("yt-dlp found", { version: await this.#version(signal) });
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
@@ -69,12 +69,12 @@ export class Program {
     const args = argumentsFor({ ...details, customArgs });
     const limits = { timeoutMs, outputBytesMax: OUTPUT_BYTES_MAX, concurrencyMax: concurrency };
     const result = await this.#host.run(path, { args, signal, ...limits }).catch((error: unknown) => {
-      // It may have gone: before the next question it is looked for anew.
+      // The program may have been removed: search for it again before the next run.
       if (error instanceof SourceError && error.cause !== undefined) this.#versions.delete(VERSION);
       throw error;
     });
     const answer = objectIn(result.stdout);
-    // Of a list it may have skipped some, with complaints about them.
+    // It may have skipped entries of a list, with errors about them.
     if (answer !== undefined) return answer;
     if (result.exitCode !== 0) throw errorOf(result, customArgs);
     throw new SourceError("changed", "yt-dlp answered no JSON object; update it, or correct its arguments");
@@ -112,11 +112,11 @@ export class Program {
 function versionIn({ exitCode, stdout }: RunResult): string {
   const version = stdout.trim().split(/\s/)[0] ?? "";
   if (exitCode === 0 && /^[\w.@+-]{1,60}$/.test(version)) return version;
-  const message = "the program that was set up as yt-dlp tells no version; correct the option path";
+  const message = "the program set up as yt-dlp reports no version; correct the option path";
   throw new SourceError("unreachable", message, { retryAfterMs: MISSING_MS });
 }
 
-/** What the operator's arguments add may print more lines: then it is the last one with an object. */
+/** The operator's arguments may cause more lines: then the last one with an object counts. */
 function objectIn(stdout: string): Members | undefined {
   return parsed(stdout) ?? parsed(stdout.split("\n").findLast((line) => line.startsWith("{")) ?? "");
 }

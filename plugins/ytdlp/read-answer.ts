@@ -1,5 +1,5 @@
-// What yt-dlp has found, as tracks: one video, a playlist (its entries mostly short), a search. Whatever it prints
-// comes from sites, and each entry is looked at for itself. Plugin thread.
+// Converts yt-dlp's answer to tracks: one video, a playlist (its entries mostly short), a search. The output is
+// untrusted, and each entry is checked separately. Plugin thread.
 
 import { type SourceAnswer, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { addressOf } from "../reading/address.ts";
@@ -8,17 +8,17 @@ import { textOf, webAddressOf } from "./read-json.ts";
 
 /** Lists within lists, as a channel has them. */
 const DEPTH_MAX = 3;
-/** Looked at, whatever comes of them. */
+/** Entries that are read, valid or not. */
 const ENTRIES_MAX = 20_000;
 const THUMBNAILS_MAX = 100;
 const IDENTIFIER_LENGTH_MAX = 500;
 const NAME_LENGTH_MAX = 500;
-/** How YouTube names what it shows nobody. */
+/** YouTube's titles of videos that cannot be viewed. */
 const HIDDEN_TITLE = /^\[(?:private|deleted) video\]$/i;
 const ISRC = /^[A-Z]{2}[A-Z0-9]{3}\d{7}$/;
 
 interface AnswerOptions {
-  /** What was asked for. */
+  /** The text that yt-dlp was given. */
   readonly input: string;
   readonly isSearch: boolean;
   readonly countMax: number;
@@ -65,18 +65,18 @@ export function entriesOf(list: Members, countMax: number): readonly Members[] {
   return found;
 }
 
-/** What a track knows an entry by. */
+/** The track identifier of an entry. */
 export function identifierOf(entry: Members): string | undefined {
   return textOf(entry.id, IDENTIFIER_LENGTH_MAX) ?? pageOf(entry)?.slice(0, IDENTIFIER_LENGTH_MAX);
 }
 
-/** Where people watch it; of a short entry also the link that leads there. */
+/** The page where people watch it; for a short entry also the link that leads there. */
 export function pageOf(entry: Members): string | undefined {
   return webAddressOf(entry.webpage_url) ?? webAddressOf(entry.original_url) ?? webAddressOf(entry.url);
 }
 
 function singleTrack(video: Members, input: string): SourceTrack {
-  if (video.live_status === "is_upcoming") throw new SourceError("unavailable", "this stream has not begun yet");
+  if (video.live_status === "is_upcoming") throw new SourceError("unavailable", "this stream has not started yet");
   const isNamed = textOf(video.id) !== undefined || textOf(video.title) !== undefined;
   const track = trackOf({ ...video, webpage_url: webAddressOf(video.webpage_url) ?? input });
   if (track !== undefined && isNamed) return track;
@@ -112,7 +112,7 @@ function lengthMsOf({ duration }: Members): number | undefined {
   return seconds === undefined || seconds <= 0 ? undefined : Math.round(seconds * 1000);
 }
 
-/** Its largest picture: yt-dlp sorts the best to the end. */
+/** The largest picture: yt-dlp puts the best last. */
 function artworkOf({ thumbnail, thumbnails }: Members): string | undefined {
   const urls = objectsOf(thumbnails, THUMBNAILS_MAX).flatMap(({ url }) => webAddressOf(url) ?? []);
   return webAddressOf(thumbnail) ?? urls.at(-1);

@@ -1,5 +1,5 @@
-// Where the sound is, out of what yt-dlp says of a video: the format it has chosen, with the headers and cookies that
-// the site wants to see. Plugin thread.
+// Reads the audio link from yt-dlp's answer on a video: the chosen format, with the headers and cookies that the site
+// expects. Plugin thread.
 
 import { type Playable, SourceError } from "../../src/plugin-api/plugin.ts";
 import { type Members, numberOf, objectOf, objectsOf } from "../reading/json.ts";
@@ -20,7 +20,7 @@ const OWN_HEADERS =
   /^(?:host|connection|te|trailer|upgrade|keep-.*|range|cookie|expect|(?:accept-enc|content|transfer|proxy|if)-?.*)$/;
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
 const HEADER_VALUE = /^[\x20-\x7e]{1,4096}$/;
-/** What stands between the cookies of a format. */
+/** Attributes between the cookies of a format. */
 const COOKIE_ATTRIBUTES = ["domain", "path", "secure", "expires", "version"];
 const STEP_BYTES = { min: 64 * 1024, max: 1024 ** 3 };
 
@@ -42,7 +42,7 @@ export function readLink(video: Members, nowMs: number): Link {
   };
 }
 
-/** What yt-dlp has chosen; where it was told to choose picture and sound, the best sound of all. */
+/** The format that yt-dlp has chosen; the best audio format if it was set to choose video and audio. */
 function chosenFormat(video: Members): Members | undefined {
   const chosen = [video, ...objectsOf(video.requested_downloads, 10)].find(isPlayable);
   if (chosen !== undefined) return chosen;
@@ -68,7 +68,7 @@ function noAudio(video: Members): SourceError {
   const protocol = textOf(video.protocol, 40) ?? textOf(objectsOf(video.formats, 1)[0]?.protocol, 40);
   const what = /^[\w+]+$/.test(protocol ?? "")
     ? `only as ${protocol}, which this node does not play`
-    : "no sound to play";
+    : "no audio to play";
   return new SourceError("unavailable", `yt-dlp found ${what}`);
 }
 
@@ -94,7 +94,7 @@ function headersOf(format: Members): Readonly<Record<string, string>> {
   return headers;
 }
 
-/** yt-dlp writes `a=1; Domain=.x.org; Path=/; b="2"; …`, and only those that the link's host may see. */
+/** Parses `a=1; Domain=.x.org; Path=/; b="2"; …`, and keeps only cookies that the link's host may see. */
 function cookieOf(written: string | undefined): string | undefined {
   const pairs = (written ?? "").split("; ").filter((pair) => {
     const [name = ""] = pair.split("=");

@@ -1,12 +1,12 @@
-// Which hosts the operator leaves to yt-dlp, as which sources the node shows them, and which links may be handed to it
-// at all: it makes connections of its own, past the outbound guard. Main thread (claims) and plugin thread.
+// Hosts that the operator assigns to yt-dlp, the sources that they appear as, and the links that may be passed to the
+// program: it makes connections itself, past the outbound guard. Main thread (claims) and plugin thread.
 
 /** In front of a link or a search that is meant for yt-dlp, whatever its site. */
 export const PREFIX = "ytdl:";
 /** Each is a backend, of which a plugin can have 64. */
 const SITES_MAX = 60;
 const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
-/** Names that lead into somebody's own network; so does a name without a dot. */
+/** Names inside private networks; so is a name without a dot. */
 const OWN_NAME = /(?:^|\.)(?:local|localhost|localdomain|internal|intranet|lan|home|corp|private|home\.arpa)$/;
 
 export interface Sites {
@@ -14,7 +14,7 @@ export interface Sites {
   readonly names: readonly string[];
   /** `*` is among them: every link. */
   readonly isAll: boolean;
-  /** What stands there and is no host. */
+  /** Entries that are not hosts. */
   readonly wrong: readonly string[];
 }
 
@@ -24,13 +24,13 @@ export interface BridgedSource {
   readonly sites: Sites;
   readonly prefixes?: readonly string[];
   readonly hosts: readonly string[];
-  /** What stands in front of its tracks' identifiers in the addresses of their pages. */
+  /** Precedes its tracks' identifiers in the addresses of their pages. */
   readonly pages?: string | undefined;
 }
 
 /**
- * Sites that Lavalink, or a plugin that most nodes have, knows under a name of their own: tracks are called so here as
- * there, and clients look for these names before they send a link.
+ * Sites for which Lavalink, or a widespread plugin, has a separate source name: tracks get the same source name here,
+ * and clients check for these names before they send a link.
  */
 const NAMED_SITES: readonly { name: string; hosts: readonly string[]; pages?: string }[] = [
   { name: "vimeo", hosts: ["vimeo.com"], pages: "https://vimeo.com/" },
@@ -71,7 +71,7 @@ export function siteOf(host: string, { names }: Sites): string | undefined {
   return names.find((name) => host === name || (!isAddress(name) && host.endsWith(`.${name}`)));
 }
 
-/** A name that everybody can look up; not the address of a machine, which may be one of ours. */
+/** A name in public DNS; not an address, which may be that of a machine of the operator. */
 export function isPublicName(host: string): boolean {
   return NAME.test(host) && host.includes(".") && !isAddress(host) && !OWN_NAME.test(host);
 }

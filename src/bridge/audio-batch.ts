@@ -1,21 +1,21 @@
-// How the sound of many players is made, in one flat list of numbers, as positions are (position-batch.ts): twice a
-// second, of every player that has a track.
+// The audio state of many players in one flat list of numbers, like positions (position-batch.ts): sent twice a second
+// for every player that has a track.
 
 import type { PlayerId } from "./commands.ts";
 
-/** How packets come to be. `opening`: none has been made of this track yet. */
+/** How packets are made. `opening`: none has been made for this track yet. */
 export const AUDIO_MODES = ["opening", "passthrough", "transcoding"] as const;
 
 /** One of these. */
 type AudioMode = (typeof AUDIO_MODES)[number];
 
-/** How the sound of one player is made. */
+/** How the audio of one player is made. */
 export interface AudioState {
   readonly playerId: PlayerId;
   /** Frames sent since the batch before. */
   readonly framesSent: number;
   readonly mode: AudioMode;
-  /** Sound that is read and not yet sent, milliseconds of track time. */
+  /** Audio that is read and not yet sent, milliseconds of track time. */
   readonly queuedMs: number;
   /** Memory the track holds: bytes read ahead, tables, decoder. */
   readonly heldBytes: number;
@@ -29,7 +29,7 @@ const FIELDS = 6;
 /** The states of many players, one after the other; made by `packAudioStates`. */
 export type AudioBatch = readonly number[];
 
-/** Their order is kept. */
+/** The order of `states` is preserved. */
 export function packAudioStates(states: readonly AudioState[]): AudioBatch {
   const values: number[] = [];
   for (const { playerId, framesSent, mode, queuedMs, heldBytes, usedMs } of states) {
@@ -38,7 +38,7 @@ export function packAudioStates(states: readonly AudioState[]): AudioBatch {
   return values;
 }
 
-/** What `packAudioStates` was given. */
+/** Reverses `packAudioStates`. */
 export function unpackAudioStates(values: AudioBatch): AudioState[] {
   const states: AudioState[] = [];
   for (let at = 0; at + FIELDS <= values.length; at += FIELDS) {

@@ -1,18 +1,17 @@
-// What became of the sound of players, as audio workers tell it with their counters: losses by cause, incidents,
-// repairs, and how voice stands. Everything counted is since the report before, so that it may be added up wherever a
-// player has been. Plain data, both sides.
+// The audio quality of players, as audio workers report it with their counters: losses by cause, incidents, repairs,
+// and the state of voice. All counts are since the previous report, so they can be added up across the workers a player
+// has been on. Plain data, both sides.
 
 import type { PlayerId } from "./commands.ts";
 
 /**
- * Why a frame that was due was not heard, in the order in which they are told:
- * - `workerLate`: the thread came too late to send it; `workerLost`: the player was taken off a thread that was lost,
- * or that it
- *   was too costly for, until it sounded on another
- * - `decoderLate`: packets were there and their sound was not
+ * Why a frame that was due was not sent, in report order:
+ * - `workerLate`: the thread was too late to send it; `workerLost`: the player left a thread that was lost, or that it
+ *   was too costly for, until another one sent its audio
+ * - `decoderLate`: packets were there but not decoded
  * - `network`: the input waited for its server, or the system could not send to Discord
- * - `inputStarved`: the input had nothing ready, and it was not the network that was waited for
- * - `voiceNotReady`: the voice gateway was being connected; `daveNotReady`: end-to-end encryption was not there
+ * - `inputStarved`: the input had nothing ready, and was not waiting for the network
+ * - `voiceNotReady`: the voice gateway was being connected; `daveNotReady`: end-to-end encryption was not ready
  * - `nobodyThere`: nobody else is in the channel. Nobody misses it, so it is counted and makes no incident
  */
 export const LOSS_CAUSES = [
@@ -32,7 +31,7 @@ export type LossCause = (typeof LOSS_CAUSES)[number];
 /** Frames of 20 ms, or incidents, by cause. */
 export type CauseCounts = Readonly<Record<LossCause, number>>;
 
-/** A new record of its own, all 0. */
+/** A new record, all 0. */
 export function noLosses(): Record<LossCause, number> {
   return {
     workerLate: 0,
@@ -53,26 +52,26 @@ export function sumOf(counts: CauseCounts): number {
   return sum;
 }
 
-/** What was done for a player that should sound and sent nothing: its input opened anew, or a new voice session. */
+/** What was done for a player that should play and sent nothing: reopen its input, or join a new voice session. */
 export const REPAIR_KINDS = ["reopen", "rejoin"] as const;
 
 /** One of these. */
 export type RepairKind = (typeof REPAIR_KINDS)[number];
 
-/** One that was begun. */
+/** A repair that was started. */
 export interface Repair {
   readonly kind: RepairKind;
-  /** What it was taken to lack. */
+  /** The assumed cause of the silence. */
   readonly cause: LossCause;
-  /** When it was begun, Unix epoch milliseconds. */
+  /** When it was started, Unix epoch milliseconds. */
   readonly epochMs: number;
   /** How long nothing had been sent by then, milliseconds. */
   readonly silentMs: number;
 }
 
-/** A stretch in which sound was missing, with less than a second of whole sound between its gaps. */
+/** A period in which audio was missing, with less than a second of complete audio between its gaps. */
 export interface Incident {
-  /** That of most of its frames. */
+  /** The cause of most of its lost frames. */
   readonly cause: LossCause;
   /** When the first frame was missing, Unix epoch milliseconds. */
   readonly startEpochMs: number;
@@ -83,7 +82,7 @@ export interface Incident {
   readonly repair: RepairKind | undefined;
 }
 
-/** What voice connections count. */
+/** The counters of voice connections. */
 export const VOICE_COUNTS = [
   "framesRefused",
   "encryptFailures",
@@ -96,7 +95,7 @@ export const VOICE_COUNTS = [
   "reconnects",
 ] as const;
 
-/** What each means: media/voice/voice-counters.ts. */
+/** The meaning of each: media/voice/voice-counters.ts. */
 export type VoiceCounts = Readonly<Record<(typeof VOICE_COUNTS)[number], number>>;
 
 /** How a voice connection stands. */
@@ -105,7 +104,7 @@ export interface VoiceReport {
    * Where its session is between opening the gateway and `live`; `between`: waiting for the next attempt; `down`: none.
    */
   readonly state: VoiceStateName;
-  /** What becomes of due frames (media/voice/voice.ts). */
+  /** What happens to due frames (media/voice/voice.ts). */
   readonly gate: "send" | "hold" | "discard" | "down";
   /** -1 without a connection, 0 before the first heartbeat is acknowledged. */
   readonly pingMs: number;
@@ -131,9 +130,9 @@ type VoiceStateName = (typeof VOICE_STATES)[number];
 
 /** How the end-to-end encryption of a voice session stands. */
 export interface DaveReport {
-  /** What was negotiated; 0 is none. */
+  /** Negotiated protocol version; 0: no DAVE. */
   readonly version: number;
-  /** Of the group; undefined without one. */
+  /** Epoch of the group; undefined without a group. */
   readonly epoch: number | undefined;
   /** `plain`: frames go out unencrypted; `waiting`: for a group; `recovering`: leaving it and coming back. */
   readonly state: "plain" | "waiting" | "encrypted" | "recovering";
@@ -141,14 +140,14 @@ export interface DaveReport {
   readonly readyMs: number;
 }
 
-/** What has changed about one player since the last such report of its worker. */
+/** The changes of one player since the last such report of its worker. */
 export interface PlayerReport {
   readonly playerId: PlayerId;
-  /** Frames sent that no AudioBatch tells of, as there is no track any more. */
+  /** Frames sent that no AudioBatch reports, as the player has no track any more. */
   readonly framesSent: number;
   /** Undefined: none. */
   readonly lostFrames: CauseCounts | undefined;
-  /** Those that are over, at most `INCIDENTS_PER_REPORT`. */
+  /** Incidents that are over, at most `INCIDENTS_PER_REPORT`. */
   readonly incidents: readonly Incident[];
   /** The one that is not, as it is by now. */
   readonly openIncident: Incident | undefined;
@@ -162,6 +161,7 @@ export interface PlayerReport {
 }
 
 /**
- * Each takes a second of whole sound to end by itself, and reports come twice a second: more only by pauses and stops.
+ * An incident takes a second of complete audio to end by itself, and reports are sent twice a second: only pauses and
+ * stops can end more of them.
  */
 export const INCIDENTS_PER_REPORT = 8;

@@ -16,14 +16,17 @@ import { RemoteError, toWireError } from "./wire-error.ts";
 
 /** A source may ask its site several times for one link. */
 const LINK_TIMEOUT_MS = 20_000;
-/** Wishes for a link that may wait at once; each is a track that is opened, or has just lost its link. */
+/** Link requests that may be pending at once; each is a track that is being opened, or has just lost its link. */
 const LINK_REQUESTS_MAX = 1024;
 
 /** A Worker, a MessagePort, or anything else that carries plain data in order: `Sent` away, `Received` from there. */
 export interface Endpoint<Sent, Received> {
   /** Sends a structured clone; the ports in `transferList` go with it. Throws for what cannot be cloned. */
   postMessage(message: Sent, transferList?: readonly MessagePort[]): void;
-  /** Each message once, in the order sent. Those that came before there was a listener are given to it. */
+  /**
+   * Delivers each message once, in the order sent. Messages that arrived before there was a listener are delivered to
+   * it.
+   */
   on(event: "message", listener: (message: Received) => void): unknown;
 }
 
@@ -52,13 +55,13 @@ export type PlainEvent = Exclude<
   { readonly type: "reply" | "replyError" | "routeRequested" | "linkRequested" }
 >;
 
-/** The main thread's end: posts commands, and gives each answer to whoever asked. */
+/** The main thread's end: posts commands and settles requests with their replies. */
 export class CommandChannel {
   readonly #endpoint: MainEnd;
   readonly #pending: PendingReplies<WorkerReply>;
   #closedBy: NodeError | undefined;
 
-  /** `onEvent` hears of all events but replies. */
+  /** `onEvent` receives all events except replies. */
   constructor(endpoint: MainEnd, options: { clock: Clock; onEvent: (event: WorkerEvent) => void }) {
     this.#endpoint = endpoint;
     this.#pending = new PendingReplies(options.clock);
@@ -100,7 +103,7 @@ export class CommandChannel {
   }
 }
 
-/** What a thread answers: the number of the request and, by its type, what the reply is. */
+/** A command that a thread replies to: its request number, and its type, which decides the reply. */
 interface Answerable {
   readonly requestId: number;
   readonly type: keyof WorkerReplies;
@@ -112,7 +115,7 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
   readonly #routeRequests: RouteRequests;
   readonly #linkRequests: PendingReplies<PlayableLink>;
 
-  /** `onCommand` hears of all commands but the answers to `requestRoute` and `requestLink`. */
+  /** `onCommand` receives all commands except the answers to `requestRoute` and `requestLink`. */
   constructor(endpoint: ThreadEnd<Command>, options: { clock: Clock; onCommand: (command: Command) => void }) {
     this.#endpoint = endpoint;
     this.#routeRequests = new RouteRequests(options.clock, (routeEvent) => endpoint.postMessage(routeEvent));
@@ -134,8 +137,9 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
     this.#routeRequests.requestRoute(families, preferred);
 
   /**
-   * Asks for a link to a site's track. Rejects with why there is none (RemoteError), `worker-timeout` after 20 s, or
-   * `worker-busy` with 1024 wishes already waiting. Who wants it no more just stops waiting.
+   * Requests a link to a site's track. Rejects with the reason why no link is available (RemoteError), `worker-timeout`
+   * after 20 s, or `worker-busy` with 1024 requests already pending. A caller that no longer needs it just stops
+   * waiting.
    */
   requestLink(request: LinkRequest): Promise<PlayableLink> {
     if (this.#linkRequests.count >= LINK_REQUESTS_MAX) {
@@ -148,7 +152,7 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
     });
   }
 
-  /** Answers `request` with what `work` comes to, an error included. Never rejects. */
+  /** Replies to `request` with the result of `work`, or its error. Never rejects. */
   async answer<R extends Answerable>(request: R, work: Promise<WorkerReplies[R["type"]]>): Promise<void> {
     try {
       this.#endpoint.postMessage({ type: "reply", requestId: request.requestId, value: await work });

@@ -11,34 +11,40 @@ import type { WireError } from "./wire-error.ts";
 
 /** Names one player on one worker; unique for the life of the process. */
 export type PlayerId = number;
-/** Names one playing of a track; unique per player and growing. Events carry it so that late ones can be told apart. */
+/**
+ * Identifies one playback of a track; unique per player and increasing. Events carry it, so late ones can be
+ * recognised.
+ */
 export type TrackId = number;
 /** Counts the seeks of one playing of a track: 0 is its start. Reports carry it, so one made before a seek is known. */
 export type SeekId = number;
 /** Names one voice connection of a player; unique per player and growing, for the same reason. */
 export type VoiceId = number;
-/** Names one wish for an address to send from; unique per thread and growing. */
+/** Identifies one route request; unique per thread and increasing. */
 export type RouteId = number;
-/** Names one wish for a link; unique per thread and growing. */
+/** Identifies one link request; unique per thread and increasing. */
 export type LinkId = number;
 
-/** Of a player that was never told another, percent: sound stays as it is. Both sides begin with it. */
+/** Volume of a new player, percent: audio stays unchanged. Both sides start with it. */
 export const VOLUME_DEFAULT = 100;
 
 /**
- * Replaces whatever plays; the old track gets no `trackEnded` (the main thread knows). Sound begins when its first
- * frame is ready; what cannot be opened comes back as `trackException` and `trackEnded` (`loadFailed`).
+ * Replaces the current track, which gets no `trackEnded` (the main thread knows). Audio starts when the first frame is
+ * ready; a track that cannot be opened is reported with `trackException` and `trackEnded` (`loadFailed`).
  */
 export interface PlayCommand {
   readonly type: "play";
   readonly playerId: PlayerId;
   readonly trackId: TrackId;
   readonly input: PlayableInput;
-  /** First position to be heard, milliseconds of track time. */
+  /** Start position, milliseconds of track time. */
   readonly startMs: number;
   /** Position at which the track ends, or undefined for its own end. Ignored when not after `startMs`. */
   readonly endMs: number | undefined;
-  /** Milliseconds of the whole track, undefined for streams: fades need it where the container does not tell. */
+  /**
+   * Length of the whole track, milliseconds; undefined for streams. Fades need it where the container does not state
+   * it.
+   */
   readonly lengthMs: number | undefined;
   readonly isPaused: boolean;
 }
@@ -63,22 +69,22 @@ export type RouteCommand =
 /** The answer to a `linkWanted`. */
 export type LinkCommand =
   | { readonly type: "link"; readonly linkId: LinkId; readonly link: PlayableLink }
-  /** There is none, for now or for ever. */
+  /** No link is available, temporarily or permanently. */
   | { readonly type: "linkError"; readonly linkId: LinkId; readonly error: WireError };
 
-/** What any thread is told because it has asked. */
+/** Answers to the requests of any thread. */
 export type AnswerCommand = RouteCommand | LinkCommand;
 
-/** What the probe thread is asked. Request numbers are those of its Heartbeat, so they fit in 31 bits. */
+/** Commands for the probe thread. Its Heartbeat holds the request numbers, so they fit in 31 bits. */
 export type ProbeThreadCommand =
-  /** Look at an input; answered by a `reply` with a ProbeResult. */
+  /** Probes an input; answered by a `reply` with a ProbeResult. */
   | { readonly type: "probe"; readonly requestId: number; readonly input: PlayableInput }
-  /** Nobody waits for that look any more: it is ended. An answer may be on its way. */
+  /** Ends a probe that nobody waits for any more. An answer may already be on its way. */
   | { readonly type: "abortProbe"; readonly requestId: number };
 
 /**
- * What an audio worker is told. Those for one player are carried out in the order they were sent; what is about one
- * that is gone is passed over, but its requests are answered.
+ * Commands for an audio worker. Commands for one player are carried out in the order sent; commands for a player that
+ * is gone are ignored, but its requests are answered.
  */
 export type WorkerCommand =
   | AnswerCommand
@@ -106,16 +112,15 @@ export type WorkerCommand =
       readonly trackId: TrackId;
       readonly endMs: number | undefined;
     }
-  /** 0 to 1000, 100 is unchanged; heard with the next frame, as a ramp of 10 ms. */
+  /** 0 to 1000, 100 is unchanged; takes effect with the next frame, as a ramp of 10 ms. */
   | { readonly type: "setVolume"; readonly playerId: PlayerId; readonly volume: number }
-  /** Replaces all of them; heard with the next frames, faded over 20 ms. */
+  /** Replaces all filters; takes effect with the next frames, faded over 20 ms. */
   | { readonly type: "setFilters"; readonly playerId: PlayerId; readonly filters: FilterSettings }
   /**
-   * Connects, or moves: the connection before this one sends on until the new one can, then closes with 1000 and
-   * without a `voiceClosed` (the main thread has told the client). The main thread sends it only when something differs
-   * or the connection is closed. Answered by a `reply` when the gateway's WebSocket is open (value: { isConnected: true
-   * }), or with an error when it could not be opened; after that error the connection is gone and nothing more comes of
-   * it.
+   * Connects, or moves: the previous connection keeps sending until the new one can, then closes with 1000 and without
+   * a `voiceClosed` (the main thread has informed the client). The main thread sends it only when something differs or
+   * the connection is closed. Answered by a `reply` when the gateway's WebSocket is open (value: { isConnected: true
+   * }), or with an error when it could not be opened; after that error the connection is gone and reports nothing more.
    */
   | {
       readonly type: "connectVoice";
@@ -125,19 +130,19 @@ export type WorkerCommand =
       readonly credentials: VoiceCredentials;
     }
   /**
-   * The sound of a player that plays is to be made on another worker, which has the other end of `port`: it plays on
-   * here until sound comes from there, and that is passed on then. Voice stays, and commands come here as before.
-   * Answered by `handedOver` or `handOverFailed`; given up when a command about its sound comes first.
+   * Hands the audio of a playing player over to another worker, which has the other end of `port`: this worker keeps
+   * playing until audio arrives from there and then passes that on. Voice stays, and commands come here as before.
+   * Answered by `handedOver` or `handOverFailed`; cancelled when a command about its audio comes first.
    */
   | { readonly type: "handOver"; readonly playerId: PlayerId; readonly port: MessagePort }
   /**
-   * Makes the sound of a player whose home is at the other end of `port`, until `destroyPlayer`. Its events are its
-   * own.
+   * Renders the audio of a player whose owner worker is at the other end of `port`, until `destroyPlayer`. Its events
+   * are reported from here.
    */
   | { readonly type: "renderRemotePlayer"; readonly playerId: PlayerId; readonly port: MessagePort }
   /** For all encoders of the worker, from their next frame on; 0 to 10. */
   | { readonly type: "setComplexity"; readonly complexity: number }
-  /** What it sends leaves through this pacer from now on: the answer to `pacerWanted`, and again when that is lost. */
+  /** Sends through this pacer from now on: the answer to `pacerRequested`, sent again when that pacer is lost. */
   | { readonly type: "setPacer"; readonly port: MessagePort; readonly wakeUpMemory: SharedArrayBuffer }
   /** Closes every player and exits. */
   | { readonly type: "close" };

@@ -1,4 +1,4 @@
-// Everything an audio worker can tell the main thread. Plain data, as in commands.ts.
+// All events that an audio worker reports to the main thread. Plain data, as in commands.ts.
 
 import type { LogFields, LogLevel } from "../log/log.ts";
 import type { AudioBatch } from "./audio-batch.ts";
@@ -28,7 +28,7 @@ export const LATENESS_BOUNDS_MS = [1, 2, 5, 10, 20, 40, 60] as const;
 
 /** How a worker is doing; sent every 500 ms and so also its sign of life. */
 export interface WorkerCounters {
-  /** Those whose sound is made here, and those of them that have a track and are not paused. */
+  /** Players whose audio is made here, and how many of them have a track and are not paused. */
   readonly playerCount: number;
   readonly playingCount: number;
   /** Share of the last period spent producing and sending, 0 to 1. Decides where new players go. */
@@ -43,16 +43,16 @@ export interface WorkerCounters {
   /** Lateness of sent packets over the last period, milliseconds. */
   readonly latenessMsP99: number;
   readonly latenessMsMax: number;
-  /** The same packets by how late they were: see `LATENESS_BOUNDS_MS`, and one more for those beyond. */
+  /** The same packets by how late they were: one count per bound of `LATENESS_BOUNDS_MS`, and one for those beyond. */
   readonly latenessCounts: readonly number[];
   /** Their lateness in all, milliseconds. */
   readonly latenessMsSum: number;
-  /** Who takes most of the thread of those whose sound could be made elsewhere (`handOver`). */
+  /** The player that uses most of the thread, among those whose audio can be rendered elsewhere (`handOver`). */
   readonly heaviestPlayer: PlayerId | undefined;
 }
 
 /**
- * Why a track ended by itself. `loadFailed`: before any sound; after some sound a failure ends as `finished`.
+ * Why a track ended by itself. `loadFailed`: before any audio; a failure after some audio ends as `finished`.
  * `cleanup`: nobody has listened for long.
  */
 export type EndReason = "finished" | "loadFailed" | "cleanup";
@@ -63,7 +63,7 @@ export type AddressFamily = 4 | 6;
 /** `banned`: the site refused it (HTTP 429). `unusable`: the system could not send from it. */
 export type RouteFailure = "banned" | "unusable";
 
-/** What any thread that sends requests tells of the addresses that they leave from. */
+/** Route requests and results of any thread that sends requests. */
 export type RouteEvent =
   /**
    * An address to send one request from is needed; answered by a RouteCommand. Never sent without routing in the
@@ -72,7 +72,7 @@ export type RouteEvent =
   | {
       readonly type: "routeRequested";
       readonly routeId: RouteId;
-      /** Those of the target's addresses, at least one. */
+      /** Families of the target's addresses, at least one. */
       readonly families: readonly AddressFamily[];
       /** This one, as long as it may be used: what belongs together leaves from one address. */
       readonly preferred?: string | undefined;
@@ -81,16 +81,16 @@ export type RouteEvent =
   | { readonly type: "routeFailed"; readonly address: string; readonly reason: RouteFailure };
 
 /**
- * What an audio worker or the probe thread tells, in the order in which it happened. None waits for an answer but
- * `routeWanted` and `linkWanted`.
+ * Events of an audio worker or the probe thread, in the order in which they happened. Only `routeRequested` and
+ * `linkRequested` wait for an answer.
  */
 export type WorkerEvent =
   /** The worker can take commands. */
   | { readonly type: "ready" }
-  /** Of the request with that number. */
+  /** The reply to the request with that number. */
   | { readonly type: "reply"; readonly requestId: number; readonly value: WorkerReply }
   | { readonly type: "replyError"; readonly requestId: number; readonly error: WireError }
-  /** It has ended by itself; the last thing that is said of this playing. */
+  /** The track has ended by itself; the last event of this playback. */
   | { readonly type: "trackEnded"; readonly playerId: PlayerId; readonly trackId: TrackId; readonly reason: EndReason }
   /** It cannot be played (on); its end follows. */
   | {
@@ -107,8 +107,8 @@ export type WorkerEvent =
       readonly thresholdMs: number;
     }
   /**
-   * For some seconds its track has taken this share of the thread, 0 to 1: too much beside others, or even for one
-   * alone.
+   * For some seconds its track has taken this share of the thread, 0 to 1: too much beside others, or even for a thread
+   * with no other player.
    */
   | {
       readonly type: "trackOverQuota";
@@ -116,10 +116,11 @@ export type WorkerEvent =
       readonly trackId: TrackId;
       readonly share: number;
     }
-  /** Whenever it changes other than by time; else it comes with the counters. */
+  /** Sent whenever it changes other than by time; otherwise it comes with the counters. */
   | { readonly type: "position"; readonly report: PositionReport }
   /**
-   * `isReady` turns true when sound can flow (op 4 and, with DAVE, a group); a playerUpdate follows at the main thread.
+   * `isReady` becomes true when audio can be sent (op 4 and, with DAVE, a group); the main thread then sends a
+   * playerUpdate.
    */
   | {
       readonly type: "voiceState";
@@ -130,20 +131,22 @@ export type WorkerEvent =
       /** -1 without a connection, 0 before the first heartbeat is acknowledged. */
       readonly pingMs: number;
     }
-  /** The connection is gone for good (own reconnecting has failed or makes no sense). Not sent for closes asked for. */
+  /**
+   * The connection is closed permanently (reconnecting has failed or makes no sense). Not sent for requested closes.
+   */
   | {
       readonly type: "voiceClosed";
       readonly playerId: PlayerId;
       readonly voiceId: VoiceId;
-      /** Of the WebSocket (discord-voice.md), and the text with it. */
+      /** Close code of the WebSocket (discord-voice.md), and its text. */
       readonly code: number;
       readonly reason: string;
       /** Discord has closed it. */
       readonly isByRemote: boolean;
     }
-  /** Its sound comes from the host now: that one's events count. */
+  /** The render worker now makes its audio: the events of that worker count. */
   | { readonly type: "handedOver"; readonly playerId: PlayerId }
-  /** Its sound is made here as before: the host is to let go of it. */
+  /** Its audio is made here as before: the render worker has to release it. */
   | { readonly type: "handOverFailed"; readonly playerId: PlayerId }
   /** Every 500 ms. */
   | {
@@ -152,9 +155,9 @@ export type WorkerEvent =
       readonly positions: PositionBatch;
       readonly audioStates: AudioBatch;
     }
-  /** Of those players of which there is something to tell; with the counters. */
+  /** Reports of the players that have something to report; sent with the counters. */
   | { readonly type: "playerReports"; readonly reports: readonly PlayerReport[] }
-  /** Of the minute that has ended, of all players that counted anything in it. */
+  /** The minute that has ended, for all players that counted anything in it. */
   | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
   | RouteEvent
   /** A link to a site's track is needed; answered by a LinkCommand within 20 s, or in vain. */

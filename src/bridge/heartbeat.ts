@@ -1,18 +1,20 @@
-// What an audio thread writes into shared memory about itself, for the moment after which it cannot say anything any
-// more: that it lives, and whose work it is doing. The main thread reads it when the thread is lost or silent. Both
-// threads.
+// What an audio thread writes into shared memory about itself for the case that it cannot report any more: that it is
+// alive, and which player or request it is working for. The main thread reads it when the thread is lost or silent.
+// Both threads.
 
 const ACTIVITIES = ["idle", "command", "send", "prepare", "read", "timer", "voice", "probe"] as const;
 /** `idle` stands for nothing in particular; an owner counts only with another one. */
 export type Activity = (typeof ACTIVITIES)[number];
 
-/** Whose work, and what. An owner is a PlayerId, on the probe thread the number of a request. */
+/**
+ * The owner of the current work, and the kind of work. An owner is a PlayerId, or on the probe thread a request number.
+ */
 export interface CurrentTask {
   readonly owner: number;
   readonly activity: Activity;
 }
 
-/** How often a thread that can still do anything beats, milliseconds. */
+/** How often a thread that is not blocked updates its heartbeat, milliseconds. */
 export const HEARTBEAT_INTERVAL_MS = 50;
 
 const BEATS = 0;
@@ -40,7 +42,7 @@ export class Heartbeat {
   readonly #fields: Int32Array;
   /** The pieces of work that have been entered and not left, outermost first, packed. */
   readonly #entered: number[] = [];
-  /** What was resumed and not paused, packed. */
+  /** The resumed work that is not paused, packed. */
   #resumed = IDLE;
 
   /** The memory to hand to the thread and to construct both ends from. */
@@ -62,13 +64,13 @@ export class Heartbeat {
     this.#begin(currentTask);
   }
 
-  /** The innermost piece of work is over. The one around it goes on, if any, else the one that was resumed. */
+  /** Ends the innermost piece of work. The enclosing one continues, if any, otherwise the one that was resumed. */
   leave(): void {
     this.#entered.pop();
     this.#show(this.#entered.at(-1) ?? this.#resumed);
   }
 
-  /** Work for this owner goes on after a wait, until `pause`: pieces of work may begin and end meanwhile. */
+  /** Continues work for this owner after a wait, until `pause`; pieces of work may begin and end in between. */
   resume(owner: number, activity: Activity): void {
     this.#resumed = pack(owner, activity);
     this.#begin(this.#resumed);
@@ -115,12 +117,12 @@ export class Heartbeat {
     return Atomics.load(this.#fields, THREAD);
   }
 
-  /** Grows (and wraps) with each piece of work that is begun, also while timers have to wait. */
+  /** Increases (and wraps) with each piece of work that begins, also while timers have to wait. */
   get steps(): number {
     return Atomics.load(this.#fields, STEPS);
   }
 
-  /** Whose work is, or was last, being done; undefined: nobody's. */
+  /** The current or last work of the thread; undefined: it works for no owner. */
   get currentTask(): CurrentTask | undefined {
     const activity = ACTIVITIES[Atomics.load(this.#fields, ACTIVITY)] ?? "idle";
     return activity === "idle" ? undefined : { owner: Atomics.load(this.#fields, OWNER), activity };

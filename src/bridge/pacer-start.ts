@@ -1,5 +1,5 @@
-// What the pacer thread is told when it starts, and what it tells the main thread. Everything else it hears from audio
-// workers, over a port of each that the main thread passes on. Main and pacer thread.
+// The start data of the pacer thread, and the messages it sends to the main thread. Everything else reaches it from
+// audio workers, over one port each that the main thread passes on. Main and pacer thread.
 
 import type { WorkerEvent } from "./events.ts";
 
@@ -11,8 +11,8 @@ export interface PacerStart {
   readonly wakeUpMemory: SharedArrayBuffer;
 }
 
-/** Room for media/pacer/wake-up-flag.ts, whose two ends are both on other threads than the one that makes it. */
+/** Size of the memory of media/pacer/wake-up-flag.ts, which is made on another thread than those of its two ends. */
 export const WAKE_UP_FLAG_BYTES = 24;
 
-/** Its own messages; what the main thread posts are ports. */
+/** Messages of the pacer thread; the main thread posts ports. */
 export type ThreadMessage = Extract<WorkerEvent, { readonly type: "ready" | "log" }>;

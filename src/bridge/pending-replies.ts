@@ -1,5 +1,5 @@
-// Questions across the bridge that wait for their answer: numbered, each with a time limit. Each end of the pipe
-// (channel.ts) keeps those that it has asked. Both threads.
+// Requests across the bridge that wait for their reply: numbered, each with a time limit. Each end of a channel
+// (channel.ts) holds the requests that it has sent. Both threads.
 
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -10,11 +10,11 @@ interface Pending<Value> {
   readonly timer: Timer;
 }
 
-/** Of one question. */
+/** Options of one request. */
 interface AskOptions {
   /** Above 0; when it is over, the answer is `worker-timeout`. */
   readonly timeoutMs: number;
-  /** What the error says when no answer comes in time. */
+  /** The error message when no reply comes in time. */
   readonly lateText: string;
 }
 
@@ -34,8 +34,8 @@ export class PendingReplies<Value> {
   }
 
   /**
-   * Has `send` ask under a new number. Rejects with `worker-timeout`, or what `reject` is given. Never refused: whoever
-   * asks bounds how many wait.
+   * Calls `send` with a new request number. Rejects with `worker-timeout`, or the error given to `reject`. Never
+   * refused: the caller bounds how many are pending.
    */
   ask(options: AskOptions, send: (id: number) => void): Promise<Value> {
     const id = ++this.#askedCount;
@@ -53,12 +53,12 @@ export class PendingReplies<Value> {
     this.#take(id)?.resolve(value);
   }
 
-  /** The same, with an error as the answer. */
+  /** Settles a request with an error. */
   reject(id: number, error: NodeError): void {
     this.#take(id)?.reject(error);
   }
 
-  /** For the moment when the other end is gone: nothing waits any more. */
+  /** Rejects all pending requests, for when the other end is gone. */
   rejectAll(error: NodeError): void {
     for (const id of [...this.#pending.keys()]) this.reject(id, error);
   }

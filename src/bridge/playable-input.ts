@@ -1,4 +1,4 @@
-// What a worker needs to fetch one track's bytes: all that crosses the bridge about a source.
+// What a worker needs to fetch one track's bytes: the only data about a source that crosses the bridge.
 
 import type { JsonObject } from "../lib/json.ts";
 
@@ -10,17 +10,17 @@ export interface SiteTrack {
 }
 
 /**
- * Where the bytes come from: `url` is http or https, `path` that of a file here. `container` is Lavalink's probe info
- * (`mp3`, `m3u|hls-outer`), a hint; content decides.
+ * Where the bytes are: `url` is http or https, `path` a local file. `container` is Lavalink's probe info (`mp3`,
+ * `m3u|hls-outer`), a hint; the content decides.
  */
 export type PlainInput =
   | { readonly kind: "http"; readonly url: string; readonly container: string | undefined }
   | { readonly kind: "local"; readonly path: string; readonly container: string | undefined };
 
-/** One of these, or a track whose link is asked for when it is needed (playable-link.ts). */
+/** A plain input, or a track whose link is requested when it is needed (playable-link.ts). */
 export type PlayableInput = PlainInput | { readonly kind: "site"; readonly track: SiteTrack };
 
-/** What a look at an input found, for loadtracks. */
+/** The result of probing an input, for loadtracks. */
 export type ProbeResult =
   | {
       readonly kind: "track";
@@ -36,7 +36,7 @@ export type ProbeResult =
       readonly lengthMs: number | undefined;
       readonly isSeekable: boolean;
     }
-  /** A playlist file or HTTP redirect that names another place: load that instead (the caller bounds the hops). */
+  /** A playlist file or HTTP redirect that names another URL: load that instead (the caller bounds the hops). */
   | { readonly kind: "reference"; readonly input: PlainInput; readonly title: string | undefined }
   /** Nothing there (HTTP 404, no such file): `loadType: empty`. */
   | { readonly kind: "empty" };

@@ -1,5 +1,5 @@
-// All that the main thread and a plugin's thread say to each other. Plain data that survives a structured clone; the
-// tracks of a list are ready JSON, so that the main thread passes on what it never looks at. Both threads.
+// All messages between the main thread and a plugin's thread. Plain data that survives a structured clone; the tracks
+// of a list are ready-made JSON, which the main thread passes on without parsing. Both threads.
 
 import type { PlainTree, PlainTreeMap } from "../lib/plain-tree.ts";
 import type { LogFields, LogLevel } from "../log/log.ts";
@@ -12,7 +12,7 @@ import type { LinkReason, SiteLink } from "./playable-link.ts";
 import type { WireError } from "./wire-error.ts";
 import type { RoutingSettings } from "./worker-settings.ts";
 
-/** What a plugin's thread is told when it starts: its workerData. */
+/** The start data of a plugin's thread: its workerData. */
 export interface PluginStart {
   readonly settings: PluginSettings;
   /** The thread's Heartbeat. */
@@ -23,9 +23,9 @@ export interface PluginStart {
 export interface PluginSettings {
   /** The module with the plugin: a file URL. */
   readonly module: string;
-  /** CIDR blocks that may be dialled although private. */
+  /** CIDR blocks that may be connected to although private. */
   readonly allow: readonly string[];
-  /** Base address by host name: asked in place of that host. */
+  /** Base address by host name: requested instead of that host. */
   readonly hosts: Readonly<Record<string, string>>;
   readonly http: {
     readonly userAgent: string;
@@ -39,7 +39,7 @@ export interface PluginSettings {
   readonly routing: RoutingSettings | undefined;
 }
 
-/** What a plugin is, once it is set up. */
+/** A plugin's description of itself, once it is set up. */
 export interface PluginManifest {
   readonly name: string;
   readonly version: string;
@@ -50,13 +50,13 @@ export interface PluginManifest {
   readonly ownServers: readonly string[];
 }
 
-/** What the main thread knows of a source without asking it. */
+/** What the main thread knows about a source without asking the plugin. */
 export interface SourceManifest extends Claims {
   readonly name: string;
   readonly fields: readonly TrackField[];
 }
 
-/** How a link of a track is wanted, as `ResolveRequest` says it. */
+/** How a link of a track is requested, as in `ResolveRequest`. */
 export interface PluginLinkRequest {
   readonly encoded: string;
   readonly userData: JsonMembers;
@@ -65,7 +65,7 @@ export interface PluginLinkRequest {
   readonly variant?: string | undefined;
 }
 
-/** What a source has found. `none`: it is not its identifier. */
+/** The result of a source's load. `none`: the identifier is not one of this source. */
 export type PluginAnswer =
   | { readonly kind: "none" }
   | { readonly kind: "empty" }
@@ -80,10 +80,10 @@ export type PluginAnswer =
     }
   | { readonly kind: "reference"; readonly identifier: string };
 
-/** Where the sound is: a link, or what another source's identifier plays. */
+/** Where the audio is: a link, or another source's identifier to play. */
 export type PluginLink = Omit<SiteLink, "isOwnServer"> | { readonly kind: "reference"; readonly identifier: string };
 
-/** What a call of the plugin came to. */
+/** The result of a call to the plugin. */
 export interface PluginReturn {
   readonly kind: "return";
   readonly value: Json;
@@ -106,16 +106,16 @@ export interface PersistedValue {
   readonly cache: string;
   readonly key: string;
   readonly json: string;
-  /** Epoch milliseconds; Infinity: for ever. */
+  /** Epoch milliseconds; Infinity: permanently. */
   readonly untilMs: number;
 }
 
-/** What a plugin learns once it has said its name. */
+/** The options that a plugin receives once it has sent its name. */
 export type GivenOptions =
   | {
       /** As the operator has written them, unchecked. */
       readonly options: PlainTree | undefined;
-      /** What was changed of them since the node started, unchecked. */
+      /** Changes of the options since the node started, unchecked. */
       readonly changes: PlainTreeMap;
       readonly persisted: readonly PersistedValue[];
       readonly problem?: undefined;
@@ -123,7 +123,7 @@ export type GivenOptions =
   /** Why a plugin of that name cannot be. */
   | { readonly problem: string };
 
-/** What the main thread asks. Request numbers are unique for the life of the thread. */
+/** Commands of the main thread. Request numbers are unique for the life of the thread. */
 export type PluginCommand =
   /** The answer to `named`. */
   | { readonly type: "options"; readonly given: GivenOptions }
@@ -142,21 +142,21 @@ export type PluginCommand =
       readonly source: string;
       readonly linkRequest: PluginLinkRequest;
     }
-  /** Something of its own that a route of the node wants. Answered by a `reply` with a PluginReturn. */
+  /** A call of one of the plugin's own functions by a route of the node. Answered by a `reply` with a PluginReturn. */
   | { readonly type: "call"; readonly requestId: number; readonly name: string; readonly argument: Json }
-  /** Nobody waits for it any more. */
+  /** Nobody waits for the reply any more. */
   | { readonly type: "abort"; readonly requestId: number }
-  /** Of a `loadWanted`. */
+  /** The answer to a `loadRequested`. */
   | { readonly type: "loaded"; readonly askId: number; readonly answer: PluginAnswer }
   | { readonly type: "loadFailed"; readonly askId: number; readonly error: WireError }
-  /** Of a `routeWanted`. */
+  /** The answer to a `routeRequested`. */
   | RouteCommand
   /** It has 1 s to dispose of what it holds, and says `disposed`. */
   | { readonly type: "dispose" };
 
-/** What it tells. */
+/** Events of a plugin's thread. */
 export type PluginEvent =
-  /** Its module is loaded; its options are awaited. */
+  /** Its module is loaded; it waits for its options. */
   | { readonly type: "named"; readonly name: string }
   | { readonly type: "ready"; readonly manifest: PluginManifest }
   /** It cannot be set up; it is of no use until something changes. */
@@ -178,7 +178,9 @@ export type PluginEvent =
       readonly backends: readonly BackendReport[];
       readonly counts: Readonly<Record<string, number>>;
     }
-  /** A program runs, or has exited: those that still run when the thread is gone are ended for it. */
+  /**
+   * A program has started, or has exited: programs that still run when the thread is gone are ended by the main thread.
+   */
   | { readonly type: "program"; readonly pid: number; readonly isRunning: boolean }
   | { readonly type: "persist"; readonly value: PersistedValue }
   | { readonly type: "forget"; readonly cache: string; readonly key: string }

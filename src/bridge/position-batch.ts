@@ -10,7 +10,7 @@ const FIELDS = 5;
 export interface PositionBatch {
   /** When the positions were so, Unix epoch milliseconds. */
   readonly epochMs: number;
-  /** Made by `packPositions`, read by `unpackPositions`; nobody else knows their order. */
+  /** Made by `packPositions`, read by `unpackPositions`; only they know the order. */
   readonly values: readonly number[];
 }
 
@@ -23,7 +23,7 @@ export function packPositions(reports: readonly PositionReport[], epochMs: numbe
   return { epochMs, values };
 }
 
-/** On the main thread. What is left over of a list that is cut off is dropped. */
+/** Called on the main thread. The incomplete rest of a list that is cut off is dropped. */
 export function unpackPositions({ epochMs, values }: PositionBatch): PositionReport[] {
   const reports: PositionReport[] = [];
   for (let at = 0; at + FIELDS <= values.length; at += FIELDS) {

@@ -1,4 +1,5 @@
-// Where a track is, as an audio worker tells it: alone (events.ts) or with those of other players (position-batch.ts).
+// The position of a track, as an audio worker reports it: by itself (events.ts) or together with those of other players
+// (position-batch.ts).
 
 import type { PlayerId, SeekId, TrackId } from "./commands.ts";
 

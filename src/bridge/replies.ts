@@ -1,10 +1,10 @@
-// What the requests among the commands are answered with. Both threads.
+// The replies to those commands that are requests. Both threads.
 
 import type { ProbeResult } from "./playable-input.ts";
 
 /** By the type of the request. An answer may be an error instead (`replyError`). */
 export interface WorkerReplies {
-  /** What was found. Errors: those of opening an input (`address-refused`, `input-…`, `media-…`, `hls-…`, …). */
+  /** The probe's result. Errors: those of opening an input (`address-refused`, `input-…`, `media-…`, `hls-…`, …). */
   readonly probe: ProbeResult;
   /** Everything of the player is closed. Never an error. */
   readonly destroyPlayer: undefined;

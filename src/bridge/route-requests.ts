@@ -1,5 +1,5 @@
-// Wishes for addresses to send requests from, as any thread has them: asked of the main thread, each with a time limit.
-// On every thread that sends requests; answered by control/workers/route-source.ts.
+// Requests of any thread for the address to send from: sent to the main thread, each with a time limit. Used on every
+// thread that sends requests; answered by control/workers/route-source.ts.
 
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -10,7 +10,7 @@ import { RemoteError } from "./wire-error.ts";
 
 /** Choosing an address takes microseconds; this is for a main thread that is busy with something else. */
 const ROUTE_TIMEOUT_MS = 5000;
-/** Wishes that may wait at once; one more is refused with `worker-busy`. */
+/** Requests that may be pending at once; one more is refused with `worker-busy`. */
 const ROUTE_REQUESTS_MAX = 4096;
 
 /** One for each thread. */
@@ -25,9 +25,9 @@ export class RouteRequests {
   }
 
   /**
-   * An address for one request: `preferred` where that may be used. `families` are those of the target's addresses.
-   * Undefined: no address in particular. Rejects with `routes-exhausted` (RemoteError), `worker-timeout` after 5 s, or
-   * `worker-busy` with 4,096 wishes already waiting.
+   * The egress address for one request: `preferred` where it may be used. `families` are those of the target's
+   * addresses. Undefined: no particular address. Rejects with `routes-exhausted` (RemoteError), `worker-timeout` after
+   * 5 s, or `worker-busy` with 4,096 requests already pending.
    */
   requestRoute(families: readonly AddressFamily[], preferred?: string): Promise<string | undefined> {
     if (this.#pending.count >= ROUTE_REQUESTS_MAX) {

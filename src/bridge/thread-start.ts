@@ -1,26 +1,26 @@
-// What an audio and a probe thread do alike when they start: they say in shared memory who they are and that they
-// live, and outlive what nobody has caught. Called by the entries, main.ts and probe-main.ts.
+// What audio and probe threads share at start: they write into shared memory which thread they are and that they are
+// alive, and survive uncaught errors. Called by the entries, main.ts and probe-main.ts.
 
 import type { Clock } from "../lib/clock.ts";
 import { ownThreadNumber } from "../lib/thread-cpu.ts";
 import type { Logger } from "../log/log.ts";
 import { HEARTBEAT_INTERVAL_MS, Heartbeat } from "./heartbeat.ts";
 
-/** Failures without an owner, each within a minute of the one before, after which the thread is better begun anew. */
+/** Failures without an owner, each within a minute of the previous one, after which the thread is restarted. */
 const STRAYS_MAX = 20;
 const STRAY_MEMORY_MS = 60_000;
 
-/** Whose failures, and where they are told. */
+/** Which thread fails, and where failures are reported. */
 interface StraysOptions {
   /** For the log: "the probe thread". */
   readonly threadName: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Gives the failure to whoever the thread was working for. False: that is not known. */
+  /** Attributes the failure to the owner that the thread was working for. False: the owner is unknown. */
   readonly attribute: (error: unknown) => boolean;
 }
 
-/** The thread's own end of its mark. */
+/** Opens the thread's own end of its heartbeat. */
 export function openHeartbeat(memory: SharedArrayBuffer): Heartbeat {
   const heartbeat = new Heartbeat(memory);
   heartbeat.threadNumber = ownThreadNumber();
@@ -38,18 +38,18 @@ export function startHeartbeat(heartbeat: Heartbeat, clock: Clock, onHeartbeat =
 }
 
 /**
- * What a callback or a promise threw that nobody waited for: it belongs to whoever's turn it was, and the thread goes
- * on.
+ * Handles uncaught errors and unhandled rejections: each is attributed to the owner whose time slice it was, and the
+ * thread keeps running.
  */
 export function catchStrays({ threadName, clock, logger, attribute }: StraysOptions): void {
   let strayCount = 0;
   let lastMs = Number.NEGATIVE_INFINITY;
   const onStray = (error: unknown): void => {
     if (attribute(error)) return;
-    logger.error(`something failed on ${threadName} that is nobody's`, { error });
+    logger.error(`uncaught error on ${threadName}: it belongs to no player or request`, { error });
     strayCount = clock.now() - lastMs < STRAY_MEMORY_MS ? strayCount + 1 : 1;
     lastMs = clock.now();
-    // What fails again and again is lost with the thread: the main thread starts another.
+    // Too many failures in a row end the thread: the main thread starts another.
     if (strayCount >= STRAYS_MAX) process.exit(1);
   };
   process.on("uncaughtException", onStray);

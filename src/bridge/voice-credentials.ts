@@ -1,8 +1,8 @@
-// What it takes to join a voice channel, as a client hands it on from Discord. On both sides of the bridge.
+// The credentials for joining a voice channel, as a client passes them on from Discord. On both sides of the bridge.
 
 /** The voice object of protocol-v4.md section 3.2. `channelId` undefined: an older client, learnt from DAVE. Secret. */
 export interface VoiceCredentials {
-  /** Of the voice server, for one call; not the bot's. */
+  /** Token of the voice server, for one call; not the bot's. */
   readonly token: string;
   /** Host of the voice server, perhaps with a port (media/voice/connection/voice-endpoint.ts reads it). */
   readonly endpoint: string;

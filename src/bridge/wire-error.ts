@@ -10,7 +10,7 @@ type Severity = "common" | "suspicious" | "fault";
 export interface WireError {
   /** A `NodeError` code, "internal" for anything unexpected. */
   readonly code: string;
-  /** For people: what was attempted and what to do. */
+  /** For people: what was attempted and what to do about the failure. */
   readonly message: string;
   readonly severity: Severity;
   /** `Name: message` of the innermost cause. */
@@ -19,12 +19,12 @@ export interface WireError {
   readonly causeStackTrace: string;
 }
 
-/** Longest text of an error. What a stranger wrote may stand in it, and each client gets a copy. */
+/** Longest text of an error. It may contain untrusted text, and each client gets a copy. */
 const TEXT_LENGTH_MAX = 2000;
-/** Of a longer one only so much is looked through: it takes time, also where music plays. */
+/** Only this much of a longer text is inspected: it takes time, also on threads that play audio. */
 const INSPECTED_LENGTH_MAX = 4096;
 
-/** An error that came over the bridge, with its code again and its wire form kept. */
+/** An error that came over the bridge, with its code restored and its wire form retained. */
 export class RemoteError extends NodeError {
   readonly wire: WireError;
 
@@ -35,10 +35,10 @@ export class RemoteError extends NodeError {
   }
 }
 
-/** Takes secrets out of a text that only whoever calls knows. */
+/** Removes secrets that only the caller knows from a text. */
 type Hide = (text: string) => string;
 
-/** Turns anything thrown into its wire form, without the secrets of addresses that its texts name. */
+/** Converts any thrown value to its wire form, without the secrets of addresses in its texts. */
 export function toWireError(error: unknown, hide: Hide = (text) => text): WireError {
   if (error instanceof RemoteError) return hiddenWire(error.wire, hide);
   const root = rootCause(error);
@@ -76,7 +76,7 @@ function shown(text: string, hide: Hide): string {
   return redacted.length <= TEXT_LENGTH_MAX ? redacted : `${redacted.slice(0, TEXT_LENGTH_MAX)}…`;
 }
 
-/** Errors of the file system name files in their message: places on this machine are not for clients. */
+/** File system errors name files in their message: paths on this machine are not for clients. */
 function withoutPaths(error: Error & { readonly path?: unknown; readonly dest?: unknown }): string {
   const { message, path, dest } = error;
   return [path, dest].reduce<string>((text, location) => {

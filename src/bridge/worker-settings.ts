@@ -1,4 +1,4 @@
-// What a worker is told once, when it starts (workerData): the part of the configuration that the audio side needs.
+// The start data of a worker (workerData): the part of the configuration that the audio side needs.
 
 import type { MessagePort } from "node:worker_threads";
 import type { DeepReadonly, KeyValues } from "../config/keys/all-keys.ts";
@@ -10,14 +10,14 @@ export interface WorkerStart {
   readonly heartbeatMemory: SharedArrayBuffer;
   /** Where an audio thread asks for codecs (codec-request.ts); undefined: it loads them by itself. */
   readonly codecPort?: MessagePort | undefined;
-  /** It will be given many players at once: what they need is loaded before, not when the first of them comes. */
+  /** It will be given many players at once: what they need is loaded in advance, not when the first of them arrives. */
   readonly isSpare?: boolean | undefined;
 }
 
-/** Values of configuration keys that workers are told as they are: meaning, unit and range stand in config/keys/. */
+/** Configuration values that workers receive unchanged: meaning, unit and range are in config/keys/. */
 type SentValues = DeepReadonly<Pick<KeyValues, "network" | "players" | "opus" | "buffer" | "voice">>;
 
-/** The same for all workers and the probe thread; never changes while they run. */
+/** Identical for all workers and the probe thread; never changes while they run. */
 export interface WorkerSettings extends SentValues {
   /** Folders below which the local source may read, absolute real paths. Empty: nothing. */
   readonly localRoots: readonly string[];
@@ -34,14 +34,16 @@ interface HttpSettings extends DeepReadonly<KeyValues["timeouts"]> {
   readonly proxyUrl: string | undefined;
 }
 
-/** What of `lavalink.server.ratelimit` all threads that send requests need; the rest is the route planner's. */
+/** The part of `lavalink.server.ratelimit` that all threads that send requests need; the route planner has the rest. */
 export interface RoutingSettings {
   /** How often one request is sent again from another address; undefined: until it runs out of time. */
   readonly retriesMax: number | undefined;
-  /** CIDR blocks or single addresses. All of them lead to this machine, so the outbound guard dials none. */
+  /**
+   * CIDR blocks or single addresses. All of them lead to this machine, so the outbound guard refuses them as targets.
+   */
   readonly ipBlocks: readonly string[];
   /** A search that a site refuses says something about the address, too. */
   readonly isTriggeredBySearch: boolean;
-  /** Names of the sources whose requests do, in lower case; inputs of kind `http` are those of the source `http`. */
+  /** Names of the sources whose requests rotate, in lower case; inputs of kind `http` belong to the source `http`. */
   readonly sources: readonly string[];
 }

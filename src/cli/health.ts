@@ -1,7 +1,7 @@
 // `tonearm health`: asks the node that was started with the same configuration whether it serves, for a container
-// engine or whoever else watches it. Says in one line what it found. Main thread of a process of its own, which starts
-// every half minute: it loads the configuration, and no more. It asks `GET /version`, which needs no password, and
-// checks only that the main thread answers: a node that is busy or has lost a worker recovers without a restart.
+// engine or another supervisor, and prints the result as one line. Main thread of a separate process that starts every
+// half minute, so it loads only the configuration. It asks `GET /version`, which needs no password, and checks only
+// that the main thread answers: a node that is busy or has lost a worker recovers without a restart.
 
 import type { IncomingMessage } from "node:http";
 import { loadConfig } from "../config/load-config.ts";
@@ -10,10 +10,10 @@ import { HEALTH_AGENT, HEALTH_PATH, NODE_HEADER } from "../control/server/health
 import { askOwnNode, ownNodeUrl } from "./own-node.ts";
 import type { StartContext } from "./start.ts";
 
-/** A main thread that answers nobody for so long has nobody's sound in order either. */
+/** A main thread that does not answer for this long cannot keep audio playing either. */
 const ANSWER_TIMEOUT_MS = 4000;
 
-/** What the command sees of the process. */
+/** The process environment of the command. */
 export interface HealthContext extends Pick<StartContext, "cwd" | "write"> {
   writeError(text: string): void;
   /** Default 4000. */
@@ -50,7 +50,7 @@ function fail(reason: string, context: HealthContext): number {
   return 1;
 }
 
-/** The head of the answer; its body is not read. Rejects when there is none in time. */
+/** Resolves with the head of the response; the body is not read. Rejects when there is no response in time. */
 async function ask(server: NodeConfig["server"], timeoutMs: number): Promise<IncomingMessage> {
   const headers = { "User-Agent": HEALTH_AGENT };
   const answer = await askOwnNode(server, { path: HEALTH_PATH, headers, timeoutMs });

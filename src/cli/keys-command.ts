@@ -25,8 +25,8 @@ import type { StartContext } from "./start.ts";
 const ACTIONS = ["list", "add", "rotate", "retire", "remove"] as const;
 type Action = (typeof ACTIONS)[number];
 
-const HEADING = `# Keys of Tonearm: who may use the node beside the one password. \`tonearm keys\` writes it.
-# Below a name: role (client, viewer, operator), sessions, players, requestsPerSecond, sources, filters.
+const HEADING = `# Client keys of Tonearm: access to the node in addition to the one password. \`tonearm keys\` writes this file.
+# Fields below a name: role (client, viewer, operator), sessions, players, requestsPerSecond, sources, filters.
 `;
 
 /**
@@ -40,7 +40,9 @@ export function keysCommand(args: readonly string[], context: StartContext): num
   const { config } = loadConfig({ args: args.slice(words.length), cwd: context.cwd });
   const { keysPath: path } = config.server;
   if (path === undefined) {
-    throw refusal("tonearm.keys.file is not set: name the file that keys are kept in, there or as TONEARM_KEYS_FILE");
+    throw refusal(
+      "tonearm.keys.file is not set: set it (or TONEARM_KEYS_FILE) to the file that stores the client keys",
+    );
   }
   const [word = "list", name, ...more] = words;
   const action = ACTIONS.find((known) => known === word);
@@ -76,7 +78,7 @@ interface Change {
 }
 
 function change(path: string, { action, name, context }: Change): number {
-  // As the node reads it: what is wrong with it is told before anything is written.
+  // Parsed as the node parses it, so that mistakes are reported before anything is written.
   const keys = readKeys(path);
   const hashes = keys?.find((known) => known.name === name)?.hashes;
   const isThere = hashes !== undefined;
@@ -116,12 +118,12 @@ function changed(document: Document, name: string, hashesToWrite: readonly strin
     else document.set(name, document.createNode({ hashes: hashesToWrite }));
     return document.toString();
   } catch {
-    // Aliases and several documents in one file: the library says only where, which helps nobody.
+    // Aliases, or several documents in one file: the library reports only the position, which does not help.
     throw writtenOtherwise(name);
   }
 }
 
-/** All or nothing, for the owner and with the rights that it had. */
+/** Replaces the file atomically, and keeps its owner and mode. */
 function replaceFile(
   written: string,
   {
@@ -131,15 +133,16 @@ function replaceFile(
   }: { readonly body: string; readonly name: string; readonly hashesToWrite: readonly string[] },
 ): void {
   const text = body.trim() === "{}" ? HEADING : body.startsWith("#") ? body : `${HEADING}${body}`;
-  // As the node will read it: a key that is said to be gone must be gone, however it was written.
+  // Parsed as the node will parse it: a key that is reported as removed must be removed, however it was written.
   const found = readKeyFile(text, basename(written)).find((key) => key.name === name)?.hashes ?? [];
   if (found.join() !== hashesToWrite.join()) throw writtenOtherwise(name);
-  // What a link leads to is changed, not the link.
+  // A symbolic link is followed: its target is replaced, not the link.
   const path = existsSync(written) ? realpathSync(written) : written;
   const fresh = `${path}.new`;
   try {
     const before = statSync(path, { throwIfNoEntry: false });
-    // Refused where it is there: another command is at work. On the disk first: an empty file would take all keys away.
+    // Fails when the file exists: another command is running. Synced to disk first, because an empty file would remove
+    // all keys.
     writeFileSync(fresh, text, { flag: "wx", mode: 0o644, flush: true });
     try {
       if (before !== undefined) keepOwner(fresh, before);
@@ -158,18 +161,22 @@ function replaceFile(
 function adviceOn(error: unknown, fresh: string): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "EEXIST")
-    return `: ${fresh} is there; another command is at work, or one was broken off: then remove it`;
-  if (code === "EBUSY") return ": it is mounted by itself, and nothing can take its place; mount its folder instead";
-  return typeof code === "string" ? ` (${code}): another is put in its place, so its folder must be writable too` : "";
+    return `: ${fresh} exists. Another command is running; if none is, one was interrupted: remove that file`;
+  if (code === "EBUSY") return ": the file itself is a mount and cannot be replaced; mount its folder instead";
+  return typeof code === "string"
+    ? ` (${code}): the file is replaced by a new one, so its folder must be writable too`
+    : "";
 }
 
 function writtenOtherwise(name: string): NodeError {
-  return refusal(`${name} is written in a way that this command cannot change: change its hashes in the file by hand`);
+  return refusal(
+    `this command cannot change the form in which ${name} is written: edit its hashes in the file by hand`,
+  );
 }
 
 function keepOwner(path: string, { mode, uid, gid }: { mode: number; uid: number; gid: number }): void {
   chmodSync(path, mode & 0o777);
-  // Where nobody else's files can be made, it is one's own already.
+  // Without root, files can only belong to the user who runs the command, so the owner is already right.
   if (process.getuid?.() === 0) chownSync(path, uid, gid);
 }
 

@@ -4,10 +4,10 @@
 import { type IncomingMessage, request as requestPlain } from "node:http";
 import type { NodeConfig } from "../config/node-config.ts";
 
-/** Addresses that a server listens on and that nobody can connect to everywhere. */
+/** Wildcard addresses to listen on, which clients cannot connect to on every system. */
 const ANY_ADDRESS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-/** What is asked. */
+/** The request to send. */
 interface OwnNodeQuestion {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -22,9 +22,10 @@ export function ownNodeUrl({ address, port, tls }: NodeConfig["server"]): string
 }
 
 /**
- * The head of the answer; its body is the caller's to read. Rejects when there is none in time.
+ * Resolves with the head of the response; the caller reads the body. Rejects when there is no response in time.
  *
- * A certificate is not looked at: it is for the name by which clients know the node, and the address is this machine's.
+ * The certificate is not verified: it is issued for the name by which clients know the node, and the address used here
+ * is local.
  */
 export async function askOwnNode(server: NodeConfig["server"], question: OwnNodeQuestion): Promise<IncomingMessage> {
   const { path, headers, timeoutMs } = question;

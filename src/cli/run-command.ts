@@ -1,5 +1,5 @@
-// Which command was asked for, and running it. Each command is imported only when it is wanted, so that `start` loads
-// nothing it does not need. Main thread.
+// Finds and runs the requested command. Each command is imported only when it runs, so that `start` loads nothing it
+// does not need. Main thread.
 
 import { NodeError, rootCause } from "../errors.ts";
 import { closestName } from "../lib/closest-name.ts";
@@ -7,7 +7,7 @@ import { redactText } from "../lib/redact-text.ts";
 import { VERSION } from "../version.ts";
 import type { StartContext } from "./start.ts";
 
-/** What the commands see of the process. */
+/** The process environment of all commands. */
 interface CommandContext extends StartContext {
   writeError(text: string): void;
 }

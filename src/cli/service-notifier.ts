@@ -1,7 +1,7 @@
-// Reports start, watchdog heartbeats and shutdown to systemd. Node.js has no datagrams to Unix sockets, and packages
-// that add them need a compiler, so `systemd-notify` sends them. It runs from one shell that is started once, because
-// forking a large process every 15 s blocks its thread; hence `NotifyAccess=all`. Messages that systemd does not take
-// are dropped, never queued. Loaded only with `NOTIFY_SOCKET`. Main thread, whose hang stops the watchdog.
+// Reports start, watchdog heartbeats and shutdown to systemd. Node.js cannot send datagrams to Unix sockets, and
+// packages that can need a compiler, so `systemd-notify` sends them. It runs from one shell that is started once,
+// because forking a large process every 15 s blocks its thread; hence `NotifyAccess=all`. Messages that systemd does
+// not take are dropped, never queued. Loaded only with `NOTIFY_SOCKET`. Main thread, whose hang stops the watchdog.
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -23,7 +23,7 @@ export interface ServiceNotifierOptions {
   readonly logger: Logger;
 }
 
-/** What it says is lost where the manager cannot be told; that is logged once, and the node goes on. */
+/** Messages are lost when the service manager cannot be reached; that is logged once, and the node keeps running. */
 export class ServiceNotifier {
   readonly #manager: ServiceManager;
   readonly #clock: Clock;
@@ -46,12 +46,12 @@ export class ServiceNotifier {
     if (watchdogMs !== undefined) this.#live(watchdogMs / 2);
   }
 
-  /** The node is about to close; it goes on saying that it lives. */
+  /** Reports that the node is about to close; heartbeats continue. */
   stopping(): void {
     this.#say("STOPPING=1", "STATUS=closing");
   }
 
-  /** Nothing more is said. What was said still arrives. May be called more than once. */
+  /** Sends no further messages; those already sent still arrive. May be called more than once. */
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();
@@ -68,7 +68,7 @@ export class ServiceNotifier {
   #say(...words: readonly string[]): void {
     if (this.#isClosed) return;
     this.#shell ??= this.#startShell();
-    // A manager that takes nothing for a day: what is not said does not pile up.
+    // Messages do not pile up when the manager reads nothing for a day.
     if (this.#shell.stdin.writableNeedDrain) return;
     this.#shell.stdin.write(`${words.join("\n")}\n`);
   }
@@ -81,7 +81,10 @@ export class ServiceNotifier {
       this.#shell = undefined;
       if (this.#isClosed || this.#isTroubleReported) return;
       this.#isTroubleReported = true;
-      this.#logger.warn("systemd could not be told how the node does; is systemd-notify there?", { reason });
+      this.#logger.warn(
+        "systemd-notify failed: systemd receives no status from the node; check that systemd-notify is installed",
+        { reason },
+      );
     };
     shell.on("error", (error) => onEnd(error.message));
     shell.on("exit", (code, signal) => onEnd(`its shell ended with ${signal ?? `status ${code}`}`));

@@ -16,10 +16,10 @@ import type { ServiceNotifier } from "./service-notifier.ts";
 const CLOSE_TIMEOUT_MS = 12_000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** What the command sees of the process. */
+/** The process environment of the command. */
 export interface StartContext {
   readonly cwd: string;
-  /** Standard output: log lines, and a password that was made up. */
+  /** Standard output: log lines, and a generated password. */
   write(text: string): void;
   /** Calls back when standard output is taken again, with how many texts were not. Undefined: none ever is lost. */
   readonly reportDropped?: (report: (droppedCount: number) => void) => void;
@@ -32,7 +32,7 @@ export async function startCommand(args: readonly string[], context: StartContex
   const { level, format } = config.logging;
   const logRing = new LogRing();
   const logger = createNodeLogger({ level, format, stream: context, ring: logRing });
-  context.reportDropped?.((count) => logger.error("log lines were dropped, because nobody took them", { count }));
+  context.reportDropped?.((count) => logger.error("stdout blocked: log lines dropped", { count }));
   exitOnUncaught(logger);
   logger.info(`Tonearm ${VERSION} on Node.js ${process.versions.node}`, { config: loaded.fileName ?? "defaults" });
   for (const warning of loaded.warnings) logger.warn(warning);
@@ -70,10 +70,10 @@ function announce(
   const reach = isReachableAddress(config.server.address) ? "" : " (for this machine only, see server.address)";
   logger.info(`listening on ${urlOf(node, config)}${reach}`, { workers: config.workers.count });
   if (!config.server.isPasswordGenerated) return;
-  // Not through the logger: its lines are kept, and this is for the person who looks on.
+  // Not logged, because log lines are stored and this is for the person at the terminal.
   context.write(
     `\n    The password for clients is  ${config.server.password.reveal()}\n` +
-      "    It was made up just now and is shown only here. Set your own as lavalink.server.password\n" +
+      "    It was generated for this start and is shown only here. Set your own as lavalink.server.password\n" +
       "    or LAVALINK_SERVER_PASSWORD.\n\n",
   );
 }
@@ -100,7 +100,10 @@ function nextSignal(): Promise<NodeJS.Signals> {
   });
 }
 
-/** What nobody handled leaves the process in an unknown state: say so and let the service manager start a new one. */
+/**
+ * Exits on an uncaught error: the process is in an unknown state, so it logs the error and leaves the restart to the
+ * service manager.
+ */
 function exitOnUncaught(logger: Logger): void {
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (error: unknown) => {

@@ -1,5 +1,5 @@
-// Builds the NodeConfig from file, environment and command line, in that order of growing weight, or stops with the
-// whole list of what is wrong. Main thread, once at start.
+// Builds the NodeConfig from file, environment and command line (later ones override earlier ones), or fails with the
+// complete list of mistakes. Main thread, once at start.
 
 import { closeSync, openSync, readSync, realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -26,7 +26,7 @@ export interface LoadConfigOptions {
   /** Default: the environment of this process. */
   readonly env?: Variables;
   readonly cwd: string;
-  /** The text of a file, undefined when there is none. */
+  /** Returns the text of a file, undefined when it does not exist. */
   readonly readFile?: (path: string) => string | undefined;
   readonly realPath?: (path: string) => string | undefined;
   /** Makes the password when none is configured. */
@@ -34,14 +34,14 @@ export interface LoadConfigOptions {
   readonly coreCount?: number;
 }
 
-/** What `loadConfig` gives. Warnings and notes name keys, never values of secrets; the caller logs them. */
+/** The result of `loadConfig`. Warnings and notes name keys, never values of secrets; the caller logs them. */
 export interface LoadedConfig {
   readonly config: NodeConfig;
   /** Name of the file that was read, or undefined. */
   readonly fileName: string | undefined;
   /** Things the operator should change. */
   readonly warnings: readonly string[];
-  /** Things the operator may want to know. */
+  /** Information for the operator that needs no action. */
   readonly notes: readonly string[];
   /** Every value in force, for people. */
   readonly shown: ShownConfig;
@@ -49,7 +49,7 @@ export interface LoadedConfig {
 
 /**
  * Reads, checks, completes and freezes the configuration.
- * @throws NodeError "config-invalid" naming every mistake with its place, "config-unreadable"
+ * @throws NodeError "config-invalid" naming every mistake with its location, "config-unreadable"
  */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { args, env = process.env, cwd, readFile = readTextFile, realPath = realFolder } = options;
@@ -62,7 +62,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     const reading = readConfigFile(file.text, { fileName: file.name, variables: env });
     table.problems.push(...reading.problems);
     table.addFile(reading.settings);
-    for (const name of file.ignoredNames) table.warnings.push(`${name} is not read, because ${file.name} is there`);
+    for (const name of file.ignoredNames) table.warnings.push(`${name} is not read, because ${file.name} exists`);
   }
   table.addVariables(readEnvironment(env));
   table.addArguments(fromArguments.settings);

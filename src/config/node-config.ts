@@ -1,5 +1,5 @@
-// The configuration as the rest of the node sees it: the values of the keys (keys/), with what takes more than one of
-// them or the machine to tell, deeply frozen. Nobody downstream checks it again. Main thread, at start.
+// The configuration as the rest of the node sees it: the values of the keys (keys/), completed by rules that need more
+// than one key or the machine, and deeply frozen. It is not checked again later. Main thread, at start.
 
 import { isAbsolute, resolve } from "node:path";
 import type { Random } from "../lib/random.ts";
@@ -79,10 +79,10 @@ function serverOf(
     ...values,
     /** Undefined: HTTP. */
     tls: checkedTls(tls, context),
-    /** Absolute; undefined: there are no keys beside the password. */
+    /** Absolute path; undefined: only the password grants access. */
     keysPath: keysPath.trim() === "" ? undefined : resolve(cwd, keysPath.trim()),
     password: password ?? generated(),
-    /** True when nobody configured a password: it has to be shown once. */
+    /** True when no password is configured: the generated one has to be shown once. */
     isPasswordGenerated: password === undefined,
   };
 }
@@ -114,7 +114,7 @@ function warnAboutOpenAccess(config: Pick<NodeConfig, "server" | "voice">, conte
   if (isReachableAddress(address) && password.reveal() === WELL_KNOWN_PASSWORD) {
     context.warn(
       `THE PASSWORD IS "${WELL_KNOWN_PASSWORD}", WHICH EVERYBODY KNOWS, AND THE NODE LISTENS ON ${address}. ` +
-        "Anybody who reaches it can use it. Set lavalink.server.password (LAVALINK_SERVER_PASSWORD) to one of " +
+        "Anybody who can connect can use the node. Set lavalink.server.password (LAVALINK_SERVER_PASSWORD) to one of " +
         "your own.",
     );
   }

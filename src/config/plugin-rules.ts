@@ -1,5 +1,5 @@
-// What is said of the keys of plugins when all are known: paths become absolute, and names that nothing will take are
-// told. Main thread, at start.
+// The rules for the keys of plugins that need all of them: paths become absolute, and names that no plugin uses are
+// reported. Main thread, at start.
 
 import { resolve } from "node:path";
 import { canonicalName } from "../lib/canonical-name.ts";
@@ -8,12 +8,12 @@ import type { PluginEntry } from "./keys/plugin-entries.ts";
 
 type PluginValues = KeyValues["plugins"];
 
-/** So many names are told, no more. */
+/** At most this many names are reported. */
 const SHOWN_NAMES_MAX = 20;
 
 /**
- * What of `plugins.<name>` is read, by names in relaxed spelling: that of the plugins that come with the node, and of
- * those of Lavalink that ours take options of.
+ * The names below `plugins` that are read, in relaxed spelling: the built-in plugins, and those of Lavalink whose
+ * options our plugins accept.
  */
 const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "bandcamp",
@@ -38,7 +38,7 @@ export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
   "youtube-plugin": ["youtube"],
 };
 
-/** Of which only these sources are there. */
+/** Plugins of Lavalink of which only these sources are built in. */
 const PARTLY_BUILT_IN: Readonly<Record<string, string>> = {
   "lavasrc-plugin": "flowery-tts and ytdlp",
   "skybot-lavalink-plugin": "speak and getyarn.io",
@@ -50,20 +50,21 @@ interface PluginContext {
   note(message: string): void;
 }
 
-/** With absolute paths; without a `dataPath` nothing is kept on disk. */
+/** Paths are absolute; without a `dataPath` nothing is stored on disk. */
 type CompletedPlugins = Omit<PluginValues, "dataPath"> & { readonly dataPath: string | undefined };
 
-/** The same with absolute paths. */
+/** Returns the values with absolute paths, and reports names that no plugin uses. */
 export function completedPlugins(values: PluginValues, context: PluginContext): CompletedPlugins {
   const unknown = values.javaNames.filter((name) => !Object.hasOwn(BUILT_IN_FOR_JAVA, name));
   if (unknown.length > 0) {
     context.warn(
-      `lavalink.plugins: Java plugins cannot run in Tonearm, and it has nothing of its own for ${listed(unknown)}`,
+      `lavalink.plugins: Java plugins cannot run in Tonearm, and it has no built-in replacement for ${listed(unknown)}`,
     );
   }
   for (const name of values.javaNames) {
     const sources = PARTLY_BUILT_IN[name];
-    if (sources !== undefined) context.note(`lavalink.plugins: of ${name} Tonearm has ${sources} of its own, no more`);
+    if (sources !== undefined)
+      context.note(`lavalink.plugins: instead of ${name}, Tonearm has only ${sources} built in`);
   }
   noteUnclaimed(values, context);
   const entries = values.entries.map((entry) =>
@@ -73,7 +74,7 @@ export function completedPlugins(values: PluginValues, context: PluginContext): 
   return { ...values, entries, dataPath };
 }
 
-/** What a plugin is called is known once it is loaded; mostly its package or path says the same. */
+/** A plugin's name is known only once it is loaded; usually its package or path has the same name. */
 function noteUnclaimed({ options, entries }: PluginValues, context: PluginContext): void {
   const unclaimed = Object.keys(options.reveal()).filter(
     (name) => !BUILT_IN_PLUGINS.has(name) && !entries.some((entry) => isNamed(entry, name)),

@@ -18,7 +18,7 @@ const EXCLUDED_KEY = "lavalink.server.ratelimit.excludedIps";
 /** Addresses of a /64 of IPv6: as many as there are nanoseconds in 584 years. */
 const SUBNET_SIZE = 1n << IPV6_INTERFACE_BITS;
 
-/** Where rules that are broken are told. */
+/** Receives the rules that the values break. */
 interface RuleReport {
   warn(message: string): void;
   /** Stops the start. */
@@ -31,8 +31,8 @@ interface NamedBlock extends IpBlock {
 }
 
 /**
- * The same with blocks that fit each other and the strategy: all of one IP version, none within another; excluded
- * addresses are all in one of them. What is left out is warned of.
+ * Returns the values with blocks that fit each other and the strategy: all of one IP version, none within another;
+ * excluded addresses are all in one of them. Warns of what is left out.
  */
 export function checkedRoutePlanner(values: RoutePlannerValues, report: RuleReport): RoutePlannerValues {
   const { excludedIps, strategy } = values;
@@ -51,11 +51,11 @@ function named(text: string): NamedBlock | [] {
   return block === undefined ? [] : { ...block, text };
 }
 
-/** Blocks overlap only when one is in another: then it adds nothing. Of two that are the same, the first stays. */
+/** Blocks overlap only when one contains another, which then adds nothing. Of two equal blocks the first stays. */
 function withoutNested(blocks: readonly NamedBlock[], report: RuleReport): NamedBlock[] {
   const nested = new Set<NamedBlock>();
   let outer: NamedBlock | undefined;
-  // What is in a block follows it here.
+  // Sorted: a block is followed by the blocks within it.
   for (const block of blocks.toSorted(byLocation)) {
     if (outer !== undefined && isBlockWithin(block, outer)) {
       nested.add(block);
@@ -95,7 +95,10 @@ function brokenRule(blocks: readonly NamedBlock[], strategy: RoutePlannerValues[
   return undefined;
 }
 
-/** Those that count. One outside is a slip that harms nobody; without any address left nothing could be sent. */
+/**
+ * The excluded addresses that are within a block. One outside is a harmless slip; when all addresses are excluded,
+ * nothing could be sent.
+ */
 function excludedWithin(blocks: readonly NamedBlock[], texts: readonly string[], report: RuleReport): string[] {
   if (blocks.length === 0) return [...texts];
   const excluded = new Map<string, string>();

@@ -1,19 +1,19 @@
-// What a service manager (systemd) tells a program that it has started: that it wants to hear when the program is
-// ready, and how often that it lives. sd_notify(3), sd_watchdog_enabled(3). Main thread, once at start.
+// The variables by which a service manager (systemd) asks a program to report readiness and watchdog heartbeats.
+// sd_notify(3), sd_watchdog_enabled(3). Main thread, once at start.
 
 import type { Variables } from "./reading/placeholders.ts";
 
 /** A service manager that listens. */
 export interface ServiceManager {
-  /** What `systemd-notify` needs of the environment. */
+  /** The environment that `systemd-notify` needs. */
   readonly env: Variables;
-  /** A program that is not heard for so long is killed; undefined: it is not watched. */
+  /** Watchdog timeout: a program without a heartbeat for this long is killed; undefined: no watchdog. */
   readonly watchdogMs: number | undefined;
 }
 
 /**
- * Undefined where nobody listens. Takes the variables out of `env` (default: that of this process), so that no program
- * that the node starts speaks in its name.
+ * Undefined without a service manager. Removes the variables from `env` (default: that of this process), so that no
+ * child process of the node can report in its name.
  */
 export function takeServiceManager(
   env: Record<string, string | undefined> = process.env,

@@ -1,6 +1,5 @@
-// The configuration in force as strangers may see it: what was set, where, and how all other keys stand; and, apart
-// from that, the texts that must not be seen, so that they can be found wherever else they turn up. Main thread, at
-// start.
+// The configuration in force in a form that can be shared: the settings, their locations, and the defaults of all other
+// keys; separately, the texts that must not be shown, so that they can be found in other output. Main thread, at start.
 
 import { REDACTED, redactText } from "../lib/redact-text.ts";
 import { isSecretName } from "../lib/secret-names.ts";
@@ -12,7 +11,7 @@ import type { WrittenValue } from "./reading/setting-table.ts";
 export interface ShownSetting {
   /** `lavalink.server.password`, `plugins.youtube.pot.token`. */
   readonly name: string;
-  /** As it was written; `<redacted>` where it is a secret, or nobody else's business. */
+  /** As it was written; `<redacted>` where it is secret or private. */
   readonly value: string;
   /** `application.yml:3:9`, `environment variable SERVER_PORT`, `--server.port`; `default`. */
   readonly location: string;
@@ -20,13 +19,13 @@ export interface ShownSetting {
 
 /** All values, and apart from them what they must not say. */
 export interface ShownConfig {
-  /** What was set first, in the order of the reference, then what was not. */
+  /** Configured keys first, in the order of the reference, then those with their default. */
   readonly settings: readonly ShownSetting[];
   /** The texts that are not shown, as they were written, but for common words: those would be missed everywhere. */
   readonly hidden: Secret<readonly string[]>;
 }
 
-/** Of what was `written`; the password is hidden too where it was made up. */
+/** Builds the shared form of the `written` values; the password is hidden even when it was generated. */
 export function shownConfig(written: readonly WrittenValue[], password: Secret): ShownConfig {
   const set = written.map(({ name, text, location, isShown }) => ({
     name,
@@ -40,7 +39,7 @@ export function shownConfig(written: readonly WrittenValue[], password: Secret):
   };
 }
 
-/** False for what is written in many places and says little: a number, a word such as `WEB_EMBEDDED` or `highest`. */
+/** False for common values that reveal little: a number, a word such as `WEB_EMBEDDED` or `highest`. */
 function isRevealing({ name, text }: WrittenValue): boolean {
   return isSecretName(name.split(".").at(-1) ?? "") || !/^(?:[a-z]{1,19}|[A-Z\d_]{1,24}|\d{1,7}|.{1,5})$/s.test(text);
 }

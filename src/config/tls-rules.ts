@@ -1,5 +1,5 @@
-// What is said of the keys of TLS when all are known: which of the two ways is meant, and where the files are. Whether
-// they hold what they should is seen when they are read. Main thread, at start.
+// The rules for the keys of TLS that need all of them: PEM files or a key store, and the paths of the files. The
+// content of the files is checked when they are read. Main thread, at start.
 
 import { resolve } from "node:path";
 import type { KeyValues } from "./keys/all-keys.ts";
@@ -10,7 +10,7 @@ export type PemSource =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "text"; readonly text: Secret };
 
-/** What HTTPS is served with. */
+/** The certificate, the key and the client certificate policy of the HTTPS server. */
 export interface TlsSettings {
   readonly material:
     | {
@@ -21,7 +21,7 @@ export interface TlsSettings {
       }
     | { readonly kind: "pkcs12"; readonly path: string; readonly password: Secret | undefined };
   readonly clientAuth: "none" | "want" | "need";
-  /** What certificates of clients must come from; undefined: none is asked for. */
+  /** The authorities that client certificates must come from; undefined: clients are not asked for a certificate. */
   readonly trust: PemSource | undefined;
   readonly minVersion: "TLSv1.2" | "TLSv1.3";
   readonly maxVersion: "TLSv1.2" | "TLSv1.3";
@@ -95,7 +95,7 @@ function sourceOf(key: string, written: string, context: TlsContext): PemSource 
   return { kind: "file", path: pathOf(key, written, context) };
 }
 
-/** Spring writes `file:` in front; what is within its programs has no meaning here. */
+/** Accepts Spring's `file:` prefix; resources within a Java program (`classpath:`) have no meaning here. */
 function pathOf(key: string, written: string, { cwd, reject }: TlsContext): string {
   const path = written.trim();
   if (/^classpath:/i.test(path)) reject(key, "there is nothing within Tonearm's program; name a file");

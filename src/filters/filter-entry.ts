@@ -1,14 +1,13 @@
-// What an entry of the filter table says about one filter: its members with their units, ranges and defaults, and when
-// it would change nothing. The types of settings follow from it, so no thread has to look at what crosses the bridge
-// again.
+// The definition of one filter in the filter table: its members with their units, ranges and defaults, and when it has
+// no effect. The types of settings follow from it, so settings that cross the bridge are not checked again.
 
 /** A number that a client may send. */
 export interface NumberMember {
   /** As clients know it: a `float` is rounded to 32 bits before it is used and echoed, an `integer` has 32 bits. */
   readonly numberType: "float" | "double" | "integer";
-  /** What counts where it is left out. Undefined: it has to be there. */
+  /** The value when the member is left out. Undefined: the member is required. */
   readonly defaultValue?: number;
-  /** Bounds of what is taken, in `unit`; what lies beyond is refused (400). Undefined: any finite number. */
+  /** Bounds of accepted values, in `unit`; a value beyond them is refused (400). Undefined: any finite number. */
   readonly min?: number;
   readonly max?: number;
   /** True where `min` itself is not allowed. */
@@ -27,7 +26,7 @@ export interface ChoiceMember<Choice extends string = string> {
   readonly meaning: string;
 }
 
-/** Of an object that a client sends, by name, in the order in which they are checked and echoed. */
+/** The members of an object that a client sends, by name, in the order in which they are checked and echoed. */
 export type Members = Readonly<Record<string, NumberMember | ChoiceMember>>;
 
 type ValueOf<Member> = Member extends ChoiceMember<infer Choice> ? Choice : number;
@@ -38,7 +37,7 @@ export type ValuesOf<Known extends Members> = {
 };
 
 interface Entry<Settings> {
-  /** True for settings that leave the sound as it is: such a filter is not built, and Opus may pass through. */
+  /** True for settings that leave the audio unchanged: such a filter is not built, and Opus may pass through. */
   isOff(settings: Settings): boolean;
 }
 
@@ -69,7 +68,7 @@ export interface NumberFilter extends Entry<number> {
 /** Any filter's entry. */
 export type FilterEntry = ObjectFilter | ListFilter | NumberFilter;
 
-/** What the settings of a filter with this entry are, checked and filled in. */
+/** The type of a filter's settings according to its entry, after checking and filling in defaults. */
 export type SettingsOfEntry<Known extends FilterEntry> =
   Known extends ObjectFilter<infer Own>
     ? ValuesOf<Own>

@@ -1,5 +1,5 @@
-// What crosses the bridge about filters, typed by the table: checked and filled in once, where clients are heard (the
-// main thread), and trusted from then on. Both threads.
+// The types of filter settings that cross the bridge, derived from the table: settings are checked and filled in once,
+// where requests of clients arrive (the main thread), and trusted from then on. Both threads.
 
 import type { SettingsOfEntry } from "./filter-entry.ts";
 import { FILTER_TABLE } from "./filter-table.ts";
@@ -14,17 +14,17 @@ export type TonearmFilterName = keyof TonearmFilters;
 /** Any filter. No two have the same name. */
 export type FilterName = ProtocolFilterName | TonearmFilterName;
 
-/** The settings of one filter: every member is there and within its range (FILTER_TABLE). */
+/** The settings of one filter: every member is present and within its range (FILTER_TABLE). */
 export type SettingsOf<Name extends FilterName> = SettingsOfEntry<(ProtocolFilters & TonearmFilters)[Name]>;
 
 type SettingsByName<Name extends FilterName> = { readonly [Each in Name]?: SettingsOf<Each> };
 
 /**
  * The protocol's filters object after checking, with every member of each filter filled in (protocol-v4.md section
- * 3.3): as it is kept, echoed, and sent to audio workers. What a client has not asked for is absent.
+ * 3.3), in the form that is stored, echoed, and sent to audio workers. Filters that a client has not set are absent.
  */
 export interface FilterSettings extends SettingsByName<ProtocolFilterName> {
-  /** Absent where there are none. */
+  /** Absent when a client has set none. */
   readonly pluginFilters?: { readonly tonearm: SettingsByName<TonearmFilterName> };
 }
 
@@ -36,14 +36,17 @@ const ENTRIES: { readonly [Name in FilterName]: { isOff(settings: SettingsOf<Nam
   ...FILTER_TABLE.tonearm,
 };
 
-/** What a client has asked for of one filter; undefined: nothing. */
+/** The settings that a client sent for one filter; undefined when it sent none. */
 export function settingsIn<Name extends FilterName>(filters: FilterSettings, name: Name): SettingsOf<Name> | undefined {
   const isProtocol = Object.hasOwn(FILTER_TABLE.protocol, name);
   const group: SettingsByName<FilterName> | undefined = isProtocol ? filters : filters.pluginFilters?.tonearm;
   return group?.[name];
 }
 
-/** The same, and undefined too where it would leave the sound as it is. */
+/**
+ * The settings that a client sent for one filter; undefined when it sent none, and when they would leave the audio
+ * unchanged.
+ */
 export function activeSettingsIn<Name extends FilterName>(
   filters: FilterSettings,
   name: Name,

@@ -1,6 +1,6 @@
-// All filters, in one table: the protocol's ten (protocol-v4.md section 3.3) and Tonearm's own. From it come the checks
-// of what clients send, the OpenAPI schemas, what is filled in, the types of what crosses the bridge, whether a filter
-// is built at all, and the tables of docs/reference/filters.md. Both threads.
+// All filters, in one table: the protocol's ten (protocol-v4.md section 3.3) and Tonearm's own. The checks of requests,
+// the OpenAPI schemas, the defaults, the types that cross the bridge, the decision whether a filter is built, and the
+// tables of docs/reference/filters.md are derived from it. Both threads.
 
 import type {
   FilterEntry,
@@ -14,13 +14,14 @@ import type {
 
 /** There are fifteen bands; some clients send one more than once, and the last counts. */
 const EQUALIZER_COUNT_MAX = 256;
-/** A filter volume as near to 1 as this changes nothing that anybody hears; upstream leaves it out as well. */
+/** A filter volume as near to 1 as this makes no audible difference; upstream leaves it out as well. */
 const VOLUME_DIFFERENCE_MIN = 0.02;
 /** How fast a delay may swing. */
 const SWING = { min: 0, max: 14, isMinExcluded: true, unit: "Hz" } as const;
 
 /**
- * What is added here is checked, documented, echoed and typed; how it sounds is a `FilterDefinition` of media/effects/filters.
+ * An entry added here is checked, documented, echoed and typed; its effect on the audio is a `FilterDefinition` of
+ * media/effects/filters.
  */
 export const FILTER_TABLE = {
   /** By their names in the filters object, in the order in which they are listed, checked and echoed. */
@@ -194,7 +195,7 @@ export const FILTER_TABLE = {
   },
 } as const satisfies Readonly<Record<"protocol" | "tonearm", Readonly<Record<string, FilterEntry>>>>;
 
-/** What an object's entry says beside its members. */
+/** The entry of an object without its members. */
 interface ObjectOptions<Known extends Members> {
   /** Left out: the filter is off where every member has its default. */
   readonly isOff?: (settings: ValuesOf<Known>) => boolean;
@@ -241,7 +242,7 @@ function share(defaultValue: number, meaning: string): NumberMember {
   return double(meaning, { defaultValue, min: 0, max: 1 });
 }
 
-/** What goes round in a filter: at 1 it would never end. */
+/** A feedback gain: at 1 the feedback would never fade out. */
 function loop(defaultValue: number, meaning: string): NumberMember {
   return double(meaning, { defaultValue, min: 0, max: 0.95 });
 }
@@ -281,7 +282,7 @@ function isAtDefaults<Known extends Members>(members: Known, settings: ValuesOf<
   return Object.entries(members).every(([member, { defaultValue }]) => values[member] === defaultValue);
 }
 
-/** Of each band that is named: the last one counts. */
+/** The gain of each named band; of several for one band the last counts. */
 function lastGains(bands: readonly { readonly band: number; readonly gain: number }[]): readonly number[] {
   return [...new Map(bands.map(({ band, gain }) => [band, gain])).values()];
 }

@@ -1,9 +1,7 @@
 // Bits of a byte array, most significant first. Behind the end it reads zeros and says so afterwards. A leaf without
 // domain knowledge.
 
-/**
- * The bytes are not copied. Never throws: a parser reads on, and asks `isPastEnd` once before it believes what it has.
- */
+/** The bytes are not copied. Never throws: a parser reads on, and checks `isPastEnd` once before it uses the result. */
 export class BitReader {
   readonly #bytes: Uint8Array;
   #position = 0;
@@ -54,7 +52,7 @@ export class BitReader {
     this.#position = (this.#position + 7) & ~7;
   }
 
-  /** A second reader of the same bytes at the same place. */
+  /** A second reader of the same bytes at the same position. */
   fork(): BitReader {
     const copy = new BitReader(this.#bytes);
     copy.#position = this.#position;

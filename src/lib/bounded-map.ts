@@ -1,4 +1,4 @@
-// A map that forgets what was set longest ago when it is full. A leaf without domain knowledge.
+// A map that removes the entry set longest ago when it is full. Has no domain knowledge.
 
 /** As a `Map`, of which only these two are needed. */
 export class BoundedMap<Key, Value> {

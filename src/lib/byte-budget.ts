@@ -6,20 +6,20 @@ import { NodeError } from "../errors.ts";
 
 /** All sizes in bytes, 0 or more. */
 interface ByteBudgetOptions {
-  /** Whose it is, for the error: "the track", "the session". */
+  /** The owner's name in error messages: "the track", "the session". */
   readonly owner: string;
   /**
-   * The most that may be taken at once, however much the parent has. A child's may be above what is left of the
+   * The most that may be reserved at once, independent of the parent. A child's limit may exceed what is left of the
    * parent's.
    */
   readonly limitBytes: number;
-  /** What all its children share; taking here takes there too. */
+  /** The budget that all its children share; bytes reserved here are reserved there too. */
   readonly parent?: ByteBudget | undefined;
   /** Default: all that the parent has. */
   readonly reserve?: MemoryReserve | undefined;
 }
 
-/** What of the parent's memory is left to those that have little, however many want much. */
+/** A part of the parent's memory that only owners with little memory may use, however much the others request. */
 interface MemoryReserve {
   /** Up to here an owner has little … */
   readonly ownBytes: number;
@@ -28,8 +28,8 @@ interface MemoryReserve {
 }
 
 /**
- * A count, no allocator: whoever takes allocates, and releases when it lets go. For one thread, each worker has its
- * own.
+ * Counts bytes and allocates nothing: callers allocate the memory, and release their bytes when they free it. For one
+ * thread; each worker has its own budgets.
  */
 export class ByteBudget {
   readonly #options: ByteBudgetOptions;
@@ -74,8 +74,8 @@ export class ByteBudget {
     if (!this.#isReserveLeft(sizeBytes)) {
       throw new NodeError(
         "memory-exhausted",
-        `${owner} needs ${toMegabytes(sizeBytes)} MB more of memory for ${purpose}: what is left is for those ` +
-          "with little",
+        `${owner} needs ${toMegabytes(sizeBytes)} MB more of memory for ${purpose}: the rest is reserved for ` +
+          "owners that use little",
       );
     }
     parent?.take(sizeBytes, purpose);
@@ -95,7 +95,7 @@ export class ByteBudget {
     this.#options.parent?.release(freedBytes);
   }
 
-  /** Gives back everything: its owner is gone. */
+  /** Releases everything, when the owner is closed. */
   releaseAll(): void {
     this.release(this.#usedBytes);
   }

@@ -16,7 +16,7 @@ export interface Clock {
   after(delayMs: number, callback: () => void): Timer;
 }
 
-/** The same clock, whose timers call what `wrap` makes of their callbacks. */
+/** The same clock, with every timer callback replaced by the result of `wrap`. */
 export function wrapTimers(clock: Clock, wrap: (callback: () => void) => () => void): Clock {
   return {
     now: () => clock.now(),
@@ -31,7 +31,7 @@ export const systemClock: Clock = {
   epochMs: () => Date.now(),
   after(delayMs, callback) {
     if (delayMs === 0) {
-      // As soon as sockets had their turn; a timer of 0 would wait a whole millisecond.
+      // Runs after pending socket events; a timer of 0 would wait a whole millisecond.
       const immediate = setImmediate(callback);
       return { cancel: () => clearImmediate(immediate) };
     }

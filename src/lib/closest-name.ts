@@ -1,8 +1,8 @@
 // "Did you mean …": the known name that is least different from a misspelt one. A leaf, used at start.
 
 /**
- * The closest of `names` by edits, or undefined when none is close (a third of its length, at least two edits). Costs
- * nothing where the lengths alone say no: what is written may be long.
+ * The closest of `names` by edits, or undefined when none is close (a third of its length, at least two edits). Names
+ * whose length alone rules them out cost nothing, because `written` may be long.
  */
 export function closestName(written: string, names: readonly string[]): string | undefined {
   let best: string | undefined;

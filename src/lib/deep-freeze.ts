@@ -1,6 +1,8 @@
-// Plain data that nobody can change any more. A leaf, any thread.
+// Makes plain data immutable. Has no domain knowledge; any thread.
 
-/** Freezes lists and objects to their leaves, and returns them. What is frozen already is taken to be so to its leaves. */
+/**
+ * Freezes lists and objects to their leaves, and returns them. A frozen object is assumed to be frozen to its leaves.
+ */
 export function deepFreeze<T extends object>(value: T): T {
   for (const member of Object.values(value)) {
     if (typeof member === "object" && member !== null && !Object.isFrozen(member)) deepFreeze(member);

@@ -1,5 +1,5 @@
-// Notices that files have changed, by looking at them every few seconds: that works where a change is not told, on
-// network shares and behind the links that containers' secrets are swapped by. A leaf without domain knowledge.
+// Detects changed files by polling them every few seconds: that works where the system reports no changes, on network
+// shares and behind the links that swap secrets in containers. Has no domain knowledge.
 
 import { type Stats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -14,14 +14,14 @@ export interface FileWatchOptions {
   readonly clock: Clock;
   /** Called when one of them is another than at the last call, and has been the same for two looks. */
   readonly onChange: () => void;
-  /** Another way to look at a file: for tests. */
+  /** Replaces the file system's `stat` in tests. */
   readonly stat?: (path: string) => Promise<Stats>;
 }
 
 /** Looks from its making on: make it before the files are read. */
 export class FileWatch {
   readonly #options: FileWatchOptions;
-  /** What `onChange` was last called for. */
+  /** The fingerprint that `onChange` was last called for. */
   #reported: string;
   #seen: string;
   #isChecking = false;
@@ -34,7 +34,7 @@ export class FileWatch {
     this.#timer = this.#schedule();
   }
 
-  /** Looks no more; `onChange` may be called once more for a look that is under way. */
+  /** Stops polling; `onChange` may be called once more for a poll that is under way. */
   close(): void {
     this.#timer.cancel();
   }
@@ -48,8 +48,8 @@ export class FileWatch {
   }
 
   /**
-   * One file after the other: a network share that is gone holds each look for as long as it likes, on one of the four
-   * threads that all of the process has for files and names.
+   * One file after the other: an unreachable network share can block each poll indefinitely, on one of the four threads
+   * that the whole process has for file and name operations.
    */
   async #check(): Promise<void> {
     this.#isChecking = true;
@@ -73,7 +73,10 @@ function readFingerprint(path: string): string {
   }
 }
 
-/** Not there, or not ours to see: whoever reads it says so. */
+/**
+ * The fingerprint of a file that does not exist or cannot be accessed; the code that reads the file reports the
+ * problem.
+ */
 function absentFingerprint(): string {
   return "";
 }

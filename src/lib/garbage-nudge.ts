@@ -1,17 +1,19 @@
-// Has V8 collect what has been let go of. Tables, decoders and request bodies lie outside of its heap: a thread that
-// goes on with little work would keep hundreds of megabytes of what it did a while ago, as nothing makes it look. A
-// leaf, for all threads.
+// Makes V8 collect garbage after large releases. Tables, decoders and request bodies lie outside of V8's heap: a thread
+// with little work would keep hundreds of megabytes of earlier work, because nothing triggers a collection. Has no
+// domain knowledge; all threads.
 
-/** So much let go of is worth a look. */
+/** The released amount that is worth a collection. */
 export const WORTH_BYTES = 32 * 1024 * 1024;
-/** V8 begins to mark, step by step, when this much more outside of its heap hangs on it than after the last time. */
+/** V8 starts incremental marking when external memory has grown by this much since the last collection. */
 const PRESSURE_BYTES = 64 * 1024 * 1024;
 
-/** One per thread. Remembers the most that was in use since the last nudge, and nudges when 32 MB of it are gone. */
+/**
+ * One per thread. Remembers the maximum in use since the last nudge, and nudges when 32 MB of it have been released.
+ */
 export class GarbageNudge {
   #highBytes = 0;
 
-  /** Called now and then with what is in use. True when V8 has been nudged. */
+  /** Called regularly with the number of bytes in use. Returns true when it has nudged V8. */
   check(usedBytes: number): boolean {
     this.#highBytes = Math.max(this.#highBytes, usedBytes);
     if (this.#highBytes - usedBytes < WORTH_BYTES) return false;

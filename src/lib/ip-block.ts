@@ -14,14 +14,14 @@ export const IPV6_INTERFACE_BITS = 64n;
 /** An IPv4 or IPv6 address as a number. */
 export interface IpAddress {
   readonly family: 4 | 6;
-  /** 0 to 2^32 - 1, or 2^128 - 1: the address read as one number, its first octet in the highest place. */
+  /** 0 to 2^32 - 1, or 2^128 - 1: the address as one number, its first octet the most significant. */
   readonly value: bigint;
 }
 
 /** Neighbouring addresses that share a prefix. */
 export interface IpBlock {
   readonly family: 4 | 6;
-  /** Its lowest address, as in `IpAddress`. */
+  /** The lowest address of the block, as in `IpAddress`. */
   readonly first: bigint;
   /** A power of two. */
   readonly size: bigint;
@@ -72,7 +72,7 @@ export function isInBlock({ family, value }: IpAddress, block: IpBlock): boolean
   return family === block.family && value >= block.first && value < block.first + block.size;
 }
 
-/** True when all of `inner` is in `outer`. Blocks never overlap in any other way. */
+/** True when all of `inner` is in `outer`. Blocks cannot overlap partly. */
 export function isBlockWithin(inner: IpBlock, outer: IpBlock): boolean {
   return inner.size <= outer.size && isInBlock({ family: inner.family, value: inner.first }, outer);
 }

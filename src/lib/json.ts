@@ -1,17 +1,17 @@
-// JSON as the protocol needs it: 64-bit integers survive in both directions, and `50` can be told from `50.0`. Used at
-// every place where JSON enters or leaves the node on the main thread. A leaf without domain knowledge.
+// JSON as the protocol needs it: 64-bit integers survive in both directions, and `50` can be distinguished from `50.0`.
+// Used wherever JSON enters or leaves the node on the main thread. Has no domain knowledge.
 
 /** An integer of any size: a number while that is exact, a bigint beyond 2^53. */
 export type JsonInteger = number | bigint;
 
-/** What `stringifyJson` writes exactly, and what `plainJson` makes of a parsed text. */
+/** The values that `stringifyJson` writes exactly, and that `plainJson` makes of a parsed text. */
 export type JsonValue = null | boolean | number | bigint | string | readonly JsonValue[] | JsonObject;
 /** `__proto__` is a member like any other: nothing that was read reaches a prototype. */
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** What `parseJson` returns: as JsonValue, but numbers written with a point stay recognisable. */
+/** The result of `parseJson`: as JsonValue, but numbers written with a point stay recognisable. */
 export type JsonTree =
   | null
   | boolean
@@ -59,7 +59,7 @@ export function parseJson(text: string, { valueCountMax = VALUE_COUNT_MAX } = {}
   return new Reader(text, valueCountMax).document();
 }
 
-/** Turns a parsed tree into plain values: `1.0` becomes 1. */
+/** Converts a parsed tree to plain values: `1.0` becomes 1. */
 export function plainJson(tree: JsonTree): JsonValue {
   if (tree instanceof JsonDecimal) return tree.value;
   if (Array.isArray(tree)) return tree.map(plainJson);
@@ -192,8 +192,8 @@ class Reader {
   #string(): string {
     if (this.#text[this.#at] !== '"') this.#fail();
     const end = this.#endOfString();
-    // The engine's parser undoes the escapes, and refuses wrong ones and control characters. What it gives is a copy: a
-    // part of the text itself would keep all of it in memory.
+    // The engine's parser decodes the escapes, and refuses wrong ones and control characters. Its result is a copy: a
+    // slice of the text would keep the whole text in memory.
     const value = JSON.parse(this.#text.slice(this.#at, end + 1)) as string; // quotes around it: a string or an error
     this.#at = end + 1;
     return value;

@@ -9,7 +9,7 @@ import { NodeError } from "../errors.ts";
 /** Windows has neither flag; there they are undefined. NONBLOCK keeps a named pipe from hanging the open. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** What tells a file from all others of the machine. */
+/** The identity of a file within the machine. */
 interface FileIdentity {
   readonly dev: bigint;
   readonly ino: bigint;
@@ -27,7 +27,7 @@ export class LocalJail {
   /**
    * Opens `path` (relative ones count from the working directory). The caller closes the handle.
    * @throws NodeError "input-not-found" below a root when there is no such file, else "local-file-refused", which does
-   * not tell whether the file exists
+   * not reveal whether the file exists
    */
   async open(path: string): Promise<FileHandle> {
     const roots = await this.#realRoots();
@@ -44,7 +44,7 @@ export class LocalJail {
     }
   }
 
-  /** Real paths of the roots, looked up each time: they may be mounted later or be links that change. */
+  /** Real paths of the roots, resolved on every call: they may be mounted later or be links that change. */
   async #realRoots(): Promise<string[]> {
     const roots = await Promise.all(this.#roots.map((root) => realpath(root).catch(() => undefined)));
     return roots.filter((root) => root !== undefined);
@@ -55,7 +55,7 @@ export class LocalJail {
     try {
       realPath = await realpath(path);
     } catch (error) {
-      // Missing, or unreadable. Outside of the roots nobody is told which.
+      // Missing, or unreadable. Outside of the roots the error does not reveal which.
       const resolved = path.includes("\0") ? "" : resolve(path);
       if (resolved === "" || !isBelow(resolved, [...this.#roots, ...realRoots])) throw refusal();
       throw new NodeError("input-not-found", "opening a local file: there is no such file", { cause: error });
@@ -76,15 +76,15 @@ async function verifyOpened(handle: FileHandle, realPath: string, roots: readonl
 }
 
 /**
- * By volume and number. Of the volume only 32 bits: on newer Windows some Node.js give 64 by name and the lower 32 of
- * them by handle (https://github.com/libuv/libuv/pull/4698); Linux and macOS have no more than 32.
+ * Compares by volume and file number. Of the volume only 32 bits: on newer Windows some Node.js give 64 by name and the
+ * lower 32 of them by handle (https://github.com/libuv/libuv/pull/4698); Linux and macOS have no more than 32.
  */
 export function isSameFile(one: FileIdentity, other: FileIdentity): boolean {
   return BigInt.asUintN(32, one.dev) === BigInt.asUintN(32, other.dev) && one.ino === other.ino;
 }
 
 /**
- * Judges by the names alone, links not followed: enough to stay silent about what lies elsewhere, not to read there.
+ * Compares names only and follows no links: enough to hide whether files elsewhere exist, not enough to allow reading.
  */
 export function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => {

@@ -3,7 +3,7 @@
 const SHOWN_PATH_LENGTH_MAX = 120;
 
 /**
- * The URL that `text` is, undefined when it is none. Stands in for `URL.canParse`, which in Node.js 20 and 22 refuses
+ * The URL that `text` is, undefined when it is not a URL. Replaces `URL.canParse`, which in Node.js 20 and 22 refuses
  * hosts outside of ASCII once it has been called often enough to be optimised
  * (https://github.com/AikidoSec/firewall-node/pull/1086).
  */
@@ -32,7 +32,7 @@ export function portOf({ port, protocol }: Pick<URL, "port" | "protocol">): stri
 
 /**
  * The address of a server, as operators write it: `http` or `https`, a host, perhaps a port and the beginning of all
- * paths; no user, query or fragment. Given back without a slash at its end; undefined when it is none.
+ * paths; no user, query or fragment. Returned without a trailing slash; undefined when it is not such an address.
  */
 export function parseBaseUrl(text: string): string | undefined {
   const url = parseUrl(text.trim());
@@ -41,7 +41,7 @@ export function parseBaseUrl(text: string): string | undefined {
   return isPlain ? url.href.replace(/\/+$/, "") : undefined;
 }
 
-/** Of an HTTP proxy, with or without credentials and nothing behind its port; undefined for anything else. */
+/** The URL of an HTTP proxy, with or without credentials and nothing behind its port; undefined for anything else. */
 export function parseProxyUrl(text: string): string | undefined {
   const url = parseUrl(text.trim());
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;

@@ -1,12 +1,12 @@
-// What an operator has written under a name, before anybody knows what it means: texts, lists and maps. A leaf, any
-// thread.
+// The settings that an operator wrote below a name, before they are interpreted: texts, lists and maps. Has no domain
+// knowledge; any thread.
 
 /** Every leaf is a text, as it was written: `5` and `true` too. Maps have no prototype; all of it is frozen. */
 export type PlainTree = string | readonly PlainTree[] | PlainTreeMap;
 
 /** A map of it, by the names as they were written. */
 export interface PlainTreeMap {
-  /** What stands under the name. */
+  /** The setting below the name. */
   readonly [name: string]: PlainTree;
 }
 

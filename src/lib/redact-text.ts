@@ -1,14 +1,14 @@
-// Takes secrets out of a text that was not made by us or that somebody forgot to look at: passwords in addresses,
-// tokens and signatures in queries, members of JSON, headers, and all of these escaped, percent-encoded or within
-// base64. What looks like a secret goes; a little more may go with it. Linear in the text. Both threads: log lines, and
-// errors for clients.
+// Removes secrets from a text that comes from elsewhere or was not checked: passwords in addresses, tokens and
+// signatures in queries, members of JSON, headers, and all of these escaped, percent-encoded or within base64.
+// Everything that looks like a secret is removed, at times a little more. Linear in the length of the text. Both
+// threads: log lines, and errors for clients.
 
 import { isSecretName, unescapeAscii } from "./secret-names.ts";
 
-/** What stands where a secret was, in log lines, errors and answers. */
+/** Replaces a secret in log lines, errors and answers. */
 export const REDACTED = "<redacted>";
 
-/** What is longer is cut first: nobody reads it, and looking through it takes time. */
+/** A longer text is cut first: nobody reads it, and scanning it takes time. */
 const LENGTH_MAX = 16 * 1024;
 /** Base64 within base64 is looked into so often. */
 const BASE64_DEPTH_MAX = 2;
@@ -18,8 +18,8 @@ const ESCAPE_LEVELS_MAX = 4;
 const USER_INFO_LENGTH_MAX = 1024;
 
 /**
- * The text without secrets, the same text when none was found. Of what is longer than `lengthMax` characters the end is
- * cut off, and a little more: half of a secret would not be known as one.
+ * The text without secrets, the same text when none was found. A text longer than `lengthMax` characters is cut there,
+ * or a little earlier: half of a secret would not be recognised.
  */
 export function redactText(text: string, lengthMax = LENGTH_MAX): string {
   if (text.length <= lengthMax) return withoutSecrets(text, 0);
@@ -55,7 +55,7 @@ function redactBehind(
 ): string {
   let result = "";
   let from = 0;
-  // A copy of its own: its place in the text is state.
+  // A separate copy, because a regular expression stores its position.
   const search = new RegExp(pattern);
   for (let match = search.exec(text); match !== null; match = search.exec(text)) {
     const start = search.lastIndex;
@@ -68,7 +68,7 @@ function redactBehind(
   return from === 0 ? text : result + text.slice(from);
 }
 
-/** PEM, its lines apart or not; of one whose end is not there all that follows goes. */
+/** A key in PEM, with line breaks or without; when its end is missing, everything after its start is removed. */
 const PRIVATE_KEY =
   /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:(?!-----END)[\s\S])*(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g;
 
@@ -97,7 +97,7 @@ function endOfValue(text: string, start: number): number {
   return bare.lastIndex;
 }
 
-/** Within `\"…\"` a quote with more backslashes belongs to the text, but for those that stand for backslashes. */
+/** Within `\"…\"` a quote with more backslashes belongs to the text, except for escaped backslashes. */
 function endOfQuotes(text: string, start: number, open: string): number {
   const level = open.length - 1;
   const close = new RegExp(`(?<!\\\\)(\\\\*)${open.at(-1)}`, "g");
@@ -150,22 +150,22 @@ function userInfoLength(text: string): number {
   return Math.max(0, (end < 0 ? text : text.slice(0, end)).lastIndexOf("@"));
 }
 
-/** A header of a request on a line of its own or in a list: all of its value. */
+/** A request header on a separate line or in a list: its whole value. */
 const HEADER =
   /((?<![\w-])(?:(?:proxy-)?authorization|(?:set-)?cookie2?|x-[a-z-]{0,40}(?:token|key|secret|auth)[a-z-]{0,20})\s{0,3}:\s{0,9})(?!<redacted>)[^\s"'`][^\r\n]*/gi;
 const SCHEME = /(?<![\w-])(Bearer|Basic|Digest|Bot|Negotiate)\s{1,3}(?=[^\s"'`]{0,200}[0-9=])[^\s"'`,;<]{6,}/gi;
-/** Signed addresses hold names and values as parts of the path, too. A refresh token has slashes of its own. */
+/** Signed addresses hold names and values as path segments, too. A refresh token contains slashes. */
 const SEGMENT =
   /(?<=[\\/](?:sig|lsig|signature|s|key|pot|token|access_token|auth|hdnts|hdnea|hmac|password|secret)[\\/])[^\\/\s?#"'`<>]{8,}|(?<=[\\/]youtube[\\/]oauth[\\/])[^\s?#"'`<>]+/gi;
 
 /** `name=value`, `name: value`. */
 const PAIR = /(?<![\w%.~+-])((?:[\w%.~+-]|\[[\w%.-]{0,40}\]){1,200})(=|\s{0,3}:\s{1,3})/g;
 const VALUE = /(?:[^&\s"'`<>#]|['`](?![\s,)}\]:;]|$))*/y;
-/** So much of a value tells what it is; the next name may be right behind its sign. */
+/** This much of a value is enough to recognise it; the next name may follow its sign directly. */
 const INSPECTED_LENGTH = 200;
-/** What is this long and of letters and digits is a signature by some other name. */
+/** A value this long, made of letters and digits, is a signature under some other name. */
 const OPAQUE = /^(?=.*\d)(?=.*[a-z])(?!.*\/\/)[\w%+/=.~:*!-]{32,}$/i;
-/** These have looks of their own, which the rules above and below know. */
+/** Values of these names have their own forms, which the other rules cover. */
 const SHOWN_NAME = /track|identifier|url/i;
 
 function redactPairs(text: string): string {

@@ -1,19 +1,22 @@
-// Anything at all to plain values without secrets: what a log line may hold, whatever a caller has handed in. Looks at
-// names first and at texts (redact-text.ts) then; calls no foreign code that it does not survive, and ends. A leaf,
-// both threads.
+// Converts any value to plain values without secrets, fit for a log line, whatever the caller has passed. Checks names
+// first and then texts (redact-text.ts); survives exceptions from foreign code, and always terminates. Has no domain
+// knowledge; both threads.
 
 import { REDACTED, redactText } from "./redact-text.ts";
 import { isSecretName } from "./secret-names.ts";
 
 const DEPTH_MAX = 6;
 const CAUSES_MAX = 8;
-/** Of one list or object; and of all of them together. */
+/** Limit of the members of one list or object, and of the total. */
 const MEMBERS_MAX = 200;
 const NODES_MAX = 2000;
 const TEXT_LENGTH_MAX = 256 * 1024;
 const UNREADABLE = "<unreadable>";
 
-/** The fields of a log line. Those names are ours: `sessionId` there is the node's own, further in it is Discord's. */
+/**
+ * Redacts the fields of a log line. Top-level names are ours: `sessionId` there is the node's own, deeper it is
+ * Discord's.
+ */
 export function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const walk = new Walk();
   return Object.fromEntries(
@@ -64,7 +67,7 @@ class Walk {
     if (value instanceof Error) return this.#error(value);
     if (depth >= DEPTH_MAX) return "…";
     if (Array.isArray(value)) return this.#list(value, depth);
-    // What bytes say cannot be seen here, and a key is bytes.
+    // The content of bytes cannot be checked here, and a key consists of bytes.
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) {
       return `<${value.byteLength} bytes>`;
     }
@@ -80,7 +83,7 @@ class Walk {
     if (value instanceof Set) return this.#list([...value], depth);
     if (isEntries(value)) return this.#entries([...value], depth);
     if (value instanceof RegExp || value instanceof String) return this.#text(String(value));
-    // Secrets, dates, addresses and the like know how they want to be seen; what they say is looked at like all else.
+    // Secrets, dates, addresses and the like define how they are shown; the result is checked like any other value.
     if ("toJSON" in value && typeof value.toJSON === "function") return this.value(value.toJSON(), depth + 1);
     return this.#entries(this.members(value), depth);
   }
@@ -127,12 +130,12 @@ function errorText(error: unknown): string {
   try {
     return error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : redactCause(error);
   } catch {
-    // Its stack is a getter that throws, or it has no text.
+    // Its stack is a getter that throws, or is not a text.
     return UNREADABLE;
   }
 }
 
-/** What was thrown and is no error: an object would say only `[object Object]`. */
+/** A thrown value that is not an error: as text, an object would say only `[object Object]`. */
 function redactCause(cause: unknown): string {
   return typeof cause === "object" && cause !== null
     ? (JSON.stringify(new Walk().value(cause, 0)) ?? "")

@@ -1,12 +1,14 @@
 // Which names stand before a secret: of headers, members, query parameters, path segments. A leaf, used on both
 // threads.
 
-/** Anywhere in a name, once its signs and case are gone. */
-const TELLING_PART =
+/** A part of a name, in lower case and without punctuation, that marks a secret. */
+const SECRET_NAME_PART =
   /authori[sz]ation|passw|passphrase|token|secret|cookie|credential|signature|apikey|accesskey|privatekey|bearer|proxyurl/;
 
-/** Whole names. Those of signed addresses are sites' own: googlevideo, CloudFront, Akamai, Azure, Google Storage. */
-const TELLING_NAMES = new Set(
+/**
+ * Whole names. The names in signed addresses differ by site: googlevideo, CloudFront, Akamai, Azure, Google Storage.
+ */
+const SECRET_NAMES = new Set(
   `sig lsig key auth pass pwd pw pot hmac sid jwt otp nonce dsn session sessionid sessionkey mediakey
   resumekey resumingkey secretkey encryptionkey policy keypairid hdnea hdnts hdntl googleaccessid authkey sign
   wssecret txsecret visitordata`.split(/\s+/),
@@ -17,7 +19,7 @@ export function isSecretName(name: string): boolean {
   const plain = unescapeAscii(name)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, "");
-  return TELLING_NAMES.has(plain) || TELLING_PART.test(plain) || name.split(/[.[\]]/).some(isWholeName);
+  return SECRET_NAMES.has(plain) || SECRET_NAME_PART.test(plain) || name.split(/[.[\]]/).some(isWholeName);
 }
 
 /** `?` and `%3F` and `%253F`, `\u003f`, `\\u003f`, `\x3f`, `\/`, `\"`: as they read. Other letters stay as they are. */
@@ -34,5 +36,5 @@ function fromHex(_escape: string, digits: string): string {
 }
 
 function isWholeName(part: string): boolean {
-  return TELLING_NAMES.has(part.toLowerCase());
+  return SECRET_NAMES.has(part.toLowerCase());
 }

@@ -1,8 +1,8 @@
-// One time for all threads: `performance.now()` begins anew in each, so what one thread writes down for another is told
-// on the system's monotonic clock. Any thread.
+// One time for all threads: `performance.now()` starts at zero in each, so times that threads pass to each other are on
+// the system's monotonic clock. Any thread.
 
 /**
- * A thread that loses its processor between two looks at two clocks measures that, too: not in all of so many tries.
+ * A thread that is preempted between reading the two clocks measures the pause, too, but not in all of so many tries.
  */
 const TRIES = 20;
 
@@ -22,7 +22,7 @@ const SYSTEM: SharedTimeClocks = {
   },
 };
 
-/** What this thread adds to `performance.now()` to come to the time that all threads share, milliseconds. */
+/** Milliseconds to add to this thread's `performance.now()` to get the time that all threads share. */
 export function sharedTimeOffsetMs({ ownMs, sharedMs }: SharedTimeClocks = SYSTEM): number {
   let offsetMs = 0;
   let shortestMs = Number.POSITIVE_INFINITY;

@@ -1,16 +1,16 @@
-// A bounded queue of stereo sound, planar 32-bit float: what a decoder produces in blocks of any length, the pipeline
-// takes in frames of 960 samples. What was read last can be put back. Once it has grown to what a stream needs it
-// allocates nothing. Audio thread.
+// A bounded queue of stereo audio, planar 32-bit float: a decoder writes blocks of any length, the pipeline reads
+// frames of 960 samples. The samples read last can be put back. It allocates nothing once it has grown to the size that
+// a stream needs. Audio thread.
 
 /** In samples of each channel; 8 bytes of memory for one. */
 interface StereoFifoOptions {
-  /** Room at the start; grows by doubling up to `capacitySamplesMax`. Default 8192 (64 kB). */
+  /** Initial capacity; grows by doubling up to `capacitySamplesMax`. Default 8192 (64 kB). */
   readonly capacitySamples?: number;
   /** Bound. Default 524288: 10.9 s at 48 kHz, 4 MB; more than the longest FLAC block at 8 kHz resamples to. */
   readonly capacitySamplesMax?: number;
 }
 
-/** The rate is the owner's affair: samples are only kept. One writer and one reader, on one thread. */
+/** Independent of the sample rate: it only stores samples. One writer and one reader, on one thread. */
 export class StereoFifo {
   readonly #capacityMax: number;
   #left: Float32Array;
@@ -55,7 +55,10 @@ export class StereoFifo {
     return this.#behind;
   }
 
-  /** From now on at least so many of them stay, as far as the bound allows; more while there is room. Default 0. */
+  /**
+   * From now on at least this many read samples are retained, as far as the bound allows; more while there is space.
+   * Default 0.
+   */
   keepRead(lengthSamples: number): void {
     this.#retainedMax = lengthSamples;
   }

@@ -1,12 +1,12 @@
-// Lets work that takes long share a thread with all that must not wait: it is done in turns of a few milliseconds, one
-// at a time however much waits for one, and between two turns the thread is free for as long as the last one took. A
-// leaf without domain knowledge; the API uses it for large bodies and long answers on the main thread.
+// Lets long tasks share a thread with work that must not wait: a task runs in time slices of a few milliseconds, one
+// slice at a time however many tasks wait, and after each slice the thread is free for as long as the slice took. Has
+// no domain knowledge; the API uses it for large bodies and long responses on the main thread.
 
 import type { Clock } from "./clock.ts";
 
-/** How long one turn may last. */
+/** Length of a time slice. */
 const SLICE_MS = 5;
-/** A turn cannot always end in time; the rest after it is not longer than this. */
+/** A slice may overrun its length; the rest after it is never longer than this. */
 const REST_MS_MAX = 50;
 
 /** A part of the work, from now on. */
@@ -19,32 +19,32 @@ class TimeSlice {
     this.#endMs = clock.now() + SLICE_MS;
   }
 
-  /** True when the work has to wait for the next turn. */
+  /** True when the task has to wait for its next slice. */
   get isOver(): boolean {
     return this.#clock.now() >= this.#endMs;
   }
 }
 
 /**
- * First come, first served. Its queue has no bound of its own: whoever waits has been admitted elsewhere (a request, a
- * socket).
+ * Grants slices in the order of the requests. The queue has no bound: each waiting task was admitted elsewhere (as a
+ * request or a socket).
  */
 export class TaskSlicer {
   readonly #clock: Clock;
   readonly #waiting: ((slice: TimeSlice) => void)[] = [];
-  /** True from the start of a turn until the rest after it is over. */
+  /** True from the start of a slice until the rest after it is over. */
   #isBusy = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** A turn that begins now, for work that is short as a rule. */
+  /** A slice that starts now without waiting, for work that is usually short. */
   begun(): TimeSlice {
     return new TimeSlice(this.#clock);
   }
 
-  /** Waits for those that came before. Whoever gets a turn works at once, and asks again when it is over. */
+  /** Waits for earlier requests. The caller works at once, and asks again when the slice is over. */
   next(): Promise<TimeSlice> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -58,7 +58,7 @@ export class TaskSlicer {
     if (first === undefined) return;
     const startMs = this.#clock.now();
     first(new TimeSlice(this.#clock));
-    // Once everybody else had theirs, the work of the turn is done.
+    // A timer of 0 runs after the work of the slice and after all other pending events.
     this.#clock.after(0, () => {
       const restMs = Math.min(REST_MS_MAX, this.#clock.now() - startMs);
       this.#clock.after(restMs < 1 ? 0 : restMs, () => this.#grant());

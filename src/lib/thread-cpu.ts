@@ -1,5 +1,5 @@
-// Processor time of single threads of this process, from Linux's /proc; other systems do not tell. A thread reads its
-// own number, any other thread can then read what it has used, also when it answers to nothing any more. A leaf.
+// CPU time of single threads of this process, from Linux's /proc; other systems do not provide it. A thread reads its
+// own number; any other thread can then read its CPU time, even when it no longer responds. Has no domain knowledge.
 
 import { readFileSync, readlinkSync } from "node:fs";
 
@@ -12,15 +12,15 @@ export function ownThreadNumber(): number {
   }
 }
 
-/** Milliseconds since the thread began. */
+/** Milliseconds since the start of the thread. */
 export interface ThreadTimes {
-  /** In which it had a processor. */
+  /** Time running on a CPU. */
   readonly cpuMs: number;
-  /** In which it wanted one that others had. */
+  /** Time runnable, but waiting for a CPU. */
   readonly queuedMs: number;
 }
 
-/** Of the thread of this number; undefined where they cannot be known. */
+/** The times of the thread with this number; undefined where they are not available. */
 export function readThreadTimes(threadNumber: number): ThreadTimes | undefined {
   if (threadNumber === 0) return undefined;
   try {

@@ -1,35 +1,37 @@
 // Lets a thread of this process stand back behind the others, or in front of them, where there are not processors for
 // all. Linux knows a priority for each thread; where it is the whole process's, nothing is done. A leaf.
 
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { ownThreadNumber } from "./thread-cpu.ts";
 
 /**
- * Of `nice`, 0 to 19. Where it shares a processor with a thread that has 0, as all others do, it gets a quarter of it:
- * little enough that nobody is late for it, enough to go on where a machine has too much to do.
+ * A niceness, 0 to 19. When it shares a CPU with a thread at 0, the default, the thread gets a quarter of it: little
+ * enough to make no other thread late, enough to make progress on an overloaded machine.
  */
-const LOWERED_NICENESS = 5;
+const LOWERED_BY = 5;
+const NICENESS_MAX = 19;
 /**
- * Whoever wakes with it has a processor at once in nine cases of ten, and not when the one who has it has had enough.
+ * A thread with this niceness gets a CPU at once in nine of ten wake-ups, instead of at the end of the running thread's
+ * time slice.
  */
 const RAISED_NICENESS = -10;
 
 /** For good: taking it back needs rights. The programs that the calling thread starts have it too. */
 export function lowerPriority(): void {
-  setOwnPriority(LOWERED_NICENESS);
+  setOwnPriority((niceness) => Math.min(NICENESS_MAX, niceness + LOWERED_BY));
 }
 
 /** Where the process has the right to (CAP_SYS_NICE). For a thread that takes a few per cent of a processor. */
 export function raisePriority(): void {
-  setOwnPriority(RAISED_NICENESS);
+  setOwnPriority(() => RAISED_NICENESS);
 }
 
-function setOwnPriority(niceness: number): void {
+function setOwnPriority(change: (niceness: number) => number): void {
   const threadNumber = ownThreadNumber();
   if (threadNumber === 0) return;
   try {
-    setPriority(threadNumber, niceness);
+    setPriority(threadNumber, change(getPriority(threadNumber)));
   } catch {
-    // Not allowed here: it goes on like all others.
+    // Not permitted here: the thread keeps its priority.
   }
 }

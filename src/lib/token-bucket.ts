@@ -8,11 +8,11 @@ interface TokenBucketOptions {
   readonly clock: Clock;
   /** How much may be spent at once, after a quiet time. */
   readonly burst: number;
-  /** How much comes back per second. */
+  /** Tokens added per second. */
   readonly perSecond: number;
 }
 
-/** Full at the start. It refuses nothing by itself: whoever spends decides what being out of it means. */
+/** A token bucket, full at the start. It refuses nothing itself: the caller decides what an empty bucket means. */
 export class TokenBucket {
   readonly #options: TokenBucketOptions;
   #left: number;
@@ -24,7 +24,9 @@ export class TokenBucket {
     this.#leftAtMs = options.clock.now();
   }
 
-  /** Counts what was done. False when it was more than there was: a debt is left, never larger than the burst. */
+  /**
+   * Takes tokens for work that was done. False when there were too few: a debt is left, never larger than the burst.
+   */
   spend(amount: number): boolean {
     this.#refill();
     this.#left = Math.max(this.#left - amount, -this.#options.burst);
@@ -39,7 +41,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Milliseconds until there is no debt; 0 when there is none. */
+  /** Milliseconds until the debt is paid; 0 without a debt. */
   get waitMs(): number {
     this.#refill();
     return this.#left >= 0 ? 0 : (-this.#left / this.#options.perSecond) * 1000;

@@ -1,8 +1,6 @@
-// Waits for work no longer than somebody wants it. A leaf, on all threads.
+// Stops waiting for work when it is aborted. Has no domain knowledge; all threads.
 
-/**
- * What `work` comes to, or a rejection with the signal's reason as soon as that aborts; the work itself is not ended.
- */
+/** Settles like `work`, or rejects with the signal's reason as soon as it aborts; the work itself continues. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

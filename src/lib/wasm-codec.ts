@@ -1,14 +1,14 @@
 // A codec of one of the packages, compiled to WebAssembly and ready to run on any thread. The packages' own JavaScript,
-// which unpacks and starts them, is not run: it holds up its thread for 30 to 100 ms (see read-wasm-codec.ts, which is
-// done on another thread). Starting one takes a millisecond; each has a memory of its own, and its size is bounded
-// here.
+// which unpacks and starts them, is not run, because it blocks its thread for 30 to 100 ms (read-wasm-codec.ts unpacks
+// them on another thread). Instantiating one takes a millisecond; each instance has separate memory, whose size is
+// bounded here.
 
 import { WASM_PAGE_BYTES, type WasmMemory, type WasmModule } from "./web-assembly.ts";
 
 /** Plain data: it may be sent to other threads, which then share the compiled code. */
 export interface WasmCodec {
   readonly module: WasmModule;
-  /** What the module exports, by the names that the package's own code has for it. */
+  /** The exports of the module, by the names that the package's own code uses. */
   readonly exportNames: Readonly<Record<string, string>>;
   /** The function that sets its memory up. */
   readonly startName: string;
@@ -20,13 +20,13 @@ export interface WasmCodec {
  * `Functions` is what the caller knows of the package's exports, by the names that the package's own code has for them.
  */
 export interface WasmCodecInstance<Functions> {
-  /** What may be called. They share the instance's memory, so one call at a time. */
+  /** The callable functions. They share the instance's memory, so one call at a time. */
   readonly functions: Functions;
   /** Views of its memory; they are replaced when it grows. */
   readonly heap: { readonly buffer: ArrayBuffer };
 }
 
-/** What the C library returns for files, of which there are none: EBADF. */
+/** EBADF, returned for all file operations: the instance has no files. */
 const NO_FILE = 8;
 
 /**
@@ -54,7 +54,7 @@ export function startWasmCodec<Functions>(
   return { functions: heap as Functions, heap: memory };
 }
 
-/** What a codec wants of its surroundings: memory and arithmetic. All else is of no use to it. */
+/** The imports that a codec needs: memory and arithmetic. All others return constants. */
 function importFor(name: string, grow: (sizeBytes: number) => number): (...values: number[]) => number {
   switch (name) {
     case "_emscripten_resize_heap":

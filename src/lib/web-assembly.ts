@@ -1,9 +1,9 @@
-// The part of the WebAssembly interface that is used, in one place: the types of Node 20 leave it out. Any thread.
+// The types of the part of the WebAssembly interface that is used; those of Node 20 do not include it. Any thread.
 
-/** What WebAssembly memory comes in. */
+/** The unit of WebAssembly memory. */
 export const WASM_PAGE_BYTES = 65_536;
 
-/** What a module works in. */
+/** The memory of a module instance. */
 export interface WasmMemory {
   /** Another one after each growth. */
   readonly buffer: ArrayBuffer;

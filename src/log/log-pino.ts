@@ -34,7 +34,7 @@ export function createNodeLogger(options: LogOptions): Logger {
   });
 }
 
-/** What of a line is left when secrets are out of it. */
+/** A log line without secrets. */
 interface CleanLine {
   readonly level: LogLevel;
   readonly message: string;
@@ -42,7 +42,7 @@ interface CleanLine {
   readonly epochMs: number;
 }
 
-/** Writes a line. Returns what was written. */
+/** Writes a line, and returns the written text. */
 type WriteClean = (line: CleanLine) => string;
 
 function jsonWriter({ level, stream }: LogOptions): WriteClean {
@@ -69,7 +69,7 @@ function readJson(written: string): string {
     const name = LEVELS[Math.round(level / 10) - 2] ?? "info";
     return textLine({ level: name, message: msg, fields, epochMs: time });
   } catch {
-    // Of a long one the end is not kept.
+    // The end of a long line is cut off.
     return written;
   }
 }
@@ -97,7 +97,7 @@ function textValue(value: unknown): string {
     : String(value);
 }
 
-/** Line breaks in a message could forge log lines; those of the node's own lists are kept, indented. */
+/** Removes line breaks, which could forge log lines; those of the node's own lists are kept, indented. */
 function oneLine(message: string): string {
   return message.replaceAll(/\r?\n/g, "\n    ").replaceAll(/[^\n\P{Cc}]/gu, "?");
 }

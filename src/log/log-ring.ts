@@ -1,23 +1,26 @@
-// The last lines that the node has logged, for whoever comes later to see what went wrong: the support bundle, and who
-// looks on live. Warnings and errors are kept apart as well, so that many other lines do not push them out. Lines are
-// kept as bytes in one area: a text that was cut out of a longer one would hold all of that in memory. Main thread;
-// filled by log-pino.ts with lines that have no secrets in them any more.
+// A buffer of the latest log lines, for the support bundle and for the dashboard's live log. Warnings and errors are
+// buffered separately as well, so that many other lines do not push them out. Lines are stored as bytes in one area: a
+// text that was cut out of a longer one would retain the longer one. Main thread; filled by log-pino.ts with lines
+// whose secrets are already removed.
 
 import type { LogLevel } from "./log.ts";
 
-/** Of all lines. */
+/** Limit for lines of all levels. */
 const LINES_MAX = 500;
 const LINES_SIZE_MAX_BYTES = 256 * 1024;
-/** Of warnings and errors. */
+/** Limit for warnings and errors. */
 const TROUBLES_MAX = 200;
 const TROUBLES_SIZE_MAX_BYTES = 128 * 1024;
-/** Of one line; of a longer one the end is lost. An error with its causes and their stacks has some 4 KiB. */
+/** Limit of one line; the end of a longer one is cut off. An error with its causes and their stacks has some 4 KiB. */
 export const LINE_SIZE_MAX_BYTES = 8 * 1024;
 const LISTENERS_MAX = 32;
 
 /** A line as the node has logged it, whatever the format on its standard output is. */
 export interface LogLine {
-  /** 1 for the first line since the start, and one more with each: what is missing between two was not kept. */
+  /**
+   * 1 for the first line since the start, and one more for each further line: numbers missing between two lines were
+   * dropped.
+   */
   readonly number: number;
   readonly epochMs: number;
   readonly level: LogLevel;
@@ -29,7 +32,9 @@ export interface LogLine {
 interface WrittenLine extends Pick<LogLine, "epochMs" | "level"> {
   /** As it was written to standard output. Must not hold secrets. */
   readonly written: string;
-  /** Makes the text of it, when somebody asks: of its beginning perhaps. Undefined: it is the text. */
+  /**
+   * Converts it to readable text when it is requested; `written` may be cut short. Undefined: it is readable already.
+   */
   readonly read?: ((written: string) => string) | undefined;
 }
 
@@ -55,8 +60,9 @@ export class LogRing {
   }
 
   /**
-   * Has each further line handed to `listener`, within the call that logs it: it must be quick. What it logs itself is
-   * kept and handed to nobody; what it throws is lost. Returns what ends that, or undefined when 32 listen already.
+   * Calls `listener` with each further line, within the call that logs it: it must be quick. Lines that the listener
+   * logs itself are buffered but passed to no listener; its exceptions are dropped. Returns the unsubscribe function,
+   * or undefined when there are 32 listeners already.
    */
   subscribe(listener: (line: LogLine) => void): (() => void) | undefined {
     if (this.#listeners.size >= LISTENERS_MAX) return undefined;
@@ -93,11 +99,11 @@ interface BufferedLine extends Omit<WrittenLine, "written"> {
 class LineStore {
   readonly #countMax: number;
   readonly #sizeBytes: number;
-  /** The oldest is at `#first`; the others follow, and go on at the beginning. */
+  /** Circular: the oldest is at `#first`, the others follow it. */
   readonly #slots: (BufferedLine | undefined)[] = [];
   #first = 0;
   #count = 0;
-  /** Memory of its own, taken with the first line; behind `#end` stands the oldest, or nothing any more. */
+  /** A separate memory area, allocated with the first line; the oldest line starts behind `#end`, if there is one. */
   #area: Buffer | undefined;
   #end = 0;
 
@@ -110,7 +116,7 @@ class LineStore {
     this.#area ??= Buffer.allocUnsafeSlow(this.#sizeBytes);
     const sizeBytes = Math.min(Buffer.byteLength(written), LINE_SIZE_MAX_BYTES);
     const start = this.#end + sizeBytes <= this.#sizeBytes ? this.#end : 0;
-    // Going back to the beginning passes over what is behind: the oldest lines.
+    // Wrapping around overwrites what is behind the position: the oldest lines.
     if (start < this.#end) this.#dropBetween(this.#end, this.#sizeBytes);
     this.#dropBetween(start, start + sizeBytes);
     if (this.#count === this.#countMax) this.#drop();

@@ -1,5 +1,5 @@
-// What the rest of the code knows of logging: an interface. The main thread backs it with pino (log-pino.ts), audio
-// workers send their lines over the bridge. Never pass a password, voice token or media key in `fields`.
+// The logging interface for all other modules. The main thread implements it with pino (log-pino.ts), audio workers
+// send their lines over the bridge. Never pass a password, voice token or media key in `fields`.
 
 /** From the least important to the most. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -8,8 +8,8 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * A call returns at once and never throws, whatever becomes of the line. Messages are for people; what programs look
- * for is in the fields.
+ * A call returns at once and never throws, even when the line cannot be written. Messages are for people; data for
+ * programs is in the fields.
  */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;

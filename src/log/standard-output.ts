@@ -1,6 +1,6 @@
-// Standard output and standard error, which others read, or do not: a pipe that is closed or never emptied, a full
-// disk. None of that stops the node or makes it wait; what is not taken is dropped, counted and told later. Main
-// thread.
+// Standard output and standard error, whose reader may be slow or gone: a closed pipe, a pipe that is never read, a
+// full disk. None of that stops or blocks the node; texts that cannot be written are dropped, counted and reported
+// later. Main thread.
 
 import type { Writable } from "node:stream";
 
@@ -11,16 +11,14 @@ const FLUSH_TIMEOUT_MS = 1000;
 
 type OutputStream = Pick<Writable, "write" | "on" | "writableLength">;
 
-/**
- * One of the two streams of the process. At most 1 MiB waits for a reader; what comes then is dropped whole, never cut.
- */
+/** One of the two streams of the process. At most 1 MiB is buffered; further texts are dropped whole, never cut. */
 export class StandardOutput {
   readonly #stream: OutputStream;
   readonly #onLost: (reason: string) => void;
   #report: ((droppedCount: number) => void) | undefined;
   #isAccepting = true;
   #droppedCount = 0;
-  /** How many the text tells of that `report` is just writing. */
+  /** Number of dropped texts in the message that `report` is writing. */
   #reportedCount = 0;
   /** From the telling to its being taken or refused. */
   #isReporting = false;
@@ -29,11 +27,11 @@ export class StandardOutput {
   constructor(stream: OutputStream, onLost: (reason: string) => void = () => undefined) {
     this.#stream = stream;
     this.#onLost = onLost;
-    // Every write is told of its own failure; without a listener the first would end the process.
+    // Each write receives its own error in a callback; without this listener the first error would end the process.
     stream.on("error", () => undefined);
   }
 
-  /** Says, through `write`, how many texts were dropped, as soon as texts are taken again. */
+  /** Calls `report` with the number of dropped texts as soon as texts can be written again; `report` calls `write`. */
   reportDropped(report: (droppedCount: number) => void): void {
     this.#report = report;
   }
@@ -45,17 +43,17 @@ export class StandardOutput {
     this.#reportedCount = 0;
     const waitingBytes = this.#stream.writableLength;
     if (waitingBytes > 0 && waitingBytes + bytes.length > WAITING_SIZE_MAX_BYTES) {
-      this.#dropped("nobody reads it");
+      this.#dropped("it is not being read");
       return;
     }
     this.#stream.write(bytes, (error) => {
       if (reportedCount > 0) this.#isReporting = false;
       if (error === null || error === undefined) this.#onAccepted(reportedCount);
-      else this.#dropped(`it fails with ${"code" in error ? String(error.code) : error.message}`);
+      else this.#dropped(`writing fails with ${"code" in error ? String(error.code) : error.message}`);
     });
   }
 
-  /** Ends the process a moment after its work is done, when somebody who does not read would keep it. */
+  /** Exits shortly after the work of the process is done, even when unread output would keep it running. */
   end(exit: () => void): void {
     if (this.#stream.writableLength > 0) setTimeout(exit, FLUSH_TIMEOUT_MS).unref();
   }
@@ -69,7 +67,7 @@ export class StandardOutput {
 
   #onAccepted(reportedCount: number): void {
     this.#droppedCount -= reportedCount;
-    // What was waiting while others were dropped does not mean that there is room.
+    // A write that was queued while others were dropped does not mean that there is space again.
     if (this.#stream.writableLength > WAITING_SIZE_MAX_BYTES / 2) return;
     this.#isAccepting = true;
     if (this.#droppedCount === 0 || this.#report === undefined || this.#isReporting) return;

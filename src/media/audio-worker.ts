@@ -1,5 +1,5 @@
-// One audio worker: carries out the main thread's commands, owns its players, and twice a second says how it is doing.
-// Everything it needs comes in through the constructor; main.ts connects it to the real world. Audio thread.
+// One audio worker: executes the main thread's commands, owns its players, and reports its state twice a second.
+// Everything it needs is passed to the constructor; main.ts connects it to the real world. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
 import { type AudioState, packAudioStates } from "../bridge/audio-batch.ts";
@@ -24,12 +24,15 @@ import { TickLoop } from "./scheduler/tick-loop.ts";
 import type { Voice } from "./voice/voice.ts";
 
 const COUNTERS_INTERVAL_MS = 500;
-/** How far ahead frames are made: a worker that is held up for less than 100 ms is not heard. */
+/** How far ahead frames are made. A worker that is blocked for less than 100 ms causes no audible gap. */
 const LOOK_AHEAD_FRAMES = 5;
-/** Those of a guest are sent by another worker, which cannot tell how many it could take back. */
+/**
+ * The frames of a remote player are sent by its owner worker, so the render worker cannot know how many it could
+ * revoke.
+ */
 const REMOTE_LOOK_AHEAD_FRAMES = 1;
 
-/** Commands for a player that is there. */
+/** Commands for a player that exists. */
 type PlayerCommand = Exclude<
   PlainCommand,
   { readonly type: "createPlayer" | "renderRemotePlayer" | "setComplexity" | "setPacer" | "close" }
@@ -37,7 +40,7 @@ type PlayerCommand = Exclude<
 
 interface AudioWorkerOptions {
   readonly clock: Clock;
-  /** Its faults go to `onFault` of the worker. */
+  /** Reports faults to the worker's `onFault`. */
   readonly boundary: ErrorBoundary;
   readonly logger: Logger;
   readonly open: PlayerContext["open"];
@@ -48,12 +51,12 @@ interface AudioWorkerOptions {
   /** Share of the time since the last call in which the thread was busy, 0 to 1. */
   readonly takeThreadLoad: () => number;
   readonly pacer: PacerLink;
-  /** There is a pacer, maybe in place of one that is lost. */
+  /** A pacer is available, possibly as the replacement of a lost one. */
   readonly setPacer: (given: Extract<PlainCommand, { readonly type: "setPacer" }>) => void;
   readonly setComplexity: (complexity: number) => void;
-  /** Sends an event up. */
+  /** Sends an event to the main thread. */
   readonly send: (event: PlainEvent) => void;
-  /** Answers a request with what the work comes to. */
+  /** Answers a request with the result of the work. */
   readonly answer: (request: WorkerRequest, work: Promise<WorkerReplies[WorkerRequest["type"]]>) => void;
   /** Called once everything is closed. */
   readonly onClosed: () => void;
@@ -69,7 +72,7 @@ export class AudioWorker {
   #sentTotalOfGone = 0;
   #lostTotalOfGone = 0;
   #packetsOfGone = 0;
-  /** What players had to tell when they went. */
+  /** Last reports of players that have been destroyed. */
   #reportsOfGone: PlayerReport[] = [];
 
   constructor(options: AudioWorkerOptions) {
@@ -86,12 +89,15 @@ export class AudioWorker {
     this.#armCounters();
   }
 
-  /** The thread can be held up for half of what lies ready, and nobody hears it. */
+  /** True when the thread can be blocked for half of the look-ahead without an audible gap. */
   get areFramesAhead(): boolean {
     return this.#loop.isAhead && this.#remoteLoop.isAhead;
   }
 
-  /** Carries out one command. A command for a player that is gone is dropped: its answer could reach nobody. */
+  /**
+   * Executes one command. A command for a player that no longer exists is dropped: nobody is left to receive its
+   * answer.
+   */
   execute(command: PlainCommand): void {
     switch (command.type) {
       case "createPlayer":
@@ -114,7 +120,7 @@ export class AudioWorker {
     }
   }
 
-  /** A player's code has thrown: the player ends what it was doing, and everybody else goes on. Never throws. */
+  /** A player's code has thrown: that player ends what it was doing, all others continue. Never throws. */
   onFault(playerId: PlayerId, error: unknown): void {
     const { logger } = this.#options;
     logger.error("a player failed", { playerId, error });
@@ -287,7 +293,7 @@ export class AudioWorker {
   }
 }
 
-/** Carries out what is about the sound of a player that makes it here. */
+/** Executes a command about the audio of a player that is rendered here. */
 function changeAudio(player: AudioPlayer, command: AudioCommand): void {
   switch (command.type) {
     case "play":

@@ -1,5 +1,5 @@
 // Entry of the codec thread: loads codecs for the audio threads, 30 to 170 ms of work each, and plays nothing. It is
-// started when the first of them is wanted and ended soon after.
+// started when the first of them is requested and ended soon after.
 
 import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
@@ -11,9 +11,9 @@ import { AAC_PACKAGE } from "./decode/codec-modules.ts";
 import { SAMPLE_RATE_HZ } from "./format/audio-format.ts";
 import { compileWarmOpusEncoder } from "./kernels/opus-encoder-kernel.ts";
 
-// What is compiled here is compiled as a whole. Otherwise each function is when it is first called, on the audio
-// thread: 31 ms in the first call of the Opus encoder, 5 ms in that of the MP3 decoder. The flag is the process', but
-// nothing else is as large.
+// Modules are compiled as a whole here. Otherwise each function is compiled when it is first called, on the audio
+// thread: 31 ms in the first call of the Opus encoder, 5 ms in that of the MP3 decoder. The flag applies to the whole
+// process, but nothing else is as large.
 setFlagsFromString("--no-wasm-lazy-compilation");
 
 async function load(codec: CodecName): Promise<LoadedCodec> {

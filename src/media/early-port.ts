@@ -1,5 +1,4 @@
-// The port of a thread whose program is not loaded yet: what the main thread sends meanwhile waits for it. Audio
-// thread.
+// The port of a thread whose program is not loaded yet: messages of the main thread wait for it. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
 import type { ThreadEnd } from "../bridge/channel.ts";
@@ -12,7 +11,7 @@ export class EarlyPort<Command> implements ThreadEnd<Command> {
   #early: (Command | AnswerCommand)[] | undefined = [];
   #listener: (message: Command | AnswerCommand) => void = () => undefined;
 
-  /** `onFirst` is called with the first message that comes before anybody listens. */
+  /** `onFirst` is called with the first message that arrives before there is a listener. */
   constructor(port: Pick<MessagePort, "on" | "postMessage">, onFirst: (message: Command | AnswerCommand) => void) {
     this.#port = port;
     // The other end is compiled with the same contract.
@@ -26,7 +25,9 @@ export class EarlyPort<Command> implements ThreadEnd<Command> {
     this.#port.postMessage(event, transferList);
   }
 
-  /** It is given what has come in the next turn: it may be half put together now, or fail to be put together. */
+  /**
+   * The listener receives waiting messages in the next event loop iteration: it may be half set up now, or fail to be.
+   */
   on(_event: "message", listener: (message: Command | AnswerCommand) => void): void {
     setImmediate(() => {
       this.#listener = listener;

@@ -1,6 +1,6 @@
-// Entry of an audio worker thread; only it, probe-main.ts and codec-main.ts read parentPort. Says that the worker is
-// there and lives; what plays (start-worker.ts) is loaded as a whole when the first command comes, as nobody may ever
-// send one to this worker, and at once in a spare.
+// Entry of an audio worker thread; only this file, probe-main.ts and codec-main.ts read parentPort. Reports that the
+// worker has started and is alive. The player code (start-worker.ts) is loaded as a whole with the first command, which
+// may never come; a spare loads it at once.
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { PlainCommand } from "../bridge/channel.ts";
@@ -15,7 +15,7 @@ function startThread(ownPort: NonNullable<typeof parentPort>, start: WorkerStart
   let onHeartbeat = (): void => undefined;
   const end = (): void => {
     ownPort.close();
-    // Sockets that are still closing must not keep the thread: what they had to say has been said.
+    // Sockets that are still closing must not keep the thread alive: all their results have been reported.
     setImmediate(() => process.exit(0));
   };
   const load = async (): Promise<void> => {
@@ -31,7 +31,7 @@ function startThread(ownPort: NonNullable<typeof parentPort>, start: WorkerStart
   });
   startHeartbeat(heartbeat, systemClock, () => onHeartbeat());
   const reportReady = (): void => ownPort.postMessage({ type: "ready" } satisfies WorkerEvent);
-  // A spare is there to take over at once, which it can when all is loaded.
+  // A spare must take over at once, which it can only when everything is loaded.
   if (start.isSpare) loading = load().then(reportReady);
   else reportReady();
 }

@@ -1,5 +1,5 @@
 // Entry of the pacer thread, which keeps deadlines and does nothing else: it owns the UDP sockets of all voice sessions
-// and lets out the frames that audio workers have made ready (pacer/). Started with the first voice connection.
+// and sends the frames that audio workers have prepared (pacer/). Started with the first voice connection.
 
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import type { PacerStart, ThreadMessage } from "../bridge/pacer-start.ts";

@@ -1,6 +1,5 @@
-// Entry of the probe thread: gives it the real world to stand on, as main.ts does an audio worker. Nothing plays
-// here, so what a stranger's file does to this thread is heard by nobody; the main thread ends it and starts it anew at
-// any time.
+// Entry of the probe thread: gives it its real environment, as main.ts does for an audio worker. Nothing plays here, so
+// a hostile file cannot affect audio; the main thread ends and restarts it at any time.
 
 import { parentPort, workerData } from "node:worker_threads";
 import { catchStrays, openHeartbeat } from "../bridge/thread-start.ts";
@@ -24,8 +23,8 @@ function startThread(port: NonNullable<typeof parentPort>, { settings, heartbeat
 }
 
 if (parentPort === null) throw new Error("media/probe-main.ts runs in a worker thread only");
-// Everybody needs these, and the first reading of a file from a slow disk must not look like a hang: the thread is
-// watched once it is ready. Commands wait in the port meanwhile.
+// Every probe needs these, and the first read of a file from a slow disk must not look like a hang: the thread is
+// watched once it is ready. Commands wait in the port until then.
 await Promise.all([import("./input/http-client.ts"), import("./input/playlist.ts"), import("./probe/open-demuxer.ts")]);
 // workerData is made by control/workers from the same contract.
 startThread(parentPort, workerData as WorkerStart);

@@ -1,5 +1,5 @@
-// Carries out look-ups: each with a budget of its own, under its own name in the thread's mark, and ended as soon as
-// nobody waits for it any more. probe-main.ts connects it to the real world. Probe thread.
+// Carries out probes: each with its own budget, under its own name in the thread's heartbeat, and ended when nobody
+// waits for it any more. probe-main.ts connects it to the real environment. Probe thread.
 
 import type { ProbeThreadCommand } from "../bridge/commands.ts";
 import type { ProbeResult } from "../bridge/playable-input.ts";
@@ -14,9 +14,9 @@ type ProbeCommand = Extract<ProbeThreadCommand, { readonly type: "probe" }>;
 export interface ProbeWorkerOptions {
   readonly opener: Pick<TrackOpener, "probe">;
   readonly tasks: Pick<TaskTracker, "run">;
-  /** For one look-up; its memory is given back when the look-up is over. */
+  /** Budget of one probe; its memory is released when the probe is over. */
   readonly createBudget: (requestId: number) => TrackBudget;
-  /** Answers a request with what the work comes to. */
+  /** Answers a request with the result of `work`. */
   readonly answer: (request: ProbeCommand, work: Promise<ProbeResult>) => void;
 }
 
@@ -38,14 +38,14 @@ export class ProbeWorker {
     else this.#options.answer(command, this.#probe(command));
   }
 
-  /** Ends a look-up that nobody waits for, or that has thrown where nobody caught it. */
+  /** Ends a probe that nobody waits for, or that has thrown an uncaught error. */
   end(requestId: number, reason: unknown): void {
     this.#running.get(requestId)?.abort.abort(reason);
   }
 
   /**
-   * Ends the look-up that keeps the most, if all together keep more than this: the others, which need little, find room
-   * long before there is none. What it kept is given back soon after.
+   * Ends the probe that holds the most memory if all together hold more than this: the others, which need little, find
+   * space long before the limit. Its memory is released soon after.
    */
   makeSpace(memoryBytesMax: number): void {
     let usedBytes = 0;
@@ -57,7 +57,7 @@ export class ProbeWorker {
     }
     if (usedBytes <= memoryBytesMax) return;
     const text =
-      "looking the track up needs more memory than there is while others are looked up; try again in a moment";
+      "probing this track needs more memory than is available beside the current probes; try again in a moment";
     largest?.abort.abort(new NodeError("memory-exhausted", text));
   }
 
@@ -73,7 +73,7 @@ export class ProbeWorker {
     this.#running.set(requestId, { abort, budget });
     try {
       const probing = tasks.run(requestId, () => opener.probe(input, { signal, budget }));
-      // Not before: what is ended works on until it notices.
+      // Not earlier: an ended probe keeps working until it notices.
       probing.then(close, close);
       return await unlessAborted(probing, signal);
     } finally {

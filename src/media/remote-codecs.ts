@@ -1,5 +1,5 @@
-// Codecs for an audio thread, loaded by the codec thread. What that cannot give is loaded here: late is better than
-// silent. Audio thread.
+// Codecs for an audio thread, loaded by the codec thread. A codec that it cannot provide is loaded here: late is better
+// than silent. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
 import type { CodecAnswer, CodecName, LoadedCodec } from "../bridge/codec-request.ts";
@@ -40,7 +40,7 @@ export class RemoteCodecs implements CodecSource {
     return loaded?.kind === "library" ? openLibrary(loaded.path) : packageSource.loadAac();
   }
 
-  /** Undefined when it cannot be had in time. */
+  /** Undefined when it is not available in time. */
   #ask(codec: CodecName): Promise<LoadedCodec | undefined> {
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(codec) ?? [];
@@ -61,7 +61,7 @@ export class RemoteCodecs implements CodecSource {
   }
 }
 
-/** Without the package's own JavaScript, which looks for the library for 5 to 10 ms. */
+/** Without the package's own JavaScript, which searches for the library for 5 to 10 ms. */
 function openLibrary(path: string): unknown {
   const module = { exports: {} };
   process.dlopen(module, path);

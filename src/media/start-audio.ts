@@ -1,6 +1,6 @@
-// Puts an audio worker together from what its thread stands on: channel, clock, randomness, sockets, codecs. The same
-// in a thread of its own (start-worker.ts) and in a simulation (lab/simulate). What is large (HTTP client, containers,
-// voice) is loaded when it is first needed, so that a worker stays small as long as it can. Audio thread.
+// Assembles an audio worker from what its thread provides: channel, clock, randomness, sockets, codecs. The same code
+// runs in a real thread (start-worker.ts) and in a simulation (lab/simulate). Large parts (HTTP client, containers,
+// voice) are loaded on first use, so that a worker stays small as long as possible. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
 import { EventChannel, type PlainCommand, type ThreadEnd } from "../bridge/channel.ts";
@@ -25,22 +25,22 @@ import { RemoteCodecs } from "./remote-codecs.ts";
 import { ErrorBoundary } from "./scheduler/error-boundary.ts";
 import { VoiceThreadLimits } from "./voice/voice-limits.ts";
 
-/** Kept outside of V8's heap by all tracks of a worker together. */
+/** Limit of the memory outside of V8's heap for all tracks of a worker together. */
 const WORKER_MEMORY_BYTES_MAX = 512 * 1024 * 1024;
 
-/** What an audio worker stands on. */
+/** Dependencies of an audio worker. */
 interface AudioEnvironment {
   /** To the main thread. */
   readonly port: ThreadEnd<PlainCommand>;
   readonly settings: WorkerSettings;
-  /** Its own end of it. */
+  /** This thread's end of the heartbeat. */
   readonly heartbeat: Heartbeat;
-  /** Where codecs are asked for; undefined: they are loaded here. */
+  /** Where codecs are requested; undefined: they are loaded here. */
   readonly codecPort: MessagePort | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly sockets: Sockets;
-  /** In the worker's own thread; undefined: the main thread is asked for one. */
+  /** Creates a pacer in the worker's own thread; undefined: one is requested from the main thread. */
   readonly ownPacer: PacerEnd | undefined;
   /** Share of the time since the last call in which the thread was busy, 0 to 1. */
   readonly takeThreadLoad: () => number;
@@ -48,18 +48,18 @@ interface AudioEnvironment {
   readonly onClosed: () => void;
 }
 
-/** What the thread does with a worker that has been started. */
+/** The thread's interface to a started worker. */
 interface StartedAudio {
   readonly logger: Logger;
-  /** Gives what nobody has caught to the player whose work it was. False: that is not known. */
+  /** Attributes an uncaught error to the player whose work it was. False: unknown. */
   attribute(error: unknown): boolean;
-  /** To be called with every beat of the mark. */
+  /** To be called with every heartbeat. */
   readonly onHeartbeat: () => void;
-  /** For players to come, without waiting for it. */
+  /** Loads what players will need, without waiting for it. */
   readonly loadEncoder: () => void;
 }
 
-/** Starts an audio worker, which takes commands from then on. That it is ready, and lives, its thread says. */
+/** Starts an audio worker, which takes commands from then on. Its thread reports that it is ready and alive. */
 export function startAudio(environment: AudioEnvironment): StartedAudio {
   const { port, settings, heartbeat, codecPort, clock, random, sockets } = environment;
   const boundary = new ErrorBoundary({ heartbeat, onFault: (playerId, error) => worker.onFault(playerId, error) });

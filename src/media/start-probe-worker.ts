@@ -1,5 +1,5 @@
-// Puts a look-up worker together from what its thread stands on, as start-audio.ts does an audio worker. The same in a
-// thread of its own (probe-main.ts) and in a simulation (lab/simulate). Probe thread.
+// Builds a probe worker from its thread's environment, as start-audio.ts does for an audio worker. Used on a real
+// thread (probe-main.ts) and in a simulation (lab/simulate). Probe thread.
 
 import { EventChannel, type ThreadEnd } from "../bridge/channel.ts";
 import type { ProbeThreadCommand } from "../bridge/commands.ts";
@@ -16,31 +16,31 @@ import { TimeSlicer } from "./quota/time-slicer.ts";
 import { TrackBudget } from "./quota/track-budget.ts";
 import { createTrackMemory } from "./quota/track-memory.ts";
 
-/** Kept outside of V8's heap by all look-ups together. */
+/** Held outside of V8's heap by all probes together. */
 const THREAD_MEMORY_BYTES_MAX = 256 * 1024 * 1024;
-/** From here on the largest gives way, so that the others never come to the limit. */
+/** From here on the largest probe is ended, so that the others never reach the limit. */
 const CROWDED_MEMORY_BYTES = 128 * 1024 * 1024;
 
-/** What a look-up worker stands on. */
+/** The environment of a probe worker. */
 interface ProbeEnvironment {
   /** To the main thread. */
   readonly port: ThreadEnd<ProbeThreadCommand>;
   readonly settings: WorkerSettings;
-  /** Its own end of it. */
+  /** The thread's own end of it. */
   readonly heartbeat: Heartbeat;
-  /** Keeps the mark true by itself. */
+  /** Keeps the current task up to date. */
   readonly tasks: ProbeWorkerOptions["tasks"];
   readonly clock: Clock;
   readonly sockets: Sockets;
 }
 
-/** What the thread does with a worker that has been started. */
+/** The interface of a started worker for its thread. */
 interface StartedProbeWorker {
   readonly logger: Logger;
   readonly worker: ProbeWorker;
 }
 
-/** Starts a look-up worker, which says `ready` at once and takes commands from then on. */
+/** Starts a probe worker, which sends `ready` at once and takes commands from then on. */
 export function startProbeWorker({
   port,
   settings,
@@ -62,8 +62,8 @@ export function startProbeWorker({
     opener: createOpener({ settings, guard, createConnector, clock, logger, channel }),
     tasks,
     createBudget: (owner) => {
-      const ofProbe = createTrackMemory("the look-up", memory);
-      // The names are kept by themselves here, and more exactly.
+      const ofProbe = createTrackMemory("the probe", memory);
+      // The names are tracked separately here, and more exactly.
       const ownHeartbeat = new Heartbeat(Heartbeat.allocate());
       return new TrackBudget({ clock, slicer, memory: ofProbe, heartbeat: ownHeartbeat, owner, activity: "probe" });
     },

@@ -11,7 +11,7 @@ import { readThreadTimes } from "../lib/thread-cpu.ts";
 import { systemSockets } from "../network/sockets.ts";
 import { startAudio } from "./start-audio.ts";
 
-/** What its thread gives a worker. */
+/** What a worker's thread provides. */
 export interface ThreadEnvironment {
   readonly start: WorkerStart;
   readonly heartbeat: Heartbeat;
@@ -20,7 +20,7 @@ export interface ThreadEnvironment {
   readonly onClosed: () => void;
 }
 
-/** Starts the worker, which takes commands from then on; `onHeartbeat` is to be called with every beat of its mark. */
+/** Starts the worker, which takes commands from then on; `onHeartbeat` is to be called with every heartbeat. */
 export function startWorker({ start, heartbeat, port, onClosed }: ThreadEnvironment): {
   readonly onHeartbeat: () => void;
 } {
@@ -44,8 +44,8 @@ export function startWorker({ start, heartbeat, port, onClosed }: ThreadEnvironm
 }
 
 /**
- * Loads what every player needs, 0.1 s of work and more: to be waited for before the first command is carried out, as
- * whoever plays already would hear it.
+ * Loads what every player needs, 0.1 s of work and more. Await this before the first command is executed, because
+ * loading later would interrupt players that are already playing.
  */
 export async function loadAhead(): Promise<void> {
   const parts = [
@@ -56,12 +56,13 @@ export async function loadAhead(): Promise<void> {
     import("./probe/open-demuxer.ts"),
     import("./demux/hls/hls-demuxer.ts"),
   ];
-  // What cannot be loaded is told when a player asks for it.
+  // A part that cannot be loaded is reported when a player needs it.
   await Promise.allSettled(parts);
 }
 
 /**
- * The share of a core that the thread has used since the call before; where the system does not tell, that of its time.
+ * The share of a core that the thread has used since the previous call; where the system does not provide it, the share
+ * of its time.
  */
 function createLoadMeter(clock: Clock, threadNumber: number): () => number {
   const cpuMs = readThreadTimes(threadNumber)?.cpuMs;

@@ -1,6 +1,6 @@
-// Keeps the thread's mark true by itself: whatever runs for a look-up, however it got there (promise, timer, socket),
-// runs under its name. It costs a tenth of a microsecond or so per callback, which is why threads that play name their
-// work by hand instead. Probe thread.
+// Keeps the thread's current task up to date automatically: everything that runs for a probe, however it was scheduled
+// (promise, timer, socket), runs under its name. This costs about a tenth of a microsecond per callback, so threads
+// that play audio name their work explicitly instead. Probe thread.
 
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import type { Heartbeat } from "../bridge/heartbeat.ts";
@@ -16,12 +16,12 @@ export class TaskTracker {
     this.#hook.enable();
   }
 
-  /** Whose work is being done; undefined: nobody's. */
+  /** Id of the task that is running; undefined: none. */
   get current(): number | undefined {
     return this.#owners.getStore();
   }
 
-  /** Does this, and all that follows from it, in the owner's name. */
+  /** Runs the work, and everything that it triggers, in the owner's name. */
   run<T>(owner: number, work: () => T): T {
     return this.#owners.run(owner, () => {
       this.#write();
@@ -29,7 +29,7 @@ export class TaskTracker {
     });
   }
 
-  /** Ends it: the callbacks of the thread cost what they did before. */
+  /** Stops tracking: callbacks of the thread have no extra cost any more. */
   close(): void {
     this.#hook.disable();
     this.#owners.disable();

@@ -6,12 +6,12 @@ import type { Dispatcher } from "undici";
 import { createGuardedDispatcher, type GuardedDispatcherOptions } from "./guarded-dispatcher.ts";
 import { SocketPortions } from "./socket-portions.ts";
 
-/** Dispatchers kept per thread; each holds what connections its requests left idle: for 4 s, or as the server says. */
+/** Dispatchers retained per thread; each keeps its idle connections for 4 s, or as long as the server says. */
 const RETAINED_MAX = 32;
 
 /** One for each guard of a thread. */
 export class DispatcherPool {
-  /** Of all sockets. */
+  /** Shared by all sockets. */
   readonly portions = new SocketPortions();
   readonly #options: Omit<GuardedDispatcherOptions, "localAddress">;
   /** For requests from no address in particular. */
@@ -24,7 +24,7 @@ export class DispatcherPool {
     this.#unbound = createGuardedDispatcher(this.#options);
   }
 
-  /** The dispatcher that sends from this address; to be used at once, not kept. */
+  /** The dispatcher that sends from this address; to be used at once, not retained. */
   get(localAddress: string | undefined): Dispatcher {
     if (localAddress === undefined) return this.#unbound;
     const dispatcher = this.#bound.get(localAddress) ?? createGuardedDispatcher({ ...this.#options, localAddress });
@@ -33,13 +33,13 @@ export class DispatcherPool {
     for (const [address, oldest] of this.#bound) {
       if (this.#bound.size <= RETAINED_MAX) break;
       this.#bound.delete(address);
-      // Idle connections go now; what is still being received goes on, and is its reader's to cancel.
+      // Closes idle connections; active bodies continue, and their readers cancel them.
       oldest.close().catch(() => undefined);
     }
     return dispatcher;
   }
 
-  /** Drops all connections, but for bodies of addresses that are no longer kept. */
+  /** Drops all connections, except bodies of addresses that are no longer retained. */
   close(): void {
     for (const dispatcher of [this.#unbound, ...this.#bound.values()]) {
       // Rejects only when it was destroyed before, which is fine.

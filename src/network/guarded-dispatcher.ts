@@ -1,5 +1,5 @@
-// The undici dispatcher for outbound HTTP: every connection goes through the outbound guard, also literal addresses,
-// which undici would dial without asking a lookup. Used on both threads.
+// The undici dispatcher for outbound HTTP: every connection passes the outbound guard, also to literal addresses, for
+// which undici calls no lookup. Used on both threads.
 
 import { constants } from "node:crypto";
 import { isIP } from "node:net";
@@ -14,7 +14,7 @@ import type { Sockets } from "./sockets.ts";
  * from.
  */
 export interface GuardedDispatcherOptions {
-  /** Judges every address before it is dialled. */
+  /** Checks every address before a connection to it. */
   readonly guard: OutboundGuard;
   /** Default: undici's own, which proxies are always reached through. */
   readonly createConnector?: Sockets["createConnector"];
@@ -26,18 +26,18 @@ export interface GuardedDispatcherOptions {
   /** Longest silence of the server while it answers, headers and body alike. */
   readonly socketTimeoutMs: number;
   /**
-   * Proxy to go through. Its own address is the operator's choice and not judged. It resolves the names of targets
-   * itself, so every address that they have here must be allowed. Servers of the operator's own are reached beside it.
-   * Secret: may hold credentials.
+   * Proxy for all requests. Its own address is the operator's choice and not checked. It resolves the names of targets
+   * itself, so all their addresses known here must be allowed. The operator's servers are reached without it. Secret:
+   * may contain credentials.
    */
   readonly proxyUrl?: string | undefined;
-  /** Of all dispatchers of a thread together. Default: of this one alone. */
+  /** Shared by all dispatchers of a thread. Default: for this dispatcher alone. */
   readonly portions?: SocketPortions | undefined;
-  /** Address to send from, for address rotation: names are dialled at an address of its family. */
+  /** Address to send from, for address rotation: of a target's addresses, those of its family are used. */
   readonly localAddress?: string | undefined;
 }
 
-/** undici asks for the request's controller when it is told of a failure; a request that was never sent has none. */
+/** undici needs a controller when it reports a failure; a request that was never sent has none. */
 const NOTHING_SENT: Dispatcher.DispatchController = {
   aborted: true,
   paused: false,
@@ -47,14 +47,14 @@ const NOTHING_SENT: Dispatcher.DispatchController = {
   resume: () => undefined,
 };
 
-/** Of a name's addresses, when the socket is bound. */
+/** Addresses of a name that are tried when the socket is bound. */
 const ADDRESSES_TRIED_MAX = 3;
-/** For those that are not the last hope. */
+/** Connect timeout of all addresses but the last. */
 const EARLIER_TIMEOUT_MS = 1_000;
 
 /**
- * What is offered in TLS: all that Node.js does, but for Diffie-Hellman over numbers of the server's choice, of any
- * size (8,192 bits hold the thread for 300 ms, before any certificate is looked at), and slow curves.
+ * TLS settings offered: Node.js's, except for Diffie-Hellman over primes of the server's choice and of any size (8,192
+ * bits block the thread for 300 ms, before any certificate is checked), and slow curves.
  */
 const TLS_OFFER = { ciphers: `${constants.defaultCipherList}:!kDHE`, ecdhCurve: "X25519:P-256:P-384" };
 
@@ -64,7 +64,7 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
   const { portions = new SocketPortions(), createConnector = buildConnector } = options;
   const timeouts = { headersTimeout: socketTimeoutMs, bodyTimeout: socketTimeoutMs };
   if (proxyUrl !== undefined && guard.hasOwnServers) {
-    // What is in the operator's own network a proxy mostly does not reach.
+    // A proxy usually cannot reach the operator's private network.
     const direct = createGuardedDispatcher({ ...options, proxyUrl: undefined });
     const proxied = createGuardedDispatcher({ ...options, guard: guard.withoutOwnServers() });
     return new OwnServersBeside(guard, { direct, proxied });
@@ -130,7 +130,7 @@ class OwnServersBeside extends Dispatcher {
     return (isOwn ? this.#direct : this.#proxied).dispatch(options, handler);
   }
 
-  // The other forms of these two take callbacks, which nobody here uses.
+  // The other forms of these two take callbacks, and are not used here.
   override readonly close = (async () => {
     await Promise.all([this.#direct.close(), this.#proxied.close()]);
   }) as Dispatcher["close"];
@@ -140,15 +140,15 @@ class OwnServersBeside extends Dispatcher {
   }) as Dispatcher["destroy"];
 }
 
-/** As ProxyAgent makes them, which always brings the connector that leads through the proxy. */
+/** Creates pools as ProxyAgent does, which always passes the connector that leads through the proxy. */
 function createPool(origin: URL, options: object, portions: SocketPortions): Dispatcher {
   const connect = "connect" in options ? (options.connect as buildConnector.connector) : buildConnector({});
   return new Pool(origin, { ...options, connect: portions.portioned(connect) });
 }
 
 /**
- * Node dials the addresses of a name one after the other until one answers, but only the first when the socket is
- * bound. This does it for bound ones, with addresses of the right family.
+ * Node tries the addresses of a name one after the other until one answers, but only the first when the socket is
+ * bound. This does it for bound sockets, with addresses of the right family.
  */
 function boundConnector(
   options: Pick<GuardedDispatcherOptions, "guard" | "connectTimeoutMs"> & {

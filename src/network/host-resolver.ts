@@ -1,12 +1,12 @@
-// Turns names into addresses for the outbound guard, in bounded time. The system's own look-up knows everything (hosts
-// file, search domains) but runs two at a time in the whole process: a few names whose DNS servers never answer hold up
-// all others. When it is slow, DNS is asked directly as well, without such a limit. Used on the audio thread.
+// Resolves names for the outbound guard, in bounded time. The system resolver supports everything (hosts file, search
+// domains) but runs two requests at a time in the whole process: a few names whose DNS servers never answer delay all
+// others. When it is slow, DNS is also asked directly, without such a limit. Used on the audio thread.
 
 import { type LookupAddress, type LookupOptions, Resolver, lookup as systemLookup } from "node:dns";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { ResolveHost } from "./outbound-guard.ts";
 
-/** All have a default: the real clock, the system's look-up, the system's DNS servers. */
+/** All have a default: the real clock, the system resolver, the system's DNS servers. */
 export interface HostResolverOptions {
   readonly clock?: Clock;
   /** Replaced in tests. */
@@ -21,7 +21,7 @@ const SYSTEM_PATIENCE_MS = 500;
 const SYSTEM_PENDING_MAX = 16;
 const DNS_TIMEOUT_MS = 2_000;
 const DNS_TRIES = 2;
-/** When nobody has answered by then, the name counts as not to be looked up. */
+/** Without an answer by then, the name counts as not found. */
 const GIVE_UP_MS = 10_000;
 
 type Answer = Parameters<ResolveHost>[2];
@@ -62,7 +62,7 @@ export function createHostResolver(options: HostResolverOptions = {}): ResolveHo
   };
 }
 
-/** IPv4 and IPv6 addresses, as far as wanted. Rejects when there are none of either. */
+/** IPv4 and IPv6 addresses, as requested. Rejects when there are none of either. */
 async function askDns(resolver: Resolver, hostname: string, { family }: LookupOptions): Promise<LookupAddress[]> {
   const families = ([4, 6] as const).filter((each) => family === each || (family !== 4 && family !== 6));
   const results = await Promise.allSettled(families.map((each) => askFor(resolver, hostname, each)));

@@ -1,8 +1,8 @@
-// Keeps every outbound connection away from private places: addresses are judged after they were resolved and exactly
-// the judged address is dialled, so neither redirects nor changing DNS answers get around it. Used on both threads.
+// Keeps every outbound connection away from private addresses: addresses are checked after resolving, and the checked
+// address itself is connected to, so neither redirects nor changing DNS answers bypass it. Used on both threads.
 //
 // Global unicast is allowed and everything else refused, because a list of forbidden blocks would go out of date.
-// Behind a proxy names are resolved twice, because proxies take the `Host` of plain requests from a judged address.
+// Behind a proxy names are resolved twice, because proxies take the `Host` of plain requests from a checked address.
 // Errors do not name the address, or clients could read the internal DNS.
 
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
@@ -13,20 +13,17 @@ import { OwnNetwork } from "./own-network.ts";
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type AddressBlock = [Address, number];
 
-/** As `dns.lookup` of Node.js calls it back: a list with `all: true`, else one address and its family (4 or 6). */
+/** Callback of Node's `dns.lookup`: a list with `all: true`, else one address and its family (4 or 6). */
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
 
-/** How names become addresses: `dns.lookup` with `all: true`. Replaced in tests. */
+/** Resolves a name to addresses: `dns.lookup` with `all: true`. Replaced in tests. */
 export type ResolveHost = (
   hostname: string,
   options: LookupOptions & { all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/**
- * Beyond this many the addresses of a name are not looked at: judging takes time of the audio thread. Real hosts have
- * few.
- */
+/** Addresses of a name that are considered: checking takes time on the audio thread. Real hosts have few. */
 const ADDRESSES_MAX = 64;
 const NOT_PUBLIC = "not a public address";
 const OWN = "an address of this machine or its network";
@@ -45,9 +42,9 @@ export class OutboundGuard {
   readonly #ownServers: ReadonlySet<string>;
 
   /**
-   * @param options `ownServers`: servers of the operator's own as `host:port`, reached wherever they are
-   * @param allow CIDR blocks or single addresses that may be dialled although private (`tonearm.network.allow`)
-   * @throws NodeError "network-allow-invalid" naming the entry that is none
+   * @param options `ownServers`: the operator's servers as `host:port`, allowed at any address
+   * @param allow CIDR blocks or single addresses that are allowed although private (`tonearm.network.allow`)
+   * @throws NodeError "network-allow-invalid" naming the invalid entry
    */
   constructor(
     allow: readonly string[],
@@ -61,9 +58,8 @@ export class OutboundGuard {
   }
 
   /**
-   * For the `lookup` option of net, tls, dgram, ws and undici. Answers only addresses that may be dialled; when none is
-   * left it fails with "address-refused". Note that these libraries call it for names only: literal addresses go
-   * through `checkHost` first.
+   * For the `lookup` option of net, tls, dgram, ws and undici. Returns only allowed addresses; if none is left it fails
+   * with "address-refused". These libraries call it for names only: literal addresses must pass `checkHost` first.
    */
   readonly lookup = (
     hostname: string,
@@ -74,7 +70,7 @@ export class OutboundGuard {
     this.#resolveAllowed(hostname, { isAllowed, optionsOrCallback, maybeCallback });
   };
 
-  /** The same for servers of the operator's own, whose addresses are not judged. */
+  /** Like `lookup`, for the operator's servers, whose addresses are not checked. */
   readonly lookupOwn: OutboundGuard["lookup"] = (hostname, optionsOrCallback, maybeCallback) => {
     this.#resolveAllowed(hostname, { isAllowed: () => true, optionsOrCallback, maybeCallback });
   };
@@ -88,7 +84,7 @@ export class OutboundGuard {
     });
   }
 
-  /** The same guard without such servers. */
+  /** A copy of this guard without the operator's servers. */
   withoutOwnServers(): OutboundGuard {
     return new OutboundGuard(this.#allow, { resolve: this.#resolve, ownNetwork: this.#ownNetwork });
   }
@@ -103,15 +99,15 @@ export class OutboundGuard {
     return this.#ownServers.size > 0 && this.#ownServers.has(`${bareHost(host)}:${port}`);
   }
 
-  /** Throws NodeError "address-refused" unless this IP address may be dialled. `host` is named in the message. */
+  /** Throws NodeError "address-refused" unless this IP address is allowed. `host` is named in the message. */
   check(ip: string, host: string = ip): void {
     const reason = this.#reasonAgainst(ip);
     if (reason !== undefined) throw refusal(host, reason);
   }
 
   /**
-   * The same for the host of a URL: judges it when it is an address in any notation (also decimal, octal, hexadecimal,
-   * short, in brackets, IPv4 within IPv6). Names pass here; they are judged when `lookup` has resolved them.
+   * Checks the host of a URL if it is an address in any notation (also decimal, octal, hexadecimal, short, in brackets,
+   * IPv4 within IPv6), and throws like `check`. Names pass here; they are checked when `lookup` has resolved them.
    */
   checkHost(host: string): void {
     const bare = bareHost(host);
@@ -119,8 +115,8 @@ export class OutboundGuard {
   }
 
   /**
-   * For a host that somebody else will dial, a proxy: which address it takes is not known here, so each that the name
-   * has here must be allowed. Where everything is allowed, nothing is resolved.
+   * Checks a host that a proxy will connect to: which address the proxy uses is not known here, so all addresses of the
+   * name must be allowed. If everything is allowed, nothing is resolved.
    * @throws NodeError "address-refused", or the resolver's error
    */
   async checkEveryAddress(host: string): Promise<void> {
@@ -164,7 +160,7 @@ export class OutboundGuard {
     return this.#reasonAgainst(ip) === undefined;
   }
 
-  /** Undefined: it may be dialled. */
+  /** Undefined if the address is allowed. */
   #reasonAgainst(ip: string): string | undefined {
     const address = parseAddress(ip);
     if (address === undefined) return NOT_PUBLIC;
@@ -212,7 +208,7 @@ function unmapped([network, prefixLength]: AddressBlock): AddressBlock {
   return isMapped ? [network.toIPv4Address(), prefixLength - 96] : [network, prefixLength];
 }
 
-/** The address with an IPv4 one inside IPv6 (::ffff:a.b.c.d) taken out, as the kernel would dial it. */
+/** The address, or the IPv4 address inside IPv6 (::ffff:a.b.c.d), which the kernel would connect to. */
 function parseAddress(ip: string): Address | undefined {
   // A dotted tail is written in hexadecimal first: ipaddr.js takes ::1.2.3.4 for ::ffff:1.2.3.4, the kernel does not.
   const text = ip.includes(":") ? ip.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)(?=%|$)/, dottedToHex) : ip;
@@ -267,9 +263,7 @@ function noAddress(hostname: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`no address for ${hostname}`), { code: "ENOTFOUND" });
 }
 
-/**
- * Names the host as the client did and not what it resolved to: that would tell clients about the network we are in.
- */
+/** Names the host as the client did and not its addresses, which would reveal the internal network to clients. */
 function refusal(host: string, reason: string): NodeError {
   return new NodeError(
     "address-refused",

@@ -1,7 +1,7 @@
-// Which address of the operator's blocks a request is sent from: asks the main thread's route planner, tells it of
-// addresses that fail, and sends the request again from another one within bounds. docs/reference/route-planner.md says
-// what counts as failing. Between a thread's HTTP client and the bridge; not there at all without blocks. Audio,
-// look-up and plugin threads.
+// Chooses the address of the operator's blocks that a request is sent from: asks the main thread's route planner,
+// reports failing addresses to it, and retries the request from another one within bounds.
+// docs/reference/route-planner.md defines what counts as failing. Between a thread's HTTP client and the bridge; not
+// created without blocks. Audio, probe and plugin threads.
 
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
@@ -18,21 +18,21 @@ import type { OutboundGuard } from "./outbound-guard.ts";
 import { BAN_STATUS, SiteRefusals } from "./site-refusals.ts";
 import type { WorkRoute } from "./work-route.ts";
 
-/** What of it are settings is told in RoutingSettings. */
+/** The members that are settings are described at RoutingSettings. */
 export interface OutgoingRoutesOptions extends Pick<RoutingSettings, "retriesMax" | "isTriggeredBySearch"> {
   readonly guard: OutboundGuard;
   readonly clock: Clock;
-  /** Told of each address that fails, and once of each host that is sent to unbound. */
+  /** Logs each failing address, and once each host that is requested unbound. */
   readonly logger: Pick<Logger, "debug" | "warn">;
   /** Looking a host name up may take this long. */
   readonly resolveTimeoutMs: number;
   /** Asks the planner. */
   readonly requestRoute: RouteRequests["requestRoute"];
-  /** Tells the planner. */
+  /** Reports to the planner. */
   readonly send: (event: Extract<RouteEvent, { readonly type: "routeFailed" }>) => void;
 }
 
-/** What of an answer is looked at here. */
+/** The members of an answer used here. */
 interface Refusable {
   readonly status: number;
   readonly body: { cancel(): void };
@@ -40,11 +40,11 @@ interface Refusable {
 
 /** One request. */
 export interface RoutedRequest<Answer extends Refusable> {
-  /** The one that is really asked, where another host stands in place of the one that was meant. */
+  /** The URL actually requested, if the operator has replaced the intended host. */
   readonly url: URL;
   /** Sends it once, from this address. */
   readonly sendFrom: (localAddress: string | undefined) => Promise<Answer>;
-  /** Ends the waits and the tries; what was sent is for `sendFrom` to end. */
+  /** Ends waits and retries; `sendFrom` itself has to end a request already sent. */
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +53,7 @@ const RETRYING_MS_MAX = 60_000;
 /** So many retries follow at once, then one at a time: a site that refuses everyone must not be hammered. */
 const RETRIES_AT_ONCE = 10;
 const LATER_RETRY_DELAY_MS = 500;
-/** In place of a host that refuses addresses: an interface that is down refuses all of them. */
+/** Replaces the host name if the machine refuses addresses: an interface that is down refuses all of them. */
 const THIS_MACHINE = "";
 /** Hosts remembered so that each is warned of once. */
 const WARNED_HOSTS_MAX = 256;
@@ -78,9 +78,9 @@ export class OutgoingRoutes {
   /**
    * Sends the request from an address of the blocks, and again from others while the site or the system refuses the
    * address.
-   * @param work what it is part of; all its requests leave from one address. Undefined: it stands alone
-   * @throws NodeError "routes-exhausted" when there is none left to try, "worker-timeout" when the main thread names
-   * none, "address-refused", why the name of the target cannot be looked up, and what `sendFrom` rejects with
+   * @param work the work it belongs to, all of whose requests use one address. Undefined: a separate request
+   * @throws NodeError "routes-exhausted" when there is no address left to try, "worker-timeout" when the main thread
+   * names none, "address-refused", the error of resolving the target, and the errors of `sendFrom`
    */
   async request<Answer extends Refusable>(request: RoutedRequest<Answer>, work?: WorkRoute): Promise<Answer> {
     try {
@@ -202,7 +202,7 @@ export class OutgoingRoutes {
     }
   }
 
-  /** The families the target can be reached by. Whoever dials looks the name up again and has the answer judged. */
+  /** The address families of the target. The connection resolves the name again and the guard checks the answer. */
   async #familiesOf(url: URL, signal: AbortSignal): Promise<readonly AddressFamily[]> {
     const { guard, clock, resolveTimeoutMs } = this.#options;
     const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -243,7 +243,7 @@ function outcomeOfAnswer<Answer extends Refusable>(answer: Answer): Outcome<Answ
   return { failure: { reason: "banned", text: "HTTP 429" } };
 }
 
-/** Only binding says something about the address: whatever happens later on the way may be the target's fault. */
+/** Only a failed bind is about the address: later failures may be the target's fault. */
 function failureOfError(error: unknown): { readonly failure: Failure } {
   const root = rootCause(error);
   const isUnbindable =

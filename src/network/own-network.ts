@@ -1,5 +1,5 @@
-// Which public addresses are not strangers': those of this machine, and of its neighbours in IPv6. What a firewall
-// keeps from the world is open to the machine itself, so the outbound guard refuses them too. Used on both threads.
+// Public addresses that belong to the operator's network: those of this machine, and of its IPv6 link. A firewall does
+// not protect them from the machine itself, so the outbound guard refuses them too. Used on both threads.
 
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
@@ -20,9 +20,8 @@ type Block = [ipaddr.IPv4 | ipaddr.IPv6, number];
 /** Addresses come and go (DHCP, rotation of prefixes); reading them takes about 50 µs. */
 const CACHED_MS = 10_000;
 /**
- * One link in IPv6. An interface may have been given a whole routed block, to send from all of
- * it: of that only the part around the address is our own. IPv4 networks are not taken for our own beyond the very
- * address: hosting providers put thousands of strangers into one.
+ * One link in IPv6. An interface may have a whole routed block to send from: only the part around the address counts as
+ * own. In IPv4 only the address itself counts as own: hosting providers put thousands of customers into one network.
  */
 const LINK_PREFIX_LENGTH = 128 - Number(IPV6_INTERFACE_BITS);
 

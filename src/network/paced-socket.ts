@@ -1,6 +1,6 @@
-// A TCP or TLS connection that hands out what it has received a little at a time: one small slice whenever it is due,
-// so that whoever parses it (HTTP, WebSocket, TLS) never works through more at a stretch, whatever the peer sends. A
-// leaf without domain knowledge; beneath voice gateways on the audio thread and beneath clients on the main thread.
+// A TCP or TLS connection that hands out received bytes a little at a time: one small slice whenever it is due, so that
+// its parser (HTTP, WebSocket, TLS) never processes more at a stretch, whatever the peer sends. A leaf without domain
+// knowledge; used under voice gateways on the audio thread and under clients on the main thread.
 
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
@@ -8,21 +8,21 @@ import { Duplex } from "node:stream";
 /** Five hundred WebSocket frames or fifty HTTP messages at most, about half a millisecond of parsing. */
 const SLICE_BYTES = 1024;
 
-/** How much comes through, and when; what is written goes out at once and undivided. */
+/** Size and timing of the slices; writes go out at once and undivided. */
 interface PacedSocketOptions {
-  /** Told of every slice before it is handed out. False: neither it nor anything after it is. Default: all are. */
+  /**
+   * Called with every slice's size before it is handed out. False: neither it nor any later one is. Default: all are.
+   */
   readonly admit?: (sizeBytes: number) => boolean;
-  /** Runs `handOut` when the next slice is due. Default: in the next turn of the event loop. */
+  /** Runs `handOut` when the next slice is due. Default: in the next event loop iteration. */
   readonly schedule?: (handOut: () => void) => void;
   /** How much of a slice, at least one byte, is handed out before the rest of it. Default: all. */
   readonly cut?: (slice: Buffer) => number;
-  /** The other side may end while this one goes on writing. Default: false. */
+  /** The other side may end while this one keeps writing. Default: false. */
   readonly allowHalfOpen?: boolean;
 }
 
-/**
- * Takes the place of `inner`, which it owns: it ends, fails and closes as that does, and destroys it when destroyed.
- */
+/** Replaces `inner`, which it owns: it ends, fails and closes as that does, and destroys it when destroyed. */
 export class PacedSocket extends Duplex {
   protected readonly inner: Socket;
   readonly #admit: (sizeBytes: number) => boolean;
@@ -51,7 +51,7 @@ export class PacedSocket extends Duplex {
     inner.on("close", () => this.destroy());
   }
 
-  /** What the reader has had; more may have been received. */
+  /** Bytes handed out; more may have been received. */
   get bytesRead(): number {
     return this.#handedOutBytes;
   }
@@ -61,7 +61,7 @@ export class PacedSocket extends Duplex {
     this.#isHeld = true;
   }
 
-  /** Ends a `hold`: what has been received meanwhile is handed out from now on, slice by slice. */
+  /** Ends a `hold`: bytes received in the meantime are handed out from now on, slice by slice. */
   release(): void {
     this.#isHeld = false;
     this.#ask();
@@ -76,7 +76,7 @@ export class PacedSocket extends Duplex {
     this.inner.write(chunk, encoding, done);
   }
 
-  /** What was written while the socket was corked, or busy, goes out together. */
+  /** Writes collected while the socket was corked, or busy, go out together. */
   override _writev(
     chunks: { readonly chunk: Buffer | string; readonly encoding: BufferEncoding }[],
     done: (error?: Error | null) => void,
@@ -100,7 +100,7 @@ export class PacedSocket extends Duplex {
 
   #ask(): void {
     if (!this.#isRequested || this.#isScheduled || this.#isRefused || this.#isHeld || this.destroyed) return;
-    // How the stream learns to tell of the next bytes, and of the end.
+    // Makes the stream report further bytes, and the end.
     if (this.inner.readableLength === 0) this.inner.read(0);
     if (this.inner.readableLength === 0) return;
     this.#isScheduled = true;

@@ -1,6 +1,7 @@
-// Distinguishes a site that bans addresses from one that refuses everybody (a full station, an API without its key),
-// which would use up a /24 within an hour. The machine itself is a site here too, as one whose network is down refuses
-// every address. 403 and 5xx mark nothing: they are mostly about the link or the site. Any thread.
+// Distinguishes a site that bans addresses from one that refuses all requests (a full station, an API without its key),
+// which would use up a /24 within an hour. The machine itself is treated as a site here too, as one whose network is
+// down refuses every address. 403 and 5xx do not mark an address: they are mostly about the link or the site. Any
+// thread.
 
 import type { Clock } from "../lib/clock.ts";
 
@@ -8,7 +9,9 @@ import type { Clock } from "../lib/clock.ts";
 export const BAN_STATUS = 429;
 /** In this time … */
 const PERIOD_MS = 60_000;
-/** … so many addresses are believed to be refused by a site that answers none; more when more retries are wished. */
+/**
+ * … number of refused addresses that are trusted for a site without any answer; more if more retries are configured.
+ */
 const TRUSTED_MIN = 11;
 /** Sites remembered. */
 const HOSTS_MAX = 256;
@@ -25,13 +28,13 @@ export class SiteRefusals {
   readonly #trustedMax: number;
   readonly #byHost = new Map<string, Refusals>();
 
-  /** @param retriesMax of one request; undefined, endless: whatever a site says is believed */
+  /** @param retriesMax per request; undefined, endless: every refusal is trusted */
   constructor(options: { readonly clock: Clock; readonly retriesMax: number | undefined }) {
     this.#clock = options.clock;
     this.#trustedMax = Math.max(TRUSTED_MIN, (options.retriesMax ?? Number.POSITIVE_INFINITY) + 1);
   }
 
-  /** Notes that the site has refused this address; true when the address is likely to be what is wrong. */
+  /** Notes that the site has refused this address; true when the address is likely to be the cause. */
   note(host: string, address: string): boolean {
     if (this.#trustedMax === Number.POSITIVE_INFINITY) return true;
     const { addresses } = this.#refusalsOf(host);
@@ -40,7 +43,7 @@ export class SiteRefusals {
     return true;
   }
 
-  /** The site has answered somebody. */
+  /** Notes that the site has answered a request. */
   forget(host: string): void {
     this.#byHost.delete(host);
   }

@@ -1,54 +1,54 @@
-// Bounds what undici's HTTP parser does in one go, and lets the reader of a body hold it up. The parser takes all that
-// a socket has buffered, as often as more has come; and it must not be paused by undici's own means: whoever ends the
-// connection then throws an assertion out of the socket's events, and what is put back is fetched and copied again for
-// every few bytes. Here sockets hand out portions, all together only so much in one turn of the event loop, and nothing
+// Bounds what undici's HTTP parser does at once, and lets the reader of a body pause it. The parser takes everything
+// that a socket has buffered, as often as more arrives; and it must not be paused by undici's own means: ending the
+// connection then throws an assertion out of the socket's events, and bytes that are put back are fetched and copied
+// again for every few bytes. Here sockets hand out portions, bounded in total per event loop iteration, and nothing
 // while they are held. Used on all threads; a leaf without domain knowledge.
 
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
 
-/** What the parser is given at once: up to seven hundred pieces of one byte each. */
+/** Bytes given to the parser at once: up to seven hundred pieces of one byte each. */
 const PORTION_BYTES = 4 * 1024;
-/** For all sockets in one turn: parsed in less than a millisecond, whatever it is. */
+/** For all sockets in one event loop iteration: parsed in less than a millisecond, whatever the bytes are. */
 const ITERATION_BYTES = 64 * 1024;
-/** What a piece of a body costs beside its bytes. */
+/** Cost of a piece of a body beside its bytes. */
 const PIECE_BYTES = 96;
-/** Of a head, which may be one field for every five bytes: the portion, and what each byte costs. */
+/** Portion size of a head, which may have one field for every five bytes, and the cost of each of its bytes. */
 const HEAD_PORTION_BYTES = 1024;
 const HEAD_BYTE_COST = 32;
 
-/** Hold on the socket that an answer comes from. */
+/** Controls the socket that an answer arrives on. */
 export interface SocketFlow {
   /** True from `hold` until `release` or `pump`. */
   readonly isHeld: boolean;
-  /** What comes is taken to be of a head. */
+  /** The next bytes are taken to be a head. */
   readonly isHead: boolean;
-  /** The connection broke while there was more to hand out, which nobody gets any more. */
+  /** The connection broke with bytes left that will not be handed out. */
   readonly isCut: boolean;
   /** A piece of a body was taken out. */
   notePiece(): void;
   /** Nothing more is handed out until `pump`. */
   hold(): void;
-  /** No longer held, the next head may come; for use while the parser is at work, which then goes on. */
+  /** Releases the socket for the next head; called while the parser runs, which then continues. */
   release(): void;
   /** No longer held, and what the socket has is parsed now. Not to be called while the parser is at work. */
   pump(): void;
 }
 
-/** One per thread: all connectors that it has portioned share 64 KiB of parsing in a turn of the event loop. */
+/** One per thread: all connectors that it wraps share 64 KiB of parsing per event loop iteration. */
 export class SocketPortions {
   #bytesLeft = ITERATION_BYTES;
   #isIterationStarted = false;
   #current: SocketFlow | undefined;
-  /** Those that had more in this turn. */
+  /** Sockets that had more in this iteration. */
   readonly #waiting = new Set<Socket>();
 
-  /** The flow of the socket whose portion is being parsed; for what the parser calls. */
+  /** The flow of the socket whose portion is being parsed; for callbacks of the parser. */
   get current(): SocketFlow | undefined {
     return this.#current;
   }
 
-  /** The same connector; what reads its sockets without saying how much gets a portion, or nothing for now. */
+  /** Wraps a connector: a reader of its sockets that asks for no particular size gets a portion, or nothing for now. */
   portioned(connect: buildConnector.connector): buildConnector.connector {
     return (target, callback) => {
       connect(target, (...outcome) => {
@@ -63,9 +63,9 @@ export class SocketPortions {
     const read = socket.read.bind(socket);
     socket.read = (sizeBytes) => {
       if (sizeBytes !== undefined) return read(sizeBytes);
-      // One that the parser has given up would be parsed to the end of what has arrived.
+      // Once the parser has given up the socket, parse all that has arrived.
       if (flow.isHeld || socket.destroyed) return null;
-      // Of an empty socket nothing is asked for by size: only so it tells of its end.
+      // An empty socket is not asked for a size: only then does it report its end.
       if (socket.readableLength === 0) return read();
       if (this.#bytesLeft <= 0) {
         this.#waiting.add(socket);
@@ -85,7 +85,7 @@ export class SocketPortions {
     let isHeld = false;
     let isHead = true;
     let isCut = false;
-    // Before undici listens, which takes what was parsed until then for the whole of a body without length.
+    // Before undici's listener, which takes the bytes parsed until then for the whole of a body without length.
     socket.once("error", () => {
       isCut = socket.readableLength > 0;
     });
@@ -112,7 +112,7 @@ export class SocketPortions {
       },
       pump: () => {
         isHeld = false;
-        // Who waits for it reads on.
+        // Wakes the waiting reader.
         socket.emit("readable");
       },
     };

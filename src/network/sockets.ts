@@ -1,5 +1,5 @@
-// Where sockets come from: passed in, so that a simulation can give a node links of its own (lab/simulate). Voice
-// gateways, voice servers and web sites are reached through it. A leaf, on audio and probe threads.
+// Creates sockets: passed in, so that a simulation can replace a node's network (lab/simulate). Used for voice
+// gateways, voice servers and web sites. A leaf, on audio and probe threads.
 
 import { createSocket } from "node:dgram";
 import { connect, type NetConnectOpts, type Socket as TcpSocket } from "node:net";
@@ -12,25 +12,25 @@ export interface DatagramSocket {
    */
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "message", listener: (packet: Buffer) => void): unknown;
-  /** Fixes the peer. `callback` hears of the system's error, if there is one. */
+  /** Fixes the peer. `callback` receives the system's error, if any. */
   connect(port: number, address: string, callback: (error?: Error) => void): void;
-  /** `callback` hears whether it left. Not to be overwritten before. */
+  /** `callback` reports whether it was sent. Do not overwrite `packet` before. */
   send(packet: Uint8Array, callback?: (error: Error | null, sizeBytes: number) => void): void;
   /** Once; no event follows. */
   close(): unknown;
 }
 
-/** A thread's way out: the system's sockets, or those that a simulation has made. */
+/** A thread's network access: the system's sockets, or those of a simulation. */
 export interface Sockets {
   /** As `net.connect`. */
   connectTcp(options: NetConnectOpts): TcpSocket;
-  /** What makes the connections of HTTP; undefined: undici's own, which is not loaded before it is needed. */
+  /** Creates HTTP connections; undefined: undici's own connector, which is loaded on demand. */
   readonly createConnector: typeof buildConnector | undefined;
   /** For IPv4. */
   createUdp(): DatagramSocket;
 }
 
-/** Those of this machine. */
+/** The sockets of this machine. */
 export const systemSockets: Sockets = {
   connectTcp: (options) => connect(options),
   createConnector: undefined,

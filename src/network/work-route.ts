@@ -6,7 +6,7 @@ import type { NodeError } from "../errors.ts";
 
 /** One for each piece of work. Moves on to another address where the one it has may be used no more. */
 export class WorkRoute {
-  /** What a site refuses to a search counts only where the operator says so. */
+  /** A site's refusals of searches count only if the operator enables it. */
   readonly isSearch: boolean;
   /** Why the last request of it found no address to leave from; undefined: it found one. */
   exhaustion: NodeError | undefined;
@@ -22,7 +22,7 @@ export class WorkRoute {
     return this.#address;
   }
 
-  /** The address for its next request, as `requestRoute` has it, which is told the one so far. */
+  /** Chooses the address for the next request through `requestRoute`, which is given the previous one. */
   choose(requestRoute: (preferred: string | undefined) => Promise<string | undefined>): Promise<string | undefined> {
     // One at a time: of requests that begin together, or fail together, the first one chooses for all.
     const chosen = this.#choosing.then(() => this.#ask(requestRoute));

@@ -1,5 +1,5 @@
-// Options that are changed while a plugin runs: laid over what the operator has written, and looked at for those that
-// only the configuration may set. Any thread; the texts may be secrets.
+// Changes of options while a plugin runs: merged over the configured options, and checked for options that only the
+// configuration may set. Any thread; the texts may be secrets.
 
 import { canonicalName } from "../lib/canonical-name.ts";
 import type { JsonObject, JsonValue } from "../lib/json.ts";
@@ -21,7 +21,7 @@ export function withChanges(tree: PlainTree | undefined, changes: JsonObject): P
     if (value === undefined) members.delete(key);
     else members.set(key, { name: known?.name ?? name, value });
   }
-  // Without a prototype: `constructor` is there only when somebody has written it.
+  // Without a prototype: `constructor` exists only when the user wrote it.
   const map: Record<string, PlainTree> = Object.create(null);
   for (const { name, value } of members.values()) map[name] = value;
   return map;
@@ -46,14 +46,14 @@ function isObject(value: JsonValue): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Where something is changed: `pot.token`; a list is one place. */
+/** The paths of the changed options: `pot.token`; a list counts as one. */
 export function pathsOf(changes: PlainTreeMap): readonly string[] {
   return Object.entries(changes).flatMap(([name, tree]) => {
     return isTreeMap(tree) ? pathsOf(tree).map((path) => `${name}.${path}`) : [name];
   });
 }
 
-/** What is wrong with changing these: options that are `isFixed`. */
+/** The problems with these changes: options that are `isFixed`. */
 export function problemsOfChanges(
   schema: OptionSchema,
   changes: PlainTreeMap,
@@ -69,7 +69,7 @@ interface Finding {
   readonly location: OptionLocation;
 }
 
-/** As deep as the changes are. What the schema does not know is found elsewhere. */
+/** Recurses as deep as the changes do. Names that are not in the schema are reported elsewhere. */
 function findFixed(schema: OptionSchema, changes: PlainTree, { problems, location }: Finding): void {
   const types = new Map(Object.entries(schema).map(([name, type]) => [canonicalName(name), type]));
   for (const [name, change] of Object.entries(isTreeMap(changes) ? changes : {})) {

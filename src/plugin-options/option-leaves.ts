@@ -1,5 +1,5 @@
-// What the node has to know of options it does not understand: which servers the operator has named, and which texts
-// are secret. Any thread.
+// The parts of a plugin's options that the node itself needs: the configured servers, and the texts that are secret.
+// Any thread.
 
 import { parseUrl, serverOf } from "../lib/parse-url.ts";
 import type { OptionSchema, OptionValues } from "../plugin-api/plugin.ts";
@@ -27,7 +27,7 @@ export function allowedServersOf<Schema extends OptionSchema>(
   return [...servers.values()];
 }
 
-/** The texts of the `secret` options, each once: to be kept out of log lines and errors. */
+/** The texts of the `secret` options, each once, to keep them out of log lines and errors. */
 export function secretsOf<Schema extends OptionSchema>(
   schema: Schema,
   values: OptionValues<Schema>,
@@ -35,7 +35,7 @@ export function secretsOf<Schema extends OptionSchema>(
   return [...new Set(textsOf("secret", schema, values))];
 }
 
-/** Texts that are not empty. As deep as the values are, which are finite where a schema may hold itself. */
+/** Texts that are not empty. Recurses as deep as the values, which are finite where a schema may contain itself. */
 function textsOf(kind: "server" | "secret", schema: OptionSchema, values: unknown): string[] {
   return Object.entries(schema).flatMap(([name, type]) => {
     const value = memberOf(values, name);
@@ -57,6 +57,6 @@ function groupsIn(value: unknown): unknown[] {
 
 function memberOf(values: unknown, name: string): unknown {
   const isThere = typeof values === "object" && values !== null && Object.hasOwn(values, name);
-  // Narrowed above, which `hasOwn` does not tell the compiler.
+  // Narrowed above, but `hasOwn` does not narrow for the compiler.
   return isThere ? (values as Readonly<Record<string, unknown>>)[name] : undefined;
 }

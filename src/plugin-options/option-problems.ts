@@ -1,8 +1,8 @@
-// Gathers what is wrong with the options of a plugin: each with its path, never with a value. Any thread.
+// Collects the problems with the options of a plugin: each with its path, never with a value. Any thread.
 
 import { closestName } from "../lib/closest-name.ts";
 
-/** More mistakes than this are counted, not told. */
+/** Further mistakes are only counted. */
 const REPORTED_MAX = 50;
 const SHOWN_NAME_LENGTH_MAX = 60;
 
@@ -10,7 +10,7 @@ const SHOWN_NAME_LENGTH_MAX = 60;
 export interface OptionLocation {
   /** `plugins.youtube.remoteCipher`, `plugins.x.servers[0]`. */
   readonly path: string;
-  /** Of groups around it. */
+  /** Number of enclosing groups. */
   readonly depth: number;
 }
 
@@ -30,7 +30,7 @@ export class OptionProblems {
     this.add({ path: `${path}.${shownName(name)}` }, `there is no such option${hint}`);
   }
 
-  /** Told once: whatever follows would say the same. */
+  /** Reported once: further reports would say the same. */
   tooMuch(location: OptionLocation): void {
     if (!this.#isTooMuchReported) this.add(location, "the options are too deep or too many");
     this.#isTooMuchReported = true;
@@ -41,7 +41,7 @@ export class OptionProblems {
   }
 }
 
-/** A name that somebody has written, as it can stand in a path. */
+/** A name that a user wrote, shortened and escaped for use in a path. */
 export function shownName(name: string): string {
   const short = name.length > SHOWN_NAME_LENGTH_MAX ? `${name.slice(0, SHOWN_NAME_LENGTH_MAX)}…` : name;
   return /^[\w-]+…?$/.test(short) ? short : JSON.stringify(short);

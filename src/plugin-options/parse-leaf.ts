@@ -19,12 +19,12 @@ interface ParsedLeaf {
   readonly problem?: string;
 }
 
-/** True for options whose value is a text that the operator is free in. */
+/** True for options whose value is free text. */
 export function isTextual(type: LeafOption): type is TextualOption {
   return type.type === "text" || type.type === "secret" || type.type === "server";
 }
 
-/** The value, or what was expected; never what was found. */
+/** The value, or a description of the expected value; never the value found. */
 export function parseLeaf(type: LeafOption, raw: PlainTree): ParsedLeaf {
   if (typeof raw === "string" && raw.length > TEXT_LENGTH_MAX) {
     return { problem: `expected at most ${TEXT_LENGTH_MAX} characters` };

@@ -1,5 +1,5 @@
-// What an operator has written under `plugins.<name>`, checked against the options that the plugin says it has, and
-// completed with their defaults. Any thread; the texts may be secrets, so that no message holds one.
+// Checks the settings below `plugins.<name>` against the options that the plugin declares, and fills in the defaults.
+// Any thread; the texts may be secrets, so that no message holds one.
 
 import { deepFreeze } from "../lib/deep-freeze.ts";
 import { isTreeList, isTreeMap, type PlainTree } from "../lib/plain-tree.ts";
@@ -13,10 +13,10 @@ const GROUPS_MAX = 100;
 const TEXTS_MAX = 1000;
 /** Groups within groups; a schema may hold itself. */
 const DEPTH_MAX = 16;
-/** Of all groups together, with those that have their default. */
+/** Limit for all groups together, including options with their default. */
 const VALUES_MAX = 20_000;
 
-/** The options of a plugin, or all that is wrong with what was written: each with its path, none with its value. */
+/** The options of a plugin, or all problems with the settings: each with its path, none with its value. */
 type OptionsReading<Schema extends OptionSchema> =
   | { readonly values: OptionValues<Schema>; readonly problems?: undefined }
   | { readonly problems: readonly string[]; readonly values?: undefined };
@@ -39,7 +39,7 @@ export function readOptions<const Schema extends OptionSchema>(
   return { values: deepFreeze(values) as OptionValues<Schema> };
 }
 
-/** One reading. Where something is wrong it reports and goes on; the value it then gives is used by nobody. */
+/** One reading. After a problem it reports and continues; the value it then returns is not used. */
 class OptionWalk {
   readonly problems = new OptionProblems();
   #valueCount = 0;

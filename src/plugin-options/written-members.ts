@@ -3,7 +3,7 @@
 import { canonicalName } from "../lib/canonical-name.ts";
 import { isTreeMap, type PlainTree } from "../lib/plain-tree.ts";
 
-/** Each is taken once; the rest is what nobody knows. */
+/** Each member is taken once; the remaining ones are unknown. */
 interface WrittenMembers {
   take(name: string): PlainTree | undefined;
   /** As they were written. */

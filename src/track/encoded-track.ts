@@ -22,9 +22,9 @@ import type { TrackInfo } from "./track-info.ts";
 const WRITTEN_VERSION = 3;
 const VERSIONED_FLAG = 0x40000000;
 const LENGTH_MASK = 0x3fffffff;
-/** Eleven texts of full length, and room for the rest. */
+/** Eleven texts of maximum length, and one more for all other fields. */
 const SIZE_MAX_BYTES = 12 * (MODIFIED_UTF8_BYTES_MAX + 3);
-/** Characters of an encoded track: what is longer cannot be one. */
+/** Characters of an encoded track: a longer text cannot be one. */
 export const ENCODED_LENGTH_MAX = (SIZE_MAX_BYTES / 3) * 4;
 const POSITION_BYTES = 8;
 
@@ -40,7 +40,7 @@ type DetailsLayout = "none" | "probe" | "album" | "optionalAlbum" | "mediaUrl";
 const DETAILS_LAYOUTS: ReadonlyMap<string, DetailsLayout> = new Map<string, DetailsLayout>([
   ["http", "probe"],
   ["local", "probe"],
-  // yt-dlp's tracks in LavaSrc bear this name too, with album fields.
+  // The tracks of LavaSrc's yt-dlp source have this name too, with album fields.
   ["youtube", "optionalAlbum"],
   ...named("none", "soundcloud bandcamp twitch vimeo niconico getyarn.io yandex-music beam.pro flowery-tts"),
   ...named("album", "spotify applemusic deezer yandexmusic vkmusic tidal qobuz jiosaavn"),
@@ -48,7 +48,7 @@ const DETAILS_LAYOUTS: ReadonlyMap<string, DetailsLayout> = new Map<string, Deta
   ["tumblr", "mediaUrl"],
 ]);
 
-/** What the sources of plugins add to their tracks, by the sources' names. */
+/** The fields that plugin sources add to their tracks, by source name. */
 export type TrackLayouts = ReadonlyMap<string, readonly TrackField[]>;
 
 /**
@@ -278,7 +278,7 @@ class MessageReader {
     return this.flag(field) ? this.text(field) : null;
   }
 
-  /** A copy of what is left but for the last `count` bytes: of nothing else. */
+  /** A copy of the remaining bytes except the last `count`. */
   allBut(count: number): Uint8Array {
     const size = Math.max(0, this.remainingBytes - count);
     const start = this.#body.byteOffset + this.#advance(size, "");

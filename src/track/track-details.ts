@@ -1,4 +1,4 @@
-// What is known of a track beside what the protocol shows: the fields that only some sources have. Any thread.
+// The fields of a track that only some sources have, and that the protocol does not show. Any thread.
 
 import type { TrackField } from "../plugin-api/plugin.ts";
 
@@ -24,7 +24,7 @@ export type TrackDetails =
   | { readonly kind: "mediaUrl"; readonly mediaUrl: string }
   /** A plugin's source: what it declares, in its order, and what a later version of it has written behind that. */
   | { readonly kind: "fields"; readonly fields: readonly FieldOfTrack[]; readonly further?: Uint8Array | undefined }
-  /** A source that nobody knows: all that stands before the position, to be written back the same. */
+  /** An unknown source: all bytes before the position, written back unchanged. */
   | { readonly kind: "unknown"; readonly bytes: Uint8Array };
 
 /** A declared field with its value. */

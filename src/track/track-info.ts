@@ -1,9 +1,9 @@
-// The Track object of the protocol (protocol-v4.md section 3.1) as every thread knows it. Its schemas, for OpenAPI, are
-// in control/protocol/track-json.ts, which compiles only while the two agree.
+// The Track object of the protocol (protocol-v4.md section 3.1) for every thread. Its OpenAPI schemas are in
+// control/protocol/track-json.ts, which compiles only while the two agree.
 
 import type { JsonInteger, JsonObject } from "../lib/json.ts";
 
-/** What is known of a track, its source and its sound. */
+/** The metadata of a track. */
 export interface TrackInfo {
   readonly identifier: string;
   readonly isSeekable: boolean;
@@ -20,7 +20,7 @@ export interface TrackInfo {
   readonly isrc: string | null;
 }
 
-/** `encoded` is what a client keeps to play the track again; `userData` comes back as the client gave it. */
+/** `encoded` is the form that a client stores to play the track again; `userData` is returned as the client sent it. */
 export interface TrackJson {
   readonly encoded: string;
   readonly info: TrackInfo;

@@ -6,9 +6,9 @@ import { readEncodedTrack, type TrackLayouts, writeEncodedTrack } from "./encode
 import type { TrackDetails } from "./track-details.ts";
 import type { TrackInfo, TrackJson } from "./track-info.ts";
 
-/** Plain data, never changed: whoever wants it otherwise makes another (`trackAtPosition`). */
+/** Plain data, never changed: callers make a changed copy (`trackAtPosition`). */
 export interface Track {
-  /** The encoded form; as sent by the client where it came from one, so possibly an older version. */
+  /** The encoded form; for a track that a client sent, its own text, so possibly in an older version. */
   readonly encoded: string;
   readonly info: TrackInfo;
   readonly pluginInfo: JsonObject;
@@ -34,7 +34,10 @@ export function decodeTrack(encoded: string, extraLayouts?: TrackLayouts): Track
   return { encoded, info, pluginInfo: pluginInfoOf(info, details), userData: {}, details };
 }
 
-/** The same track at another position, encoded anew: how players and events show it (protocol-v4.md section 3.1). */
+/**
+ * The same track at another position, encoded again: the form that players and events show (protocol-v4.md section
+ * 3.1).
+ */
 export function trackAtPosition(track: Track, positionMs: JsonInteger): Track {
   const info = { ...track.info, position: positionMs };
   return { ...track, encoded: writeEncodedTrack(info, track.details), info };
@@ -45,7 +48,7 @@ export function trackToJson(track: Track): TrackJson {
   return { encoded: track.encoded, info: track.info, pluginInfo: track.pluginInfo, userData: track.userData };
 }
 
-/** What Lavalink and its plugins show in `pluginInfo` for a track with these fields; ours the same. */
+/** The `pluginInfo` of a track with these fields, equal to that of Lavalink and its plugins. */
 function pluginInfoOf(info: TrackInfo, details: TrackDetails): JsonObject {
   if (details.kind === "probe") return { probeInfo: details.probeInfo };
   if (details.kind === "fields") return Object.fromEntries(details.fields.map(({ name, value }) => [name, value]));

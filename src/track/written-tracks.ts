@@ -5,7 +5,7 @@ import { stringifyJson } from "../lib/json.ts";
 import { decodeTrack, type Track, trackToJson } from "./track.ts";
 import type { TrackJson } from "./track-info.ts";
 
-/** What one part holds at most, so that whoever reads it has done so within a few milliseconds. */
+/** Limit of tracks per part, so that parsing one takes only a few milliseconds. */
 const PART_TRACKS_MAX = 100;
 /** Characters after which a part ends early: only tracks with very long texts come to so many. */
 const PART_LENGTH = 256 * 1024;
@@ -41,7 +41,7 @@ export function firstTrack(tracks: readonly Track[] | WrittenTracks): Track | un
   return first === undefined ? undefined : decodeTrack(first.encoded);
 }
 
-/** What a part says. Times beyond 2^53, those of endless streams, become the nearest that a number can be. */
+/** Parses one part. Times beyond 2^53, those of endless streams, become the nearest number. */
 export function readPart(part: Uint8Array): readonly TrackJson[] {
   return JSON.parse(`[${new TextDecoder().decode(part)}]`) as TrackJson[]; // written here
 }

@@ -1,5 +1,4 @@
-// A player that makes frames ahead of those it sends, and takes back what has not left: what a pacer does, without
-// time.
+// A player that makes frames ahead of those it sends, and rewinds those not yet sent: what a pacer does, without time.
 
 import type { Pipeline } from "../../src/media/pipeline/pipeline.ts";
 
@@ -11,7 +10,7 @@ interface WaitingFrame {
 
 export class AheadPlayer {
   readonly pipeline: Pipeline;
-  /** What listeners got. */
+  /** Frames that listeners received. */
   readonly sent: Uint8Array[] = [];
   /** Track time at the end of what they got. */
   sentMs: number;
@@ -45,7 +44,7 @@ export class AheadPlayer {
     }
   }
 
-  /** Takes back what was not sent, or as much of it as can be; returns how many frames. */
+  /** Rewinds frames that were not sent, or as many of them as possible; returns how many. */
   rewind(frameCount = this.#waiting.length): number {
     const count = Math.min(frameCount, this.#waiting.length, this.pipeline.rewindFramesMax);
     this.pipeline.rewind(count);
@@ -62,8 +61,8 @@ export class AheadPlayer {
       const opus = this.pipeline.produce();
       if (opus !== undefined) this.#waiting.push({ opus: opus.slice(), startMs, endMs: this.pipeline.positionMs });
       else if (this.pipeline.isEnded) return;
-      else if (performance.now() > deadlineMs) throw new Error(`nothing came: the ${this.pipeline.stallReason} is dry`);
-      // What waits for input or a codec has its turns.
+      else if (performance.now() > deadlineMs) throw new Error(`starved: waiting for ${this.pipeline.stallReason}`);
+      // Gives event loop iterations to a pending input or codec.
       for (let iterations = 0; iterations < 4; iterations++) await new Promise((next) => setImmediate(next));
     }
   }

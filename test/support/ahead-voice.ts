@@ -1,5 +1,5 @@
-// A voice connection whose frames leave when they are due, on a test's clock, and can be taken back until then: what
-// the real one does through the pacer.
+// A voice connection whose frames leave when they are due, on a test's clock, and can be revoked until then: what the
+// real one does through the pacer.
 
 import { RING_FRAMES } from "../../src/media/pacer/frame-ring.ts";
 import type { Voice } from "../../src/media/voice/voice.ts";
@@ -11,7 +11,7 @@ import { UndiagnosedVoice } from "./undiagnosed-voice.ts";
 export const SILENCE = -1;
 
 interface SentFrame {
-  /** Of the packet (numbered-packets.ts), or SILENCE. */
+  /** Number of the packet (numbered-packets.ts), or SILENCE. */
   readonly number: number;
   readonly dueMs: number;
 }
@@ -19,7 +19,7 @@ interface SentFrame {
 export class AheadVoice extends UndiagnosedVoice implements Voice {
   gate: Voice["gate"] = "send";
   isClosed = false;
-  /** How often Discord was told that nobody speaks. */
+  /** How often Discord received the end of speaking. */
   stopCount = 0;
   /** Nothing leaves, whenever it is due. */
   isStalled = false;
@@ -33,7 +33,7 @@ export class AheadVoice extends UndiagnosedVoice implements Voice {
     this.#clock = clock;
   }
 
-  /** What has left, in order. */
+  /** Frames sent, in order. */
   get left(): readonly SentFrame[] {
     this.#letLeave();
     return this.#left;

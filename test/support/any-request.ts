@@ -17,7 +17,7 @@ interface Answered {
 
 type Pick = <Item>(items: readonly Item[]) => Item;
 
-/** Statuses of 500 that the protocol asks for: what is at fault is elsewhere. */
+/** Statuses of 500 that the protocol requires: the fault is elsewhere. */
 const PUBLISHED_FAILURES =
   /^(Can't access disabled route planner|Failed to connect to voice server|Something went wrong while looking up .*)$/;
 const STATUSES = [200, 204, 400, 401, 403, 404, 405, 406, 413, 415, 429, 431];
@@ -29,7 +29,7 @@ const FIELDS = [
   ..."__proto__ constructor address resumingKey op guildId event bands key pause".split(" "),
 ];
 
-/** No names among them: nothing is to be looked up in the DNS. */
+/** No names among them: no DNS query may be sent. */
 const SCALARS: readonly unknown[] = [
   ...[null, true, false, 0, 1, -1, 0.5, 1e21, 2 ** 31, 1e308, "", " ", "0", "true", "5", "\u0000", "😀"],
   ...["x".repeat(5000), "http://127.0.0.1:1/a.mp3", "127.0.0.1:1", "../../etc/passwd", "%00", "1".repeat(30)],
@@ -43,7 +43,7 @@ const FILTERS = [
   ...[{ timescale: { speed: 2 } }, { timescale: { rate: 0 } }, { tremolo: {} }, { lowPass: null }, { karaoke: [] }],
 ];
 
-/** Whether the node is to blame for an answer, or for having none of the protocol's. */
+/** Whether the node is at fault for an answer, or for one that the protocol does not have. */
 export function isOurFault({ status, json }: Answered): boolean {
   if (status === 500) return !PUBLISHED_FAILURES.test(json?.message ?? "");
   return !STATUSES.includes(status);
@@ -77,7 +77,7 @@ export function anyRequest(random: () => number, sessionId: string): AnyRequest 
   return { method, path, body: body === undefined ? anyText(random, pick) : JSON.stringify(body) };
 }
 
-/** What a client may say on its WebSocket: operations of v3, right and wrong, and anything else. */
+/** Any message a client may send on its WebSocket: operations of v3, valid and invalid, and anything else. */
 export function anyOperation(random: () => number): string {
   const pick: Pick = (items) => items[Math.floor(random() * items.length)]!; // within
   if (random() < 0.3) return anyText(random, pick);

@@ -1,5 +1,5 @@
-// A running API with real sessions and real players, on a free port of loopback, with workers that make no sound. What
-// a test needs to talk to it as a client does: raw requests and WebSockets.
+// A running API with real sessions and real players, on a free port of loopback, with workers that make no audio, and
+// what a test needs to use it as a client: raw requests and WebSockets.
 
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
@@ -23,7 +23,7 @@ import { loadToJson } from "../../src/observability/status/node-load.ts";
 import { createSessions } from "./session-builders.ts";
 import { SilentWorkers } from "./silent-workers.ts";
 
-/** What JSON.parse gives: tests look into answers of every shape. */
+/** The result of JSON.parse: tests inspect answers of every shape. */
 type Parsed = ReturnType<JSON["parse"]>;
 
 export const PASSWORD = "youshallnotpass";
@@ -110,7 +110,7 @@ export class ApiServer {
           refusedCount: 0,
           hasCapacity: true,
         }),
-      readSupport: async (key) => `# What the running node says ${key ?? ""}\n`,
+      readSupport: async (key) => `# State of the running node ${key ?? ""}\n`,
       readInfo: () =>
         createInfo({
           version: "0.1.0",

@@ -16,7 +16,7 @@ interface AudioPlayerTraits extends Pick<PlayerContext, "clock" | "open" | "send
   readonly voice: Voice;
   /** Default: songs are Opus that is passed on, and wanting another is an error. */
   readonly codecs?: PlayerContext["codecs"];
-  /** Default: room for anything. */
+  /** Default: unlimited. */
   readonly createBudget?: PlayerContext["createBudget"];
   /** Default 0: a frame is made when the one before is sent. */
   readonly lookAheadFrames?: number;
@@ -28,7 +28,7 @@ const NO_CODECS: PlayerContext["codecs"] = {
   releaseEncoder: () => undefined,
 };
 
-/** Player 1, who is connected to nothing yet. */
+/** Player 1, which is not connected yet. */
 export function createAudioPlayer(traits: AudioPlayerTraits): AudioPlayer {
   const { clock, open, send, voice, codecs = NO_CODECS, lookAheadFrames = 0 } = traits;
   const context: PlayerContext = {
@@ -44,7 +44,7 @@ export function createAudioPlayer(traits: AudioPlayerTraits): AudioPlayer {
   return new AudioPlayer(1, context, async () => voice);
 }
 
-/** Until then it plays to nobody. */
+/** Connects the player; before that it has no listener. */
 export async function connectPlayer(player: AudioPlayer): Promise<void> {
   await player.connectVoice(1, { token: "t", endpoint: "voice.example", sessionId: "s", channelId: "1" });
 }

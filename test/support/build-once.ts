@@ -1,5 +1,5 @@
-// Compiles the project, sound loops and programs included, before tests that start a real node: its threads run what is
-// in dist.
+// Compiles the project, audio loops and programs included, before tests that start a real node: its threads run from
+// dist.
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -6,7 +6,7 @@ import { isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What a certificate is for when nothing else is said. */
+/** Default names of a certificate. */
 const THIS_MACHINE = ["localhost", "127.0.0.1"];
 
 export class Certificates {
@@ -33,7 +33,7 @@ export class Certificates {
     );
   }
 
-  /** What programs shall trust, as NAME.trusted: the certificate, and what Node.js is told to trust on this machine. */
+  /** The certificates to trust, as NAME.trusted: this one, and those that Node.js trusts on this machine. */
   trust(name: string): string {
     const { NODE_EXTRA_CA_CERTS: ofMachine } = process.env;
     const path = this.path(`${name}.trusted`);
@@ -53,7 +53,7 @@ export class Certificates {
     this.#store(name, password, []);
   }
 
-  /** The same as programs wrote it ten years ago. */
+  /** A key store in the format that programs wrote ten years ago. */
   oldStore(name: string, password: string): void {
     this.#store(name, password, ["-legacy"]);
   }

@@ -1,5 +1,5 @@
-// Debian's Chromium, driven by playwright-core, for the tests that look at pages: where it is, starting it, and what
-// axe finds on a page. playwright-core brings no browser of its own and downloads none.
+// Debian's Chromium, driven by playwright-core, for the tests of pages: its path, starting it, and axe's findings on a
+// page. playwright-core ships no browser and downloads none.
 
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 const CANDIDATES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** How a page is looked at: `phone` is 390 pixels wide and has touch. */
+/** How a page is displayed: `phone` is 390 pixels wide and has touch. */
 export interface Appearance {
   readonly scheme: "light" | "dark";
   readonly width: "desktop" | "phone";
@@ -21,15 +21,15 @@ export const APPEARANCES: readonly Appearance[] = [
   { scheme: "dark", width: "phone" },
 ];
 
-/** What axe has found, one line for each rule. */
+/** A finding of axe, one line per rule. */
 interface AxeFinding {
   readonly impact: string;
   readonly rule: string;
-  /** The first of the elements, and what is wrong with it. */
+  /** The first of the elements, and its problem. */
   readonly where: string;
 }
 
-/** `CHROMIUM`, or where Debian and its like have it. @throws when there is none, with what to install */
+/** `CHROMIUM`, or the path on Debian and its derivatives. @throws when it is not installed, with what to install */
 function chromiumPath(): string {
   const path = [process.env.CHROMIUM ?? "", ...CANDIDATES].find(
     (candidate) => candidate !== "" && existsSync(candidate),
@@ -42,12 +42,12 @@ function chromiumPath(): string {
 export async function startChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath(),
-    // Its sandbox needs user namespaces or root's helper; containers have neither. It is shown our own pages only.
+    // Its sandbox needs user namespaces or root's helper; containers have neither. It displays our own pages only.
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
   });
 }
 
-/** A page in a context of its own, that reaches nothing but `origin`: other requests fail, and are noted in `strays`. */
+/** A page in a new context that reaches nothing but `origin`: other requests fail, and are noted in `strays`. */
 export async function openPage(
   browser: Browser,
   origin: string,
@@ -71,12 +71,12 @@ export async function openPage(
   return { page: await context.newPage(), strays };
 }
 
-/** What axe finds serious or critical on a page as it is now. */
+/** The findings that axe rates serious or critical on a page in its current state. */
 export async function seriousFindings(page: Page): Promise<AxeFinding[]> {
   // Not by a tag: a page's own policy may forbid scripts of others.
   await page.evaluate(AXE);
   return page.evaluate(async () => {
-    // What the script above has put there.
+    // Set by the script above.
     const { axe } = globalThis as unknown as { readonly axe: { run(options: object): Promise<AxeResults> } };
     interface AxeResults {
       readonly violations: readonly {

@@ -1,5 +1,5 @@
-// What every client library is taken through: plays, pauses, resumes, seeks and changes the volume, while somebody
-// listens.
+// The steps that every client library is tested with: plays, pauses, resumes, seeks and changes the volume, with a
+// listener in the channel.
 
 import { expect } from "vitest";
 import type { FakeDiscord } from "../../lab/discord/fake-discord.ts";
@@ -40,8 +40,8 @@ export async function walk(
   await controls.play();
   await more(25);
   await controls.pause();
-  // The one comes by TCP, the other by UDP.
-  await discord.until(() => discord.session(guildId).speaking === 0 && listener.isAtStop, "the end of sound");
+  // One arrives by TCP, the other by UDP.
+  await discord.until(() => discord.session(guildId).speaking === 0 && listener.isAtStop, "the end of audio");
   const beforePause = received().length;
   await controls.resume();
   await more(25);
@@ -50,12 +50,12 @@ export async function walk(
 
   await controls.seek(SEEK_MS);
   const jump = () => received().findIndex((packet, index) => packet !== song[index]);
-  await discord.until(() => jump() >= 0 && received().length >= jump() + 10, "sound behind the seek");
+  await discord.until(() => jump() >= 0 && received().length >= jump() + 10, "audio after the seek");
   const behindSeek = received().slice(jump());
   expect(behindSeek).toEqual(song.slice(SEEK_MS / FRAME_MS, SEEK_MS / FRAME_MS + behindSeek.length));
 
   await controls.setVolume(50);
-  await discord.until(() => !song.includes(received().at(-1) ?? ""), "sound that was changed");
+  await discord.until(() => !song.includes(received().at(-1) ?? ""), "audio that was changed");
   await controls.setVolume(100);
-  await discord.until(() => song.includes(received().at(-1) ?? ""), "sound as it came");
+  await discord.until(() => song.includes(received().at(-1) ?? ""), "audio without changes");
 }

@@ -1,5 +1,5 @@
-// A long song that plays in a call of its own while other sources are in trouble: whether its listener notices. Beside
-// it threads that only look at the clock: where one of these was held up as well, the machine had no time to spare.
+// A long song that plays in its own call while other sources fail: whether its listener notices. It runs next to
+// threads that only check the clock: when one of these was delayed as well, the machine was overloaded.
 
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
@@ -15,14 +15,14 @@ const CLOCK_WATCHER = new URL("./worker-scripts/clock-watcher.mjs", import.meta.
 const SONG_SECONDS = 600;
 /** The node leaves frames out when it is held up for 80 ms; on a machine that has time no thread is, even for this. */
 const STARVED_MS = 15;
-/** Whose turn comes late is a matter of luck: of several, one has as little of it as the node. */
+/** Which thread is delayed is a matter of luck: of several, one is delayed as much as the node. */
 const WATCHERS = 3;
 
 export class ControlSong {
   readonly #call: MusicCall;
   readonly #watchers: readonly Worker[];
   readonly #worstMs: Int32Array;
-  /** Frames that were looked at. */
+  /** Frames that were checked. */
   #seenCount = 0;
 
   /** Plays a station of that stand-in: a counted song that is longer than the test. */
@@ -45,7 +45,10 @@ export class ControlSong {
     this.#seenCount = call.channel.listener.received.length;
   }
 
-  /** Everything of it was heard since the last time, in order, without silence, and on time unless nobody was. */
+  /**
+   * All of it was received since the last call, in order, without silence, and on time unless the machine was
+   * overloaded.
+   */
   async expectUnharmed(): Promise<void> {
     await this.#call.receiveMore(10);
     const { received } = this.#call.channel.listener;

@@ -1,4 +1,5 @@
-// Turns that count themselves: with a clock that stands still, how much work was done in steps, whatever the machine.
+// A time slicer that counts, with a clock that stands still: how much work was done in steps, independent of the
+// machine.
 
 import { TimeSlicer } from "../../src/media/quota/time-slicer.ts";
 

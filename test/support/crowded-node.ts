@@ -1,5 +1,4 @@
-// A real node in a process of its own, at a port that it keeps over restarts, whose players are heard in a fake
-// Discord.
+// A real node in a separate process, at a port that it keeps over restarts, whose players play to a fake Discord.
 
 import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import { freePort } from "../../lab/free-port.ts";
@@ -11,7 +10,7 @@ import { LISTENING, type RunningNode, RunningNodes } from "./running-node.ts";
 const PASSWORD = "the node's own";
 /** Longer than any test takes. */
 const SONG_SECONDS = 3600;
-/** Of so many packets one is opened: enough to find a mistake, without the work of a thousand listeners. */
+/** One of so many packets is decrypted: enough to find a mistake, without the work of a thousand listeners. */
 const DECRYPT_EVERY = 50;
 /** Players that join at one time. */
 const JOINING_MAX = 50;
@@ -44,7 +43,7 @@ lavalink.server.timeouts: { connectTimeoutMs: 30000, socketTimeoutMs: 30000 }
 `;
   }
 
-  /** One whose players play. */
+  /** Starts a node; resolves when all its players play. */
   static async start(options: CrowdOptions): Promise<CrowdedNode> {
     const discord = await FakeDiscord.start({ keepFrames: false, decryptEvery: DECRYPT_EVERY });
     const media = await MediaServer.start({ files: { "long.opus": countedSong({ seconds: SONG_SECONDS }) } });
@@ -69,7 +68,7 @@ lavalink.server.timeouts: { connectTimeoutMs: 30000, socketTimeoutMs: 30000 }
     return this.#node;
   }
 
-  /** Frames of sound that came from a guild's player since it joined. */
+  /** Audio frames that arrived from a guild's player since it joined. */
   received(guildId: string): number {
     return this.#discord.session(guildId).audioFrameCount;
   }

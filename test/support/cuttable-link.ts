@@ -42,7 +42,7 @@ export class CuttableLink {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Takes no new connection. Those that stand end with the client or the node: a request on its way is answered. */
+  /** Accepts no new connection. Open ones end with the client or the node: pending requests are answered. */
   close(): void {
     this.#server.close();
   }

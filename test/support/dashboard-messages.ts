@@ -1,5 +1,5 @@
-// What a node might say to the dashboard's page, for the fake node and for unit tests: players that move and stutter,
-// names that strangers chose, sources that fail.
+// Messages that a node might send to the dashboard's page, for the fake node and for unit tests: players that move and
+// stutter, untrusted names, sources that fail.
 
 import type { PlayerRow, SessionRow, StateMessage } from "../../src/control/dashboard/live-messages.ts";
 import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
@@ -114,7 +114,7 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
 /** One that does well, one with an open circuit breaker, one that is off. */
 export function sourcesAt(nowMs: number): readonly SourceJson[] {
   const fine = { succeeded: 1203, refused: 14, failed: 2, lastError: null };
-  const message = "the site answered with 429, and asked to be left alone";
+  const message = "the site answered with 429 and asked for a pause";
   return [
     {
       name: "soundcloud",

@@ -11,7 +11,7 @@ interface RatchetStep {
   readonly nextSecret: Buffer;
 }
 
-/** Key and successor of the secret of generation `generation`; the base secret is that of generation 0. */
+/** Key and next secret of the secret of generation `generation`; the base secret is that of generation 0. */
 export function stepRatchet(secret: Buffer, generation: number): RatchetStep {
   const context = Buffer.alloc(4);
   context.writeUInt32BE(generation);
@@ -61,7 +61,7 @@ function decodeUleb128(bytes: Buffer): number {
   return bytes.reduce((value, byte, index) => value + (byte & 0x7f) * 2 ** (7 * index), 0);
 }
 
-/** RFC 9420 section 8, with HKDF-Expand by hand: the base secret is shorter than node's `hkdf` would want it. */
+/** RFC 9420 section 8, with HKDF-Expand by hand: the base secret is shorter than node's `hkdf` requires. */
 function expandWithLabel(
   secret: Buffer,
   { label, context, length }: { readonly label: string; readonly context: Buffer; readonly length: number },

@@ -1,4 +1,4 @@
-// A bulkhead that notes what was thrown, for what runs in an audio worker's tick.
+// An error boundary that records what was thrown, for code that runs in an audio worker's tick.
 
 import { Heartbeat } from "../../src/bridge/heartbeat.ts";
 import { ErrorBoundary } from "../../src/media/scheduler/error-boundary.ts";

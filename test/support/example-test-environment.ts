@@ -9,7 +9,7 @@ import { startTestEnvironment } from "./start-test-environment.ts";
 const EXAMPLE = fileURLToPath(new URL("../../plugins/example/plugin.mjs", import.meta.url));
 
 interface ExampleTestEnvironmentOptions {
-  /** In place of the one in the repository. */
+  /** Replaces the one in the repository. */
   readonly path?: string;
   /** Further configuration, as environment variables; plugins from TONEARM_PLUGINS_1 on. */
   readonly config?: Readonly<Record<string, string>>;

@@ -43,7 +43,7 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Moves time on and fires what falls due, in order; timers set meanwhile fire too if they fall within. */
+  /** Advances the time and fires due timers, in order; timers set in between fire too if they fall within. */
   advance(byMs: number): void {
     const untilMs = this.#nowMs + byMs;
     for (;;) {

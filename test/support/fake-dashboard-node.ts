@@ -54,13 +54,13 @@ interface Viewer {
 export class FakeDashboardNode {
   readonly views: ViewMessage[] = [];
   readonly actions: DashboardAction[] = [];
-  /** What actions are answered with: null is done, undefined is nothing. */
+  /** The answer to actions: null is done, undefined is no answer. */
   answer: string | null | undefined = null;
   version = "0.1.0";
-  /** Why nobody more is let in. */
+  /** The reason why further logins are refused. */
   refusal: string | undefined;
   rows: readonly PlayerRow[];
-  /** What else is different from a usual state. */
+  /** Differences from the default state. */
   changes: Partial<StateMessage> = {};
   readonly #intervalMs: number;
   readonly #startMs = Date.now();
@@ -114,7 +114,7 @@ export class FakeDashboardNode {
     await closed;
   }
 
-  /** All cookies are worth nothing from now on, and whoever is connected is sent away. */
+  /** Invalidates all cookies, and disconnects all clients. */
   forgetLogins(): void {
     this.#logins.clear();
     for (const { socket } of this.#viewers) socket.close();

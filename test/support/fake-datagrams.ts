@@ -1,4 +1,4 @@
-// UDP sockets that note what is sent and do what a test says, for what runs in the pacer.
+// UDP sockets that record sent packets and behave as a test says, for code that runs in the pacer.
 
 import type { DatagramSocket, Sockets } from "../../src/network/sockets.ts";
 import { systemSockets } from "../../src/network/sockets.ts";
@@ -8,9 +8,9 @@ export class FakeDatagrams implements Sockets {
   readonly createConnector = undefined;
   /** All that were made, in order. */
   readonly made: FakeDatagramSocket[] = [];
-  /** There are no more to be had. */
+  /** No more sockets are available. */
   isUsedUp = false;
-  /** What those that are made from now on do. */
+  /** Behaviour of sockets created from now on. */
   readonly conduct = { hasServer: true, connects: true };
   readonly #onSent: (socket: FakeDatagramSocket) => void;
 
@@ -29,13 +29,13 @@ export class FakeDatagrams implements Sockets {
 interface Conduct {
   /** It answers IP discovery. */
   readonly hasServer: boolean;
-  /** False: what is said to the system stays without an answer. */
+  /** False: calls to the system are never answered. */
   readonly connects: boolean;
   readonly onSent: () => void;
 }
 
 export class FakeDatagramSocket implements DatagramSocket {
-  /** Copies: what is sent may be overwritten later. */
+  /** Copies: the buffers of sent packets may be overwritten later. */
   readonly sent: Buffer[] = [];
   isClosed = false;
   connectedTo: string | undefined;

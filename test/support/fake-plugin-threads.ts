@@ -8,7 +8,7 @@ import { settle } from "./fake-workers.ts";
 
 type CommandOf<Type extends PluginCommand["type"]> = Extract<PluginCommand, { readonly type: Type }>;
 
-/** What a plugin named `name` says of itself, with one source of the same name. */
+/** The manifest of a plugin named `name`, with one source of the same name. */
 export function manifestOf(name: string, more: Partial<PluginManifest> = {}): PluginManifest {
   const sources = [{ name, prefixes: [`${name}:`], fields: [] }];
   return { name, version: "1.0.0", aliases: [], ownServers: [], sources, ...more };
@@ -19,7 +19,7 @@ export class FakePluginThreads extends FakeThreads<FakePluginThread> {
     super((_entry, { workerData }) => new FakePluginThread(workerData as PluginStart, clock)); // made by the node
   }
 
-  /** Those that run. */
+  /** The running threads. */
   get alive(): FakePluginThread[] {
     return this.started.filter(({ isEnded }) => !isEnded);
   }
@@ -27,7 +27,7 @@ export class FakePluginThreads extends FakeThreads<FakePluginThread> {
 
 export class FakePluginThread extends FakeThread<PluginStart> {
   readonly commands: PluginCommand[] = [];
-  /** It says that it is disposed when it is told to. */
+  /** It confirms that it is disposed when asked to. */
   isObedient = true;
 
   postMessage(command: unknown): void {

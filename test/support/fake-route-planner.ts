@@ -1,5 +1,5 @@
-// A route planner for tests of the threads that ask it: hands out given addresses, in turn or each until it fails, one
-// that is wished for where it is free; leaves out those reported as failing, and keeps what it was asked and told.
+// A route planner for tests of the threads that use it: assigns given addresses, in rotation or each until it fails, or
+// a requested one where it is free; leaves out those reported as failing, and records its requests and reports.
 
 import { NodeError } from "../../src/errors.ts";
 import type { OutgoingRoutesOptions } from "../../src/network/outgoing-routes.ts";
@@ -10,16 +10,16 @@ export class FakeRoutePlanner {
   readonly asked: (readonly number[])[] = [];
   readonly reports: Report[] = [];
   readonly #addresses: readonly string[];
-  readonly #choice: "in turn" | "first";
+  readonly #choice: "rotating" | "first";
   #next = 0;
 
-  constructor(addresses: readonly string[], choice: "in turn" | "first" = "in turn") {
+  constructor(addresses: readonly string[], choice: "rotating" | "first" = "rotating") {
     this.#addresses = addresses;
     this.#choice = choice;
   }
 
   /** `count` addresses of 127.16.0.0/16 from `127.16.0.1` on, all of which Linux lets a test send from. */
-  static loopback(count: number, choice: "in turn" | "first" = "in turn"): FakeRoutePlanner {
+  static loopback(count: number, choice: "rotating" | "first" = "rotating"): FakeRoutePlanner {
     const at = (index: number): string => `127.16.${Math.floor(index / 250)}.${(index % 250) + 1}`;
     return new FakeRoutePlanner(
       Array.from({ length: count }, (_, index) => at(index)),

@@ -1,5 +1,5 @@
-// Segments of a made-up container for tests of HLS: a line of JSON with a start time and the packets' texts. What plays
-// is then readable as text.
+// Segments of a made-up container for tests of HLS: a line of JSON with a start time and the packets' texts. The played
+// packets are then readable as text.
 
 import type { HlsSegmentFile } from "../../lab/media-server/hls.ts";
 import { NodeError } from "../../src/errors.ts";
@@ -15,7 +15,7 @@ interface SegmentText {
   readonly channelCount: number;
 }
 
-/** A segment of ten packets of 100 ms: `name` with a digit behind it. Its own clock begins at `startMs`. */
+/** A segment of ten packets of 100 ms: `name` followed by a digit. Its own clock begins at `startMs`. */
 export function fakeSegment(name: string, { startMs = 0, channelCount = 2 } = {}): HlsSegmentFile {
   const packets = Array.from({ length: 10 }, (_, index) => `${name}${index}`);
   return { name, bytes: Buffer.from(JSON.stringify({ startMs, packets, channelCount })), seconds: 1 };

@@ -13,11 +13,11 @@ export class FakeSessionPlayer implements SessionPlayer {
   readonly updates: PlayerUpdate[] = [];
   isPlaying = false;
   isUnused = true;
-  /** What updates come to. */
+  /** The result of updates. */
   outcome: Promise<void> = Promise.resolve();
   isDestroyed = false;
   frames: FrameMinute | undefined;
-  /** What `destroy` waits for. */
+  /** Awaited by `destroy`. */
   goodbye: Promise<void> = Promise.resolve();
 
   constructor({ guildId, sink }: PlayerOwner) {
@@ -45,19 +45,19 @@ export class FakeSessionPlayer implements SessionPlayer {
   }
 
   diagnose(): never {
-    throw new Error("nobody asks for that here");
+    throw new Error("not implemented in this fake");
   }
 
   get lastTroubleEpochMs(): never {
-    throw new Error("nobody asks for that here");
+    throw new Error("not implemented in this fake");
   }
 
   overview(): never {
-    throw new Error("nobody asks for that here");
+    throw new Error("not implemented in this fake");
   }
 
   skip(): never {
-    throw new Error("nobody asks for that here");
+    throw new Error("not implemented in this fake");
   }
 
   frameMinute(minute: number): FrameMinute | undefined {
@@ -69,7 +69,7 @@ export class FakeSessionPlayer implements SessionPlayer {
     await this.goodbye;
   }
 
-  /** Says something that can be told from everything else said. */
+  /** Sends an event that differs from all others by its threshold. */
   say(thresholdMs: number): void {
     this.sink.send({ ...stuckEvent(this.guildId), thresholdMs });
   }

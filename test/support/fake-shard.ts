@@ -27,7 +27,7 @@ export class FakeShard {
     this.#deliver = deliver;
   }
 
-  /** What the library sends to its shard. */
+  /** Receives what the library sends to its shard. */
   receive({ op, d }: VoiceStateRequest): void {
     if (op !== 4) throw new Error(`fake shard: opcode ${op}`);
     const { guild_id: guildId, channel_id: channelId } = d;

@@ -8,7 +8,7 @@ interface PendingSend {
 }
 
 export class FakeSocket implements SessionSocket {
-  /** What the other side has received, parsed. */
+  /** Messages that the other side has received, parsed. */
   readonly received: ReturnType<JSON["parse"]>[] = [];
   closedWith: number | undefined;
   isTerminated = false;
@@ -40,7 +40,7 @@ export class FakeSocket implements SessionSocket {
     this.#isFlowing = false;
   }
 
-  /** What waits arrives, at most `count` messages. */
+  /** Delivers pending messages, at most `count`. */
   flow(count = Number.POSITIVE_INFINITY): void {
     this.#isFlowing = count === Number.POSITIVE_INFINITY;
     for (const { text, onSent } of this.#pending.splice(0, count)) {

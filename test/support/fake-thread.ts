@@ -36,7 +36,7 @@ export abstract class FakeThread<Start extends { readonly heartbeatMemory: Share
     this.exit(1);
   }
 
-  /** It ends, whoever wanted it. */
+  /** Ends the thread, requested or not. */
   exit(code = 0): void {
     if (this.isEnded) return;
     this.isEnded = true;

@@ -1,5 +1,4 @@
-// Stands in for the WorkerPool: gives players a worker that records what it is asked and says what the test tells it
-// to.
+// Replaces the WorkerPool: gives players a worker that records its requests and sends what the test says.
 
 import type { Incident } from "../../src/bridge/audio-report.ts";
 import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
@@ -27,7 +26,7 @@ export class FakeWorkers implements WorkerProvider {
   readonly commands: WorkerCommand[] = [];
   /** False: players stay without a worker until `start`. */
   isRunning = true;
-  /** What the next handles say. */
+  /** Reported by the next handles. */
   isIsolated = false;
   readonly #clock: Clock;
   #channel: CommandChannel | undefined;
@@ -76,10 +75,10 @@ export class FakeWorkers implements WorkerProvider {
     );
   }
 
-  /** Whether one more may have a worker of its own. */
+  /** Whether one more player may have its own worker. */
   hasIsolatedCapacity = true;
 
-  /** The player gets a worker of its own. */
+  /** Gives the player its own worker. */
   isolate(player: PooledPlayer): boolean {
     if (!this.hasIsolatedCapacity) return false;
     this.isIsolated = true;
@@ -88,7 +87,7 @@ export class FakeWorkers implements WorkerProvider {
     return true;
   }
 
-  /** What `admit` throws. */
+  /** Thrown by `admit`. */
   refusal: Error | undefined;
   admitted = 0;
 
@@ -97,7 +96,7 @@ export class FakeWorkers implements WorkerProvider {
     this.admitted += 1;
   }
 
-  /** Where the player is said to be; the worker told of itself just now. */
+  /** The placement of the player; the worker has just reported. */
   placement: PlayerPlacement | undefined = {
     ownerWorker: { index: 0, isIsolated: false, counters: undefined, reportedAgoMs: 0 },
     renderWorker: undefined,

@@ -1,4 +1,4 @@
-// A program that is started as a node and is none, or not for long: what is wrong with it is its argument.
+// A program that is started as a node and is not one, or not for long: its argument selects the fault.
 
 import { createServer } from "node:http";
 
@@ -14,7 +14,7 @@ const server = createServer((request, response) => {
   else if (wrong === "talks nonsense") response.end("<html>");
   else response.setHeader("content-type", "application/json").end('{"version":{"semver":"4.0.0"}}');
 });
-// Whoever connects as a bot sees the last of it.
+// A client that connects as a bot sees the last of it.
 server.on("upgrade", (_request, socket) => {
   if (wrong === "dies in the run") process.exit(7);
   socket.destroy();

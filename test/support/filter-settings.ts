@@ -1,4 +1,4 @@
-// What the control side makes of a filters object as a client would write it: checked, and with all members.
+// A filters object of a client as the control side normalises it: checked, and with all members.
 
 import { checkedFilterSettings } from "../../src/control/api/filter-settings.ts";
 import { filtersBody } from "../../src/control/protocol/filter-schemas.ts";
@@ -9,7 +9,7 @@ export function filterSettings(filters: object): FilterSettings {
   return checkedFilterSettings(filtersBody.parse(parseJson(JSON.stringify(filters))));
 }
 
-/** The same for one of Tonearm's own. */
+/** The settings of one of Tonearm's own filters. */
 export function tonearmFilter(name: string, members: object = {}): FilterSettings {
   return filterSettings({ pluginFilters: { tonearm: { [name]: members } } });
 }

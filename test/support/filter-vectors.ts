@@ -1,5 +1,5 @@
-// The recordings of upstream's filters in test/fixtures/filters, the signals they were made with, and ways to measure
-// ours the same way. Signals are 48 kHz, stereo, 16 bit as floats: q(x) = floor(x * 32768 + 0.5) / 32768.
+// The recordings of upstream's filters in test/fixtures/filters, the signals they were made with, and functions to
+// measure ours the same way. Signals are 48 kHz, stereo, 16 bit as floats: q(x) = floor(x * 32768 + 0.5) / 32768.
 
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -7,7 +7,7 @@ import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
 import { EffectChain } from "../../src/media/effects/effect-chain.ts";
 import { filterSettings } from "./filter-settings.ts";
 
-/** What JSON.parse gives. */
+/** The result of JSON.parse. */
 export type Parsed = ReturnType<JSON["parse"]>;
 
 export interface Stereo {
@@ -87,7 +87,7 @@ export function chainWith(filters: Parsed, playerVolume = 100): EffectChain {
   return chain;
 }
 
-/** The whole sound through a chain, 20 ms at a time, for filters that keep its length. */
+/** All audio through a chain, 20 ms at a time, for filters that keep its length. */
 export function filtered(chain: EffectChain, input: Stereo, blockSamples = 960): Stereo {
   const lengthSamples = input.left.length;
   const output = { left: new Float32Array(lengthSamples), right: new Float32Array(lengthSamples) };
@@ -175,7 +175,7 @@ export function instantFrequency10(audio: Float32Array, carrierHz: number): numb
   });
 }
 
-/** What upstream makes of a float. */
+/** A float as upstream converts it. */
 export function toSixteenBit(value: number): number {
   return Number.isNaN(value) ? 0 : Math.min(Math.max(Math.trunc(value * 32_768), -32_768), 32_767);
 }

@@ -1,4 +1,4 @@
-// What a bot finds first under an identifier, whatever kind of result it is.
+// The first track that a bot finds under an identifier, whatever the kind of result.
 
 import type { Bot } from "../../lab/test-environment/bot.ts";
 
@@ -7,7 +7,7 @@ interface FoundTrack {
   readonly info: { readonly sourceName: string; readonly identifier: string; readonly title: string };
 }
 
-/** Throws with the node's own words where there is none. */
+/** Throws with the node's message when there is none. */
 export async function firstFound(bot: Bot, identifier: string): Promise<FoundTrack> {
   const { body } = await bot.load(identifier);
   const data = body.data as FoundTrack | readonly FoundTrack[] | { readonly tracks: readonly FoundTrack[] } | null;

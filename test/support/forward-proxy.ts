@@ -4,7 +4,7 @@ import { createServer, type Server, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 
 interface ForwardProxyOptions {
-  /** `user:password`; whoever does not know it is refused. Default: everybody is let through. */
+  /** `user:password`; clients without it are refused. Default: no login is needed. */
   readonly login?: string;
   /** Where an address that is asked for really is; undefined: it is refused. */
   readonly translate: (url: string) => string | URL | undefined;

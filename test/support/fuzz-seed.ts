@@ -1,4 +1,4 @@
-// The seed of a fuzz test: another one in each run, printed, or that of FUZZ_SEED to repeat a run.
+// The seed of a fuzz test: a different one in each run, printed, or that of FUZZ_SEED to repeat a run.
 
 export function fuzzSeed(): number {
   const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 32);

@@ -13,7 +13,7 @@ import { createTrack, decodeTrack } from "../../src/track/track.ts";
 const MEDIA = new URL("../fixtures/golden/media/", import.meta.url);
 const HLS = new URL("../fixtures/hls/", import.meta.url);
 const WAV_SECONDS = 30;
-/** Frames of 64 kbit/s behind the tag, as long as what was left of the recorded file. */
+/** Frames of 64 kbit/s after the tag, as long as the rest of the recorded file. */
 const TRUNCATED_BYTES = 1656 * 8;
 const XING_FRAME_BYTES = 192;
 const HLS_SEGMENTS = [0, 1, 2, 3, 4, 5].map((index) => [`hls${index}.ts`, `ts${Math.min(index, 4)}.ts`] as const);

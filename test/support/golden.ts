@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { createTrack, decodeTrack } from "../../src/track/track.ts";
 
-/** What JSON.parse gives. */
+/** The result of JSON.parse. */
 export type Parsed = ReturnType<JSON["parse"]>;
 
 interface GoldenRequest {
@@ -77,7 +77,7 @@ export function comparable(value: Parsed): Parsed {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== "object" || value === null) return value;
   if (typeof value.encoded === "string" && typeof value.info === "object") {
-    // The same information must be in it, but for the position, which the placeholders have lost.
+    // It must contain the same information, except for the position, which the placeholders have lost.
     const { info } = JSON.parse(JSON.stringify(decodeTrack(value.encoded), bigintsAsNumbers));
     return { ...value, encoded: { ...info, position: undefined } };
   }

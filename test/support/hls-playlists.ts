@@ -32,7 +32,7 @@ export async function readMaster(text: string, url: URL): Promise<HlsMaster> {
   return playlist;
 }
 
-/** All that can be had, in their order. */
+/** All available segments, in order. */
 export async function segmentsOf(playlist: MediaPlaylist): Promise<HlsSegment[]> {
   const segments: HlsSegment[] = [];
   for (let sequence = playlist.firstSequence; ; ) {

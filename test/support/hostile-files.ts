@@ -1,5 +1,5 @@
-// Media files made to cost whoever reads them more than they weigh: searches that start over, tables that claim much,
-// packets without end or sound. Each is built to a size, so that twice the file can be compared with twice the work.
+// Media files that cost a reader far more than their size suggests: searches that start over, tables that claim much,
+// packets without end or audio. Each is built to a size, so that twice the file can be compared with twice the work.
 
 import { ascii, be, concat, le } from "../../lab/media-files/bytes.ts";
 import { box, ebml, oggPage } from "../../lab/media-files/containers.ts";
@@ -87,7 +87,7 @@ function flacBlock(type: number, body: Uint8Array): Uint8Array {
 
 const LAST_BLOCK = flacBlock(0x81, new Uint8Array(0));
 
-/** A frame header of 6 bytes with its checksum: 4096 samples, frame 0. What follows never has number 1. */
+/** A frame header of 6 bytes with its checksum: 4096 samples, frame 0. The bytes after it never have number 1. */
 const FLAC_FRAME_0 = withCrc8(Uint8Array.of(0xff, 0xf8, 0xc9, 0x18, 0));
 /** Number 500: later than the next one, so that a checksum over everything before it is tried. */
 const FLAC_FRAME_500 = withCrc8(Uint8Array.of(0xff, 0xf8, 0xc9, 0x18, 0xc7, 0xb4));
@@ -117,7 +117,7 @@ function table(entries: Uint8Array, entryBytes: number): Uint8Array {
   return concat(be(0, 4), be(entries.length / entryBytes, 4), entries);
 }
 
-/** An index for a FLAC track; the sound is where the tables say. */
+/** An index for a FLAC track; the audio is where the tables say. */
 function moov(parts: Mp4Parts): Uint8Array {
   const dfla = box("dfLa", be(0, 4), flac().subarray(4, 46));
   const entry = box(

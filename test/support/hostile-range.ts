@@ -1,12 +1,12 @@
-// What the tests of the outbound guard aim with: each target with a port of its own, a canary behind those that lead to
-// this machine, and the record of everything that was dialled (worker-scripts/record-dials.mjs).
+// The equipment of the tests of the outbound guard: targets, each with its own port, a canary behind those that lead to
+// this machine, and the record of all connection attempts (worker-scripts/record-connections.mjs).
 
 import { rootCause } from "../../src/errors.ts";
 import { Canary, HostileSite, SITE_ADDRESS } from "./hostile-site.ts";
 import type { HostileTarget } from "./hostile-targets.ts";
 import type { RecordedConnection } from "./worker-scripts/record-connections.mjs";
 
-/** A port of its own tells what is dialled to be the target. */
+/** Its own port identifies a connection attempt to the target. */
 interface Aim {
   readonly target: HostileTarget;
   readonly url: string;
@@ -15,17 +15,17 @@ interface Aim {
   readonly canary: Canary | undefined;
 }
 
-/** Tries to get a target dialled, until the signal. Rejects with what stands in the way. */
+/** Tries to make the node connect to a target, until the signal. Rejects with the reason when it fails. */
 export type Attempt = (url: string, signal: AbortSignal) => Promise<unknown>;
 
-/** Attempts under way at once. */
+/** Concurrent attempts. */
 const AT_ONCE = 16;
-/** Ports of targets that lead elsewhere; nobody listens there. */
+/** Ports of targets that lead elsewhere; nothing listens there. */
 const FIRST_PORT = 1024;
 
 export class HostileRange {
   readonly aims: readonly Aim[];
-  /** May be visited, and leads on. */
+  /** The permitted site, which redirects to targets. */
   readonly site: HostileSite;
   /** Everything so far. */
   readonly recordedConnections: RecordedConnection[] = [];
@@ -59,7 +59,7 @@ export class HostileRange {
     return codes;
   }
 
-  /** The URLs that were dialled; where a canary listens, it has to see somebody arrive. */
+  /** The URLs that were connected to; where a canary listens, it has to see the connection. */
   async reachedBy(attempt: Attempt): Promise<string[]> {
     const reached: string[] = [];
     await inParallel(this.aims, async (aim) => {
@@ -74,7 +74,7 @@ export class HostileRange {
     return reached;
   }
 
-  /** Resolves with the next dial to this address. */
+  /** Resolves with the next connection attempt to this address. */
   contacted(address: string): Promise<void> {
     return new Promise((resolve) => {
       this.#onConnection = (recordedConnection) => {
@@ -83,12 +83,12 @@ export class HostileRange {
     });
   }
 
-  /** What was dialled since `first`, except the places that may be. */
+  /** Connection attempts since `first`, except to permitted addresses. */
   strayConnections(first: number, allowed: readonly string[] = [SITE_ADDRESS]): readonly RecordedConnection[] {
     return this.recordedConnections.slice(first).filter(({ address }) => !allowed.includes(address));
   }
 
-  /** Dials to a target's port that went to another address than the target's. */
+  /** Connection attempts to a target's port that went to an address other than the target's. */
   misledConnections(first: number): readonly RecordedConnection[] {
     const addressesByPort = new Map(this.aims.map(({ port, target }) => [port, target.addresses.map(canonical)]));
     return this.recordedConnections
@@ -96,7 +96,7 @@ export class HostileRange {
       .filter(({ port, address }) => addressesByPort.get(port)?.includes(canonical(address)) === false);
   }
 
-  /** How many came to any canary. */
+  /** Number of connections to any canary. */
   get visitorCount(): number {
     return this.aims.reduce((sum, { canary }) => sum + (canary?.visitorCount ?? 0), 0);
   }
@@ -131,7 +131,7 @@ function isLocal(address: string): boolean {
   return /^(127\.|0\.0\.0\.0$|::1?$|::ffff:7f)/.test(canonical(address));
 }
 
-/** IPv6 addresses can be written in many ways; the system takes them all. */
+/** IPv6 addresses have many notations; the system accepts them all. */
 function canonical(address: string): string {
   return address.includes(":") ? new URL(`http://[${address.replace(/%.*/, "")}]/`).hostname.slice(1, -1) : address;
 }

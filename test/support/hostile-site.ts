@@ -1,18 +1,18 @@
-// The sockets around the tests of the outbound guard: a web site that may be visited and leads on to wherever its query
-// says, in every route a server can, and canaries that listen where nobody may come.
+// The sockets of the tests of the outbound guard: a permitted web site that redirects to the target in its query, by
+// every means a server has, and canaries that listen where no connection may arrive.
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Leads to none of HOSTILE_TARGETS, so that it alone can be allowed. Only Linux has all of 127.0.0.0/8. */
+/** Not an address of HOSTILE_TARGETS, so that it alone can be permitted. Only Linux has all of 127.0.0.0/8. */
 export const SITE_ADDRESS = "127.55.66.77";
 
 const MEDIA_HEAD = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:0\n";
 const MASTER_HEAD = "#EXTM3U\n#EXT-X-INDEPENDENT-SEGMENTS\n";
 
-/** How a server can lead on to `target`; each is a path of the site. */
+/** The means by which a server can refer to `target`; each is a path of the site. */
 const PAGES: Readonly<Record<string, (target: string) => string>> = {
   m3u: (target) => `#EXTM3U\n#EXTINF:1,Song\n${target}\n`,
   pls: (target) => `[playlist]\nFile1=${target}\n`,
@@ -26,7 +26,7 @@ const PAGES: Readonly<Record<string, (target: string) => string>> = {
   key: (target) => `${MEDIA_HEAD}#EXT-X-KEY:METHOD=AES-128,URI="${target}"\n#EXTINF:1,\nsegment.bin\n#EXT-X-ENDLIST\n`,
 };
 
-/** `redirect`, `redirect-twice`, and a name for each route a text can lead on. */
+/** `redirect`, `redirect-twice`, and a name for each kind of text that can refer to a target. */
 export const SITE_ROUTES: readonly string[] = ["redirect", "redirect-twice", ...Object.keys(PAGES)];
 
 export class HostileSite {
@@ -50,7 +50,7 @@ export class HostileSite {
     return new HostileSite(server);
   }
 
-  /** The address of the site that leads to `target`. */
+  /** The address of the site that refers to `target`. */
   leadingTo(target: string, route: string): string {
     const { port } = this.#server.address() as AddressInfo;
     return `http://${SITE_ADDRESS}:${port}/${route}?${encodeURIComponent(target)}`;
@@ -61,7 +61,7 @@ export class HostileSite {
   }
 }
 
-/** Listens on every address of this machine; says 404 to whoever comes. */
+/** Listens on every address of this machine; answers 404 to all requests. */
 export class Canary {
   readonly port: number;
   readonly #server: Server;
@@ -79,7 +79,7 @@ export class Canary {
 
   static async start(): Promise<Canary> {
     const server = createServer((_request, response) => response.writeHead(404, { connection: "close" }).end());
-    // Whoever speaks TLS is a visitor as well.
+    // A TLS connection counts as well.
     server.on("clientError", (_error, socket) => socket.destroy());
     server.listen(0);
     await once(server, "listening");
@@ -102,7 +102,7 @@ export class Canary {
   }
 }
 
-/** The same for datagrams. */
+/** A canary for datagrams. */
 export class UdpCanary {
   readonly #socket = createSocket("udp4");
   #packetCount = 0;

@@ -1,5 +1,6 @@
-// Addresses that a client must not get the node to dial, by the technique that disguises them. What each really leads
-// to stands beside it, so that a test can show both: nothing is dialled, and with everything allowed exactly that is.
+// Addresses that a client must not make the node connect to, by the technique that obfuscates them, each with the
+// address it really leads to, so that a test can show both: no connection is made, and with everything permitted
+// exactly that one is.
 
 import type { LookupAddress } from "node:dns";
 import type { ResolveHost } from "../../src/network/outbound-guard.ts";
@@ -8,11 +9,11 @@ export interface HostileTarget {
   readonly technique: string;
   /** As a client writes it, with PORT and PATH to be filled in. */
   readonly url: string;
-  /** What it leads to; any of these. */
+  /** The addresses it leads to; any of these. */
   readonly addresses: readonly string[];
 }
 
-/** One of each kind, and what every notation below is made of. 127.0.0.2 leads to this machine. */
+/** One of each kind, from which every notation below is made. 127.0.0.2 leads to this machine. */
 const BASES = ["127.0.0.2", "10.0.0.1", "172.31.255.254", "192.168.0.1", "169.254.169.254", "100.100.100.200"];
 
 const PLAIN: Readonly<Record<string, readonly string[]>> = {
@@ -60,7 +61,7 @@ const NOTATIONS: Readonly<Record<string, (octets: Octets) => string>> = {
   "trailing dot": (octets) => `${octets.join(".")}.`,
 };
 
-/** Ways that only URLs know: browsers' rules turn all of these into digits and dots. */
+/** Notations that only URLs have: browsers' rules turn all of these into digits and dots. */
 const URL_NOTATIONS: Readonly<Record<string, (octets: Octets) => string>> = {
   "full-width digits": (octets) => octets.join(".").replace(/\d/g, (digit) => String.fromCharCode(0xff10 + +digit)),
   "ideographic full stops": (octets) => octets.join("。"),
@@ -145,13 +146,13 @@ export const HOSTILE_TARGETS: readonly HostileTarget[] = [
   ),
 ];
 
-/** Answers as NAMES says, 1.1.1.1 for what ends in `.public.example`, and knows nothing else. */
+/** Answers as NAMES says, 1.1.1.1 for names that end in `.public.example`, and knows nothing else. */
 export const resolveHostile: ResolveHost = (hostname, _options, callback) => {
   const names = Object.values(NAMES).flatMap((group) => Object.entries(group));
   const found = names.find(([name]) => name.toLowerCase() === hostname)?.[1];
   const addresses = hostname.endsWith(".public.example") ? ["1.1.1.1"] : found;
   const answer = addresses?.map((address): LookupAddress => ({ address, family: address.includes(":") ? 6 : 4 }));
-  // The system's answer never comes at once either.
+  // The system's answer is never synchronous either.
   setImmediate(() => {
     if (answer === undefined) callback(Object.assign(new Error("no such host"), { code: "ENOTFOUND" }), []);
     else callback(null, answer);

@@ -1,5 +1,5 @@
-// What the tests of the inputs need besides a media server: settings, a client whose guard lets loopback through, bytes
-// that can be told apart, and a wait for something to become true.
+// Helpers for the tests of the inputs in addition to a media server: settings, a client whose guard permits loopback,
+// distinguishable bytes, and a wait for a condition.
 
 import type { WorkerSettings } from "../../src/bridge/worker-settings.ts";
 import type { Clock } from "../../src/lib/clock.ts";
@@ -55,9 +55,10 @@ export function patternBytes(sizeBytes: number, seed = 1): Buffer {
 }
 
 /**
- * Waits for `pending` while time runs ahead, ten milliseconds at most for every round of the event loop: rounds, unlike
- * real time, also give the server in this process its turn. A hundred times as fast as real time and no faster: bytes
- * between two sockets take their time too where others want the processors, and ten seconds without any are given up.
+ * Waits for `pending` while time runs ahead, ten milliseconds at most for every iteration of the event loop:
+ * iterations, unlike real time, also let the server in this process run. A hundred times as fast as real time and no
+ * faster: bytes between two sockets take time too where other programs use the processors. Gives up after ten seconds
+ * without bytes.
  */
 export async function hurry<T>(clock: FakeClock, pending: Promise<T>): Promise<T> {
   let isSettled = false;

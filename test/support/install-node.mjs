@@ -12,7 +12,7 @@ export function installNode(version, folder) {
   const args = ["install", "--prefix", folder, "--no-save", "--no-package-lock", "--ignore-scripts=false"];
   const { status } = spawnSync("npm", [...args, "--loglevel=error", `node@${version}`], {
     cwd: folder,
-    // What a program prints is for its caller.
+    // A program's output is returned to the caller.
     stdio: ["ignore", process.stderr, process.stderr],
   });
   if (status !== 0) throw new Error(`npm could not install node@${version}`);

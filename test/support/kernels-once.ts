@@ -1,4 +1,4 @@
-// Builds the sound loops before tests that run them, where what is built is not what the sources say.
+// Builds the audio loops before tests that run them, unless they are up to date with the sources.
 
 import { refreshKernels } from "../../lab/kernels/build-kernels.ts";
 

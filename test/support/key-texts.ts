@@ -1,9 +1,9 @@
-// What documents say of a configuration key, for the two that are made from the keys.
+// Texts on a configuration key, for the two documents that are made from the keys.
 
 import type { Key } from "../../src/config/keys/key.ts";
 import { variableNameOf } from "../../src/config/reading/key-names.ts";
 
-/** What a value may be, its unit and the default, in one sentence. */
+/** The allowed values of a key, its unit and the default, in one sentence. */
 export function factOf({ docs, defaultText, expected }: Key<unknown>): string {
   const unit = docs.unit === undefined ? "" : ` (${docs.unit})`;
   const defaultValue = docs.defaultNote ?? (defaultText === "" ? "empty" : String(defaultText));

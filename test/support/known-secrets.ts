@@ -34,7 +34,7 @@ export function formsOfSecret(secret: string): readonly string[] {
   return [...new Set(forms)];
 }
 
-/** What of the secret can still be read: the whole in some form, or in base64 all but what its neighbours share. */
+/** The parts of the secret that are still readable: the whole in some form, or in base64 all but the shared edges. */
 export function leaksOf(secret: string, text: string): readonly string[] {
   const folded = text.toLowerCase();
   const cores = ["", "a", "ab"].flatMap((before) => {

@@ -1,4 +1,4 @@
-// A loudness stage with a song made for it, heard piece by piece; both sides are alike.
+// A loudness stage with a song made for it, rendered piece by piece; both sides are alike.
 
 import { seededRandom } from "../../lab/seeded-random.ts";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
@@ -28,12 +28,12 @@ export class LoudnessListening {
     this.env.begin(lufs);
   }
 
-  /** Song samples that have been heard. */
+  /** Song samples that have been rendered. */
   get position(): number {
     return this.pushedSamples - this.#fifo.lengthSamples - this.env.heldSamples;
   }
 
-  /** What is heard in the next while. */
+  /** Renders the next seconds. */
   render(seconds: number, pieceSamples = FRAME_SAMPLES): Float32Array {
     const neededSamples = Math.round(seconds * 48_000);
     const rendered = new Float32Array(neededSamples);
@@ -67,13 +67,13 @@ export class LoudnessListening {
   }
 }
 
-/** What a 1 kHz tone at this loudness is. */
+/** A 1 kHz tone at this loudness. */
 export const tone =
   (lufs: number, hz = 1000): At =>
   (sample) =>
     10 ** (lufs / 20) * Math.sin((2 * Math.PI * hz * sample) / 48_000);
 
-/** Something like music: a chord, a beat, noise; at some loudness, with peaks some 10 dB above it. */
+/** A signal like music: a chord, a beat, noise; at some loudness, with peaks some 10 dB above it. */
 export function music(lufs: number, seed = 5): At {
   const random = seededRandom(seed);
   const noise = Float32Array.from({ length: 9600 }, () => 2 * random() - 1);

@@ -1,11 +1,12 @@
-// How loud sound is, in LUFS: by the node's own meter, which test/unit/media/effects/loudness/ holds against the EBU's signals.
+// The loudness of audio, in LUFS: by the node's own meter, which test/unit/media/effects/loudness/ checks against the
+// EBU's signals.
 
 import { LoudnessMeter } from "../../src/media/effects/loudness/loudness-meter.ts";
 import { sharedLoudnessKernel } from "../../src/media/kernels/loudness-kernel.ts";
 
 const BLOCK_SAMPLES = 960;
 
-/** Integrated loudness of sound at 48 kHz, 400 ms at the least; minus infinity for silence. */
+/** Integrated loudness of audio at 48 kHz, 400 ms at the least; minus infinity for silence. */
 export function loudnessOf(left: Float32Array, right = left): number {
   const meter = new LoudnessMeter();
   const kernel = sharedLoudnessKernel();

@@ -10,8 +10,8 @@ export function id3Tag(version: number, flags: number, frames: Uint8Array): Uint
 }
 
 /**
- * Layer III frames of MPEG 1 without sound, each at a constant bit rate: exactly `sizeBytes` in all, the last one cut
- * off. Padding is spread as encoders do it.
+ * Silent Layer III frames of MPEG 1, each at a constant bit rate: exactly `sizeBytes` in all, the last one cut off.
+ * Padding is distributed as encoders do it.
  */
 export function mp3Frames(options: { kbps: number; rateHz: 44100 | 48000; sizeBytes: number }): Uint8Array {
   const bitrateIndex = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320].indexOf(options.kbps);

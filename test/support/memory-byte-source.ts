@@ -20,14 +20,14 @@ export class MemoryByteSource implements ByteSource {
   readonly sizeBytes: number | undefined;
   readonly isRandomAccess: boolean;
   readonly mimeType: string | undefined;
-  /** Calls of `read`: what had to wait. */
+  /** Calls of `read`: the ones that had to wait. */
   readCount = 0;
   /** Bytes handed out by `read` and `readBuffered`. */
   bytesRead = 0;
   isClosed = false;
   readonly #bytes: Uint8Array;
   readonly #readAheadBytes: number;
-  /** The bytes before this have arrived (forward-only) or may be had at once (random access). */
+  /** The bytes before this have arrived (forward-only) or are available at once (random access). */
   #arrivedBytes = 0;
 
   constructor(bytes: Uint8Array, options: MemoryByteSourceOptions = {}) {

@@ -1,5 +1,5 @@
-// A bot of its own in a voice channel of its own, on a stage: what a scenario plays with and listens to. Many of them
-// run side by side on one stage.
+// A bot in its own voice channel, in a test environment: a scenario plays and listens with it. Many of them run in
+// parallel in one environment.
 
 import type { FakeDiscord, IssueVoiceOptions } from "../../lab/discord/fake-discord.ts";
 import type { Listener, ReceivedFrame } from "../../lab/discord/listener.ts";
@@ -9,7 +9,7 @@ import type { Bot, NodeMessage, PlayerView } from "../../lab/test-environment/bo
 import type { TestEnvironment } from "../../lab/test-environment/test-environment.ts";
 import { packetText } from "./song.ts";
 
-/** What a call needs of a stage. */
+/** The parts of a test environment that a call needs. */
 type CallTestEnvironment = Pick<TestEnvironment, "connectBot" | "discord" | "media">;
 
 const RECEIVE_TIMEOUT_MS = 20_000;
@@ -19,7 +19,7 @@ export class MusicCall {
   readonly guildId: string;
   readonly channelId: string;
   readonly bot: Bot;
-  /** What Discord's main gateway handed out. */
+  /** The credentials from Discord's main gateway. */
   readonly voice: IssuedVoice;
   readonly #env: CallTestEnvironment;
 
@@ -45,7 +45,7 @@ export class MusicCall {
     return new MusicCall(env, bot, { guildId, channelId }, voice);
   }
 
-  /** In the channel, ready to sound. */
+  /** Joins the channel; resolves when the player can play. */
   static async join(env: CallTestEnvironment, options: Partial<IssueVoiceOptions> = {}): Promise<MusicCall> {
     const call = await MusicCall.create(env, options);
     await call.connect();
@@ -90,7 +90,7 @@ export class MusicCall {
     return listener.receivedAudio.map(({ opus }) => packetText(opus));
   }
 
-  /** Resolves when so many more frames of sound have been heard than now. */
+  /** Resolves when `frameCount` more audio frames have been received than now. */
   async receiveMore(frameCount: number, listener: Listener = this.channel.listener): Promise<void> {
     const enough = listener.receivedAudio.length + frameCount;
     await this.discord.until(() => listener.receivedAudio.length >= enough, `${enough} frames`, RECEIVE_TIMEOUT_MS);
@@ -100,7 +100,7 @@ export class MusicCall {
     return this.bot.untilEvent("TrackEndEvent", RECEIVE_TIMEOUT_MS);
   }
 
-  /** Resolves when all that sounds has been heard: the event of an end may be faster than the last packets. */
+  /** Resolves when all audio has been received: the event of an end may be faster than the last packets. */
   untilSilent(): Promise<void> {
     return this.discord.untilSilent(this.channelId);
   }

@@ -4,7 +4,7 @@
 import { FRAME_MS } from "../../src/media/format/audio-format.ts";
 import type { AudioStream, Packet } from "../../src/media/format/packet.ts";
 
-/** Of the song. */
+/** The stream of the song. */
 export const NUMBERED_STREAM: AudioStream = {
   codec: "opus",
   sampleRateHz: 48_000,

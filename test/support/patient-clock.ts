@@ -1,4 +1,4 @@
-// The real clock with time-outs that a starved machine does not reach: for tests of what happens when none comes.
+// The real clock with time-outs that a starved machine does not reach: for tests in which no time-out may fire.
 
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 

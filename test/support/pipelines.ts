@@ -1,4 +1,4 @@
-// A pipeline over a scripted demuxer: whole songs from the start, with room for anything, and no failures unless a test
+// A pipeline over a scripted demuxer: whole songs from the start, with unlimited budgets, and no failures unless a test
 // says otherwise.
 
 import { expect } from "vitest";

@@ -1,4 +1,4 @@
-// What the tests of the route planner need: blocks from texts, a pool, a planner with settings of its own, repeatable
+// Helpers for the tests of the route planner: blocks from texts, a pool, a planner with given settings, repeatable
 // randomness, and the check whether counts are as even as chance makes them.
 
 import { seededRandom } from "../../lab/seeded-random.ts";
@@ -56,7 +56,7 @@ export function createPlanner(
 
 /**
  * How uneven counts are, in standard deviations of what chance makes of even ones (chi-square, by Wilson and Hilferty's
- * approximation): above 5 once in three million fair runs. Wants ten or more of each.
+ * approximation): above 5 once in three million fair runs. Needs ten or more of each.
  */
 export function unevenness(counts: readonly number[]): number {
   const expected = counts.reduce((sum, count) => sum + count, 0) / counts.length;

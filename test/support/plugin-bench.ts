@@ -27,15 +27,15 @@ export interface BenchOptions {
   readonly options?: PlainTree;
   /** Base address of the stand-in by the host that it stands in for. */
   readonly hosts?: Readonly<Record<string, string>>;
-  /** What was changed of them while the node runs. */
+  /** Changes of the options while the node runs. */
   readonly changes?: PlainTreeMap;
   /** The values that a previous thread has left. */
   readonly persisted?: readonly PersistedValue[];
   readonly clock?: Clock;
-  /** What the node's other sources answer to `host.load`. */
+  /** The answers of the node's other sources to `host.load`. */
   readonly elsewhere?: (identifier: string) => PluginAnswer;
   readonly settings?: Partial<PluginSettings>;
-  /** Who chooses the addresses that requests leave from; where `settings` has routing. */
+  /** Chooses the addresses that requests leave from; where `settings` has routing. */
   readonly routes?: RouteSource;
 }
 
@@ -67,7 +67,7 @@ export class PluginBench {
       });
     });
     const port = {
-      // Both ways plain data, as between threads.
+      // Plain data in both directions, as between threads.
       postMessage: (event: PluginEvent) => void toMain.emit("message", structuredClone(event)),
       on: (name: "message", listener: (command: PluginCommand) => void) => toPlugin.on(name, listener),
     };
@@ -97,13 +97,13 @@ export class PluginBench {
     toMain.on("message", (event: PluginEvent) => this.#onEvent(event, options));
   }
 
-  /** What the source finds; undefined: it is not its identifier. Rejects with the error that a client would be told. */
+  /** What the source finds; undefined: it is not its identifier. Rejects with the error that a client would receive. */
   async load(source: string, identifier: string): Promise<SourceAnswer | undefined> {
     const answer = await this.loadWritten(source, identifier);
     return answer.kind === "none" ? undefined : readAnswer(answer);
   }
 
-  /** The same as it leaves the thread. */
+  /** The answer as it leaves the thread. */
   loadWritten(source: string, identifier: string): Promise<PluginAnswer> {
     return this.#ask((requestId) => ({ type: "load", requestId, source, identifier, depth: 0 }));
   }
@@ -116,13 +116,13 @@ export class PluginBench {
     return answer.tracks.parts.flatMap((part) => JSON.parse(`[${Buffer.from(part).toString()}]`) as TrackJson[]);
   }
 
-  /** Where the sound of an encoded track is. */
+  /** The location of an encoded track's audio. */
   resolve(source: string, encoded: string, linkRequest: Partial<PluginLinkRequest> = {}): Promise<PluginLink> {
     const whole: PluginLinkRequest = { encoded, userData: {}, reason: "start", ...linkRequest };
     return this.#ask((requestId) => ({ type: "resolve", requestId, source, linkRequest: whole }));
   }
 
-  /** What it answers to a route of the node. */
+  /** Its answer to a route of the node. */
   async call(name: string, argument: Json = null): Promise<Json> {
     const { value } = await this.#ask<PluginReturn>((requestId) => ({ type: "call", requestId, name, argument }));
     return value;
@@ -166,7 +166,7 @@ export class PluginBench {
   }
 }
 
-/** What a client would be told; throws when nothing went wrong. */
+/** The error that a client would receive; throws when there was none. */
 export async function troubleWith(work: Promise<unknown>): Promise<WireError> {
   try {
     await work;

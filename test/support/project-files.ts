@@ -1,4 +1,4 @@
-// The project's own files as text, for the tests that look at how it is written.
+// The project's own files as text, for the tests that check how it is written.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -34,7 +34,7 @@ export function projectFiles(folder: string): ProjectFile[] {
   });
 }
 
-/** Those of them that are TypeScript. */
+/** The TypeScript files in these folders. */
 export function typescriptFiles(...folders: readonly string[]): ProjectFile[] {
   return folders.flatMap(projectFiles).filter(({ path }) => /\.tsx?$/.test(path));
 }

@@ -1,6 +1,5 @@
-// Random filters objects, made of the filter table: as clients send them at worst, and as audio workers get them at
-// worst, who get what the check of the former lets through: often at the edges of the ranges, or far out where there
-// are none.
+// Random filters objects, made from the filter table: the worst that clients can send, and the worst that audio workers
+// can get, which is anything that passes the check: often at the limits of the ranges, or far out where there are none.
 
 import type { ChoiceMember, FilterEntry, Members, NumberMember } from "../../src/filters/filter-entry.ts";
 import type { FilterSettings } from "../../src/filters/filter-settings.ts";
@@ -16,12 +15,12 @@ const BANDS_MAX = 18;
 /** Longer fades than this, and longer echoes, are rare: a test has no half minutes for each. */
 const USUAL_MS_MAX = 500;
 
-/** What the check lets through. */
+/** Settings that the check accepts. */
 export function randomFilters(random: () => number): FilterSettings {
   return filterSettings(randomObject(new RandomValue(random, 0)));
 }
 
-/** What a client may send: like that, or out of range, of a wrong type, or of no filter at all. */
+/** Any body that a client may send: valid, or out of range, of a wrong type, or of an unknown filter. */
 export function randomFiltersBody(random: () => number): object {
   return randomObject(new RandomValue(random, NONSENSE_SHARE));
 }

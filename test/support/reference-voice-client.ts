@@ -1,6 +1,6 @@
-// An honest, minimal Discord voice client for testing the fake Discord: handshake, heartbeat, Resume, RTP and DAVE,
-// with every part open to a test that wants to make a mistake on purpose. Not how the node does it: no pacing, no
-// recovery of the connection, no limits.
+// A correct, minimal Discord voice client for testing the fake Discord: handshake, heartbeat, Resume, RTP and DAVE,
+// with every part open to a test that makes a mistake on purpose. It differs from the node: no pacing, no recovery of
+// the connection, no limits.
 
 import { createCipheriv } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
@@ -24,7 +24,7 @@ export interface ReferenceClientOptions {
   readonly identify?: Fields;
 }
 
-/** One packet; what is left out continues the stream. */
+/** One packet; missing members continue the stream. */
 interface PacketOverrides {
   readonly sequence?: number;
   readonly timestamp?: number;
@@ -53,7 +53,7 @@ export class ReferenceVoiceClient {
   /** Process commits when they arrive (davey then sends with the new key at once) instead of at op 22. */
   isEagerAtCommit = false;
   dave: DAVESession | undefined;
-  /** The version sound is sent with: changes at op 22. */
+  /** The DAVE version that audio is sent with: changes at op 22. */
   activeVersion = 0;
   /** True while frames may be sent DAVE-encrypted: a group, and its transition executed. */
   isEncrypting = false;

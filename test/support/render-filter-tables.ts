@@ -7,7 +7,7 @@ import { FILTER_TABLE } from "../../src/filters/filter-table.ts";
 const HEAD = "| Member | Default | Range | Meaning |\n| --- | --- | --- | --- |\n";
 const TABLE = /^\| Member \| Default \| Range \|.*\n(?:\|.*\n)+/gm;
 
-/** The page with both tables made anew. */
+/** The page with both tables generated again. */
 export function withFilterTables(page: string): string {
   const tables = [FILTER_TABLE.protocol, FILTER_TABLE.tonearm].map(tableOf);
   if (page.match(TABLE)?.length !== tables.length)

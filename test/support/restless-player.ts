@@ -1,7 +1,7 @@
-// A whole player, with real pipelines, decoders and encoders, on a clock of the test's, whose client cannot leave it
-// alone: random filters at random times, seeks, pauses, other volumes, ends and tracks. Its voice decodes every frame
-// as a listener does. Throws as soon as something is wrong: sound that is no number, a frame lost, late or doubled,
-// events out of order, or a position that is not that of the song heard.
+// A whole player, with real pipelines, decoders and encoders, on a test's clock, whose client changes something all the
+// time: random filters at random times, seeks, pauses, other volumes, ends and tracks. Its voice decodes every frame as
+// a listener does. Throws at the first error: samples that are not numbers, a frame lost, late or doubled, events out
+// of order, or a position that is not that of the received song.
 
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import { type FilterSettings, settingsIn } from "../../src/filters/filter-settings.ts";
@@ -25,19 +25,19 @@ const FRAME_SAMPLES = 960;
 const SONG_MS = 20_000;
 const PRE_SKIP_MS = 6.5;
 const MP3_FRAME_SAMPLES = 1152;
-/** Most songs are a tone that rises: its pitch tells the time. */
+/** Most songs are a tone of increasing frequency: its pitch gives the time. */
 const START_HZ = 300;
 const SWEEP_HZ_PER_MS = 0.15;
 /** Some filters do not cut to full scale. */
 const PEAK_MAX = 200;
-/** Silent ticks in a row before the first sound of a track or place. */
+/** Silent ticks in a row before the first audio of a track or position. */
 const START_TICKS_MAX = 3;
 /** A check of the position waits this long for fades and old filters to be over. */
 const CHECK_TICKS_MAX = 120;
 const POSITION_MS_MAX = FRAME_MS;
 /**
- * Old filters fade, frames are two and a song begins with some silence: none of it takes longer than this. The longest
- * is timescale at twenty times the speed: what it holds goes on for half a second, at a pitch that comes back.
+ * Old filters fade, two frames are buffered, and a song begins with some silence: none of it takes longer than this.
+ * The longest is timescale at twenty times the speed: its buffer plays for half a second, at a pitch that occurs again.
  */
 const MIX_MS_MORE = 1000;
 const ENCODING = { complexity: 1, bitrateBps: 160_000, encoder: "tonearm" } as const;
@@ -94,7 +94,7 @@ export async function makeSongs(): Promise<readonly Song[]> {
 /** A real player has 100 ms for it. */
 const PREPARE_ATTEMPTS = 5;
 
-/** What a listener's client does with what it gets. */
+/** Receives as a listener's client does. */
 class ListeningVoice extends UndiagnosedVoice implements Voice {
   readonly gate = "send";
   /** The last two frames, left side. */
@@ -134,7 +134,9 @@ class ListeningVoice extends UndiagnosedVoice implements Voice {
 
 const watchedEncoders = new WeakSet<FrameEncoder>();
 
-/** The encoder makes silence of what is no number, so nobody would hear it: it is looked at before. */
+/**
+ * The encoder turns samples that are not numbers into silence, which no listener would notice: they are checked before.
+ */
 function watched(encoder: FrameEncoder): FrameEncoder {
   if (watchedEncoders.has(encoder)) return encoder;
   watchedEncoders.add(encoder);
@@ -148,12 +150,12 @@ function watched(encoder: FrameEncoder): FrameEncoder {
 
 function expectSane(channel: Float32Array): void {
   for (let sample = 0; sample < FRAME_SAMPLES; sample++) {
-    if (!(Math.abs(channel[sample]!) < PEAK_MAX)) throw new Error(`sound of ${channel[sample]} was made`);
+    if (!(Math.abs(channel[sample]!) < PEAK_MAX)) throw new Error(`rendered a sample of ${channel[sample]}`);
   }
 }
 
 export class RestlessPlayer {
-  /** Checks of the position against what was heard, by packet and by pitch. */
+  /** Checks of the position against the received audio, by packet and by pitch. */
   checksByPacket = 0;
   checksByPitch = 0;
   endedTracks = 0;
@@ -169,9 +171,9 @@ export class RestlessPlayer {
   #hasEnded = true;
   #silentTicks = 0;
   #filters: FilterSettings = {};
-  /** Other filters or the song before may be heard until then. */
+  /** Other filters or the previous song may be audible until then. */
   #isMixedUntilMs = 0;
-  /** Decoders and encoders given out and not taken back. */
+  /** Decoders and encoders given out and not closed. */
   #openCodecs = 0;
 
   private constructor(random: () => number, songs: readonly Song[], decoder: Decoder) {
@@ -208,7 +210,7 @@ export class RestlessPlayer {
     return restless;
   }
 
-  /** A random filters object, often with something else, and then some sound. */
+  /** Sends a random filters object, often with something else, and then plays for a while. */
   async act(): Promise<void> {
     if (this.#hasEnded || this.#random() < 0.015) this.#play();
     this.#setFilters(randomFilters(this.#random));
@@ -222,7 +224,7 @@ export class RestlessPlayer {
     await this.#tick(Math.floor(this.#random() ** 3 * 14));
   }
 
-  /** Everything off, and a look at whether what is heard is what the position says. */
+  /** Turns everything off, and checks whether the received audio is at the reported position. */
   async checkPosition(): Promise<void> {
     this.#setFilters({});
     this.#player.setVolume(100);
@@ -283,7 +285,7 @@ export class RestlessPlayer {
     this.#player.play(command);
   }
 
-  /** With crossfade the song that is left is heard on. */
+  /** With crossfade the previous song stays audible. */
   #onLeft(): void {
     this.#onMixed(settingsIn(this.#filters, "crossfade")?.duration ?? 0);
   }
@@ -319,7 +321,7 @@ export class RestlessPlayer {
     for (let tick = 0; tick < count; tick++) {
       const before = this.#voice.frames;
       const isAudioDue = this.#player.isPlaying;
-      // As frames are made ahead: a decoder may need some turns.
+      // As frames are made ahead: a decoder may need some event loop iterations.
       for (let attempt = 0; attempt < PREPARE_ATTEMPTS && !this.#player.prepare(); attempt++) await this.#settle();
       this.#clock.advance(FRAME_MS);
       await this.#settle();
@@ -327,7 +329,7 @@ export class RestlessPlayer {
       const frames = this.#voice.frames - before;
       if (frames > 1) throw new Error(`${frames} frames in one tick`);
       this.#silentTicks = frames === 0 && isAudioDue && this.#player.isPlaying ? this.#silentTicks + 1 : 0;
-      if (this.#silentTicks > START_TICKS_MAX) throw new Error(`no sound for ${this.#silentTicks} ticks`);
+      if (this.#silentTicks > START_TICKS_MAX) throw new Error(`no audio for ${this.#silentTicks} ticks`);
       const { lostTotal } = this.#player.watch.counters;
       if (lostTotal > 0) throw new Error(`${lostTotal} frames lost`);
     }
@@ -366,7 +368,7 @@ export class RestlessPlayer {
     return [0, 480, 960, 1440].every((from) => Math.abs(power(from) - 0.08) < 0.01);
   }
 
-  /** The end of what was heard in song time, by the pitch of the last two frames. */
+  /** The end of the received audio in song time, by the pitch of the last two frames. */
   #receivedTimeMs(): number {
     const { received } = this.#voice;
     const crossings: number[] = [];

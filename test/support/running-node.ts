@@ -1,4 +1,4 @@
-// The real command in a process of its own, as an operator runs it, and what it says.
+// The real command in a separate process, as an operator runs it, and its output.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 export const BIN = fileURLToPath(new URL("../../bin/tonearm.js", import.meta.url));
 
-/** What `start` says when it serves, and where. */
+/** Matches the line with which `start` reports its address. */
 export const LISTENING = /listening on (https?:\/\/127\.0\.0\.1:\d+)/;
 
 export interface RunningNode {
@@ -22,7 +22,7 @@ export interface RunningNode {
   readonly exited: Promise<number | null>;
 }
 
-/** Starts commands, each in a folder of its own, and ends what is left of them. */
+/** Starts commands, each in its own folder, and ends those still running. */
 export class RunningNodes {
   readonly #children: ChildProcess[] = [];
   readonly #folders: string[] = [];

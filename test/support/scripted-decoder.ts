@@ -12,7 +12,7 @@ export const SCRIPTED_STREAM: AudioStream = {
   pcm: undefined,
 };
 
-/** Decodes every packet to a block of 20 ms at 48 kHz, unless told otherwise. */
+/** Decodes every packet to a block of 20 ms at 48 kHz, unless the script says otherwise. */
 export function createScriptedDecoder(script: Partial<Decoder> = {}): Decoder {
   return {
     decode: () => createBlock(),

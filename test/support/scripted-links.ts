@@ -1,4 +1,4 @@
-// A source of links as a worker sees it, whose every answer a test chooses, with all that it was asked.
+// A source of links as a worker sees it; a test chooses every answer and reads all requests.
 
 import type { PlayableInput } from "../../src/bridge/playable-input.ts";
 import type { LinkRequest, PlayableLink, SiteLink } from "../../src/bridge/playable-link.ts";
@@ -6,7 +6,7 @@ import type { LinkRequest, PlayableLink, SiteLink } from "../../src/bridge/playa
 export const SITE_TRACK = { sourceName: "site", encoded: "QAAA", userData: { mood: "fine" } };
 export const SITE_INPUT: PlayableInput = { kind: "site", track: SITE_TRACK };
 
-/** A link that never expires, without a rendition or headers. */
+/** A link that never expires, without a variant or headers. */
 export function linkTo(url: string, changes: Partial<SiteLink> = {}): SiteLink {
   return {
     kind: "link",
@@ -26,7 +26,7 @@ export class ScriptedLinks {
   readonly requests: LinkRequest[] = [];
   readonly #script: (nth: number, request: LinkRequest) => PlayableLink | Error;
 
-  /** @param script is told how many were asked for before */
+  /** @param script gets the number of earlier requests */
   constructor(script: (nth: number, request: LinkRequest) => PlayableLink | Error) {
     this.#script = script;
   }

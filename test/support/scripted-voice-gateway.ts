@@ -69,7 +69,7 @@ export class ScriptedVoiceGateway {
 
   get last(): ScriptedConnection {
     const connection = this.connections.at(-1);
-    if (connection === undefined) throw new Error("nobody has connected yet");
+    if (connection === undefined) throw new Error("no client has connected yet");
     return connection;
   }
 
@@ -80,7 +80,7 @@ export class ScriptedVoiceGateway {
     return { ssrc: this.#nextSsrc++, ip, port, modes, experiments: [], streams: [] };
   }
 
-  /** From now on what is sent to the UDP port comes back as "port unreachable". */
+  /** From now on datagrams to the UDP port are answered with "port unreachable". */
   closeUdp(): Promise<void> {
     this.#isUdpClosed = true;
     return new Promise((resolve) => this.#udp.close(resolve));

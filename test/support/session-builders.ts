@@ -1,4 +1,4 @@
-// The sessions of a node that is not there: what it tells of itself is made up.
+// Sessions without a node: its statistics are made up.
 
 import { UNLIMITED } from "../../src/control/access/identity.ts";
 import type { PlayerUpdate } from "../../src/control/players/player-update.ts";

@@ -1,4 +1,4 @@
-// What shoukaku needs of a Discord library, over a fake shard.
+// The connector that shoukaku needs of a Discord library, over a fake shard.
 
 import { Connector, type NodeOption } from "shoukaku";
 import type { FakeDiscord } from "../../lab/discord/fake-discord.ts";

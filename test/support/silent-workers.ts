@@ -1,4 +1,4 @@
-// Stands in for the WorkerPool where sound does not matter: every player gets a worker that does what it is told, says
+// Replaces the WorkerPool where audio does not matter: every player gets a worker that accepts all commands, sends
 // nothing, and answers every request at once.
 
 import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";

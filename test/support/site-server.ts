@@ -1,5 +1,5 @@
-// A folder of files over HTTP on loopback, as any host of static pages serves them: `/a/b` is `a/b.html`, and what is
-// not there is 404.html.
+// A folder of files over HTTP on loopback, as any host of static pages serves them: `/a/b` is `a/b.html`, and missing
+// pages are 404.html.
 
 import { once } from "node:events";
 import { existsSync, readFileSync, statSync } from "node:fs";

@@ -6,7 +6,9 @@ import type { TestEnvironment, TestEnvironmentOptions } from "../../lab/test-env
 import { BUILTIN_PLUGINS } from "../../plugins/builtin.ts";
 import { BUILTIN_FOLDER, startTestEnvironment } from "./start-test-environment.ts";
 
-/** `hosts` of stand-ins, all together, arguments for the node's configuration, and what else a stage can be told. */
+/**
+ * `hosts` of fake sites, all together, variables for the node's configuration, and further options of the environment.
+ */
 export function startSiteTestEnvironment(
   sites: readonly { readonly hosts: Readonly<Record<string, string>> }[],
   args: readonly string[] = [],

@@ -1,4 +1,4 @@
-// Songs as files, made and read by ffmpeg in the ring `media`: encoded in every variant, decoded as a second opinion.
+// Songs as files, made and read by ffmpeg in the suite `media`: encoded in every variant, decoded as a second opinion.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -48,7 +48,7 @@ export async function makeSongFile(options: SongFileOptions): Promise<void> {
 }
 
 /**
- * What ffmpeg makes of a file: 48 kHz stereo; more channels are mixed by ITU-R BS.775 and scaled so that nothing clips.
+ * A file as ffmpeg decodes it: 48 kHz stereo; more channels are mixed by ITU-R BS.775 and scaled so that nothing clips.
  */
 export async function decodeSongFile(folder: string, file: string): Promise<StereoAudio> {
   const probe = ["-v", "error", "-select_streams", "a:0", "-show_entries", "stream=channels,channel_layout"];
@@ -60,14 +60,14 @@ export async function decodeSongFile(folder: string, file: string): Promise<Ster
   return mixToStereo(samples, channels === 1 ? "mono" : channels === 2 ? "stereo" : layout);
 }
 
-/** The packets of the file's sound as ffprobe sees them, each as `SHA256:…` of its bytes. */
+/** The packets of the file's audio as ffprobe sees them, each as `SHA256:…` of its bytes. */
 export async function packetHashes(folder: string, file: string): Promise<string[]> {
   const args = ["-v", "error", "-select_streams", "a:0", "-show_packets", "-show_data_hash", "sha256"];
   const answer = JSON.parse((await run("ffprobe", folder, [...args, "-of", "json", file])).toString());
   return answer.packets.map((packet: { readonly data_hash: string }) => packet.data_hash.toLowerCase());
 }
 
-/** The packets of the file's sound themselves, from ffprobe's hexadecimal dump. */
+/** The packets of the file's audio themselves, from ffprobe's hexadecimal dump. */
 export async function readPackets(folder: string, file: string): Promise<Uint8Array[]> {
   const args = ["-v", "error", "-select_streams", "a:0", "-show_packets", "-show_data"];
   const answer = JSON.parse((await run("ffprobe", folder, [...args, "-of", "json", file])).toString());

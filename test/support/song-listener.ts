@@ -1,5 +1,5 @@
-// Plays songs through the whole node and gives what a listener heard of them. Frames that a starved machine made the
-// node leave out are counted apart: the sound itself goes on behind such a hole where it stopped, so it can be judged
+// Plays songs through the whole node and returns the audio that a listener received. Frames that the node skipped on a
+// starved machine are counted separately: the audio continues after such a gap where it stopped, so it can be judged
 // all the same.
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -17,7 +17,7 @@ const STARVED_NS = 40e6;
 const END_TYPES: readonly string[] = ["TrackEndEvent", "TrackExceptionEvent"];
 
 interface Recording {
-  /** The packets of sound in order, without silence. */
+  /** The audio packets in order, without silence. */
   readonly packets: readonly Uint8Array[];
   readonly audio: StereoAudio;
   /** Frames that should have been there between the first and the last one, and were not, or were silence. */
@@ -25,13 +25,13 @@ interface Recording {
 }
 
 export interface WholeRecording extends Recording {
-  /** The machine had no time for this process meanwhile: missing frames are not the node's fault. */
+  /** The machine starved this process: missing frames are not the node's fault. */
   readonly isStarved: boolean;
 }
 
 interface PlayOptions {
   readonly daveVersion?: 0 | 1;
-  /** Fields of the PATCH besides the track. */
+  /** Further fields of the PATCH. */
   readonly player?: object;
 }
 
@@ -56,7 +56,7 @@ export class SongListener {
     return this.#bot;
   }
 
-  /** What loadtracks says of a URL. */
+  /** The answer of loadtracks to a URL. */
   async load(url: string): Promise<LoadView> {
     return (await this.#bot.load(url)).body;
   }
@@ -81,7 +81,7 @@ export class SongListener {
     return { ...recording, isStarved: delay.max > STARVED_NS };
   }
 
-  /** Starts a track and waits for its first sounds; one at a time, since many that start at once starve each other. */
+  /** Starts a track and waits for its first audio; one at a time, since many that start at once starve each other. */
   start(guildId: string, url: string, player: object = {}): Promise<void> {
     const receivedBefore = this.audioPacketCount(guildId);
     const started = this.#lastStart.then(async () => {
@@ -89,7 +89,7 @@ export class SongListener {
       await this.#bot.update(guildId, { track: { encoded }, ...player });
       await this.untilReceived(guildId, receivedBefore + START_PACKETS);
     });
-    // Whoever waits for this start hears of its failure; the next one starts all the same.
+    // The caller that waits for this start gets its error; the next one starts all the same.
     this.#lastStart = started.catch(() => undefined);
     return started;
   }
@@ -124,24 +124,24 @@ export class SongListener {
     return this.#env.discord.channel(`${guildId}7`).listener.received;
   }
 
-  /** How many packets of sound have been heard so far. */
+  /** Number of audio packets received so far. */
   audioPacketCount(guildId: string): number {
     return this.#env.discord.channel(`${guildId}7`).listener.receivedAudio.length;
   }
 
-  /** Waits until so many packets of sound have been heard. */
+  /** Waits until `count` audio packets have been received. */
   async untilReceived(guildId: string, count: number): Promise<void> {
     const { listener } = this.#env.discord.channel(`${guildId}7`);
-    // Counting the sound anew for every packet of every guild would be the larger work: only when there may be enough.
+    // Counting the audio again for every packet of every guild would be the larger work: only when there may be enough.
     const isReceived = () => listener.receivedCount >= count && listener.receivedAudio.length >= count;
-    await this.#env.discord.until(isReceived, `${count} packets of sound in guild ${guildId}`, SONG_TIMEOUT_MS);
+    await this.#env.discord.until(isReceived, `${count} audio packets in guild ${guildId}`, SONG_TIMEOUT_MS);
   }
 
-  /** What was heard so far, without the first `from` packets of sound. */
+  /** The audio received so far, without the first `from` packets. */
   async take(guildId: string, from = 0): Promise<Recording> {
     const frames = this.#env.discord.channel(`${guildId}7`).listener.receivedAudio.slice(from);
     const [first, last] = [frames[0], frames.at(-1)];
-    if (first === undefined || last === undefined) throw new Error(`guild ${guildId}: nothing was heard`);
+    if (first === undefined || last === undefined) throw new Error(`guild ${guildId}: no audio was received`);
     const dueFrames = ((last.timestamp - first.timestamp) >>> 0) / FRAME_TICKS + 1;
     const packets = frames.map(({ opus }) => opus);
     return { packets, audio: await decodeReceived(packets), missingFrames: dueFrames - frames.length };

@@ -1,5 +1,5 @@
-// The song that sound tests play: on every channel a tone of its own under one that wanders irregularly, so that each
-// moment is like no other and any codec keeps it well. As samples and as an expression for ffmpeg's aevalsrc.
+// The song of the audio tests: on every channel a tone, different for each, under one that wanders irregularly, so that
+// each moment is unique and any codec preserves it well. As samples and as an expression for ffmpeg's aevalsrc.
 
 interface SongOptions {
   readonly sampleRateHz: number;
@@ -38,7 +38,7 @@ export function makeSong(channel: number, { sampleRateHz, lengthMs }: SongOption
   });
 }
 
-/** The same for `aevalsrc`, channels separated by `|`; put it in single quotes. */
+/** The song as an expression for `aevalsrc`, channels separated by `|`; put it in single quotes. */
 export function songExpression(channelCount: number, lengthMs: number): string {
   const swings = SWINGS.map(({ rateHz, widthHz, phase }) => `${widthHz / rateHz}*sin(2*PI*${rateHz}*t+${phase})`);
   const fade = `min(1,min(t,${lengthMs / 1000}-t)/${FADE_S})`;

@@ -2,7 +2,7 @@
 
 const SAMPLE_RATES_HZ = [44_100, 48_000, 32_000] as const;
 const BITRATES_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320] as const;
-/** The header lies at a fixed place, whatever the channels: 4 bytes of frame header and 32 more. */
+/** The header is at a fixed offset, whatever the channels: 4 bytes of frame header and 32 more. */
 const VBRI_OFFSET = 36;
 const FRAMES_PER_ENTRY = 10;
 
@@ -14,7 +14,7 @@ export function addVbriHeader(mp3: Uint8Array): Buffer {
   for (let at = 0; at < sizes.length; at += FRAMES_PER_ENTRY) {
     entries.push(sizes.slice(at, at + FRAMES_PER_ENTRY).reduce((sum, size) => sum + size, 0));
   }
-  // The first frame's header with the largest bitrate, so that the table has room, and without a checksum.
+  // The first frame's header with the largest bitrate, so that the table fits, and without a checksum.
   const header = Buffer.from([0xff, stream[1]! | 1, 0xe0 | (stream[2]! & 0x0c), stream[3]!]);
   const frame = Buffer.alloc(frameSize(header));
   header.copy(frame);

@@ -1,33 +1,33 @@
-// How well a listener heard a song: where it lies against the reference, what is left when the reference is taken away,
-// moment by moment, and how level and pitch differ.
+// Judges a received song: its alignment with the reference, the residual after subtracting the reference, moment by
+// moment, and the differences of level and pitch.
 
 import { bestFit, levelDb, shiftBy } from "../../lab/listen/compare.ts";
 import { findClicks, findGaps } from "../../lab/listen/faults.ts";
 import type { StereoAudio } from "../../lab/listen/received.ts";
 
 const SAMPLES_PER_MS = 48;
-/** Length of the moments looked at one by one. */
+/** Length of the moments that are judged one by one. */
 const MOMENT_SAMPLES = 10 * SAMPLES_PER_MS;
 /** Left out at both ends, where codecs fade in and out. */
 const EDGE_SAMPLES = 40 * SAMPLES_PER_MS;
-/** As much of the beginning and of the end is compared to see whether the sound runs at another speed. */
+/** Length at the beginning and at the end that is compared to see whether the audio runs at another speed. */
 const PITCH_SAMPLES = 500 * SAMPLES_PER_MS;
 /** So much at the end is certainly behind a seam. */
 const TAIL_SAMPLES = 500 * SAMPLES_PER_MS;
-/** How far from its place the sound is looked for. */
+/** How far from its expected position the audio is searched for. */
 const DELAY_SAMPLES_MAX = 200 * SAMPLES_PER_MS;
 
 export interface SongVerdict {
-  /** How much later the song is heard than it is in the reference; negative: its beginning is missing. */
+  /** How much later the song is in the recording than in the reference; negative: its beginning is missing. */
   readonly delayMs: number;
-  /** Length of what was heard less that of the reference. */
+  /** Length of the recording less that of the reference. */
   readonly surplusMs: number;
-  /** Of the worse side, over the whole song but its edges. */
+  /** Signal to noise of the worse side, over the whole song but its edges. */
   readonly signalToNoiseDb: number;
-  /** The same within the worst 10 ms, against the level of the whole. A click or a hole shows here. */
+  /** Signal to noise within the worst 10 ms, against the level of the whole. A click or a gap shows here. */
   readonly worstMomentDb: number;
   readonly worstMomentMs: number;
-  /** Heard less reference. */
+  /** Level of the recording less that of the reference. */
   readonly levelDb: number;
   readonly pitchCents: number;
   readonly gapCount: number;
@@ -58,15 +58,16 @@ export function judgeSong(reference: StereoAudio, received: StereoAudio): SongVe
 }
 
 export interface Landing {
-  /** Song time of the first sound of the new place. */
+  /** Song time of the first audio of the new position. */
   readonly songMs: number;
-  /** Of the half second at the end of what was heard. */
+  /** Signal to noise of the last half second of the recording. */
   readonly signalToNoiseDb: number;
 }
 
 /**
- * Where in the song the end of `received` comes from, followed back to the seam at which it begins. The seam must be at
- * least half a second before the end, and the place within `withinMs` behind the target. Throws when it is not there.
+ * The song position that the end of `received` was played from, followed back to the seam at which it begins. The seam
+ * must be at least half a second before the end, and the position within `withinMs` behind the target. Throws
+ * otherwise.
  */
 export function findLanding(
   reference: Float32Array,
@@ -80,7 +81,7 @@ export function findLanding(
   if (fit === undefined || fit.signalToNoiseDb < 10) {
     throw new Error(`nothing like it between ${targetMs} and ${targetMs + withinMs} ms of the song`);
   }
-  // Heard sample `at` is reference sample `at + offset`, back to where the two have nothing in common any more.
+  // Received sample `at` is reference sample `at + offset`, back to where the two have nothing in common any more.
   const offset = Math.round(from + fit.delaySamples) - tailFrom;
   let at = tailFrom;
   while (at >= MOMENT_SAMPLES && isAlike(received, reference, at - MOMENT_SAMPLES, offset)) at -= MOMENT_SAMPLES;
@@ -101,7 +102,7 @@ function fitAt(reference: Float32Array, received: Float32Array, range: { from: n
   const fit = bestFit(reference.subarray(range.from, range.from + range.length), piece, {
     delaySamplesMax: 2 * DELAY_SAMPLES_MAX,
   });
-  if (fit === undefined) throw new Error("what was heard has nothing in common with the reference");
+  if (fit === undefined) throw new Error("the recording has nothing in common with the reference");
   return { ...fit, delaySamples: fit.delaySamples + from - range.from };
 }
 

@@ -1,5 +1,5 @@
-// The fixtures that scenarios play, as the Opus packets in them: what a listener has to hear bit for bit, and where in
-// the song each packet heard is from.
+// The fixtures that scenarios play, as the Opus packets in them: what a listener must receive bit for bit, and the
+// position of each received packet in the song.
 
 import { readFileSync } from "node:fs";
 import { openDemuxer } from "../../src/media/probe/open-demuxer.ts";

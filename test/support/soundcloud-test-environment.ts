@@ -29,7 +29,7 @@ export class SoundCloudTestEnvironment {
     return bench;
   }
 
-  /** Of what is found. */
+  /** Titles of the tracks found. */
   async titles(bench: PluginBench, identifier: string): Promise<string[]> {
     return (await bench.loadTracks("soundcloud", identifier)).map(({ info }) => info.title);
   }

@@ -10,7 +10,7 @@ export const BUILTIN_FOLDER = new URL("../../dist/node/plugins/", import.meta.ur
 export const PACER_ENTRY = new URL("../../dist/node/src/media/pacer-main.js", import.meta.url);
 const CODEC_ENTRY = new URL("../../dist/node/src/media/codec-main.js", import.meta.url);
 
-/** What the threads of a node in a test run. */
+/** The thread entries of a node in a test run. */
 export const TEST_ENTRIES = {
   mediaEntry: MEDIA_ENTRY,
   probeEntry: PROBE_ENTRY,

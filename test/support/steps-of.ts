@@ -1,15 +1,15 @@
-// How a list of numbers goes on: moments, places, packet numbers.
+// The differences within a list of numbers: times, offsets, packet numbers.
 
 const FRAME_SAMPLES = 960;
 
-/** What each adds to the one before. */
+/** The difference of each number from the one before. */
 export function stepsOf(numbers: readonly number[]): number[] {
   return numbers.slice(1).map((number, index) => number - numbers[index]!); // one before each
 }
 
 /**
- * The steps of packets heard that RTP time does not account for. A machine that has no time for the node may leave out
- * deadlines, and packets with them: then RTP time has gone on as well, and nothing is wrong.
+ * The steps of received packets that RTP time does not account for. A starved machine may make the node skip deadlines,
+ * and packets with them: then RTP time has advanced as well, and nothing is wrong.
  */
 export function stepsBeyondTime(numbers: readonly number[], timestamps: readonly number[]): number[] {
   const frames = framesBetween(timestamps);

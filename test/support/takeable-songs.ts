@@ -1,5 +1,5 @@
-// Songs for tests of taking back: the same six seconds as samples and as Opus packets, and a player that makes frames
-// of them ahead.
+// Songs for tests of rewinding: the same six seconds as samples and as Opus packets, and a player that makes frames of
+// them ahead.
 
 import { createHash } from "node:crypto";
 import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
@@ -49,7 +49,7 @@ export const PCM_SONG: TakeableSong = {
   }),
 };
 
-/** Passed through where nothing changes the sound. */
+/** Passed through where nothing changes the audio. */
 export async function createOpusSong(): Promise<TakeableSong> {
   const encoder = await OpusFrameEncoder.create(SETTINGS);
   const packets = packetsOf((left, right) => encoder.encode(left, right).slice());
@@ -57,7 +57,7 @@ export async function createOpusSong(): Promise<TakeableSong> {
   return { stream: OPUS, packets };
 }
 
-/** Keeps so many frames ahead of those it sends. Its pipeline is the caller's to close. */
+/** Makes so many frames ahead of those it sends. The caller closes its pipeline. */
 export function playAhead(
   { stream, packets }: TakeableSong,
   aheadFrames: number,
@@ -67,7 +67,7 @@ export function playAhead(
   return new AheadPlayer(createPipeline(demuxer, { codecs, ...options }), aheadFrames);
 }
 
-/** A word for each packet: what differs is told at once, and not byte by byte. */
+/** A word for each packet: a difference is reported as such, and not byte by byte. */
 export function wordsOf(packets: readonly Uint8Array[]): readonly string[] {
   return packets.map((packet) => createHash("sha1").update(packet).digest("hex").slice(0, 10));
 }

@@ -29,7 +29,7 @@ export class TamperingProxy {
   readonly #server: Server;
   readonly #nodePort: number;
   readonly #sockets = new WebSocketServer({ noServer: true });
-  /** What is done to every answer from now on. */
+  /** Applied to every answer from now on. */
   tampering: Tampering = {};
 
   private constructor(server: Server, nodePort: number) {

@@ -1,10 +1,10 @@
-// Moves a fake clock on while real sockets of this process have their turns in between: time that does not depend on
-// the machine.
+// Advances a fake clock while the event loop serves real sockets of this process: time that does not depend on the
+// machine.
 
 import { setImmediate as nextIteration } from "node:timers/promises";
 import type { FakeClock } from "./fake-clock.ts";
 
-/** A millisecond with each turn, until this is so. */
+/** Advances a millisecond per event loop iteration, until the condition holds. */
 export async function timePasses(clock: FakeClock, isSo: () => boolean): Promise<void> {
   while (!isSo()) {
     await nextIteration();
@@ -12,7 +12,7 @@ export async function timePasses(clock: FakeClock, isSo: () => boolean): Promise
   }
 }
 
-/** A millisecond with each turn, until the work is done; gives what it gives. */
+/** Advances a millisecond per event loop iteration, until the work is done; returns its result. */
 export async function timeFor<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   let isDone = false;
   const done = work.finally(() => {

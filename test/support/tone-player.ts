@@ -1,5 +1,5 @@
-// A player whose songs are tones, with real codecs and a clock that stands still: what it sends can be listened to,
-// tone by tone, so a test hears which songs sound and how loud each one is.
+// A player whose songs are tones, with real codecs and a clock that stands still: its output is measured tone by tone,
+// so a test sees which songs play and at which level.
 
 import { decodeReceived } from "../../lab/listen/received.ts";
 import { fitTone } from "../../lab/listen/tone.ts";
@@ -23,7 +23,7 @@ import { UndiagnosedVoice } from "./undiagnosed-voice.ts";
 const AMPLITUDE = 0.3;
 const PRE_SKIP_MS = 6.5;
 const FRAME_SAMPLES = 960;
-/** Of 25 Hz whole numbers of periods fit: tones do not disturb each other's measurement. */
+/** A whole number of periods of 25 Hz: tones do not disturb each other's measurement. */
 export const WINDOW_MS = 40;
 const WINDOW_SAMPLES = 2 * FRAME_SAMPLES;
 const SETTLE_ITERATIONS = 12;
@@ -110,11 +110,11 @@ class RecordingVoice extends UndiagnosedVoice implements Voice {
   close(): void {}
 }
 
-/** Counts what is in use. */
+/** Counts codecs in use. */
 class CountingCodecs extends Codecs {
   encoderCount = 0;
   decoderCount = 0;
-  /** What a decoder waits for before it is made. */
+  /** Awaited before a decoder is created. */
   beforeDecoder: () => Promise<void> = async () => undefined;
 
   override async createDecoder(stream: AudioStream): Promise<Decoder> {
@@ -178,7 +178,7 @@ export class TonePlayer {
     this.player.setFilters(filterSettings({ ...more, pluginFilters: { tonearm } }));
   }
 
-  /** Plays `song`, or whatever (and whenever) opening it comes to; returns the track's id. */
+  /** Plays `song`, or the song that the function resolves with, whenever it does; returns the track's id. */
   play(song: ToneSong | (() => Promise<ToneSong>), changes: Partial<PlayCommand> = {}): number {
     const trackId = ++this.#trackCount;
     this.#opening = typeof song === "function" ? song : async () => song;
@@ -187,7 +187,7 @@ export class TonePlayer {
     return trackId;
   }
 
-  /** Lets what is under way happen, without time passing. */
+  /** Completes pending work, without time passing. */
   async settle(): Promise<void> {
     await readAhead(SETTLE_ITERATIONS);
   }
@@ -210,9 +210,7 @@ export class TonePlayer {
     return this.voice.frames.length;
   }
 
-  /**
-   * What of the packets was not a song's own, from the first to the last such packet: [first, last], [-1, -1] for none.
-   */
+  /** The range of packets that were not a song's own, from the first to the last: [first, last], [-1, -1] for none. */
   changed(songs: readonly ToneSong[]): [number, number] {
     const own = new Set(
       songs.flatMap(({ packets }) => packets.map(({ data }) => Buffer.from(data).toString("base64"))),

@@ -1,5 +1,5 @@
-// Budgets for what works for a track, as an audio worker makes them: on the real clock or a test's, with room for
-// anything unless a test says otherwise.
+// Budgets for the work of a track, as an audio worker makes them: on the real clock or a test's, unlimited unless a
+// test says otherwise.
 
 import { Heartbeat } from "../../src/bridge/heartbeat.ts";
 import { ByteBudget } from "../../src/lib/byte-budget.ts";

@@ -1,9 +1,9 @@
-// The highest absolute value of sound between its samples, found independently of the node: eight times the rate, a
+// The highest absolute value of audio between its samples, found independently of the node: eight times the rate, a
 // Blackman-Harris windowed sinc of 64 taps.
 
 const FACTOR = 8;
 const HALF_TAPS = 32;
-/** No sound goes higher between samples than this times those on both sides; nothing of interest is missed. */
+/** Audio never exceeds the samples on both sides by more than this factor; no relevant peak is missed. */
 const OVERSHOOT_MAX = 2.5;
 
 const ROWS = Array.from({ length: FACTOR - 1 }, (_, row) => sinc(1, HALF_TAPS, (row + 1) / FACTOR));
@@ -22,7 +22,7 @@ export function truePeak(audio: Float32Array): number {
   return highest;
 }
 
-/** Sound without what is above a frequency, at 48 kHz. */
+/** Audio without frequencies above `hz`, at 48 kHz. */
 export function lowPassed(audio: Float32Array, hz: number): Float32Array {
   const halfTaps = 128;
   const taps = sinc((2 * hz) / 48_000, halfTaps, 0);

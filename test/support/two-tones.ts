@@ -1,4 +1,4 @@
-// A second of sound with another tone on each side, and whether that is what was heard.
+// A second of audio with a different tone on each side, and a check that it was received.
 
 import { expect } from "vitest";
 import { fitTone, makeTone } from "../../lab/listen/tone.ts";

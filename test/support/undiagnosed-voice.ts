@@ -1,5 +1,5 @@
-// What a voice connection tells of itself, for those of tests: nothing is counted, and a new session is only noted;
-// what is sent has left at once. A test sets the obstacle that it is about.
+// The diagnostics of a voice connection for tests: nothing is counted, a new session is only recorded, and sent frames
+// leave at once. A test sets the send block reason that it is about.
 
 import type { Voice } from "../../src/media/voice/voice.ts";
 

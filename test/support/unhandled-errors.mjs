@@ -3,7 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 
-/** Causes of causes that are told. */
+/** Causes of causes that are printed. */
 const MAX_CAUSES = 3;
 
 export default class UnhandledErrors {

@@ -1,20 +1,20 @@
-// Stories that must hear real time, on machines that have no time: beside each a control plays in the same run, changed
-// by nothing. What goes wrong while the control is heard as it should be is a fault; what goes wrong while the control
-// stutters too is the machine's doing, and the story is told again.
+// Scenarios that need real time, on machines that may be starved: next to each an unchanged control plays in the same
+// run. A failure while the control plays as it should is a fault; a failure while the control stutters too is caused by
+// the machine, and the scenario is repeated.
 
 import type { TestEnvironment } from "../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "./music-call.ts";
 import { stepsOf } from "./steps-of.ts";
 
 const ATTEMPTS = 3;
-/** Frames are 20 ms apart; two that are further apart than this came late. */
+/** Frames are 20 ms apart; two that are further apart than this count as late. */
 const STEP_MS_MAX = 30;
-/** Of a control that has played at all. */
+/** Audio frames of a control that has played at all. */
 const AUDIO_FRAMES_MIN = 5;
-/** A song of six seconds that is decoded, and encoded anew for its volume. The stage serves it. */
+/** A song of six seconds that is decoded, and encoded again for its volume. The test environment serves it. */
 const CONTROL = { file: "chord.mp3", player: { volume: 50 } };
 
-/** Tells a story, up to three times where the machine spoils it. Throws what it throws while the control is well. */
+/** Runs a scenario, up to three times where the machine is starved. Throws its error if the control played well. */
 export async function unlessStarved(env: TestEnvironment, story: () => Promise<void>): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const control = await MusicCall.join(env, { daveVersion: 0 });
@@ -27,7 +27,7 @@ export async function unlessStarved(env: TestEnvironment, story: () => Promise<v
       await control.leave();
     }
   }
-  process.stderr.write("not judged: this machine had no time for the control either\n");
+  process.stderr.write("not judged: the control stuttered as well, so this machine is starved\n");
 }
 
 function isStarved(control: MusicCall): boolean {

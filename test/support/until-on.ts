@@ -5,7 +5,7 @@ import { pause } from "../../src/lib/pause.ts";
 
 const TIMEOUT_MS = 60_000;
 
-/** Resolves when this holds, looked at every `stepMs`; rejects after a minute of `clock` naming `what`. */
+/** Resolves when this holds, checked every `stepMs`; rejects after a minute of `clock` naming `what`. */
 export async function untilOn(clock: Clock, holds: () => boolean, what: string, stepMs = 20): Promise<void> {
   const givenUpMs = clock.now() + TIMEOUT_MS;
   while (!holds()) {

@@ -1,5 +1,5 @@
-// A whole node that plays from a web server whose every answer a test can choose, to listeners in as many guilds as it
-// likes. For the scenarios about upstream media.
+// A whole node that plays from a web server whose every answer a test can choose, to listeners in any number of guilds.
+// For the scenarios about upstream media.
 
 import type { ReceivedFrame } from "../../lab/discord/listener.ts";
 import { packetNumbers } from "../../lab/media-files/counted-song.ts";
@@ -11,7 +11,7 @@ import type { Logger } from "../../src/log/log.ts";
 import { startTestEnvironment } from "./start-test-environment.ts";
 import { VirtualTestEnvironment } from "./virtual-test-environment.ts";
 
-/** @param nth how many requests for this path came since the script was set */
+/** @param nth number of requests for this path since the script was set */
 type Script = (nth: number, request: LoggedRequest) => Answer | undefined;
 /** By path without leading slash. */
 type Scripts = Map<string, { readonly script: Script; count: number }>;
@@ -47,7 +47,7 @@ export class UpstreamTestEnvironment {
     return new UpstreamTestEnvironment({ env, bot: await env.connectBot(), scripts });
   }
 
-  /** The same in virtual time, whose stage lets it pass. */
+  /** Starts it in virtual time, which passes with the environment's `run`. */
   static async startVirtual(
     options: Omit<UpstreamTestEnvironmentOptions, "mediaEntry" | "probeEntry">,
   ): Promise<{ readonly upstream: UpstreamTestEnvironment; readonly virtual: VirtualTestEnvironment }> {
@@ -77,7 +77,7 @@ export class UpstreamTestEnvironment {
     return this.bot.loadEncoded(this.url(path));
   }
 
-  /** A guild of its own with the bot in voice. */
+  /** A new guild with the bot in voice. */
   async enterGuild(): Promise<Guild> {
     const guildId = String(++this.#guildCount);
     await this.env.joinVoice(this.bot, { guildId, daveVersion: 0 });
@@ -104,7 +104,7 @@ function testEnvironmentOptions(options: UpstreamTestEnvironmentOptions, scripts
   };
 }
 
-/** What one guild's client is told and its listener hears. */
+/** The events of one guild's client and the audio of its listener. */
 class Guild {
   readonly guildId: string;
   readonly #upstream: UpstreamTestEnvironment;
@@ -127,12 +127,12 @@ class Guild {
     return this.#upstream.env.discord.channel(`${this.guildId}7`).listener.received;
   }
 
-  /** Sound, without silence frames. */
+  /** Audio, without silence frames. */
   get audio(): readonly ReceivedFrame[] {
     return this.frames.filter((frame) => !frame.isSilence);
   }
 
-  /** Numbers of the packets heard of a counted song. */
+  /** Numbers of the received packets of a counted song. */
   get numbers(): number[] {
     return packetNumbers(this.audio);
   }
@@ -146,7 +146,7 @@ class Guild {
 
   receives(audioFrames: number): Promise<void> {
     const { discord } = this.#upstream.env;
-    return discord.until(() => this.audio.length >= audioFrames, `${audioFrames} frames of sound`, 20_000);
+    return discord.until(() => this.audio.length >= audioFrames, `${audioFrames} frames of audio`, 20_000);
   }
 
   /** The first event of this type. */
@@ -160,12 +160,12 @@ class Guild {
     return (await this.event("TrackEndEvent", timeoutMs)).reason;
   }
 
-  /** Resolves when all that sounds has been heard: the event of an end may be faster than the last packets. */
+  /** Resolves when all audio has been received: the event of an end may be faster than the last packets. */
   untilSilent(): Promise<void> {
     return this.#upstream.env.discord.untilSilent(`${this.guildId}7`);
   }
 
-  /** Waits for the exception; it must tell neither secrets nor places on this machine. */
+  /** Waits for the exception; it must contain neither secrets nor paths of this machine. */
   async exception(timeoutMs?: number): Promise<ExceptionView> {
     const { exception } = await this.event("TrackExceptionEvent", timeoutMs);
     return exception as ExceptionView; // protocol-v4.md section 3.5

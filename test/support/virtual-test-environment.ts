@@ -1,5 +1,6 @@
-// The stage of start-test-environment.ts in virtual time: node, fake Discord, fake site and bots in this process on one clock,
-// which stands still while anything is left to do. What a scenario hears there does not depend on the machine.
+// The environment of start-test-environment.ts in virtual time: node, fake Discord, fake site and bots in this process
+// on one clock, which stands still while anything is left to do. The audio of a scenario does not depend on the
+// machine.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import { TestEnvironment, type TestEnvironmentOptions } from "../../lab/test-env
 import { untilOn } from "./until-on.ts";
 
 interface VirtualTestEnvironmentOptions extends TestEnvironmentOptions {
-  /** What chance is drawn from. */
+  /** Seed of all randomness. */
   readonly seed?: number;
 }
 
@@ -19,7 +20,7 @@ interface Narrator {
   run<T>(story: () => Promise<T>): Promise<T>;
 }
 
-/** Makes a test of a story: told by `narrator`, which is looked for when the test runs. */
+/** Makes a test of a scenario: run by `narrator`, which is looked up when the test runs. */
 export function narrating(narrator: () => Narrator) {
   return <Given extends unknown[]>(story: (...given: Given) => Promise<void>) =>
     (...given: Given): Promise<void> =>
@@ -56,12 +57,12 @@ export class VirtualTestEnvironment implements Narrator {
     return this.#environment.threads;
   }
 
-  /** Lets time pass until this is done. What it waits for must be done by the stage, not by the world outside. */
+  /** Lets time pass until this is done. It may wait only for the environment, not for the world outside. */
   run<T>(story: () => Promise<T>): Promise<T> {
     return this.clock.drive(story());
   }
 
-  /** Resolves when this holds, looked at with every frame; rejects after a minute naming `what`. */
+  /** Resolves when this holds, checked with every frame; rejects after a minute naming `what`. */
   until(holds: () => boolean, what: string): Promise<void> {
     return untilOn(this.clock, holds, what);
   }

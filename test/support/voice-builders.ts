@@ -1,4 +1,4 @@
-// A voice connection ready for tests, with everything it told its listener.
+// A voice connection ready for tests, with everything it reported to its listener.
 
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { VoiceCredentials } from "../../src/bridge/voice-credentials.ts";
@@ -14,7 +14,7 @@ import { OutboundGuard, type ResolveHost } from "../../src/network/outbound-guar
 import { type Sockets, systemSockets } from "../../src/network/sockets.ts";
 import { FakeClock } from "./fake-clock.ts";
 
-/** No jitter, and streams that start at known places. */
+/** No jitter, and streams that start at known values. */
 export const fixedRandom: Random = { bytes: (length) => new Uint8Array(length), uint32: () => 7, unit: () => 0.5 };
 
 export interface LoggedLine {
@@ -27,10 +27,10 @@ export interface VoiceFixture {
   readonly connection: VoiceConnection;
   readonly states: VoiceStatus[];
   readonly closes: { readonly code: number; readonly reason: string; readonly isByRemote: boolean }[];
-  /** States and closes in the order they came. */
+  /** States and closes in order. */
   readonly story: string[];
   readonly lines: LoggedLine[];
-  /** How many each time, when a way ended before they left. */
+  /** Frames lost each time that a send path ended before they left. */
   readonly framesLost: number[];
   /** To give it another pacer. */
   readonly pacer: PacerLink;
@@ -52,7 +52,7 @@ export interface VoiceFixtureOptions {
   readonly threadLimits?: VoiceThreadLimits;
   readonly random?: Random;
   readonly work?: (handler: () => void) => void;
-  /** Told before what has not left would leave another way. */
+  /** Called before frames not yet sent would take another send path. */
   readonly onSendPathChanging?: () => void;
 }
 

@@ -9,7 +9,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import type { PlainTree } from "../../src/lib/plain-tree.ts";
 import { PluginBench } from "./plugin-bench.ts";
 
-/** Short enough for tests with scripts that never end, long enough for honest ones on a busy machine. */
+/** Short enough for tests with scripts that never end, long enough for well-behaved ones on a busy machine. */
 export const SHORT_LIMITS: SandboxLimits = { openMs: 4000, solveMs: 3000 };
 
 /** A solver's session without a thread around it; what it is given is copied, as between threads. */

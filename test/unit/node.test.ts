@@ -66,14 +66,14 @@ describe("a node", () => {
     await client.until(({ type, reason }) => type === "TrackEndEvent" && reason === "stopped");
   });
 
-  test("tells once at its start which blocks it cannot send from, and serves all the same", async () => {
+  test("a node logs once at its start which blocks it cannot send from, and serves anyway", async () => {
     // On loopback only ::1 is ours.
     const address = await start(0, { LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "::1,::2" });
     expect(warnings).toEqual([expect.stringMatching(/^lavalink\.server\.ratelimit\.ipBlocks: .*cannot be sent from/)]);
     expect((await call(address, "/v4/routeplanner/status")).json).toMatchObject({ class: "RotatingIpRoutePlanner" });
   });
 
-  test("warns of a source that is to rotate addresses and is none, and of no other", async () => {
+  test("a node warns about a name in the rotation list that is not a source, and about no other", async () => {
     const blocks = { LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "127.16.0.0/30" };
     await start(0, { ...blocks, TONEARM_ROUTE_PLANNER_SOURCES: "http,youtube,Flowery-TTS,getyarn.io" });
     await node?.close();
@@ -82,7 +82,7 @@ describe("a node", () => {
     await expect.poll(() => warnings).toEqual(["tonearm.routePlanner.sources: there are no such sources"]);
   });
 
-  test("with blocks of its own it has nothing to tell", async () => {
+  test("a node whose blocks are all its own logs no such warning", async () => {
     const address = await start(0, { LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "127.0.0.1" });
     expect(warnings).toEqual([]);
     expect((await call(address, "/v4/routeplanner/free/all", { method: "POST" })).status).toBe(204);

@@ -1,5 +1,5 @@
-// The generator's theme, but for what the keyboard and screen readers could not use in it: tables that are wider than
-// the screen, and buttons that are none.
+// The generator's theme, with fixes for the keyboard and screen readers: tables that are wider than the screen, and
+// elements that act as buttons but are not.
 
 import {
   SearchButton as GeneratorsSearchButton,
@@ -47,7 +47,7 @@ function ScrollingTable(props) {
   );
 }
 
-/** Makes a button of the element within it that only listens to the mouse. */
+/** Turns the element within it, which reacts only to the mouse, into a button. */
 function Pressable({ selector, label, children }) {
   const frame = useRef(null);
   useEffect(() => {

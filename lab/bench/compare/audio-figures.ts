@@ -1,13 +1,13 @@
-// What was heard in a window, as figures. Pure.
+// Turns the audio received in a window into figures. Pure.
 
 import type { WindowAudio } from "../world.ts";
 import type { Figures } from "./figures.ts";
 
 const FRAMES_PER_SECOND = 50;
-/** Of a player's packets, so many may lie on the other side of the window's two edges. */
+/** Up to this many packets of a player may lie on the other side of the window's two edges. */
 const EDGE_PACKETS = 2;
 
-/** Of any workload. */
+/** Figures of any workload. */
 export function audioFigures(audio: WindowAudio): Figures {
   return {
     latenessMsP99: audio.latenessMsP99,
@@ -21,7 +21,9 @@ export function audioFigures(audio: WindowAudio): Figures {
   };
 }
 
-/** Of one in which all players sound all the time: what is missing may also be known because fewer came than are due. */
+/**
+ * Figures of a workload in which all players play all the time: missing packets also show as fewer packets than due.
+ */
 export function dueFigures(audio: WindowAudio, players: number): Figures {
   const packetsDue = Math.round(audio.seconds * FRAMES_PER_SECOND) * players;
   const short = packetsDue - audio.packets - EDGE_PACKETS * players;

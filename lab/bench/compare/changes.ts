@@ -8,7 +8,7 @@ import type { Figures } from "./figures.ts";
 import { fillingWindow, paced, type Workload } from "./workload.ts";
 
 const SONG = "song.webm";
-/** Who plays beside the ones that start: what they lose, they lose to the others. */
+/** Players that play next to the starting ones: what they lose is caused by the starts. */
 const BYSTANDERS = 20;
 const SECOND_MS = 1000;
 /** Between two starts that shall not feel each other. */
@@ -24,7 +24,7 @@ const VOICE_SETTLE_MS = 1000;
 /** A track for players that are in voice already, one after the other. */
 export const firstPacket: Workload = {
   name: "first-packet",
-  detail: "PATCH track to the first sound, in voice already, one at a time",
+  detail: "PATCH track to the first audio, already in voice, one at a time",
   players: 20,
   isSteady: false,
   async prepare({ crowd, players, seconds }) {
@@ -44,10 +44,10 @@ export const firstPacket: Workload = {
   },
 };
 
-/** Voice and track in one PATCH each, all within a second, beside some that play. */
+/** Voice and track in one PATCH per player, all within a second, next to players that already play. */
 export const starts: Workload = {
   name: "starts",
-  detail: `all start within one second, voice and track in one PATCH, beside ${BYSTANDERS} that play`,
+  detail: `all start within one second, voice and track in one PATCH, next to ${BYSTANDERS} that play`,
   players: 200,
   isSteady: false,
   async prepare({ crowd, players, seconds }) {
@@ -109,7 +109,7 @@ export const seeks: Workload = {
   },
 };
 
-/** How long each player took from `begin()` until it was heard, when all have been told within `spanMs`. */
+/** How long each player took from `begin()` to its first audio, with all requests sent within `spanMs`. */
 async function measureFirstAudio(
   crowd: Crowd,
   guildIds: readonly string[],
@@ -134,7 +134,7 @@ async function measureFirstAudio(
   };
 }
 
-/** Those who are not heard within some seconds are given up. */
+/** Players that send no audio within some seconds are given up. */
 async function untilNobodyIsNew(crowd: Crowd, guildIds: readonly string[]) {
   const deadlineMs = performance.now() + 5 * SECOND_MS;
   let audibleAtMs = await crowd.audibleAtMs(guildIds);

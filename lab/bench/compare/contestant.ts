@@ -1,5 +1,5 @@
-// A node that is measured: started by the bench and ended with it, or one that runs already. Runs in the bench's own
-// process; what it tells of CPU and memory is of the node's processes.
+// A node that is measured: started and ended by the bench, or already running. Runs in the bench's own process; the CPU
+// and memory that it reports are those of the node's processes.
 
 import { requestNode } from "../../test-environment/rest-request.ts";
 import { within } from "../../within.ts";
@@ -20,7 +20,7 @@ interface ContestantUse {
 
 interface Started {
   readonly process: NodeProcess;
-  /** What it said last, for whoever has to tell why it ended. */
+  /** The last lines of its output, for a message that explains why it ended. */
   readonly lastLines: () => string;
 }
 
@@ -34,7 +34,7 @@ export class Contestant {
   readonly password: string;
   /** From spawning to the first answer; undefined when it ran already. */
   readonly startMs: number | undefined;
-  /** Its first process; undefined when it is not known. */
+  /** Process id of its main process; undefined when unknown. */
   readonly pid: number | undefined;
   /** Rejects with a `NodeTrouble` when the node ends before it is closed; never resolves. */
   readonly trouble: Promise<never>;
@@ -49,7 +49,7 @@ export class Contestant {
     this.startMs = started?.process.startMs;
     this.#process = started?.process;
     this.trouble = started === undefined ? new Promise(() => undefined) : this.#untilTrouble(started);
-    this.trouble.catch(() => undefined); // whoever measures meanwhile looks at it
+    this.trouble.catch(() => undefined); // checked by the measurement that runs at that time
   }
 
   /** Rejects with a `NodeTrouble` that names the node when it does not start, answer, or is no v4 node. */
@@ -88,7 +88,7 @@ export class Contestant {
     return this.pid === undefined ? undefined : readPssBytes(this.pid);
   }
 
-  /** Ends what was started here; a node that ran already goes on. */
+  /** Ends a node that was started here; a node that was already running continues to run. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#process?.close();

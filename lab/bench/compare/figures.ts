@@ -1,4 +1,5 @@
-// What is measured of a node in one turn: the names, and how each is written. docs/benchmarks.md says how each is made.
+// The figures measured of a node in one round: their names and how each is written. docs/benchmarks.md says how each is
+// made.
 
 /** By name; one that is missing was not measured. */
 export type Figures = Readonly<Partial<Record<FigureName, number>>>;
@@ -8,7 +9,7 @@ export type FigureName = keyof typeof FIGURES;
 interface FigureText {
   readonly title: string;
   readonly digits: number;
-  /** What two nodes are compared by. Default true. */
+  /** True when two nodes are compared by this figure. Default true. */
   readonly hasRatio?: boolean;
 }
 
@@ -27,12 +28,12 @@ const FIGURES = {
   packetsDue: { title: "packets due", digits: 0, hasRatio: false },
   packetsMissing: { title: "packets missing", digits: 0, hasRatio: false },
   framesLeftOut: { title: "of them left out by the node", digits: 0, hasRatio: false },
-  packetsLost: { title: "of them lost on the way", digits: 0, hasRatio: false },
+  packetsLost: { title: "of them lost in transit", digits: 0, hasRatio: false },
   silentFrames: { title: "silent frames", digits: 0, hasRatio: false },
-  firstAudioMsP50: { title: "first sound after p50, ms", digits: 1 },
-  firstAudioMsP99: { title: "first sound after p99, ms", digits: 1 },
-  firstAudioMsMax: { title: "first sound after, worst, ms", digits: 1 },
-  neverAudible: { title: "players that were not heard", digits: 0, hasRatio: false },
+  firstAudioMsP50: { title: "first audio after p50, ms", digits: 1 },
+  firstAudioMsP99: { title: "first audio after p99, ms", digits: 1 },
+  firstAudioMsMax: { title: "first audio after, worst, ms", digits: 1 },
+  neverAudible: { title: "players without audio", digits: 0, hasRatio: false },
   answersPerSecond: { title: "answers a second", digits: 0 },
   answersFailed: { title: "requests that failed", digits: 0, hasRatio: false },
   answerMsP50: { title: "answer after p50, ms", digits: 1 },

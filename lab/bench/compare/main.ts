@@ -1,6 +1,6 @@
-// `npm run bench -- compare`: our node, alone or in turns with another one, under the loads that bots make, against a
-// fake Discord with DAVE on. Prints tables as it goes; writes JSON and a chart where asked, also of a run that breaks
-// off. Needs Linux (/proc), and ffmpeg for the songs unless `--media FOLDER` has them.
+// `npm run bench -- compare`: our node, alone or in alternating rounds with another one, under the loads that bots
+// make, against a fake Discord with DAVE on. Prints tables as it goes; writes JSON and a chart where asked, also of a
+// run that was interrupted. Needs Linux (/proc), and ffmpeg for the songs unless `--media FOLDER` has them.
 
 import { rm, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -11,11 +11,11 @@ import { emptyRamp, type RampResult, runRamp } from "./ramp.ts";
 import { emptyResult, playersOf, type RunEnvironment, runRounds, type WorkloadResult } from "./rounds.ts";
 import { CAVEAT, type RunResult, rampTable, runChart, runJson, summaryTable, workloadTable } from "./run-report.ts";
 
-/** Of a song, beside the window: players join, settle, and seek. */
+/** Length of a song beyond the window: players join, settle, and seek. */
 const SONG_SECONDS_MORE = 170;
 
 const options = readOptions();
-// Without waiting for what a node that is gone still owes.
+// Does not wait for answers of a node that has ended.
 if (options !== undefined) process.exit(await run(options));
 
 function readOptions(): BenchRunOptions | undefined {
@@ -101,6 +101,6 @@ function interruption(): Promise<never> {
       process.once(signal, () => reject(new NodeTrouble("it was interrupted")));
     }
   });
-  interrupted.catch(() => undefined); // between two workloads nobody waits
+  interrupted.catch(() => undefined); // nothing waits between two workloads
   return interrupted;
 }

@@ -1,5 +1,5 @@
-// One turn of one node: its players come, play, are measured for some seconds, and go, so that the other node has the
-// machine for itself in the next.
+// One measurement of one node: its players join, play, are measured for some seconds, and leave, so that the other node
+// has the machine for itself in the next.
 
 import { sleep } from "../../sleep.ts";
 import { Bot } from "../../test-environment/bot.ts";
@@ -13,11 +13,11 @@ import type { Contestant } from "./contestant.ts";
 import type { Figures } from "./figures.ts";
 import type { Workload } from "./workload.ts";
 
-/** Where a turn is taken. */
+/** The node and the world of a measurement. */
 export interface MeasuredNode {
   readonly world: World;
   readonly contestant: Contestant;
-  /** Before any player came. */
+  /** Memory before any player joined. */
   readonly restPssBytes: number | undefined;
   /** Processes whose trees are the bench and all nodes. */
   readonly ourPids: readonly number[];
@@ -41,9 +41,9 @@ interface Reading {
 
 const MEGABYTE = 1024 * 1024;
 const CONNECT_MS_MAX = 10_000;
-/** A turn that never ends, for whatever reason, is given up after its own time and this. */
+/** A measurement that does not end is given up after its planned duration and this. */
 const MEASUREMENT_GRACE_MS = 180_000;
-/** Until what the last players have left behind is gone. */
+/** Time for the effects of the last players to fade. */
 const CALM_MS = 300;
 
 /** Rejects with `CannotPlay` or `NodeTrouble`, which name the node. */
@@ -53,7 +53,7 @@ export async function measureNode(context: MeasuredNode, plan: MeasurementPlan):
   const measurement = within(measureCrowd(context, plan), measurementMsMax);
   try {
     const figures = await Promise.race([measurement, contestant.trouble]);
-    if (figures === undefined) throw new NodeTrouble(`its turn did not end within ${measurementMsMax / 1000} s`);
+    if (figures === undefined) throw new NodeTrouble(`its round did not end within ${measurementMsMax / 1000} s`);
     return figures;
   } catch (error) {
     if (error instanceof CannotPlay) throw new CannotPlay(named(contestant, error));
@@ -72,7 +72,7 @@ async function measureCrowd(context: MeasuredNode, plan: MeasurementPlan): Promi
   const bot = await connect({ url, password });
   const crowd = await Crowd.gather({ world, bot, daveVersion });
   const gone = bot.closed(2 ** 31 - 1).then(({ code }) => {
-    throw new NodeTrouble(`closed its WebSocket (${code}) in the middle of a turn`);
+    throw new NodeTrouble(`closed its WebSocket (${code}) in the middle of a round`);
   });
   gone.catch(() => undefined); // also when we close it ourselves
   try {
@@ -81,7 +81,7 @@ async function measureCrowd(context: MeasuredNode, plan: MeasurementPlan): Promi
     await sleep(CALM_MS);
     return figures;
   } catch (error) {
-    await crowd.leave().catch(() => undefined); // what went wrong first is what is told
+    await crowd.leave().catch(() => undefined); // the first failure is the one reported
     throw error;
   } finally {
     bot.close();

@@ -11,9 +11,9 @@ export interface BenchRunOptions {
   readonly plans: readonly NodePlan[];
   readonly workloads: readonly Workload[];
   readonly rounds: number;
-  /** Of each turn's window. */
+  /** Length of the window of each round. */
   readonly seconds: number;
-  /** Between the last player that is heard and the window. */
+  /** Time between the first audio of the last player and the window. */
   readonly settleSeconds: number;
   /** Instead of each workload's own number. */
   readonly players: number | undefined;
@@ -25,7 +25,7 @@ export interface BenchRunOptions {
   readonly svgPath: string | undefined;
 }
 
-/** What an argument may be, else this is thrown: for the user, without a stack. */
+/** Thrown for an invalid argument, with the allowed values in its message; shown to the user without a stack. */
 export class WrongArgument extends Error {}
 
 const RAMPED = ["passthrough", "mp3"];
@@ -33,20 +33,21 @@ const URL_START = /^https?:\/\//;
 const THIS_MACHINE = /^(127\.[\d.]+|localhost|\[::1\])$/;
 
 export const USAGE = `npm run bench -- compare [options]
-  --against URL|COMMAND  a second node, measured in turns with ours: one that runs on this machine, or a command that
-                         starts one and reads Lavalink's environment variables
-  --name NAME            what to call it (other)
-  --password TEXT        of a node that runs already (youshallnotpass)
-  --pid NUMBER           its process, where it is not found by its port
-  --start-seconds N      until a node has to answer (60)
-  --only NAMES           of ${WORKLOADS.map(({ name }) => name).join(", ")}
-  --rounds N             turns of each node (6: an even number, so that each begins as often)
-  --seconds N            of each turn (10); --settle N before it (4)
-  --players N            instead of each workload's own number
-  --rate N               requests a second of the workload "requests" (3000)
-  --ramp                 how many players a core carries, instead of rounds (${RAMPED.join(", ")}); --ramp-max N (4000)
+  --against URL|COMMAND  a second node, measured in alternation with ours: a running one on this machine, or a command
+                         that starts one and reads Lavalink's environment variables
+  --name NAME            its name in the report (other)
+  --password TEXT        password of a running node (youshallnotpass)
+  --pid NUMBER           its process id, if it cannot be found by its port
+  --start-seconds N      time limit for a node to start (60)
+  --only NAMES           workloads: ${WORKLOADS.map(({ name }) => name).join(", ")}
+  --rounds N             measurements of each node (6: an even number, so that each is first as often)
+  --seconds N            length of each measurement (10); --settle N: time before it (4)
+  --players N            players of each workload, in place of its default
+  --rate N               requests per second of the workload "requests" (3000)
+  --ramp                 measure how many players a core carries, in place of rounds (${RAMPED.join(", ")});
+                         --ramp-max N: upper limit (4000)
   --no-dave              without end-to-end encryption
-  --media FOLDER         with song.webm, song.mp3, song.m4a, song.flac; without it they are made by ffmpeg
+  --media FOLDER         has song.webm, song.mp3, song.m4a, song.flac; without it ffmpeg makes them
   --json FILE, --svg FILE`;
 
 export function parseBenchOptions(args: readonly string[]): BenchRunOptions {

@@ -1,5 +1,6 @@
-// How many players a node carries: twice as many with every step until it fails, and then between the last number that
-// it carried and the first that it did not. Knows nothing of nodes: it is told what each step came to. Pure.
+// Finds how many players a node carries: doubles the number with every step until the node fails, then searches between
+// the last number that it carried and the first that it did not. Knows nothing of nodes: the result of each step is
+// passed in. Pure.
 
 /** The search is over when both ends are this close to each other, as a share of the lower one. */
 const PRECISION = 0.05;
@@ -31,7 +32,7 @@ export class RampSearch {
     return this.#broke - this.#held > Math.max(1, this.#held * PRECISION) ? this.#next : undefined;
   }
 
-  /** What `next` came to. */
+  /** Reports the result of the step that `next` named. */
   report(isHeld: boolean): void {
     const tried = this.#next;
     if (isHeld) this.#held = tried;

@@ -1,5 +1,5 @@
-// `--ramp`: how many players each node carries before packets come more than a frame late or not at all, and how many
-// that is for a core. The nodes' searches go on in turns, so that the machine is the same for both.
+// `--ramp`: finds how many players each node carries before packets are more than a frame late or missing, and how many
+// that is per core. The searches of the nodes alternate, so that both see the same machine.
 
 import { CannotPlay } from "../trouble.ts";
 import type { Figures } from "./figures.ts";
@@ -21,7 +21,7 @@ interface RampStep {
   readonly figures: Figures;
 }
 
-/** What one node came to so far; filled as the search goes on. */
+/** The results of one node so far; filled during the search. */
 interface RampNode {
   readonly name: string;
   readonly steps: RampStep[];
@@ -33,7 +33,7 @@ export interface RampResult {
   readonly nodes: readonly RampNode[];
 }
 
-/** What the search has found for one node. */
+/** The result of the search for one node. */
 interface RampFinding {
   readonly held: number;
   /** By the share of one core that the node used while it carried them; undefined where that was not measured. */
@@ -45,7 +45,7 @@ export function emptyRamp({ name, detail }: Workload, { options }: RunEnvironmen
   return { name, detail, nodes: options.plans.map((plan) => ({ name: plan.name, steps: [] })) };
 }
 
-/** Fills `result`; rejects when the run cannot go on. */
+/** Fills `result`; rejects when the run cannot continue. */
 export async function runRamp(workload: Workload, environment: RunEnvironment, result: RampResult): Promise<void> {
   const { plans, ramp, players = workload.players } = environment.options;
   const searches = plans.map(() => new RampSearch({ start: players, playersMax: ramp?.playersMax ?? players }));
@@ -83,7 +83,7 @@ async function tryStep(
   return attemptTwice(attempt);
 }
 
-/** Before it believes that the node, and not the machine for a moment, is what failed. */
+/** Repeats a failed attempt once, in case the machine and not the node was the cause. */
 export async function attemptTwice<T extends { readonly isHeld: boolean }>(attempt: () => Promise<T>): Promise<T> {
   const first = await attempt();
   return first.isHeld ? first : attempt();

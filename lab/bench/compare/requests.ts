@@ -12,13 +12,13 @@ const BURST_MS = 5;
 const CONNECTIONS = 64;
 /** Requests in flight at most: a node that cannot keep up is not drowned, the rate it reaches is reported. */
 const IN_FLIGHT_MAX = 1000;
-/** What is not answered by then has failed. */
+/** A request not answered by then has failed. */
 const LAST_ANSWER_MS_MAX = 10_000;
 
 /** Half GET, half PATCH (volume stays 100), one after the other over all players. */
 export const requests: Workload = {
   name: "requests",
-  detail: "REST requests beside the music, half GET player, half PATCH volume",
+  detail: "REST requests while music plays, half GET player, half PATCH volume",
   players: 100,
   isSteady: true,
   async prepare(scene) {
@@ -90,7 +90,7 @@ class Sender {
     sent.end(isPatch ? '{"volume":100}' : undefined);
   }
 
-  /** Resolves when nothing is on its way any more. */
+  /** Resolves when no request is pending any more. */
   async finish(): Promise<void> {
     const deadlineMs = performance.now() + LAST_ANSWER_MS_MAX;
     while (this.inFlight > 0 && performance.now() < deadlineMs) await sleep(BURST_MS);

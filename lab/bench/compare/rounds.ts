@@ -1,5 +1,5 @@
-// A workload in rounds: both nodes are up from its beginning to its end and take turns, so that whatever else the
-// machine does meanwhile meets both; who begins changes with every round.
+// Runs a workload in rounds: both nodes are up from its beginning to its end and are measured in alternation, so that
+// other load on the machine affects both; each round starts with the other node.
 
 import { sleep } from "../../sleep.ts";
 import { CannotPlay } from "../trouble.ts";
@@ -10,35 +10,35 @@ import { type MeasuredNode, measureNode } from "./measure-node.ts";
 import type { BenchRunOptions } from "./options.ts";
 import type { Workload } from "./workload.ts";
 
-/** One node's turns, in order; one that failed has no figures. */
+/** The measurements of one node, in order; a failed one has no figures. */
 interface NodeMeasurements {
   readonly name: string;
   readonly measurements: Figures[];
 }
 
-/** What a workload came to so far: it is filled as the run goes on, and whole even when that breaks off. */
+/** The results of a workload so far: filled during the run, and consistent even when the run is interrupted. */
 export interface WorkloadResult {
   readonly name: string;
   readonly detail: string;
   readonly players: number;
   readonly seconds: number;
   readonly nodes: readonly NodeMeasurements[];
-  /** Why turns are missing, and what a real Discord would have refused. */
+  /** Why measurements are missing, and what a real Discord would have refused. */
   readonly notes: string[];
 }
 
-/** What all turns of a run have in common. */
+/** Values shared by all measurements of a run. */
 export interface RunEnvironment {
   readonly options: BenchRunOptions;
   readonly mediaRoot: string;
-  /** Rejects when the user has had enough. */
+  /** Rejects when the user interrupts the run. */
   readonly interrupted: Promise<never>;
   readonly report: (line: string) => void;
 }
 
 /** Before the memory at rest is read. */
 const REST_MS = 3000;
-/** A node that fails so often does not do what the workload wants: the other one goes on alone. */
+/** A node that fails this often cannot run the workload: the other one continues alone. */
 const FAILURES_MAX = 2;
 
 export function emptyResult(workload: Workload, { options }: RunEnvironment): WorkloadResult {
@@ -52,7 +52,7 @@ export function emptyResult(workload: Workload, { options }: RunEnvironment): Wo
   };
 }
 
-/** Fills `result`; rejects when the run cannot go on. */
+/** Fills `result`; rejects when the run cannot continue. */
 export async function runRounds(
   workload: Workload,
   environment: RunEnvironment,
@@ -90,7 +90,7 @@ function note({ notes }: WorkloadResult, words: string): void {
   if (!notes.includes(words)) notes.push(words);
 }
 
-/** Those that are new since the last turn. */
+/** Records the violations since the last measurement. */
 async function noteViolations({ world, contestant }: MeasuredNode, result: WorkloadResult): Promise<void> {
   const { violations } = await world.stats();
   for (const { kind, detail } of violations) {
@@ -99,7 +99,7 @@ async function noteViolations({ world, contestant }: MeasuredNode, result: Workl
   }
 }
 
-/** Whose turn it is, by the index of the node: 0 1, 1 0, 0 1, … */
+/** The order of measurements, as indices of nodes: 0 1, 1 0, 0 1, … */
 export function measuringOrder(nodes: number, rounds: number): readonly number[] {
   return Array.from({ length: rounds }, (_, round) => {
     const pair = Array.from({ length: nodes }, (__, index) => index);
@@ -138,7 +138,7 @@ export async function withNodes<T>(
   }
 }
 
-/** A fresh node that nobody uses. */
+/** Measures a fresh, unused node. */
 async function measureRest(
   workload: Workload,
   environment: RunEnvironment,
@@ -160,14 +160,14 @@ export function playersOf(workload: Workload, { players }: BenchRunOptions): num
   return workload.players === 0 ? 0 : (players ?? workload.players);
 }
 
-/** One line while the run goes on. */
+/** One line of progress for each measurement. */
 function briefly(figures: Figures): string {
   const { cpuPercent, latenessMsP99, packetsMissing, firstAudioMsP99, startMs, othersPercent } = figures;
   const parts: readonly (readonly [string, number | undefined, string])[] = [
     ["CPU", cpuPercent, " %"],
     ["late p99", latenessMsP99, " ms"],
     ["missing", packetsMissing, ""],
-    ["first sound p99", firstAudioMsP99, " ms"],
+    ["first audio p99", firstAudioMsP99, " ms"],
     ["start", startMs, " ms"],
     ["others", othersPercent, " %"],
   ];

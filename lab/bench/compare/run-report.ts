@@ -1,4 +1,4 @@
-// What a run came to, as JSON has it, as tables and as a chart; also of a run that broke off. Pure.
+// Renders the results of a run as JSON, as tables and as a chart; also of an interrupted run. Pure.
 
 import { type Bar, barChart, type Panel } from "../../report/bar-chart.ts";
 import { markdownTable, spreadText } from "../../report/markdown-table.ts";
@@ -17,9 +17,9 @@ export interface RunResult {
   readonly trouble?: string;
 }
 
-/** What the reader of any figure must know. */
+/** The caveat that applies to every figure. */
 export const CAVEAT =
-  "The nodes, the fake Discord that listens, the site and the bench share one machine; the nodes take turns, so that " +
+  "The nodes, the fake Discord that listens, the site and the bench share one machine; the nodes alternate, so that " +
   "what else happens there meets both.";
 
 /** Columns of chart and summary: of each list, the first that a workload has measured. */
@@ -27,7 +27,7 @@ const CPU = ["CPU per player (idle: in all), %", ["cpuPercentPerPlayer", "cpuPer
 const MEMORY = ["memory (PSS), MB", ["pssMegabytes"]] as const;
 const LATENESS = ["lateness p99, ms", ["latenessMsP99"]] as const;
 const SPACING = ["|interval - 20 ms| p99, ms", ["spacingMsP99"]] as const;
-const OWN = ["first sound or answer p99, start, ms", ["firstAudioMsP99", "answerMsP99", "startMs"]] as const;
+const OWN = ["first audio or answer p99, start, ms", ["firstAudioMsP99", "answerMsP99", "startMs"]] as const;
 const CHARTED = [CPU, MEMORY, LATENESS, SPACING, OWN] as const;
 const SUMMARISED = [
   ...[CPU, MEMORY, LATENESS, ["jitter (RFC 3550), ms", ["jitterMs"]], SPACING],
@@ -35,7 +35,7 @@ const SUMMARISED = [
 ] as const;
 const RAMP_COLUMNS = ["players carried", "players per core"];
 
-/** JSON with the ratios beside the figures of each turn. */
+/** JSON with the figures of each measurement and the ratios. */
 export function runJson(run: RunResult): string {
   const workloads = run.workloads.map((result) => {
     const ratios = FIGURE_NAMES.flatMap((name) => {
@@ -51,7 +51,7 @@ export function workloadTable(result: WorkloadResult): string {
   const { name, detail, players, seconds, nodes, notes } = result;
   const rounds = Math.max(0, ...nodes.map(({ measurements }) => measurements.length));
   const crowd = players === 0 ? "no players" : `${players} players`;
-  const measurements = `${rounds} turns of ${seconds} s for each node, middle (least to most)`;
+  const measurements = `${rounds} rounds of ${seconds} s for each node, median (min to max)`;
   const title = `### ${name}: ${crowd}\n\n${detail}; ${measurements}:\n`;
   const names = nodes.map((node) => node.name);
   const header = ["", ...names, ...(names.length > 1 ? [names.join(" / ")] : [])];
@@ -79,7 +79,9 @@ export function rampTable({ name, detail, nodes }: RampResult): string {
   return `### ${name}: as many as it carries\n\n${detail}; ${carried}:\n\n${table}\n`;
 }
 
-/** All workloads on one page: for each figure both nodes and their ratio, or our node's spread when it is alone. */
+/**
+ * All workloads on one page: for each figure both nodes and their ratio, or the spread of our node when it runs alone.
+ */
 export function summaryTable({ nodes, workloads }: RunResult): string {
   const rows = workloads.map((result) => {
     const crowd = result.players === 0 ? result.name : `${result.name}, ${result.players} players`;
@@ -106,7 +108,9 @@ export function runChart(run: RunResult): string {
   const isRamp = run.ramps.length > 0;
   const rows = isRamp ? run.ramps.map(rampRow) : run.workloads.map(workloadRow);
   return barChart({
-    title: isRamp ? "As many players as are carried: longer is better" : "In turns on one machine: shorter is better",
+    title: isRamp
+      ? "As many players as are carried: longer is better"
+      : "Alternating on one machine: shorter is better",
     nodes: run.nodes,
     columns: isRamp ? RAMP_COLUMNS : CHARTED.map(([title]) => title),
     rows,
@@ -119,14 +123,14 @@ export function runChart(run: RunResult): string {
   });
 }
 
-/** How busy others kept the machine in all turns. */
+/** The CPU share of other processes, over all measurements. */
 function othersNote({ workloads, ramps }: RunResult): string[] {
   const measurements = [
     ...workloads.flatMap(({ nodes }) => nodes.flatMap((node) => node.measurements)),
     ...ramps.flatMap(({ nodes }) => nodes.flatMap(({ steps }) => steps.map(({ figures }) => figures))),
   ];
   const others = spreadOf(measurements.map(({ othersPercent }) => othersPercent));
-  return others === undefined ? [] : [`Others kept ${spreadText(others, 0)} % of all cores busy meanwhile.`];
+  return others === undefined ? [] : [`Other processes used ${spreadText(others, 0)} % of all cores during the run.`];
 }
 
 function workloadRow(result: WorkloadResult) {

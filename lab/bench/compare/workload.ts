@@ -1,32 +1,32 @@
-// What a workload is: what the players of a node do while it is measured. A new one is an object in workloads.ts.
+// A workload: what the players of a node do while it is measured. To add one, add an object to workloads.ts.
 
 import { sleep } from "../../sleep.ts";
 import type { Crowd } from "../crowd.ts";
 import type { Figures } from "./figures.ts";
 
-/** Where a workload meets the node whose turn it is. */
+/** What a workload gets to work with: the node under measurement and its surrounding world. */
 export interface WorkloadScene {
   readonly crowd: Crowd;
   readonly url: string;
   readonly password: string;
   readonly players: number;
-  /** Of the window. */
+  /** Length of the window. */
   readonly seconds: number;
   /** REST requests a second, where the workload sends them. */
   readonly requestsPerSecond: number;
 }
 
-/** What happens within the window, which it lasts as long as; its own figures. */
+/** The activity within the window, which lasts as long as the window; resolves with its own figures. */
 type During = () => Promise<Figures>;
 
 export interface Workload {
   readonly name: string;
   readonly detail: string;
-  /** Unless another number is asked for; 0: the node is started for it and left alone. */
+  /** Default number of players; 0: the node is started for this workload and left idle. */
   readonly players: number;
-  /** All of them sound from before the window until after it, so that the packets due are known. */
+  /** True when all players play from before the window until after it, so that the number of packets due is known. */
   readonly isSteady: boolean;
-  /** Before the window: who plays already? */
+  /** Prepares the window: starts the players that play before it. */
   prepare(scene: WorkloadScene): Promise<During>;
 }
 
@@ -46,13 +46,13 @@ export async function paced(count: number, spanMs: number, act: (index: number) 
     const waitMs = startedMs + (index * spanMs) / count - performance.now();
     if (waitMs > 0) await sleep(waitMs);
     const acting = act(index);
-    acting.catch(() => undefined); // it is looked at below, when all have begun
+    acting.catch(() => undefined); // awaited below, when all have started
     acts.push(acting);
   }
   await Promise.all(acts);
 }
 
-/** Does all that, and resolves with what it came to once the window is over, not before. */
+/** Runs `work`; resolves with its result once the window is over, not before. */
 export async function fillingWindow<T>(seconds: number, work: () => Promise<T>): Promise<T> {
   const startedMs = performance.now();
   const result = await work();

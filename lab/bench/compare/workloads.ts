@@ -14,7 +14,7 @@ const FILTERS = {
 export const WORKLOADS: readonly Workload[] = [
   {
     name: "idle",
-    detail: "a fresh node, left alone",
+    detail: "a fresh node, left idle",
     players: 0,
     isSteady: false,
     prepare: async (scene) => quietly(scene),

@@ -1,4 +1,4 @@
-// Who may ask: the password in `Authorization`, and what needs none.
+// Authorization: the password in `Authorization`, and the routes that need none.
 
 import { checksOf } from "../workbench/check.ts";
 import { expectMatch, someText } from "../workbench/expectation.ts";

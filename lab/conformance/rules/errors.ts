@@ -1,4 +1,4 @@
-// What is refused, with which status and words, and how much sloppiness is forgiven.
+// Refused requests, their statuses and messages, and which malformed requests are accepted.
 
 import { type Check, checksOf } from "../workbench/check.ts";
 import { expectMatch, matching, oneOf, someText } from "../workbench/expectation.ts";
@@ -43,18 +43,18 @@ const REFUSED_UPDATES: readonly (readonly [name: string, body: unknown, message:
   ["endTime 0", { endTime: 0 }, "End time must be greater than 0"],
   ["a negative endTime", { endTime: -1 }, "End time must be greater than 0"],
   [
-    "track beside encodedTrack",
+    "track next to encodedTrack",
     { track: {}, encodedTrack: "x" },
     "Cannot specify both track and encodedTrack/identifier",
   ],
-  ["track beside identifier", { track: {}, identifier: "x" }, "Cannot specify both track and encodedTrack/identifier"],
+  ["track next to identifier", { track: {}, identifier: "x" }, "Cannot specify both track and encodedTrack/identifier"],
   [
-    "encoded beside identifier",
+    "encoded next to identifier",
     { track: { encoded: "x", identifier: "x" } },
     "Cannot specify both encodedTrack and identifier",
   ],
   [
-    "encodedTrack beside identifier",
+    "encodedTrack next to identifier",
     { encodedTrack: "x", identifier: "x" },
     "Cannot specify both encodedTrack and identifier",
   ],
@@ -113,7 +113,7 @@ const REFUSED_REQUESTS: readonly (readonly [
   ["free/address without an address", "POST", "/v4/routeplanner/free/address", { body: {} }, 400, someText],
 ];
 
-/** What is taken though it is not quite right, and the player that comes of it. */
+/** Updates that are accepted though they are malformed, and the resulting player. */
 const FORGIVEN_UPDATES: readonly (readonly [name: string, body: unknown, player: object])[] = [
   ["unknown members", { nonsense: 1, track: { nonsense: 2 }, filters: { nonsense: 3 } }, { volume: 100, filters: {} }],
   ["a number as text", { volume: "50" }, { volume: 50 }],

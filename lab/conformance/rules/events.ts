@@ -1,4 +1,4 @@
-// What a client is told of its tracks, in which order and why.
+// The events of a client's tracks, their order and reasons.
 
 import { type Check, checksOf } from "../workbench/check.ts";
 import { encodeTrack, httpTrack } from "../workbench/encoded-track.ts";
@@ -35,7 +35,7 @@ export const eventChecks: readonly Check[] = checksOf("events", [
     "media",
   ],
   [
-    "TrackStartEvent tells the start position",
+    "TrackStartEvent reports the start position",
     "sheet 4.6",
     async (bench) => {
       const player = await bench.busyPlayer("tone.wav", { position: 3000 });
@@ -134,7 +134,7 @@ export const eventChecks: readonly Check[] = checksOf("events", [
     "voice",
   ],
   [
-    "a player goes on after a track that failed",
+    "a player plays another track after one that failed",
     "sheet 4.6",
     async (bench) => {
       const player = await failed(bench);
@@ -229,7 +229,7 @@ export const eventChecks: readonly Check[] = checksOf("events", [
     "media",
   ],
   [
-    "userData comes with the events of its track, as it is now",
+    "events carry the current userData of their track",
     "sheet 4.6",
     async (bench) => {
       const player = await bench.player();
@@ -252,7 +252,7 @@ export const eventChecks: readonly Check[] = checksOf("events", [
     "media",
   ],
   [
-    "playerUpdates go on while a track plays, and while it is paused",
+    "playerUpdates are sent while a track plays and while it is paused",
     "sheet 4.4",
     async (bench) => {
       const player = await bench.busyPlayer("tone.wav", { paused: true });

@@ -1,4 +1,4 @@
-// Filters: what is filled in, what is echoed, what replaces what.
+// Filters: defaults, echoed values, and which update replaces which filters.
 
 import { type Check, checksOf } from "../workbench/check.ts";
 import { exactly, expectMatch, oneOf } from "../workbench/expectation.ts";
@@ -41,7 +41,7 @@ export const filterChecks: readonly Check[] = [
   ...ECHOES.flatMap(([name, sent, echoed]) =>
     checksOf("filters", [
       [
-        `${name} ${JSON.stringify(sent)} comes back with every member`,
+        `${name} ${JSON.stringify(sent)} is returned with every member`,
         "sheet 3.3",
         async (bench) => {
           const { filters } = await (await bench.player()).update({ filters: { [name]: sent } });

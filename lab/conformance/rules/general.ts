@@ -50,7 +50,7 @@ const PLANNER_DETAILS = {
   ),
 };
 
-/** By class, what the details have besides. */
+/** Further members of the details, by class. */
 const PLANNER_OWN_DETAILS: Readonly<Record<string, object>> = {
   RotatingIpRoutePlanner: { rotateIndex: aNumberText, ipIndex: aNumberText, currentAddress: aString },
   NanoIpRoutePlanner: { currentAddressIndex: aNumberText },
@@ -210,7 +210,7 @@ export const generalChecks: readonly Check[] = [
       },
     ],
     [
-      "the route planner's status is 204 when there is none, else has what its class has",
+      "the route planner's status is 204 without a planner, else has the members of its class",
       "spec Route planner; sheet 3.8",
       async ({ http }) => {
         const reply = await http.get("/v4/routeplanner/status");
@@ -222,7 +222,7 @@ export const generalChecks: readonly Check[] = [
       },
     ],
     [
-      "freeing what is no address is refused, or an error without a planner",
+      "freeing an invalid address is refused, or an error without a planner",
       "spec Route planner; sheet 1.4",
       async ({ http }) => {
         const body = { address: "no address" };

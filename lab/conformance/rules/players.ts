@@ -48,7 +48,7 @@ const players = checksOf("players", [
     },
   ],
   [
-    "DELETE is 204 without a body, and the player is gone",
+    "DELETE is 204 without a body and removes the player",
     "spec Players",
     async (bench) => {
       const player = await bench.player();
@@ -64,7 +64,7 @@ const players = checksOf("players", [
     async (bench) => expectStatus(await (await bench.player()).destroy(), 204),
   ],
   [
-    "a player that was destroyed begins anew",
+    "a destroyed player is created again with defaults",
     "spec States",
     async (bench) => {
       const player = await bench.player();
@@ -99,7 +99,7 @@ const players = checksOf("players", [
 
 const order = checksOf("PATCH order", [
   [
-    "what is refused changes nothing and makes no player",
+    "a refused update changes nothing and creates no player",
     "sheet 2.7 step 2",
     async (bench) => {
       const player = await bench.player();
@@ -108,7 +108,7 @@ const order = checksOf("PATCH order", [
     },
   ],
   [
-    "what is refused leaves an older player as it was",
+    "a refused update leaves an existing player unchanged",
     "sheet 2.7 step 2",
     async (bench) => {
       const player = await bench.player();
@@ -223,7 +223,7 @@ const order = checksOf("PATCH order", [
     },
   ],
   [
-    "userData alone replaces that of the playing track as a whole",
+    "userData without a track replaces that of the playing track as a whole",
     "sheet 2.6",
     async (bench) => {
       const player = await bench.player();
@@ -242,7 +242,7 @@ const order = checksOf("PATCH order", [
     async (bench) => expectMatch((await (await bench.player()).update({ track: { userData: { a: 1 } } })).track, null),
   ],
   [
-    "noReplace keeps the track that is there",
+    "noReplace keeps the current track",
     "sheet 2.7 step 10.1",
     async (bench) => {
       const player = await bench.busyPlayer();

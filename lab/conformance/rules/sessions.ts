@@ -1,4 +1,4 @@
-// Sessions: their settings, how long they live, and how a client that lost its connection comes back.
+// Sessions: their settings, their lifetime, and how a client resumes after a lost connection.
 
 import { sleep } from "../../sleep.ts";
 import type { Bot } from "../../test-environment/bot.ts";
@@ -22,20 +22,20 @@ async function park(bench: Workbench, session: Bot): Promise<void> {
   await untilGone(bench, session);
 }
 
-/** A session whose client is away and may come back. */
+/** A resumable session whose client has disconnected. */
 async function parked(bench: Workbench): Promise<Bot> {
   const session = await bench.session();
   await park(bench, session);
   return session;
 }
 
-/** Asks until the node has noticed that a client is gone: REST knows its session no more. */
+/** Polls until the node has noticed that a client has disconnected: REST no longer knows its session. */
 async function untilGone(bench: Workbench, { sessionId }: Bot): Promise<void> {
   for (let attempt = 0; attempt < POLL_COUNT; attempt++) {
     if ((await bench.http.get(`/v4/sessions/${sessionId}/players`)).status === 404) return;
     await sleep(POLL_MS);
   }
-  throw new Error("the node does not notice that a client is gone");
+  throw new Error("the node does not notice that a client has disconnected");
 }
 
 const settings = checksOf("sessions", [
@@ -121,7 +121,7 @@ const settings = checksOf("sessions", [
 
 const resuming = checksOf("resuming", [
   [
-    "REST does not know a session whose client is away",
+    "REST does not know a session whose client has disconnected",
     "sheet 1.4",
     async (bench) => {
       const { sessionId } = await parked(bench);
@@ -208,7 +208,7 @@ const resuming = checksOf("resuming", [
     },
   ],
   [
-    "the id of a session whose client is there makes a new one and leaves the old alone",
+    "the id of a session whose client is connected creates a new session and leaves the old one unchanged",
     "sheet 4.7",
     async (bench) => {
       const old = await bench.session();

@@ -54,7 +54,7 @@ const loading = checksOf("loading", [
     "media",
   ],
   [
-    "missing tags are told as unknown",
+    "missing tags are reported as unknown",
     "sheet 7.3",
     (bench) => expectLoad(bench, "tone.wav", { data: { info: { title: "Unknown title", author: "Unknown artist" } } }),
     "media",
@@ -66,7 +66,7 @@ const loading = checksOf("loading", [
     "media",
   ],
   [
-    "a query in the URL is kept",
+    "a query in the URL is preserved",
     "recording load-http-query",
     (bench) => expectLoad(bench, "tone.wav?a=1&b=2", { data: { info: { uri: bench.url("tone.wav?a=1&b=2") } } }),
     "media",
@@ -117,7 +117,7 @@ const loading = checksOf("loading", [
     async (bench) => expectMatch((await bench.load("http://127.0.0.1:1/x.mp3")).json, ERROR),
   ],
   [
-    "an error tells its cause",
+    "an error reports its cause",
     "sheet 3.5",
     async (bench) => {
       const { json } = await bench.load("http://127.0.0.1:1/x.mp3");
@@ -125,7 +125,7 @@ const loading = checksOf("loading", [
     },
   ],
   [
-    "what is loaded is encoded byte for byte as the format says",
+    "a loaded track is encoded byte for byte as the format says",
     "sheet 5",
     async (bench) => {
       const { data } = (await bench.load(bench.url("tone.wav"))).json;
@@ -169,7 +169,7 @@ const decoding = checksOf("decoding", [
     async (bench) => expectMatch((await bench.decode(encodeTrack(HTTP_TRACK))).json, exactly(TRACK)),
   ],
   [
-    "encoded comes back as it was sent",
+    "encoded is returned as it was sent",
     "sheet 2.4",
     async (bench) => {
       const encoded = encodeTrack(HTTP_TRACK, 2);
@@ -182,7 +182,7 @@ const decoding = checksOf("decoding", [
     async (bench) => expectMatch((await bench.decode(encodeTrack(HTTP_TRACK))).json?.userData, exactly({}), "userData"),
   ],
   [
-    "the stored position is told",
+    "the stored position is reported",
     "sheet 2.4",
     async (bench) => {
       const { json } = await bench.decode(encodeTrack({ ...HTTP_TRACK, positionMs: 1500n }));
@@ -230,7 +230,7 @@ const decoding = checksOf("decoding", [
   ],
 ]);
 
-/** What stands in each version, as it must be told. */
+/** The fields of each version, as they must be reported. */
 const VERSIONS: readonly (readonly [
   version: number,
   expectedInfo: Partial<Record<"uri" | "artworkUrl" | "isrc", string | null>>,
@@ -361,7 +361,7 @@ const encodedTracks = [
       },
     ],
     [
-      "an endless track comes back whole from a player",
+      "a player returns an endless track unchanged",
       "sheet 3.1",
       async (bench) => {
         const player = await bench.player();

@@ -26,7 +26,7 @@ export const v3Checks: readonly Check[] = checksOf("v3", [
     "v3",
   ],
   [
-    "the password is wanted as in v4",
+    "the password is required as in v4",
     "sheet 2.11",
     async ({ http }) => expectStatus(await http.get("/v3/info", { password: null }), 401),
     "v3",
@@ -48,7 +48,7 @@ export const v3Checks: readonly Check[] = checksOf("v3", [
     "v3",
   ],
   [
-    "what is found is TRACK_LOADED with a list of one",
+    "a found track is TRACK_LOADED with a list of one",
     "sheet 2.11",
     async (bench) => {
       const { json } = await loadV3(bench, bench.url("tone.wav"));
@@ -71,7 +71,7 @@ export const v3Checks: readonly Check[] = checksOf("v3", [
     "v3",
   ],
   [
-    "what is not found is NO_MATCHES with an empty list",
+    "an identifier without a result is NO_MATCHES with an empty list",
     "sheet 2.11",
     async (bench) =>
       expectMatch((await loadV3(bench, "")).json, { loadType: "NO_MATCHES", tracks: [], playlistInfo: {} }),
@@ -110,7 +110,7 @@ export const v3Checks: readonly Check[] = checksOf("v3", [
     "v3",
   ],
   [
-    "the route planner's status is 200 with nulls when there is none",
+    "the route planner's status is 200 with nulls without a planner",
     "sheet 2.11",
     async ({ http }) => {
       const reply = await http.get("/v3/routeplanner/status");
@@ -120,7 +120,7 @@ export const v3Checks: readonly Check[] = checksOf("v3", [
     "v3",
   ],
   [
-    "ready comes first on /v3/websocket",
+    "ready is the first message on /v3/websocket",
     "sheet 2.11",
     async (bench) => {
       const session = await connect(bench);
@@ -155,7 +155,7 @@ export const v3Checks: readonly Check[] = checksOf("v3", [
     "v3",
   ],
   [
-    "the op play starts a track, and its events are those of v3",
+    "the op play starts a track with the events of v3",
     "sheet 2.11",
     async (bench) => {
       const session = await connect(bench);

@@ -1,4 +1,4 @@
-// Voice: joining, being heard, moving, being thrown out, and what the client is told of it.
+// Voice: joining, sending audio, moving, being disconnected, and the messages the client receives about it.
 
 import { sleep } from "../../sleep.ts";
 import { type Check, checksOf } from "../workbench/check.ts";
@@ -6,7 +6,7 @@ import { atLeast, exactly, expectMatch, oneOf, where } from "../workbench/expect
 import { expectError, expectStatus } from "../workbench/shapes.ts";
 import type { PlayerUnderTest, Workbench } from "../workbench/workbench.ts";
 
-/** A connected player whose music somebody hears. */
+/** A connected player whose music a listener receives. */
 async function audiblePlayer(bench: Workbench): Promise<PlayerUnderTest> {
   const player = await bench.connectedPlayer();
   await player.play("tone.wav");
@@ -14,11 +14,11 @@ async function audiblePlayer(bench: Workbench): Promise<PlayerUnderTest> {
   return player;
 }
 
-/** Resolves when the listener in the first channel has heard so many more frames. */
+/** Resolves when the listener in the first channel has received `frameCount` more frames. */
 async function receiveMore(bench: Workbench, { guildId }: PlayerUnderTest, frameCount: number): Promise<void> {
   const { listener } = bench.discord.channel(`${guildId}7`);
   const enough = listener.receivedAudio.length + frameCount;
-  await bench.discord.until(() => listener.receivedAudio.length >= enough, `${enough} frames of sound`);
+  await bench.discord.until(() => listener.receivedAudio.length >= enough, `${enough} frames of audio`);
 }
 
 const REPORTED_CODES = [4004, 4006, 4011, 4014] as const;
@@ -28,7 +28,7 @@ const closes = [
   ...REPORTED_CODES.flatMap((code) =>
     checksOf("voice", [
       [
-        `Discord's close ${code} is told, and the player keeps its track`,
+        `Discord's close ${code} is reported, and the player keeps its track`,
         `recording voice-close-${code}; sheet 4.6`,
         async (bench) => {
           const player = await audiblePlayer(bench);
@@ -49,7 +49,7 @@ const closes = [
   ...SILENT_CODES.flatMap((code) =>
     checksOf("voice", [
       [
-        `Discord's close ${code} is mended without a word`,
+        `the node recovers from Discord's close ${code} without a message`,
         `recording voice-close-${code}; sheet 4.6`,
         async (bench) => {
           const player = await audiblePlayer(bench);
@@ -79,7 +79,7 @@ const calls = checksOf("voice", [
     "voice",
   ],
   [
-    "music is heard, and the position follows it",
+    "music is received, and the position follows it",
     "sheet 3.2",
     async (bench) => {
       const player = await audiblePlayer(bench);
@@ -119,7 +119,7 @@ const calls = checksOf("voice", [
     "voice",
   ],
   [
-    "a move tells the end of the old connection, then the new one",
+    "a move reports the end of the old connection, then the new one",
     "recording voice-channel-move; sheet 4.6",
     async (bench) => {
       const player = await bench.connectedPlayer();
@@ -176,7 +176,7 @@ const calls = checksOf("voice", [
     async (bench) => {
       const player = await audiblePlayer(bench);
       await player.update({ position: 10_000 });
-      // Half a second of sound may still be that of the old place.
+      // Half a second of audio may still be from before the seek.
       let position: unknown;
       for (let tries = 0; tries < 10 && !(Number(position) > 10_000); tries++) {
         await receiveMore(bench, player, 25);
@@ -188,7 +188,7 @@ const calls = checksOf("voice", [
     "voice",
   ],
   [
-    "music is heard again after a lost connection, without a word to the client",
+    "music resumes after a lost connection, without a message to the client",
     "recording voice-tcp-drop",
     async (bench) => {
       const player = await audiblePlayer(bench);
@@ -200,7 +200,7 @@ const calls = checksOf("voice", [
     "voice",
   ],
   [
-    "a voice server that does not know the session is told to the client",
+    "a voice server that does not know the session is reported to the client",
     "recording voice-identify-4006",
     async (bench) => {
       const player = await bench.player();

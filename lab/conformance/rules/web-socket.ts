@@ -1,4 +1,4 @@
-// The WebSocket: who may open it, what comes first, and what happens to frames from the client.
+// The WebSocket: who may open it, which message is the first, and what happens to frames from the client.
 
 import { type Check, checksOf } from "../workbench/check.ts";
 import { aBoolean, exactly, expectMatch, matching, oneOf, where } from "../workbench/expectation.ts";
@@ -117,7 +117,7 @@ export const webSocketChecks: readonly Check[] = [
       },
     ],
     [
-      "nothing but ready and stats comes unasked",
+      "only ready and stats are sent without a request",
       "sheet 4.3",
       async (bench) => {
         const session = await bench.session();

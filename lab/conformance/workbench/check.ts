@@ -1,9 +1,9 @@
-// What one conformance check is: a rule of the protocol under a name, with where it is written, and how to see whether
-// a node keeps it.
+// A conformance check: a rule of the protocol under a name, where it is written, and how to see whether a node follows
+// it.
 
 import type { Workbench } from "./workbench.ts";
 
-/** What the node must be able to reach for a check; it is skipped otherwise. */
+/** What the node must be able to reach for a check, which is skipped otherwise. */
 export type Need = "media" | "voice" | "v3";
 
 export interface Check {

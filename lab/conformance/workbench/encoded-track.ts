@@ -1,5 +1,5 @@
-// Writes encoded tracks of every version by the published description (protocol-v4.md section 5), apart from the node's
-// own code, so that both can be wrong only in different ways.
+// Writes encoded tracks of every version by the published description (protocol-v4.md section 5), separate from the
+// node's code, so that both cannot share a mistake.
 
 export interface TrackText {
   readonly title: string;
@@ -11,7 +11,7 @@ export interface TrackText {
   readonly artworkUrl: string | null;
   readonly isrc: string | null;
   readonly sourceName: string;
-  /** What stands between source name and position: texts such as `probeInfo` of http and local tracks, or bytes. */
+  /** Fields between source name and position: texts such as `probeInfo` of http and local tracks, or bytes. */
   readonly details: readonly (string | Uint8Array)[];
   readonly positionMs: bigint;
 }
@@ -39,7 +39,7 @@ export function encodeTrack(track: TrackText, version: 1 | 2 | 3 | number = 3): 
   );
 }
 
-/** A track that plays (or fails to play) what is at a URL. */
+/** A track that plays (or fails to play) the file at a URL. */
 export function httpTrack(url: string, changes: Partial<TrackText> = {}): TrackText {
   return {
     title: "Conformance",

@@ -1,5 +1,5 @@
-// Says what an answer must look like and, when it does not, where it differs first: what was expected there and what
-// came. A pattern is a literal, a Matcher, a list, or an object whose members must fit (others are allowed).
+// Compares an answer with a pattern and reports the first difference: the expected and the received value. A pattern is
+// a literal, a Matcher, a list, or an object whose members must fit (others are allowed).
 
 /** Thrown by a check that found a wrong answer. */
 export class Mismatch extends Error {
@@ -74,7 +74,7 @@ export function exactly(members: Readonly<Record<string, unknown>>): Exactly {
   return new Exactly(members);
 }
 
-/** Throws a Mismatch that names the place of the first difference. */
+/** Throws a Mismatch that names the path of the first difference. */
 export function expectMatch(actual: unknown, pattern: unknown, what = "answer"): void {
   const difference = firstDifference(actual, pattern, what);
   if (difference !== undefined) throw difference;

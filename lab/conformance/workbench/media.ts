@@ -1,5 +1,5 @@
-// The media of the conformance kit, made in memory: WAV, which every node plays without further help, and what is no
-// sound at all.
+// The media of the conformance kit, made in memory: WAV, which every node plays without further help, and bytes that
+// are not audio.
 
 import { makeTone } from "../../listen/tone.ts";
 import { wav } from "../../media-files/containers.ts";

@@ -1,9 +1,9 @@
-// REST as raw as it gets: exactly the headers and bytes that were asked for, and everything that came back.
+// A raw REST client: sends exactly the given headers and bytes, and returns the whole answer.
 
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 
-/** What JSON.parse gives: checks look into answers of every shape. */
+/** The result of JSON.parse: checks inspect answers of every shape. */
 export type Json = ReturnType<JSON["parse"]>;
 
 export interface Reply {

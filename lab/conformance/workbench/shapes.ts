@@ -1,4 +1,4 @@
-// What the objects of the protocol look like (protocol-v4.md section 3), for checks of every group.
+// The shapes of the protocol's objects (protocol-v4.md section 3), for checks of every group.
 
 import {
   aBoolean,

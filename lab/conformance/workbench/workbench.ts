@@ -1,5 +1,5 @@
-// What a check works with: the node under test over raw REST and over sessions, media and a voice server of the kit's
-// own, players that are its alone. One bench per check, cleared when the check is over.
+// The tools of a check: the node under test over raw REST and over sessions, the kit's media and voice server, and
+// players that no other check uses. One bench per check, cleared when the check is over.
 
 import { WebSocket } from "ws";
 import type { FakeDiscord } from "../../discord/fake-discord.ts";
@@ -30,26 +30,26 @@ export class Workbench {
     this.discord = discord;
   }
 
-  /** A session of its own: the WebSocket is open and `ready` has come. */
+  /** A new session: the WebSocket is open and `ready` has arrived. */
   async session(options: Partial<BotOptions> = {}): Promise<Bot> {
     const bot = await Bot.connect({ url: this.http.url, password: this.http.password, ...options });
     this.#sessions.push(bot);
     return bot;
   }
 
-  /** A player that does not exist yet, in a session of its own unless one is given. */
+  /** A player that does not exist yet, in a new session unless one is given. */
   async player(session?: Bot): Promise<PlayerUnderTest> {
     return new PlayerUnderTest(this, session ?? (await this.session()), newGuildId());
   }
 
-  /** A player that has a track, which plays as soon as there is voice. */
+  /** A player that has a track, which plays once voice is connected. */
   async busyPlayer(file = "tone.wav", body: object = {}): Promise<PlayerUnderTest> {
     const player = await this.player();
     await player.play(file, body);
     return player;
   }
 
-  /** A player in a voice channel where somebody listens. */
+  /** A player in a voice channel with a listener. */
   async connectedPlayer(session?: Bot): Promise<PlayerUnderTest> {
     const player = await this.player(session);
     await player.connect();
@@ -132,7 +132,7 @@ export class PlayerUnderTest {
     return this.#bench.discord.issueVoice({ guildId, userId: session.userId, channelId: `${guildId}${channel}` });
   }
 
-  /** Joins a channel; resolves when the node has said that it is there. */
+  /** Joins a channel; resolves when the node reports that it is connected. */
   async connect(): Promise<IssuedVoice> {
     const voice = this.issueVoice();
     await this.update({ voice });
@@ -164,7 +164,7 @@ export class PlayerUnderTest {
     return this.session.until((one) => one.type === type && one.guildId === this.guildId, type, timeoutMs);
   }
 
-  /** The first playerUpdate, past or to come, whose state fits. */
+  /** The first playerUpdate, received already or later, whose state fits. */
   async untilUpdate(fits: (state: Json) => boolean, what: string): Promise<Json> {
     const isIt = (one: Json) => one.op === "playerUpdate" && one.guildId === this.guildId && fits(one.state);
     return this.session.until(isIt, what);

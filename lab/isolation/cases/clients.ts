@@ -9,16 +9,16 @@ import type { HostileCase, HostileLayer } from "../harness/hostile-case.ts";
 
 const BODY_BYTES_MAX = 4 * 2 ** 20 - 100;
 const GUILD = "680000000000000001";
-/** Requests under way at the same time. */
+/** Concurrent requests. */
 const WIDTH = 32;
 
-/** The start, the piece as often as a body of 4 MiB has room for, the end. */
+/** The start, the piece as often as fits into a body of 4 MiB, the end. */
 function filled(start: string, piece: string, end: string): string {
   const count = Math.floor((BODY_BYTES_MAX - start.length - end.length) / (piece.length + 1));
   return `${start}${`${piece},`.repeat(count - 1)}${piece}${end}`;
 }
 
-/** PATCH of a stranger's player with a body as it is, some of them at once. */
+/** PATCH requests of an attacker's player with a raw body, several of them at once. */
 function patches(
   name: string,
   what: string,
@@ -146,7 +146,7 @@ export const clients: HostileLayer = {
     patches("equalizer-trace", "the same with ?trace=true", () => filled('{"filters":{"equalizer":[', "{}", "]}}"), {
       query: "?trace=true",
     }),
-    patches("filters-unknown", "4 MiB of filters nobody knows", () => {
+    patches("filters-unknown", "4 MiB of unknown filters", () => {
       let index = 0;
       return filled('{"filters":{', '"f":1', "}}")
         .replaceAll('"f"', () => `"f${(index++).toString(36)}"`)
@@ -156,7 +156,7 @@ export const clients: HostileLayer = {
     patches("digits-text", "the same as text", () => `{"volume":"${"9".repeat(BODY_BYTES_MAX - 20)}"}`),
     patches(
       "digits-fraction",
-      "a position of 4 million places",
+      "a position of 4 million digits",
       () => `{"position":0.${"3".repeat(BODY_BYTES_MAX - 20)}}`,
     ),
     patches(
@@ -248,10 +248,10 @@ export const clients: HostileLayer = {
     },
     {
       name: "load-flood",
-      what: "look-ups of nothing, 32 at a time",
+      what: "loads without a result, 32 at a time",
       arm: (attack) => async () => {
         const path = "/v4/loadtracks?identifier=http%3A%2F%2F127.0.0.1%3A9%2Fx.mp3";
-        return `${await manyTimes(attack, 100_000, () => attack.answerTo("GET", path))} look-ups`;
+        return `${await manyTimes(attack, 100_000, () => attack.answerTo("GET", path))} loads`;
       },
     },
     {

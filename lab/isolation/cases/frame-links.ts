@@ -21,7 +21,7 @@ function falseMp3Heads(sizeBytes: number): Uint8Array {
   return repeat(Uint8Array.of(0xff, 0xfb, 0x90, 0x64), sizeBytes / 4);
 }
 
-/** By turns 44.1, 48 and 32 kHz, mono and stereo. */
+/** Alternates 44.1, 48 and 32 kHz, mono and stereo. */
 function changingMp3(count: number): Uint8Array {
   const frames = [0, 4, 8].flatMap((rate) =>
     [0x00, 0xc0].map((mode) => {
@@ -165,7 +165,7 @@ export const frameLinks: HostileLayer = {
     ),
     playsFile(
       "flac-seek-table",
-      "a seek table of a million points that lead nowhere",
+      "a seek table of a million points with invalid offsets",
       () =>
         concat(
           flacHead({ rateHz: 44_100, totalSamples: 2 ** 30 }).with(4, 0),
@@ -213,13 +213,13 @@ export const frameLinks: HostileLayer = {
     ),
     playsFile(
       "wav-chunks",
-      "WAV of 500,000 empty chunks in front of the sound",
+      "WAV of 500,000 empty chunks before the audio",
       () => concat(ascii("RIFF"), le(2 ** 32 - 1, 4), ascii("WAVE"), repeat(concat(ascii("junk"), le(0, 4)), 500_000)),
       { fileName: "a.wav" },
     ),
     playsFile(
       "wav-data-lies",
-      "WAV that claims 4 GB of sound",
+      "WAV that claims 4 GB of audio",
       () => wav({ rateHz: 48_000, data: new Uint8Array(10_000), claimedBytes: 2 ** 32 - 1 }),
       { fileName: "a.wav" },
     ),

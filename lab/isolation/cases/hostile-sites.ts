@@ -10,7 +10,7 @@ import { type HostileCase, type HostileLayer, playsSite } from "../harness/hosti
 
 const MP3 = repeat(mp3Frame(), 2000);
 const DRIP_MS = 50;
-/** How long an honest look-up may take before it counts as not answered. */
+/** Time limit of a control load, after which it counts as not answered. */
 const CONTROL_PATIENCE_MS = 8000;
 const OK = "HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\n";
 
@@ -24,14 +24,14 @@ function stream(body: AsyncIterable<Uint8Array>, headers: Readonly<Record<string
   return { ...plan, headers: { ...plan.headers, ...headers }, body, framing: "close", acceptsRanges: false };
 }
 
-/** A byte of sound, a byte that says there is no title, and so on. */
+/** A byte of audio, a byte that says there is no title, and so on. */
 function titlesEverywhere(): Uint8Array {
   const block = new Uint8Array(MP3.length * 2);
   for (let index = 0; index < MP3.length; index++) block[index * 2] = MP3[index]!;
   return block;
 }
 
-/** A gzip of zeros, a thousand times smaller than what is in it. */
+/** A gzip of zeros, a thousand times smaller than its content. */
 async function* bomb(): AsyncGenerator<Uint8Array> {
   const gzip = createGzip();
   const block = Buffer.alloc(1 << 20);
@@ -52,7 +52,7 @@ function playsRaw(name: string, what: string, onRequest: (socket: Socket, head: 
   };
 }
 
-/** Writes a piece every so often for as long as somebody listens. */
+/** Writes a piece at an interval for as long as the connection is open. */
 function drip(socket: Socket, piece: string | Uint8Array, intervalMs = DRIP_MS): void {
   const timer = setInterval(() => socket.write(piece), intervalMs);
   socket.once("close", () => clearInterval(timer));
@@ -69,7 +69,7 @@ function pour(socket: Socket, piece: string | Uint8Array): void {
 
 const drippingLoads: HostileCase = {
   name: "dripping-loads",
-  what: "200 look-ups of sites that drip a byte now and then; an honest one has to be answered meanwhile",
+  what: "200 loads from sites that drip a byte now and then; a control load must be answered in the meantime",
   isQuick: true,
   seconds: 6,
   arm: async (attack) => {
@@ -87,9 +87,9 @@ const drippingLoads: HostileCase = {
       await sleep(500);
       const startedMs = performance.now();
       const answer = await attack.load(control, CONTROL_PATIENCE_MS);
-      if (!answer.includes("track")) attack.problems.push(`an honest look-up was not answered: ${answer}`);
+      if (!answer.includes("track")) attack.problems.push(`a control load was not answered: ${answer}`);
       await Promise.all(hanging);
-      return `honest ${answer} after ${(performance.now() - startedMs).toFixed(0)} ms`;
+      return `control ${answer} after ${(performance.now() - startedMs).toFixed(0)} ms`;
     };
   },
 };
@@ -111,7 +111,7 @@ export const hostileSites: HostileLayer = {
       stream(endlessly(MP3), { "icy-metaint": ["0", "-1", `1${"0".repeat(30)}`][earlierRequests % 3] ?? "0" }),
     ),
     drippingLoads,
-    playsSite("redirect-loop", "a link that leads to itself", ({ path }) => statusPlan(302, { location: path })),
+    playsSite("redirect-loop", "a link that redirects to itself", ({ path }) => statusPlan(302, { location: path })),
     playsSite("redirect-chain", "a redirect to another address each time, without end", ({ path }) =>
       statusPlan(302, { location: `${path}x` }),
     ),

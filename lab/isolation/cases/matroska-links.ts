@@ -1,4 +1,4 @@
-// Links to WebM and Matroska files whose elements, laces and cues are made to keep a reader busy or to fill its queues.
+// Links to WebM and Matroska files whose elements, laces and cues are made to overload a reader or to fill its queues.
 
 import { ascii, be, concat, repeat } from "../../media-files/bytes.ts";
 import {
@@ -49,7 +49,7 @@ function nested(id: number, depth: number): Uint8Array {
   );
 }
 
-/** Cues that all lead to where the cues themselves are. */
+/** Cues that all point to the cues themselves. */
 function cyclicCues(): Uint8Array {
   const point = ebml(
     0xbb,
@@ -149,7 +149,7 @@ export const matroskaLinks: HostileLayer = {
       },
       WEBM,
     ),
-    playsFile("webm-cyclic-cues", "50,000 cues that lead back to the start", cyclicCues, WEBM),
+    playsFile("webm-cyclic-cues", "50,000 cues that point back to the start", cyclicCues, WEBM),
     playsFile(
       "webm-tracks",
       "20,000 audio tracks, none of a codec that is known",

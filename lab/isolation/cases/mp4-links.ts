@@ -27,7 +27,7 @@ interface Tables {
   readonly more?: readonly Uint8Array[];
 }
 
-/** A movie with one sound track; each table with its count in front. */
+/** A movie with one audio track; each table with its count in front. */
 function movie(tables: Tables = {}): Uint8Array {
   const { stts = concat(be(1, 4), be(100, 4), be(1024, 4)), stsc = concat(be(1, 4), be(1, 4), be(100, 4), be(1, 4)) } =
     tables;

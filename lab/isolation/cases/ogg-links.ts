@@ -46,7 +46,7 @@ export const oggLinks: HostileLayer = {
   cases: [
     {
       name: "ogg-false-heads",
-      what: "8 MB of page heads that each claim 56 kB, looked up three times and played",
+      what: "8 MB of page headers that each claim 56 kB, loaded three times and played",
       isQuick: true,
       arm: (attack) => {
         const url = attack.serveFile("a.ogg", falseHeads(8_000_000));
@@ -95,16 +95,16 @@ export const oggLinks: HostileLayer = {
     playsFile("ogg-beginnings", "20,000 streams that only begin", () => beginnings(20_000), OGG),
     playsFile(
       "ogg-short-chain",
-      "4,000 chained streams of one packet, 2 and 8 channels by turns",
+      "4,000 chained streams of one packet, alternating 2 and 8 channels",
       () => shortChain(4000, 8),
       OGG,
     ),
     playsFile(
       "ogg-endless-packet",
-      "one packet that goes on for 60 MB of pages",
+      "one packet that spans 60 MB of pages",
       () => {
         const page = oggPage({ serial: 1, sequence: 2, granule: -1, flags: 1, packets: [new Uint8Array(254 * 255)] });
-        // The last lace is 255 as well: the packet goes on.
+        // The last lace is 255 as well: the packet continues on the next page.
         page[26 + 255] = 255;
         return concat(START, repeat(page, 900));
       },

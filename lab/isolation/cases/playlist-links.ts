@@ -1,4 +1,4 @@
-// Links to playlists: HLS with too many, too large, too fast or unending parts, and lists that lead to themselves.
+// Links to playlists: HLS with too many, too large, too fast or endless parts, and lists that contain themselves.
 
 import { repeat } from "../../media-files/bytes.ts";
 import { AAC_SILENCE, adtsFrame } from "../../media-files/containers.ts";
@@ -29,7 +29,7 @@ function site(list: string, other: Answer) {
 
 const hangingSegments: HostileCase = {
   name: "hls-hanging-segments",
-  what: "99,999 segments that hang, 32 look-ups and 8 players",
+  what: "99,999 segments that hang, 32 loads and 8 players",
   isQuick: true,
   seconds: 6,
   arm: (attack) => {
@@ -43,7 +43,7 @@ const hangingSegments: HostileCase = {
   },
 };
 
-/** Grows with every request, so that nothing can be kept. */
+/** Grows with every request, so that nothing can be cached. */
 function liveOfMegabytes(): (request: { readonly path: string }) => Answer {
   const filler = `#EXT-X-NOTE:${"x".repeat(1000)}\n`.repeat(8000);
   let count = 0;

@@ -1,4 +1,4 @@
-// Links to files whose sample rate or channels make no sense, or change all the time: what stands between decoder and
+// Links to files whose sample rate or channels are invalid, or change all the time: tests the path between decoder and
 // resampler.
 
 import { ascii, be, concat, le } from "../../media-files/bytes.ts";

@@ -1,4 +1,4 @@
-// Those who need no password, or have only a connection: unfinished requests, wrong passwords, upgrades, WebSockets
+// Attackers without the password, or with a connection only: unfinished requests, wrong passwords, upgrades, WebSockets
 // that do not read.
 
 import { WebSocket } from "ws";
@@ -48,7 +48,7 @@ async function wrongPasswords(attack: Attack): Promise<string> {
   return summary(statuses);
 }
 
-/** WebSockets of the node, with the password, each as `onOpen` wants it. */
+/** WebSockets of the node, opened with the password; `onOpen` handles each. */
 function opens(
   name: string,
   what: string,
@@ -69,7 +69,7 @@ function opens(
           },
         });
         attack.onClose(() => socket.terminate());
-        socket.on("error", () => undefined); // refused or cut off: `close` tells
+        socket.on("error", () => undefined); // refused or cut off: `close` reports it
         socket.on("close", (code) => codes.push(code));
         socket.on("open", () => onOpen(socket, attack));
       }
@@ -90,10 +90,10 @@ const UPGRADE =
 export const untrustedInput: HostileLayer = {
   layer: "untrusted-input",
   cases: [
-    connects("unfinished-heads", "500 requests whose head never ends", 500, "GET /version HTTP/1.1\r\nHost: x\r\nX-"),
+    connects("unfinished-heads", "500 requests whose header never ends", 500, "GET /version HTTP/1.1\r\nHost: x\r\nX-"),
     connects(
       "unfinished-bodies",
-      "500 requests whose body never comes",
+      "500 requests whose body never arrives",
       500,
       "PATCH /v4/sessions/x/players/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: " +
         "4000000\r\n\r\n{",
@@ -101,7 +101,7 @@ export const untrustedInput: HostileLayer = {
     connects("silent-connections", "1,000 connections that say nothing", 1000, ""),
     connects(
       "idle-connections",
-      "500 connections that are kept after an answer",
+      "500 connections that stay open after an answer",
       500,
       "GET /version HTTP/1.1\r\nHost: x\r\n\r\n",
     ),
@@ -145,7 +145,7 @@ export const untrustedInput: HostileLayer = {
       1000,
       `${UPGRADE}Authorization: wrong\r\n\r\n`,
     ),
-    connects("half-upgrades", "500 upgrades whose head never ends", 500, UPGRADE),
+    connects("half-upgrades", "500 upgrades whose header never ends", 500, UPGRADE),
     connects(
       "chunked-endless",
       "50 bodies in chunks of one byte",

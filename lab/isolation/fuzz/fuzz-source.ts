@@ -1,5 +1,5 @@
-// The bytes of a generated file as a demuxer gets them: random access or forwards only, buffered or arriving late.
-// Keeps to the contract of ByteSource to the letter and counts what is asked of it.
+// The bytes of a generated file as a demuxer gets them: random access or forward only, buffered or arriving late.
+// Follows the contract of ByteSource exactly and counts the calls.
 
 import { NodeError } from "../../../src/errors.ts";
 import type { ByteSource } from "../../../src/media/input/byte-source.ts";
@@ -13,7 +13,7 @@ interface FuzzSourceTraits {
   readonly readCountMax: number;
 }
 
-/** What a forward-only source keeps: the first and the last so many bytes. */
+/** What a forward-only source buffers: this many bytes at the start, and as many before the current position. */
 const WINDOW_BYTES = 64 * 1024;
 
 export class FuzzSource implements ByteSource {
@@ -76,7 +76,7 @@ export class FuzzSource implements ByteSource {
     return this.isRandomAccess || end <= WINDOW_BYTES || start >= windowStart;
   }
 
-  /** Throws where a reader does not come to an end: nothing else would stop it. */
+  /** Throws when a reader does not terminate: nothing else would stop it. */
   #count(): void {
     this.readCount += 1;
     if (this.readCount > this.#traits.readCountMax) throw new Error(`more than ${this.#traits.readCountMax} reads`);

@@ -1,5 +1,5 @@
-// Tries files one after the other on a thread of its own, which can be ended when one does not come to an end. Started
-// by run-fuzz.ts.
+// Tries files one after the other on a separate thread, which can be terminated when one does not finish. Started by
+// run-fuzz.ts.
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { Container } from "../generators/generate-file.ts";
@@ -7,7 +7,7 @@ import { tryFile } from "./try-file.ts";
 
 const { container, firstSeed, count } = workerData as { container: Container; firstSeed: number; count: number };
 
-// Decoders with threads of their own do not keep this one alive; a node's is never without a timer.
+// Decoders with threads of their own do not keep this one alive; a node always has a timer.
 setInterval(() => undefined, 1000);
 
 for (let seed = firstSeed; seed < firstSeed + count; seed++) {

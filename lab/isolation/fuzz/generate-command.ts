@@ -32,7 +32,7 @@ export async function runGenerate(args: string[]): Promise<number> {
   return failures === 0 && containers.length > 0 ? 0 : 1;
 }
 
-/** One file as it was tried, to be looked at. */
+/** Writes one file as it was tried, for inspection. */
 async function writeOne(container: Container, seed: number, path: string): Promise<number> {
   const { bytes, changes } = generateFile(container, seed);
   const { writeFile } = await import("node:fs/promises");
@@ -58,7 +58,7 @@ function describe(container: Container, results: readonly FuzzResult[]): string 
   ].join("\n");
 }
 
-/** The same problem is shown once, with how often it came. */
+/** Equal problems are listed once, with their count. */
 function failuresOf(results: readonly FuzzResult[]): string[] {
   const seen = new Map<string, FuzzResult[]>();
   for (const result of results) {

@@ -1,5 +1,5 @@
-// Tries so many generated files of a container, each from a seed of its own. One that does not come to an end, or ends
-// its thread, is a problem like any other, and the rest is tried all the same.
+// Tries a number of generated files of a container, each from its own seed. A file that does not finish, or ends its
+// thread, is reported like any other problem, and the rest is tried all the same.
 
 import { Worker } from "node:worker_threads";
 import type { Container } from "../generators/generate-file.ts";
@@ -19,7 +19,7 @@ interface FuzzOptions {
 }
 
 const ENTRY = new URL("./fuzz-worker.js", import.meta.url);
-/** In tests this file runs from its source, its thread from what was built. */
+/** In tests this file runs from its source, its thread from the build. */
 const BUILT_ENTRY = new URL("../../../dist/lab/isolation/fuzz/fuzz-worker.js", import.meta.url);
 
 export async function runFuzz(options: FuzzOptions): Promise<FuzzResult[]> {
@@ -49,7 +49,7 @@ function runFrom(options: FuzzOptions, results: FuzzResult[]): Promise<FuzzResul
     const timer = setTimeout(() => stop(`no end after ${patienceMs / 1000} s`), patienceMs);
     worker.on("error", (error) => stop(`ended its thread: ${error instanceof Error ? error.stack : error}`));
     // A thread that has nothing left to do ends by itself.
-    worker.on("exit", () => stop("waits for something that never comes"));
+    worker.on("exit", () => stop("never resolves"));
     worker.on("message", (message: Message) => {
       timer.refresh();
       if (message.kind === "begins") seed = message.seed;

@@ -1,5 +1,5 @@
-// Takes one generated file the way a track goes: recognised, taken apart, decoded, brought to 48 kHz stereo, sought in.
-// Says what a reader must never do: throw anything but a NodeError, read without end, or hand on what makes no sense.
+// Processes one generated file as a track is processed: probed, demuxed, decoded, converted to 48 kHz stereo, sought.
+// Reports what a reader must never do: throw anything but a NodeError, read without end, or return invalid data.
 
 import { Heartbeat } from "../../../src/bridge/heartbeat.ts";
 import { NodeError } from "../../../src/errors.ts";
@@ -31,23 +31,23 @@ export interface FuzzResult {
   readonly changes: readonly string[];
   readonly sizeBytes: number;
   readonly packets: number;
-  /** Time it took, and the most reads without giving the thread back: for looking for what is slow, no bar. */
+  /** Duration, and the most reads without yielding the thread: for finding slow files, not a limit. */
   readonly tookMs: number;
   readonly stretchCountMax: number;
 }
 
-/** Reads per byte of the file, and some to begin with: searches look at each byte, and may again in another order. */
+/** Reads per byte of the file, plus some to begin with: searches inspect each byte, and may again in another order. */
 const READS_PER_BYTE_MAX = 24;
 const READS_MAX = 5000;
-/** Bytes handed out per byte of the file: what is more is quadratic. */
+/** Bytes returned per byte of the file: more than this is quadratic. */
 const BYTES_PER_BYTE_MAX = 400;
 const BYTES_MAX = 8_000_000;
-/** A packet takes room in its file. Laces may make several of a byte: 256 in seven. */
+/** A packet takes space in its file. Laces may make several of a byte: 256 in seven. */
 const PACKETS_PER_BYTE_MAX = 40;
 const DECODED_PACKETS_MAX = 300;
 const SEEKS = 2;
 const PACKETS_AFTER_SEEK = 20;
-/** As many as the 20 bits of FLAC hold. */
+/** The largest value of FLAC's 20 bits. */
 const RATE_HZ_MAX = 2 ** 20;
 const SEGMENTS_READ_MAX = 200;
 const MEMORY_BYTES_MAX = 64 * 2 ** 20;
@@ -92,7 +92,7 @@ class FuzzRun {
     });
   }
 
-  /** What came of it; anything that is no NodeError is a problem. */
+  /** The outcome of `work`; anything thrown other than a NodeError is a problem. */
   async guard(work: () => Promise<unknown>): Promise<string> {
     try {
       await work();
@@ -194,7 +194,7 @@ class FuzzRun {
   }
 }
 
-/** Decoder, resampler and mix of whatever stream is the current one, asked for sound as a player asks. */
+/** Decoder, resampler and mixer of the current stream, asked for audio as a player asks. */
 class AudioReader {
   readonly #song: TrackDecoder;
   readonly #queue: QueuedPacket[] = [];
@@ -241,7 +241,7 @@ class AudioReader {
     this.#song.close();
   }
 
-  /** Takes all the sound there is. */
+  /** Reads all audio. */
   async #play(): Promise<void> {
     const supply = { take: () => this.#queue.shift(), isFinished: this.#isFinished };
     do {

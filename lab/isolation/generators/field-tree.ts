@@ -1,6 +1,5 @@
-// A file as a tree of its fields: numbers of some bits, bytes, text, and groups that write their own length or checksum
-// in front of or behind what is in them. Generators build such trees, mutate.ts changes them, `render` makes bytes of
-// them.
+// A file as a tree of its fields: numbers of some bits, bytes, text, and groups that write their length or checksum
+// before or after their content. Generators build such trees, mutate.ts changes them, `render` makes bytes of them.
 
 import { be, bits, concat, digits, le } from "../../media-files/bytes.ts";
 
@@ -43,12 +42,12 @@ export function num(name: string, value: number | bigint, sizeBytes: number): Nu
   return { kind: "number", name, value: BigInt(value), bits: sizeBytes * 8, isLittleEndian: false };
 }
 
-/** The same, least significant byte first. */
+/** A number, least significant byte first. */
 export function numLe(name: string, value: number | bigint, sizeBytes: number): NumberField {
   return { ...num(name, value, sizeBytes), isLittleEndian: true };
 }
 
-/** A number of some bits; those that follow each other share bytes. */
+/** A number of some bits; consecutive ones share bytes. */
 export function bitNum(name: string, value: number | bigint, bitCount: number): NumberField {
   return { kind: "number", name, value: BigInt(value), bits: bitCount, isLittleEndian: false };
 }
@@ -74,7 +73,7 @@ interface Space {
   bytes: number;
 }
 
-/** What is behind `sizeBytesMax` is left out: parts repeated within parts that are repeated have no end. */
+/** Bytes beyond `sizeBytesMax` are omitted: repeated parts within repeated parts have no end. */
 export function render(field: Field, sizeBytesMax = 1_000_000): Uint8Array {
   return renderInto(field, { bytes: sizeBytesMax });
 }

@@ -1,4 +1,4 @@
-// One generated file: a container by name and a seed to the same bytes every time, and what was changed in them.
+// One generated file: a container name and a seed give the same bytes every time, and the list of changes in them.
 
 import { ascii, concat } from "../../media-files/bytes.ts";
 import { seededRandom } from "../../seeded-random.ts";
@@ -33,7 +33,7 @@ export const CONTAINERS = Object.keys(BUILDERS) as readonly Container[]; // the 
 
 interface GeneratedFile {
   readonly bytes: Uint8Array;
-  /** What is unusual about it, in the order it was done; empty for one that is as it should be. */
+  /** The changes that were made, in order; empty for a well-formed file. */
   readonly changes: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export function generateFile(container: Container, seed: number): GeneratedFile 
   return changes.length === 0 ? { bytes, changes } : cut(bytes, changes, random);
 }
 
-/** What happens to files as a whole. */
+/** Changes to files as a whole. */
 function cut(bytes: Uint8Array, changes: readonly string[], random: () => number): GeneratedFile {
   const kind = random();
   const at = Math.floor(random() * bytes.length);

@@ -1,4 +1,4 @@
-// MP4 files as trees: whole and fragmented, AAC, ALAC, FLAC, Opus and MP3, with all tables a sound track has.
+// MP4 files as trees: whole and fragmented, AAC, ALAC, FLAC, Opus and MP3, with all tables of an audio track.
 
 import { ascii, be, concat } from "../../media-files/bytes.ts";
 import { flacStreamInfo } from "../../media-files/containers.ts";

@@ -36,7 +36,7 @@ function packet({ pid, isStart, counter, payload }: Packet): GroupField {
   });
 }
 
-/** The same with an adaptation field that fills what is left. */
+/** A packet with an adaptation field that fills the rest. */
 function filledPacket(base: Packet, data: Uint8Array): GroupField {
   const fill = PACKET_BYTES - 4 - data.length;
   if (fill <= 0) return packet({ ...base, payload: [raw("data", data)] });

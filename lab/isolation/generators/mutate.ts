@@ -1,5 +1,5 @@
-// Changes in a tree of fields that a reader may not expect: lengths and counts that lie, numbers at their edges, parts
-// that are missing, empty, repeated, nested in themselves, or in the wrong place.
+// Changes in a tree of fields that a reader may not expect: wrong lengths and counts, numbers at their limits, parts
+// that are missing, empty, repeated, nested in themselves, or in the wrong position.
 
 import { concat, repeat } from "../../media-files/bytes.ts";
 import type { BytesField, Field, GroupField, NumberField, TextField } from "./field-tree.ts";
@@ -16,7 +16,7 @@ const GROWTH_BYTES_MAX = 200_000;
 const REPEATS_MAX = 3000;
 const DEPTH_MAX = 400;
 
-/** Changes the tree in place in one to four ways; what was done, for a report. */
+/** Changes the tree in place, one to four times; returns the changes for a report. */
 export function mutate(root: GroupField, random: Random): string[] {
   const count = 1 + Math.floor(random() * 4);
   return Array.from({ length: count }, () => {
@@ -58,7 +58,7 @@ function moveField({ field, parent }: FieldLocation, locations: readonly FieldLo
     case 2: {
       const other = Math.floor(random() * parent.fields.length);
       [parent.fields[index], parent.fields[other]] = [parent.fields[other]!, field];
-      return "changed places";
+      return "swapped positions";
     }
     default: {
       const elsewhere = pick(locations, random)?.field;
@@ -181,7 +181,7 @@ function changeGroup(field: GroupField, parent: GroupField, random: Random): str
   }
 }
 
-/** The same kind of group around itself, many times over. */
+/** Nests the same kind of group around itself, many times over. */
 function nest(field: GroupField, parent: GroupField, random: Random): string {
   const sizeBytes = sizeOf(field) + 20;
   const depth = Math.min(

@@ -1,5 +1,5 @@
-// What a hostile case works with: sites to lead the node to, sessions and players of a stranger, bare HTTP and TCP. One
-// per run of a case; whatever it has opened is closed with it.
+// The tools of a hostile case: sites to direct the node to, an attacker's sessions and players, raw HTTP and TCP. One
+// instance per run of a case; everything it has opened is closed with it.
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { encodeTrack, httpTrack } from "../../conformance/workbench/encoded-track.ts";
@@ -23,7 +23,7 @@ interface AttackOptions {
 interface PlayOptions {
   /** Default 2. */
   readonly players?: number;
-  /** Fields of PATCH besides the track. */
+  /** Further fields of the PATCH. */
   readonly body?: object;
   /** Done when all have been started. */
   readonly meanwhile?: (bot: Bot, guildIds: readonly string[]) => Promise<unknown>;
@@ -46,7 +46,7 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
   pls: "audio/x-scpls",
   xspf: "application/xspf+xml",
 };
-/** What Lavalink calls containers in encoded tracks, where it is not the ending. */
+/** Lavalink's names of containers in encoded tracks, where they differ from the file extension. */
 const PROBE_NAMES: Readonly<Record<string, string>> = {
   mp4: "mp4",
   aac: "adts",
@@ -66,7 +66,7 @@ export class Attack {
   readonly http: NodeClient;
   readonly random: () => number;
   readonly seconds: number;
-  /** What the case itself has found wrong; the neighbours' sound aside. */
+  /** Problems that the case itself has found, apart from the control players' audio. */
   readonly problems: string[] = [];
   readonly #options: AttackOptions;
   readonly #scripts = new Map<string, Script>();
@@ -93,7 +93,7 @@ export class Attack {
     return new Attack(options, await MediaServer.start({ script }), scripts);
   }
 
-  /** A site of its own: everything below the URL's folder is answered by `answer`. */
+  /** A site for this path: `answer` answers everything below the URL's folder. */
   serve(path: string, answer: Script): string {
     const site = `s${++this.#siteCount}`;
     this.#scripts.set(site, answer);
@@ -106,7 +106,7 @@ export class Attack {
     return this.serve(name, () => plan);
   }
 
-  /** A TCP server that is told of each connection once the request's head has come. */
+  /** A TCP server; `onRequest` is called for each connection once the request's header has arrived. */
   async serveRaw(onRequest: (socket: Socket, head: string) => void, path = "song.mp3"): Promise<string> {
     const server = createServer((socket) => {
       this.#keep(socket);
@@ -127,7 +127,7 @@ export class Attack {
     return socket;
   }
 
-  /** A session of its own. */
+  /** Opens a new session. */
   async openSession(path?: string): Promise<Bot> {
     const bot = await Bot.connect({
       url: this.http.url,
@@ -145,7 +145,7 @@ export class Attack {
     return this.#bot;
   }
 
-  /** A guild whose player is in a voice channel where somebody listens. */
+  /** A guild whose player is in a voice channel with a listener. */
   async join(bot: Bot, daveVersion = 0): Promise<string> {
     const guildId = newGuildId();
     const { userId } = bot;
@@ -154,12 +154,12 @@ export class Attack {
     return guildId;
   }
 
-  /** PATCH of a player with an object, or text as it is; what was answered, in a word. */
+  /** PATCH of a player with an object, or with raw text; returns the answer in a word. */
   patch(bot: Bot, guildId: string, body: unknown, query = ""): Promise<string> {
     return this.answerTo("PATCH", `/v4/sessions/${bot.sessionId}/players/${guildId}${query}`, body);
   }
 
-  /** The status of any request; what went wrong when there is none. */
+  /** The status of any request; the error when there is no answer. */
   async answerTo(method: string, path: string, body?: unknown): Promise<string> {
     const headers = { "Content-Type": "application/json" };
     const asked = this.http.request(method, path, body === undefined ? {} : { body, headers });
@@ -173,16 +173,16 @@ export class Attack {
     this.#closing.push(close);
   }
 
-  /** What loadtracks answers, in a few words. */
+  /** The answer of loadtracks, in a few words. */
   async load(identifier: string, timeoutMs = this.seconds * 1000): Promise<string> {
     const asked = this.http.get(`/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
     const reply = await within(asked, timeoutMs);
-    if (reply === undefined) return "look-up: no answer yet";
+    if (reply === undefined) return "load: no answer yet";
     const data = reply.json?.data;
-    return `look-up: ${reply.json?.loadType ?? reply.status}${data?.message === undefined ? "" : ` (${data.message})`}`;
+    return `load: ${reply.json?.loadType ?? reply.status}${data?.message === undefined ? "" : ` (${data.message})`}`;
   }
 
-  /** Plays what is at a URL without looking it up, for so many players, and waits for what becomes of it. */
+  /** Plays a URL without loading it, in `players` players, and waits for the outcomes. */
   async play(url: string, { players = 2, body = {}, meanwhile }: PlayOptions = {}): Promise<string> {
     const bot = await this.session();
     const endsAtMs = performance.now() + this.seconds * 1000;
@@ -198,11 +198,11 @@ export class Attack {
     const isOver = (guildId: string) => bot.events("TrackEndEvent", guildId).length > 0;
     await bot
       .until(() => guildIds.every(isOver), "the ends", Math.max(1, endsAtMs - performance.now()))
-      .catch(() => undefined); // those that still play
+      .catch(() => undefined); // players that still play
     return `play: ${summary(guildIds.map((guildId) => outcomeOf(bot, guildId)))}`;
   }
 
-  /** Packets of sound that came from this guild's player so far. */
+  /** Audio packets that arrived from this guild's player so far. */
   audioPackets(guildId: string): Promise<number> {
     return this.#options.post.audioPackets(guildId);
   }
@@ -222,7 +222,7 @@ export class Attack {
   }
 
   #keep(socket: Socket): void {
-    socket.on("error", () => undefined); // the node may hang up at any time: that is what it is there for
+    socket.on("error", () => undefined); // the node may disconnect at any time, as it should
     this.#sockets.push(socket);
   }
 }

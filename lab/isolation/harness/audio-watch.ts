@@ -1,24 +1,24 @@
-// What a listener gets of one player while somebody watches: when each packet with sound in it came, and the longest
-// time without any. Packets are decoded: silence and damage do not count as sound.
+// Measures the audio that a listener gets of one player: when each packet with audio arrived, and the longest time
+// without any. Packets are decoded: silence and damage do not count as audio.
 
 import { loadLibopus } from "../../../src/media/opus/libopus.ts";
 import type { Listener } from "../../discord/listener.ts";
 import { quantile } from "../../report/statistics.ts";
 
-/** What one honest player's listener heard in a window; plain data. */
+/** The audio that the listener of one control player received in a window; plain data. */
 export interface ReceivedAudio {
   readonly guildId: string;
   readonly packets: number;
-  /** Packets in which nothing, or nothing that can be decoded, is to be heard. */
+  /** Packets that contain no audible audio, or nothing that can be decoded. */
   readonly silentPackets: number;
   readonly gapMsP50: number;
   readonly gapMsP99: number;
-  /** The longest time without sound, up to the ends of the window. */
+  /** The longest time without audio, up to the ends of the window. */
   readonly gapMsMax: number;
 }
 
 const FRAME_MS = 20;
-/** Of full scale; the quietest song of an honest player is at 0.06. */
+/** Fraction of full scale; the quietest song of a control player is at 0.06. */
 const AUDIBLE_LEVEL = 0.003;
 
 type Decode = (opus: Uint8Array) => number;
@@ -36,7 +36,7 @@ export class AudioWatch {
     this.#decode = decode;
   }
 
-  /** Not decoded, whatever is no silence frame counts as sound: for hundreds of players at once. */
+  /** Without decoding, every packet other than a silence frame counts as audio: for hundreds of players at once. */
   static async start(guildId: string, listener: Listener, isDecoded: boolean): Promise<AudioWatch> {
     const levelOf = isDecoded ? await createLevelMeter() : () => 1;
     const watch = new AudioWatch(guildId, levelOf);
@@ -44,7 +44,7 @@ export class AudioWatch {
     return watch;
   }
 
-  /** Begins a window. Sound shortly before it counts as heard at its start. */
+  /** Begins a window. Audio shortly before it counts as received at its start. */
   open(nowMs: number): void {
     this.#gapsMs = [];
     this.#packets = 0;
@@ -75,7 +75,7 @@ export class AudioWatch {
   }
 }
 
-/** A decoder of one stream that tells how loud each packet is, 0 to 1; 0 for what cannot be decoded. */
+/** A decoder of one stream that returns the level of each packet, 0 to 1; 0 for a packet that cannot be decoded. */
 async function createLevelMeter(): Promise<Decode> {
   const opus = await loadLibopus();
   const { module, packetPointer, pcmPointer } = opus;

@@ -1,5 +1,5 @@
-// The neighbours: players of an honest client, each in a guild of its own, who play an hour-long song each and must not
-// notice anything. Some are passed through, some decoded and encoded.
+// The control players: players of a well-behaved client, each in its own guild with an hour-long song, which must not
+// be affected by an attack. Some are passed through, some decoded and encoded.
 
 import { sleep } from "../../sleep.ts";
 import { Bot, type NodeMessage } from "../../test-environment/bot.ts";
@@ -8,7 +8,7 @@ import type { ListeningPost } from "./listening-post.ts";
 interface Song {
   readonly file: string;
   readonly daveVersion: number;
-  /** Fields of PATCH besides the track. */
+  /** Further fields of the PATCH. */
   readonly player: object;
 }
 
@@ -19,9 +19,9 @@ const SONGS: readonly Song[] = [
   { file: "song.webm", daveVersion: 0, player: { volume: 60 } },
 ];
 const USER_ID = "100000000000000001";
-/** Where songs are started anew, well before their end. */
+/** Songs are restarted from this position, well before their end. */
 const POSITION_MS_MAX = 40 * 60_000;
-/** What an honest client must never hear of in the middle of a song. */
+/** Events that a control client must never receive in the middle of a song. */
 const LOSSES: readonly string[] = ["TrackEndEvent", "TrackExceptionEvent", "TrackStuckEvent", "WebSocketClosedEvent"];
 const CAPACITY_TRIES = 60;
 const CAPACITY_WAIT_MS = 500;
@@ -54,23 +54,23 @@ export class ControlPlayers {
     return new ControlPlayers(bot, guildIds);
   }
 
-  /** How many messages have come: a mark for `lossesSince`. */
+  /** Number of messages received so far: the starting point for `lossesSince`. */
   get messageCount(): number {
     return this.#bot.messages.length;
   }
 
-  /** What the client was told since the mark that it should not have been told, and who has no track any more. */
+  /** Events that the client should not have received since `messageCount`, and players that have lost their track. */
   async lossesSince(messageCount: number): Promise<string[]> {
     const received = this.#bot.messages.slice(messageCount).filter(({ type = "" }) => LOSSES.includes(type));
     const losses = received.map(describe);
     for (const guildId of this.#guildIds) {
       const player = await this.#bot.player(guildId).catch(() => undefined); // the node cannot be asked
-      if (player?.track == null) losses.push("an honest player has no track any more");
+      if (player?.track == null) losses.push("a control player has lost its track");
     }
     return losses;
   }
 
-  /** Starts songs anew that would end in the middle of a measurement. */
+  /** Restarts songs that would end in the middle of a measurement. */
   async rewind(): Promise<void> {
     for (const guildId of this.#guildIds) {
       const { state } = await this.#bot.player(guildId);
@@ -83,7 +83,7 @@ export class ControlPlayers {
   }
 }
 
-/** A node that has just started, or is still recovering, may say that there is no room yet. */
+/** A node that has just started, or is still recovering, may answer that it has no capacity yet. */
 async function updatePatiently(bot: Bot, guildId: string, body: object): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -98,5 +98,5 @@ async function updatePatiently(bot: Bot, guildId: string, body: object): Promise
 
 function describe(message: NodeMessage): string {
   const { exception, reason } = message as { exception?: { message?: string }; reason?: unknown };
-  return `an honest player was told ${message.type} (${exception?.message ?? reason ?? ""})`;
+  return `a control player received ${message.type} (${exception?.message ?? reason ?? ""})`;
 }

@@ -1,5 +1,5 @@
-// Node, listening post and honest players together: what a hostile case is let loose on. Puts right what the last case
-// has broken, so that the next one finds everybody playing.
+// Node, listening post and control players together: the target of a hostile case. Repairs what the last case has
+// broken, so that the next one finds all control players playing.
 
 import { sleep } from "../../sleep.ts";
 import { ControlPlayers } from "./control-players.ts";
@@ -7,7 +7,9 @@ import { ListeningPost, type WindowResult } from "./listening-post.ts";
 import type { NodeUnderTest } from "./node-under-test.ts";
 import { longestGapMs } from "./verdict.ts";
 
-/** Sound has settled when a window of this length has no longer gap than that; a busy machine may never be so quiet. */
+/**
+ * Audio has settled when a window of this length has no gap longer than that; a busy machine may never be that quiet.
+ */
 const SETTLED_WINDOW_MS = 500;
 const SETTLED_GAP_MS = 100;
 const SETTLE_TRIES = 20;
@@ -54,8 +56,8 @@ export class Harness {
   }
 
   /**
-   * Everybody plays, and has for a moment. Throws when that cannot be brought about. After an attack that has done harm
-   * a node of our own is started anew: what is left of one case is no fair start for the next.
+   * Resolves when all control players play, and have for a moment. Throws when that cannot be achieved. After an attack
+   * that has done harm, our own node is restarted: the state after one case is no fair start for the next.
    */
   async restore({ wasHarmed }: { readonly wasHarmed: boolean }): Promise<void> {
     if (this.#node.hasEnded || (wasHarmed && this.#node.isOurs)) {
@@ -98,6 +100,6 @@ export class Harness {
     for (let count = 0; count < SETTLE_TRIES && gapMs > SETTLED_GAP_MS; count++) {
       gapMs = longestGapMs(await this.measure(() => sleep(SETTLED_WINDOW_MS)));
     }
-    if (gapMs >= SETTLED_WINDOW_MS) throw new Error("the honest players are not heard, even without an attack");
+    if (gapMs >= SETTLED_WINDOW_MS) throw new Error("the control players send no audio, even without an attack");
   }
 }

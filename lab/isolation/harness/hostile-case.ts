@@ -1,5 +1,5 @@
-// What a hostile case is: a name, what it does to the node, and the doing. They stand in tables, one file per layer,
-// below cases/; cases.ts is the list.
+// A hostile case: a name, a description, and the attack. Cases are in tables, one file per layer, below cases/;
+// cases.ts is the list.
 
 import type { Answer } from "../../media-server/answer-plan.ts";
 import type { LoggedRequest } from "../../media-server/media-server.ts";
@@ -8,7 +8,7 @@ import type { Attack } from "./attack.ts";
 export interface HostileCase {
   /** Kebab-case, for `--case`. */
   readonly name: string;
-  /** One line: what is sent. */
+  /** One line: the input that is sent. */
   readonly what: string;
   /** One of the dozen that show most in least time (`--quick`). */
   readonly isQuick?: boolean;
@@ -18,7 +18,7 @@ export interface HostileCase {
   readonly arm: (attack: Attack) => Strike | Promise<Strike>;
 }
 
-/** The attack. What it resolves with is printed as what the node answered. */
+/** The attack. Its result is printed as the node's answer. */
 export type Strike = () => Promise<string>;
 
 export interface HostileLayer {
@@ -28,7 +28,7 @@ export interface HostileLayer {
 
 type Options = Pick<HostileCase, "isQuick" | "seconds">;
 
-/** A file behind a link: looked up once, then played by two players of a stranger. Its name's ending gives its type. */
+/** A file behind a link: loaded once, then played by two players of an attacker. Its file extension gives its type. */
 export function playsFile(
   name: string,
   what: string,
@@ -46,7 +46,7 @@ export function playsFile(
   };
 }
 
-/** A site of its own making behind a link, used likewise. `answer` is asked for every request. */
+/** A scripted site behind a link, used likewise. `answer` is called for every request. */
 export function playsSite(
   name: string,
   what: string,

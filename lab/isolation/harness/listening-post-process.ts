@@ -1,5 +1,5 @@
-// Where the honest players play to: fake Discord, their songs, a listener for each, and a clock on GET /version. A
-// process of its own; started by listening-post.ts, which talks to it over IPC.
+// The other end of the control players: fake Discord, their songs, a listener for each, and a timer on GET /version. A
+// separate process; started by listening-post.ts, which talks to it over IPC.
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { FakeDiscord } from "../../discord/fake-discord.ts";

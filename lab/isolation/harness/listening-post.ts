@@ -1,5 +1,5 @@
-// The runner's end of listening-post-process.ts, which listens to the honest players and asks the node for its version
-// in a process of its own: building and sending hostile files must not make it look as if packets were late.
+// The runner's end of listening-post-process.ts, which listens to the control players and polls the node's version in a
+// separate process: building and sending hostile files must not make packets look late.
 
 import { type ChildProcess, fork } from "node:child_process";
 import type { IssuedVoice } from "../../discord/voice-session.ts";
@@ -23,21 +23,21 @@ export type PostRequest =
   | { readonly kind: "openWindow" }
   | { readonly kind: "closeWindow" };
 
-/** What was measured from `openWindow` to `closeWindow`; plain data. */
+/** The measurements from `openWindow` to `closeWindow`; plain data. */
 export interface WindowResult {
   readonly seconds: number;
   readonly received: readonly ReceivedAudio[];
   /** The slowest answer to GET /version; one that has not come counts up to the end. */
   readonly versionMsMax: number;
   readonly versionFailures: number;
-  /** How long the listening process itself had no time: what it measured may be too long by that. */
+  /** How long the listening process itself was starved: its measurements may be too long by that. */
   readonly ownDelayMsMax: number;
 }
 
 type Ask = (request: PostRequest) => Promise<unknown>;
 
 const ENTRY = new URL("./listening-post-process.js", import.meta.url);
-/** In tests this file runs from its source, its process from what was built. */
+/** In tests this file runs from its source, its process from the build. */
 const BUILT_ENTRY = new URL("../../../dist/lab/isolation/harness/listening-post-process.js", import.meta.url);
 
 export class ListeningPost {
@@ -65,12 +65,12 @@ export class ListeningPost {
     await this.#ask({ kind: "watch", guildId, channelId, isDecoded });
   }
 
-  /** Listens to nobody any more. */
+  /** Stops listening to all players. */
   async forget(): Promise<void> {
     await this.#ask({ kind: "forget" });
   }
 
-  /** Packets of sound from a guild's newest voice session. */
+  /** Audio packets of a guild's newest voice session. */
   audioPackets(guildId: string): Promise<number> {
     return this.#ask({ kind: "audioPackets", guildId }) as Promise<number>;
   }

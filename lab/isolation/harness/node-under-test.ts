@@ -1,5 +1,5 @@
-// The node that is attacked: one of this checkout, as a process of its own that is started anew when it ends, or any
-// that runs already. Tells how much memory it uses, whether it still runs and how many audio workers it has lost.
+// The attacked node: one of this checkout, as a separate process that is restarted when it ends, or any running node.
+// Reports its memory use, whether it still runs and how many audio workers it has lost.
 
 import { type NodeCommand, NodeProcess, TONEARM } from "../../bench/node-process.ts";
 import { NodeClient } from "../../conformance/workbench/node-client.ts";
@@ -16,7 +16,7 @@ export interface NodeUnderTest {
   close(): Promise<void>;
 }
 
-/** What Tonearm writes when an audio worker is gone. */
+/** Matches Tonearm's log line about a lost audio worker. */
 const LOST_WORKER = /audio (worker|thread) (was|is) lost/;
 
 /** A process of this checkout's node, or of another; `onLine` gets what it logs. */
@@ -44,7 +44,7 @@ export async function startOwnNode(
   };
 }
 
-/** A node that somebody else has started. Its memory is what it says of itself. */
+/** A node that was started elsewhere. Its memory is what it reports itself. */
 export function runningNode(url: string, password: string): NodeUnderTest {
   const http = new NodeClient(url, password);
   return {

@@ -1,22 +1,22 @@
-// The bar: what an attack may do to others, and what not. Pure: from measurements to what is wrong with them.
+// The pass criteria: how far an attack may affect other players. Pure: from measurements to problems.
 
 import type { WindowResult } from "./listening-post.ts";
 
 /** How much longer the longest gap may be than without attack. */
 export const GAP_TOLERANCE_MS = 40;
-/** How many of the packets of sound that a control would have had may be missing, as a share. */
+/** The allowed share of missing audio packets, of those that a control would have had. */
 const MISSING_SHARE_MAX = 0.03;
 /** How long GET /version may take. */
 const VERSION_MS_MAX = 100;
-/** How much more memory may be in use, as a factor, and when it is looked at. */
+/** The allowed memory increase, as a factor, and when it is measured. */
 export const MEMORY_FACTOR = 1.2;
 export const MEMORY_WITHIN_SECONDS = 20;
 
 export interface Measured {
-  /** The same without attack, just before. */
+  /** The control measurement without attack, just before. */
   readonly control: WindowResult;
   readonly attack: WindowResult;
-  /** What the honest client was told of its players that it should not have been told. */
+  /** Events that the control client received and should not have. */
   readonly losses: readonly string[];
   readonly lostWorkers: number;
   readonly hasNodeEnded: boolean;
@@ -26,16 +26,16 @@ export interface Measured {
 export interface MemoryCourse {
   readonly beforeBytes: number;
   readonly afterBytes: number;
-  /** When it was back to what is allowed; undefined: not in time. */
+  /** When memory was back to the allowed level; undefined: not in time. */
   readonly backAfterSeconds: number | undefined;
 }
 
-/** What is wrong, a sentence each; none: the neighbours noticed nothing. */
+/** The problems, a sentence each; empty: the control players were not affected. */
 export function judge(measured: Measured): string[] {
   return [...lossesIn(measured), ...delaysIn(measured)];
 }
 
-/** What is never the machine's doing, however busy it is. */
+/** Problems that a busy machine never causes. */
 export function lossesIn({ losses, lostWorkers, hasNodeEnded }: Measured): string[] {
   return [
     ...(hasNodeEnded ? ["the node ended"] : []),
@@ -50,7 +50,7 @@ function delaysIn({ control, attack, hasNodeEnded, memory }: Measured): string[]
   const gapLimitMs = gapLimitOf(control, attack);
   if (gapMs > gapLimitMs) problems.push(`a gap of ${gapMs.toFixed(0)} ms, allowed are ${gapLimitMs.toFixed(0)}`);
   const share = missingShare(control, attack) - starvedMs(control, attack) / 1000 / attack.seconds;
-  if (share > MISSING_SHARE_MAX) problems.push(`${(share * 100).toFixed(0)} % of an honest player's sound is missing`);
+  if (share > MISSING_SHARE_MAX) problems.push(`${(share * 100).toFixed(0)} % of a control player's audio is missing`);
   const versionLimitMs = VERSION_MS_MAX + control.versionMsMax + starvedMs(control, attack);
   if (attack.versionFailures > 0) problems.push(`GET /version failed ${attack.versionFailures} times`);
   if (attack.versionMsMax > versionLimitMs) {
@@ -67,7 +67,7 @@ export function longestGapMs({ received }: WindowResult): number {
   return Math.max(0, ...received.map(({ gapMsMax }) => gapMsMax));
 }
 
-/** Of the honest player who lost most. */
+/** The missing share of the control player that lost most. */
 export function missingShare(control: WindowResult, attack: WindowResult): number {
   const rateOf = (window: WindowResult, guildId: string) => {
     const received = window.received.find((one) => one.guildId === guildId);
@@ -80,9 +80,7 @@ export function gapLimitOf(control: WindowResult, attack: WindowResult): number 
   return longestGapMs(control) + GAP_TOLERANCE_MS + starvedMs(control, attack);
 }
 
-/**
- * How much longer than in the control the listening process had no time: that is the machine's doing, not the node's.
- */
+/** How much longer than in the control the listening process was starved: caused by the machine, not by the node. */
 function starvedMs(control: WindowResult, attack: WindowResult): number {
   return Math.max(0, attack.ownDelayMsMax - control.ownDelayMsMax);
 }

@@ -1,5 +1,5 @@
-// A node whose audio workers can be struck (fragile-audio.ts), in a process of its own. Started by lost-workers.ts;
-// tells it over IPC where it listens, what it logs of lost workers, and who was struck.
+// A node whose audio workers can be struck (fragile-audio.ts), in a separate process. Started by lost-workers.ts;
+// reports over IPC its address, its log lines about lost workers, and the struck player.
 
 import { BroadcastChannel } from "node:worker_threads";
 import { loadConfig } from "../../../src/config/load-config.ts";
@@ -32,7 +32,7 @@ const { config } = loadConfig({
 const struck = new BroadcastChannel(STRUCK_CHANNEL);
 struck.onmessage = (event) => report({ kind: "struck", playerId: (event as { data: number }).data }); // numbers only
 const logger = createLogger((level, message, fields) => {
-  // An error does not survive the way as it is, and what it says stands in the message.
+  // An error does not survive the transfer unchanged; its message has the details.
   if (level === "error") report({ kind: "log", message, fields: { ...fields, error: undefined } });
 });
 const node = await createNode(config, { logger, mediaEntry: new URL("./fragile-audio.js", import.meta.url) });

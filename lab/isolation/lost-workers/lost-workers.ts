@@ -1,5 +1,6 @@
-// `npm run lab -- isolation lost-workers`: what is heard when an audio worker ends, hangs or fills its memory in the
-// middle of one player's work, with a hundred players on two workers, and who is blamed for it.
+// `npm run lab -- isolation lost-workers`: what listeners receive when an audio worker ends, hangs or fills its memory
+// in the middle of one player's work, with a hundred players on two workers, and to which player the node attributes
+// it.
 
 import { fork } from "node:child_process";
 import { writeFile } from "node:fs/promises";
@@ -25,20 +26,20 @@ interface LossResult {
   readonly strike: WorkerStrike["name"];
   readonly players: number;
   readonly controlGapMsMax: number;
-  /** How many heard a gap longer than in the control, and their longest gaps. */
+  /** Number of players with a gap longer than in the control, and their longest gaps. */
   readonly affected: number;
   readonly gapMsP50: number;
   readonly gapMsP99: number;
   readonly gapMsMax: number;
-  /** For whom the worker was at work, and whom the node has blamed. */
+  /** The player that the worker was working for, and those the node has named as culprits. */
   readonly struckPlayer: number | undefined;
   readonly attributedPlayers: readonly unknown[];
   readonly lossesLogged: number;
-  /** Ends and exceptions that clients were told of. */
+  /** Ends and exceptions that were reported to clients. */
   readonly reported: readonly string[];
 }
 
-/** Resolves with the exit status: 0 when nobody but the struck player was blamed and no track was lost. */
+/** Resolves with the exit status: 0 when only the struck player was named as culprit and no track was lost. */
 export async function runLostWorkers(args: string[]): Promise<number> {
   const options = { players: { type: "string", default: "100" }, json: { type: "string" } } as const;
   const { values } = parseArgs({ args, options });
@@ -54,7 +55,7 @@ export async function runLostWorkers(args: string[]): Promise<number> {
   return results.every((result) => isFair(result) && result.reported.length === 0) ? 0 : 1;
 }
 
-/** With a node of its own, since a worker that was lost before is started later. */
+/** Uses a new node, since a worker that was lost before is replaced later. */
 async function measureLoss(strike: WorkerStrike, playerCount: number): Promise<LossResult> {
   const post = await ListeningPost.start();
   const node = fork(ENTRY, [PASSWORD]);
@@ -88,7 +89,7 @@ async function startPlayers(bot: Bot, post: ListeningPost, count: number): Promi
   for (let tries = 0; tries < SETTLE_TRIES; tries++) {
     if (longestGapMs(await measure(post, 1, () => undefined)) < SETTLED_GAP_MS) return guildIds;
   }
-  throw new Error("not all players are heard, even while no worker is lost");
+  throw new Error("some players send no audio, even while no worker is lost");
 }
 
 async function start(bot: Bot, post: ListeningPost, guildId: string): Promise<void> {
@@ -146,11 +147,11 @@ function describe(result: LossResult): string {
   const { strike, players, affected, gapMsP50, gapMsP99, gapMsMax, controlGapMsMax, struckPlayer, attributedPlayers } =
     result;
   return [
-    `an audio worker ${strike}: ${affected} of ${players} players hear a gap (control: ` +
+    `an audio worker ${strike}: ${affected} of ${players} players have a gap (control: ` +
       `${controlGapMsMax.toFixed(0)} ms)`,
     `  p50 ${gapMsP50.toFixed(0)} ms, p99 ${gapMsP99.toFixed(0)} ms, max ${gapMsMax.toFixed(0)} ms`,
-    `  at work for player ${struckPlayer ?? "nobody"}, blamed: ${attributedPlayers.join(", ") || "nobody"}; ` +
+    `  at work for player ${struckPlayer ?? "none"}, culprits: ${attributedPlayers.join(", ") || "none"}; ` +
       `${result.lossesLogged} loss(es)`,
-    `  clients were told: ${result.reported.join(", ") || "nothing"}`,
+    `  reported to clients: ${result.reported.join(", ") || "nothing"}`,
   ].join("\n");
 }

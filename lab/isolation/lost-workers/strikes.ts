@@ -1,4 +1,4 @@
-// The ways in which fragile-audio.ts can be lost, and the end time that brings each about.
+// The modes in which fragile-audio.ts can be lost, and the end time that triggers each.
 
 export interface WorkerStrike {
   readonly name: "ends" | "hangs" | "fills its memory";

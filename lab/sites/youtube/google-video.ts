@@ -1,6 +1,6 @@
-// The part of the stand-in that hands out sound: links with an expiry, an address that they are for, an n and a
-// signature, which are checked as googlevideo checks them; wrong ones are answered 403. Steps are asked for in the
-// query. In whichever process the stand-in runs.
+// The fake media server: links with an expiry, an address that they are for, an n and a signature, which are checked as
+// googlevideo checks them; wrong ones are answered with 403. Ranges are requested in the query. Runs in the fake
+// server's process.
 
 import type { SiteAnswer, SiteRequest } from "../site-server.ts";
 import type { PlayerScript } from "./player-scripts.ts";
@@ -18,7 +18,7 @@ interface Ticket {
   readonly clientName: string;
   /** The address that the link was made for. */
   readonly ip: string;
-  /** What the link must have by the time it is used. */
+  /** The n that the link must have when it is used. */
   readonly n: string;
   readonly signature: string;
 }
@@ -35,7 +35,7 @@ interface MediaLinkRequest {
 /** A link as the client is given it. */
 interface IssuedLink {
   readonly url: string;
-  /** Only for those that have to turn it. */
+  /** Only for clients that have to unlock it. */
   readonly lockedSignature: string | undefined;
 }
 
@@ -52,7 +52,7 @@ export class GoogleVideo {
     this.#baseUrl = baseUrl;
   }
 
-  /** `script`: the link is locked so that this one opens it. `isLengthSaid`: it tells how large the file is. */
+  /** `script`: the link is locked so that this one opens it. `isLengthSaid`: the link includes the file's size. */
   issue(media: OfferedMedia, { clientName, ip, itag, script, isLengthSaid }: MediaLinkRequest): IssuedLink {
     const id = this.#tickets.length;
     const n = `n${String(id).padStart(4, "0")}-AbCdEf_9`;

@@ -1,5 +1,5 @@
-// The made-up videos and playlists of the stand-in: one for each thing that can be wrong with a video. In whichever
-// process the stand-in runs.
+// The made-up videos and playlists of the fake server: one for each error of a video. Runs in the fake server's
+// process.
 
 import type { ListedVideo } from "./shapes.ts";
 
@@ -50,7 +50,7 @@ export const VIDEOS: readonly SiteVideo[] = [
   video("nostatus001", "Nothing said", "no-status"),
 ];
 
-/** `playabilityStatus` of those that cannot be played. */
+/** `playabilityStatus` of videos that cannot be played. */
 export const STATUSES: Readonly<Partial<Record<VideoState, object>>> = {
   private: { status: "LOGIN_REQUIRED", reason: "This video is private. Sign in if you may see it." },
   removed: { status: "ERROR", reason: "This video has been removed by the uploader" },

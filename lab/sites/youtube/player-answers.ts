@@ -1,5 +1,5 @@
-// What the stand-in answers about single videos, by the client that asks: some are given open links, some locked ones,
-// some none at all (fact sheet, sections 2.2, 2.3 and 3). In whichever process the stand-in runs.
+// The fake server's answers about single videos, by client: some clients get open links, some locked ones, some none at
+// all (fact sheet, sections 2.2, 2.3 and 3). Runs in the fake server's process.
 
 import type { SiteServer } from "../site-server.ts";
 import type { GoogleVideo, OfferedMedia } from "./google-video.ts";
@@ -13,7 +13,7 @@ interface PlayerQuestion {
   readonly body: Readonly<Record<string, unknown>>;
   readonly clientName: string;
   readonly authorization: string | undefined;
-  /** The address of who asks: the links are for that one. */
+  /** The client's address: the links are valid for it only. */
   readonly from: string;
 }
 
@@ -31,7 +31,7 @@ export class PlayerAnswers {
     ...(["MWEB", "WEB_EMBEDDED_PLAYER", "TVHTML5", "TVHTML5_SIMPLY"] as const).map((name) => [name, "locked"] as const),
     ["WEB", "sabr"],
   ]);
-  /** Clients that are told of no Opus. */
+  /** Clients that are offered no Opus. */
   readonly withoutOpus = new Set(["IOS"]);
   /** The login that TVHTML5 has to send; undefined: none is good. */
   accessToken: string | undefined;
@@ -49,7 +49,7 @@ export class PlayerAnswers {
     return Number(/(?:signatureTimestamp|sts):(\d+)/.exec(this.#parts.script().text)?.[1]);
   }
 
-  /** What a locked signature is behind its lock: the transforms of the stand-in's scripts are undone by trying. */
+  /** The signature behind a locked one: the transforms of the fake server's scripts are inverted by trial. */
   unlocked(locked: string): string {
     const { lock } = this.#parts.script();
     const length = locked.length;

@@ -1,13 +1,13 @@
-// Made-up player scripts in the layouts that YouTube's has had, honest ones and hostile ones, each with what it turns
-// riddles into (fact sheet, section 1: the stand-in script, and what an extractor relies on). In whichever process the
-// stand-in runs.
+// Made-up player scripts in the layouts that YouTube's has had, well-behaved ones and hostile ones, each with its
+// solutions to challenges (fact sheet, section 1: the example script, and what an extractor relies on). Runs in the
+// fake server's process.
 
 export interface PlayerScript {
   /** Eight hexadecimal digits. */
   readonly id: string;
   readonly text: string;
   readonly solveN: (n: string) => string;
-  /** What the script turns into `signature`. */
+  /** The locked text that the script turns into `signature`. */
   readonly lock: (signature: string) => string;
 }
 
@@ -38,7 +38,7 @@ c&&a.set(b,encodeURIComponent(f(decodeURIComponent(c))));return a};${after}
 })(_yt_player);`;
 }
 
-/** One statement, strict, with a class and a method in place of a variable. */
+/** One strict-mode statement, with a class and a method in place of a variable. */
 function oneStatement({ solveN, unlock }: Pieces): string {
   return `(function(){'use strict';var window=this,g={};var conf={sts:${TIMESTAMP + 1}};
 class Uri{constructor(a){this.q=new Map;this.base=a}get(a){return this.q.get(a)}set(a,b){this.q.set(a,b)}
@@ -82,8 +82,8 @@ export const ROTATE_SCRIPT: PlayerScript = {
 
 /** Each would cost the node something, were it not for the sandbox. */
 export const HOSTILE_SCRIPTS = {
-  "loops for ever when it is read": hostile({ before: "for(;;){}" }),
-  "loops for ever when it solves": hostile({ solveN: "for(;;){}" }),
+  "loops endlessly when it is read": hostile({ before: "for(;;){}" }),
+  "loops endlessly when it solves": hostile({ solveN: "for(;;){}" }),
   "takes all memory when it is read": hostile({ before: "var m=[];for(;;)m.push(new Array(1e5).fill(m))" }),
   "takes all memory when it solves": hostile({ solveN: 'var s="x";for(;;)s+=s+n' }),
   "calls itself without end": hostile({ solveN: "var r=function(){return r()+r()};this.q.n=r()" }),
@@ -91,13 +91,13 @@ export const HOSTILE_SCRIPTS = {
   "answers a megabyte": hostile({ solveN: 'this.q.n="x".repeat(1<<20)' }),
   "answers the question": hostile({ solveN: "this.q.n=n" }),
   "answers its own failure": hostile({ solveN: 'this.q.n="enhanced_except_4ZMBqu-_w8_"+n' }),
-  "answers what is no text": hostile({ solveN: "this.q.n={toString:function(){for(;;);}}" }),
+  "returns no text": hostile({ solveN: "this.q.n={toString:function(){for(;;);}}" }),
   "changes the language": hostile({
     before: 'JSON.stringify=function(){return "}"};Object.getPrototypeOf=function(){return{}};Set=Map=Array=null;',
   }),
-  "answers what is no JSON": hostile({ before: 'JSON.stringify=function(){return "}"};' }),
+  "returns no JSON": hostile({ before: 'JSON.stringify=function(){return "}"};' }),
   "throws at once": hostile({ before: 'throw new Error("out of order");' }),
-  "throws what is no error": hostile({ solveN: "throw {get message(){for(;;);}}" }),
+  "throws no Error": hostile({ solveN: "throw {get message(){for(;;);}}" }),
   "has two functions that disagree": hostile({
     after:
       'var Ny=function(a,b,c){a=new g.Uri(a);a.set("alr","yes");g.k.Kx=function(){this.q.n=Math.random()+""}' +
@@ -110,7 +110,7 @@ export const HOSTILE_SCRIPTS = {
   "is nested too deeply": script(`(function(){var sts={sts:20777};${"[".repeat(200_000)}})()`),
 } as const satisfies Record<string, PlayerScript>;
 
-/** Tries each door that is open elsewhere, and tells in `n` which of them opened. */
+/** Tries everything that scripts can reach outside of a sandbox, and reports in `n` what it reached. */
 export const CURIOUS_SCRIPT: PlayerScript = hostile({
   solveN: `var seen=[];
 ["process","require","module","fetch","Buffer","WebAssembly","setTimeout","URL","Deno","Worker","postMessage"].forEach(

@@ -59,7 +59,7 @@ export function playlistVideoRenderer({ id, title, author, seconds }: ListedVide
   };
 }
 
-/** As it is left in lists when it is gone. */
+/** A deleted video as it remains in lists. */
 export function deletedVideoRenderer(id: string): object {
   return { playlistVideoRenderer: { videoId: id, title: runs("[Deleted video]"), isPlayable: false } };
 }
@@ -144,7 +144,7 @@ const ASIDE: ListedVideo = { id: "advertise00", title: "Buy this", author: "Shop
 interface ListedPage {
   readonly title: string;
   readonly items: readonly object[];
-  /** Leads to the next page. */
+  /** The continuation token of the next page. */
   readonly token: string | undefined;
 }
 

@@ -1,5 +1,5 @@
-// What the stand-in plays: counted tones as Opus in WebM, and a moment of silence as AAC for live streams. In whichever
-// process the stand-in runs.
+// The songs of the fake server: counted tones as Opus in WebM, and a moment of silence as AAC for live streams. Runs in
+// the fake server's process.
 
 import { join, repeat } from "../../media-files/bytes.ts";
 import { AAC_SILENCE, adtsFrame, cluster, matroskaHead, opusHead, simpleBlock } from "../../media-files/containers.ts";

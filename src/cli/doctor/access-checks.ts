@@ -1,4 +1,4 @@
-// What `tonearm doctor` looks at of TLS and client keys: that their files are there and make sense. Main thread.
+// The checks of `tonearm doctor` for TLS and client keys: the files exist and their content is valid. Main thread.
 
 import type { NodeConfig } from "../../config/node-config.ts";
 import { readKeys } from "../../control/access/key-file.ts";
@@ -19,19 +19,19 @@ export function accessChecks({ tls, keysPath }: NodeConfig["server"]): Check[] {
 
 /** `epochMs` is what time it is. */
 export function checkTls(settings: NonNullable<NodeConfig["server"]["tls"]>, epochMs: number): Promise<CheckResult> {
-  return advised("set server.ssl anew", async () => {
+  return advised("check the server.ssl keys and the files that they name", async () => {
     const { subject, validFrom, validTo } = await servedCertificate(readTlsMaterial(settings));
-    const name = subject?.replaceAll("\n", ", ") || "a name of its own";
+    const name = subject?.replaceAll("\n", ", ") || "an unnamed subject";
     const found = `the certificate of ${name} is good from ${validFrom} to ${validTo}`;
     const isGood = Date.parse(validFrom) <= epochMs && epochMs < Date.parse(validTo);
-    if (!isGood) return { status: "fail", found, advice: "put another in its place; the node takes it up by itself" };
+    if (!isGood) return { status: "fail", found, advice: "replace it; the node loads the new file without a restart" };
     const isShort = Date.parse(validTo) - epochMs < SOON_MS;
-    return isShort ? { status: "warn", found, advice: "put another in its place soon" } : { status: "ok", found };
+    return isShort ? { status: "warn", found, advice: "replace it soon" } : { status: "ok", found };
   });
 }
 
 function checkKeys(path: string): Promise<CheckResult> {
-  return advised("mend the file, or make keys with `tonearm keys add NAME`", async () => {
+  return advised("fix the file, or make keys with `tonearm keys add NAME`", async () => {
     const keys = readKeys(path);
     if (keys === undefined) {
       return { status: "warn", found: `there is no ${path} yet`, advice: "`tonearm keys add NAME` makes it" };

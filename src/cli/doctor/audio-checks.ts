@@ -1,5 +1,5 @@
-// The doctor's look at what playing needs: every codec, both kinds of encryption, a punctual clock. The media side is
-// imported file by file when a check runs, so that one broken part does not hide the others. Main thread.
+// The doctor's checks of what playback needs: every codec, both kinds of encryption, a punctual clock. The media
+// modules are imported one by one when a check runs, so that one broken part does not hide the others. Main thread.
 
 import { createCipheriv } from "node:crypto";
 import { NodeError } from "../../errors.ts";
@@ -8,14 +8,14 @@ import { FRAME_MS } from "../../media/format/audio-format.ts";
 import type { AudioStream } from "../../media/format/packet.ts";
 import type { Check, CheckResult } from "./check.ts";
 
-/** As many as it takes to tell the 99th percentile from the maximum. */
+/** Enough samples to distinguish the 99th percentile from the maximum. */
 const TICKS = 100;
-/** What a machine with nothing else to do keeps to: docs/benchmarks.md has what was measured. */
+/** An idle machine stays below this: docs/benchmarks.md has the measured values. */
 const LATENESS_P99_GOOD_MS = 5;
 
 const LOADED: CheckResult = { status: "ok", found: "the decoder loads" };
 
-/** Without this one there is no sound at all; the others cost the formats that use them. */
+/** Without Opus there is no audio at all; the other codecs cost only the formats that use them. */
 export const opusCheck: Check = {
   name: "Opus",
   async run() {
@@ -25,7 +25,7 @@ export const opusCheck: Check = {
   },
 };
 
-/** The encoder of our own, for which libopus stands in. */
+/** The built-in encoder. When it fails, libopus replaces it. */
 export const encoderCheck: Check = {
   name: "encoder",
   async run() {
@@ -58,7 +58,7 @@ export function decoderCheck(name: string, stream: AudioStream): Check {
   };
 }
 
-/** The package itself: our decoder wants the headers of a real stream before it does anything. */
+/** Loads the package itself, because our decoder does nothing before it has the headers of a real stream. */
 export const vorbisCheck: Check = {
   name: "Vorbis",
   async run() {
@@ -107,7 +107,7 @@ export function clockCheck(measure: () => Promise<readonly number[]> = measureLa
       const [atMost, latest] = [p99Ms.toFixed(1), lateness.max.toFixed(1)];
       const found = `99 of 100 ticks of 20 ms are at most ${atMost} ms late, the latest ${latest} ms`;
       if (p99Ms <= LATENESS_P99_GOOD_MS) return { status: "ok", found };
-      return { status: "warn", found, advice: "the machine is busy or throttled; sound may stutter" };
+      return { status: "warn", found, advice: "the machine is busy or throttled; audio may stutter" };
     },
   };
 }

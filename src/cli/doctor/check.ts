@@ -1,12 +1,12 @@
-// What a check of `tonearm doctor` is: a name, and a look at one thing that ends in one line. Main thread.
+// A check of `tonearm doctor`: a name, and a test whose result fits on one line. Main thread.
 
 type CheckStatus = "ok" | "warn" | "fail";
 
 export interface CheckResult {
   readonly status: CheckStatus;
-  /** What was found, in a few words. */
+  /** The finding, in a few words. */
   readonly found: string;
-  /** What to do about it; for everything but `ok`. */
+  /** How to fix it; present for every status but `ok`. */
   readonly advice?: string;
 }
 

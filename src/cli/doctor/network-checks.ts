@@ -1,4 +1,4 @@
-// The doctor's look at the network: can the port be had, do names resolve, does UDP work. Main thread.
+// The doctor's network checks: the port is free, names resolve, UDP works. Main thread.
 
 import { createSocket, type Socket } from "node:dgram";
 import { lookup } from "node:dns/promises";
@@ -43,7 +43,7 @@ export function dnsCheck(resolve: (host: string) => Promise<string> = resolveHos
         const address = await within(resolve(DISCORD_HOST), DNS_TIMEOUT_MS, "no answer");
         return { status: "ok", found: `${DISCORD_HOST} is ${address}` };
       } catch {
-        // Whatever kept the name from resolving, the advice is the same.
+        // The advice is the same for every reason why a name does not resolve.
         return { status: "warn", found: `${DISCORD_HOST} does not resolve`, advice: "check the network and its DNS" };
       }
     },
@@ -83,7 +83,7 @@ export const udpCheck: Check = {
   },
 };
 
-/** Whether datagrams have a way out. Nothing is sent: Discord answers only within a voice connection. */
+/** Checks that there is a route for UDP datagrams. Nothing is sent: Discord answers only within a voice connection. */
 export function udpRouteCheck(resolve: (host: string) => Promise<string> = resolveHost): Check {
   return {
     name: "UDP to Discord",
@@ -95,9 +95,9 @@ export function udpRouteCheck(resolve: (host: string) => Promise<string> = resol
         await within(once(socket, "connect"), UDP_TIMEOUT_MS, "no route");
         return { status: "ok", found: `leaves from ${socket.address().address}; a firewall may still stop it` };
       } catch {
-        // No name, no route, no network: all mean that nobody will hear anything.
-        const advice = "let UDP out to ports 50000 to 65535, or nobody will hear anything";
-        return { status: "warn", found: "there is no way out", advice };
+        // No name, no route and no network have the same effect: no audio reaches Discord.
+        const advice = "allow outgoing UDP to ports 50000 to 65535; without it no audio reaches Discord";
+        return { status: "warn", found: "no route for UDP to Discord", advice };
       } finally {
         closeSockets([socket]);
       }

@@ -1,4 +1,4 @@
-// `tonearm doctor`: one line per thing the node needs, with what to do where it is not well. Main thread.
+// `tonearm doctor`: one line for each requirement of the node, with advice where a check fails. Main thread.
 
 import { availableParallelism } from "node:os";
 import { loadConfig } from "../../config/load-config.ts";
@@ -20,7 +20,7 @@ import {
 import { type Check, type CheckResult, checkLine } from "./check.ts";
 import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
 
-/** What the doctor sees of the process. */
+/** The process environment of the doctor. */
 export interface DoctorContext {
   readonly cwd: string;
   /** The node of this configuration runs: that its port is taken says nothing. */
@@ -48,12 +48,12 @@ export async function runDoctor(args: readonly string[], context: DoctorContext)
     context.write(`${checkLine(check.name, result)}\n`);
   }
   context.write(
-    failures === 0 ? "The node can run.\n" : `${failures} of these must be mended before the node can run.\n`,
+    failures === 0 ? "The node can run.\n" : `${failures} of these must be fixed before the node can run.\n`,
   );
   return failures === 0 ? 0 : 1;
 }
 
-/** Turns a rejection into a line. */
+/** Runs one check; a rejection becomes a failed result. */
 async function runCheck(check: Check): Promise<CheckResult> {
   try {
     return await check.run();
@@ -115,7 +115,7 @@ function machineChecks({ measureLateness }: DoctorContext): Check[] {
 
 const STEREO = { sampleRateHz: SAMPLE_RATE_HZ, channelCount: 2, description: undefined, pcm: undefined } as const;
 
-/** The least a decoder needs to be told in order to load. */
+/** The minimal stream description that makes each decoder load. */
 const SAMPLE_STREAMS: Readonly<Record<string, AudioStream>> = {
   MP3: { ...STEREO, codec: "mp3" },
   FLAC: { ...STEREO, codec: "flac" },

@@ -1,5 +1,5 @@
-// Asks the node that runs with this configuration for its part of the support bundle. Who answers may be anybody:
-// nothing that comes is trusted, and all of it is bounded. Main thread, `tonearm support`.
+// Asks the node that runs with this configuration for its part of the support bundle. Any program could answer on that
+// port, so the response is not trusted and is bounded in size and time. Main thread, `tonearm support`.
 
 import type { IncomingMessage } from "node:http";
 import type { NodeConfig } from "../../config/node-config.ts";
@@ -8,20 +8,23 @@ import { askOwnNode } from "../own-node.ts";
 
 const TIMEOUT_MS = 5000;
 const ANSWER_SIZE_MAX_BYTES = 256 * 1024;
-/** The node's words, or why there are none. */
+/** The node's part of the bundle, or the reason why it is missing. */
 export type NodeAnswer = { readonly text: string } | { readonly reason: string };
 
 /** Never rejects; ends within five seconds. `key` is what other names of ids are made with. */
 export async function askNode(server: NodeConfig["server"], key: string): Promise<NodeAnswer> {
   const { address, port } = server;
   if (server.isPasswordGenerated) {
-    return { reason: "no password is configured here, and the node has made up its own: set lavalink.server.password" };
+    return {
+      reason: "no password is configured here, and the node generated one at its start: set lavalink.server.password",
+    };
   }
   if (port === 0) return { reason: "server.port is 0 here, which is any free port: set the one that the node has" };
   try {
     const response = await askOwnNode(server, {
       path: `/v4/tonearm/support?key=${key}`,
-      // The bytes of UTF-8, which the node takes; a header has no other letters than those of Latin-1.
+      // The password's UTF-8 bytes as Latin-1 characters: a header can hold only those, and the node decodes them as
+      // UTF-8.
       headers: { authorization: Buffer.from(server.password.reveal()).toString("latin1") },
       timeoutMs: TIMEOUT_MS,
     });

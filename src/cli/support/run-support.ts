@@ -1,5 +1,5 @@
-// `tonearm support`: what somebody else needs to find out what is wrong, in one file that can be shown to anybody.
-// Gathers what this command sees and what the running node says, if it can be reached. Main thread.
+// `tonearm support`: everything that others need to diagnose a problem, in one file that can be shared. Combines what
+// this command finds out itself with the report of the running node, if it can be reached. Main thread.
 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -13,14 +13,14 @@ import { Pseudonymizer } from "../../observability/support-bundle/pseudonymizer.
 import { runDoctor } from "../doctor/run-doctor.ts";
 import { askNode, type NodeAnswer } from "./ask-node.ts";
 
-/** What an issue on GitHub takes is 65,536. */
+/** Below the 65,536 characters that a GitHub issue may have. */
 const BUNDLE_LENGTH_MAX = 64_000;
 
 const WORDS =
-  "Secrets are left out, and so is what is played; ids, sessions and addresses have other names, the same ones\n" +
-  "throughout. Read it before you show it: nobody knows your configuration as you do.";
+  "Secrets and played content are left out; ids, sessions and addresses are replaced by pseudonyms, the same ones\n" +
+  "throughout. Read the file before you share it: only you know your configuration.";
 
-/** What the command sees of the process. */
+/** The process environment of the command. */
 export interface SupportContext {
   readonly cwd: string;
   /** Standard output. */
@@ -61,7 +61,7 @@ async function gather(args: readonly string[], context: SupportContext): Promise
   const answer: NodeAnswer =
     "config" in loaded
       ? await askNode(loaded.config.server, pseudonymizer.key)
-      : { reason: "the configuration is wrong, so nobody knows where the node is" };
+      : { reason: "the configuration is invalid, so the address of the node is unknown" };
   const settings = pseudonymizer.text(shown === undefined ? withoutFound(textOf(loaded)) : configText(shown.settings));
   const doctor = withoutFound(await doctorText(args, context, "text" in answer));
   const running = "text" in answer ? pseudonymizer.text(answer.text) : "";
@@ -96,7 +96,7 @@ function textOf(loaded: LoadedConfig | NodeError): string {
   return loaded instanceof NodeError ? loaded.message : "";
 }
 
-/** What was found where something else was expected may be a secret in the wrong place. */
+/** Removes the value found instead of the expected one: it may be a misplaced secret. */
 function withoutFound(message: string): string {
   return message.replaceAll(/found ".*"/g, 'found "<left out>"');
 }

@@ -1,5 +1,5 @@
-// All keys: reading their values, and the list of them. Nothing else names a key. Main thread, at start; as a type,
-// also what audio workers are told (bridge/worker-settings.ts).
+// The list of all keys, and reading their values. No other module lists keys. Main thread, at start; its types also
+// describe the settings that audio workers receive (bridge/worker-settings.ts).
 
 import type { Key, ReadKey } from "./key.ts";
 import { operatorKeys } from "./operator.ts";
@@ -14,7 +14,7 @@ import { keysWithoutEffect } from "./without-effect.ts";
 /** The values of all keys, in our own units and by our own names: checked, with every default filled in. */
 export type KeyValues = ReturnType<typeof readAllKeys>;
 
-/** Nobody writes to a configuration, however deep. */
+/** Read-only at every depth, except within a `Secret`. */
 export type DeepReadonly<T> = T extends Secret<unknown> ? T : { readonly [Name in keyof T]: DeepReadonly<T[Name]> };
 
 /** Asks `read` for every key there is, in the order of the example file, always the same ones. */

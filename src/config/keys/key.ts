@@ -1,6 +1,6 @@
-// What a configuration key is: its name, meaning, default, and how the settings given for it become its value. The
-// files beside this one are the keys, made with the functions below; everything else (types, reading, environment
-// names, the example file, the reference) is derived from them. Main thread, at start.
+// The definition of a configuration key: its name, meaning, default, and how the settings given for it become its
+// value. The other files in this folder define the keys with the functions below; everything else (types, reading,
+// environment names, the example file, the reference) is derived from them. Main thread, at start.
 
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { redactText } from "../../lib/redact-text.ts";
@@ -25,14 +25,15 @@ export interface Setting {
   readonly location: string;
 }
 
-/** Where a key tells what is wrong with a setting. Neither call may be given the text of a secret. */
+/** Receives the problems that a key finds in its settings. Neither call may be given the text of a secret. */
 export interface SettingReport {
   problem(setting: Setting, message: string): void;
   warning(setting: Setting, message: string): void;
 }
 
 /**
- * Gives a key's value. Which keys there are is found by the same way: whoever takes this reads all of its keys, always.
+ * Reads a key's value. The list of all keys is collected through the same callback, so a function that takes a
+ * `ReadKey` must read all of its keys on every call.
  */
 export type ReadKey = <T>(key: Key<T>) => T;
 
@@ -43,7 +44,7 @@ export type ReadKey = <T>(key: Key<T>) => T;
 export interface Key<T> {
   /** Where it lies in the file, in its proper spelling: `lavalink.server.playerUpdateInterval`. */
   readonly path: string;
-  /** `one` value, a `list`, a `map` from free names to values, or a `tree` that is looked at no further. */
+  /** `one` value, a `list`, a `map` from free names to values, or a `tree` that is not checked further. */
   readonly shape: "one" | "list" | "map" | "tree";
   readonly defaultValue: T;
   readonly docs: KeyDocs;
@@ -52,25 +53,25 @@ export interface Key<T> {
   readonly expected: string;
   /** For maps: the names that are known, in their proper spelling. */
   readonly memberNames: readonly string[];
-  /** Whether strangers may see what was written there: in a support bundle. */
+  /** Whether a support bundle may show this setting's text. */
   shows(setting: Setting): boolean;
   /** Makes the value from at least one setting. */
   read(settings: readonly Setting[], report: SettingReport): T;
 }
 
-/** What people are told about a key. */
+/** The documentation of a key. */
 interface KeyDocs {
   readonly meaning: string;
   readonly unit?: string;
   /** In words, when the default is not a plain value. */
   readonly defaultNote?: string;
-  /** What a value looks like in the file, when the default cannot be written there. */
+  /** An example value for the file, when the default cannot be written there. */
   readonly example?: string;
   /** Why the key, known from Lavalink, changes nothing here. It is still checked. */
   readonly noEffect?: string;
-  /** True when a user who set it counts on it: then a warning says that it has no effect. */
+  /** True when users who set it rely on it: a warning then says that it has no effect. */
   readonly isMissed?: boolean;
-  /** True when what is written there is nobody else's business, though it is no secret: an account, a host. */
+  /** True when the value is private although it is no secret: an account, a host. */
   readonly isPrivate?: boolean;
   /** Further environment variables that set it: misspelt names that documentation spread. */
   readonly misspeltVariables?: readonly string[];
@@ -167,7 +168,7 @@ interface StructureOptions<T> {
   readonly shownMembers?: readonly string[];
 }
 
-/** A part of the file that `read` looks into by itself: trees of names, whose tails have a dot between two of them. */
+/** A part of the file that `read` interprets itself: trees of names, whose tails join the names with dots. */
 export function structureKey<T>(path: string, options: KeyOptions<T, StructureOptions<T>>): Key<T> {
   const { expected, read, shownMembers = [] } = options;
   return {
@@ -180,7 +181,7 @@ export function structureKey<T>(path: string, options: KeyOptions<T, StructureOp
   };
 }
 
-/** A part of the file that is known but not looked into. Its value tells whether anything stands there. */
+/** A part of the file that is known but not interpreted. Its value is true when anything is set there. */
 export function treeKey(path: string, options: KeyDocs): Key<boolean> {
   return {
     ...describe(path, { ...options, defaultValue: false }),

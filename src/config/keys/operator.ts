@@ -1,4 +1,4 @@
-// The keys of what the node tells its operator: metrics and log lines.
+// The keys of the node's reporting to its operator: metrics, logs and the dashboard.
 
 import { choiceKey, flagKey, freePathKey, integerKey, mapKey, type ReadKey, secretKey } from "./key.ts";
 import { choiceType } from "./value-type.ts";
@@ -18,7 +18,7 @@ export function operatorKeys(read: ReadKey) {
   return { metrics: metricsKeys(read), dashboard: dashboardKeys(read), logging: loggingKeys(read) };
 }
 
-/** The dashboard is there when either is set. */
+/** The dashboard is enabled when either password is set. */
 function dashboardKeys(read: ReadKey) {
   return {
     operatorPassword: read(
@@ -27,14 +27,14 @@ function dashboardKeys(read: ReadKey) {
           "Enables the dashboard at /dashboard. This password also allows pausing, skipping and stopping " +
           "tracks, reloading plugins and draining the node.",
         defaultNote: "none",
-        example: "another long text that nobody guesses",
+        example: "another long random text",
       }),
     ),
     viewerPassword: read(
       secretKey("tonearm.dashboard.viewerPassword", {
         meaning: "Enables the dashboard at /dashboard. This password allows viewing only.",
         defaultNote: "none",
-        example: "a text for those who look on",
+        example: "a long random text for viewers",
       }),
     ),
   };
@@ -48,7 +48,7 @@ function metricsKeys(read: ReadKey) {
     freePathKey("metrics.prometheus.endpoint", {
       meaning: "Path of the metrics, served without a password. Empty: /metrics, with the password.",
       defaultValue: "",
-      // Open to whoever knows it.
+      // Anybody who knows the path can read the metrics.
       isPrivate: true,
     }),
   );

@@ -4,13 +4,13 @@ import { choiceKey, flagKey, integerKey, listKey, type ReadKey, secretKey, textK
 import { addressBlockType, addressType, sourceNameType } from "./value-type.ts";
 
 const TIMEOUT_RANGE = { unit: "milliseconds", defaultValue: 3000, min: 1, max: 600_000 } as const;
-/** What Lavalink's `retryLimit: -1` means. */
+/** The number of attempts that Lavalink's `retryLimit: -1` stands for. */
 const RETRIES_DEFAULT = 10;
 
 export function outgoingKeys(read: ReadKey) {
   return {
     network: {
-      /** CIDR blocks that may be dialled although they are private. */
+      /** CIDR blocks that connections are allowed to although they are private. */
       allow: read(
         listKey("tonearm.network.allow", {
           meaning:

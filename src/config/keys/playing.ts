@@ -1,4 +1,4 @@
-// The keys of what playing sounds like. Audio workers are told these values as they are (bridge/worker-settings.ts).
+// The keys of playback. Audio workers receive these values unchanged (bridge/worker-settings.ts).
 
 import { choiceKey, flagKey, integerKey, type ReadKey } from "./key.ts";
 
@@ -38,7 +38,8 @@ function opusKeys(read: ReadKey) {
     complexity: read(
       integerKey("lavalink.server.opusEncodingQuality", {
         meaning:
-          "Complexity of libopus, if that is the encoder (tonearm.opus.encoder); 10 sounds best and costs " + "most.",
+          "Complexity of libopus, if that is the encoder (tonearm.opus.encoder); 10 has the best quality and costs " +
+          "most.",
         defaultValue: 10,
         min: 0,
         max: 10,
@@ -69,7 +70,7 @@ function opusKeys(read: ReadKey) {
 
 function bufferKeys(read: ReadKey) {
   return {
-    /** Compressed read-ahead aimed at, milliseconds of sound. */
+    /** Target for the compressed read-ahead, in milliseconds of audio. */
     readAheadMs: read(
       integerKey("tonearm.buffer.readAheadMs", {
         meaning: "Compressed audio to read ahead, per player.",
@@ -103,7 +104,7 @@ function voiceKeys(read: ReadKey) {
         max: 60_000,
       }),
     ),
-    /** False forbids sending unencrypted sound when a DAVE group never comes to be (discord-voice.md section 3.8). */
+    /** False forbids sending unencrypted audio when no DAVE group is established (discord-voice.md section 3.8). */
     isPlainFallbackAllowed: read(
       flagKey("tonearm.voice.plainFallback", {
         meaning:

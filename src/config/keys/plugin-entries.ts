@@ -1,4 +1,4 @@
-// The entries of `tonearm.plugins`, and what can be told of those of `lavalink.plugins`. Main thread, at start.
+// The entries of `tonearm.plugins`, and what can be derived from those of `lavalink.plugins`. Main thread, at start.
 
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { closestName } from "../../lib/closest-name.ts";
@@ -18,20 +18,20 @@ export const PROXY_EXPECTED = "proxy to be an address such as http://user:passwo
 
 /** A plugin to load: a package by its name, or a file or folder by its path. */
 export interface PluginEntry {
-  /** Of npm; looked for from where the node was started. */
+  /** Name of an npm package, resolved from the folder that the node was started in. */
   readonly package?: string;
   /** A file or folder. */
   readonly path?: string;
   readonly isEnabled: boolean;
   /** The node does not start without it. */
   readonly isRequired: boolean;
-  /** What it asks sites through, and where its links are fetched through: `http://user:password@host:port`. */
+  /** Proxy for the plugin's requests and for the streams of its tracks: `http://user:password@host:port`. */
   readonly proxy?: Secret;
 }
 
 type Draft = { -readonly [Name in keyof PluginEntry]: PluginEntry[Name] } & { readonly first: Setting };
 
-/** The entries in their order; what is wrong with them is reported. Paths are as they were written. */
+/** The entries in the order of the file; mistakes in them are reported. Paths are as they were written. */
 export function pluginEntriesOf(settings: readonly Setting[], report: SettingReport): readonly PluginEntry[] {
   const drafts = new Map<number, Draft>();
   for (const setting of settings) {
@@ -90,7 +90,7 @@ function checkTogether(drafts: readonly Draft[], report: SettingReport): void {
       continue;
     }
     const name = entry.package ?? entry.path ?? "";
-    if (known.has(name)) report.problem(first, `${JSON.stringify(name.slice(0, 60))} is there twice`);
+    if (known.has(name)) report.problem(first, `${JSON.stringify(name.slice(0, 60))} is listed twice`);
     known.add(name);
   }
 }

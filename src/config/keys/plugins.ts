@@ -1,4 +1,4 @@
-// The keys of plugins: which to load, what is set for them, and whom they ask instead of the sites.
+// The keys of plugins: which to load, their options, and the hosts that replace the sites they ask.
 
 import { flagKey, mapKey, type ReadKey, structureKey, textKey } from "./key.ts";
 import { javaNamesOf, pluginEntriesOf } from "./plugin-entries.ts";
@@ -43,7 +43,7 @@ export function pluginKeys(read: ReadKey) {
       options: optionKeys(read),
       javaNames: javaKeys(read),
     },
-    /** Base URLs by the host, in lower case, whose place they take in what plugins ask for. */
+    /** Base URLs by the lower-case host that they replace in the requests of plugins. */
     hosts: read(
       mapKey("tonearm.hosts", {
         meaning:
@@ -61,7 +61,7 @@ export function pluginKeys(read: ReadKey) {
   };
 }
 
-/** What plugins are set up with, by their names in relaxed spelling (`canonicalName`). Secrets may be in it. */
+/** The options of plugins by name in relaxed spelling (`canonicalName`). They may contain secrets. */
 function optionKeys(read: ReadKey) {
   return new Secret(
     read(

@@ -1,12 +1,12 @@
-// A configured value that must not be seen: it prints as `<redacted>` wherever it ends up by accident (log line, JSON,
-// console). Only `reveal` gives it away, so a search for that word finds every place that uses one.
+// A configured value that must not be shown: it prints as `<redacted>` wherever it ends up by accident (log line, JSON,
+// console). Only `reveal` returns it, so a search for that word finds every use of a secret.
 
 import { inspect } from "node:util";
 import { REDACTED } from "../../lib/redact-text.ts";
 
 /**
- * A text, or a whole tree of them. Survives JSON, templates and the console without telling. It never crosses the
- * bridge: a structured clone loses what is in it.
+ * Holds a text, or a whole tree of them. JSON, templates and the console print the redacted form. It never crosses the
+ * bridge: a structured clone loses its content.
  */
 export class Secret<Value = string> {
   readonly #value: Value;

@@ -33,10 +33,10 @@ function endpointKeys(read: ReadKey) {
           "Password that clients send as Authorization header. Unset: a new one is generated and printed " +
           "at every start.",
         defaultNote: "generated",
-        example: "a long text that nobody guesses",
+        example: "a long random text",
       }),
     ),
-    /** Empty: there are none. */
+    /** Empty: no client keys. */
     keysPath: read(
       textKey("tonearm.keys.file", {
         meaning:
@@ -46,7 +46,7 @@ function endpointKeys(read: ReadKey) {
       }),
     ),
     tls: tlsKeys(read),
-    /** Nobody looks on who could read one that is made up. */
+    /** True where no operator watches the output and could read a generated password. */
     isPasswordRequired: read(
       flagKey("tonearm.requirePassword", {
         meaning:

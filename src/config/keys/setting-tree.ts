@@ -1,5 +1,5 @@
-// Settings below one key to the tree of texts, lists and maps that they stand for. Names compare in Spring's relaxed
-// spelling, so that what a file and a variable say of one name comes together. Main thread, at start.
+// Turns the settings below one key into a tree of texts, lists and maps. Names compare in Spring's relaxed spelling, so
+// that settings of one name from a file and a variable are merged. Main thread, at start.
 
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { deepFreeze } from "../../lib/deep-freeze.ts";
@@ -18,8 +18,8 @@ interface Branch {
 }
 
 /**
- * What stands below each name of the first level, by its relaxed spelling; frozen. A text on that level is left out,
- * with a warning that says what was `expected`. Names that are all numbers of at most four digits make a list.
+ * The tree below each name of the first level, by its relaxed spelling; frozen. A text on that level is left out, with
+ * a warning that names what was `expected`. Names that are all numbers of at most four digits make a list.
  */
 export function treesOf(settings: readonly Setting[], report: SettingReport, expected: string): PlainTreeMap {
   const root: Branch = { name: "", text: undefined, branches: new Map() };
@@ -55,7 +55,7 @@ function treeAt({ text, branches }: Branch): PlainTree {
   return plainMap(children.map((child) => [child.name, treeAt(child)]));
 }
 
-/** Without a prototype: `constructor` is there only when somebody has written it. */
+/** A map without a prototype: `constructor` exists only when the user wrote it. */
 function plainMap(entries: readonly (readonly [string, PlainTree])[]): PlainTreeMap {
   const map: Record<string, PlainTree> = Object.create(null);
   for (const [name, tree] of entries) map[name] = tree;

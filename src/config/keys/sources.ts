@@ -67,7 +67,7 @@ function soundcloudKeys(read: ReadKey) {
     isSearchEnabled: read(
       flagKey("lavalink.server.soundcloudSearchEnabled", { meaning: "Allow scsearch:.", defaultValue: true }),
     ),
-    /** Tracks of which only a preview can be had are not found. */
+    /** Tracks that are available only as a preview are not found. */
     isPreviewLeftOut: read(
       flagKey("lavalink.server.soundcloudFilterOutPreviewTracks", {
         meaning: "Omit tracks that are only available as a preview.",

@@ -32,13 +32,13 @@ function pemKeys(read: ReadKey) {
   return {
     certificate: read(
       textKey("server.ssl.certificate", {
-        meaning: `Certificate in PEM, with those that lead to its authority behind it. ${PEM} ${REREAD}`,
+        meaning: `Certificate in PEM, followed by the intermediate certificates of its chain. ${PEM} ${REREAD}`,
         defaultValue: "",
       }),
     ),
     privateKey: read(
       secretKey("server.ssl.certificate-private-key", {
-        meaning: `Its private key in PEM. ${PEM}`,
+        meaning: `Private key of the certificate, in PEM. ${PEM}`,
         defaultNote: "none",
         example: "/etc/tonearm/key.pem",
       }),

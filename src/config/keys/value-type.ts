@@ -6,7 +6,7 @@ import { parseIpAddress, parseIpBlock } from "../../lib/ip-block.ts";
 import { parseBaseUrl } from "../../lib/parse-url.ts";
 import { Secret } from "./secret.ts";
 
-/** A value that was understood; with `warning` when it had to be bent. */
+/** A parsed value; with a `warning` when it had to be adjusted. */
 interface Parsed<T> {
   readonly value: T;
   readonly warning?: string;
@@ -59,7 +59,7 @@ export const textType: ValueType<string> = {
   format: (value) => value,
 };
 
-/** A text that is never shown. An empty one is none. */
+/** A text that is never shown. An empty text counts as not set. */
 export const secretType: ValueType<Secret | undefined> = {
   expected: "a text",
   parse: (text) => ({ value: text === "" ? undefined : new Secret(text) }),
@@ -88,9 +88,9 @@ export const addressType: ValueType<string> = {
 /** First segments of the paths that are taken by the protocol. */
 const TAKEN_PATHS = /^(v3|v4|version|plugins|loadtracks|decodetracks?|routeplanner|youtube|dashboard)(\/|$)/;
 
-/** The path of a route beside those of the protocol, with a slash in front; or nothing. */
+/** The path of a route outside the protocol's, with a leading slash; or empty. */
 export const freePathType: ValueType<string> = {
-  expected: "a path such as /metrics that is none of the protocol's or the dashboard's, or nothing",
+  expected: "a path such as /metrics that neither the protocol nor the dashboard uses, or nothing",
   parse(text) {
     const path = text.trim().replace(/^\//, "");
     if (path === "") return { value: "" };
@@ -117,7 +117,7 @@ export const hostNameType: ValueType<string> = {
   format: (value) => value,
 };
 
-/** Of a track's `sourceName`, in lower case; which sources there are is known once plugins have been loaded. */
+/** A track's `sourceName`, in lower case; the list of sources is known only after plugins have been loaded. */
 export const sourceNameType: ValueType<string> = {
   expected: "the name of a source such as youtube",
   parse(text) {
@@ -127,7 +127,7 @@ export const sourceNameType: ValueType<string> = {
   format: (value) => value,
 };
 
-/** Of a server: scheme, host, port and the beginning of all paths, without a slash at the end. */
+/** The base URL of a server: scheme, host, port and the beginning of all paths, without a trailing slash. */
 export const baseUrlType: ValueType<string> = {
   expected: "an address such as http://192.0.2.7:8080, without user, query and fragment",
   parse(text) {

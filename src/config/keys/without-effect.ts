@@ -4,7 +4,7 @@ import { choiceKey, flagKey, integerKey, type Key, mapKey, secretKey, textKey, t
 import { textType } from "./value-type.ts";
 
 const NO_YOUTUBE_PASSWORD = "YouTube takes no passwords; plugins.youtube.oauth sets up an account";
-const COMPRESSED_BUFFER = "sound is buffered compressed and decoded just in time; see tonearm.buffer";
+const COMPRESSED_BUFFER = "audio is buffered compressed and decoded just in time; see tonearm.buffer";
 const NO_JAVA = "Java plugins cannot run in Tonearm";
 const NO_SENTRY = "errors are logged, not sent anywhere";
 const NO_LOG_FILES = "log lines go to standard output; let the service manager or the shell keep them";
@@ -59,12 +59,12 @@ function tlsKeys(): Key<unknown>[] {
       isMissed: true,
     }),
     secretKey("server.ssl.trust-store-password", {
-      meaning: "Password of that file.",
+      meaning: "Password of the trust store.",
       defaultNote: "none",
       example: "secret",
       noEffect: "there is no trust store",
     }),
-    text("trust-store-type", { meaning: "What that file is.", noEffect: "there is no trust store" }),
+    text("trust-store-type", { meaning: "Type of the trust store.", noEffect: "there is no trust store" }),
   ];
 }
 
@@ -82,7 +82,7 @@ function youtubeKeys(): Key<unknown>[] {
       noEffect: NO_YOUTUBE_PASSWORD,
     }),
     secretKey("lavalink.server.youtubeConfig.password", {
-      meaning: "Its password.",
+      meaning: "Password of the account.",
       defaultNote: "none",
       example: "secret",
       noEffect: NO_YOUTUBE_PASSWORD,
@@ -106,7 +106,7 @@ function bufferKeys(): Key<unknown>[] {
       noEffect: COMPRESSED_BUFFER,
     }),
     integerKey("lavalink.server.frameBufferDurationMs", {
-      meaning: "Sound decoded in advance.",
+      meaning: "Duration of audio decoded in advance.",
       unit: "milliseconds",
       defaultValue: 5000,
       min: 200,
@@ -121,7 +121,7 @@ function bufferKeys(): Key<unknown>[] {
       noEffect: "the only resampler is better than HIGH",
     }),
     flagKey("lavalink.server.useSeekGhosting", {
-      meaning: "Go on playing the old position while a seek is under way.",
+      meaning: "Continue playing at the old position during a seek.",
       defaultValue: true,
       noEffect: "seeks are fast enough without",
     }),
@@ -174,7 +174,7 @@ function reportingKeys(): Key<unknown>[] {
     }),
     logFile("logging.file.path", "Folder for log files."),
     logFile("logging.file.name", "Name of the log file."),
-    logFile("logging.logback.rollingpolicy.max-file-size", "Size at which a new log file is begun."),
-    logFile("logging.logback.rollingpolicy.max-history", "How many log files are kept."),
+    logFile("logging.logback.rollingpolicy.max-file-size", "Size at which a new log file is started."),
+    logFile("logging.logback.rollingpolicy.max-history", "Number of log files to keep."),
   ];
 }

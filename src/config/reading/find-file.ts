@@ -1,10 +1,11 @@
-// Which file to read: the one asked for, or the first that is there. Main thread, at start.
+// Finds the file to read: the requested one, or else the first default name that exists. Main thread, at start.
 
 import { resolve } from "node:path";
 import { NodeError } from "../../errors.ts";
 
 /**
- * Looked for in the folder the node was started in; ours first, so that an `application.yml` can stay for a way back.
+ * Searched in the folder the node was started in; ours first, so that an `application.yml` can stay for a return to
+ * Lavalink.
  */
 const FILE_NAMES = ["tonearm.yml", "tonearm.yaml", "application.yml", "application.yaml", "config/application.yml"];
 
@@ -17,7 +18,7 @@ interface FoundFile {
 }
 
 /**
- * Finds and reads the configuration file; undefined when there is none and none was asked for.
+ * Finds and reads the configuration file; undefined when there is none and none was requested.
  * @throws NodeError "config-unreadable"
  */
 export function findConfigFile(options: {

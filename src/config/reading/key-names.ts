@@ -21,7 +21,7 @@ interface VariablePattern {
 
 const KEY_BY_CANONICAL_PATH = new Map(ALL_KEYS.map((key) => [canonicalName(key.path), key]));
 
-/** Trees last: `LAVALINK_PLUGINS_DIR` is a key of its own, not part of the tree `lavalink.plugins`. */
+/** Trees last: `LAVALINK_PLUGINS_DIR` is a separate key, not part of the tree `lavalink.plugins`. */
 const VARIABLE_PATTERNS: readonly VariablePattern[] = ALL_KEYS.toSorted(treesLast).flatMap((key) => [
   { key, pattern: variablePattern(key, variableBodyOf(key, "_?")), isMisspelt: false },
   ...(key.docs.misspeltVariables ?? []).map((name) => ({

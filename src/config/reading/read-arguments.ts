@@ -11,7 +11,9 @@ interface ArgumentReading {
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Never throws: what is no `--key=value` is among the problems. The last of several `--config` counts. */
+/**
+ * Never throws: arguments that are not `--key=value` are reported as problems. The last of several `--config` counts.
+ */
 export function readArguments(args: readonly string[]): ArgumentReading {
   const settings: WrittenSetting[] = [];
   const problems: ConfigProblem[] = [];

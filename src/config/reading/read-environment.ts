@@ -1,5 +1,5 @@
-// Environment variables to settings: only those whose first word is the first name of a key. Empty ones count as not
-// set, and what Kubernetes puts there for a service of that name is left alone. Main thread, at start.
+// Turns environment variables into settings: only those whose first word is the first name of a key. Empty ones count
+// as not set, and the ones that Kubernetes sets for a service of that name are ignored. Main thread, at start.
 
 import { isOurVariable } from "./key-names.ts";
 import type { Variables } from "./placeholders.ts";
@@ -9,7 +9,7 @@ import type { WrittenSetting } from "./written-setting.ts";
 const SERVICE_LINK_NAME = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
 const SERVICE_LINK_VALUE = /^(tcp|udp|sctp):\/\//;
 
-/** The variables that may be settings. The name stands alone in `names`; key-names.ts finds the key. */
+/** The variables that may be settings. `names` holds only the variable's name; key-names.ts finds the key. */
 export function readEnvironment(variables: Variables): WrittenSetting[] {
   return Object.entries(variables).flatMap(([name, text]) => {
     if (text === undefined || text === "" || !isOurVariable(name)) return [];
@@ -18,7 +18,7 @@ export function readEnvironment(variables: Variables): WrittenSetting[] {
   });
 }
 
-/** True for a name that Kubernetes may have set, so that nobody is to blame when no key has it. */
+/** True for a name that Kubernetes may have set, which is not reported when no key has it. */
 export function isServiceLink(variableName: string): boolean {
   return SERVICE_LINK_NAME.test(variableName);
 }

@@ -22,7 +22,7 @@ import { FileTooLarge, parseDocuments, resolveAliases } from "./yaml-documents.t
 
 /** More than this is no configuration. */
 const SETTINGS_MAX = 2000;
-/** Values looked at, those behind anchors each time: anchors that refer to anchors can grow without end. */
+/** Limit of visited values, counting those behind an alias each time: nested aliases can grow exponentially. */
 const NODES_MAX = 50_000;
 const DEPTH_MAX = 32;
 /** No key is named so; it would have to be shown, and compared with all that there are. */
@@ -55,7 +55,7 @@ class FileWalk {
   readonly #lineCounter: LineCounter;
   readonly #options: { fileName: string; variables: Variables };
   #targets: ReadonlyMap<Alias, Node> = new Map();
-  /** Aliases within whose target the walk is, the outermost first. */
+  /** Aliases whose targets contain the current node, the outermost first. */
   readonly #open: Alias[] = [];
   #nodeCount = 0;
 
@@ -112,7 +112,7 @@ class FileWalk {
     for (const [index, item] of list.items.entries()) this.#node(item as Node | null, [...names, String(index)]);
   }
 
-  /** Goes on with what an alias stands for; one that stands within its own value would have no end. */
+  /** Continues the walk in the target of an alias; an alias within its own target would never end. */
   #within(alias: Alias, walk: (target: Node) => void): void {
     const target = this.#targets.get(alias);
     if (target === undefined) {

@@ -1,10 +1,13 @@
-// What of a tree is replaced when a weightier source says something about it: names below a map complete each other, a
-// list is replaced whole, and a text replaces what stands below its name. Main thread, at start.
+// Which parts of a tree a source with higher priority replaces: names below a map are merged, a list is replaced whole,
+// and a text replaces everything below its name. Main thread, at start.
 
 import { canonicalName } from "../../lib/canonical-name.ts";
 import type { Setting } from "../keys/key.ts";
 
-/** Those of `earlier` that still count beside `later`. A text above what is written later gives way when it is read. */
+/**
+ * The settings of `earlier` that still count beside `later`. A text above a later setting is overridden when it is
+ * read.
+ */
 export function notReplaced(earlier: readonly Setting[], later: readonly Setting[]): Setting[] {
   const replaced = new Set<string>();
   for (const setting of later) {

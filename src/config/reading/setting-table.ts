@@ -1,5 +1,5 @@
-// Gathers what file, environment and command line say about each key, decides who wins, and reads every key once.
-// Mistakes, warnings and notes collect here. Main thread, at start.
+// Collects the settings of file, environment and command line for each key, decides which wins, and reads every key
+// once. Collects mistakes, warnings and notes. Main thread, at start.
 
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { closestName } from "../../lib/closest-name.ts";
@@ -10,10 +10,10 @@ import { isServiceLink } from "./read-environment.ts";
 import { notReplaced } from "./replaced-branches.ts";
 import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
 
-/** Whoever has written more that is not known has another problem than a misspelt name. */
+/** Beyond this many unknown keys the problem is not a misspelt name. */
 const SUGGESTIONS_MAX = 20;
 
-/** A value as it was written, before anybody has looked at it. */
+/** A value as it was written, before any check. */
 export interface WrittenValue {
   readonly name: string;
   readonly text: string;
@@ -67,11 +67,11 @@ export class SettingTable {
     return values;
   }
 
-  /** What counts of all that was written, in the order of the keys; a later one of the same name stands for both. */
+  /** The settings in force, in the order of the keys; a later one of the same name replaces an earlier one. */
   shown(): WrittenValue[] {
     return ALL_KEYS.flatMap((key) => {
       const settings = this.#settings.get(key.path) ?? [];
-      // Of one value the last is taken (`oneKey`).
+      // A key with one value takes the last setting (`oneKey`).
       const counting = key.shape === "one" ? settings.slice(-1) : settings;
       return counting.map((setting) => ({
         name: setting.tail === undefined ? key.path : `${key.path}.${setting.tail}`,

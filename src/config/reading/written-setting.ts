@@ -1,6 +1,6 @@
 // A setting as it was written somewhere, before its key is known. Main thread, at start.
 
-/** One value, its names and its place. */
+/** One value with its names and its location. */
 export interface WrittenSetting {
   /** Names from the top of the file down; numbers are indexes of lists. For a variable: its name, alone. */
   readonly names: readonly string[];

@@ -1,6 +1,6 @@
-// The text of a YAML file to documents of nodes, and each alias to what it stands for. Bounded before anything is
-// built: a file whose size, pieces or nesting no configuration needs would keep the node from starting for hours, or
-// end it without a word. Main thread, at start.
+// Parses the text of a YAML file into documents of nodes, and maps each alias to its target. Limits are checked before
+// anything is built: a file whose size, number of tokens or nesting no configuration needs would block the start for
+// hours, or crash the node without a message. Main thread, at start.
 
 import { type Alias, Composer, type Document, Lexer, type LineCounter, type Node, Parser, visit } from "yaml";
 
@@ -28,7 +28,7 @@ export class FileTooLarge extends Error {
 export function parseDocuments(text: string, lineCounter: LineCounter): Document.Parsed[] {
   if (text.length > FILE_SIZE_MAX_BYTES) {
     for (let end = 0; end < FILE_SIZE_MAX_BYTES; end = endOfLine(text, end)) lineCounter.addNewLine(end);
-    throw new FileTooLarge(FILE_SIZE_MAX_BYTES, `the file goes on behind ${FILE_SIZE_MAX_BYTES} bytes`);
+    throw new FileTooLarge(FILE_SIZE_MAX_BYTES, `the file is longer than ${FILE_SIZE_MAX_BYTES} bytes`);
   }
   const composer = new Composer({ schema: "failsafe", lineCounter, prettyErrors: false });
   return [...composer.compose(boundedTokens(text, lineCounter))];
@@ -51,7 +51,7 @@ function* boundedTokens(text: string, lineCounter: LineCounter): ReturnType<Pars
   yield* parser.end();
 }
 
-/** What each alias stands for: the last node before it that bears its anchor. One walk for all of them. */
+/** The target of each alias: the last node before it with its anchor. One walk for all of them. */
 export function resolveAliases(document: Document.Parsed): ReadonlyMap<Alias, Node> {
   const anchored = new Map<string, Node>();
   const targets = new Map<Alias, Node>();

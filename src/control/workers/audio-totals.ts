@@ -1,5 +1,5 @@
-// What has become of sound on all workers together since the node started, those that are gone included. Filled by the
-// pool from what workers report; read for metrics. Main thread.
+// Audio totals of all workers together since the node started, including workers that are gone. Filled by the pool from
+// the workers' reports; read for metrics. Main thread.
 
 import {
   type Incident,
@@ -13,7 +13,7 @@ import {
 } from "../../bridge/audio-report.ts";
 import { LATENESS_BOUNDS_MS, type WorkerCounters } from "../../bridge/events.ts";
 
-/** Those that Discord documents for voice, and all others together. */
+/** The close codes that Discord documents for voice, and all others together. */
 export const VOICE_CLOSE_CODES = [
   ...(["4001", "4002", "4003", "4004", "4005", "4006", "4009", "4011", "4012", "4014"] as const),
   ...(["4015", "4016", "4017", "4020", "4021", "4022", "other"] as const),
@@ -22,7 +22,7 @@ type VoiceCloseCode = (typeof VOICE_CLOSE_CODES)[number];
 
 /** One for a node; only grows. */
 export class AudioTotals {
-  /** Frames of sound; packets of voice connections, silence included. */
+  /** Audio frames; packets of voice connections, silence included. */
   framesSent = 0;
   packetsSent = 0;
   /** Frames, and incidents. */

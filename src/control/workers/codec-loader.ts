@@ -1,5 +1,5 @@
-// Has codecs loaded for the audio threads by a thread that plays nothing, each once: what is compiled is shared by all
-// of them, also by those that start later. Main thread.
+// Has codecs loaded for the audio threads by a thread that plays nothing, each once: compiled code is shared by all of
+// them, also by those that start later. Main thread.
 
 import type { MessagePort } from "node:worker_threads";
 import type { CodecAnswer, CodecName, CodecRequest } from "../../bridge/codec-request.ts";
@@ -7,7 +7,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Thread, Threads } from "./threads.ts";
 
-/** Long after the last wish: an audio thread has opened by then what only this thread holds open. */
+/** Long after the last request: by then an audio thread has opened what only this thread holds open. */
 const IDLE_MS = 10_000;
 
 interface CodecLoaderOptions {
@@ -18,10 +18,10 @@ interface CodecLoaderOptions {
   readonly logger: Logger;
 }
 
-/** One for the node. Its thread starts with the first wish and ends 10 s after the last. */
+/** One for the node. Its thread starts with the first request and ends 10 s after the last. */
 export class CodecLoader {
   readonly #options: CodecLoaderOptions;
-  /** Of WebAssembly only: a native library is no more than a name, and has to be opened each time. */
+  /** WebAssembly only: a native library is no more than a name, and has to be opened each time. */
   readonly #known = new Map<CodecName, CodecAnswer>();
   readonly #waiting = new Map<CodecName, Set<MessagePort>>();
   #thread: Thread | undefined;
@@ -79,7 +79,7 @@ export class CodecLoader {
     const onGone = (failure: string): void => {
       if (this.#thread !== thread) return;
       this.#thread = undefined;
-      // Whoever waits loads it by itself.
+      // The waiting audio threads load it themselves.
       for (const codec of [...this.#waiting.keys()]) this.#onAnswer({ codec, failure });
     };
     // The other end is our own thread, compiled with the same contract.

@@ -1,6 +1,5 @@
-// Answers a thread that wants a link to a site's track: the same for audio workers and the probe thread. What the
-// source takes long for is no answer any more once the thread is gone. Main thread; how links are used:
-// docs/internals/links.md.
+// Answers a thread that requests a link to a site's track, both audio workers and the probe thread. An answer that
+// arrives after the thread is gone is dropped. Main thread; how links are used: docs/internals/links.md.
 
 import type { LinkCommand } from "../../bridge/commands.ts";
 import type { WorkerEvent } from "../../bridge/events.ts";
@@ -8,24 +7,24 @@ import type { LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 
-/** Knows where the tracks of sites are to be had for now. */
+/** Provides current links to the tracks of sites. */
 export interface LinkSource {
   /**
-   * A link; for another reason than `start` one made anew. Rejects with a NodeError that says why there is none. Who
-   * asked waits for 20 s; `signal` fires when its thread is gone.
+   * Returns a link; for another reason than `start` a new one. Rejects with a NodeError that says why no link is
+   * available. The thread waits for 20 s; `signal` fires when it is gone.
    */
   link(request: LinkRequest, options: { readonly signal: AbortSignal }): Promise<PlayableLink>;
 }
 
-/** Who asks. */
+/** The thread that requests a link. */
 interface LinkAsker {
-  /** Without effect once the thread is gone: another in its place counts its wishes anew. */
+  /** Without effect once the thread is gone: its replacement numbers its requests from the start. */
   send(answer: LinkCommand): void;
-  /** Fires when it is gone. */
+  /** Fires when the thread is gone. */
   readonly gone: AbortSignal;
 }
 
-/** Deals with an event about links; false: it is about something else. Without `links` there are none. */
+/** Handles an event about links; returns false for any other event. Without `links` every request fails. */
 export function serveLinks(event: WorkerEvent, links: LinkSource | undefined, asker: LinkAsker): boolean {
   if (event.type !== "linkRequested") return false;
   const { type: _type, linkId, ...request } = event;

@@ -1,7 +1,7 @@
-// What the node does when its audio threads near their limit, before anybody is heard late: players move to a thread
-// that has less to do, libopus works less hard, one step at a time for all players, and when that is not enough, or the
-// encoder is our own, further players are refused. When there is room again, libopus goes back up. Main thread;
-// decides, worker-pool.ts carries out.
+// What the node does when its audio threads approach their limit, before any audio is late: players move to a thread
+// with less load, libopus complexity is lowered, one step at a time for all players, and when that is not enough, or
+// the encoder is our own, further players are refused. When there is capacity again, the complexity is raised. Main
+// thread; decides, worker-pool.ts carries out.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -20,14 +20,14 @@ const LOAD_LOW = 0.4;
 /** Before that, from here on, players move to a thread that has so much less to do. */
 const LOAD_MOVING = 0.5;
 const LOAD_DIFFERENCE_MIN = 0.2;
-/** With encoders at their cheapest, nobody new is taken on from here; and in any case from the second. */
+/** With encoders at their cheapest, no new player is admitted from here; and in any case from the second. */
 const LOAD_FULL = 0.65;
 const LOAD_OVER = 0.8;
 
 /** A step shows in the next reports, which come every half second. */
 const SETTLE_MS = 1200;
 const RAISE_AFTER_MS = 10_000;
-/** Going up was a mistake when it has to be taken back within this: the next try waits twice as long. */
+/** Raising was a mistake when it has to be undone within this time: the next attempt waits twice as long. */
 const MISTAKE_MS = 30_000;
 const RAISE_AFTER_MS_MAX = 5 * 60_000;
 
@@ -72,7 +72,7 @@ export class LoadGovernor {
     return this.#refusedCount;
   }
 
-  /** Looks at the load of the busiest thread, with what has been promised to it. Called with each report. */
+  /** Judges the load of the busiest thread, including what has been promised to it. Called with each report. */
   judge(load: number): void {
     if (!this.#options.isOn) return;
     const nowMs = this.#options.clock.now();
@@ -83,27 +83,27 @@ export class LoadGovernor {
       this.#raise(nowMs, load);
   }
 
-  /** False: one more would make others late; `load` is that of the thread it would go to. */
+  /** False: one more player would make others late; `load` is that of the thread it would go to. */
   hasCapacity(load: number): boolean {
     if (!this.#options.isOn) return true;
     const isCheapest = this.#step === this.#steps.length - 1;
     return load < (isCheapest ? LOAD_FULL : LOAD_OVER);
   }
 
-  /** True when a player's sound is better made on the second thread than on the first, by their loads. */
+  /** True when it is worth rendering a player's audio on the second thread instead of the first, given their loads. */
   isWorthMoving(fromLoad: number, toLoad: number): boolean {
     return this.#options.isOn && fromLoad >= LOAD_MOVING && fromLoad - toLoad >= LOAD_DIFFERENCE_MIN;
   }
 
-  /** @throws NodeError "node-overloaded" when there is no room for one more */
+  /** @throws NodeError "node-overloaded" when there is no capacity for one more */
   admit(load: number): void {
     if (this.hasCapacity(load)) return;
     this.#refusedCount += 1;
     const percent = Math.round(load * 100);
     throw new NodeError(
       "node-overloaded",
-      `this node has no room for another player: its audio threads spend ${percent} % of their time on frames. ` +
-        "Those that play go on. Try again " +
+      `this node has no capacity for another player: its audio threads spend ${percent} % of their time on frames. ` +
+        "Current players are not affected. Try again " +
         "later, or another node",
     );
   }
@@ -123,7 +123,7 @@ export class LoadGovernor {
     }
     this.#step -= 1;
     this.#raisedMs = nowMs;
-    this.#change(nowMs, load, "the audio threads have room: encoders work harder again");
+    this.#change(nowMs, load, "the audio threads have capacity: encoder complexity raised");
   }
 
   #change(nowMs: number, load: number, message: string): void {

@@ -1,5 +1,5 @@
 // Starts the pacer thread when the first audio worker needs it, connects every worker to it, and replaces it when it is
-// lost: workers then begin their voice sessions anew. Main thread.
+// lost: workers then start new voice sessions. Main thread.
 
 import { type ThreadMessage, WAKE_UP_FLAG_BYTES } from "../../bridge/pacer-start.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -47,7 +47,7 @@ export class PacerKeeper {
     this.#options = options;
   }
 
-  /** Connects a worker, now and whenever there is another pacer, until the worker is gone. */
+  /** Connects a worker, now and whenever the pacer is replaced, until the worker is gone. */
   serve(worker: PacedWorker): void {
     if (this.#isClosed || worker.gone.aborted) return;
     if (!this.#workers.has(worker)) {
@@ -85,7 +85,7 @@ export class PacerKeeper {
       limits: { maxOldGenerationSizeMb: HEAP_MEGABYTES_MAX },
       onLost: (loss) => this.#onLost(loss),
     });
-    // What runs in it is compiled with the same contract.
+    // What runs in it is compiled against the same contract.
     thread.thread.on("message", (message) => this.#onMessage(thread, message as ThreadMessage));
     this.#startedMs = clock.now();
     this.#running = { thread, wakeUpMemory };
@@ -103,7 +103,7 @@ export class PacerKeeper {
     const { clock, logger } = this.#options;
     const ranMs = clock.now() - this.#startedMs;
     const restartInMs = ranMs < PROVEN_MS ? RESTART_MS : 0;
-    logger.error("the pacer was lost and is replaced: voice connections begin anew", {
+    logger.error("the pacer was lost and is replaced: voice connections start new sessions", {
       ranMs: Math.round(ranMs),
       restartInMs,
       error: reason,

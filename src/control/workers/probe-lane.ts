@@ -1,6 +1,6 @@
-// One probe thread and what is asked of it. The thread starts with the first look-up and ends when there has been
-// none for a while; when it is lost, all that it was asked is handed back. Main thread; probe-pool.ts decides who goes on
-// in which lane.
+// One probe thread and its pending probes. The thread starts with the first probe and ends when there has been none for
+// a while; when it is lost, all pending probes are handed back. Main thread; probe-pool.ts decides which probe
+// continues in which lane.
 
 import type { WorkerEvent } from "../../bridge/events.ts";
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
@@ -11,14 +11,13 @@ import { ProbeThread, type ProbeThreadOptions } from "./probe-thread.ts";
 import { type Answerers, answerThread } from "./thread-answers.ts";
 
 /**
- * Without a look-up for this long, the thread is ended: with it goes whatever memory a hostile file has made it grow
- * by.
+ * Without a probe for this long, the thread is ended, which frees the memory that a hostile file has made it allocate.
  */
 const IDLE_MS = 15_000;
 
-/** One look-up on its way. */
+/** One probe in progress. */
 export interface PendingProbe {
-  /** Its request number. */
+  /** Request number. */
   readonly id: number;
   readonly input: PlayableInput;
   /** Losses of its thread that could be anybody's fault. */
@@ -30,14 +29,14 @@ export interface PendingProbe {
 /** The end of a lane's thread. */
 export interface LaneLoss {
   readonly reason: NodeError;
-  /** Whose work the thread was doing; undefined: nobody's that it still had. */
+  /** The probe that the thread was working for; undefined: none that was still pending. */
   readonly suspect: PendingProbe | undefined;
-  /** What else it was asked and had not answered. */
+  /** The other pending probes of the thread. */
   readonly others: readonly PendingProbe[];
 }
 
 interface ProbeLaneOptions extends ProbeThreadOptions, Answerers {
-  /** Look-ups that the thread is given at once; more wait here, in order. */
+  /** Probes that the thread is given at once; more wait here, in order. */
   readonly runningMax: number;
   readonly onLost: (loss: LaneLoss) => void;
 }
@@ -53,14 +52,14 @@ export class ProbeLane {
     this.#options = options;
   }
 
-  /** Settles the look-up when its answer is there. */
+  /** Settles the probe when its answer arrives. */
   ask(probe: PendingProbe): void {
     this.#idleTimer?.cancel();
     this.#waiting.set(probe.id, probe);
     this.#serve();
   }
 
-  /** Nobody waits for it any more. */
+  /** Nobody waits for the probe any more. */
   drop(id: number): void {
     this.#waiting.delete(id);
     if (!this.#running.delete(id)) return;
@@ -102,7 +101,7 @@ export class ProbeLane {
 
   #onEvent(thread: ProbeThread, event: WorkerEvent): void {
     if (event.type === "log") this.#options.logger[event.level](event.message, { ...event.fields, thread: "probe" });
-    // The value's type follows from what was asked: the thread is asked nothing else.
+    // The value's type follows from the request: the thread receives no other requests.
     else if (event.type === "reply") this.#take(event.requestId)?.resolve(event.value as ProbeResult);
     else if (event.type === "replyError") this.#take(event.requestId)?.reject(new RemoteError(event.error));
     else if (event.type === "ready") this.#options.logger.debug("probe thread ready");

@@ -1,6 +1,6 @@
-// Looks at inputs where no music plays: on a thread of its own, which may be lost at any time. Whoever was at work when
-// that happened is asked once more, alone on a second thread, and given up when that is lost too; everybody else is
-// asked again and notices nothing but the time it takes. Main thread.
+// Probes inputs on a dedicated thread that plays nothing and may be lost at any time. The probe that was running when
+// that happened is repeated once, isolated on a second thread, and given up when that is lost too; all other probes are
+// repeated and only take longer. Main thread.
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
@@ -8,18 +8,18 @@ import { type LaneLoss, type PendingProbe, ProbeLane } from "./probe-lane.ts";
 import type { ProbeThreadOptions } from "./probe-thread.ts";
 import type { Answerers } from "./thread-answers.ts";
 
-/** Losses a look-up may live through that named nobody; after one more it is given up. */
+/** Losses without a known suspect that a probe may survive; after one more it is given up. */
 const NAMELESS_LOSSES_MAX = 1;
-/** Request numbers are written into the thread's mark. */
+/** Request numbers are written into the thread's heartbeat. */
 const ID_MAX = 0x7fff_ffff;
 
 interface ProbePoolOptions extends ProbeThreadOptions, Answerers {}
 
-/** One for the node. No thread before the first look-up, nor 15 s after the last. */
+/** One for the node. It has no thread before the first probe, nor 15 s after the last. */
 export class ProbePool {
   readonly #options: ProbePoolOptions;
   readonly #shared: ProbeLane;
-  /** For suspects, one at a time: what is lost here has only one to blame. */
+  /** For suspects, one at a time: a loss here has only one possible culprit. */
   readonly #isolated: ProbeLane;
   #lastId = 0;
   #isClosed = false;
@@ -33,7 +33,7 @@ export class ProbePool {
   }
 
   /**
-   * Looks at an input. Rejects with the NodeError that says why it cannot be played, with `probe-crashed`, or with the
+   * Probes an input. Rejects with the NodeError that says why it cannot be played, with `probe-crashed`, or with the
    * reason of `signal`. The caller bounds how many and how long.
    */
   probe(input: PlayableInput, { signal }: { readonly signal: AbortSignal }): Promise<ProbeResult> {
@@ -53,7 +53,7 @@ export class ProbePool {
     return answer.finally(() => signal.removeEventListener("abort", onAbort));
   }
 
-  /** Ends the threads; what is on its way is not answered any more. */
+  /** Ends the threads; pending probes are never answered. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([this.#shared.close(), this.#isolated.close()]);
@@ -65,7 +65,7 @@ export class ProbePool {
   }
 
   #onLost({ reason, suspect, others }: LaneLoss): void {
-    this.#options.logger.warn("the probe thread was lost and is started anew", {
+    this.#options.logger.warn("the probe thread was lost and is restarted", {
       probes: others.length + (suspect === undefined ? 0 : 1),
       suspect: suspect?.id,
       error: reason,

@@ -1,5 +1,5 @@
-// One running probe thread as the main thread sees it: what is asked of it and what it says. Main thread;
-// probe-lane.ts decides what follows when it is lost.
+// One running probe thread as the main thread sees it: its commands and its events. Main thread; probe-lane.ts decides
+// what follows when it is lost.
 
 import type { AnswerCommand, ProbeThreadCommand } from "../../bridge/commands.ts";
 import type { WorkerEvent } from "../../bridge/events.ts";
@@ -60,12 +60,12 @@ export class ProbeThread {
     return this.#thread.gone;
   }
 
-  /** What is sent before the thread is ready waits for it. */
+  /** Messages sent before the thread is ready wait for it. */
   send(command: ProbeThreadCommand | AnswerCommand): void {
     if (!this.#thread.isGone) this.#thread.endpoint.postMessage(command);
   }
 
-  /** Ends the thread with all that it does. Resolves when it is gone. */
+  /** Ends the thread and all its work. Resolves when it is gone. */
   close(): Promise<void> {
     return this.#thread.terminate();
   }

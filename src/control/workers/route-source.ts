@@ -1,5 +1,5 @@
-// Answers a thread that wants an address to send a request from, and notes the addresses that failed: the same for
-// audio workers, the probe thread and those of plugins. Main thread.
+// Answers a thread that requests an address to send from, and notes the addresses that failed: audio workers, the probe
+// thread and plugin threads alike. Main thread.
 
 import type { RouteCommand } from "../../bridge/commands.ts";
 import type { RouteEvent, WorkerEvent } from "../../bridge/events.ts";
@@ -10,7 +10,7 @@ export interface RouteSource {
   onFailure(failed: Extract<RouteEvent, { readonly type: "routeFailed" }>): void;
 }
 
-/** Deals with an event about addresses; false: it is about something else. Without `routes` nobody asks. */
+/** Handles an event about addresses; returns false for any other event. Without `routes` no thread asks. */
 export function serveRoutes(
   event: WorkerEvent,
   routes: RouteSource | undefined,

@@ -1,15 +1,15 @@
-// A worker that runs and has nobody: it takes the place of one that is lost at once, where a new one would take a third
-// of a second and more to start. There is one while there are players; it is let go when they have all been gone for
-// long. Main thread.
+// A worker that runs without players: it replaces a lost one at once, where a new one would take a third of a second
+// and more to start. There is one while there are players; it is released when they have all been gone for long. Main
+// thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { type WorkerListener, WorkerThread, type WorkerThreadOptions } from "./worker-thread.ts";
 
-/** The first players' own start comes first, and so does that of those who move to the spare before. */
+/** The start of the first players comes first, and so does that of players that move to the previous spare. */
 const START_DELAY_MS = 5000;
 /** After a spare that failed. */
 const RETRY_DELAY_MS = 30_000;
-/** Without a player for this long, it is let go. */
+/** Without a player for this long, it is released. */
 const RELEASE_AFTER_MS = 60_000;
 
 export class SpareWorker {
@@ -20,7 +20,7 @@ export class SpareWorker {
   #isNeeded = false;
   #isClosed = false;
 
-  /** `options` gives those of a new thread. */
+  /** `options` returns the options of a new thread. */
   constructor(clock: Clock, options: () => WorkerThreadOptions) {
     this.#clock = clock;
     this.#options = options;

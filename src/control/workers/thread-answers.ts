@@ -6,23 +6,23 @@ import type { WorkerEvent } from "../../bridge/events.ts";
 import { type LinkSource, serveLinks } from "./link-source.ts";
 import { type RouteSource, serveRoutes } from "./route-source.ts";
 
-/** Who knows the answers. */
+/** Who answers the requests of threads. */
 export interface Answerers {
   /** Undefined where the settings have no routing: threads ask for no address then. */
   readonly routes?: RouteSource | undefined;
-  /** Undefined: no track of a site can be played, nor looked at. */
+  /** Undefined: no track of a site can be played or probed. */
   readonly links?: LinkSource | undefined;
 }
 
 /** The thread that asks. */
 interface AskingThread {
-  /** Without effect once it is gone. */
+  /** Without effect once the thread is gone. */
   send(answer: AnswerCommand): void;
-  /** Fires when it is gone. */
+  /** Fires when the thread is gone. */
   readonly gone: AbortSignal;
 }
 
-/** Deals with an event that asks something, or tells what became of an answer; false: it does neither. */
+/** Handles an event that requests something or reports the result of an answer; returns false for any other event. */
 export function answerThread(event: WorkerEvent, { routes, links }: Answerers, thread: AskingThread): boolean {
   return serveRoutes(event, routes, (answer) => thread.send(answer)) || serveLinks(event, links, thread);
 }

@@ -1,16 +1,17 @@
-// Notices that a thread of ours hangs: its mark in shared memory stops beating while it uses the processor, or for very
-// long. On a machine that is starved, a thread may not come to its timers for half a second, but then it has hardly run
-// either. Looks are counted, not seconds: where the main thread does not look, nobody is taken to hang. Main thread.
+// Detects that one of our threads hangs: its heartbeat in shared memory stops while it uses the processor, or for very
+// long. On an overloaded machine a thread may not reach its timers for half a second, but then it has hardly run
+// either. Checks are counted, not seconds: while the main thread does not check, no thread counts as hanging. Main
+// thread.
 
 import type { Heartbeat } from "../../bridge/heartbeat.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { ThreadTimes } from "../../lib/thread-cpu.ts";
 
-/** Looks without a beat after which it is worth asking the system: a miss or two are nothing. */
+/** Checks without a heartbeat after which it is worth asking the system: a miss or two are normal. */
 const ASK_AFTER = 3;
 /**
- * A thread that has run so long since then, and came round to nothing, hangs. With the looks before that is 0.65 s: a
- * slow machine may take half a second for what is meant to be short.
+ * A thread that has used this much processor time since then without reaching its timers hangs. With the checks before
+ * that is 0.65 s: a slow machine may take half a second for work that is meant to be short.
  */
 const HANGING_CPU_MS = 500;
 /**
@@ -19,7 +20,7 @@ const HANGING_CPU_MS = 500;
  */
 const CHECKS_WITHOUT_CPU = 18;
 const CHECKS_MAX = 60;
-/** Who has waited so much of the time for a processor would go on if it had one. */
+/** A thread that has waited for a processor for this share of the time would continue if it had one. */
 const STARVED_SHARE = 0.5;
 /**
  * While it begins one piece of work after the other without coming round to its timers: many connections at once, or a
@@ -31,13 +32,13 @@ interface ThreadWatchOptions {
   readonly heartbeat: Heartbeat;
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** What the thread has had of processors so far; undefined where the system does not tell. */
+  /** The thread's processor times so far; undefined where the system does not report them. */
   readonly readTimes: () => ThreadTimes | undefined;
   /** Called at most once per `start`. */
   readonly onSilent: () => void;
 }
 
-/** Looks in a row at which one thing did not change, and what became of processors since the third. */
+/** Checks in a row at which one value did not change, and the processor times since the third. */
 class Stillness {
   readonly #intervalMs: number;
   #value = 0;
@@ -77,7 +78,7 @@ class Stillness {
 export class ThreadWatch {
   readonly #options: ThreadWatchOptions;
   readonly #beats: Stillness;
-  /** Neither a beat nor a piece of work that was begun. */
+  /** Neither a heartbeat nor a new piece of work. */
   readonly #signs: Stillness;
   #timer: Timer | undefined;
 

@@ -1,4 +1,4 @@
-// Where threads come from: passed in, so that a simulation can run the same code in one thread, on a clock of its own
+// Creates threads: passed in, so that a simulation can run the same code in one thread, on its own clock
 // (lab/simulate). Main thread.
 
 import { MessageChannel, type MessagePort, Worker, type WorkerOptions } from "node:worker_threads";
@@ -8,7 +8,7 @@ import type { Endpoint } from "../../bridge/channel.ts";
 export interface Thread extends Endpoint<unknown, unknown> {
   on(event: "message", listener: (message: unknown) => void): unknown;
   on(event: "error" | "messageerror", listener: (error: Error) => void): unknown;
-  /** Once, when it has ended, however that came. */
+  /** Emitted once, when the thread has ended for any reason. */
   on(event: "exit", listener: (code: number) => void): unknown;
   /** Ends it with all that it does; resolves when it has ended. */
   terminate(): Promise<unknown>;
@@ -24,7 +24,7 @@ export interface Threads {
   createChannel(): { readonly port1: MessagePort; readonly port2: MessagePort };
 }
 
-/** Those of this process. */
+/** Threads of this process. */
 export const systemThreads: Threads = {
   start: (entry, options) => new Worker(entry, options),
   createChannel: () => new MessageChannel(),

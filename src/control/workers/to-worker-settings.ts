@@ -1,5 +1,5 @@
-// The part of the configuration that an audio worker is told when it starts, and what of it plugins are told as well.
-// Main thread.
+// The part of the configuration that an audio worker receives when it starts, and the part that plugins receive as
+// well. Main thread.
 
 import type { RoutingSettings, WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { NodeConfig } from "../../config/node-config.ts";

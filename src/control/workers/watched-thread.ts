@@ -1,6 +1,5 @@
-// The life of one thread of ours: starts it, watches its signs of life and says once, and only once, that it is gone,
-// unless it was released before. Main thread; what is said to it is the matter of worker-thread.ts and
-// probe-thread.ts.
+// The life cycle of one of our threads: starts it, watches its signs of life and reports its loss exactly once, unless
+// it was released before. Main thread; worker-thread.ts and probe-thread.ts decide what is sent to it.
 
 import { setMaxListeners } from "node:events";
 import type { ResourceLimits } from "node:worker_threads";
@@ -20,12 +19,12 @@ import type { Thread, Threads } from "./threads.ts";
 /** A thread that has not said `ready` by then has failed to start. */
 const START_TIMEOUT_MS = 15_000;
 /**
- * Added as a timer of its own: after a stall of the main thread itself, its timers run out before it has read the
- * messages that waited meanwhile.
+ * Added as a separate timer: after a stall of the main thread itself, its timers fire before it has read the messages
+ * that arrived during the stall.
  */
 const START_GRACE_MS = 250;
 
-/** How a thread went, and whose work it was doing then; undefined: nobody's. */
+/** How a thread was lost, and the work it was doing; undefined: it worked for no owner. */
 export interface ThreadLoss {
   readonly reason: NodeError;
   /** False: it failed to start. */
@@ -34,13 +33,13 @@ export interface ThreadLoss {
 }
 
 interface WatchedThreadOptions {
-  /** What it is called in a debugger and in the log. */
+  /** Name in a debugger and in the log. */
   readonly name: string;
   /** How the reason of its loss begins: "the probe thread". */
   readonly title: string;
   /** The module that runs in it. */
   readonly entry: URL;
-  /** What it is told besides its mark. */
+  /** Start data besides its heartbeat memory. */
   readonly start:
     | Omit<WorkerStart, "heartbeatMemory">
     | Omit<PluginStart, "heartbeatMemory">
@@ -53,7 +52,7 @@ interface WatchedThreadOptions {
   readonly onLost: (loss: ThreadLoss) => void;
 }
 
-/** Gone once, whatever ends it. */
+/** Ends once, for whatever reason. */
 export class WatchedThread {
   /** Resolves when the thread has ended. */
   readonly exited: Promise<void>;
@@ -93,12 +92,12 @@ export class WatchedThread {
     });
   }
 
-  /** What is sent before the thread is ready waits for it. */
+  /** Messages sent before the thread is ready wait for it. */
   get endpoint(): MainEnd<WorkerCommand | ProbeThreadCommand> {
     return this.#thread as MainEnd<WorkerCommand | ProbeThreadCommand>; // what runs in it is compiled with the same contract
   }
 
-  /** The same for a thread that takes other commands: a plugin's, or the pacer. */
+  /** The thread itself, for one that takes other commands: a plugin's, or the pacer. */
   get thread(): Thread {
     return this.#thread;
   }

@@ -1,5 +1,5 @@
-// What one player holds of the worker it lives on: a number there and a way to command it. Main thread. A handle dies
-// with its worker; the pool then gives the player's owner another one.
+// A player's connection to its worker: its number there and a way to command it. Main thread. A handle dies with its
+// worker; the pool then gives the player another one.
 
 import type { AudioState } from "../../bridge/audio-batch.ts";
 import type { PlayerReport } from "../../bridge/audio-report.ts";
@@ -15,10 +15,10 @@ type WithoutPlayerId<Command> = Command extends { readonly playerId: PlayerId } 
 export type PlayerNotice = WithoutPlayerId<WorkerNotice>;
 type PlayerRequest = WithoutPlayerId<UnnumberedRequest>;
 
-/** What a worker says of a player whose sound is to be made on another: the pool's matter. */
+/** Events about moving a player's audio to another worker, handled by the pool. */
 export type HandOverEvent = Extract<WorkerEvent, { readonly type: "handedOver" | "handOverFailed" }>;
 
-/** Events that concern one player. A `position` may come from a report of its own or from the worker's regular one. */
+/** Events that concern one player. A `position` may come from a separate report or from the worker's regular one. */
 export type PlayerEvent =
   | Exclude<Extract<WorkerEvent, { readonly playerId: PlayerId }>, HandOverEvent>
   | Extract<WorkerEvent, { readonly type: "position" }>
@@ -26,34 +26,34 @@ export type PlayerEvent =
   | { readonly type: "audioState"; readonly state: AudioState }
   | { readonly type: "playerReport"; readonly report: PlayerReport };
 
-/** What the loss of its worker has to do with a player. */
+/** How the loss of a worker is attributed to a player. */
 export type CrashAttribution =
   /** Nothing that is known. */
   | { readonly kind: "none" }
-  /** The worker was doing this for it at the end: it goes on alone. */
+  /** The worker was doing this for it at the end: the player continues isolated. */
   | { readonly kind: "suspect"; readonly activity: Activity }
-  /** The worker was its alone: what it was doing is given up. */
+  /** It was isolated on the worker: what it was doing is given up. */
   | { readonly kind: "culprit"; readonly activity: Activity };
 
 /** A player as the pool sees it. */
 export interface PooledPlayer {
   /** The player has a worker: create it there from all that was asked for. Called again after a worker was lost. */
   onWorkerAssigned(handle: WorkerHandle): void;
-  /** Its worker is gone, and all that it was doing with it. */
+  /** Its worker is gone, with all its state. */
   onWorkerLost(attribution: CrashAttribution): void;
   onWorkerEvent(event: PlayerEvent): void;
   /** It has a track that is not paused, or has been admitted with one that is about to start. */
   readonly needsCapacity: boolean;
-  /** What it does has probably cost a worker: it is not to share one with others. */
+  /** Its work has probably crashed a worker: it must not share one with others. */
   readonly isSuspect: boolean;
 }
 
-/** Valid until `onWorkerLost`; after that what is sent goes nowhere, and requests reject with `worker-lost`. */
+/** Valid until `onWorkerLost`; after that sending has no effect, and requests reject with `worker-lost`. */
 export class WorkerHandle {
   readonly playerId: PlayerId;
   /** Which worker, counted from 0: for logs. */
   readonly workerIndex: number;
-  /** True when it shares the worker with nobody. */
+  /** True when it is the only player of the worker. */
   readonly isIsolated: boolean;
   readonly #channel: CommandChannel;
 

@@ -29,30 +29,30 @@ import { type WorkerListener, WorkerThread, type WorkerThreadOptions } from "./w
 
 const HEAP_MEGABYTES_DEFAULT = 512;
 /**
- * Players that move are handed over in batches, so many for each worker: they open connections anew, which takes some
- * milliseconds of a core each, and more at once would be heard by those that play on the worker already.
+ * Players that move are handed over in batches of this size per worker: they open new connections, which takes some
+ * milliseconds of a core each, and more at once would be audible to those that play on the worker already.
  */
 const MOVES_PER_WORKER = 5;
 const MOVE_INTERVAL_MS = 50;
-/** Players kept apart at once, each on a worker of its own. */
+/** Players isolated at once, each on its own worker. */
 const ISOLATED_MAX = 4;
-/** Players of one worker whose sound may be on its way to others at once: each has its track opened there. */
+/** Players of one worker whose audio may be moving to other workers at once: each has its track opened there. */
 const HAND_OVERS_MAX = 4;
-/** What such a worker may take to close its player when that has left. */
+/** How long an isolated worker may take to close its player after that has left. */
 const EMPTIED_MS = 1000;
 
 /** How one worker is doing. */
 interface WorkerLoad {
   readonly index: number;
-  /** It has one player, which is kept apart. */
+  /** It has one player, which is isolated. */
   readonly isIsolated: boolean;
   readonly isReady: boolean;
   readonly playerCount: number;
-  /** What it said last; undefined before that. */
+  /** Its last report; undefined before the first. */
   readonly counters: WorkerCounters | undefined;
 }
 
-/** Where a player is: its voice, and its sound where another worker makes that. */
+/** Where a player is: the worker of its voice, and the worker of its audio where that is another. */
 export interface PlayerPlacement {
   readonly ownerWorker: WorkerView;
   readonly renderWorker: WorkerView | undefined;
@@ -61,12 +61,12 @@ export interface PlayerPlacement {
 /** As of the workers' last reports, which come twice a second. */
 export interface PoolLoad {
   readonly workers: readonly WorkerLoad[];
-  /** A worker waits to take the place of one that is lost. */
+  /** A spare worker is ready to replace a lost one. */
   readonly hasSpare: boolean;
-  /** Of the encoders, 0 to 10: now, and as configured. */
+  /** Complexity of the encoders, 0 to 10: now, and as configured. */
   readonly complexity: number;
   readonly complexityMax: number;
-  /** Players whose sound went to a worker with less to do while they were heard, so far. */
+  /** Players whose audio has moved to a worker with less load while playing. */
   readonly movedCount: number;
   /** Starts that were refused so far. */
   readonly refusedCount: number;
@@ -78,14 +78,14 @@ interface WorkerPoolOptions extends Answerers {
   /** The module that runs in each worker. */
   readonly entry: URL;
   readonly count: number;
-  /** Default true. False: encoders stay as they are configured, and nobody is refused. */
+  /** Default true. False: encoders stay as configured, and no player is refused. */
   readonly isLoadControlled?: boolean;
   readonly settings: WorkerSettings;
   /** JavaScript heap of each worker, default 512. */
   readonly heapMegabytesMax?: number;
   /** Loads codecs for all of them; undefined: each worker does so by itself. */
   readonly codecs?: CodecLoader | undefined;
-  /** What workers make ready leaves through it; undefined: each worker has a pacer of its own. */
+  /** Sends the finished frames of workers; undefined: each worker has its own pacer. */
   readonly pacer?: PacerKeeper | undefined;
   readonly threads: Threads;
   readonly clock: Clock;
@@ -97,32 +97,32 @@ interface Placement {
   readonly playerId: PlayerId;
 }
 
-/** Where a player's voice is, and its sound unless that is made by a host. */
+/** The worker of a player's voice, and of its audio unless a render worker makes that. */
 interface OwnerWorkerPlacement extends Placement {
   renderWorker?: RenderWorkerPlacement;
 }
 
 interface RenderWorkerPlacement extends Placement {
-  /** Sound comes from there; before that, it is only being made ready. */
+  /** Audio comes from there; before that, it is only being prepared. */
   isAudible: boolean;
 }
 
 /**
- * One for the node; the only one that starts audio workers. Never throws at a loss: tenants are told, and given
- * another.
+ * One for the node; the only one that starts audio workers. Never throws at a loss: players are notified, and given
+ * another worker.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
-  /** Those that players share. */
+  /** Shared workers. */
   readonly #slots: readonly WorkerSlot[];
-  /** Those with one player each, oldest first; and those whose player has left, until they are closed. */
+  /** Workers with one player each, oldest first; and those whose player has left, until they are closed. */
   readonly #isolated = new Set<WorkerSlot>();
   readonly #emptied = new Set<WorkerSlot>();
   readonly #spare: SpareWorker;
   readonly #governor: LoadGovernor;
   /** Players without a worker, because theirs was lost or none is running: served in order, a batch at a time. */
   readonly #waiting = new Set<PooledPlayer>();
-  /** What has become of all sound so far. */
+  /** Totals of all audio so far. */
   readonly totals = new AudioTotals();
   #nextBatch: Timer | undefined;
   readonly #placements = new Map<PooledPlayer, OwnerWorkerPlacement>();
@@ -132,7 +132,7 @@ export class WorkerPool {
   #slotCount: number;
   #isClosed = false;
 
-  /** Workers start at once. Players may be attached before they are ready: what they are told waits for them. */
+  /** Workers start at once. Players may be attached before they are ready: their commands wait. */
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
     this.#spare = new SpareWorker(options.clock, () => ({ ...this.#threadOptions(), isSpare: true }));
@@ -168,7 +168,7 @@ export class WorkerPool {
   }
 
   /**
-   * The player, silent until now, is about to play: on another worker, where its own has no room.
+   * A player that was silent until now is about to play: moves it to another worker where its own has no capacity.
    * @throws NodeError "node-overloaded" when that would make others late
    */
   admit(player: PooledPlayer): void {
@@ -184,7 +184,7 @@ export class WorkerPool {
     this.#governor.judge(this.#peakLoad);
   }
 
-  /** How busy the audio threads are and what is done about it. */
+  /** The load of the audio threads and the measures against it. */
   get load(): PoolLoad {
     const { complexity, complexityMax, refusedCount } = this.#governor;
     const freest = this.#freest();
@@ -220,12 +220,14 @@ export class WorkerPool {
     };
   }
 
-  /** Counts an incident that no worker could tell of. */
+  /** Counts an incident that no worker could report. */
   addIncident(incident: Incident): void {
     this.totals.addIncident(incident);
   }
 
-  /** Takes a player off the worker that it shares: it goes on alone. False, and no effect: as many are as may be. */
+  /**
+   * Moves a player from its shared worker to an isolated one. False, and no effect: the maximum is already isolated.
+   */
   isolate(player: PooledPlayer): boolean {
     const placement = this.#placements.get(player);
     if (placement === undefined || placement.slot.isIsolated) return true;
@@ -253,7 +255,7 @@ export class WorkerPool {
     await Promise.all([this.#spare.close(), ...slots.map((slot) => slot.thread?.close())]);
   }
 
-  /** One that is silent: its voice connection is made anew. */
+  /** Moves a silent player: it starts a new voice connection. */
   #move(player: PooledPlayer, slot: WorkerSlot): void {
     const placement = this.#placements.get(player);
     if (placement !== undefined) this.#destroyAt(placement);
@@ -264,7 +266,7 @@ export class WorkerPool {
 
   #destroyAt({ slot, playerId }: Placement): void {
     const ended = slot.thread?.channel.request({ type: "destroyPlayer", playerId }, { timeoutMs: EMPTIED_MS });
-    // It is gone from there as far as anybody here is concerned.
+    // The pool treats it as gone from there.
     ended?.catch(() => undefined);
   }
 
@@ -280,7 +282,7 @@ export class WorkerPool {
     player.onWorkerAssigned(new WorkerHandle({ playerId, workerIndex: index, isIsolated, channel: thread.channel }));
   }
 
-  /** A worker that nobody shares goes with its player, when it has closed it. */
+  /** An isolated worker is closed with its player, when it has closed that. */
   #leave(player: PooledPlayer): void {
     const placement = this.#placements.get(player);
     if (placement === undefined) return;
@@ -295,7 +297,10 @@ export class WorkerPool {
     });
   }
 
-  /** Takes the player off its worker and says so. Who is to blame goes on alone; all others wait for a place. */
+  /**
+   * Takes the player off its worker and notifies it. A suspect or culprit continues isolated; all others wait for a
+   * slot.
+   */
   #displace(player: PooledPlayer, attribution: CrashAttribution): void {
     this.#leave(player);
     const isAttributed = attribution.kind !== "none";
@@ -308,7 +313,10 @@ export class WorkerPool {
     else this.#waiting.add(player);
   }
 
-  /** True when one more can be kept apart: the longest that is suspect no more goes back to the others. */
+  /**
+   * True when one more player can be isolated: the longest isolated one that is no longer suspect returns to the
+   * others.
+   */
   #makeSpace(): boolean {
     if (this.#isolated.size < ISOLATED_MAX) return true;
     const players = [...this.#isolated].flatMap((slot) => [...slot.players.values()]);
@@ -361,7 +369,7 @@ export class WorkerPool {
     this.#nextBatch = this.#options.clock.after(MOVE_INTERVAL_MS, () => this.#serveWaiting());
   }
 
-  /** A player's sound is made on a worker with less to do from now on. Its voice stays, so nothing is heard of it. */
+  /** Moves a player's audio to a worker with less load. Its voice stays, so the move is inaudible. */
   #relieve(slot: WorkerSlot): void {
     const target = this.#freest();
     const player = slot.heaviestPooledPlayer;
@@ -439,12 +447,12 @@ export class WorkerPool {
   #forwardToPlayer(slot: WorkerSlot, playerId: PlayerId, event: PlayerEvent): void {
     const player = slot.players.get(playerId);
     const renderWorker = player && this.#placements.get(player)?.renderWorker;
-    // What becomes of a track on a host that is not heard yet is nothing to the client.
+    // Events of a track on a render worker that is not audible yet are not for the client.
     if (renderWorker?.playerId === playerId && !renderWorker.isAudible) return;
     if (player !== undefined) this.#guarded(() => player.onWorkerEvent(event));
   }
 
-  /** One player's mistake must not keep the others from hearing theirs. */
+  /** A failing player must not keep the others from their events. */
   #guarded(call: () => void): void {
     try {
       call();
@@ -469,7 +477,7 @@ export class WorkerPool {
       ...(currentTask && { attributedPlayer: currentTask.owner, activity: currentTask.activity }),
       error: reason,
     });
-    // First all leave, then the worker starts anew, then they move: a lone worker has to be there to move to.
+    // First all players leave, then the worker restarts, then they move: with one worker, it has to exist to move to.
     const activity = currentTask?.activity ?? "idle";
     for (const [playerId, player] of players) {
       const placement = this.#placements.get(player);

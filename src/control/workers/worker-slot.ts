@@ -1,5 +1,5 @@
-// One place for an audio worker; the worker in it may change. Knows who lives on it, how often it failed, and what one
-// more player would cost there. Main thread; worker-pool.ts decides who goes where.
+// One slot for an audio worker; the worker in it may change. Knows its players, how often it failed, and what one more
+// player would cost there. Main thread; worker-pool.ts decides which player goes where.
 
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { WorkerCounters } from "../../bridge/events.ts";
@@ -7,47 +7,49 @@ import type { Timer } from "../../lib/clock.ts";
 import type { PooledPlayer } from "./worker-handle.ts";
 import type { WorkerThread } from "./worker-thread.ts";
 
-/** Wait before a lost worker is started again, by how often its place has failed in a row; the last one repeats. */
+/** Wait before a lost worker is restarted, by how often its slot has failed in a row; the last one repeats. */
 const RESTART_DELAYS_MS = [0, 250, 1000, 5000, 15_000, 30_000] as const;
-/** A worker that ran this long was sound: the next loss counts as the first again. */
+/** A worker that ran this long was stable: the next loss counts as the first again. */
 const STABLE_AFTER_MS = 60_000;
 /** Loads are compared in steps of this size, so that noise does not outweigh the number of players. */
 const LOAD_STEP = 0.05;
-/** What a player is taken to cost until the worker's next counters, share of a core. */
+/** Assumed cost of a player until the worker's next counters, share of a core. */
 const LOAD_PER_PLAYER_MIN = 0.001;
-/** What a track is taken to cost before any is measured, as MP3 does; and the bounds of what is measured of others. */
+/** Assumed cost of a track before any is measured, as for MP3; and the bounds of measured costs. */
 const LOAD_PER_TRACK = 0.015;
 const LOAD_PER_TRACK_MIN = 0.005;
 const LOAD_PER_TRACK_MAX = 0.03;
-/** A load is believed up to so many times the processor time used: beyond that it is others who have the processor. */
+/**
+ * A load is trusted up to this multiple of the processor time used: beyond that, other processes have the processor.
+ */
 const WAITING_FACTOR_MAX = 2;
-/** Reports, half a second apart, whose mean is a worker's load: one alone may be that of loading a codec. */
+/** Reports, half a second apart, whose mean is a worker's load: a single one may include loading a codec. */
 const REPORTS = 4;
 
-/** A worker as one of its players is told of it. */
+/** A worker as its players see it. */
 export interface WorkerView {
   readonly index: number;
   readonly isIsolated: boolean;
-  /** What it said last, and how long ago that was, milliseconds; undefined before the first time. */
+  /** Its last report, and its age, milliseconds; undefined before the first. */
   readonly counters: WorkerCounters | undefined;
   readonly reportedAgoMs: number | undefined;
 }
 
 export class WorkerSlot {
   readonly index: number;
-  /** Its one player is kept apart from all others. */
+  /** Its one player is isolated from all others. */
   readonly isIsolated: boolean;
-  /** Those who have something here: all of it, or only their voice, or only their sound. */
+  /** Players that have something here: everything, or only their voice, or only their audio. */
   readonly players = new Map<PlayerId, PooledPlayer>();
-  /** Of these: those whose sound is made elsewhere. */
+  /** Those of `players` whose audio is rendered elsewhere. */
   readonly away = new Set<PlayerId>();
-  /** Those whose sound another worker is just being made ready for. */
+  /** Those of `players` whose audio is being prepared on another worker. */
   readonly leaving = new Set<PlayerId>();
   thread: WorkerThread | undefined;
   restart: Timer | undefined;
   /** Players given to it since its last counters, which do not know of them. */
   newPlayerCount = 0;
-  /** What it told of last, newest first. */
+  /** Its last reports, newest first. */
   #reports: readonly WorkerCounters[] = [];
   /** Losses in a row without a stable run between. */
   #failureCount = 0;
@@ -61,7 +63,7 @@ export class WorkerSlot {
     return this.#failureCount;
   }
 
-  /** Its worker is gone after `ranMs`. Returns how long to wait with the next. */
+  /** Its worker was lost after `ranMs`. Returns how long to wait before the next starts. */
   countLoss(ranMs: number): number {
     this.thread = undefined;
     this.#failureCount = ranMs >= STABLE_AFTER_MS ? 1 : this.#failureCount + 1;
@@ -69,8 +71,8 @@ export class WorkerSlot {
   }
 
   /**
-   * True when one more player does better here than there: by load, then by number; what has failed only once it is
-   * ready.
+   * True when one more player fits better here than there: by load, then by number; a slot that has failed counts only
+   * once it is ready.
    */
   isFreerThan(other: WorkerSlot): boolean {
     if (this.#isTrusted !== other.#isTrusted) return this.#isTrusted;
@@ -79,7 +81,7 @@ export class WorkerSlot {
     return step === otherStep ? this.players.size < other.players.size : step < otherStep;
   }
 
-  /** While the node starts, players need not crowd on the worker that was ready first: what they are told waits. */
+  /** While the node starts, players need not crowd on the worker that was ready first: their commands wait. */
   get #isTrusted(): boolean {
     return this.#failureCount === 0 || this.thread?.isReady === true;
   }
@@ -89,13 +91,13 @@ export class WorkerSlot {
     return { index, isIsolated, counters: thread?.counters, reportedAgoMs: thread?.reportedAgoMs };
   }
 
-  /** Another worker is in its place. */
+  /** Another worker has started in this slot. */
   onStart(): void {
     this.newPlayerCount = 0;
     this.#reports = [];
   }
 
-  /** Its worker has said how it is doing. Returns what it said before, if anything. */
+  /** Takes a report of its worker. Returns the previous one, if any. */
   onCounters(counters: WorkerCounters): WorkerCounters | undefined {
     const [before] = this.#reports;
     this.newPlayerCount = 0;
@@ -103,7 +105,7 @@ export class WorkerSlot {
     return before;
   }
 
-  /** Who takes most of it and could have its sound made elsewhere. */
+  /** The player that uses most of it among those whose audio can be rendered elsewhere. */
   get heaviestPooledPlayer(): PooledPlayer | undefined {
     return this.players.get(this.thread?.counters?.heaviestPlayer ?? 0);
   }
@@ -122,7 +124,9 @@ export class WorkerSlot {
     return Math.min(tickLoad, WAITING_FACTOR_MAX * this.#mean(({ threadLoad }) => threadLoad));
   }
 
-  /** Its load, plus what those will cost that play by now and did not all the time, if they are like the others. */
+  /**
+   * Its load, plus the expected cost of players that now play and did not all the time, if they are like the others.
+   */
   get promisedLoad(): number {
     const meanCount = this.#mean(({ playingCount }) => playingCount);
     const measured = Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, meanCount)));
@@ -138,7 +142,7 @@ export class WorkerSlot {
     return length === 0 ? 0 : this.#reports.reduce((sum, counters) => sum + read(counters), 0) / length;
   }
 
-  /** Its load, plus what the players that came lately will cost if they are like the others: some will play. */
+  /** Its load, plus the expected cost of players that arrived lately if they are like the others: some will play. */
   get #expectedLoad(): number {
     const playingCount = this.thread?.counters?.playingCount ?? 0;
     const loadPerPlayer = this.load / Math.max(1, playingCount);

@@ -1,5 +1,5 @@
-// One running audio worker as the main thread sees it: the channel to it, what it last told of itself, and how it is
-// closed. Main thread; the pool decides what follows when it is lost.
+// One running audio worker as the main thread sees it: the channel to it, its last report, and how it is closed. Main
+// thread; the pool decides what follows when it is lost.
 
 import { CommandChannel } from "../../bridge/channel.ts";
 import type { AnswerCommand } from "../../bridge/commands.ts";
@@ -14,10 +14,10 @@ import { type ThreadLoss, WatchedThread } from "./watched-thread.ts";
 
 /** How long a worker may take to close its players before it is terminated. */
 const CLOSE_TIMEOUT_MS = 2000;
-/** What is collected often is kept small: each collection is then a short pause, and memory stays low. */
+/** The young generation is kept small: each collection is then a short pause, and memory stays low. */
 const YOUNG_HEAP_MEGABYTES_MAX = 6;
 
-/** Whoever the worker serves: the pool for one of its slots, or nobody yet. */
+/** The owner of the worker: the pool for one of its slots, or none yet. */
 export interface WorkerListener {
   onReady(): void;
   onEvent(event: WorkerEvent): void;
@@ -29,11 +29,11 @@ export interface WorkerThreadOptions {
   readonly index: number;
   readonly entry: URL;
   readonly settings: WorkerSettings;
-  /** JavaScript heap; sound and decoders live outside of it. Beyond it the worker ends, not the node. */
+  /** JavaScript heap; audio and decoders are outside of it. Beyond it the worker ends, not the node. */
   readonly heapMegabytesMax: number;
   /** Undefined: it loads its codecs by itself. */
   readonly codecs: CodecLoader | undefined;
-  /** It waits to take the place of another, with everything loaded. */
+  /** It waits to replace another one, with everything loaded. */
   readonly isSpare?: boolean;
   readonly threads: Threads;
   readonly clock: Clock;
@@ -71,7 +71,7 @@ export class WorkerThread {
     this.channel = new CommandChannel(this.#thread.endpoint, { clock, onEvent: (event) => this.#onEvent(event) });
   }
 
-  /** From now on it serves somebody else. */
+  /** Hands the worker to another owner. */
   set listener(listener: WorkerListener) {
     this.#listener = listener;
   }
@@ -80,7 +80,7 @@ export class WorkerThread {
     return this.#thread.isReady;
   }
 
-  /** Fires when it is lost or told to close. */
+  /** Fires when it is lost or closing. */
   get gone(): AbortSignal {
     return this.#thread.gone;
   }
@@ -100,7 +100,7 @@ export class WorkerThread {
     return this.#reportedAtMs === undefined ? undefined : this.#clock.now() - this.#reportedAtMs;
   }
 
-  /** Lets the worker close its players, for at most 2 s, then ends it. Resolves when the thread is gone. */
+  /** Gives the worker at most 2 s to close its players, then ends it. Resolves when the thread is gone. */
   async close(): Promise<void> {
     if (!this.#thread.release()) return;
     const timer = this.#clock.after(CLOSE_TIMEOUT_MS, () => void this.#thread.terminate());

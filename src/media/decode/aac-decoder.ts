@@ -1,5 +1,5 @@
-// AAC (LC, HE v1, HE v2; bare or with ADTS headers) through the optional package @napi-rs/webcodecs, loaded when the
-// first such track comes. It decodes on a thread of its own, so each packet is a promise. Audio thread.
+// AAC (LC, HE v1, HE v2; raw or with ADTS headers) through the optional package @napi-rs/webcodecs, loaded when the
+// first such track starts. It decodes on its own thread, so each packet is a promise. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
@@ -36,7 +36,7 @@ interface AudioDecoder {
 }
 
 interface AudioData {
-  /** That of the packet it came of. */
+  /** The timestamp of the packet that produced this output. */
   readonly timestamp: number;
   readonly numberOfFrames: number;
   readonly numberOfChannels: number;
@@ -50,17 +50,17 @@ const PACKET_BYTES_MAX = 65_536;
 /** HE-AAC frames have 2048 samples; a packet of more than this is damage. */
 const PACKET_SAMPLES_MAX = 8192;
 const CHANNELS_MAX = 8;
-/** What a native decoder occupies, measured. */
+/** Memory of one native decoder, measured. */
 export const AAC_NATIVE_BYTES = 2 ** 20;
 /**
- * A packet takes less than a millisecond. One that yields neither sound nor an error (there is no other sign of being
- * done: the package's dequeue event comes before the sound) is given up after this.
+ * A packet takes less than a millisecond. After this time the decoder gives up on a packet that yields neither audio
+ * nor an error. (There is no other sign of completion: the package's dequeue event comes before the audio.)
  */
 const PACKET_TIMEOUT_MS = 250;
 
 interface AacDecoderOptions {
   readonly clock?: Clock | undefined;
-  /** What all tracks of the thread may spend on decoders in place of those that failed. Default: no limit. */
+  /** Limits how many decoders all tracks of the thread may create to replace failed ones. Default: no limit. */
   readonly replacements?: TokenBucket | undefined;
   /** Loads the package. */
   readonly load: () => Promise<unknown>;
@@ -130,7 +130,9 @@ class AacDecoder implements Decoder {
     this.#session = undefined;
   }
 
-  /** Each costs a thread of the system and memory that comes back late: files that are nothing but damage get few. */
+  /**
+   * Each replacement costs a system thread and memory that is freed late, so files that are damaged throughout get few.
+   */
   #replace(): Session | undefined {
     if (this.#replacements !== undefined && this.#replacements.waitMs > 0) return undefined;
     this.#replacements?.spend(1);
@@ -158,7 +160,7 @@ class Session {
   #sampleRateHz = 0;
   /** Settles the packet in work: one at a time, so nothing queues. */
   #settle: ((error?: Error) => void) | undefined;
-  /** Timestamps count packets: what comes of a packet before the last jump is told apart by them. */
+  /** Timestamps count packets: they identify output of packets from before the last jump. */
   #timestamp = 0;
   #firstTimestamp = 0;
   #isClosed = false;
@@ -182,7 +184,7 @@ class Session {
     if (decoder === undefined) return Promise.resolve({ block: EMPTY_BLOCK, error: undefined });
     return new Promise((resolve) => {
       const watchdog = this.#clock.after(PACKET_TIMEOUT_MS, () =>
-        this.#settle?.(new Error("no sound came of the packet")),
+        this.#settle?.(new Error("the packet yielded no audio")),
       );
       this.#settle = (error) => {
         this.#settle = undefined;
@@ -225,7 +227,7 @@ class Session {
     this.#decoder = undefined;
   }
 
-  /** The next output gets arrays of its own: it may come before this block has been read. */
+  /** The next output gets new arrays: it may arrive before this block has been read. */
   #takeBlock(): PcmBlock {
     const channels = this.#channels;
     const lengthSamples = this.#lengthSamples;
@@ -254,7 +256,7 @@ class Session {
     this.#settle?.();
   }
 
-  /** A change of layout cannot be shown in one block: then only the newer part is kept. */
+  /** One block cannot hold a change of layout: then only the newer part is retained. */
   #reserve(channelCount: number, samples: number): void {
     const before = this.#channels.length === channelCount ? this.#channels : [];
     this.#channels = Array.from({ length: channelCount }, (_, index) => {

@@ -1,4 +1,4 @@
-// Apple Lossless packets to sound, in our own code: the optional package that decodes AAC cannot open ALAC. Up to eight
+// Decodes Apple Lossless packets in our own code: the optional package that decodes AAC cannot open ALAC. Up to eight
 // channels (in the order of the format: centre first) and 32 bits. Audio thread.
 
 import { NodeError } from "../../errors.ts";
@@ -21,7 +21,7 @@ interface AlacSettings {
 }
 
 const CHANNELS_MAX = 8;
-/** The format's default is 4096, and nobody makes others; more than this takes too long to decode at once. */
+/** The format's default is 4096, and no known encoder writes others; larger frames take too long to decode at once. */
 const FRAME_SAMPLES_MAX = 16_384;
 
 /** The elements of a packet, each with a tag of three bits. */
@@ -32,14 +32,12 @@ const ELEMENT_DATA = 4;
 const ELEMENT_FILL = 6;
 const ELEMENT_END = 7;
 
-/**
- * Samples of one channel between two looks at the clock: a fraction of a millisecond, also before the code is compiled.
- */
+/** Samples of one channel between two clock checks: a fraction of a millisecond, even before the code is compiled. */
 const STEP_SAMPLES = 512;
 
 /**
- * Throws NodeError `media-unsupported-codec` when the magic cookie makes no sense. With a budget, packets that take
- * long are decoded in turns of the thread.
+ * Throws NodeError `media-unsupported-codec` when the magic cookie is invalid. With a budget, packets that take long
+ * are decoded in time slices.
  */
 export function createAlacDecoder(stream: AudioStream, budget?: TrackBudget): Decoder {
   const settings = stream.description && parseCookie(stream.description);
@@ -75,7 +73,7 @@ class AlacDecoder implements Decoder {
     for (;;) {
       const step = steps.next();
       if (step.done === true) return this.#toBlock(step.value);
-      // In turns of the thread: the first packets, and frames of many channels.
+      // In time slices: the first packets, and frames of many channels.
       if (budget !== undefined && budget.clock.now() - startedMs >= SLICE_MS_MAX) return this.#goOn(steps, budget);
     }
   }
@@ -208,7 +206,7 @@ class AlacDecoder implements Decoder {
   }
 }
 
-/** Decoding in steps; the value is that of samples decoded. */
+/** Decoding in steps; yields the number of samples decoded. */
 type Steps = Generator<void, number>;
 
 interface Predictor {
@@ -240,7 +238,7 @@ function unmix(
   }
 }
 
-/** The low bytes of 24 and 32 bit sound were set aside uncoded, the channels in turn. */
+/** Appends the low bytes of 24 and 32 bit audio, which are stored uncoded, channel after channel. */
 function appendLowBits(
   low: BitReader,
   pair: readonly [Int32Array, Int32Array],

@@ -1,6 +1,5 @@
-// The codecs of one thread as they come out of their packages, each asked for once, when it is first needed. Where they
-// are taken from is decided by whoever makes this: an audio thread has them from a thread that plays nothing. Audio
-// thread.
+// The codec modules of one thread, each loaded once, when it is first needed. The creator of this class decides the
+// source: an audio thread gets them from a thread that plays nothing. Audio thread.
 
 import { readWasmCodec, type WasmCodecName } from "../../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../lib/wasm-codec.ts";
@@ -16,9 +15,9 @@ export const AAC_PACKAGE: string = "@napi-rs/webcodecs";
  * (media/remote-codecs.ts).
  */
 export interface CodecSource {
-  /** Compiles anew at each call. Rejects where the package is missing; may be asked again then. */
+  /** Compiles again at each call. Rejects when the package is missing; callers may retry. */
   readWasm(name: WasmCodecName): Promise<WasmCodec>;
-  /** The Opus encoder of our own, compiled anew at each call. Rejects where it was not built; may be asked again. */
+  /** Our own Opus encoder, compiled again at each call. Rejects when it was not built; callers may retry. */
   readEncoder(): Promise<WasmModule>;
   /** The package that decodes AAC; rejects where it is not installed. */
   loadAac(): Promise<unknown>;
@@ -50,19 +49,19 @@ export class CodecModules {
     return this.#once("aac", () => this.#source.loadAac());
   }
 
-  /** What strangers send is decoded in another instance than the one in which everybody's sound is encoded. */
+  /** Untrusted input is decoded in a different instance from the one that encodes the audio of all players. */
   libopus(use: "decode" | "encode"): Promise<Libopus> {
     return this.#once(`libopus ${use}`, async () => new Libopus(await this.wasm("opus")));
   }
 
-  /** The Opus encoder of our own, in which everybody's sound is encoded. */
+  /** Our own Opus encoder, which encodes the audio of all players. */
   encoder(): Promise<OpusEncoderKernel> {
     return this.#once("encoder", async () => new OpusEncoderKernel(await this.#source.readEncoder()));
   }
 
-  /** A failure is not kept: the next one tries again. */
+  /** A failure is not cached: the next call tries again. */
   #once<T>(name: string, load: () => Promise<T>): Promise<T> {
-    const known = this.#loaded.get(name) as Promise<T> | undefined; // each name is loaded in one place
+    const known = this.#loaded.get(name) as Promise<T> | undefined; // each name has one loader
     if (known !== undefined) return known;
     const loading = load();
     this.#loaded.set(name, loading);
@@ -71,5 +70,5 @@ export class CodecModules {
   }
 }
 
-/** For threads without audio: tools and tests. A memo, like that of imported modules. */
+/** For threads without audio: tools and tests. Cached like imported modules. */
 export const ownCodecModules = new CodecModules(packageSource);

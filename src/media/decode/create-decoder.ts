@@ -1,4 +1,4 @@
-// The one place that knows which decoder plays which codec. Each is loaded when the first track needs it. Audio thread.
+// Maps each codec to its decoder; nothing else does. Each is loaded when the first track needs it. Audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
@@ -12,9 +12,9 @@ export interface DecoderParts {
   /** For decoders that answer later and may never. Default: the system's. */
   readonly clock?: Clock | undefined;
   readonly modules?: CodecModules;
-  /** What the decoder keeps is taken from its memory until it is closed. */
+  /** The decoder's memory is reserved from this budget until the decoder is closed. */
   readonly budget?: TrackBudget | undefined;
-  /** What all tracks of the thread may spend on native decoders in place of those that failed. */
+  /** Limits how many native decoders all tracks of the thread may create to replace failed ones. */
   readonly replacements?: TokenBucket | undefined;
 }
 

@@ -1,4 +1,4 @@
-// How much damage a decoder swallows: single broken packets are skipped, a stream of nothing else is an error.
+// How much damage a decoder tolerates: single broken packets are skipped, a stream with nothing else is an error.
 
 import { NodeError } from "../../errors.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
@@ -8,7 +8,7 @@ import type { PcmBlock } from "./decoder.ts";
 /** A second or more of nothing but broken packets: this is not what the container said it was. */
 const DAMAGED_PACKETS_MAX = 50;
 
-/** What a damaged packet decodes to. */
+/** The result of decoding a damaged packet. */
 export const EMPTY_BLOCK: PcmBlock = { channels: [], lengthSamples: 0, sampleRateHz: SAMPLE_RATE_HZ };
 
 export class DamageLimit {

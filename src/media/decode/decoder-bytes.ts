@@ -1,7 +1,6 @@
-// What a decoder keeps beside V8's heap, at most or as measured. The 17 MB that an instance of WebAssembly reserves are
-// only
-// addresses: counted is what it can come to touch, given the bounds that each decoder has for its streams. Audio
-// thread.
+// Memory that each decoder uses outside V8's heap, as an upper bound or as measured. The 17 MB that a WebAssembly
+// instance reserves are only address space: the figure counts what it can touch, given each decoder's limits for its
+// streams. Audio thread.
 
 import type { AudioCodec, AudioStream } from "../format/packet.ts";
 import { OPUS_DECODER_BYTES } from "../opus/libopus.ts";
@@ -9,7 +8,7 @@ import { OPUS_DECODER_BYTES } from "../opus/libopus.ts";
 const KILOBYTE = 1024;
 
 const DECODER_BYTES: Record<AudioCodec, number> = {
-  /** Up to eight of them; with their sound. */
+  /** Up to eight decoders with their audio. */
   opus: 8 * (OPUS_DECODER_BYTES + 46 * KILOBYTE),
   /** One measured, with the library's tables. */
   mp3: 512 * KILOBYTE,
@@ -17,7 +16,7 @@ const DECODER_BYTES: Record<AudioCodec, number> = {
   flac: 4096 * KILOBYTE,
   /** Code books as large as its headers may be. */
   vorbis: 4096 * KILOBYTE,
-  /** Its native part, measured. */
+  /** The native part, measured. */
   aac: 1024 * KILOBYTE,
   /** Eight channels of the longest frame, and two more to work in. */
   alac: 10 * 4 * 16 * KILOBYTE,

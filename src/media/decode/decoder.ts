@@ -1,6 +1,6 @@
-// What every audio decoder looks like to the pipeline: one packet in, planar 32-bit float sound out. Audio thread.
+// The interface of every audio decoder to the pipeline: one packet in, planar 32-bit float audio out. Audio thread.
 
-/** Decoded sound, planar, full scale ±1. The arrays may be reused by the next call: copy what must last. */
+/** Decoded audio, planar, full scale ±1. The next call may reuse the arrays: copy what must last. */
 export interface PcmBlock {
   readonly channels: readonly Float32Array[];
   /** Valid samples in each channel; the arrays may be longer. */
@@ -11,13 +11,12 @@ export interface PcmBlock {
 
 /**
  * A decoder for one stream. Synchronous decoders return the block itself, others a promise; one call at a time. A
- * damaged packet yields a block of length 0 (counted), never a throw; a codec that cannot go on at all throws
- * NodeError.
+ * damaged packet yields a block of length 0 (counted), never a throw; a codec that cannot continue throws NodeError.
  */
 export interface Decoder {
   /** The next packet of the stream, whole (PCM: any number of whole sample frames). */
   decode(packet: Uint8Array): PcmBlock | Promise<PcmBlock>;
-  /** The sound still inside the decoder at the end of the stream; length 0 when there is none. */
+  /** The audio still inside the decoder at the end of the stream; length 0 when there is none. */
   flush(): PcmBlock | Promise<PcmBlock>;
   /** Forgets all state, for a jump in the stream. */
   reset(): void;

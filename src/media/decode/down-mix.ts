@@ -8,7 +8,7 @@ type Speaker = "FL" | "FR" | "FC" | "LFE" | "BL" | "BR" | "SL" | "SR" | "BC" | "
 
 const MINUS_3_DB = Math.SQRT1_2;
 
-/** What each place gives to left and right. */
+/** The gain of each speaker position in left and right. */
 const SHARES: Record<Speaker, readonly [left: number, right: number]> = {
   FL: [1, 0],
   FR: [0, 1],

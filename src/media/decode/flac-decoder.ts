@@ -87,7 +87,7 @@ class FlacDecoder implements Decoder {
   }
 
   close(): void {
-    // Its instance goes with it.
+    // The instance is freed with the decoder.
     this.#isClosed = true;
     this.#channels = [];
   }

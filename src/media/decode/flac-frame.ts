@@ -1,5 +1,5 @@
-// How much sound a FLAC frame says it holds (RFC 9639 section 9.1), before anybody spends time on decoding it. Audio
-// thread.
+// Reads how much audio a FLAC frame claims to hold (RFC 9639 section 9.1), before any time is spent on decoding it.
+// Audio thread.
 
 interface FlacFrameSize {
   readonly lengthSamples: number;
@@ -16,7 +16,7 @@ export function parseFlacFrameSize(packet: Uint8Array): FlacFrameSize | undefine
   const lengthSamples = blockSize(packet);
   const assignment = packet[3]! >> 4;
   if (lengthSamples === undefined || assignment > 10) return undefined;
-  // Above eight are the three ways to code two channels together.
+  // Values above eight are the three modes that code two channels together.
   return { lengthSamples, channelCount: assignment < 8 ? assignment + 1 : 2 };
 }
 

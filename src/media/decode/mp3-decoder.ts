@@ -23,11 +23,11 @@ interface Mpg123Functions {
 const MPG123_NEW_FORMAT = -11;
 /** Larger than the largest frame there is, of any layer and free format. */
 const PACKET_BYTES_MAX = 2 ** 16;
-/** Sound of one packet; a frame has 1152, and some more may come when the decoder has just found its feet. */
+/** Samples of one packet; a frame has 1152, and some more may come when the decoder has just synchronized. */
 const PACKET_SAMPLES_MAX = 8 * 1152;
-/** What the library puts out at once. */
+/** Samples that the library outputs at once. */
 const OUTPUT_SAMPLES = 2889 * 16;
-/** Calls for one packet: its frames, a change of format, and the wish for more. */
+/** Calls for one packet: its frames, a change of format, and the request for more input. */
 const READS_MAX = 10;
 
 /** Starts in a millisecond. */
@@ -81,7 +81,7 @@ class Mp3Decoder implements Decoder {
   }
 
   close(): void {
-    // Its instance goes with it.
+    // The instance is freed with the decoder.
     this.#isClosed = true;
   }
 

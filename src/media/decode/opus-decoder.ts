@@ -1,5 +1,5 @@
-// Opus packets to sound at 48 kHz: mono and stereo as coded, and more channels as several streams in one packet
-// (RFC 7845 mapping family 1), each with a libopus decoder of its own. Audio thread.
+// Decodes Opus packets to audio at 48 kHz: mono and stereo as coded, and more channels as several streams in one packet
+// (RFC 7845 mapping family 1), each with its own libopus decoder. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
@@ -25,7 +25,7 @@ const STEREO_HEAD: OpusHead = {
   family: 0,
 };
 
-/** More streams than 7.1 has are no sound for listening, and each takes its time. */
+/** More streams than 7.1 needs are not music, and each costs decoding time. */
 const STREAMS_MAX = 8;
 
 /** A decoder for the stream; without OpusHead it is taken as stereo. Throws NodeError `media-unsupported-codec`. */
@@ -33,7 +33,7 @@ export function createOpusDecoder(opus: Libopus, stream: AudioStream): Decoder {
   return new OpusDecoder(opus, opusHeadOf(stream));
 }
 
-/** What the stream's header says; throws NodeError `media-unsupported-codec` when it cannot be played. */
+/** Parses the stream's header; throws NodeError `media-unsupported-codec` when it cannot be played. */
 export function opusHeadOf(stream: AudioStream): OpusHead {
   const head = stream.description === undefined ? STEREO_HEAD : parseOpusHead(stream.description);
   const refusal =
@@ -53,7 +53,7 @@ export function opusHeadOf(stream: AudioStream): OpusHead {
 class OpusDecoder implements Decoder {
   readonly #damage = new DamageLimit("opus");
   readonly #streams: OpusStream[];
-  /** Per output channel where its sound is, among all streams' channels. */
+  /** For each output channel, the index of its audio among all streams' channels. */
   readonly #mapping: readonly number[];
   #silence: Float32Array | undefined;
   #isClosed = false;
@@ -118,7 +118,7 @@ class OpusDecoder implements Decoder {
   }
 }
 
-/** One libopus decoder and the sound of its last packet. */
+/** One libopus decoder and the audio of its last packet. */
 class OpusStream {
   readonly #opus: Libopus;
   readonly #channelCount: 1 | 2;
@@ -143,7 +143,7 @@ class OpusStream {
   /** Samples decoded into `channels`; 0 or less when the packet is damaged. */
   decode(packet: Uint8Array): number {
     if (packet.length === 0 || packet.length > OPUS_PACKET_BYTES_MAX) return 0;
-    // The library has been replaced after a packet of somebody else's.
+    // The library was replaced after another player's packet.
     if (this.#generation !== this.#opus.generation) this.#make();
     this.#opus.module.HEAPU8.set(packet, this.#opus.packetPointer);
     const samples = this.#opus.decode(this.#decoder, packet.length);
@@ -151,7 +151,7 @@ class OpusStream {
     return samples;
   }
 
-  /** About 15 µs: libopus is not let to reset itself, so a new decoder takes its place. */
+  /** Takes about 15 µs: libopus must not reset itself, so a new decoder replaces the old one. */
   reset(): void {
     this.close();
     this.#make();

@@ -1,5 +1,5 @@
-// Uncompressed sound of every layout containers carry to planar floats: integers of 8 to 64 bits, floats, G.711. Audio
-// thread.
+// Converts uncompressed audio in every layout that containers carry to planar floats: integers of 8 to 64 bits, floats,
+// G.711. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import type { AudioStream, PcmLayout } from "../format/packet.ts";
@@ -7,7 +7,7 @@ import { EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { requirePlayableRate } from "./resampler.ts";
 
-/** Channels beyond this are a damaged header, not sound. */
+/** More channels than this mean a damaged header, not audio. */
 const CHANNELS_MAX = 64;
 /** Floats beyond this (60 dB above full scale) are taken for damage: they would drown everything. */
 const FLOAT_PEAK_MAX = 1000;
@@ -20,7 +20,7 @@ export function createPcmDecoder(stream: AudioStream): Decoder {
   const read = pcm && sampleReader(pcm);
   if (pcm === undefined || read === undefined || channelCount < 1 || channelCount > CHANNELS_MAX) {
     const layout = pcm === undefined ? "without a layout" : `as ${pcm.encoding} ${pcm.bitsPerSample} bit`;
-    throw new NodeError("media-unsupported-codec", `play uncompressed sound ${layout}, ${channelCount} channels`);
+    throw new NodeError("media-unsupported-codec", `play uncompressed audio ${layout}, ${channelCount} channels`);
   }
   requirePlayableRate(stream.sampleRateHz);
   return new PcmDecoder(stream, read, pcm.bitsPerSample / 8);
@@ -105,7 +105,7 @@ function sampleReader(layout: PcmLayout): ReadSample | undefined {
   }
 }
 
-/** What is no number, or absurdly large, becomes silence: it would stay in every filter behind. */
+/** Replaces NaN and absurdly large values with silence: they would stay in every later filter. */
 function finite(value: number): number {
   return Math.abs(value) <= FLOAT_PEAK_MAX ? value : 0;
 }

@@ -1,5 +1,5 @@
-// Takes packets of uncompressed sound apart. Some containers allow blocks of any length: decoded as a whole they would
-// hold up the thread for as long as a minute of sound takes. Audio thread.
+// Splits packets of uncompressed audio. Some containers allow blocks of any length: decoding a whole minute of audio at
+// once would block the thread. Audio thread.
 
 import type { Packet } from "../format/packet.ts";
 
@@ -9,7 +9,7 @@ interface PcmPieces {
   readonly rest: Packet | undefined;
 }
 
-/** Cuts off the first `pieceSamples` samples; all that is meant to be heard when there are no more. */
+/** Cuts off the first `pieceSamples` samples, or everything audible when there are no more. */
 export function cutPcm(packet: Packet, { pieceSamples, frameBytes, sampleRateHz }: PieceSize): PcmPieces {
   const audibleSamples = Math.max(0, Math.floor(packet.data.length / frameBytes) - packet.trimEndSamples);
   const middle = Math.min(audibleSamples, pieceSamples) * frameBytes;

@@ -5,7 +5,7 @@ import { NodeError } from "../../errors.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import { kernelForRate, type ResamplerKernel } from "../kernels/resampler-kernel.ts";
 
-/** Where the sound goes: a StereoFifo. */
+/** The destination of the audio: a StereoFifo. */
 interface StereoSink {
   append(left: Float32Array, right: Float32Array, offset: number, lengthSamples: number): void;
 }
@@ -17,10 +17,10 @@ const RATE_HZ_MAX = 768_000;
 export function requirePlayableRate(rateHz: number): void {
   if (Number.isInteger(rateHz) && rateHz >= RATE_HZ_MIN && rateHz <= RATE_HZ_MAX) return;
   const range = `${RATE_HZ_MIN} to ${RATE_HZ_MAX} Hz`;
-  throw new NodeError("media-unsupported-codec", `play sound at ${rateHz} Hz: a rate of ${range} is needed`);
+  throw new NodeError("media-unsupported-codec", `play audio at ${rateHz} Hz: a rate of ${range} is needed`);
 }
 
-/** One stream's state: the last input samples, which the coming outputs still look at. */
+/** One stream's state: the last input samples, which the next outputs still need. */
 export class Resampler {
   readonly inputRateHz: number;
   readonly #kernel: ResamplerKernel;
@@ -32,7 +32,7 @@ export class Resampler {
   #inputCount = 0;
   #outputCount = 0;
 
-  /** `inputRateHz` as `requirePlayableRate` wants it. */
+  /** `inputRateHz`: checked with `requirePlayableRate`. */
   constructor(inputRateHz: number) {
     requirePlayableRate(inputRateHz);
     const kernel = kernelForRate(inputRateHz);
@@ -45,7 +45,7 @@ export class Resampler {
     this.reset();
   }
 
-  /** Memory beside the heap: the table (which others may use too) with its work space. */
+  /** Memory outside the heap: the table (which others may use too) and its work space. */
   get sizeBytes(): number {
     return this.#kernel.sizeBytes;
   }
@@ -95,7 +95,7 @@ export class Resampler {
     }
   }
 
-  /** Produces every output whose taps lie within the `available` input samples and keeps the rest of those. */
+  /** Produces every output whose taps lie within the `available` input samples and retains the rest of the input. */
   #convert(available: number, sink: StereoSink): void {
     const { phaseCount, phaseStep, tapCount, outputLeft, outputRight, inputLeft, inputRight } = this.#kernel;
     const capacity = available - tapCount + 1;
@@ -116,7 +116,7 @@ export class Resampler {
     }
   }
 
-  /** Outputs whose time lies before the end of the input. */
+  /** The number of outputs whose time lies before the end of the input. */
   #outputCountMax(): number {
     return Math.ceil((this.#inputCount * SAMPLE_RATE_HZ) / this.inputRateHz);
   }

@@ -1,4 +1,4 @@
-// Between decoder and pipeline: brings decoded blocks of any rate and channel count to 48 kHz stereo, also when a
+// Between decoder and pipeline: converts decoded blocks of any rate and channel count to 48 kHz stereo, also when a
 // stream changes either half way. Audio thread; allocates only when the stream changes or brings a longer block than
 // before.
 
@@ -21,13 +21,13 @@ interface StereoConverterOptions {
 }
 
 /**
- * One per decoder. Sound at 48 kHz in one or two channels passes bit for bit, mono to both sides; all else is resampled
- * and mixed down.
+ * One per decoder. Audio at 48 kHz in one or two channels passes bit for bit, mono to both sides; everything else is
+ * resampled and mixed down.
  */
 export class StereoConverter {
   readonly #options: StereoConverterOptions;
   #channelCount = 0;
-  /** Undefined while the sound is at 48 kHz. */
+  /** Undefined while the audio is at 48 kHz. */
   #resampler: Resampler | undefined;
   #matrix: MixMatrix | undefined;
   #mixLeft = new Float32Array(0);
@@ -58,17 +58,17 @@ export class StereoConverter {
     }
   }
 
-  /** Appends what is held back (less than 2 ms), at the end of the stream. */
+  /** Appends the buffered rest (less than 2 ms), at the end of the stream. */
   flush(fifo: StereoFifo): void {
     this.#resampler?.flush(fifo);
   }
 
-  /** Forgets what is held back, for a jump in the stream. */
+  /** Discards the buffered rest, for a jump in the stream. */
   reset(): void {
     this.#resampler?.reset();
   }
 
-  /** Gives back its memory. What is held back is lost. */
+  /** Releases its memory. The buffered rest is lost. */
   close(): void {
     if (this.#resampler === undefined) return;
     this.#options.memory.release(this.#resampler.sizeBytes);

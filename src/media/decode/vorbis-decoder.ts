@@ -1,5 +1,5 @@
-// Vorbis packets (libvorbis as WebAssembly) to sound, up to eight channels. The package wants Ogg pages, the library
-// below it bare packets, which is what demuxers give. Audio thread.
+// Decodes Vorbis packets (libvorbis as WebAssembly), up to eight channels. The package needs Ogg pages; the library
+// below it takes raw packets, which is what demuxers output. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
@@ -25,12 +25,12 @@ const HEADER_BYTES_MAX = 128 * 1024;
 /** Three times what the highest quality needs. Beyond, a packet is made to be slow: its time grows with its bits. */
 const CHANNEL_BYTES_MAX = 8 * 1024;
 const CHANNELS_MAX = 8;
-/** Errors with their places that the library keeps, two words each. */
+/** Errors and their positions that the library records, two words each. */
 const ERROR_WORDS = 2 * 128;
 
 /**
- * Rejects with NodeError `media-unsupported-codec` when the stream's headers are damaged or ask for too much. To look
- * through them and to set up their tables takes a millisecond or more each: they have a turn of the thread each.
+ * Rejects with NodeError `media-unsupported-codec` when the stream's headers are damaged or ask for too much. Parsing
+ * them and setting up their tables takes a millisecond or more each: each gets its own time slice.
  */
 export async function createVorbisDecoder(
   codec: WasmCodec,
@@ -71,7 +71,7 @@ class VorbisDecoder implements Decoder {
   readonly #decoder: number;
   readonly #damage = new DamageLimit("vorbis");
   readonly #channels: readonly Float32Array[];
-  /** Sound is the overlap of two packets: the first one after a jump gives none. */
+  /** Output is the overlap of two packets: the first one after a jump gives none. */
   #hasPacketBefore = false;
   #isClosed = false;
 
@@ -97,7 +97,7 @@ class VorbisDecoder implements Decoder {
       ERROR_WORDS,
     );
     this.#sendHeader(identification, 1);
-    // The comment header in between is made up by the library.
+    // The library makes up the comment header in between.
     this.#sendHeader(setup, 0);
     instance.functions._init_dsp(this.#decoder);
     const channelCount = identification[11] ?? 0;
@@ -126,13 +126,13 @@ class VorbisDecoder implements Decoder {
     return EMPTY_BLOCK;
   }
 
-  /** The next packet's sound, an overlap with what was before the jump, is left out; nothing else is remembered. */
+  /** Skips the next packet's output, an overlap with the audio before the jump; no other state remains. */
   reset(): void {
     this.#hasPacketBefore = false;
   }
 
   close(): void {
-    // Its instance goes with it.
+    // The instance is freed with the decoder.
     this.#isClosed = true;
   }
 

@@ -7,7 +7,7 @@
 const ENTRIES_MAX = 2 ** 15;
 /** Their values, an entry being a vector; there 85,928. */
 const VALUES_MAX = 2 ** 18;
-/** Ways to class the parts of a spectrum, of all residues together, each a small table; there 400. */
+/** Classifications of the parts of a spectrum, of all residues together, each a small table; libvorbis has 400. */
 const CLASSES_MAX = 2 ** 14;
 
 const CODEBOOK_SYNC = 0x564342;
@@ -31,13 +31,15 @@ export function isVorbisSetupBounded(setup: Uint8Array): boolean {
     if (dimension === undefined) return false;
     dimensions.push(dimension);
   }
-  bits.skip(16 * (bits.read(6) + 1)); // times, of which there are none
+  bits.skip(16 * (bits.read(6) + 1)); // placeholder times, always zero
   for (let left = bits.read(6) + 1; left > 0; left--) skipFloor(bits);
   for (let left = bits.read(6) + 1; left > 0; left--) readResidue(bits, dimensions, totals);
   return totals.classes <= CLASSES_MAX && !bits.isPastEnd;
 }
 
-/** Its dimension (section 3.2.1); undefined when there are too many entries or this is no code book. */
+/**
+ * Returns the codebook's dimension (section 3.2.1); undefined when there are too many entries or this is no codebook.
+ */
 function readCodebook(bits: LowBitReader, totals: Totals): number | undefined {
   if (bits.read(24) !== CODEBOOK_SYNC) return undefined;
   const dimension = bits.read(16);
@@ -96,7 +98,7 @@ function skipFloor(bits: LowBitReader): void {
   for (const index of classes) bits.skip(rangeBits * (sizes[index] ?? 0));
 }
 
-/** Section 8.6.1. The library makes a table of all ways to class as many parts as its book has dimensions. */
+/** Section 8.6.1. The library builds a table of all classifications of as many parts as its book has dimensions. */
 function readResidue(bits: LowBitReader, dimensions: readonly number[], totals: Totals): void {
   bits.skip(16 + 3 * 24);
   const classCount = bits.read(6) + 1;

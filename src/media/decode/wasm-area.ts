@@ -1,7 +1,6 @@
-// An area of fixed size in a codec's own memory, through which it is given packets and gives sound. MP3, FLAC and
-// Vorbis have an instance each per decoder, whose functions are called directly: the packages' own methods copy every
-// packet's sound three times and write damage to the console; docs/decisions/codecs.md has the measurements. Audio
-// thread.
+// An area of fixed size in a codec's own memory that passes packets in and audio out. MP3, FLAC and Vorbis have one
+// instance per decoder, whose functions are called directly: the packages' own methods copy every packet's audio three
+// times and log damage to the console; docs/decisions/codecs.md has the measurements. Audio thread.
 
 import type { WasmCodecInstance } from "../../lib/wasm-codec.ts";
 
@@ -23,13 +22,13 @@ export function integerArea(codec: WasmCodecInstance<Allocating>, lengthItems: n
   return { pointer, view: new Uint32Array(codec.heap.buffer, pointer, lengthItems) };
 }
 
-/** The same as floats of 32 bits. */
+/** Allocates an area of 32-bit floats. */
 export function floatArea(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Float32Array> {
   const pointer = allocate(codec, 4 * lengthItems);
   return { pointer, view: new Float32Array(codec.heap.buffer, pointer, lengthItems) };
 }
 
-/** The same as single bytes. */
+/** Allocates an area of bytes. */
 export function byteArea(codec: WasmCodecInstance<Allocating>, lengthItems: number): WasmArea<Uint8Array> {
   const pointer = allocate(codec, lengthItems);
   return { pointer, view: new Uint8Array(codec.heap.buffer, pointer, lengthItems) };

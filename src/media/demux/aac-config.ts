@@ -22,8 +22,8 @@ export function aacRate(index: number): number | undefined {
 const OBJECT_TYPES = new Set([1, 2, 3, 4, 5, 6, 29]);
 
 /**
- * Undefined for what is cut off, has no rate, or is of an object type without AAC packets. Channels that are described
- * elsewhere (configuration 0) count as two.
+ * Undefined when the configuration is cut off, has no rate, or has an object type without AAC packets. Channels that
+ * are described elsewhere (configuration 0) count as two.
  */
 export function parseAacConfig(config: Uint8Array): AacConfig | undefined {
   const bits = new BitReader(config);

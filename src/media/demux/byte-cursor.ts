@@ -1,27 +1,26 @@
-// A reading position over a ByteSource with a small window of bytes that parsers look at synchronously; only when the
-// window and the source's own buffer lack bytes does a parser have to wait. Used by every container reader. Audio
-// thread.
+// A reading position over a ByteSource with a small window of bytes that parsers read synchronously; a parser waits
+// only when both the window and the source's own buffer are too short. Used by every container reader. Audio thread.
 
 import { allocateBytes } from "../../lib/large-buffer.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 
-/** How much is taken from the source's buffer at once, when it is there. */
+/** How much is taken from the source's buffer at once, when it is available. */
 const WINDOW_BYTES = 16 * 1024;
-/** How far one look for a pattern goes: some tens of microseconds. */
+/** How far one scan for a pattern goes: some tens of microseconds. */
 const SCAN_BYTES = 32 * 1024;
 
 /** Half of what every source promises to give again. */
 const HELD_BYTES_MIN = 32 * 1024;
 
 /**
- * Sums of sizes that a file makes up, infinite ones too, end here: a place no file reaches, where numbers are still
- * exact.
+ * The largest position: sums of sizes that a file claims, also infinite ones, are clamped here. No file reaches it, and
+ * numbers are still exact.
  */
 const POSITION_MAX = 2 ** 52;
 
 const NOTHING = new Uint8Array(0);
 
-/** A question to the source: where the new window starts, what is held of it, and what is missing. */
+/** A request to the source: where the new window starts, how much of it is held, and how much is missing. */
 interface Request {
   readonly position: number;
   readonly held: Uint8Array;
@@ -30,7 +29,7 @@ interface Request {
 }
 
 /**
- * How a look for a pattern went: it stands where it was wanted now, or that many bytes are known not to be its start.
+ * Result of a scan for a pattern: it was found at the requested offset, or this many bytes are known not to start it.
  */
 interface Scan {
   readonly isFound: boolean;
@@ -55,7 +54,7 @@ export class ByteCursor {
     this.#windowStart = positionBytes;
   }
 
-  /** Of the next byte, from the source's beginning. */
+  /** Position of the next byte, from the source's beginning. */
   get position(): number {
     return this.#windowStart + this.#offset;
   }
@@ -70,14 +69,12 @@ export class ByteCursor {
     return this.#fetchedBytes;
   }
 
-  /**
-   * True when at least `count` bytes can be looked at now. If not, `fill` fetches them and `isShort` tells of the end.
-   */
+  /** True when at least `count` bytes can be read now. If not, `fill` fetches them and `isShort` reports the end. */
   has(count: number): boolean {
     this.#neededBytes = count;
     if (this.#offset + count <= this.#window.length) return true;
     const exact = this.#request(count);
-    // A window's worth at least, so that what is kept is not copied anew for every few bytes.
+    // At least one window, so that retained bytes are not copied again for every few new ones.
     const ample = { ...exact, asked: Math.max(exact.asked, WINDOW_BYTES) };
     for (const request of [ample, exact]) {
       const bytes = this.source.readBuffered(request.from, request.asked);
@@ -106,7 +103,7 @@ export class ByteCursor {
     return this.#offset + count <= this.#window.length;
   }
 
-  /** Looks at up to `count` bytes without moving: fewer only at the end of the data. */
+  /** Returns up to `count` bytes without moving: fewer only at the end of the data. */
   async peek(count: number): Promise<Uint8Array> {
     await this.need(count);
     return this.#window.subarray(this.#offset, this.#offset + count);
@@ -131,7 +128,7 @@ export class ByteCursor {
     return this.#window.subarray(this.#offset, this.#offset + count);
   }
 
-  /** How many bytes can be looked at now without asking the source. */
+  /** How many bytes can be read now without asking the source. */
   get bufferedBytes(): number {
     return Math.max(0, this.#window.length - this.#offset);
   }
@@ -174,8 +171,8 @@ export class ByteCursor {
   }
 
   /**
-   * Moves to where the next `pattern` stands `ahead` bytes ahead of the position, or else past what was looked through:
-   * one step of a search, over what is buffered.
+   * Moves so that the next `pattern` is `ahead` bytes ahead of the position, or else past the scanned bytes: one step
+   * of a search, over the buffered bytes.
    */
   scanFor(pattern: readonly number[], ahead = 0): Scan {
     const window = this.#window;
@@ -191,8 +188,9 @@ export class ByteCursor {
   }
 
   /**
-   * What to ask of the source so that `count` bytes are there. As a rule all of them, from the position on; but much
-   * that is held already is kept, because a forward-only source need not give it a second time.
+   * The request to the source that makes `count` bytes available. As a rule it covers all of them, from the position
+   * on; but when much of that is held already, the held part is retained, because a forward-only source need not
+   * deliver it twice.
    */
   #request(count: number): Request {
     const held = this.#window.subarray(this.#offset);

@@ -1,13 +1,12 @@
-// What one container reader may take of its thread and of memory while it lives: the track's budget, with a memory
-// account of its own that is settled when the reader is closed, however many readers a track needs. Audio and look-up
-// threads.
+// Time and memory that one container reader may use: the track's budget, with the reader's own memory account that is
+// settled when the reader is closed, however many readers a track needs. Audio and probe threads.
 
 import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import { closedError } from "../input/read-bounds.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 
-/** What a container reader is made of. */
+/** The parts that a container reader is built from. */
 export interface ReaderParts {
   readonly source: ByteSource;
   readonly work: DemuxWork;
@@ -30,14 +29,14 @@ export class DemuxWork {
     return this.#budget.isSpent;
   }
 
-  /** Gives the thread back until it is this track's turn again. Rejects when the reader was closed meanwhile. */
+  /** Yields the thread until this track's next time slice. Rejects when the reader was closed in between. */
   async yield(): Promise<void> {
     await this.#budget.yield();
     if (this.#isClosed) throw closedError();
   }
 
   /**
-   * Counts memory that will be kept; call before it is allocated. `purpose` ends the sentence "needs memory for".
+   * Counts memory that will be retained; call before it is allocated. `purpose` ends the sentence "needs memory for".
    * @throws NodeError "memory-exhausted", or that the reader was closed
    */
   take(sizeBytes: number, purpose: string): void {
@@ -45,7 +44,7 @@ export class DemuxWork {
     this.#memory.take(sizeBytes, purpose);
   }
 
-  /** The same for what can be done without: false when there is no memory for it. */
+  /** Like `take`, for optional memory: returns false when there is none left. */
   tryTake(sizeBytes: number, purpose: string): boolean {
     try {
       this.take(sizeBytes, purpose);
@@ -55,12 +54,12 @@ export class DemuxWork {
     }
   }
 
-  /** Gives back part of what was taken, before the reader is closed. */
+  /** Releases part of the reserved memory before the reader is closed. */
   release(sizeBytes: number): void {
     this.#memory.release(sizeBytes);
   }
 
-  /** Gives all memory back; what still runs ends at its next turn. */
+  /** Releases all memory; work still running ends at its next time slice. */
   close(): void {
     this.#isClosed = true;
     this.#memory.releaseAll();

@@ -1,4 +1,4 @@
-// What every container reader looks like to the pipeline: compressed packets of one audio stream in order, with times.
+// The interface of every container reader to the pipeline: compressed packets of one audio stream in order, with times.
 // Audio thread.
 
 import type { AudioStream, Packet } from "../format/packet.ts";
@@ -31,7 +31,7 @@ export interface Demuxer {
    */
   next(): Promise<Packet | undefined>;
   /**
-   * Goes to the last point from which decoding yields correct sound at `positionMs` (including the codec's pre-roll: 80
+   * Goes to the last point from which decoding yields correct audio at `positionMs` (including the codec's pre-roll: 80
    * ms for Opus, one packet or more for others). The following packets start at or before the target; the pipeline
    * drops the samples before it. A target behind the end makes `next` return undefined.
    */

@@ -33,7 +33,7 @@ export function parseFlacStreamInfo(body: Uint8Array): FlacStreamInfo | undefine
   };
 }
 
-/** The part of a frame header that a reader of containers needs; rate and channels are those of `FlacStreamInfo`. */
+/** The part of a frame header that a container reader needs; rate and channels are in `FlacStreamInfo`. */
 export interface FlacFrameHeader {
   readonly blockSamples: number;
   /** Number of the frame's first sample when blocks vary in size, else the frame's number. */

@@ -1,5 +1,5 @@
-// ID3v2 tags in front of MP3, AAC and FLAC files (id3.org: 2.2, 2.3, 2.4). Reads the texts wanted and steps over the
-// rest: pictures are never loaded where the source can jump. Audio thread.
+// ID3v2 tags in front of MP3, AAC and FLAC files (id3.org: 2.2, 2.3, 2.4). Reads the needed texts and skips the rest:
+// pictures are never loaded when the source can jump. Audio thread.
 
 import type { ByteCursor } from "./byte-cursor.ts";
 import type { DemuxWork } from "./demux-work.ts";
@@ -25,7 +25,7 @@ const TAG_BY_FRAME: Readonly<Record<string, keyof Tags>> = {
   TP1: "author",
   TRC: "isrc",
 };
-/** Frames with a name of their own and a text. */
+/** Frames that hold a name and a text. */
 const FREE_FRAMES: readonly string[] = ["TXXX", "TXX"];
 
 /** Size of the ID3v2 tag at the start of `head`, header and footer included; 0 when there is none. */
@@ -36,7 +36,7 @@ export function id3Size(head: Uint8Array): number {
   return HEADER_BYTES + syncSafe(head, 6) + footerBytes;
 }
 
-/** What stands in front of a file's own format. */
+/** The tags in front of a file's actual format. */
 export interface LeadingTags {
   readonly tags: Tags;
   /** Where the format itself starts. */
@@ -158,7 +158,7 @@ async function unwrapFrame(body: Uint8Array, formatFlags: number, work: DemuxWor
   return (formatFlags & 0x02) !== 0 ? undoUnsynchronisation(plain.slice(), work) : plain;
 }
 
-/** Takes out the zero byte that was put behind every 0xff, in place. */
+/** Removes the zero byte behind every 0xff, in place. */
 async function undoUnsynchronisation(bytes: Uint8Array, work: DemuxWork): Promise<Uint8Array> {
   let length = 0;
   for (let at = 0; at < bytes.length; at++) {

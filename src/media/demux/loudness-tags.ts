@@ -10,11 +10,12 @@ const R128_GAIN_LUFS = -23;
 /** Tags that make a track quieter or louder than this are wrong. */
 const LOUDNESS_LUFS_MIN = -60;
 const LOUDNESS_LUFS_MAX = 0;
-/** A single channel is measured alone, but heard from both sides: 10 log10(2). */
+/** A single channel is measured alone, but played on both sides: 10 log10(2). */
 const MONO_LU = 3.01;
 
 /**
- * The stream with the loudness that the tags tell. Sound that is mixed down becomes something else: nothing is said.
+ * Returns the stream with the loudness from the tags. Audio that is mixed down changes its loudness: then it stays
+ * undefined.
  */
 export function withTaggedLoudness(stream: AudioStream, tags: Tags): AudioStream {
   const loudnessLufs = taggedLoudness(tags);

@@ -1,5 +1,5 @@
-// Reads the larger parts of a container (tables, lists of tags) into memory of their own: counted, in pieces, with
-// turns in between. Used by the container readers. Audio and probe threads.
+// Reads the larger parts of a container (tables, lists of tags) into separate memory: counted, in pieces, in time
+// slices. Used by the container readers. Audio and probe threads.
 
 import { allocateBytes } from "../../lib/large-buffer.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
@@ -11,7 +11,7 @@ const PIECE_BYTES = 64 * 1024;
 interface OwnedPart {
   readonly sizeBytes: number;
   readonly work: DemuxWork;
-  /** What it is, for the error when there is no memory left: "its list of places". */
+  /** Names the data in the error when there is no memory left: "its list of seek points". */
   readonly purpose: string;
 }
 
@@ -21,7 +21,7 @@ interface OwnedPart {
  */
 export async function readOwned(cursor: ByteCursor, { sizeBytes, work, purpose }: OwnedPart): Promise<Uint8Array> {
   const leftBytes = (cursor.endBytes ?? Number.POSITIVE_INFINITY) - cursor.position;
-  // Not cleared, which for a large one would take milliseconds: what is handed out has been filled.
+  // Not zeroed, which would take milliseconds for a large one: all returned bytes have been filled.
   const bytes = allocateBytes(Math.max(0, Math.min(sizeBytes, leftBytes)));
   let filledBytes = 0;
   while (filledBytes < bytes.length) {

@@ -36,7 +36,7 @@ export function createPacketClock(stream: AudioStream, frameSamples = 1024): Pac
 }
 
 /**
- * How long before a seek target decoding must begin to yield correct sound there: convergence of the Opus decoder (RFC
+ * How long before a seek target decoding must begin to yield correct audio there: convergence of the Opus decoder (RFC
  * 7845 section 4.6), the block before for Vorbis, two packets for AAC's overlap, the bit reservoir for MP3.
  */
 export function seekPreRollMs(stream: AudioStream): number {

@@ -1,35 +1,35 @@
-// Drives a container's parsing step: hands out packets without waiting while bytes are buffered, waits for bytes when
-// they are not, and gives the thread back during long searches. What a reader may do without finding a packet is
-// bounded here for all of them. Used by every demuxer's `next`. Audio thread.
+// Drives a container's parsing step: returns packets without waiting while bytes are buffered, waits for bytes when
+// they are not, and yields the thread during long searches. It limits for all readers what one may do without finding a
+// packet. Used by every demuxer's `next`. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import type { Packet } from "../format/packet.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
 import type { DemuxWork } from "./demux-work.ts";
 
-/** A step lacks bytes: the cursor knows how many. At the end of the data the pump ends the stream instead. */
+/** A step needs more bytes: the cursor knows how many. At the end of the data the pump ends the stream instead. */
 export const WAIT = "wait";
 /** A step made progress but has no packet yet; it did at most some tens of microseconds of work. */
 export const AGAIN = "again";
 
-/** What one parsing step came to; undefined is the end of the stream. */
+/** Result of one parsing step; undefined is the end of the stream. */
 export type Step = Packet | undefined | typeof WAIT | typeof AGAIN;
 
-/** Steps from one packet that is handed out to the next: a jump over 46 hours of sound that has to be read through. */
+/** Steps from one returned packet to the next: a jump over 46 hours of audio that has to be read through. */
 const STEPS_MAX = 8 * 1024 * 1024;
-/** Bytes looked at meanwhile; what is stepped over unread does not count. */
+/** Bytes scanned from one packet to the next; bytes skipped unread do not count. */
 const BYTES_MAX = 1024 * 1024 * 1024;
 
 export interface PumpOptions {
   readonly cursor: ByteCursor;
   readonly work: DemuxWork;
-  /** A promise for a step that takes turns of its own. */
+  /** Returns a promise when the step takes its own time slices. */
   readonly step: () => Step | Promise<Step>;
-  /** Handles the rest at the end of the data (fewer bytes than the step wanted); by default it is dropped. */
+  /** Handles the rest at the end of the data (fewer bytes than the step needs); by default it is dropped. */
   readonly onShort?: () => Step;
 }
 
-/** One per reader. Its bounds hold from one packet to the next: 8,388,608 steps, and 1 GiB looked at. */
+/** One per reader. Its limits apply from one packet to the next: 8,388,608 steps, and 1 GiB scanned. */
 export class PacketPump {
   readonly #options: PumpOptions;
   #dropUntilMs = Number.NEGATIVE_INFINITY;
@@ -39,7 +39,7 @@ export class PacketPump {
     this.#options = options;
   }
 
-  /** Drops packets that end at or before `timeMs`: the rest of the way after a seek. */
+  /** Drops packets that end at or before `timeMs`, to reach the target after a seek. */
   dropUntil(timeMs: number): void {
     this.#dropUntilMs = timeMs;
     this.#isFinished = false;
@@ -66,7 +66,7 @@ export class PacketPump {
       this.#dropUntilMs = Number.NEGATIVE_INFINITY;
       return step;
     }
-    throw new NodeError("media-damaged", "the media cannot be played: it goes on without any sound");
+    throw new NodeError("media-damaged", "the media cannot be played: it continues without any audio");
   }
 
   async #fill(): Promise<Step> {

@@ -1,22 +1,22 @@
-// Places in a file and the times that begin there, as two arrays of numbers: what indexes of containers come to (cues
+// Positions in a file and the times that begin there, as two arrays of numbers: the result of container indexes (cues
 // of Matroska, `sidx` and `mfra` of MP4). Bounded, its memory counted. Audio thread.
 
 import type { DemuxWork } from "./demux-work.ts";
 
-/** A place per second for 18 hours. */
+/** A seek point per second for 18 hours. */
 const COUNT_MAX = 65_536;
 /** Entries that memory is taken for at first; doubled where there are more. */
 const FIRST_COUNT = 64;
 const ENTRY_BYTES = 2 * Float64Array.BYTES_PER_ELEMENT;
 
-/** Where a reader may begin, and what time it is there. */
+/** Where a reader may begin, and the time there. */
 export interface SeekPoint {
-  /** In the units of whoever made the table. */
+  /** In the units of the table's creator. */
   readonly time: number;
   readonly positionBytes: number;
 }
 
-/** At most 65,536 places, 16 bytes each, in any order. Looking goes through all of them, once per seek. */
+/** At most 65,536 seek points, 16 bytes each, in any order. A search goes through all of them, once per seek. */
 export class SeekIndex {
   readonly #work: DemuxWork;
   #times = new Float64Array(0);
@@ -27,12 +27,12 @@ export class SeekIndex {
     this.#work = work;
   }
 
-  /** Places in the table. */
+  /** Seek points in the table. */
   get count(): number {
     return this.#count;
   }
 
-  /** What comes too late for its bound is let go. */
+  /** Adds a seek point; those beyond the limit are dropped. */
   add(time: number, positionBytes: number): void {
     if (this.#count >= COUNT_MAX || Number.isNaN(time)) return;
     if (this.#count === this.#times.length) this.#grow();
@@ -41,12 +41,12 @@ export class SeekIndex {
     this.#count += 1;
   }
 
-  /** Keeps its memory for the places that are added next. */
+  /** Keeps its memory for the seek points that are added next. */
   clear(): void {
     this.#count = 0;
   }
 
-  /** The latest place at or before `time`, whatever order they came in; undefined when there is none. */
+  /** The latest seek point at or before `time`, whatever their order; undefined when there is none. */
   before(time: number): SeekPoint | undefined {
     let found = -1;
     for (let index = 0; index < this.#count; index++) {
@@ -63,7 +63,7 @@ export class SeekIndex {
     return this.#at(found);
   }
 
-  /** The same for the last. */
+  /** The latest seek point; undefined when there is none. */
   get latest(): SeekPoint | undefined {
     return this.before(Number.POSITIVE_INFINITY);
   }
@@ -81,7 +81,7 @@ export class SeekIndex {
   #grow(): void {
     const before = this.#times.length;
     const after = Math.max(FIRST_COUNT, 2 * before);
-    this.#work.take((after - before) * ENTRY_BYTES, "its list of places");
+    this.#work.take((after - before) * ENTRY_BYTES, "its list of seek points");
     const [times, positions] = [new Float64Array(after), new Float64Array(after)];
     times.set(this.#times);
     positions.set(this.#positions);

@@ -1,5 +1,5 @@
-// Makes a forward-only source seekable by keeping all of its bytes: for files whose index stands at the end (MP4 from a
-// server without ranges), and only up to a bound. Audio thread.
+// Makes a forward-only source seekable by buffering all of its bytes: for files whose index is at the end (MP4 from a
+// server without ranges), and only up to a limit. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import type { ByteSource } from "../input/byte-source.ts";
@@ -7,7 +7,7 @@ import { ByteWindow } from "../input/byte-window.ts";
 import { WindowSource } from "../input/window-source.ts";
 import type { ReaderParts } from "./demux-work.ts";
 
-/** Kept for one player at most: an hour of music at 64 kbit/s, half an hour at 128. */
+/** Limit per player: an hour of music at 64 kbit/s, half an hour at 128. */
 const SPOOL_BYTES_MAX = 32 * 1024 * 1024;
 const READ_BYTES = 64 * 1024;
 

@@ -1,4 +1,4 @@
-// The few tags the protocol shows and those that tell a track's loudness, and how text in them is cleaned. Filled by
+// The few tags that the protocol shows and those that give a track's loudness, and how their text is cleaned. Filled by
 // each container's tag reader. Audio thread.
 
 /** As they stand in the file, cleaned by `setTag`; absent where the file does not say. */
@@ -12,7 +12,7 @@ export interface Tags {
   r128Gain?: string;
 }
 
-/** Longest tag text kept, in characters; the encoded track format ends at 65535 bytes. */
+/** Longest tag text retained, in characters; the encoded track format ends at 65535 bytes. */
 const TEXT_LENGTH_MAX = 4096;
 
 /** Bytes of text worth decoding: more than `TEXT_LENGTH_MAX` in any encoding. */
@@ -47,12 +47,12 @@ export function tagForName(name: string): keyof Tags | undefined {
 
 const UTF8 = new TextDecoder("utf-8");
 
-/** At most `TEXT_BYTES_MAX` of it are looked at; what is no UTF-8 becomes U+FFFD. */
+/** Decodes at most `TEXT_BYTES_MAX` bytes; invalid UTF-8 becomes U+FFFD. */
 export function decodeUtf8(bytes: Uint8Array): string {
   return UTF8.decode(bytes.length > TEXT_BYTES_MAX ? bytes.subarray(0, TEXT_BYTES_MAX) : bytes);
 }
 
-/** Comments looked at in one block, and those of them whose text is decoded: a step must stay short. */
+/** Comments read in one block, and how many of them have their text decoded: a step must stay short. */
 const COMMENT_COUNT_MAX = 4096;
 const DECODED_COUNT_MAX = 32;
 

@@ -1,9 +1,9 @@
-// The length of Vorbis packets, which depends on the packet before, and the headers that tell it (Vorbis I section 4).
-// Used by the Ogg and Matroska readers. Audio thread.
+// The length of Vorbis packets, which depends on the packet before, and the headers that define it (Vorbis I section
+// 4). Used by the Ogg and Matroska readers. Audio thread.
 
 import { splitXiphLaced } from "../format/xiph-lacing.ts";
 
-/** What the identification header says. */
+/** Fields of the identification header. */
 interface VorbisIdentification {
   readonly channelCount: number;
   readonly sampleRateHz: number;
@@ -64,8 +64,8 @@ const MODE_COUNT_MAX = 64;
 const PADDING_BYTES_MAX = 4096;
 
 /**
- * The block flags of the modes, which stand at the very end of the set-up header, behind code books nobody wants to
- * parse for this: so they are read backwards from the framing bit, until the six bits in front hold the count read so
+ * The block flags of the modes, which are at the very end of the set-up header, behind codebooks that are not worth
+ * parsing for this: so they are read backwards from the framing bit, until the six bits in front hold the count read so
  * far.
  */
 function readModes(setup: Uint8Array): number[] {

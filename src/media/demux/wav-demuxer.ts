@@ -1,5 +1,5 @@
 // Reads WAV: RIFF and its 64-bit forms RF64 and BW64 (EBU Tech 3306), with integer, float, A-law and mu-law samples.
-// Sizes in the header are not believed against the file's. Audio thread.
+// When sizes in the header contradict the file's size, the file's size counts. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import type { AudioStream, Packet, PcmLayout } from "../format/packet.ts";
@@ -24,7 +24,7 @@ interface Layout {
 
 /**
  * Reads up to the samples, past at most 256 other chunks. The source stays open when it throws.
- * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", and those of the source
+ * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", and the errors of the source
  */
 export async function openWav(parts: ReaderParts): Promise<Demuxer> {
   return new WavDemuxer(parts, await readLayout(new ByteCursor(parts.source)));
@@ -43,7 +43,7 @@ async function readLayout(cursor: ByteCursor): Promise<Layout> {
     if (id === "fmt ") format = parseFormat(await cursor.peek(Math.min(sizeBytes, 64)));
     if (id === "ds64") wideDataBytes = readWideSize(await cursor.peek(28));
     if (id === "data") {
-      if (format === undefined) throw damaged("its sound comes before its format");
+      if (format === undefined) throw damaged("its audio comes before its format");
       const dataBytes = sizeBytes === UNKNOWN_SIZE ? (wideDataBytes ?? 0) : sizeBytes;
       return { ...format, dataStart: start, dataBytes: dataBytes === 0 ? Number.POSITIVE_INFINITY : dataBytes };
     }
@@ -51,7 +51,7 @@ async function readLayout(cursor: ByteCursor): Promise<Layout> {
     cursor.moveTo(start + sizeBytes + (sizeBytes & 1));
   }
   if (format === undefined) throw damaged("its head is cut off or broken");
-  throw new NodeError("media-no-audio", "the WAV file holds no sound");
+  throw new NodeError("media-no-audio", "the WAV file holds no audio");
 }
 
 /** ds64: size of the file, then of the data, 64 bits each. */
@@ -162,7 +162,7 @@ class WavDemuxer implements Demuxer {
     return this.#cursor.has(sizeBytes) ? this.#take(sizeBytes) : WAIT;
   }
 
-  /** The file ends before its header says: the frames that are whole still sound. */
+  /** The file ends before its header says: the complete frames are still played. */
   #takeRest(): Step {
     return this.#cursor.bufferedBytes < this.#layout.frameBytes ? undefined : this.#take(this.#cursor.bufferedBytes);
   }

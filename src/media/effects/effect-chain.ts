@@ -1,7 +1,7 @@
-// What one player does to a track's decoded sound before it is encoded: loudness, filters, fades and volume; what is
-// the protocol's in its order (protocol-v4.md section 3.3). Takes track samples from a queue and gives samples to be
-// heard, as many or, where timescale is on, more or fewer. Each track has its own, held by its pipeline: what the last
-// one left in delay lines and phases is none of the next one's. Audio thread.
+// Processes one player's decoded track audio before it is encoded: loudness, filters, fades and volume; the parts that
+// the protocol defines follow its order (protocol-v4.md section 3.3). Takes track samples from a queue and outputs
+// samples to be played, as many or, with timescale, more or fewer. Each track has its own chain, held by its pipeline:
+// state in delay lines and phases never passes to the next track. Audio thread.
 
 import { activeSettingsIn, type FilterSettings } from "../../filters/filter-settings.ts";
 import { FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
@@ -13,14 +13,14 @@ import { VolumeFilter } from "./filters/volume.ts";
 import { LoudnessStage, type SampleQueue } from "./loudness/loudness-stage.ts";
 import { type FadeSnapshot, TrackFades } from "./track-fades.ts";
 
-/** The part of a track that is to be heard, track time in milliseconds. */
+/** The part of a track that is to be played, track time in milliseconds. */
 export interface TrackSpan {
   readonly startMs: number;
-  /** Infinity when nobody knows. May become another while it plays. */
+  /** Infinity when unknown. May change while it plays. */
   readonly endMs: number;
 }
 
-/** How loud sound was left at a place, to be gone back to. Held and handed in by the caller. */
+/** The level of the audio at a position, to return to. Held and passed in by the caller. */
 export class LevelSnapshot implements FadeSnapshot {
   lastGain: number | undefined = undefined;
   glide = 0;
@@ -29,13 +29,13 @@ export class LevelSnapshot implements FadeSnapshot {
 }
 
 /**
- * How it is used, in the tick: `begin` or `continueWith` when the track starts to be decoded, then for each frame
- * `prepare` until it says there is enough, `setPosition`, `render`, `level`; `jump` at a seek; `finish` when no more comes,
- * and the same for the rest. It throws what a filter throws. Nothing is allocated for a frame; changed
- * settings are taken up within these calls.
+ * Usage in the tick: `begin` or `continueWith` when decoding of the track starts, then for each frame `prepare` until
+ * it reports enough, `setPosition`, `render`, `level`; `jump` at a seek; `finish` when no more comes, and the same for
+ * the rest. It throws the errors of its filters. Nothing is allocated for a frame; changed settings are applied within
+ * these calls.
  */
 export class EffectChain {
-  /** Placed by `setPosition`, and heard in `level`. */
+  /** Positioned by `setPosition`, and applied in `level`. */
   readonly fades = new TrackFades();
   readonly #loudness = new LoudnessStage();
   readonly #before = new FilterStage(FILTERS_BEFORE_TIMESCALE);
@@ -54,9 +54,9 @@ export class EffectChain {
   }
 
   /**
-   * Replaces all filters; the change is heard within 20 ms of sound, without a click. They are made when there is sound
-   * for them, in the tick: hundreds of players that are given some at once hold up nobody, and of many changes only the
-   * last one counts.
+   * Replaces all filters; the change takes effect within 20 ms of audio, without a click. They are created when there
+   * is audio for them, in the tick: hundreds of players that get filters at once delay nobody, and of many changes only
+   * the last one counts.
    */
   setFilters(filters: FilterSettings): void {
     this.fades.set(filters);
@@ -82,42 +82,45 @@ export class EffectChain {
     this.#dropIdleRate();
   }
 
-  /** True when sound would come out as it went in, so that Opus packets may pass through undecoded. */
+  /** True when audio would come out unchanged, so that Opus packets may pass through undecoded. */
   get isNeutral(): boolean {
     return this.fades.isNeutral && this.areSettingsNeutral;
   }
 
-  /** The same but for fades, which depend on the place in the track. */
+  /** Like `isNeutral` without the fades, which depend on the position in the track. */
   get areSettingsNeutral(): boolean {
     this.#applyFilters();
     const areFiltersNeutral = this.#before.isNeutral && this.#rate === undefined && this.#after.isNeutral;
     return this.#loudness.isNeutral && areFiltersNeutral && this.#volume.isNeutral;
   }
 
-  /** True when sound that went through it is heard again later, and must not go through it twice. */
+  /** True when audio that went through it is audible again later, and must not go through it twice. */
   get isEchoing(): boolean {
     return this.#before.isEchoing || this.#after.isEchoing;
   }
 
-  /** Track samples per sample that is heard. */
+  /** Track samples per output sample. */
   get rate(): number {
     this.#applyFilters();
     return this.#rate?.rate ?? 1;
   }
 
-  /** Track samples taken from the queue that have not been heard. */
+  /** Track samples taken from the queue that have not been output. */
   get heldSamples(): number {
     this.#applyFilters();
     return this.#loudness.heldSamples + (this.#rate?.heldSamples ?? 0);
   }
 
-  /** Tells the fades where in its track the next sample to be heard lies. To be told whenever time has moved on. */
+  /** Sets for the fades where in its track the next output sample lies. To be called whenever time has advanced. */
   setPosition(trackMs: number, { startMs, endMs }: TrackSpan): void {
     const samplesPerMs = SAMPLES_PER_MS / this.rate;
     this.fades.setPosition((endMs - trackMs) * samplesPerMs, (endMs - startMs) * samplesPerMs);
   }
 
-  /** Takes from `track` what is needed for `lengthSamples`; returns how many samples `render` can give (maybe more). */
+  /**
+   * Takes the samples from `track` that `lengthSamples` need; returns how many samples `render` can output (maybe
+   * more).
+   */
   prepare(track: SampleQueue, lengthSamples: number): number {
     this.#applyFilters();
     const rate = this.#rate;
@@ -141,19 +144,22 @@ export class EffectChain {
     this.#after.process(left, right, lengthSamples);
   }
 
-  /** Fades and volume, in place, for what `render` gave. */
+  /** Applies fades and volume, in place, to the output of `render`. */
   level(left: Float32Array, right: Float32Array, lengthSamples: number): void {
     this.fades.process(left, right, lengthSamples);
     this.#volume.process(left, right, lengthSamples);
   }
 
-  /** Notes into `snapshot` how loud the sound is here. */
+  /** Saves the level of the audio at this position to `snapshot`. */
   saveLevel(snapshot: LevelSnapshot): void {
     this.fades.snapshot(snapshot);
     snapshot.volumeGain = this.#volume.gain;
   }
 
-  /** The last `lengthSamples` are never heard: fades and volume go on from `snapshot`. To be followed by `setPosition`. */
+  /**
+   * The last `lengthSamples` are never played: fades and volume continue from `snapshot`. Call `setPosition`
+   * afterwards.
+   */
   rewindLevel(snapshot: LevelSnapshot, lengthSamples: number): void {
     this.fades.rewind(snapshot, lengthSamples);
     this.#volume.continueFrom(snapshot.volumeGain);
@@ -169,7 +175,7 @@ export class EffectChain {
     rate.flush();
   }
 
-  /** Forgets track samples that were taken but not heard: a seek. */
+  /** Discards track samples that were taken but not played: a seek. */
   jump(): void {
     this.#applyFilters();
     this.#loudness.jump();
@@ -179,7 +185,10 @@ export class EffectChain {
     this.#after.jump();
   }
 
-  /** Nothing was heard before: filters set meanwhile need no cross-fade. `loudnessLufs`: what the track's tags say. */
+  /**
+   * Starts without earlier audio: filters set in the meantime need no cross-fade. `loudnessLufs`: from the track's
+   * tags.
+   */
   begin(loudnessLufs?: number): void {
     this.jump();
     this.#loudness.begin(loudnessLufs);
@@ -189,7 +198,7 @@ export class EffectChain {
     this.#volume.reset();
   }
 
-  /** Sound goes on, maybe in another stream of the same track, whose tags say so much. */
+  /** Continues, maybe with another stream of the same track; `loudnessLufs` comes from its tags. */
   continueWith(loudnessLufs: number | undefined): void {
     this.#applyFilters();
     this.#loudness.continueWith(loudnessLufs);
@@ -210,7 +219,7 @@ export class EffectChain {
     this.#before.process(left, right, lengthSamples);
   }
 
-  /** Timescale has been switched off: what it holds comes first, then it is dropped. */
+  /** Timescale has been switched off: its buffered audio is output first, then it is dropped. */
   #takeRest(
     rate: RateFilter,
     {

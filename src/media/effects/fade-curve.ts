@@ -1,4 +1,4 @@
-// The shapes of fades: how loud a sound is on its way from silence to full. Audio thread.
+// The shapes of fades: the gain of audio on its way from silence to full. Audio thread.
 
 import type { SettingsOf } from "../../filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";
@@ -10,20 +10,20 @@ export type FadeCurve = SettingsOf<"fadeIn">["curve"];
 
 /** How a fade was asked for. Never of length 0: that is no fade. */
 export interface Fade {
-  /** Of what is heard, 1 or more; whatever the rate of timescale. */
+  /** Length in output samples, 1 or more; whatever the rate of timescale. */
   readonly lengthSamples: number;
   readonly curve: FadeCurve;
 }
 
-/** Undefined for what is not there. */
+/** Undefined when the setting is missing. */
 export function fadeOf(settings: SettingsOf<"fadeIn"> | undefined): Fade | undefined {
   if (settings === undefined) return undefined;
   return { lengthSamples: Math.max(1, Math.round(settings.duration * SAMPLES_PER_MS)), curve: settings.curve };
 }
 
 /**
- * What a rising sound is multiplied by at `share` (0 to 1) of its way; a falling one at `1 - share`. "sine": a falling
- * and a rising track together are as loud as one alone.
+ * Gain of audio that fades in at `share` (0 to 1) of the fade; audio that fades out uses `1 - share`. "sine": a track
+ * that fades out and one that fades in together are as loud as one alone.
  */
 export function fadeGain(curve: FadeCurve, share: number): number {
   if (share <= 0) return 0;

@@ -1,7 +1,6 @@
-// How loud one track is at each moment for the sake of its beginning, its end, and the tracks before and behind it:
-// fadeIn, fadeOut and crossfade of `pluginFilters.tonearm`. Works on sound as it is heard, behind the filters and
-// before the player's volume, so a fade lasts as long whatever timescale does. Audio thread; no allocation while sound
-// runs.
+// The gain of one track at each moment, from its beginning, its end, and the tracks before and after it: fadeIn,
+// fadeOut and crossfade of `pluginFilters.tonearm`. Works on output samples, after the filters and before the player's
+// volume, so a fade's length does not depend on timescale. Audio thread; no allocation while audio runs.
 
 import { activeSettingsIn, type FilterSettings } from "../../filters/filter-settings.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ, SAMPLES_PER_MS } from "../format/audio-format.ts";
@@ -13,19 +12,19 @@ const PIECE_SAMPLES = SAMPLES_PER_MS;
 const GLIDE_SAMPLES = FRAME_SAMPLES;
 /** A difference in loudness that is no jump: -66 dB. */
 const SAME_GAIN = 0.0005;
-/** What has to be decoded for a fade is decoded this much earlier (500 ms), until when Opus may pass through. */
+/** Decoding for a fade starts this much earlier (500 ms), until when Opus may pass through. */
 const DECODE_AHEAD_SAMPLES = 24_000;
-/** Sound that goes on this long (1 s) behind the end that was told: the length was wrong, and so is the silence. */
+/** Audio that continues this long (1 s) behind the declared end: the length was wrong, and so is the silence. */
 const OVERRUN_SAMPLES_MAX = SAMPLE_RATE_HZ;
 
-/** A fade: under way, below 0 still to begin, at its length or beyond it over. */
+/** A fade: below 0 not started, at its length or beyond it over, in between running. */
 interface RunningFade extends Fade {
   doneSamples: number;
-  /** What it began with: 0 or less. */
+  /** Its initial position: 0 or less. */
   readonly firstSamples: number;
 }
 
-/** How loud sound was left, to be gone back to. */
+/** The gain of the audio at a moment, to return to. */
 export interface FadeSnapshot {
   lastGain: number | undefined;
   glide: number;
@@ -36,25 +35,26 @@ export class TrackFades {
   #fadeIn: RunningFade | undefined;
   #fadeOut: Fade | undefined;
   #crossfade: Fade | undefined;
-  /** The crossfade from the track before, in place of fadeIn. */
+  /** The crossfade from the previous track, instead of fadeIn. */
   #crossfadeIn: RunningFade | undefined;
-  /** On the way out, in place of fadeOut. */
+  /** The crossfade to the next track, instead of fadeOut. */
   #crossfadeOut: RunningFade | undefined;
-  /** How loud it was when it began to fall. */
+  /** The gain when the fade out began. */
   #fadeOutStartGain = 1;
   #isRetained = false;
   #hasBegun = false;
-  /** Until the end of the track, and from its start to there; Infinity when nobody knows. */
+  /** Samples until the end of the track, and from its start to there; Infinity when unknown. */
   #remainingSamples = Number.POSITIVE_INFINITY;
   #wholeSamples = Number.POSITIVE_INFINITY;
   /**
-   * What comes next has to follow on this (until something is decoded: packets as they came). Undefined: on nothing.
+   * The gain that the next samples must continue (1 until something is decoded: packets passed through). Undefined:
+   * none.
    */
   #lastGain: number | undefined = 1;
   #glide = 0;
   #glideSamples = 0;
 
-  /** Takes over the settings. fadeIn is for tracks that have not begun; taken away it lets go at once. */
+  /** Applies the settings. fadeIn is for tracks that have not begun; removing it ends it at once. */
   set(filters: FilterSettings): void {
     const fadeIn = fadeOf(activeSettingsIn(filters, "fadeIn"));
     if (fadeIn === undefined) this.#fadeIn = undefined;
@@ -63,7 +63,7 @@ export class TrackFades {
     this.#crossfade = fadeOf(activeSettingsIn(filters, "crossfade"));
   }
 
-  /** True when sound is left as it is, and will be for half a second. */
+  /** True when the audio is unchanged, and will be for half a second. */
   get isNeutral(): boolean {
     if (this.#isRetained || this.#runningFade !== undefined || this.#crossfadeOut !== undefined) return false;
     if (this.#glideSamples > 0 || this.#lastGain !== 1) return false;
@@ -75,32 +75,30 @@ export class TrackFades {
     return this.#crossfade !== undefined && this.#hasEnd && this.#remainingSamples <= this.#endSamples;
   }
 
-  /** Samples until it has fallen silent; Infinity while it does not fall. */
+  /** Samples until the fade out reaches silence; Infinity while there is no fade out. */
   get remainingFadeOutSamples(): number {
     if (this.#crossfadeOut === undefined) return Number.POSITIVE_INFINITY;
     return Math.max(0, this.#crossfadeOut.lengthSamples - this.#crossfadeOut.doneSamples);
   }
 
-  /** Samples until the end of the track; Infinity when nobody knows. */
+  /** Samples until the end of the track; Infinity when unknown. */
   get remainingSamples(): number {
     return this.#hasEnd ? Math.max(0, this.#remainingSamples) : Number.POSITIVE_INFINITY;
   }
 
-  /** How loud what comes next is. */
+  /** The gain of the next sample. */
   get gain(): number {
     return this.#gainAt(0);
   }
 
-  /**
-   * Tells where the next samples are, in samples as they are heard: until the end, and from the track's start to there.
-   */
+  /** Sets the position of the next samples, in output samples: until the end, and from the track's start to there. */
   setPosition(remainingSamples: number, wholeSamples: number): void {
     this.#hasBegun = true;
     this.#remainingSamples = remainingSamples;
     this.#wholeSamples = wholeSamples;
   }
 
-  /** Nothing of the track has been heard: fadeIn begins with the next sample. */
+  /** Nothing of the track has been played: fadeIn begins with the next sample. */
   begin(): void {
     this.#hasBegun = true;
     this.#lastGain = undefined;
@@ -113,12 +111,12 @@ export class TrackFades {
     this.#isRetained = true;
   }
 
-  /** It comes in over another track. For a track that has not begun. */
+  /** Fades in over another track. For a track that has not begun. */
   crossfadeIn(fade: Fade): void {
     this.#crossfadeIn = { ...fade, doneSamples: 0, firstSamples: 0 };
   }
 
-  /** It goes, from as loud as it is now, `delaySamples` from now. A fall under way that is over sooner goes on. */
+  /** Fades out, from the current gain, `delaySamples` from now. A running fade out that ends sooner continues. */
   crossfadeOut(fade: Fade, delaySamples = 0): void {
     if (this.remainingFadeOutSamples <= fade.lengthSamples) return;
     this.#fadeOutStartGain = this.#outGainAt(0);
@@ -133,8 +131,8 @@ export class TrackFades {
   }
 
   /**
-   * The last `lengthSamples` are never heard: goes on from `snapshot`, made before them. Settings stay as they are now, and
-   * a fall or rise asked for meanwhile begins there. To be followed by `setPosition`.
+   * The last `lengthSamples` are never played: continues from `snapshot`, made before them. Settings keep their current
+   * values, and a fade out or fade in requested since then begins there. Call `setPosition` afterwards.
    */
   rewind(snapshot: FadeSnapshot, lengthSamples: number): void {
     this.#lastGain = snapshot.lastGain;
@@ -169,7 +167,7 @@ export class TrackFades {
     }
   }
 
-  /** The rise under way; what is over stays at hand to be gone back into. */
+  /** The running fade in; a finished one is retained, so that `rewind` can return into it. */
   get #runningFade(): RunningFade | undefined {
     const runningFade = this.#crossfadeIn ?? this.#fadeIn;
     return runningFade !== undefined && runningFade.doneSamples < runningFade.lengthSamples ? runningFade : undefined;
@@ -179,9 +177,9 @@ export class TrackFades {
     return this.#remainingSamples < Number.POSITIVE_INFINITY && this.#remainingSamples > -OVERRUN_SAMPLES_MAX;
   }
 
-  /** Over what the track falls at its end, 0 for not at all. Crossfade stands in place of fadeOut. */
+  /** Samples over which the track fades out at its end, 0 for none. Crossfade replaces fadeOut. */
   get #endSamples(): number {
-    // Half of a short track at most, or many in a row would have ended before they are heard.
+    // Half of a short track at most, or many in a row would have ended before they are audible.
     if (this.#crossfade !== undefined) return Math.min(this.#crossfade.lengthSamples, this.#wholeSamples / 2);
     return this.#fadeOut?.lengthSamples ?? 0;
   }
@@ -190,7 +188,7 @@ export class TrackFades {
     return this.#gainAt(aheadSamples) + this.#glideAt(aheadSamples);
   }
 
-  /** What all fades together come to, without glides. */
+  /** The combined gain of all fades, without glides. */
   #gainAt(aheadSamples: number): number {
     const runningFade = this.#runningFade;
     const inGain =

@@ -1,10 +1,9 @@
-// What a pipeline wants of an encoder, whichever it is, and the stock of idle ones from which players are served. Audio
-// thread.
+// The encoder interface of the pipeline, and the pool of idle encoders that serves players. Audio thread.
 
 import type { FrameHead } from "../opus/frame-head.ts";
 
 /**
- * Shared by all encoders of a worker: from `WorkerSettings`, but that the complexity falls while the worker has too
+ * Shared by all encoders of a worker: from `WorkerSettings`, but the complexity is reduced while the worker has too
  * much to do.
  */
 export interface OpusEncoderOptions {
@@ -14,27 +13,27 @@ export interface OpusEncoderOptions {
   readonly bitrateBps: number;
 }
 
-/** Encodes one continuous stereo stream at 48 kHz; it gives sound later by `ENCODER_DELAY_SAMPLES`. */
+/** Encodes one continuous stereo stream at 48 kHz; its output is delayed by `ENCODER_DELAY_SAMPLES`. */
 export interface FrameEncoder {
   /**
    * Encodes the first 960 samples of both channels. The packet is a view of an internal buffer: it stays valid through
-   * the next call of `encode` and is overwritten by the one after that. Throws when the encoder fails. `head`: of the
-   * packet in whose place this one will be heard, when the packets behind that are to follow. They tell the loudness of
-   * bands as a change, and how loud a band is depends on filter and blocks; libopus, of which they mostly are, chooses
-   * the same without being told.
+   * the next call of `encode` and is overwritten by the one after that. Throws when the encoder fails. `head`: the
+   * header of the packet that this one replaces, when the packets behind that one are to follow. Those code the
+   * loudness of bands as a change, and a band's loudness depends on filter and blocks; libopus, which most of them come
+   * from, chooses the same without it.
    */
   encode(left: Float32Array, right: Float32Array, head?: FrameHead): Uint8Array;
   /**
-   * The next packet will not lean on those before it, for listeners who did not get them: their loudness per band is
+   * The next packet will not depend on earlier ones, for listeners who did not receive them: their loudness per band is
    * coded as the change since the packet before, and would be wrong for 100 ms.
    */
   makeNextIndependent(): void;
   /**
-   * The last `frameCount` packets (FRAMES_AHEAD_MAX at most) are sent to nobody: goes on as if they had not been
-   * encoded. The same sound gives the same packets again.
+   * The last `frameCount` packets (FRAMES_AHEAD_MAX at most) are never sent: continues as if they had not been encoded.
+   * The same audio gives the same packets again.
    */
   rewind(frameCount: number): void;
-  /** Forgets all sound before: the next packet starts a new stream. */
+  /** Clears the state: the next packet starts a new stream. */
   reset(): void;
   /** Frees the encoder. May be called more than once; `encode` must not be called afterwards. */
   close(): void;
@@ -47,7 +46,7 @@ export class EncoderPool {
   readonly #idle: FrameEncoder[] = [];
   #isClosed = false;
 
-  /** `idleCountMax` (default 8, about 50 kB each) bounds what is kept; encoders in use are not bounded here. */
+  /** `idleCountMax` (default 8, about 50 kB each) limits the idle encoders; encoders in use are not limited here. */
   constructor(create: () => FrameEncoder, { idleCountMax = 8 }: { readonly idleCountMax?: number } = {}) {
     this.#create = create;
     this.#idleCountMax = idleCountMax;
@@ -62,7 +61,9 @@ export class EncoderPool {
     return this.#idle.pop() ?? this.#create();
   }
 
-  /** Takes an encoder back, reset; frees it when there are enough. Its packets must not be used any more. */
+  /**
+   * Resets an encoder and returns it to the pool; frees it when there are enough. Its packets must no longer be used.
+   */
   release(encoder: FrameEncoder): void {
     if (this.#isClosed || this.#idle.length >= this.#idleCountMax) {
       encoder.close();

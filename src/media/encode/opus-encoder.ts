@@ -1,5 +1,5 @@
-// Sound to Opus packets of 20 ms by libopus, the last stage of a player that transcodes. Synchronous, no copies beyond
-// the packet. Audio thread.
+// Encodes audio to Opus packets of 20 ms with libopus, the last stage of a player that transcodes. Synchronous, no
+// copies beyond the packet. Audio thread.
 
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import { type Libopus, loadLibopus, OPUS_ENCODER_BYTES } from "../opus/libopus.ts";
@@ -14,9 +14,9 @@ export class OpusFrameEncoder implements FrameEncoder {
   readonly #buffers = new PacketBuffers();
   #encoder: number;
   readonly #savedStates = new SavedStates(OPUS_ENCODER_BYTES);
-  /** Of the encoder in the heap; empty, as any view, when the heap has grown since. */
+  /** The encoder's state in the heap; empty, as any view, when the heap has grown since. */
   #state: Uint8Array = new Uint8Array(0);
-  /** The library's when the encoder was made: it is gone when that has changed. */
+  /** The library's generation when the encoder was created: when it has changed, the encoder is lost. */
   #generation: number;
   #complexity: number;
 
@@ -74,7 +74,7 @@ export class OpusFrameEncoder implements FrameEncoder {
     const buffer = this.#buffers.take();
     const size = this.#opus.encode(this.#encoder, FRAME_SAMPLES, buffer.length);
     if (size < 0) throw new Error(`libopus could not encode a frame (${size})`);
-    // The heap may have been replaced by a larger one during the call: take the view anew.
+    // The heap may have been replaced by a larger one during the call: create the view again.
     const heap = module.HEAPU8;
     for (let index = 0; index < size; index++) buffer[index] = heap[packetPointer + index]!;
     return buffer.subarray(0, size);

@@ -1,5 +1,5 @@
-// What an encoder was like before each of its last frames, so that frames which are never sent can be taken back; and
-// whether the next one must stand alone. A ring, allocated with the first frame. Audio thread.
+// An encoder's state before each of its last frames, so that frames which are never sent can be revoked; and whether
+// the next one must be independent. A ring buffer, allocated with the first frame. Audio thread.
 
 import { FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 
@@ -12,7 +12,7 @@ interface SavedState {
 export class SavedStates {
   readonly #stateBytes: number;
   #states: readonly SavedState[] | undefined;
-  /** Place of the next one, and how many there are. */
+  /** Index of the next state, and how many there are. */
   #index = 0;
   #count = 0;
   #isNextIndependent = false;
@@ -22,7 +22,7 @@ export class SavedStates {
     this.#stateBytes = stateBytes;
   }
 
-  /** The stream has not begun: no frame since it was made or forgot. */
+  /** True when the stream has not begun: no frame since creation or reset. */
   get isFresh(): boolean {
     return this.#states === undefined;
   }
@@ -37,7 +37,7 @@ export class SavedStates {
       return { bytes: new Uint8Array(this.#stateBytes), isNextIndependent: false };
     });
     const isIndependent = this.#isNextIndependent;
-    const saved = this.#states[this.#index]!; // a place in the ring
+    const saved = this.#states[this.#index]!; // an entry of the ring buffer
     saved.bytes.set(state);
     saved.isNextIndependent = isIndependent;
     this.#index = (this.#index + 1) % FRAMES_AHEAD_MAX;
@@ -47,8 +47,8 @@ export class SavedStates {
   }
 
   /**
-   * Makes `state` again what it was before the last `frameCount` frames, which count no more. Where that is not known,
-   * it stays as it is, and the next frame stands alone instead.
+   * Restores `state` to the one before the last `frameCount` frames, which no longer count. When that one is unknown,
+   * `state` stays unchanged, and the next frame is independent instead.
    */
   rewind(frameCount: number, state: Uint8Array): void {
     const index = (this.#index + FRAMES_AHEAD_MAX - frameCount) % FRAMES_AHEAD_MAX;

@@ -1,5 +1,5 @@
-// Sound to Opus packets of 20 ms by the encoder of our own, the last stage of a player that transcodes. Synchronous, no
-// copies beyond the packet. Audio thread.
+// Encodes audio to Opus packets of 20 ms with our own encoder, the last stage of a player that transcodes. Synchronous,
+// no copies beyond the packet. Audio thread.
 
 import { SLOT_BYTES } from "../kernels/numbers/opus-encoder.ts";
 import { compileWarmOpusEncoder, OpusEncoderKernel } from "../kernels/opus-encoder-kernel.ts";
@@ -8,7 +8,7 @@ import type { FrameEncoder, OpusEncoderOptions } from "./frame-encoder.ts";
 import { PacketBuffers } from "./packet-buffers.ts";
 import { SavedStates } from "./saved-states.ts";
 
-/** What the encoder of our own can be told; it has one complexity. */
+/** Options of our own encoder; it has one complexity. */
 interface TonearmEncoderOptions extends Pick<OpusEncoderOptions, "bitrateBps"> {
   /** Default 2. With 1, only the left side is encoded. */
   readonly channelCount?: 1 | 2;
@@ -23,7 +23,7 @@ export class TonearmFrameEncoder implements FrameEncoder {
   readonly #channelCount: 1 | 2;
   readonly #buffers = new PacketBuffers();
   readonly #savedStates = new SavedStates(SLOT_BYTES);
-  /** Of its slot; empty, as any view, when the memory has grown since. */
+  /** The state in its slot; empty, as any view, when the memory has grown since. */
   #state: Uint8Array = new Uint8Array(0);
   #slot: number | undefined;
 
@@ -34,7 +34,7 @@ export class TonearmFrameEncoder implements FrameEncoder {
     this.#slot = kernel.acquire(channelCount);
   }
 
-  /** For whoever has no audio thread's module (see codec-modules.ts), and as warm as that: tests, tools. */
+  /** For callers without an audio thread's module (see codec-modules.ts), and as warm as that: tests, tools. */
   static async create(options: TonearmEncoderOptions): Promise<TonearmFrameEncoder> {
     return new TonearmFrameEncoder(ownKernel(), options);
   }
@@ -73,7 +73,7 @@ export class TonearmFrameEncoder implements FrameEncoder {
     return this.#state;
   }
 
-  /** What a decoder's range must be after the last packet: for tests. */
+  /** The range that a decoder must have after the last packet: for tests. */
   get finalRange(): number {
     return this.#kernel.finalRange;
   }

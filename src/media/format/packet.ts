@@ -1,6 +1,6 @@
-// Compressed sound between container and decoder: a stream's set-up, and its packets with their times. Audio thread.
+// Compressed audio between container and decoder: a stream's set-up, and its packets with their times. Audio thread.
 
-/** The codecs that can be decoded. `pcm` stands for all sound without a codec, A-law and mu-law included. */
+/** The codecs that can be decoded. `pcm` stands for all audio without a codec, A-law and mu-law included. */
 export type AudioCodec = "opus" | "vorbis" | "mp3" | "aac" | "flac" | "alac" | "pcm";
 
 /** Sample layout of uncompressed audio; interleaved. `float` is IEEE 754; 8-bit integers of WAV are unsigned. */
@@ -15,7 +15,7 @@ export interface PcmLayout {
 /** The audio stream chosen from the container. */
 export interface AudioStream {
   readonly codec: AudioCodec;
-  /** Rate of the timestamps' sample grid and, where known, of the decoded sound. 48000 for Opus. */
+  /** Rate of the timestamps' sample grid and, where known, of the decoded audio. 48000 for Opus. */
   readonly sampleRateHz: number;
   readonly channelCount: number;
   /**
@@ -26,7 +26,7 @@ export interface AudioStream {
   readonly description: Uint8Array | undefined;
   /** Only for codec "pcm". */
   readonly pcm: PcmLayout | undefined;
-  /** Loudness of the whole track, heard in stereo, in LUFS (EBU R128), where its tags tell. */
+  /** Loudness of the whole track, played in stereo, in LUFS (EBU R128), from its tags if they declare it. */
   readonly loudnessLufs?: number | undefined;
 }
 
@@ -35,12 +35,11 @@ export interface Packet {
   /** The packet's bytes; never written again by the demuxer. */
   readonly data: Uint8Array;
   /**
-   * Time of the packet's first decoded sample in milliseconds, with fractions. 0 is the first sample meant to be heard:
-   * encoder delay and pre-skip have negative times, and the pipeline drops what lies before 0 (or before a seek
-   * target).
+   * Time of the packet's first decoded sample in milliseconds, with fractions. 0 is the first audible sample: encoder
+   * delay and pre-skip have negative times, and the pipeline drops samples before 0 (or before a seek target).
    */
   readonly timestampMs: number;
-  /** Length of the sound it decodes to, in milliseconds, as far as the container tells. */
+  /** Length of the audio it decodes to, in milliseconds, as far as the container declares it. */
   readonly durationMs: number;
   /** Samples (at the stream's rate) to drop from the end of the decoded packet: end padding. Usually 0. */
   readonly trimEndSamples: number;

@@ -22,7 +22,7 @@ export function readXiphLaces(bytes: Uint8Array): Laces | undefined {
   while (sizes.length < furtherCount) {
     let size = 0;
     let byte = 255;
-    // What is longer than there are bytes is not counted to its end.
+    // A length beyond the bytes there is not counted to its end.
     while (byte === 255 && sumBytes + size <= bytes.length) {
       const next = bytes[at++];
       if (next === undefined) return undefined;
@@ -36,7 +36,7 @@ export function readXiphLaces(bytes: Uint8Array): Laces | undefined {
   return { sizes, start: at };
 }
 
-/** The packets, empty ones among them; undefined as for `readXiphLaces`. They share their bytes with what is given. */
+/** The packets, empty ones among them; undefined as for `readXiphLaces`. They share their bytes with the input. */
 export function splitXiphLaced(bytes: Uint8Array): Uint8Array[] | undefined {
   const laces = readXiphLaces(bytes);
   if (laces === undefined) return undefined;

@@ -1,7 +1,7 @@
-// Hands a player's sound over to another audio worker, its host, without a gap: the host makes the track ready at a
-// place a little ahead; when the player has come there, it is called, and from its first frame on the player is only
-// its voice connection, which passes on what the host sends. Where that fails, the player plays on as before. Audio
-// thread.
+// Hands the rendering of a player's audio over to another audio worker, the render worker, without a gap. The render
+// worker prepares the track at a position a little ahead. When the player reaches that position, it signals the render
+// worker, and from the first remote frame on the player is only a voice connection that forwards frames. If this fails,
+// the player continues as before. Audio thread.
 
 import type { LossCause } from "../../bridge/audio-report.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -11,42 +11,47 @@ import type { Voice } from "../voice/voice.ts";
 import type { AudioCommand, MessageToOwner, MessageToRenderer, RemoteTrack } from "./relay-messages.ts";
 import type { RelayPort } from "./relay-port.ts";
 
-/** The place is not reached in time when the sound stands still. */
+/** The position is not reached in time when the audio stalls. */
 const REACH_MS_MAX = 10_000;
-/** The host has its first frame ready, and sends it a little before it is due. */
+/** The render worker has its first frame ready, and sends it a little before it is due. */
 const ANSWER_MS_MAX = 200;
-/** A frame that comes later than this is dropped, as one of our own would be. */
+/** A frame that arrives later than this is dropped, as a local one would be. */
 const LATE_MS_MAX = CATCH_UP_FRAMES_MAX * FRAME_MS;
 
-/** What a player at home gives to have its sound made elsewhere. */
+/** What the owner worker's player passes in to have its audio rendered elsewhere. */
 export interface HandOverOptions {
   readonly port: RelayPort<MessageToRenderer, MessageToOwner>;
-  /** The player's own. */
+  /** The player's clock. */
   readonly clock: Clock;
   readonly track: RemoteTrack;
-  /** The player's connection of the moment. */
+  /** The player's current connection. */
   readonly voice: () => Voice | undefined;
   /**
-   * The host's sound has begun to come: from now on none is made here. Returns how many frames at its beginning have
-   * left from here already.
+   * Audio from the render worker has started: from now on none is made here. Returns how many of its first frames have
+   * already been sent from here.
    */
   readonly onHandedOver: () => number;
-  /** A frame of the host's was due and did not get out. */
+  /** A frame of the render worker was due and could not be sent. */
   readonly onLost: (cause: LossCause) => void;
-  /** The host was not ready. Not called behind `close`. */
+  /** The render worker was not ready. Not called after `close`. */
   readonly onFailed: () => void;
 }
 
-/** One per move of a player. Waits 10 s at most for the place to be reached, and 200 ms for the host's first frame. */
+/**
+ * One per move of a player. Waits at most 10 s for the position to be reached, and 200 ms for the first remote frame.
+ */
 export class HandOver {
   readonly #options: HandOverOptions;
   #state: "preparing" | "calling" | "handedOver" | "over" = "preparing";
-  /** What the host believes of the voice connection. */
+  /** The gate of the voice connection, as last reported to the render worker. */
   #reportedGate: Voice["gate"] = "down";
-  /** When the host's first frame is due. */
+  /** Deadline of the first remote frame. */
   #renderDueMs = Number.POSITIVE_INFINITY;
   #framesTooMany = 0;
-  /** Of the host's first: they have been heard from here, as they came when it was too late to take ours back. */
+  /**
+   * How many of the first remote frames to skip: they were played from here, because it was too late to revoke the
+   * local ones when they arrived.
+   */
   #framesToSkip = 0;
   #timer: Timer;
 
@@ -58,19 +63,19 @@ export class HandOver {
     port.send({ type: "begin", track });
   }
 
-  /** Where in the track the host's sound begins. */
+  /** Track time at which the remote audio begins, milliseconds. */
   get startMs(): number {
     return this.#options.track.play.startMs;
   }
 
-  /** Sound comes from the host. */
+  /** True once audio comes from the render worker. */
   get isHandedOver(): boolean {
     return this.#state === "handedOver";
   }
 
   /**
-   * The player has made sound of its own up to this place, whose last frame is due at `dueMs`; `rate` is track time per
-   * real time.
+   * The player has rendered audio up to `untilMs` of track time. Its last frame is due at `dueMs`; `rate` is track time
+   * per real time.
    */
   onSent(untilMs: number, { rate, dueMs }: { readonly rate: number; readonly dueMs: number }): void {
     if (dueMs >= this.#renderDueMs) this.#framesTooMany += 1;
@@ -84,22 +89,22 @@ export class HandOver {
     this.#reportGate("send");
   }
 
-  /** Frames that the player has made for deadlines which are the host's. */
+  /** Frames that the player has made for deadlines of remote frames. */
   get framesTooMany(): number {
     return this.#framesTooMany;
   }
 
-  /** For the host to carry out, once it has taken over. */
+  /** Forwards a command, which the render worker executes once it has taken over. */
   passOn(command: AudioCommand): void {
     this.#options.port.send({ type: "command", command });
   }
 
-  /** The gate of the player's voice connection may be another now. */
+  /** The gate of the player's voice connection may have changed. */
   onGateChanged(): void {
     if (this.isHandedOver) this.#watchGate();
   }
 
-  /** Ends it; what the host has made ready is its own to let go of, as its end of the port closes. */
+  /** Ends the hand-over. The render worker releases what it has prepared when its end of the port closes. */
   close(): void {
     this.#state = "over";
     this.#timer.cancel();
@@ -109,7 +114,7 @@ export class HandOver {
   #fail(): void {
     const wasHandedOver = this.isHandedOver;
     this.close();
-    // A host that is lost later is the main thread's to replace.
+    // The main thread replaces a render worker that is lost later.
     if (!wasHandedOver) this.#options.onFailed();
   }
 
@@ -142,7 +147,7 @@ export class HandOver {
     return clock.now() + dueEpochMs - clock.epochMs();
   }
 
-  /** Tells the host what the gate has become, and what it becomes until frames may come again. */
+  /** Reports the gate to the render worker, now and on each change until frames may come again. */
   #watchGate(): void {
     const gate = this.#options.voice()?.gate ?? "down";
     if (gate !== this.#reportedGate) this.#reportGate(gate);

@@ -1,32 +1,32 @@
-// What two audio workers tell each other about a player whose voice connection is on one of them (its home) while its
-// sound is made on the other (its host). Plain data over a port of their own, in order.
+// Messages between two audio workers about a player whose voice connection is on one of them (the owner worker) while
+// its audio is rendered on the other (the render worker). Plain data over a dedicated port, in order.
 
 import type { PlainCommand } from "../../bridge/channel.ts";
 import type { PlayCommand, SeekId } from "../../bridge/commands.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { SendBlockReason, Voice } from "../voice/voice.ts";
 
-/** Commands that are about the sound of a player, and so are carried out where that is made. */
+/** Commands about the audio of a player, which are executed where that audio is rendered. */
 export type AudioCommand = Extract<
   PlainCommand,
   { readonly type: "play" | "stop" | "pause" | "seek" | "setEndTime" | "setVolume" | "setFilters" }
 >;
 
-/** What the host needs to go on with a track. */
+/** What the render worker needs to continue a track. */
 export interface RemoteTrack {
   readonly volume: number;
   readonly filters: FilterSettings;
-  /** With the place at which the host takes over as its start. */
+  /** Starts at the position where the render worker takes over. */
   readonly play: PlayCommand;
   readonly seekId: SeekId;
 }
 
 export type MessageToRenderer =
-  /** First of all: make this ready. */
+  /** The first message: prepare this track. */
   | { readonly type: "begin"; readonly track: RemoteTrack }
   /**
-   * The voice connection's gate, whenever it is another. Before the first `send` the home makes the sound itself, up to
-   * `startsEpochMs`, Unix epoch milliseconds.
+   * The voice connection's gate, sent on each change. Before the first `send` the owner worker renders the audio
+   * itself, up to `startsEpochMs`, Unix epoch milliseconds.
    */
   | {
       readonly type: "gate";
@@ -37,7 +37,7 @@ export type MessageToRenderer =
   | { readonly type: "command"; readonly command: AudioCommand };
 
 export type MessageToOwner =
-  /** To leave at `dueEpochMs`, Unix epoch milliseconds. */
+  /** Due at `dueEpochMs`, Unix epoch milliseconds. */
   | { readonly type: "frame"; readonly opus: Uint8Array; readonly dueEpochMs: number }
   | { readonly type: "silence"; readonly dueEpochMs: number }
   | { readonly type: "stopSpeaking" };

@@ -1,11 +1,11 @@
-// One end of the port between a player's home and its host: what comes in is the player's work, and what it throws ends
-// that player's track. Audio thread.
+// One end of the port between a player's owner worker and its render worker. Incoming messages run as work of the
+// player, and an exception there ends that player's track. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
 
 interface RelayListener<In> {
   onMessage(message: In): void;
-  /** The other end is gone. Not called for an end that closes itself. */
+  /** The other end was closed or lost. Not called for the end that closes. */
   onClosed(): void;
 }
 
@@ -21,7 +21,7 @@ export class RelayPort<Out, In> {
     this.#guard = guard;
   }
 
-  /** Once per end. What came before is delivered then. */
+  /** Called once per end. Messages that arrived earlier are delivered then. */
   listen(listener: RelayListener<In>): void {
     this.#port.on("message", (message) => {
       // The other end is another audio worker of this node, compiled with the same contract.
@@ -34,12 +34,12 @@ export class RelayPort<Out, In> {
     });
   }
 
-  /** Nothing after either end has closed. */
+  /** Does nothing once either end has closed. */
   send(message: Out): void {
     if (!this.#isClosed) this.#port.postMessage(message);
   }
 
-  /** The other end is told; this one's listener is not. */
+  /** Notifies the other end, but not this end's listener. */
   close(): void {
     this.#isClosed = true;
     this.#port.close();

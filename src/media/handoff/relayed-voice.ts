@@ -1,25 +1,25 @@
-// The voice of a player whose connection is on another audio worker, its home: what the player sends goes there. The
-// host's end of hand-over.ts. Audio thread.
+// The voice of a remote player, whose connection is on another audio worker, its owner worker: frames that the player
+// sends go there. The render worker's end of hand-over.ts. Audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
 import type { SendBlockReason, Voice } from "../voice/voice.ts";
 import type { AudioCommand, MessageToOwner, MessageToRenderer, RemoteTrack } from "./relay-messages.ts";
 import type { RelayPort } from "./relay-port.ts";
 
-/** The player that is a guest here. */
+/** The remote player. */
 interface RemotePlayer {
   begin(track: RemoteTrack): void;
-  /** `gate` is another now. */
+  /** `gate` has changed. */
   onGateChanged(): void;
   execute(command: AudioCommand): void;
 }
 
-/** Sends without an answer: what home could not pass on in time it drops itself. One per guest. */
+/** Sends without waiting for an answer: the owner worker drops what arrives too late. One per remote player. */
 export class RelayedVoice implements Voice {
-  /** As its home has told it; nothing may be sent before it has called. */
+  /** As reported by the owner worker. Nothing may be sent before its first message. */
   gate: Voice["gate"] = "down";
   sendBlockReason: SendBlockReason = "voiceNotReady";
-  /** The home reports them. */
+  /** The owner worker reports them. */
   readonly counters = undefined;
   startsMs: number | undefined;
   readonly #port: RelayPort<MessageToOwner, MessageToRenderer>;
@@ -30,7 +30,7 @@ export class RelayedVoice implements Voice {
     this.#clock = clock;
   }
 
-  /** From now on its home is listened to. */
+  /** Starts listening to the owner worker. */
   attach(player: RemotePlayer): void {
     const setGate = (gate: Voice["gate"]) => {
       this.gate = gate;
@@ -46,12 +46,12 @@ export class RelayedVoice implements Voice {
           setGate(message.gate);
         } else player.execute(message.command);
       },
-      // The main thread gives the player another place.
+      // The main thread reassigns the player.
       onClosed: () => setGate("down"),
     });
   }
 
-  /** The home connects it. */
+  /** No-op: the owner worker connects it. */
   connect(): Promise<void> {
     return Promise.resolve();
   }
@@ -71,16 +71,16 @@ export class RelayedVoice implements Voice {
     this.#port.send({ type: "stopSpeaking" });
   }
 
-  /** What is on its way is heard: a guest is never far ahead. */
+  /** Frames on their way are played: a remote player is never far ahead. */
   revoke(): number {
     return 0;
   }
 
   readonly isFull = false;
-  /** Whoever waits for the last frame has waited as long as it takes. */
+  /** Always true: nothing further can be waited for on this side. */
   readonly isDrained = true;
 
-  /** The home's to do. */
+  /** No-op: done by the owner worker. */
   rejoin(): boolean {
     return false;
   }
@@ -93,7 +93,7 @@ export class RelayedVoice implements Voice {
     this.#port.close();
   }
 
-  /** Each thread has a clock of its own. */
+  /** The two threads have different clocks. */
   #epochOf(dueMs: number): number {
     return this.#clock.epochMs() + dueMs - this.#clock.now();
   }

@@ -1,6 +1,5 @@
-// A byte source whose reader is charged for what it does with the bytes: its stretch ends where it waits for them, and
-// a new one begins when they are there. Stands in front of every source that a demuxer reads. Audio and look-up
-// threads.
+// A byte source that charges its reader's processing to the track's budget: a stretch ends when the reader waits for
+// bytes, and a new one begins when they arrive. Wraps every source that a demuxer reads. Audio and probe threads.
 
 import type { TrackBudget } from "../quota/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";

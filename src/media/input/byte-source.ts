@@ -21,10 +21,13 @@ export interface ByteSource {
   /**
    * Reads `lengthBytes` at `positionBytes`: exactly that many, fewer only when the end of the data was reached, none at
    * or behind the end. The result may be a view of an internal buffer that is never written again. Rejects with a
-   * NodeError when the data cannot be had (after the source's own bounded retries) or the source was closed.
+   * NodeError when the data is unavailable (after the source's own bounded retries) or the source was closed.
    */
   read(positionBytes: number, lengthBytes: number): Promise<Uint8Array>;
-  /** The same, at once, when those bytes are buffered (or the end is known); undefined means: use `read`. */
+  /**
+   * Returns what `read` would, synchronously, if those bytes are buffered (or the end is known); undefined means: use
+   * `read`.
+   */
   readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined;
   /** Says how far to read ahead from now on; the source's own upper bound stays. Only where reading ahead is done. */
   aimReadAhead?(sizeBytes: number): void;

@@ -1,16 +1,16 @@
-// The stretch of a body that is held in memory: received chunks in order, thrown away from the front once the reader
-// has passed them by more than a margin. What it holds is taken from the track's memory. Audio thread.
+// The part of a body that is held in memory: received chunks in order, dropped from the front once the reader has
+// passed them by more than a margin. Its bytes are reserved from the track's memory. Audio thread.
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 
 /** Smaller pieces are gathered in blocks of this size: a site may send its bytes one at a time. */
 const BLOCK_BYTES = 16 * 1024;
-/** From this size on a piece is kept as it came, if it does not keep a larger buffer alive. */
+/** From this size on a chunk is kept without copying, if it does not keep a larger buffer alive. */
 const OWN_CHUNK_BYTES_MIN = 4 * 1024;
 
 interface Chunk {
   readonly startBytes: number;
-  /** A block may have room behind `sizeBytes`; what is before is never written again. */
+  /** A block may have space after `sizeBytes`; the bytes before are never written again. */
   readonly data: Uint8Array;
   sizeBytes: number;
 }

@@ -1,14 +1,14 @@
-// Who may have how many connections for inputs: a site that answers slowly, or never, holds up those who want something
-// of it, and nobody else. One per worker, in front of every connection of HttpClient. Audio and probe threads.
+// Limits the connections per site and in total: a site that answers slowly, or never, delays only requests to itself.
+// One per worker, in front of every connection of HttpClient. Audio and probe threads.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 
-/** Of one site: requests without an answer yet … */
+/** Per site: requests without an answer yet … */
 const SITE_OPENING_MAX = 128;
-/** … and connections in all. Many players may well hear the same station. */
+/** … and connections in all. Many players may listen to the same station. */
 const SITE_CONNECTIONS_MAX = 2_048;
-/** Of all sites together, each a socket and some memory. */
+/** For all sites together; each is a socket and some memory. */
 const CONNECTIONS_MAX = 4_096;
 const WAITING_MAX = 4_096;
 
@@ -26,7 +26,7 @@ interface Waiting {
 
 /** Leave to have one connection. */
 export interface ConnectionShare {
-  /** The head of the answer is there. */
+  /** The answer's head has arrived. */
   readonly opened: () => void;
   /** The connection is free again. Any number of times. */
   readonly release: () => void;
@@ -119,7 +119,7 @@ export class ConnectionShares {
     });
   }
 
-  /** In the order of their coming, those for whom there is room now. */
+  /** Admits waiting requests in order, as far as there is capacity. */
   #admit(): void {
     for (const waiting of this.#waiting) {
       if (this.#connectionCount >= CONNECTIONS_MAX) return;

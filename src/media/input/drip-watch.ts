@@ -1,5 +1,5 @@
-// Tells a body that drips from one that flows: a byte now and then keeps every silence short, and nobody can hear it.
-// Audio and probe threads.
+// Distinguishes a body that drips from one that flows: a byte now and then prevents every timeout, but is too slow to
+// play. Audio and probe threads.
 
 import type { Clock } from "../../lib/clock.ts";
 
@@ -18,7 +18,7 @@ export class DripWatch {
     this.#sinceMs = clock.now();
   }
 
-  /** Notes what came, and whether somebody waits for more. True: it drips, and has done so for too long. */
+  /** Notes received bytes, and whether a reader waits for more. True: the body has dripped for too long. */
   note(sizeBytes: number, { isAwaited }: { readonly isAwaited: boolean }): boolean {
     const nowMs = this.#clock.now();
     this.#sizeBytes += sizeBytes;

@@ -47,7 +47,7 @@ export class FileByteSource implements ByteSource {
       const index = Math.floor(at / BLOCK_BYTES);
       const data = await this.#load(index).loading;
       const part = data.subarray(at - index * BLOCK_BYTES, at - index * BLOCK_BYTES + neededBytes - filled);
-      // The file has become shorter meanwhile: what is left counts as its end.
+      // The file has been truncated: treat this as its end.
       if (part.length === 0) break;
       parts.push(part);
       filled += part.length;

@@ -1,10 +1,10 @@
-// What a site answers to a GET, whoever has asked it: HttpClient over undici, or a bare socket for old Shoutcast
-// servers. Audio and probe threads.
+// A site's answer to a GET: from HttpClient over undici, or from a bare socket for old Shoutcast servers. Audio and
+// probe threads.
 
 import type { HttpHeaders } from "./http-headers.ts";
 
 export interface HttpAnswer {
-  /** Where the answer came from after redirects. User name and password stay in while the origin is the same. */
+  /** Address of the answer after redirects. Keeps user name and password while the origin is the same. */
   readonly url: URL;
   /** Any status but a redirect. */
   readonly status: number;

@@ -1,5 +1,5 @@
-// What is done to a received body before it is the file's own bytes: leaving out what is known already, and taking
-// Shoutcast's titles out. Audio thread.
+// Transforms a received body into the file's bytes: skips bytes that are known already, and removes Shoutcast's titles.
+// Audio thread.
 
 import type { HttpBody } from "./http-answer.ts";
 import { IcyStripper } from "./icy-metadata.ts";
@@ -11,7 +11,7 @@ export class SkippingBody implements HttpBody {
   readonly #onSkipped: (data: Uint8Array, positionBytes: number) => void;
   #positionBytes = 0;
 
-  /** @param onSkipped sees what is left out; what it throws fails the read */
+  /** @param onSkipped receives the skipped bytes; an error it throws fails the read */
   constructor(body: HttpBody, skipBytes: number, onSkipped: (data: Uint8Array, positionBytes: number) => void) {
     this.#body = body;
     this.#skipBytes = skipBytes;

@@ -1,5 +1,5 @@
-// A file or station on a web server as a byte source: reads ahead within a bound, keeps what was just read, and takes a
-// lost or stalled connection up again at the byte where it stopped while buffered bytes play on. Audio thread.
+// A file or station on a web server as a byte source: reads ahead within a bound, retains recent bytes, and resumes a
+// lost or stalled connection at the byte where it stopped while buffered bytes keep playing. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -24,31 +24,31 @@ interface HttpByteSourceOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly readAheadBytesMax: number;
-  /** What is kept is taken from its memory. */
+  /** Memory for retained bytes is reserved from it. */
   readonly budget: TrackBudget;
   /** Ends the opening. Later `close` does. */
   readonly signal: AbortSignal;
-  /** Of a site's track: where its bytes are to be had, in place of the address. */
+  /** Link of a site's track, which gives the address of its bytes. */
   readonly link?: TrackLink | undefined;
   /**
-   * The link leads to other bytes by now: what was received can be read, and nothing more comes. Reads fail with the
-   * InputReplacedError then.
+   * Called when the link leads to other bytes now: the bytes received so far can be read, and no more follow. Later
+   * reads fail with the InputReplacedError.
    */
   readonly onReplaced?: ((link: TrackLink) => void) | undefined;
 }
 
-/** What of the beginning stays readable for good (byte-source.ts). */
+/** Size of the beginning that stays readable for good (byte-source.ts). */
 const HEAD_BYTES = 64 * 1024;
 /** Read-ahead until the bit rate is known (`aimReadAhead`): 10 s of a stream with 205 kbit/s. */
 const FIRST_READ_AHEAD_BYTES = 256 * 1024;
-/** What behind the reader stays readable (byte-source.ts). */
+/** Size of the part behind the reader that stays readable (byte-source.ts). */
 const BACK_BYTES = 64 * 1024;
 /**
- * The same once the track is open, where the server sends parts: hardly anybody goes back then, and who does gets it
- * anew, and more room from then on.
+ * `BACK_BYTES` once the track is open, if the server supports ranges: going back is rare then, and requests the bytes
+ * again and keeps more from then on.
  */
 const RANDOM_ACCESS_BACK_BYTES = 16 * 1024;
-/** And of the beginning, enough to tell whether it is still the same file. */
+/** `HEAD_BYTES` in that case: enough to check that it is still the same file. */
 const RANDOM_ACCESS_HEAD_BYTES = 4 * 1024;
 /** A jump ahead of up to this is received and thrown away: cheaper than a new connection. */
 const GAP_BYTES_MAX = 256 * 1024;
@@ -56,7 +56,7 @@ const GAP_BYTES_MAX = 256 * 1024;
 const IDLE_MS = 30_000;
 /** How long a connection may be silent that could not be taken up again: longer, as it is the only one there is. */
 const LAST_CONNECTION_SILENCE_MS = 60_000;
-/** Fill of the read-ahead at which receiving goes on: rarely and in large pieces instead of at every packet. */
+/** Fill of the read-ahead below which receiving resumes: rarely and in large pieces instead of at every packet. */
 const WAKE_BELOW = 0.75;
 /** Reads waiting at once; a reader that asks for more is broken. */
 const WAITING_READS_MAX = 64;
@@ -84,7 +84,7 @@ export class HttpByteSource implements ByteSource {
   readonly #window: ByteWindow;
   readonly #retries: RetryBudget;
   readonly #waiting: WaitingRead[] = [];
-  /** Room for the first bytes, and how many of them are there. */
+  /** Buffer for the first bytes, and how many of them are filled. */
   #head: Uint8Array;
   #headBytes = 0;
   #backBytes = BACK_BYTES;
@@ -93,7 +93,7 @@ export class HttpByteSource implements ByteSource {
   #readerBytes = 0;
   #readAheadBytes: number;
   #lastReadAtMs: number;
-  /** Where the first body of a station ended: the end of the data, should it turn out to be a file. */
+  /** End of a station's first body: the end of the data if it turns out to be a file. */
   #firstBodyEndBytes: number | undefined;
   /** Wakes the receiver that waits for the reader to move on. */
   #wakeReceiver: () => void = () => undefined;
@@ -186,7 +186,7 @@ export class HttpByteSource implements ByteSource {
     this.#headBytes = 0;
   }
 
-  /** These bytes from what is in memory, as far as the data goes. Moves the reader. */
+  /** Returns these bytes from memory, up to the end of the data. Moves the reader. */
   #take(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
     const sizeBytes = this.#resource.sizeBytes;
     const neededBytes = sizeBytes === undefined ? lengthBytes : Math.min(lengthBytes, sizeBytes - positionBytes);
@@ -226,7 +226,7 @@ export class HttpByteSource implements ByteSource {
     if (!this.#resource.isLive) return;
     this.#resource.expectEnd();
     if (this.#firstBodyEndBytes === undefined) return;
-    // The beginning may have been received once more already: nobody reads that.
+    // The beginning may have been received a second time: discard it.
     this.#resource.setEnd(this.#firstBodyEndBytes);
     if (this.#state.kind === "receiving") this.#state.abort.abort(closedError());
     if (this.#state.kind !== "closed") this.#state = { kind: "ended" };
@@ -264,7 +264,7 @@ export class HttpByteSource implements ByteSource {
       this.#retries.reset();
     }
     this.#moveReader(positionBytes);
-    // However full the read-ahead is: what is waited for may be larger.
+    // However full the read-ahead is: the awaited read may be larger.
     this.#wakeReceiver();
     if (this.#state.kind === "idle") this.#receiveFrom(new AbortController(), undefined);
     return undefined;
@@ -285,7 +285,9 @@ export class HttpByteSource implements ByteSource {
     });
   }
 
-  /** Receives until the end, an abort or an idle reader. Reopens what is lost; rejects when that is given up. */
+  /**
+   * Receives until the end, an abort or an idle reader. Reopens lost connections; rejects when the retries are used up.
+   */
   async #receive(signal: AbortSignal, openBody: HttpBody | undefined): Promise<void> {
     for (let body = openBody; ; body = undefined) {
       try {
@@ -310,7 +312,7 @@ export class HttpByteSource implements ByteSource {
     }
   }
 
-  /** Moves one body into the window, as fast as there is room. */
+  /** Moves one body into the window, as fast as there is space. */
   async #receiveBody(body: HttpBody, signal: AbortSignal): Promise<void> {
     const drips = new DripWatch(this.#options.clock);
     while (await this.#waitForSpace(signal)) {
@@ -322,7 +324,7 @@ export class HttpByteSource implements ByteSource {
       this.#serve();
       if (signal.aborted) return;
       if (drips.note(chunk.length, { isAwaited: this.#waiting.length > 0 })) {
-        throw interruptedError(this.#resource.url, new Error("it comes in drops, too slowly for any sound"));
+        throw interruptedError(this.#resource.url, new Error("the data comes too slowly to play"));
       }
     }
   }
@@ -342,7 +344,7 @@ export class HttpByteSource implements ByteSource {
   /** True when the body's end is the end of the data. */
   #noteEnd(): boolean {
     const { sizeBytes, isLive, acceptsRanges } = this.#resource;
-    // Parts of unknown whole: only the answer to the next part tells.
+    // Ranges of unknown total size: only the answer to the next range tells.
     if (sizeBytes === undefined && acceptsRanges) return false;
     if (isLive) this.#firstBodyEndBytes ??= this.#window.endBytes;
     if (isLive || (sizeBytes !== undefined && this.#window.endBytes < sizeBytes)) return false;
@@ -362,7 +364,7 @@ export class HttpByteSource implements ByteSource {
     return !signal.aborted;
   }
 
-  /** True when a connection that was let go can be had back by a later read. */
+  /** True if a later read can reopen a connection that is closed now. */
   get #canHangUp(): boolean {
     return this.#resource.isLive || this.#resource.isRandomAccess;
   }
@@ -389,7 +391,7 @@ export class HttpByteSource implements ByteSource {
         this.#wakeReceiver = () => undefined;
         resolve(clock.now() - this.#lastReadAtMs >= IDLE_MS);
       };
-      // A connection that has to be kept is kept however long the pause: only the reader, or the end, wakes it.
+      // A connection that cannot be reopened stays open however long the pause: only the reader, or the end, wakes it.
       const timer = this.#canHangUp ? clock.after(Math.max(1, IDLE_MS - silentMs), onSilence) : undefined;
       this.#wakeReceiver = () => {
         this.#wakeReceiver = () => undefined;

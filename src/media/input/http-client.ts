@@ -1,6 +1,6 @@
-// One HTTP GET as the inputs need it: guarded connection, redirects followed by hand, every wait bounded, failures told
-// in words a user can act on. Byte sources, playlists, segments and keys all come through here. Which address it is
-// sent from is for outgoing-routes.ts to say, where the operator has blocks of them. Audio thread.
+// One HTTP GET for inputs: guarded connection, redirects followed by hand, every wait bounded, failures in words a user
+// can act on. Byte sources, playlists, segments and keys all use it. The source address is chosen by
+// outgoing-routes.ts, where the operator has address blocks. Audio thread.
 
 import { errors } from "undici";
 import type { Egress } from "../../bridge/playable-link.ts";
@@ -28,10 +28,10 @@ export interface HttpRequest {
    * the client adds user agent, accept, accept-encoding and credentials where they are missing.
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whose secrets these are, where `url` is what a redirect led to before. Default: whoever is asked. */
+  /** URL that the secrets belong to, if `url` is the target of an earlier redirect. Default: `url`. */
   readonly headersOf?: URL | undefined;
   readonly signal: AbortSignal;
-  /** Of the track that it is for. */
+  /** Request pace of the track. */
   readonly pace: RequestPace;
   /** A server of the operator's own, `host:port`, that this request may reach wherever it is; redirects as well. */
   readonly ownServer?: string | undefined;
@@ -47,7 +47,7 @@ export interface HttpClientOptions {
   readonly clock: Clock;
   /** Undefined: every request leaves from the machine's own address. */
   readonly routes?: OutgoingRoutes | undefined;
-  /** Of requests that do not say theirs. Default: `blocks`. */
+  /** Egress of requests without one. Default: `blocks`. */
   readonly egress?: Egress | undefined;
 }
 
@@ -57,7 +57,7 @@ const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 /** All hops together may take so many times what one may. */
 const ALL_HOPS_FACTOR = 3;
 
-/** What a request goes out through. */
+/** A dispatcher and the egress of its connections. */
 interface ClientPool {
   readonly guard: OutboundGuard;
   readonly dispatchers: DispatcherPool;
@@ -68,9 +68,9 @@ interface ClientPool {
 export class HttpClient {
   readonly #options: HttpClientOptions;
   readonly #pool: ClientPool;
-  /** For the tracks of servers of the operator's own: what they are let through nobody else may use, open or idle. */
+  /** For tracks of the operator's servers: no other track may use these connections, open or idle. */
   readonly #ownPools = new Map<string, ClientPool>();
-  /** By the proxy that they lead to, of the tracks of plugins that have one of their own. */
+  /** Keyed by proxy, for tracks of plugins with a separate proxy. */
   readonly #proxyPools = new Map<string, ClientPool>();
   readonly #shares: ConnectionShares;
 
@@ -229,7 +229,7 @@ export class HttpClient {
   }
 }
 
-/** Where a redirect leads. Credentials go along only while scheme, host and port stay (or http turns into https). */
+/** The target of a redirect. Credentials are kept only while scheme, host and port stay (or http turns into https). */
 function redirectTarget(from: URL, location: string): URL {
   const to = parseInputUrl(location, from);
   if (isSameSite(from, to) && to.username === "" && to.password === "") {
@@ -286,7 +286,7 @@ class SharedBody implements HttpBody {
     this.#body = body;
     this.#share = share;
     this.#signal = signal;
-    // A body that nobody wants any more is mostly just left.
+    // An unneeded body is usually just abandoned.
     if (signal.aborted) this.#release();
     else signal.addEventListener("abort", this.#release, { once: true });
   }

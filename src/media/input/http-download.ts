@@ -1,5 +1,5 @@
-// A whole small body at once: playlists, segments and keys. Tries again as a byte source would, in bounded time; what
-// came is kept in the pieces it came in. Audio thread.
+// Downloads a whole small body: playlists, segments and keys. Retries like a byte source, in bounded time; the body is
+// kept in the pieces received. Audio thread.
 
 import type { Egress } from "../../bridge/playable-link.ts";
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
@@ -11,13 +11,13 @@ import { contentLengthOf, mimeTypeOf, type Validator, validatorOf } from "./http
 import type { RequestPace } from "./request-pace.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
-/** What is done to the bytes as they come, made anew for every try. */
+/** Transforms the received bytes; created for every attempt. */
 export interface ByteTransform {
   update(chunk: Uint8Array): Uint8Array;
   final(): Uint8Array;
 }
 
-/** What to download, and within which bounds. */
+/** A download's source and bounds. */
 export interface DownloadOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;
@@ -30,24 +30,24 @@ export interface DownloadOptions {
   readonly sizeBytesMax: number;
   /** Only these bytes of the file. */
   readonly range?: { readonly offsetBytes: number; readonly lengthBytes: number } | undefined;
-  /** Stands in front of what is downloaded. */
+  /** Bytes put in front of the download. */
   readonly prefix?: Uint8Array | undefined;
   readonly transform?: (() => ByteTransform) | undefined;
   /** The version that is known already: when it has not changed, nothing is downloaded. */
   readonly known?: Validator | undefined;
 }
 
-/** What came, and what to ask with the next time. */
+/** The downloaded bytes, and the validator for the next request. */
 export interface Downloaded {
   /** The caller's to reset when it is done with it. */
   readonly data: ByteWindow;
-  /** Where it came from after redirects. */
+  /** Address after redirects. */
   readonly url: URL;
   readonly mimeType: string | undefined;
   readonly validator: Validator;
 }
 
-/** All tries together. A site that takes longer for a few seconds of sound cannot be listened to. */
+/** For all attempts together. A site that takes longer for a few seconds of audio cannot be played. */
 const DOWNLOAD_MS_MAX = 60_000;
 const NOT_MODIFIED = 304;
 
@@ -83,7 +83,7 @@ async function tryDownload(url: URL, options: DownloadOptions): Promise<Download
   }
 }
 
-/** The same for what is not known at all. */
+/** Downloads without a known earlier version. */
 export async function download(url: URL, options: Omit<DownloadOptions, "known">): Promise<Downloaded> {
   const loaded = await downloadIfChanged(url, options);
   if (loaded === undefined) throw answerError(url, "the server says that it has not changed, unasked");

@@ -16,14 +16,14 @@ const PASSING_CODES = new Set([
   "worker-timeout",
 ]);
 
-/** What to tell about an error code of node, undici or OpenSSL, completing "connecting to …: ". */
+/** Texts for error codes of node, undici or OpenSSL, completing "connecting to …: ". */
 const CONNECTION_REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: "no such host; check the address and the node's DNS",
-  EAI_AGAIN: "the host name could not be looked up; check the node's DNS",
-  ECONNREFUSED: "nobody listens at that port",
+  EAI_AGAIN: "the host name could not be resolved; check the node's DNS",
+  ECONNREFUSED: "connection refused: no server listens at that port",
   ECONNRESET: "the server dropped the connection",
-  EHOSTUNREACH: "no way to that host",
-  ENETUNREACH: "no way to that network",
+  EHOSTUNREACH: "no route to that host",
+  ENETUNREACH: "no route to that network",
   ETIMEDOUT: "the server did not answer in time",
   UND_ERR_CONNECT_TIMEOUT: "the server did not answer in time",
   UND_ERR_SOCKET: "the server dropped the connection",
@@ -46,12 +46,12 @@ export function connectionError(url: URL, error: unknown): NodeError {
   return new NodeError("input-unreachable", `connecting to ${describeUrl(url)}: ${reasonOf(error)}`, { cause: error });
 }
 
-/** "input-interrupted": the answer had begun and then stopped. */
+/** "input-interrupted": the answer had started and then stopped. */
 export function interruptedError(url: URL, error: unknown): NodeError {
   return new NodeError("input-interrupted", `receiving ${describeUrl(url)}: ${reasonOf(error)}`, { cause: error });
 }
 
-/** An answer whose status means that there is nothing to play. */
+/** An answer whose status means that there is no media. */
 class HttpStatusError extends NodeError {
   readonly status: number;
 
@@ -61,19 +61,19 @@ class HttpStatusError extends NodeError {
   }
 }
 
-/** What an answer's status means for an input: "input-not-found" for 404 and 410, else "input-http-status". */
+/** The error for an answer's status: "input-not-found" for 404 and 410, else "input-http-status". */
 export function statusError(url: URL, status: number): NodeError {
   if (status === 404 || status === 410) {
     return new HttpStatusError(status, `loading ${describeUrl(url)}: nothing there (HTTP ${status})`);
   }
-  const hint = status === 401 || status === 403 ? "; the link may have expired or want a login" : "";
+  const hint = status === 401 || status === 403 ? "; the link may have expired or need a login" : "";
   return new HttpStatusError(status, `loading ${describeUrl(url)}: the server answered HTTP ${status}${hint}`);
 }
 
 /** Statuses with which sites refuse a link that was good before, or never was. */
 const REFUSAL_STATUSES: readonly number[] = [401, 403, 410];
 
-/** True for an answer that a link made anew may change. */
+/** True for a status that a new link may change. */
 export function isRefusal(status: number): boolean {
   return REFUSAL_STATUSES.includes(status);
 }
@@ -81,7 +81,7 @@ export function isRefusal(status: number): boolean {
 /** A link is good from one address only, and that is barred. */
 class BarredError extends NodeError {}
 
-/** "link-refused": the site, or what is known of it, refuses the one address that the link is good from. */
+/** "link-refused": the site refuses the only address that the link is valid from, or that address is known to fail. */
 export function barredError(url: URL): NodeError {
   const reason = "the address that its link is good from is barred";
   return new BarredError("link-refused", `loading from ${url.host}: ${reason}`);
@@ -93,14 +93,14 @@ export function refusalStatusOf(error: unknown): number | undefined {
   return error instanceof HttpStatusError && isRefusal(error.status) ? error.status : undefined;
 }
 
-/** "link-refused": the site refused a link that had just been made anew. */
+/** "link-refused": the site refused a link that had just been renewed. */
 export function refusedAgainError(url: URL, status: number): NodeError {
-  const hint = "the site may want a login, serve other regions only, or not like this machine's address";
-  const reason = `the site refused the link, and the one made anew too (HTTP ${status}); ${hint}`;
+  const hint = "the site may require a login, serve other regions only, or block this machine's address";
+  const reason = `the site refused the link, and the renewed one too (HTTP ${status}); ${hint}`;
   return new NodeError("link-refused", `loading from ${url.host}: ${reason}`);
 }
 
-/** The server's answer cannot be used: contradicts itself or what was asked. */
+/** The server's answer is unusable: it contradicts itself or the request. */
 export function answerError(url: URL, reason: string): NodeError {
   return new NodeError("input-answer-invalid", `loading ${describeUrl(url)}: ${reason}`);
 }

@@ -1,5 +1,5 @@
-// One request and its answer on a dispatcher, in bounded steps: whatever pieces a site sends its body in, only so many
-// are taken apart in one go, and nothing is received that nobody asks for. Between HttpClient and undici. Audio thread.
+// One request and its answer on a dispatcher, in bounded steps: however a site splits its body, only so much is parsed
+// at once, and no bytes are received before they are requested. Between HttpClient and undici. Audio thread.
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
@@ -15,11 +15,11 @@ interface ExchangeOptions {
   /** Ends the request, and the body when it fires later. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Of the dispatcher's sockets. */
+  /** Portions of the dispatcher's sockets. */
   readonly portions: SocketPortions;
   /** How long the body may be silent. */
   readonly timeoutMs: number;
-  /** Whose turns are taken. */
+  /** Gives the time slices. */
   readonly budget: TrackBudget;
 }
 
@@ -57,10 +57,10 @@ interface Waiting {
 
 class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
-  /** Whoever waits for the head. */
+  /** The caller waiting for the head. */
   readonly #waiting: Waiting;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Of the socket that the answer comes from, once it does. */
+  /** Flow of the answer's socket, once the answer has started. */
   #flow: SocketFlow | undefined;
   #informationalCount = 0;
   /** Received and not asked for yet. */
@@ -117,11 +117,11 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
   async next(timeoutMs: number = this.#options.timeoutMs): Promise<Uint8Array | undefined> {
     const { budget } = this.#options;
     if (this.#pieces.length === 0 && this.#flow?.isHeld === true) {
-      // What the socket has already is taken apart now: a stretch of work, for the track.
+      // Buffered bytes are parsed now: a stretch of work, charged to the track.
       await budget.yield();
-      // It may have ended meanwhile, and answer another request.
+      // The socket may have finished, and serve another request.
       if (!this.#isEnded) this.#flow?.pump();
-      // Whoever reads ahead may wait for the reader next: that is no work.
+      // A reader that reads ahead may wait for its consumer next: that is not work.
       budget.pause();
     }
     if (this.#pieces.length === 0 && !this.#isEnded && this.#failure === undefined) {
@@ -135,7 +135,7 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
 
   cancel(): void {
     // undici keeps the connection when the body has been received whole, as with short answers.
-    if (!this.#isEnded) this.#fail(new Error("the body is not wanted any more"));
+    if (!this.#isEnded) this.#fail(new Error("the body is no longer needed"));
     this.#pieces = [];
     this.#piecesBytes = 0;
   }
@@ -161,9 +161,9 @@ class ExchangeBody implements HttpBody, Dispatcher.DispatchHandler {
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    // One that is still connecting is not over: undici goes on, and says so when it is through.
+    // A connecting request is not over: undici continues, and reports when it is connected.
     if (this.#controller === undefined) return;
-    // Does nothing when the head is there.
+    // No effect once the head has arrived.
     this.#waiting.reject(this.#failure.error);
     this.#finish();
     this.#controller.abort(asError(error));

@@ -22,7 +22,7 @@ export function contentLengthOf(headers: HttpHeaders): number | undefined {
 }
 
 export interface ContentRange {
-  /** First and last byte sent; undefined in the answer to a range that cannot be had (`bytes * /size`). */
+  /** First and last byte sent; undefined in the answer to an unsatisfiable range (`bytes * /size`). */
   readonly firstBytes: number | undefined;
   readonly lastBytes: number | undefined;
   /** Undefined when the server wrote `*`. */
@@ -41,11 +41,11 @@ export function contentRangeOf(headers: HttpHeaders): ContentRange | undefined {
   return range;
 }
 
-/** What tells one version of a resource from another. */
+/** Distinguishes versions of a resource. */
 export interface Validator {
-  /** As it came, with quotes and the mark of a weak one; for `If-None-Match`. */
+  /** Raw value with quotes and the prefix of a weak one; for `If-None-Match`. */
   readonly etag: string | undefined;
-  /** As it came; for `If-Modified-Since`. */
+  /** Raw value; for `If-Modified-Since`. */
   readonly lastModified: string | undefined;
 }
 

@@ -1,5 +1,5 @@
-// One file or station on a web server: what it is, and how its body is opened at a given byte, now and again later, as
-// the same version of the same thing, also where the link to it has become another meanwhile. Audio thread.
+// One file or station on a web server: its properties, and opening its body at a given byte, now and again later, as
+// the same version of the same resource, also after its link has changed. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { describeUrl } from "../../lib/parse-url.ts";
@@ -43,11 +43,11 @@ interface OpenedResource {
 interface ResourceAccess {
   readonly client: HttpClient;
   readonly pace: RequestPace;
-  /** Of a site's track: where to ask, now and later. */
+  /** Link of a site's track: gives the address of every request. */
   readonly link?: TrackLink | undefined;
 }
 
-/** What was asked for, and where. */
+/** An answer, and the destination of its request. */
 interface Asked {
   readonly destination: RequestDestination;
   readonly part: PartRequest;
@@ -59,13 +59,13 @@ export class HttpResource {
   readonly mimeType: string | undefined;
   readonly #access: ResourceAccess;
   readonly #metadataIntervalBytes: number | undefined;
-  /** Where it all began, and where the body came from after redirects. */
+  /** The original destination, and the body's address after redirects. */
   #destination: RequestDestination;
   #url: URL;
   #validator: Validator;
-  /** The place is another than that of the last body: what it has must be looked at. */
+  /** The destination differs from that of the last body: its bytes must be compared. */
   #isNewDestination = false;
-  /** Of the step that was asked for last. */
+  /** End of the range step requested last. */
   #stepEndBytes: number | undefined;
   #station: IcyStation | undefined;
   #sizeBytes: number | undefined;
@@ -116,13 +116,13 @@ export class HttpResource {
     const lengthBytes = status === 206 ? range?.sizeBytes : lengthOf(answer, stepBytes);
     const wholeBytes = (part.isByQuery ? sizeInQuery(destination.url) : undefined) ?? lengthBytes;
     this.#isLive = this.#station !== undefined && wholeBytes === undefined;
-    // With titles in between, neither the length nor any position is that of the sound.
+    // With titles in between, length and positions are not those of the audio.
     this.#sizeBytes = this.#metadataIntervalBytes === undefined ? wholeBytes : undefined;
     const offersParts = offersRanges(status, headers) || (part.isByQuery && stepBytes !== undefined);
     this.#acceptsRanges = this.#metadataIntervalBytes === undefined && !this.#isLive && offersParts;
   }
 
-  /** Where the body comes from after redirects, with user name and password if they still apply. */
+  /** Address of the body after redirects, with user name and password if they still apply. */
   get url(): URL {
     return this.#url;
   }
@@ -154,12 +154,12 @@ export class HttpResource {
     return this.isLive || this.#acceptsRanges || this.#sizeBytes !== undefined;
   }
 
-  /** True when the body was to end here, and the next one goes on: no connection was lost. */
+  /** True when the body was requested up to here, and the next one continues: no connection was lost. */
   isStepEnd(positionBytes: number): boolean {
     return this.#stepEndBytes !== undefined && positionBytes >= this.#stepEndBytes;
   }
 
-  /** Of a site's track: bytes have come, so that its link is good. */
+  /** Reports received bytes: the link of a site's track works. */
   noteProgress(sizeBytes: number): void {
     this.#access.link?.noteProgress(sizeBytes);
   }
@@ -176,9 +176,10 @@ export class HttpResource {
 
   /**
    * The body from this byte on (of a station: from now on).
-   * @param head the first bytes of the body, to tell whether a server without ranges still sends the same file
-   * @throws NodeError, of which "input-unreachable" and some statuses are worth another try; InputReplacedError when a
-   * new link leads to something else
+   * @param head the first bytes of the body, to check that a server without ranges still sends the same file
+   * @throws NodeError; "input-unreachable" and some statuses may be retried; InputReplacedError when a new link leads
+   *   to
+   * something else
    */
   async openAt(positionBytes: number, head: Uint8Array, signal: AbortSignal): Promise<HttpBody> {
     const { part, answer } = await this.#requestLinked(positionBytes, signal);
@@ -215,7 +216,7 @@ export class HttpResource {
     this.#isNewDestination = true;
   }
 
-  /** Asks where the body came from last, and if that has expired, at the address it all began with. */
+  /** Requests the body's last address, and if that has expired, the original one. */
   async #request(positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "destination">> {
     const asked = await this.#get(this.#url, positionBytes, signal);
     if (!EXPIRED_STATUSES.has(asked.answer.status) || this.#url.href === this.#destination.url.href) return asked;
@@ -241,7 +242,7 @@ export class HttpResource {
   #continuation({ part, answer }: Omit<Asked, "destination">, positionBytes: number, head: Uint8Array): HttpBody {
     const isPastEnd = this.#sizeBytes === undefined || contentRangeOf(answer.headers)?.sizeBytes === positionBytes;
     if (answer.status === 416 && isPastEnd) {
-      // What we have is all there is.
+      // The received bytes are complete.
       this.setEnd(positionBytes);
       return answer.body;
     }
@@ -329,15 +330,15 @@ async function askAt(access: ResourceAccess, destination: RequestDestination, si
 }
 
 /**
- * Asks at a link; where it is refused, once more at one made anew. Where the address is barred that it is good from, as
- * often as the link lets itself be renewed: that says nothing about the link.
+ * Requests a link; if it is refused, once more with a renewed one. If the address that the link is valid from is
+ * barred, renews as often as the link allows: that says nothing about the link.
  */
 async function askRenewing<Answered extends Pick<Asked, "answer">>(
   link: TrackLink,
   options: {
     readonly ask: () => Promise<Answered>;
     readonly signal: AbortSignal;
-    /** What else but a refusal tells that the link is good no more. */
+    /** Recognises an expired link by an answer other than a refusal. */
     readonly isExpired?: (answer: HttpAnswer) => boolean;
   },
 ): Promise<Answered> {
@@ -366,7 +367,7 @@ function isStep({ status, headers }: HttpAnswer, { isByQuery, endBytes }: PartRe
   return (contentLengthOf(headers) ?? 0) <= endBytes - positionBytes;
 }
 
-/** Length of the whole that an answer with 200 tells; of a step only when it is shorter than it was to be. */
+/** Total length from an answer with 200; of a range step only when it is shorter than requested. */
 function lengthOf({ headers }: HttpAnswer, stepBytes: number | undefined): number | undefined {
   const lengthBytes = contentLengthOf(headers);
   return stepBytes === undefined || (lengthBytes ?? stepBytes) < stepBytes ? lengthBytes : undefined;

@@ -1,29 +1,29 @@
-// Icecast and Shoutcast put a station's name into `icy-…` headers and the running title between the sound bytes:
-// after every `icy-metaint` bytes one length byte (times 16) and that much text. This takes them apart. Audio thread.
+// Icecast and Shoutcast put a station's name into `icy-…` headers and the current title between the audio bytes: after
+// every `icy-metaint` bytes one length byte (times 16) and that much text. This separates them. Audio thread.
 
 import { type HttpHeaders, headerOf } from "./http-headers.ts";
 import { decodeText } from "./legacy-text.ts";
 
-/** What a station says of itself. */
+/** A station's description from its headers. */
 export interface IcyStation {
   readonly name: string | undefined;
   readonly description: string | undefined;
   readonly url: string | undefined;
-  /** Title of what is running, as last heard; undefined before the first. */
+  /** The current title; undefined before the first. */
   readonly streamTitle: string | undefined;
 }
 
 /** Larger intervals are nonsense; real ones are 1 to 64 KiB. */
 const METADATA_INTERVAL_BYTES_MAX = 16 * 1024 * 1024;
 const METADATA_BYTES_MAX = 255 * 16;
-/** Of a chunk, so many titles are read as they come; of more, only the last counts. */
+/** Number of titles that are decoded per chunk; if there are more, only the last is. */
 const TITLES_PER_CHUNK_MAX = 16;
-/** What a station says of itself is shown to people; headers may be much longer. */
+/** Longest station text that is shown; headers may be much longer. */
 const STATION_TEXT_LENGTH_MAX = 1024;
 /** Headers a station is recognised by. */
 const STATION_HEADERS = ["icy-metaint", "icy-name", "icy-br", "icy-description", "icy-genre", "icy-pub", "icy-url"];
 
-/** The station behind these headers, or undefined when it is none. */
+/** The station described by these headers; undefined if it is not a station. */
 export function stationOf(headers: HttpHeaders): IcyStation | undefined {
   if (!STATION_HEADERS.some((name) => headerOf(headers, name) !== undefined)) return undefined;
   return {
@@ -38,7 +38,7 @@ function textOf(headers: HttpHeaders, name: string): string | undefined {
   return headerOf(headers, name)?.slice(0, STATION_TEXT_LENGTH_MAX);
 }
 
-/** Distance of the metadata blocks in the body in bytes, or undefined when there are none. */
+/** Distance of the metadata blocks in the body in bytes; undefined if the body has none. */
 export function metadataIntervalOf(headers: HttpHeaders): number | undefined {
   const text = headerOf(headers, "icy-metaint") ?? "";
   const intervalBytes = /^\d{1,9}$/.test(text) ? Number(text) : 0;
@@ -50,9 +50,9 @@ export class IcyStripper {
   readonly #intervalBytes: number;
   readonly #onTitle: (streamTitle: string) => void;
   readonly #block = new Uint8Array(METADATA_BYTES_MAX);
-  /** Sound bytes until the next length byte. */
+  /** Audio bytes until the next length byte. */
   #audioBytesLeft: number;
-  /** Of the metadata block being read; `blockBytesLeft` is 0 while sound or the length byte comes. */
+  /** Size of the metadata block being read; `blockBytesLeft` is 0 during audio and the length byte. */
   #blockBytes = 0;
   #blockBytesLeft = 0;
   #titlesInChunk = 0;
@@ -64,7 +64,7 @@ export class IcyStripper {
     this.#onTitle = onTitle;
   }
 
-  /** The sound in this chunk: a view of it where it is in one piece, else a copy. */
+  /** The audio in this chunk: a view if it is contiguous, else a copy. */
   strip(chunk: Uint8Array): Uint8Array {
     this.#titlesInChunk = 0;
     if (this.#blockBytesLeft === 0 && chunk.length <= this.#audioBytesLeft) {
@@ -95,7 +95,7 @@ export class IcyStripper {
   }
 
   #startBlock(sizeBytes: number): void {
-    // What is overwritten now would have been the last.
+    // The value overwritten now was not the last one.
     if (sizeBytes > 0) this.#hasUnreadTitle = false;
     this.#blockBytes = 0;
     this.#blockBytesLeft = sizeBytes;
@@ -127,9 +127,7 @@ function copyBytes(
   else for (let index = 0; index < count; index++) to[toBytes + index] = from[fromBytes + index]!;
 }
 
-/**
- * StreamTitle of a metadata block (`StreamTitle='…';StreamUrl='…';`, padded with zeros); undefined when there is none.
- */
+/** StreamTitle of a metadata block (`StreamTitle='…';StreamUrl='…';`, padded with zeros); undefined if missing. */
 export function parseStreamTitle(block: Uint8Array): string | undefined {
   const end = block.indexOf(0);
   const text = decodeText(end === -1 ? block : block.subarray(0, end));

@@ -1,5 +1,5 @@
-// What may be loaded at all, by its address. Apart from the HTTP client, which is large and loaded when it is first
-// needed. Audio and probe threads.
+// Checks which addresses may be loaded. Separate from the HTTP client, which is large and loaded on demand. Audio and
+// probe threads.
 
 import { NodeError } from "../../errors.ts";
 import { parseUrl } from "../../lib/parse-url.ts";

@@ -1,6 +1,6 @@
-// Text whose encoding nobody states: playlists and station titles. Audio thread.
+// Text without a declared encoding: playlists and station titles. Audio thread.
 
-/** UTF-8 (with or without a byte order mark) where it is valid, else Windows-1252. */
+/** Decodes UTF-8 (with or without a byte order mark) if it is valid, else Windows-1252. */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

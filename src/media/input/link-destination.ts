@@ -1,5 +1,5 @@
-// Checks a link that a source has named before anything is asked of it: what a plugin says is believed as little as
-// what a site says. Pure. Audio and probe threads.
+// Validates a source's link before it is requested: a plugin's answer is trusted as little as a site's. Pure. Audio and
+// probe threads.
 
 import { type Egress, type RangeStep, rangeStepTrouble, type SiteLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
@@ -13,7 +13,7 @@ const VARIANT_LENGTH_MAX = 1024;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 /** RFC 9110 section 5.5, without bytes beyond Latin-1. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** What belongs to the connection, and not to who asks. */
+/** Headers that belong to the connection. */
 const REFUSED_HEADERS: readonly string[] = [
   "connection",
   "content-length",
@@ -28,7 +28,7 @@ const REFUSED_HEADERS: readonly string[] = [
   "transfer-encoding",
   "upgrade",
 ];
-/** What the inputs say themselves, of which they know more. */
+/** Headers that the inputs set themselves. */
 const OWN_HEADERS: readonly string[] = [
   "accept-encoding",
   "icy-metadata",
@@ -55,7 +55,7 @@ export interface RequestDestination {
 /** @throws NodeError "link-invalid" */
 export function destinationOfLink({ url: text, headers, isOwnServer, ...link }: SiteLink): RequestDestination {
   const { variant, rangeStep, egress } = link;
-  if (variant !== undefined && variant.length > VARIANT_LENGTH_MAX) throw invalid("its rendition's name is too long");
+  if (variant !== undefined && variant.length > VARIANT_LENGTH_MAX) throw invalid("its variant's name is too long");
   const stepTrouble = rangeStep === undefined ? undefined : rangeStepTrouble(rangeStep);
   if (stepTrouble !== undefined) throw invalid(stepTrouble);
   const url = urlOf(text);
@@ -67,21 +67,18 @@ function urlOf(text: string): URL {
   try {
     return parseInputUrl(text);
   } catch (error) {
-    throw invalid("its address is none of http: or https:", error);
+    throw invalid("its address is not http: or https:", error);
   }
 }
 
 function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const);
   const length = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-  if (entries.length > HEADERS_MAX || length > HEADERS_LENGTH_MAX)
-    throw invalid("it wants too many headers to be sent");
+  if (entries.length > HEADERS_MAX || length > HEADERS_LENGTH_MAX) throw invalid("it sets too many headers");
   for (const [name, value] of entries) {
     // The name may be anything here, and the value a secret.
-    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value))
-      throw invalid("it wants a header that is none to be sent");
-    if (REFUSED_HEADERS.includes(name))
-      throw invalid(`it wants the header ${name} to be sent, which is not its to set`);
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) throw invalid("it sets an invalid header");
+    if (REFUSED_HEADERS.includes(name)) throw invalid(`it sets the header ${name}, which plugins may not set`);
   }
   return Object.fromEntries(entries.filter(([name]) => !OWN_HEADERS.includes(name)));
 }

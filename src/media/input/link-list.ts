@@ -1,5 +1,5 @@
-// Playlists that only name other places: M3U, PLS, and plain lists of links (protocol-v4.md section 7.3). A list stands
-// for its first link that can be loaded. Pure functions. Audio thread.
+// Playlists that only contain links: M3U, PLS, and plain lists of links (protocol-v4.md section 7.3). A list stands for
+// its first link that can be loaded. Pure functions. Audio thread.
 
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,15 +8,15 @@ import { NodeError } from "../../errors.ts";
 import { parseInputUrl } from "./input-url.ts";
 import { decodeText } from "./legacy-text.ts";
 
-/** Lavalink's names for the kinds of text that lead elsewhere; `hls` is its own kind here, `m3u` to clients. */
+/** Lavalink's names for the kinds of playlists; `hls` is a separate kind here, `m3u` to clients. */
 export type PlaylistFormat = "hls" | "m3u" | "pls" | "plain";
 
-/** How much of a list is looked at; nobody needs the thousandth link. */
+/** Size of a list's beginning that is read. */
 export const LINK_LIST_BYTES_MAX = 64 * 1024;
-/** A playlist is told from media by its first bytes; a plain list by a link in them. */
+/** Bytes by which a playlist is distinguished from media; a plain list is recognised by a link in them. */
 export const PLAYLIST_HEAD_BYTES = 1000;
 const LINES_MAX = 2_000;
-/** Addresses of a list that are tried; each that is none takes its time. */
+/** Addresses of a list that are tried; each failure takes time. */
 const LINKS_TRIED_MAX = 50;
 
 interface Link {
@@ -24,7 +24,10 @@ interface Link {
   readonly title: string | undefined;
 }
 
-/** What kind of playlist begins like this, or undefined when it is none. Wants the first LINK_LIST_BYTES_MAX bytes. */
+/**
+ * The kind of playlist that begins with `head`; undefined if it is not a playlist. Needs the first LINK_LIST_BYTES_MAX
+ * bytes.
+ */
 export function playlistFormatOf(head: Uint8Array): PlaylistFormat | undefined {
   // Media files are not decoded as text: they begin with something no playlist begins with.
   const start = decodeText(head.subarray(0, PLAYLIST_HEAD_BYTES)).trimStart();

@@ -1,4 +1,4 @@
-// The way from a playable input to its bytes: picks the byte source for its kind and opens it. Audio thread.
+// Opens a playable input: picks the byte source for its kind. Audio thread.
 
 import type { PlainInput, PlayableInput, SiteTrack } from "../../bridge/playable-input.ts";
 import type { LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
@@ -21,29 +21,29 @@ export interface InputDeps {
   readonly settings: WorkerSettings;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Ends the opening; afterwards the source's `close` is the way. */
+  /** Aborts the opening; after that, use the source's `close`. */
   readonly signal: AbortSignal;
   readonly budget: TrackBudget;
   /** Asks for links; see `EventChannel.requestLink`. */
   readonly requestLink: (request: LinkRequest) => Promise<PlayableLink>;
-  /** Of a site's track that was opened before: it goes on from this link. */
+  /** Link of a site's track that was opened before, to continue with. */
   readonly link?: TrackLink | undefined;
   /** See HttpByteSourceOptions. */
   readonly onReplaced?: ((link: TrackLink) => void) | undefined;
 }
 
-/** An opened input: its bytes and what the place they come from says. */
+/** An opened input: its bytes and its properties. */
 export interface OpenedInput {
   readonly source: ByteSource;
   /** Address after redirects, undefined for files. May hold credentials: not for logs. */
   readonly url: string | undefined;
-  /** What an Icecast or Shoutcast station says of itself by now; undefined for anything else. */
+  /** Current description of an Icecast or Shoutcast station; undefined for other inputs. */
   station(): IcyStation | undefined;
-  /** Of a site's track: what it is played from. */
+  /** Link that a site's track is played from. */
   readonly link?: TrackLink | undefined;
-  /** The same, where that is a plain input. */
+  /** The plain input that the link leads to, if it is one. */
   readonly plain?: PlainInput | undefined;
-  /** What the link says of the container. */
+  /** The container that the link declares. */
   readonly container?: string | undefined;
 }
 

@@ -6,7 +6,7 @@ import { parseInputUrl } from "./input-url.ts";
 import { firstLink, LINK_LIST_BYTES_MAX, PLAYLIST_HEAD_BYTES, playlistFormatOf } from "./link-list.ts";
 import type { OpenedInput } from "./open-input.ts";
 
-/** Where a text that is no media leads. */
+/** The target of a playlist. */
 export type PlaylistTarget =
   /** Load this instead; the caller bounds how often. */
   | { readonly kind: "link"; readonly input: PlainInput; readonly title: string | undefined }
@@ -14,13 +14,13 @@ export type PlaylistTarget =
   | { readonly kind: "hls"; readonly url: URL };
 
 /**
- * Looks at the beginning of an input, which stays open and unchanged (what was read is in its head).
- * @returns undefined when it is no playlist
+ * Reads the beginning of an input, which stays open and unchanged (the bytes read are in its head).
+ * @returns undefined if it is not a playlist
  * @throws NodeError "playlist-empty", "hls-unsupported" for HLS in a local file, and those of the source
  */
 export async function readPlaylist(input: PlayableInput, opened: OpenedInput): Promise<PlaylistTarget | undefined> {
   const { source, url } = opened;
-  // Most inputs are media: 1000 bytes tell.
+  // Most inputs are media: 1000 bytes are enough to tell.
   if (playlistFormatOf(await source.read(0, PLAYLIST_HEAD_BYTES)) === undefined) return undefined;
   const text = await source.read(0, LINK_LIST_BYTES_MAX);
   const format = playlistFormatOf(text);

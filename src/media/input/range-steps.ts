@@ -1,5 +1,5 @@
-// How the bytes of a file from one place on are asked for: in one go, or in steps where the site wants it so. Pure.
-// Audio and probe threads.
+// Requests for the bytes of a file from a position on: in one range, or in steps if the site requires it. Pure. Audio
+// and probe threads.
 
 import type { RequestDestination } from "./link-destination.ts";
 
@@ -14,7 +14,7 @@ export interface PartRequest {
   readonly isByQuery: boolean;
 }
 
-/** The request for the bytes from `positionBytes` on, at the place's own address or the one it led to. */
+/** The request for the bytes from `positionBytes` on, at the destination's own address or its redirect target. */
 export function partFrom({ rangeStep }: RequestDestination, url: URL, positionBytes: number): PartRequest {
   if (rangeStep === undefined) {
     return { url, headers: { range: `bytes=${positionBytes}-` }, endBytes: undefined, isByQuery: false };
@@ -25,15 +25,15 @@ export function partFrom({ rangeStep }: RequestDestination, url: URL, positionBy
   return { url: withRange(url, range), headers: {}, endBytes, isByQuery: true };
 }
 
-/** The same address without the range that was put into it. */
+/** The address without the range that was added to it. */
 export function withoutRange(url: URL): URL {
   const without = new URL(url);
-  // As text: to write a query anew would change how it is written, and signatures with it.
+  // Edited as text: serialising the query again would change its encoding, and break signatures.
   without.search = url.search.replace(/([?&])range=[^&]*&?/g, "$1").replace(/[?&]$/, "");
   return without;
 }
 
-/** The size of the whole, where the address tells. */
+/** Total size, if the address contains it. */
 export function sizeInQuery(url: URL): number | undefined {
   const text = url.searchParams.get("clen") ?? "";
   const sizeBytes = /^\d{1,15}$/.test(text) ? Number(text) : 0;

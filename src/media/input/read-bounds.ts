@@ -12,7 +12,7 @@ export function readTooLargeError(lengthBytes: number): NodeError {
   return new NodeError("input-read-too-large", `reading ${lengthBytes} bytes at once: the file is damaged or hostile`);
 }
 
-/** NodeError "input-closed": nobody waits for the answer any more, so it is shown to no one. */
+/** NodeError "input-closed": no caller waits for the answer any more, so it is never shown. */
 export function closedError(): NodeError {
   return new NodeError("input-closed", "reading from an input that was closed");
 }

@@ -1,5 +1,5 @@
-// How fast one track may ask sites for something, whatever makes it ask: segments of no length, a key for each,
-// redirects, connections that end after a few bytes. Who asks faster waits. Audio and probe threads.
+// Limits how fast one track may send requests, whatever causes them: segments of no length, a key for each, redirects,
+// connections that end after a few bytes. Faster callers wait. Audio and probe threads.
 
 import { pause } from "../../lib/pause.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
@@ -14,7 +14,7 @@ const REQUESTS_PER_SECOND = 20;
 
 /** One per track, from its first request to its last. */
 export class RequestPace {
-  /** Takes the answers apart in turns. */
+  /** Gives time slices for parsing answers. */
   readonly budget: TrackBudget;
   readonly #requests: TokenBucket;
 

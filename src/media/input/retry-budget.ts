@@ -5,7 +5,9 @@ import { pause } from "../../lib/pause.ts";
 
 /** Pauses before the tries: six of them over twenty seconds, the first at once. */
 const RETRY_DELAYS_MS = [0, 500, 1_500, 3_000, 5_000, 10_000];
-/** New data that counts as recovered; less, and a server that gives one byte per connection would be asked for ever. */
+/**
+ * New data that counts as recovered; with less, a server that sends one byte per connection would be retried forever.
+ */
 const PROGRESS_BYTES = 16 * 1024;
 
 interface RetryLimits {
@@ -31,7 +33,7 @@ export class RetryBudget {
     return this.#triesUsed;
   }
 
-  /** Notes that new data came. */
+  /** Notes received data. */
   addProgress(sizeBytes: number): void {
     if (this.#triesUsed === 0) return;
     this.#progressBytes += sizeBytes;

@@ -1,5 +1,5 @@
 // A GET in HTTP/1.0 over a bare socket, for old Shoutcast servers: they answer with the status line "ICY 200 OK", which
-// HTTP parsers refuse. Comes into play only after one did. Same guard, same timeouts. Audio thread.
+// HTTP parsers refuse. Used only after such an answer. Same guard, same timeouts. Audio thread.
 
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -22,7 +22,7 @@ interface ShoutcastRequest {
 }
 
 const HEAD_BYTES_MAX = 32 * 1024;
-/** What of the empty line that ends a head may lie before a chunk. */
+/** Bytes of the empty line at a head's end that may arrive in an earlier chunk. */
 const HEAD_END_BYTES_MAX = 3;
 /** Real heads have ten lines. */
 const HEAD_LINES_MAX = 256;
@@ -38,7 +38,7 @@ export async function requestShoutcast(request: ShoutcastRequest): Promise<HttpA
   const onAbort = (): void => void socket.destroy(signal.reason instanceof Error ? signal.reason : undefined);
   signal.addEventListener("abort", onAbort, { once: true });
   socket.once("close", () => signal.removeEventListener("abort", onAbort));
-  // Whoever waits for data is told by the iterator; an error after that has no other listener.
+  // A caller waiting for data gets the error from the iterator; later errors have no other listener.
   socket.on("error", () => undefined);
   socket.write(requestHead(url, request.headers));
   const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Uint8Array, undefined>; // No encoding is set: bytes.
@@ -71,7 +71,7 @@ function requestHead(url: URL, headers: Readonly<Record<string, string>>): strin
   return `GET ${url.pathname}${url.search} HTTP/1.0\r\nHost: ${url.host}\r\n${lines.join("")}\r\n`;
 }
 
-/** Looks at each byte once: a server may send them one at a time. */
+/** Reads each byte once: a server may send them one at a time. */
 async function readHead(chunks: AsyncIterator<Uint8Array, undefined>): Promise<{ head: string; rest: Uint8Array }> {
   const head = Buffer.alloc(HEAD_BYTES_MAX);
   let sizeBytes = 0;
@@ -109,7 +109,7 @@ class SocketBody implements HttpBody {
   readonly #request: ShoutcastRequest;
   readonly #socket: Socket;
   readonly #chunks: AsyncIterator<Uint8Array, undefined>;
-  /** What came in one piece with the head. */
+  /** Body bytes received in one chunk with the head. */
   #rest: Uint8Array | undefined;
 
   constructor(

@@ -1,6 +1,6 @@
-// The link that a site's track is played from: asked for when the track is opened, anew shortly before it expires, and
-// anew when the site refuses it, so many times and no more. Kept from one opening of the track to the next where its
-// bytes become others. Audio and probe threads; the whole of it: docs/internals/links.md.
+// The link that a site's track is played from: requested when the track is opened, and renewed shortly before it
+// expires and when the site refuses it, a bounded number of times. If its bytes change, the next opening of the track
+// reuses it. Audio and probe threads; in full: docs/internals/links.md.
 
 import type { PlainInput, SiteTrack } from "../../bridge/playable-input.ts";
 import type { LinkReason, LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
@@ -15,12 +15,12 @@ import { RetryBudget } from "./retry-budget.ts";
 const EXPIRY_MARGIN_MS = 10_000;
 /** When asking for a fresh one failed, the old one is used on, and so much later it is tried again. */
 const FRESH_RETRY_MS = 5_000;
-/** Links in a row that brought nothing: sites that refuse whatever they gave out are not asked for ever. */
+/** Renewals in a row without progress, so that a site that refuses all its links is not retried forever. */
 const RENEWALS_MAX = 3;
 /** Received bytes that show that a link is good. An HLS segment does as well. */
 const PROGRESS_BYTES = 64 * 1024;
 
-/** What the link leads to. */
+/** The target of a link. */
 type LinkTarget =
   | { readonly kind: "destination"; readonly destination: RequestDestination; readonly container: string | undefined }
   | { readonly kind: "input"; readonly input: PlainInput };
@@ -33,12 +33,12 @@ interface TrackLinkOptions {
   readonly logger: Logger;
 }
 
-/** The link leads to other bytes than before: whoever reads has to open the track anew and go on by time. */
+/** The link leads to other bytes than before: the reader has to open the track again and continue by time. */
 export class InputReplacedError extends NodeError {
   readonly link: TrackLink;
 
   constructor(link: TrackLink) {
-    super("input-changed", "receiving the track: its link was renewed, and what it leads to now is another file");
+    super("input-changed", "receiving the track: its renewed link leads to a different file");
     this.link = link;
   }
 }
@@ -51,7 +51,7 @@ export class TrackLink {
   /** Clock time, epoch milliseconds, from which on a fresh one is asked for. */
   #freshFromMs: number;
 
-  /** Asks for the first link. Rejects with why there is none, "link-invalid", or the signal's reason. */
+  /** Requests the first link. Rejects with the reason why there is none, "link-invalid", or the signal's reason. */
   static async obtain(options: TrackLinkOptions, signal: AbortSignal): Promise<TrackLink> {
     const { track, requestLink } = options;
     return new TrackLink(await unlessAborted(requestLink({ track, reason: "start" }), signal), options);
@@ -69,8 +69,8 @@ export class TrackLink {
   }
 
   /**
-   * The place it leads to.
-   * @throws InputReplacedError when the track plays what another source's track plays by now
+   * The link's destination.
+   * @throws InputReplacedError when the track now plays what another source's track plays
    */
   get destination(): RequestDestination {
     if (this.#target.kind === "input") throw new InputReplacedError(this);
@@ -143,10 +143,10 @@ export class TrackLink {
   #freshFromOf(link: PlayableLink, reason: LinkReason): number {
     const expiresMs = link.kind === "link" ? link.expiresAtEpochMs : undefined;
     if (expiresMs === undefined || !Number.isFinite(expiresMs)) return Number.POSITIVE_INFINITY;
-    // The first may have waited for somebody to want it.
+    // The first link may have waited to be used.
     if (reason === "start") return expiresMs - EXPIRY_MARGIN_MS;
     const lifeMs = expiresMs - this.#options.clock.epochMs();
-    // One that has expired before it came is of a site whose clock is another: it will say so itself.
+    // A link that expired before it arrived means that the site's clock differs: the site will refuse it if needed.
     return lifeMs <= 0 ? Number.POSITIVE_INFINITY : expiresMs - Math.min(EXPIRY_MARGIN_MS, lifeMs / 2);
   }
 }
@@ -157,7 +157,7 @@ function targetOf(link: PlayableLink): LinkTarget {
     : { kind: "destination", destination: destinationOfLink(link), container: link.container };
 }
 
-/** What neither the track nor the source is at fault for may be otherwise a little later. */
+/** Failures that are the fault of neither the track nor the source may pass soon. */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof NodeError)) return false;
   return error.fault === "remote" || error.fault === "environment" || error.code === "worker-timeout";

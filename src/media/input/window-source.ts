@@ -1,4 +1,4 @@
-// Bytes that are all in memory, such as an HLS segment, as a byte source over the pieces they came in. Audio thread.
+// Bytes that are all in memory, such as an HLS segment, as a byte source over the received pieces. Audio thread.
 
 import type { ByteSource } from "./byte-source.ts";
 import type { ByteWindow } from "./byte-window.ts";

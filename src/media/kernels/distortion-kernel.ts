@@ -1,5 +1,5 @@
-// The distortion's inner loops and the memory they work in, one for all distortions of the thread: their tables take
-// turns in it. WebAssembly where the processor has SIMD, else the same in plain JavaScript. Audio thread.
+// The distortion's inner loops and their memory, one for all distortions of the thread, which load their tables one
+// after the other. WebAssembly where the processor has SIMD, else the same in plain JavaScript. Audio thread.
 
 import { clamp } from "../format/clamp.ts";
 import { F32_BYTES, F64_BYTES, KERNEL_SAMPLES } from "./numbers/block.ts";
@@ -34,7 +34,7 @@ export interface Curve {
   readonly scale: number;
 }
 
-/** Rows per unit. The fine table holds each value of 16-bit sound exactly; it takes 256 kB and 1 ms to make. */
+/** Rows per unit. The fine table holds each value of 16-bit audio exactly; it takes 256 kB and 1 ms to compute. */
 const COARSE_ROWS = 4096;
 const FINE_ROWS = 32_768;
 /** The coarse table is used where reading between its rows is wrong by less than this (-120 dB). */
@@ -54,14 +54,14 @@ interface Loops {
 
 const WASM = new WasmKernel<Loops>("distortion");
 
-/** Sound goes in and comes out by `left` and `right`. */
+/** Audio goes in and out through `left` and `right`. */
 export class DistortionKernel {
   readonly left: Float32Array;
   readonly right: Float32Array;
   readonly #curve: Float64Array;
   readonly #table: Float32Array;
   readonly #loops: Loops | undefined;
-  /** What is in `#table` now. */
+  /** The table that is in `#table` now. */
   #loaded: Float32Array | undefined;
 
   /** `isSimd` false forces the plain loops (for tests). */
@@ -83,7 +83,7 @@ export class DistortionKernel {
     return this.#table.slice(0, rowCountOf(isCoarseEnough ? COARSE_ROWS : FINE_ROWS));
   }
 
-  /** Changes the first `count` samples of `left` and `right` in place, by a table of `makeTable`. */
+  /** Processes the first `count` samples of `left` and `right` in place, with a table of `makeTable`. */
   run(table: Float32Array, count: number): void {
     if (this.#loaded !== table) {
       this.#table.set(table);

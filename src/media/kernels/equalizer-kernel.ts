@@ -1,5 +1,5 @@
-// The equalizer's inner loops and the memory they work in, one for all equalizers of the thread: their states take
-// turns in it. WebAssembly where the processor has SIMD, else the same in plain JavaScript, five times slower. Audio
+// The equalizer's inner loops and their memory, one for all equalizers of the thread, which load their states one after
+// the other. WebAssembly where the processor has SIMD, else the same in plain JavaScript, five times slower. Audio
 // thread.
 
 import { F64_BYTES, KERNEL_SAMPLES } from "./numbers/block.ts";
@@ -10,7 +10,7 @@ import { WasmKernel } from "./wasm-loop.ts";
 export const BAND_NUMBERS = BAND_BYTES / F64_BYTES;
 /** Where in a band's numbers the state begins. */
 export const BAND_STATE_OFFSET = BAND_W1 / F64_BYTES;
-/** Behind all bands: the last two samples heard, x1 and x2, each left and right. */
+/** Behind all bands: the last two input samples, x1 and x2, each left and right. */
 export const HISTORY_OFFSET = HISTORY_X1 / F64_BYTES;
 /** All that an equalizer's call depends on. */
 export const STATE_NUMBERS = HISTORY_OFFSET + 4;
@@ -19,7 +19,7 @@ type Equalize = (count: number, groups: number) => void;
 
 const WASM = new WasmKernel<{ equalize: Equalize }>("equalizer");
 
-/** Sound goes in and comes out by `left` and `right`. */
+/** Audio goes in and out through `left` and `right`. */
 export class EqualizerKernel {
   /** The first `STATE_NUMBERS` are the equalizer's at work; set before a run, read back after it. */
   readonly state: Float64Array;
@@ -36,7 +36,7 @@ export class EqualizerKernel {
     this.#equalize = exports?.equalize ?? ((count, groups) => this.#equalizePlainly(count, groups));
   }
 
-  /** Changes the first `count` samples of `left` and `right` in place by the first `groupCount` groups of bands. */
+  /** Processes the first `count` samples of `left` and `right` in place with the first `groupCount` groups of bands. */
   run(count: number, groupCount: number): void {
     this.#equalize(count, groupCount);
   }

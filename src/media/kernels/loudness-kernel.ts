@@ -33,20 +33,25 @@ import { WasmKernel } from "./wasm-loop.ts";
 
 /** Two filters of order two, each with two numbers for left and right. */
 export const WEIGHTING_NUMBERS = 8;
-/** No sound between samples is higher than the samples around it by more: the sum of the longest row of taps. */
+/** The most by which audio between samples exceeds the samples around it: the sum of the longest row of taps. */
 const ABOVE_SAMPLES_MAX = 2.05;
-/** Nor is sound up to 20 kHz higher than at the samples and half way between them: 1 / cos(2π 20 / 48 / 4). */
+/**
+ * The most by which audio up to 20 kHz exceeds its values at the samples and half way between: 1 / cos(2π 20 / 48 / 4).
+ */
 const ABOVE_HALVES_MAX = 1.27;
 
-/** Of the Kaiser window: within 0.2 dB up to 18 kHz; half a decibel too low at 20 kHz, where Opus ends. */
+/** Shape of the Kaiser window: within 0.2 dB up to 18 kHz; half a decibel too low at 20 kHz, where Opus ends. */
 const WINDOW_SHAPE = 3.5;
-/** Places on the way to the next sample: half of it, and those that stand for two each. */
+/** Positions between a sample and the next: half way, and those that stand for two each. */
 const HALF_WAY = 0.5;
 const EARLY_POSITIONS = [1 / 8, 2 / 8, 3 / 8];
 
 interface LoudnessExports {
   weigh(start: number, count: number): number;
-  /** A chunk with no sample above `quiet` is done with, and one with nothing above `close` half way between samples. */
+  /**
+   * A chunk with no sample above `quiet` needs no more, nor does one with nothing above `close` half way between
+   * samples.
+   */
   peaks(start: number, count: number, quiet: number, close: number): void;
   makeSane(start: number, count: number): void;
   scale(start: number, count: number, within: number): void;
@@ -55,8 +60,8 @@ interface LoudnessExports {
 const WASM = new WasmKernel<LoudnessExports>("loudness");
 
 /**
- * Sound goes in by `left` and `right`, from where its methods say; `leftOut`, `rightOut` and `peaks` hold until the
- * next call.
+ * Audio goes in through `left` and `right`, from the index that its methods name; `leftOut`, `rightOut` and `peaks` are
+ * valid until the next call.
  */
 export class LoudnessKernel {
   readonly left: Float32Array;
@@ -65,9 +70,9 @@ export class LoudnessKernel {
   readonly rightOut: Float32Array;
   /** For `scale`: of each chunk the factor at its start, and what it grows by from sample to sample. */
   readonly gains: Float32Array;
-  /** What the weighting remembers; set before `weigh`, read back after it. */
+  /** State of the weighting; set before `weigh`, read back after it. */
   readonly state: Float64Array;
-  /** What `findPeaks` found. */
+  /** Result of `findPeaks`. */
   readonly peaks: Float32Array;
   readonly #taps: Float32Array;
   readonly #exports: LoudnessExports;
@@ -99,13 +104,13 @@ export class LoudnessKernel {
 
   /**
    * For each of `count` chunks from index `start` on, into `peaks`: the highest absolute value, between samples too.
-   * What is certainly not above `limit` is looked at less closely.
+   * Chunks certainly not above `limit` are examined less closely.
    */
   findPeaks(start: number, count: number, limit: number): void {
     if (count > 0) this.#exports.peaks(start, count, limit / ABOVE_SAMPLES_MAX, limit / ABOVE_HALVES_MAX);
   }
 
-  /** Silences what is no number (see sane-samples.ts) from index `start` on. */
+  /** Silences invalid samples (see sane-samples.ts) from index `start` on. */
   sanitize(start: number, count: number): void {
     if (count > 0) this.#exports.makeSane(start, count);
   }
@@ -164,7 +169,9 @@ export class LoudnessKernel {
     }
   }
 
-  /** The highest at the samples of a chunk, the one behind it, and the places of one row of taps in between. */
+  /**
+   * The highest value at the samples of a chunk, the one behind it, and the positions of one row of taps in between.
+   */
   #peakIn(audio: Float32Array, from: number, row: number): number {
     const taps = this.#taps;
     let highest = Math.abs(audio[from + CHUNK_SAMPLES]!);
@@ -178,7 +185,7 @@ export class LoudnessKernel {
         even += taps[tap]! * (before + behind);
         if (row > 0) odd += taps[tap + 4]! * (before - behind);
       }
-      // Of the two places, early and late, one is even plus odd and the other even minus odd.
+      // Of the two positions, early and late, one is even plus odd and the other even minus odd.
       highest = Math.max(highest, Math.abs(audio[at]!), Math.abs(even) + Math.abs(odd));
     }
     return highest;
@@ -192,9 +199,9 @@ function highestIn(audio: Float32Array, { from, to }: { readonly from: number; r
 }
 
 /**
- * A windowed sinc at each place on the way to the next sample, as factors for the six pairs of samples around the
- * middle: even ones for their sums, odd ones for their differences, so that each early place serves for the late one
- * opposite. Each tap stands there four times, as a vector.
+ * A windowed sinc at each position between a sample and the next, as factors for the six pairs of samples around the
+ * middle: even ones for their sums, odd ones for their differences, so that each early position also serves the late
+ * one opposite. Each tap is stored four times, as a vector.
  */
 function interpolationTaps(): number[] {
   const half = rowAt(HALF_WAY);

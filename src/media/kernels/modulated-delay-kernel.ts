@@ -1,4 +1,4 @@
-// What a chorus or flanger remembers, a delay line per side, and the loop that works on it. Each has one of its own.
+// The state of a chorus or flanger, a delay line per side, and the loop that works on it. Each filter has its own.
 // WebAssembly where the processor has SIMD, else the same in plain JavaScript, twice as slow. Audio thread.
 
 import { GROUP_SAMPLES, KERNEL_SAMPLES, SILENCE_BIAS } from "./numbers/block.ts";
@@ -14,7 +14,7 @@ import { WasmKernel } from "./wasm-loop.ts";
 
 const LINE_MASK = DELAY_LINE_SIZE - 1;
 
-/** Sine and cosine of what swings, and those of the angle that it turns by with each sample. */
+/** Sine and cosine of the swing, and those of the angle by which it turns with each sample. */
 interface Pointer {
   sine: number;
   cosine: number;
@@ -26,7 +26,7 @@ interface Pointer {
 export interface Drive {
   centre: number;
   swing: number;
-  /** Of what is delayed into the line, and of the sound itself. */
+  /** Gains of the delayed audio and of the input, both fed into the line. */
   feedback: number;
   input: number;
 }
@@ -34,14 +34,14 @@ export interface Drive {
 /** A drive's steps per sample when it stands still. */
 export const STILL: Readonly<Drive> = { centre: 0, swing: 0, feedback: 0, input: 0 };
 
-/** What a run of the loop is made with. */
+/** Parameters of one run of the loop. */
 export interface Swinging {
   /** At the first sample, and behind the last one afterwards. */
   readonly oscillator: Pointer;
-  /** Moved on by `step` with each sample, but for `STILL`. Its input is 1 when it stands still. */
+  /** Advanced by `step` with each sample, except with `STILL`. Its input is 1 when it stands still. */
   readonly drive: Drive;
   readonly step: Readonly<Drive>;
-  /** Share of the delayed sound in what is heard. */
+  /** Share of the delayed audio in the output. */
   readonly mix: number;
 }
 
@@ -54,7 +54,7 @@ type Swing = (
 
 const WASM = new WasmKernel<{ swing: Swing }>("modulated-delay");
 
-/** The delay lines of one filter. Sound goes in and comes out by `left` and `right`. */
+/** The delay lines of one filter. Audio goes in and out through `left` and `right`. */
 export class ModulatedDelayKernel {
   /** In and out. */
   readonly left: Float32Array;
@@ -90,7 +90,7 @@ export class ModulatedDelayKernel {
     new Uint8Array(this.#memory).fill(0);
   }
 
-  /** Changes what is in `left` and `right` from `start` to `end`. */
+  /** Processes `left` and `right` from `start` to `end` in place. */
   run(start: number, end: number, swinging: Swinging): void {
     const isFast = this.#swing !== undefined && swinging.step === STILL;
     const isOdd = this.#at % 2 === 1;
@@ -152,7 +152,7 @@ export class ModulatedDelayKernel {
   }
 }
 
-/** The value one sample after a place, which is never negative: between the second and the third of four samples. */
+/** The value one sample after a position, which is never negative: between the second and the third of four samples. */
 function valueAfter(line: Float32Array, where: number): number {
   const whole = where | 0;
   const t = where - whole;

@@ -1,6 +1,6 @@
-// The built Opus encoder of our own (assembly/opus-encoder/): read and compiled once for the process, on the codec
-// thread, started once per audio thread. All encoders of a thread share its memory, where each has a slot; a frame
-// costs no allocation on either side. docs/decisions/opus-encoder.md says how it works. Codec thread, audio thread.
+// Our own Opus encoder as built (assembly/opus-encoder/): read and compiled once per process, on the codec thread,
+// started once per audio thread. All encoders of a thread share its memory, where each has a slot; a frame costs no
+// allocation on either side. docs/decisions/opus-encoder.md describes how it works. Codec thread, audio thread.
 
 import { readFileSync } from "node:fs";
 import { WASM_PAGE_BYTES, type WasmMemory, type WasmModule } from "../../lib/web-assembly.ts";
@@ -35,12 +35,12 @@ export interface FrameSettings {
   readonly isVariable: boolean;
 }
 
-/** Of the built file, beside the loops. */
+/** Name of the built file, beside the loops. */
 export const OPUS_ENCODER_FILE = "opus-encoder.wasm";
-/** Room for 1,400 encoders. */
+/** Capacity for 1,400 encoders. */
 const PAGES_MAX = 256;
 const FIRST_PAGES = Math.ceil((SLOTS_BYTE + 4 * SLOT_BYTES) / WASM_PAGE_BYTES);
-/** As many encoders are made room for at a time. */
+/** Memory grows by this many pages at a time. */
 const GROWTH_PAGES = 4;
 /** After 100 to 200 frames nearly all of the time is spent in functions that V8 has compiled well. */
 const WARM_UP_FRAMES = 300;
@@ -54,9 +54,9 @@ export function compileOpusEncoder(): WasmModule {
 }
 
 /**
- * The same, and encodes some seconds of noise with it, about 0.1 s of work: V8 makes fast code only of functions that
- * are hot, so a node that has just started would be slow for every player at once. What is hot here is hot on all
- * threads that get the module.
+ * Compiles the encoder, and encodes some seconds of noise with it, about 0.1 s of work: V8 makes fast code only of
+ * functions that are hot, so a node that has just started would be slow for every player at once. Functions that are
+ * hot here are hot on all threads that get the module.
  */
 export function compileWarmOpusEncoder(): WasmModule {
   const module = compileOpusEncoder();
@@ -83,7 +83,7 @@ function warmUp(kernel: OpusEncoderKernel): void {
   }
 }
 
-/** One per thread. One call at a time, as all encoders share the places of sound and packet. */
+/** One per thread. One call at a time, as all encoders share the buffers of audio and packet. */
 export class OpusEncoderKernel {
   readonly #memory: WasmMemory;
   readonly #exports: EncoderExports;
@@ -95,13 +95,13 @@ export class OpusEncoderKernel {
 
   constructor(module: WasmModule) {
     this.#memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: PAGES_MAX });
-    // What is built from assembly/opus-encoder/ exports this; its tests would not run otherwise.
+    // The module built from assembly/opus-encoder/ exports this; its tests would not run otherwise.
     this.#exports = new WebAssembly.Instance<EncoderExports>(module, { env: { memory: this.#memory } }).exports;
     this.#view();
     if (this.#exports.start() > SLOTS_BYTE) throw new Error("the encoder's tables reach into its slots");
   }
 
-  /** A new encoder: the address of its slot, 12 kB. Whoever takes it gives it back. Throws when there is no room. */
+  /** A new encoder: the address of its slot, 12 kB. The caller must release it. Throws when there is no space. */
   acquire(channelCount: 1 | 2): number {
     const slot = this.#freeSlots.pop() ?? this.#newSlot();
     this.reset(slot, channelCount);
@@ -113,7 +113,7 @@ export class OpusEncoderKernel {
     this.#freeSlots.push(slot);
   }
 
-  /** As if it had encoded nothing. */
+  /** Resets an encoder to the state before its first frame. */
   reset(slot: number, channelCount: 1 | 2): void {
     this.#exports.reset(slot, channelCount);
   }
@@ -125,8 +125,8 @@ export class OpusEncoderKernel {
 
   /**
    * Encodes the first 960 samples of both sides (of the left one, with one channel) and writes the packet to `into`,
-   * which is 1276 bytes long or more; returns its size. Whatever is in the sound, the packet is valid. `standsAlone`:
-   * it does not lean on those before it, and has no pitch filter. `head` is what it is to begin with; undefined: the
+   * which is 1276 bytes long or more; returns its size. The packet is valid whatever the audio. `standsAlone`: it does
+   * not depend on earlier packets, and has no pitch filter. `head` is the header it must begin with; undefined: the
    * encoder chooses.
    */
   encode(
@@ -146,12 +146,12 @@ export class OpusEncoderKernel {
     const alone = standsAlone ? 1 : 0;
     const short = isTransient ? 1 : 0;
     const size = this.#exports.encode(slot, bitrateBps, variable, alone, period, gainStep, taps, short);
-    // All of its room: a view of just the packet would be an object for each frame.
+    // Copies the whole buffer: a view of just the packet would be an object for each frame.
     into.set(this.#packet);
     return size;
   }
 
-  /** What a decoder's range must be after the last packet, unsigned: for tests. */
+  /** The range that a decoder must have after the last packet, unsigned: for tests. */
   get finalRange(): number {
     return this.#exports.rangeAfterPacket() >>> 0;
   }
@@ -161,7 +161,7 @@ export class OpusEncoderKernel {
     const sizeBytes = this.#memory.buffer.byteLength;
     if (slot + SLOT_BYTES > sizeBytes) {
       if (sizeBytes + GROWTH_PAGES * WASM_PAGE_BYTES > PAGES_MAX * WASM_PAGE_BYTES) {
-        throw new Error("there are as many encoders as there is room for");
+        throw new Error("the Opus encoder's memory is full: it has no space for another encoder");
       }
       this.#memory.grow(GROWTH_PAGES);
       this.#view();

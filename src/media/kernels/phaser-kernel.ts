@@ -5,7 +5,7 @@ import { KERNEL_SAMPLES } from "./numbers/block.ts";
 import { PHASER_LEFT, PHASER_RIGHT, PHASER_STATE, PHASER_STATE_NUMBERS } from "./numbers/phaser.ts";
 import { WasmKernel } from "./wasm-loop.ts";
 
-/** The stages' coefficients and what is fed back: at the first sample, and their steps with each. */
+/** The stages' coefficients and the feedback gain: at the first sample, and their steps with each. */
 export interface Phasing {
   left: number;
   right: number;
@@ -13,7 +13,7 @@ export interface Phasing {
   leftStep: number;
   rightStep: number;
   feedbackStep: number;
-  /** Share of the turned sound in what is heard. */
+  /** Share of the phase-shifted audio in the output. */
   readonly mix: number;
 }
 
@@ -21,7 +21,7 @@ type Phase = (start: number, end: number, ...numbers: [number, number, number, n
 
 const WASM = new WasmKernel<{ phase: Phase }>("phaser");
 
-/** Sound goes in and comes out by `left` and `right`; `state` is set before a run and read back after it. */
+/** Audio goes in and out through `left` and `right`; `state` is set before a run and read back after it. */
 export class PhaserKernel {
   readonly left: Float32Array;
   readonly right: Float32Array;
@@ -37,7 +37,7 @@ export class PhaserKernel {
     this.#phase = exports?.phase;
   }
 
-  /** Changes what is in `left` and `right` from `start` to `end`, and `state`. */
+  /** Processes `left` and `right` from `start` to `end` in place, and updates `state`. */
   run(start: number, end: number, phasing: Readonly<Phasing>): void {
     if (this.#phase === undefined) {
       this.#runPlainly(start, end, phasing);

@@ -27,7 +27,7 @@ const INTERPOLATED_ROWS = 512;
 const EXACT_TAPS_MAX = 640 * 112;
 /** Samples per channel and call, in and out. */
 const SCRATCH_SAMPLES = 4096;
-/** Tables kept for reuse by later streams (up to 0.5 MB each); those in use live as long as their stream. */
+/** Tables cached for later streams (up to 0.5 MB each); those in use live as long as their stream. */
 const CACHED_KERNELS_MAX = 8;
 
 /** The exports of assembly/resampler.ts. */
@@ -66,13 +66,13 @@ type ResampleFunction = (
 
 const WASM = new WasmKernel<ResamplerExports>("resampler");
 
-/** One ratio's filter. Stateless between calls: streams of the same rate take turns with its scratch memory. */
+/** One ratio's filter. Stateless between calls: streams of the same rate share its scratch memory. */
 export class ResamplerKernel {
   /** Output positions within one input sample: a step of one output is `stepPhase / phaseCount` inputs. */
   readonly phaseCount: number;
   /** Input samples per `phaseCount` outputs. */
   readonly phaseStep: number;
-  /** Input samples that one output looks at; half of them lie behind it. */
+  /** Input samples used for one output; half of them lie behind it. */
   readonly tapCount: number;
   /** Most input samples a stream may put into the scratch memory on top of `tapCount`, so that the output fits too. */
   readonly inputSamplesMax: number;
@@ -158,12 +158,12 @@ export function kernelForRate(inputRateHz: number): ResamplerKernel {
   return kernel;
 }
 
-/** True when `kernelForRate` would not have to compute, or sound of this rate is not to be converted. */
+/** True when `kernelForRate` would not have to compute, or audio of this rate needs no conversion. */
 export function isRateReady(inputRateHz: number): boolean {
   return inputRateHz === SAMPLE_RATE_HZ || kernels.has(inputRateHz);
 }
 
-/** Computes the filter for one input rate in turns of the thread. */
+/** Computes the filter for one input rate in time slices. */
 export async function prepareRate(inputRateHz: number, budget: TrackBudget): Promise<void> {
   const kernel = new ResamplerKernel(inputRateHz);
   do if (budget.isSpent) await budget.yield();
@@ -245,7 +245,7 @@ interface Filter {
   readonly interpolatedRowCount: number;
 }
 
-/** The stopband begins where the narrower of the two rates ends: nothing folds back into what can be heard. */
+/** The stopband begins where the narrower of the two rates ends: nothing folds back into the audible range. */
 function designFilter(inputRateHz: number): Filter {
   const stopHz = Math.min(inputRateHz, SAMPLE_RATE_HZ) / 2;
   const transitionHz = Math.max(TRANSITION_SHARE * stopHz, stopHz - TRANSITION_START_HZ);
@@ -297,7 +297,7 @@ function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
-/** The same loop in plain JavaScript, ten times slower. */
+/** The loop in plain JavaScript, ten times slower. */
 function plainResample(floats: Float32Array): ResampleFunction {
   const dot = (tap: number, input: number, tapCount: number) => {
     let even = 0;

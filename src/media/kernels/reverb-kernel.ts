@@ -1,6 +1,6 @@
-// What a reverb remembers and the loop that works on it: diffusers, delay lines, their low-passes and the matrix that
-// joins them. Each reverb has one of its own, as its lines are too long to be copied for each frame. WebAssembly where
-// the processor has SIMD, else the same in plain JavaScript, some five times slower. Audio thread.
+// The state of a reverb and the loop that works on it: diffusers, delay lines, their low-passes and the matrix that
+// joins them. Each reverb has its own, as its lines are too long to be copied for each frame. WebAssembly where the
+// processor has SIMD, else the same in plain JavaScript, some five times slower. Audio thread.
 
 import { F32_BYTES, GROUP_SAMPLES, KERNEL_SAMPLES, SILENCE_BIAS } from "./numbers/block.ts";
 import * as room from "./numbers/reverb.ts";
@@ -27,14 +27,14 @@ const { DIFFUSER_SIZE, DIFFUSION, REVERB_LINE_SIZE } = room;
 const LINE_STRIDE = room.LINE_STRIDE_BYTES / F32_BYTES;
 const DIFFUSER_STRIDE = room.DIFFUSER_STRIDE_BYTES / F32_BYTES;
 
-/** How the room sounds: factors, all of them. */
+/** The acoustics of the room: all of them factors. */
 export interface ReverbTuning {
   /** Per line: what its low-pass takes of a new sample (the line's gain included) and keeps of the last. */
   readonly shares: readonly number[];
   readonly keep: number;
   /** Gain of what goes into the lines. */
   readonly input: number;
-  /** Gains of what is heard: the sound itself, a side's own room, the other side's. */
+  /** Gains of the output: the dry audio, a side's own room, the other side's. */
   readonly dry: number;
   readonly wet: number;
   readonly cross: number;
@@ -45,7 +45,7 @@ type Reverberate = (...numbers: [number, number, number, number, number, number,
 
 const WASM = new WasmKernel<{ reverberate: Reverberate }>("reverb");
 
-/** One room, with what sounds in it. Sound goes in and comes out by `left` and `right`. */
+/** One acoustic room with its state. Audio goes in and out through `left` and `right`. */
 export class ReverbKernel {
   /** In and out. */
   readonly left: Float32Array;
@@ -80,7 +80,7 @@ export class ReverbKernel {
     new Uint8Array(this.#memory).fill(0);
   }
 
-  /** Changes what is in `left` and `right` from `start` to `end`. */
+  /** Processes `left` and `right` from `start` to `end` in place. */
   run(start: number, end: number, tuning: ReverbTuning): void {
     const { shares, keep, input, dry, wet, cross } = tuning;
     for (let line = 0; line < 8; line++) this.#shares[line] = shares[line]!;

@@ -1,11 +1,9 @@
-// Damaged or hostile media: what is no number is silence, what is absurdly loud is less so. Filters would never
-// recover. Runs on track samples before anything else does. Audio thread; no allocation.
+// Makes samples from damaged or hostile media valid: NaN becomes silence, absurdly loud values are limited. Filters
+// would never recover. Runs on track samples before everything else. Audio thread; no allocation.
 
 import { SAMPLE_MAX } from "./numbers/loudness.ts";
 
-/**
- * Changes the first `lengthSamples` of both sides in place: what is no number becomes 0, the rest ends at SAMPLE_MAX.
- */
+/** Changes the first `lengthSamples` of both sides in place: NaN becomes 0, other values are limited to SAMPLE_MAX. */
 export function sanitize(left: Float32Array, right: Float32Array, lengthSamples: number): void {
   for (let sample = 0; sample < lengthSamples; sample++) {
     if (!(Math.abs(left[sample]!) <= SAMPLE_MAX)) left[sample] = sane(left[sample]!);

@@ -1,6 +1,6 @@
-// The inner loop of the search for like places and the memory it works in, one for all players of the thread.
-// WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio thread;
-// keeps nothing between calls.
+// The inner loop of the search for similar positions and its memory, one for all players of the thread. WebAssembly
+// where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio thread; stateless
+// between calls.
 
 import {
   COMPARED_SAMPLES_MAX,
@@ -21,12 +21,12 @@ export interface Stereo {
 }
 
 interface Comparison {
-  /** Index of the stretch that is compared, and of the first place it is compared with. */
+  /** Index of the stretch that is compared, and of the first position it is compared with. */
   readonly here: number;
   readonly there: number;
   /** Length of the stretch: a multiple of 4, up to 768. */
   readonly length: number;
-  /** Places, each one sample after the one before: up to 160, and `length + count` up to 796. */
+  /** Positions, each one sample after the one before: up to 160, and `length + count` up to 796. */
   readonly count: number;
 }
 
@@ -34,9 +34,9 @@ type Compare = (length: number, count: number) => void;
 
 const WASM = new WasmKernel<{ compare: Compare }>("timescale-search");
 
-/** Compares a stretch of sound with others. Keeps nothing between calls. */
+/** Compares a stretch of audio with others. Stateless between calls. */
 export class TimescaleSearchKernel {
-  /** What the stretch has in common with each place: the sum of the products of their samples. */
+  /** Similarity of the stretch to each position: the sum of the products of their samples. */
   readonly products: Float32Array;
   readonly #hereLeft: Float32Array;
   readonly #hereRight: Float32Array;

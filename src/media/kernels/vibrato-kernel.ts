@@ -1,5 +1,5 @@
-// The vibrato's inner loop and the memory it works in, one for all vibratos of the thread: their delay lines take turns
-// in it. WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio
+// The vibrato's inner loop and its memory, one for all vibratos of the thread, which load their delay lines one after
+// the other. WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio
 // thread.
 
 import { KERNEL_SAMPLES } from "./numbers/block.ts";
@@ -13,7 +13,7 @@ import {
 } from "./numbers/vibrato.ts";
 import { WasmKernel } from "./wasm-loop.ts";
 
-/** What `run` needs: place of output n is `origin` + n - `swing` times the sine of a pointer that turns. */
+/** Parameters of `run`: the position of output n is `origin` + n - `swing` times the sine of a pointer that turns. */
 type Vibrate = (
   count: number,
   origin: number,
@@ -26,7 +26,7 @@ type Vibrate = (
 
 const WASM = new WasmKernel<{ vibrate: Vibrate }>("vibrato");
 
-/** Places in the memory, each of KERNEL_SAMPLES. */
+/** Offsets in the memory, each of KERNEL_SAMPLES. */
 interface AudioBlock {
   readonly left: Float32Array;
   readonly right: Float32Array;
@@ -37,7 +37,7 @@ export class VibratoKernel {
   /** The past, then the block at work. */
   readonly left: Float32Array;
   readonly right: Float32Array;
-  /** The block at work, and what comes of it. */
+  /** The input block, and the output. */
   readonly input: AudioBlock;
   readonly output: AudioBlock;
   readonly run: Vibrate;

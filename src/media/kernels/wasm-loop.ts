@@ -1,6 +1,6 @@
 // The built WebAssembly loops of the resampler, the filters and loudness: read when the module that uses one is
-// imported (0.4 to 2 kB each, before anything plays), compiled once per thread when first needed, each in a memory of
-// its own. Their source is in assembly/, docs/decisions/build.md says how they are built. Audio thread.
+// imported (0.4 to 2 kB each, before anything plays), compiled once per thread when first needed, each in separate
+// memory. Their source is in assembly/; docs/decisions/build.md describes how they are built. Audio thread.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -20,21 +20,19 @@ export const KERNEL_NAMES = [
 ] as const;
 export type KernelName = (typeof KERNEL_NAMES)[number];
 
-/** Of a built loop, in its folder. */
+/** File name of a built loop, in its folder. */
 export function kernelFileName(name: KernelName): string {
   return `${name}.wasm`;
 }
 
 interface WasmLoop<Exports> {
-  /** As large as was asked for, rounded up to whole pages of 64 KiB. It never grows. */
+  /** The requested size, rounded up to whole pages of 64 KiB. It never grows. */
   readonly memory: ArrayBuffer;
   /** Undefined where the processor lacks the SIMD instructions (or `isSimd` is false): the caller has a plain loop. */
   readonly exports: Exports | undefined;
 }
 
-/**
- * Where the loops stand once they are built: beside the compiled form of this file, which tests run from its source.
- */
+/** Where the built loops are: beside the compiled form of this file, which tests run from its source. */
 export const BUILT_KERNELS = new URL(
   import.meta.url.endsWith(".ts") ? "../../../dist/src/media/kernels/" : "./",
   import.meta.url,
@@ -62,7 +60,8 @@ export class WasmKernel<Exports> {
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     const compiled = isSimd ? this.#compile() : null;
     if (compiled === null) return { memory: memory.buffer, exports: undefined };
-    // What is built from assembly/ exports this; the tests that compare it with the plain loop would not run otherwise.
+    // The module built from assembly/ exports this; the tests that compare it with the plain loop would not run
+    // otherwise.
     const { exports } = new WebAssembly.Instance<Exports>(compiled, { env: { memory } });
     return { memory: memory.buffer, exports };
   }
@@ -81,6 +80,6 @@ function readBuilt(folder: URL, name: KernelName): Uint8Array {
     return readFileSync(file);
   } catch (cause) {
     const path = fileURLToPath(file);
-    throw new Error(`cannot read the sound loop ${path}: run \`npm run build\` in Tonearm's folder`, { cause });
+    throw new Error(`cannot read the audio loop ${path}: run \`npm run build\` in Tonearm's folder`, { cause });
   }
 }

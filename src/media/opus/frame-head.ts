@@ -1,10 +1,10 @@
-// What a frame of CELT says first: the pitch filter of its sound (RFC 6716 section 4.3.7.1) and whether it is a
-// transient (4.3.1). An encoder that is to be followed by the frames behind it needs that. Audio thread.
+// Reads the start of a CELT frame: the pitch filter of its audio (RFC 6716 section 4.3.7.1) and whether it is a
+// transient (4.3.1). An encoder whose frame replaces one needs it, so that the next frames fit. Audio thread.
 
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import { isCelt, packetDurationSamples } from "./opus-packet.ts";
 
-/** A decoder adds to each sample, by the gain, the sound one period before. */
+/** The pitch filter: a decoder adds to each sample, scaled by the gain, the audio one period before. */
 export interface FrameHead {
   /** 15 to 1022 samples at 48 kHz; 0: the filter is off, as in silence. */
   readonly period: number;
@@ -17,7 +17,7 @@ export interface FrameHead {
 }
 
 const NO_FILTER = { period: 0, gainStep: 0, taps: 0 };
-/** Of the range decoder, section 4.1. */
+/** Minimum of the range decoder, section 4.1. */
 const RANGE_MIN = 2 ** 23;
 const VALUE_MASK = 0x7fff_ffff;
 /** Inverse cumulative chances of the sets of taps, in quarters. */
@@ -51,7 +51,7 @@ class RangeReader {
 
   constructor(packet: Uint8Array) {
     this.#packet = packet;
-    this.#lastByte = packet[1]!; // readFrameHead wants three bytes
+    this.#lastByte = packet[1]!; // readFrameHead requires three bytes
     this.#value = 127 - (this.#lastByte >> 1);
     this.#normalize();
   }

@@ -1,6 +1,6 @@
-// libopus as WebAssembly, with its heap laid open: encoders and decoders work on fixed scratch areas of that heap, so a
-// frame costs no allocation. Encoders of a thread share one instance, decoders another: what strangers send reaches
-// only the latter. Should it ever run wild there, the instance is replaced, and who lived in it makes itself anew
+// libopus as WebAssembly, with its heap exposed: encoders and decoders work on fixed scratch areas of that heap, so a
+// frame costs no allocation. Encoders of a thread share one instance, decoders another: untrusted input reaches only
+// the latter. If it corrupts that instance, the instance is replaced, and its decoders are created again
 // (`generation`). docs/decisions/codecs.md has the measurements.
 
 import { NodeError } from "../../errors.ts";
@@ -37,11 +37,11 @@ interface LibopusModule extends LibopusFunctions {
   readonly HEAPF32: Float32Array;
 }
 
-/** Room for thousands of encoders. */
+/** Capacity for thousands of encoders. */
 const HEAP_BYTES_MAX = 256 * 1024 * 1024;
-/** What a decoder occupies, measured. */
+/** Memory of a decoder, measured. */
 export const OPUS_DECODER_BYTES = 27_000;
-/** And an encoder, which is one piece without pointers to itself; to be measured anew with another build. */
+/** Memory of an encoder, which is one piece without pointers to itself; to be measured again with another build. */
 export const OPUS_ENCODER_BYTES = 48_624;
 
 const OPUS_APPLICATION_AUDIO = 2049;
@@ -53,8 +53,8 @@ const OPUS_SET_GAIN = 4034;
 const OPUS_SET_PREDICTION_DISABLED = 4042;
 
 /**
- * One call at a time, as all share the scratch areas. Encoders and decoders are pointers into its heap: whoever makes
- * one destroys it.
+ * One call at a time, as all share the scratch areas. Encoders and decoders are pointers into its heap: their creator
+ * must destroy them.
  */
 export class Libopus {
   readonly #codec: WasmCodec;
@@ -66,7 +66,7 @@ export class Libopus {
     this.#instance = createInstance(codec);
   }
 
-  /** Another after a decoder has run wild: take it anew for each call. */
+  /** Replaced after a decoder has corrupted it: read it again for each call. */
   get module(): LibopusModule {
     return this.#instance.module;
   }
@@ -81,13 +81,14 @@ export class Libopus {
     return this.#instance.packetPointer;
   }
 
-  /** Grows when the instance has been replaced: encoders and decoders made before are gone. */
+  /** Increases when the instance has been replaced: earlier encoders and decoders are lost. */
   get generation(): number {
     return this.#generation;
   }
 
   /**
-   * The packet of `sizeBytes` in the scratch to sound in the scratch; samples per channel, negative for a damaged one.
+   * Decodes the packet of `sizeBytes` from the scratch area into the scratch area; returns samples per channel,
+   * negative for a damaged packet.
    */
   decode(decoder: number, sizeBytes: number): number {
     const { module, packetPointer, pcmPointer } = this.#instance;
@@ -125,7 +126,7 @@ export class Libopus {
     throw new Error(`libopus refused complexity ${options.complexity} or bitrate ${options.bitrateBps}`);
   }
 
-  /** All that an encoder is: may be copied, and be overwritten with such a copy. Gone when the heap grows. */
+  /** The complete state of an encoder: may be copied, and overwritten with such a copy. Invalid when the heap grows. */
   viewEncoder(encoder: number): Uint8Array {
     return new Uint8Array(this.module.HEAPU8.buffer, encoder, OPUS_ENCODER_BYTES);
   }
@@ -204,8 +205,8 @@ function viewsOf(heap: { readonly buffer: ArrayBuffer }): PropertyDescriptorMap 
 let loading: Promise<Libopus> | undefined;
 
 /**
- * An instance for whoever has no audio thread's (see codec-modules.ts): tests, tools. The first call takes 30 to 100
- * ms.
+ * An instance for callers without an audio thread's (see codec-modules.ts): tests, tools. The first call takes 30 to
+ * 100 ms.
  */
 export function loadLibopus(): Promise<Libopus> {
   loading ??= readWasmCodec("opus").then((codec) => new Libopus(codec));

@@ -1,5 +1,5 @@
-// What an Opus packet says about itself, and regrouping of its frames into packets of 20 ms without touching the coded
-// sound: what passthrough needs to know. RFC 6716 section 3. Audio thread.
+// Parses Opus packets, and regroups their frames into packets of 20 ms without changing the coded audio, as passthrough
+// needs it. RFC 6716 section 3. Audio thread.
 
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 
@@ -7,7 +7,7 @@ import { FRAME_SAMPLES } from "../format/audio-format.ts";
 export const OPUS_FRAME_BYTES_MAX = 1275;
 /** RFC 6716 section 3.4, R5: a packet is at most 120 ms. In samples at 48 kHz. */
 export const OPUS_PACKET_SAMPLES_MAX = 5760;
-/** 48 frames with their lengths; what is larger is padding without end. */
+/** 48 frames with their lengths; anything larger is endless padding. */
 export const OPUS_PACKET_BYTES_MAX = 65_536;
 
 interface OpusPacket {
@@ -23,7 +23,7 @@ interface OpusPacket {
   readonly sizeBytes: number;
 }
 
-/** Length of the packet's sound in samples at 48 kHz; 0 when its header makes no sense. Allocates nothing. */
+/** Length of the packet's audio in samples at 48 kHz; 0 when its header is invalid. Allocates nothing. */
 export function packetDurationSamples(packet: Uint8Array): number {
   if (packet.length === 0) return 0;
   const code = packet[0]! & 3;
@@ -42,8 +42,8 @@ export function isPassthroughPacket(packet: Uint8Array): boolean {
 }
 
 /**
- * Takes a packet apart (RFC 6716 section 3.2); undefined when it breaks a rule of section 3.4. `isSelfDelimited` reads
- * the framing of appendix B, used inside multistream packets, and leaves bytes behind the packet alone.
+ * Splits a packet (RFC 6716 section 3.2); undefined when it breaks a rule of section 3.4. `isSelfDelimited` reads the
+ * framing of appendix B, used inside multistream packets, and ignores bytes behind the packet.
  */
 export function parseOpusPacket(
   packet: Uint8Array,
@@ -95,8 +95,8 @@ export class OpusRepacketizer {
   /**
    * The 20 ms packets that are complete with this one (none or more), or undefined when it cannot be done losslessly
    * (frames of 40 or 60 ms, a change of configuration inside a 20 ms group, a malformed packet): transcode from here
-   * on. `pendingSamples` tells how much before this packet has not been given out; after undefined all of it is
-   * forgotten.
+   * on. `pendingSamples` is the audio before this packet that has not been returned; after undefined all of it is
+   * discarded.
    */
   push(packet: Uint8Array): readonly Uint8Array[] | undefined {
     if (this.#frames.length === 0 && isPassthroughPacket(packet)) return [packet];
@@ -220,7 +220,7 @@ function lengthBytes(size: number): number[] {
   return [first, (size - first) / 4];
 }
 
-/** True when the packet's first byte says that its frames are CELT alone (table 2). */
+/** True when the packet's first byte says that its frames are CELT only (table 2). */
 export function isCelt(toc: number): boolean {
   return toc >> 3 >= 16;
 }

@@ -1,14 +1,13 @@
-// The finished frames of one voice session that have not left yet, each with the moment at which it is due. An audio
-// worker puts them in, up to RING_FRAMES ahead, and may take the newest back; the pacer takes the oldest out. Over
-// shared memory when these are two threads: a slot's state says whose it is, and nobody waits for anybody. Audio and
-// pacer thread.
+// The finished frames of one voice session that have not been sent yet, each with its deadline. An audio worker puts
+// them in, up to RING_FRAMES ahead, and may revoke the newest; the pacer takes the oldest. The memory is shared when
+// these are two threads: the state of a slot says who owns it, and neither side waits. Audio and pacer thread.
 
-/** More than are ever made ahead. */
+/** More than the largest look-ahead. */
 export const RING_FRAMES = 8;
 /** Opus at its largest (1275) plus 16 for DAVE, rounded up; keeps packets below any usual MTU. */
 export const PAYLOAD_BYTES_MAX = 1296;
 
-// A slot is the writer's while it is empty, and the reader's while it is taken; a ready one is whose who asks first.
+// The writer owns a slot while it is empty, the reader while it is taken; a ready slot goes to the first to claim it.
 const EMPTY = 0;
 const READY = 1;
 const TAKEN = 2;
@@ -19,7 +18,7 @@ const DUES_AT = STATES_BYTES + SIZES_BYTES;
 const FRAMES_AT = DUES_AT + RING_FRAMES * Float64Array.BYTES_PER_ELEMENT;
 const RING_BYTES = FRAMES_AT + RING_FRAMES * PAYLOAD_BYTES_MAX;
 
-/** The parts of the memory, seen from either end. */
+/** The parts of the memory, as both ends use them. */
 class RingMemory {
   readonly states: Int32Array;
   readonly sizes: Int32Array;
@@ -36,25 +35,25 @@ class RingMemory {
   }
 }
 
-/** The end that frames are put into. Takes and gives times of one clock, whichever. */
+/** The end that frames are put into. All times are of one clock, whichever. */
 export class FrameRingWriter {
-  /** For the other end. */
+  /** Shared with the other end. */
   readonly memory = new SharedArrayBuffer(RING_BYTES);
   readonly #ring = new RingMemory(this.memory);
   #next = 0;
 
-  /** Everything has left, or was taken back. */
+  /** Every frame has been sent or revoked. */
   get isEmpty(): boolean {
     const newest = (this.#next + RING_FRAMES - 1) % RING_FRAMES;
     return Atomics.load(this.#ring.states, newest) === EMPTY;
   }
 
-  /** There is no room for another frame: the pacer is late by more than there is room for. */
+  /** No space for another frame: the pacer is late by more than the ring holds. */
   get isFull(): boolean {
     return Atomics.load(this.#ring.states, this.#next) !== EMPTY;
   }
 
-  /** Copies a frame in, of PAYLOAD_BYTES_MAX at most. False when there is no room. */
+  /** Copies in a frame of at most PAYLOAD_BYTES_MAX. Returns false when the ring is full. */
   put(frame: Uint8Array, dueMs: number): boolean {
     const { frames, sizes, duesMs, states } = this.#ring;
     const slot = this.#next;
@@ -67,7 +66,7 @@ export class FrameRingWriter {
     return true;
   }
 
-  /** Takes the newest frames back, `countMax` of them at most: they never leave. Returns how many were still there. */
+  /** Revokes at most `countMax` of the newest frames, which are then never sent. Returns how many were revoked. */
   revoke(countMax: number): number {
     let count = 0;
     while (count < countMax) {
@@ -80,7 +79,7 @@ export class FrameRingWriter {
   }
 }
 
-/** The end that frames leave from, over a writer's memory. */
+/** The end that frames are taken from, over a writer's memory. */
 export class FrameRingReader {
   readonly #ring: RingMemory;
   #next = 0;
@@ -89,15 +88,16 @@ export class FrameRingReader {
     this.#ring = new RingMemory(memory);
   }
 
-  /** When the oldest frame is due; Infinity without one. */
+  /** Deadline of the oldest frame; Infinity without one. */
   get dueMs(): number {
     const isReady = Atomics.load(this.#ring.states, this.#next) === READY;
     return isReady ? this.#ring.duesMs[this.#next]! : Number.POSITIVE_INFINITY;
   }
 
   /**
-   * The oldest frame, now the reader's until `release` or `putBack`, one of which has to come before the next call;
-   * undefined when there is none (any more). `takenDueMs` says when it is due: it may be another than `dueMs` spoke of.
+   * Takes the oldest frame, which the reader owns until `release` or `putBack`; one of them must be called before the
+   * next `take`. Undefined when there is no frame (any more). `takenDueMs` is its deadline, which may differ from the
+   * `dueMs` read before.
    */
   take(): Uint8Array | undefined {
     const { states, frames, sizes } = this.#ring;
@@ -106,17 +106,17 @@ export class FrameRingReader {
     return frames[slot]!.subarray(0, sizes[slot]);
   }
 
-  /** Of the frame that `take` has given. */
+  /** Deadline of the frame that `take` returned. */
   get takenDueMs(): number {
     return this.#ring.duesMs[this.#next]!;
   }
 
-  /** The frame lies where it lay, ready. */
+  /** Leaves the frame in its slot, ready. */
   putBack(): void {
     Atomics.store(this.#ring.states, this.#next, READY);
   }
 
-  /** Gives the slot back. */
+  /** Empties the slot. */
   release(): void {
     Atomics.store(this.#ring.states, this.#next, EMPTY);
     this.#next = (this.#next + 1) % RING_FRAMES;

@@ -1,20 +1,20 @@
-// The one way from timers and sockets into what belongs to one voice connection: whatever is thrown there ends that
-// connection, not the thread. Handed by its owner to everything that works for it; audio and pacer thread.
+// The only path from timers and sockets into the code of one voice connection: an exception there ends that connection,
+// not the thread. The owner passes the guard to everything that works for the connection. Audio and pacer thread.
 
-/** Makes of a handler one that never throws: its connection takes what it throws. */
+/** Wraps a handler into one that never throws: an exception ends its connection. */
 export type HandlerGuard = <Args extends readonly unknown[]>(
   handler: (...args: Args) => void,
 ) => (...args: Args) => void;
 
 interface HandlerGuardOptions {
-  /** Does the work in the name of the player it is for, so that the thread knows whom to blame. */
+  /** Runs the work in the name of its player, so that the thread can attribute a crash. */
   readonly work: (handler: () => void) => void;
   readonly onThrown: (error: unknown) => void;
 }
 
-/** Work that a contained handler does for another of the same owner is contained already. */
+/** A guarded handler that calls another one of the same owner does not guard it twice. */
 export function createHandlerGuard({ work, onThrown }: HandlerGuardOptions): HandlerGuard {
-  // What is contained within what is contained has its name already.
+  // A guarded call inside a guarded call is attributed already.
   let isNamed = false;
   const attempt = (handler: () => void): void => {
     try {

@@ -25,7 +25,7 @@ export function encodeDiscoveryRequest(ssrc: number): Buffer {
   return packet;
 }
 
-/** Reads the answer; undefined for any other packet (sound and RTCP may arrive already). */
+/** Parses the discovery response. Undefined for any other packet (audio and RTCP may arrive already). */
 export function parseDiscoveryResponse(packet: Uint8Array): ExternalAddress | undefined {
   if (packet.length !== PACKET_BYTES) return undefined;
   const bytes = Buffer.from(packet.buffer, packet.byteOffset, packet.byteLength);

@@ -1,5 +1,5 @@
-// A pacer in the worker's own thread, driven by the timers of its clock: where there is no thread to be had, as in a
-// simulation, and in tests. The same contract as remote-pacer.ts. Audio thread.
+// A pacer in the worker's own thread, driven by the timers of its clock. Used where no pacer thread is available, as in
+// a simulation, and in tests. Same contract as remote-pacer.ts. Audio thread.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Sockets } from "../../network/sockets.ts";
@@ -35,7 +35,7 @@ export class LocalPacer implements PacerEnd {
     if (dueMs < this.#wakesAtMs) this.#arm(dueMs);
   }
 
-  /** There is nobody to give way to. */
+  /** No-op: there is no other thread to yield to. */
   yieldToPacer(): void {}
 
   close(): void {

@@ -1,19 +1,19 @@
-// An audio worker's end of the pacer: opens paths for its voice sessions, and gives each what the pacer tells of it.
-// The pacer itself may come later than the first path, and be another one after a loss. Audio thread.
+// An audio worker's end of the pacer: opens send paths for its voice sessions and forwards the pacer's events to them.
+// The pacer may start after the first path is opened, and may be replaced after a loss. Audio thread.
 
 import type { Lateness, PacerCommand, PacerEvent, RtpSenderId } from "./pacer-messages.ts";
 import { type PathLink, VoiceSendPath, type VoiceSendPathOptions } from "./voice-send-path.ts";
 
-/** A pacer as a worker reaches it: in another thread (remote-pacer.ts) or in its own (local-pacer.ts). */
+/** A pacer as seen by a worker: in another thread (remote-pacer.ts) or in the same one (local-pacer.ts). */
 export interface PacerEnd {
-  /** Added to the worker's clock, it gives the time in which frames are due. */
+  /** Added to the worker's clock, gives the clock of the deadlines. */
   readonly offsetMs: number;
   post(command: PacerCommand): void;
   /** A frame has been put into a ring, due at `dueMs` of the worker's clock. */
   onPut(dueMs: number): void;
-  /** Lets it have a processor, if it lacks one. To be called between two pieces of work. */
+  /** Gives the pacer a processor if it has none. Call between two pieces of work. */
   yieldToPacer(): void;
-  /** What it tells. Once. */
+  /** Sets the handler of the pacer's events. Called once. */
   listen(onEvent: (event: PacerEvent) => void): void;
   /** The worker is closing. */
   close(): void;
@@ -31,19 +31,19 @@ const NOT_LATE: Lateness = {
 export class PacerLink implements PathLink {
   readonly #onRequest: () => void;
   readonly #paths = new Map<RtpSenderId, VoiceSendPath>();
-  /** Said while there was no pacer: a few commands for each path that is open. */
+  /** Commands sent while there was no pacer: a few for each open path. */
   #unsaid: PacerCommand[] = [];
   #end: PacerEnd | undefined;
   #isRequested = false;
   #lastId = 0;
   #lateness = NOT_LATE;
 
-  /** `onRequest` asks for a pacer, once: `connect` is the answer. */
+  /** `onRequest` requests a pacer, once: `connect` is the answer. */
   constructor(onRequest: () => void) {
     this.#onRequest = onRequest;
   }
 
-  /** A way to a voice server, which asks for our address at once. */
+  /** Opens a send path to a voice server and starts IP discovery at once. */
   open(options: VoiceSendPathOptions): VoiceSendPath {
     if (!this.#isRequested) this.#onRequest();
     this.#isRequested = true;
@@ -53,7 +53,7 @@ export class PacerLink implements PathLink {
     return path;
   }
 
-  /** The pacer to use from now on. In place of another one, every session begins anew there. */
+  /** Sets the pacer to use from now on. If it replaces another one, every session starts again there. */
   connect(end: PacerEnd): void {
     const isAnother = this.#end !== undefined;
     this.#isRequested = true;
@@ -66,7 +66,7 @@ export class PacerLink implements PathLink {
     else for (const command of unsaid) end.post(command);
   }
 
-  /** How late packets were since the last call. */
+  /** Lateness of the packets since the last call. */
   takeLateness(): Lateness {
     const lateness = this.#lateness;
     this.#lateness = NOT_LATE;
@@ -82,7 +82,7 @@ export class PacerLink implements PathLink {
     this.#end?.close();
   }
 
-  // What paths need
+  // Interface of the send paths
 
   get offsetMs(): number {
     return this.#end?.offsetMs ?? 0;
@@ -108,7 +108,7 @@ export class PacerLink implements PathLink {
   }
 }
 
-/** Of both periods. Quantiles cannot be added: the later one counts, of two that are alike in all but noise. */
+/** Adds two periods. Quantiles cannot be added, so those of the later period are used: the two differ only by noise. */
 function addLateness(before: Lateness, { latenessCounts, latenessMsSum, ...later }: Lateness): Lateness {
   return {
     ...later,

@@ -1,11 +1,11 @@
-// What an audio worker and the pacer tell each other about the outlets of voice sessions. Plain data over a port of
-// their own, in order; frames go through shared memory (frame-ring.ts). Audio and pacer thread.
+// Messages between an audio worker and the pacer about the RTP senders of voice sessions. Plain data over a dedicated
+// port, in order; frames go through shared memory (frame-ring.ts). Audio and pacer thread.
 
 import type { ExternalAddress } from "./ip-discovery.ts";
 import type { RtpStart } from "./rtp-stream.ts";
 import type { EncryptionMode } from "./transport-encryption.ts";
 
-/** Given out by the worker; new with every outlet. */
+/** Assigned by the worker, unique per RTP sender. */
 export type RtpSenderId = number;
 
 export interface OpenRtpSender {
@@ -15,7 +15,7 @@ export interface OpenRtpSender {
   readonly address: string;
   readonly port: number;
   readonly ssrc: number;
-  /** Of the session's FrameRingWriter. */
+  /** Shared memory of the session's FrameRingWriter. */
   readonly ring: SharedArrayBuffer;
 }
 
@@ -26,34 +26,34 @@ export interface TransportKey {
 }
 
 export type PacerCommand =
-  /** A socket, connected, and our address as the server sees it: `discovered` or `unreachable` follows. */
+  /** Opens and connects a socket and discovers our address: `discovered` or `unreachable` follows. */
   | OpenRtpSender
-  /** From now on what lies in the ring leaves. */
+  /** Starts sending the frames in the ring. */
   | { readonly type: "start"; readonly rtpSenderId: RtpSenderId; readonly key: TransportKey; readonly rtp: RtpStart }
-  /** Another key, whose counter starts afresh. */
+  /** Replaces the key; the counter of the new key starts at zero. */
   | { readonly type: "rekey"; readonly rtpSenderId: RtpSenderId; readonly key: TransportKey }
   | { readonly type: "close"; readonly rtpSenderId: RtpSenderId }
-  /** Something has been put into a ring while the pacer was asleep. */
+  /** A frame has been put into a ring while the pacer was asleep. */
   | { readonly type: "wake" };
 
 export type PacerEvent =
-  /** Undefined: no answer came in 3 s. */
+  /** Undefined: no response within 3 s. */
   | { readonly type: "discovered"; readonly rtpSenderId: RtpSenderId; readonly found: ExternalAddress | undefined }
   /** The socket could not be connected. */
   | { readonly type: "unreachable"; readonly rtpSenderId: RtpSenderId; readonly reason: string }
   /** The system refused a packet. */
   | { readonly type: "udpError"; readonly rtpSenderId: RtpSenderId }
-  /** Nothing leaves any more: a new session is due. */
+  /** Nothing can be sent any more: a new session is needed. */
   | { readonly type: "dead"; readonly rtpSenderId: RtpSenderId; readonly reason: string }
-  /** Twice a second while anything is sent: how late this worker's packets left. */
+  /** Twice a second while anything is sent: the lateness of this worker's packets. */
   | { readonly type: "lateness"; readonly lateness: Lateness };
 
-/** Of a period; a packet is late by the time from its deadline until it was handed to the system. */
+/** Lateness within a period: the time from a packet's deadline until it was handed to the operating system. */
 export interface Lateness {
   readonly latenessMsP50: number;
   readonly latenessMsP99: number;
   readonly latenessMsMax: number;
-  /** Packets by how late they were, in the classes of `LATENESS_BOUNDS_MS`, and their lateness added up. */
+  /** Number of packets per class of `LATENESS_BOUNDS_MS`, and the sum of their lateness. */
   readonly latenessCounts: readonly number[];
   readonly latenessMsSum: number;
 }

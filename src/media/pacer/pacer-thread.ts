@@ -1,6 +1,6 @@
-// What the pacer's thread does all its life: sends what is due, sleeps until the next frame is, and now and then gives
-// sockets and messages their turn. With nothing to send it sleeps in the event loop and costs nothing. Timers count
-// whole milliseconds and come late where others are busy; a wait in shared memory ends when it should. Pacer thread.
+// The loop of the pacer thread: sends what is due, sleeps until the next frame is due, and regularly yields to sockets
+// and messages. With nothing to send it sleeps in the event loop and costs nothing. Timers count whole milliseconds and
+// fire late on a busy machine; a wait in shared memory ends on time. Pacer thread.
 
 import type { MessagePort } from "node:worker_threads";
 import { systemClock } from "../../lib/clock.ts";
@@ -12,16 +12,16 @@ import { WakeUpFlag } from "./wake-up-flag.ts";
 
 /** Sockets and timers wait so long at most. */
 const SLICE_MS_MAX = 10;
-/** The same while answers are awaited: who joins shall not wait. */
+/** Same limit while responses are awaited, so that joining sessions are not delayed. */
 const JOINING_SLICE_MS_MAX = 1;
 
-/** Serves the workers whose ports `connect` is given. */
+/** Serves the workers whose ports are passed to `connect`. */
 export class PacerThread {
   readonly #wakeUpFlag: WakeUpFlag;
   readonly #offsetMs = sharedTimeOffsetMs();
   readonly #pacer = new Pacer({ clock: systemClock, sockets: systemSockets, offsetMs: this.#offsetMs });
   #isRunning = false;
-  /** Calls that came before messages were read last. */
+  /** Number of wake-up messages sent before messages were last read. */
   #seenCalls = 0;
 
   constructor(wakeUpMemory: SharedArrayBuffer) {
@@ -39,7 +39,8 @@ export class PacerThread {
     });
     port.on("close", () => {
       client.leave();
-      // A worker that was ended between ringing and saying so has left the bell as if somebody came.
+      // A worker that was terminated between setting the flag and sending the message left the flag as if a message
+      // were coming.
       this.#wake();
     });
   }
@@ -50,7 +51,7 @@ export class PacerThread {
     this.#scheduleSlice();
   }
 
-  /** When sockets and messages have had their turn. */
+  /** Schedules the next slice after sockets and messages have been served. */
   #scheduleSlice(): void {
     this.#seenCalls = this.#wakeUpFlag.calls;
     setImmediate(() => this.#runSlice());

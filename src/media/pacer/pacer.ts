@@ -1,5 +1,5 @@
-// Sends what is due: walks over the outlets of all voice sessions and lets out every frame whose moment has come. When
-// it is called is its thread's to decide (pacer-thread.ts), or a timer's where everything runs in one thread
+// Sends what is due: walks over the RTP senders of all voice sessions and sends every frame whose deadline has come.
+// Its caller decides when: the pacer thread (pacer-thread.ts), or a timer where everything runs in one thread
 // (local-pacer.ts). Pacer thread.
 
 import { LATENESS_BOUNDS_MS } from "../../bridge/events.ts";
@@ -11,9 +11,9 @@ import { RING_FRAMES } from "./frame-ring.ts";
 import type { OpenRtpSender, PacerCommand, PacerEvent, RtpSenderId } from "./pacer-messages.ts";
 import { RtpSender, reasonOf } from "./rtp-sender.ts";
 
-/** How often a worker is told how late its packets are. */
+/** Interval of the lateness reports to a worker. */
 const REPORT_MS = 500;
-/** All that a ring holds has left by then. */
+/** Time after which everything in a ring has been sent. */
 const GRACE_MS = 2 * RING_FRAMES * FRAME_MS;
 
 /** One worker's end, as the pacer sees it. */
@@ -25,25 +25,27 @@ interface ConnectedWorker {
 }
 
 interface PacerOptions {
-  /** Of its thread. */
+  /** Clock of the pacer's thread. */
   readonly clock: Clock;
   readonly sockets: Sockets;
-  /** Added to the clock, it gives the time in which frames are due. */
+  /** Added to the clock, gives the clock of the deadlines. */
   readonly offsetMs: number;
 }
 
-/** What one worker says. */
+/** The pacer's interface for one worker. */
 export interface PacerClient {
   execute(command: PacerCommand): void;
-  /** The worker is gone: what it has put into its rings still leaves. */
+  /** The worker is gone. Frames already in its rings are still sent. */
   leave(): void;
 }
 
-/** One for the node, or one for each worker of a simulation. Throws nothing: what an outlet throws ends that outlet. */
+/**
+ * One for the node, or one per worker in a simulation. Never throws: an exception in an RTP sender ends that sender.
+ */
 export class Pacer {
   readonly #options: PacerOptions;
   readonly #workers = new Set<ConnectedWorker>();
-  /** All outlets of all tenants, in one row to walk over. */
+  /** All RTP senders of all workers, in one array to walk over. */
   #rtpSenders: { readonly rtpSender: RtpSender; readonly worker: ConnectedWorker }[] = [];
   #joiningCount = 0;
 
@@ -51,7 +53,7 @@ export class Pacer {
     this.#options = options;
   }
 
-  /** Answers are awaited from sockets. */
+  /** Responses are awaited from sockets. */
   get isJoining(): boolean {
     return this.#joiningCount > 0;
   }
@@ -60,7 +62,7 @@ export class Pacer {
     return this.#rtpSenders.length > 0;
   }
 
-  /** Another worker. */
+  /** Adds a worker. */
   serve(send: (event: PacerEvent) => void): PacerClient {
     const lateness = new Histogram({ widthMs: 0.25, buckets: 400 });
     const worker: ConnectedWorker = { rtpSenders: new Map(), lateness, send, reportedAtMs: this.#options.clock.now() };
@@ -68,7 +70,7 @@ export class Pacer {
     return { execute: (command) => this.#execute(worker, command), leave: () => this.#dismiss(worker) };
   }
 
-  /** Sends all that is due; returns when the next frame will be, in the time of frames, Infinity without one. */
+  /** Sends all that is due; returns the next deadline, or Infinity without one. */
   run(): number {
     const { clock, offsetMs } = this.#options;
     let nowMs = clock.now() + offsetMs;
@@ -132,7 +134,7 @@ export class Pacer {
     this.#rtpSenders = this.#rtpSenders.filter((entry) => entry.rtpSender !== rtpSender);
   }
 
-  /** What lies ready is heard to its end, so that those whose worker is lost miss as little as can be. */
+  /** Ready frames are still sent, so that listeners of a lost worker miss as little as possible. */
   #dismiss(worker: ConnectedWorker): void {
     this.#workers.delete(worker);
     this.#options.clock.after(GRACE_MS, () => {

@@ -1,5 +1,5 @@
-// The pacer's thread as an audio worker reaches it: commands over a port, frames over shared memory, and a bell for
-// what is due sooner than the pacer thinks. Audio thread.
+// The pacer thread as seen by an audio worker: commands over a port, frames over shared memory, and a wake-up flag for
+// frames that are due sooner than the pacer expects. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
 import { sharedTimeOffsetMs } from "../../lib/shared-time.ts";

@@ -1,5 +1,5 @@
-// The way out of one voice session: takes its frames from the ring as they fall due, and gives each its RTP header and
-// its seal, then to UDP. Outlives the session's WebSocket across a resume. Pacer thread.
+// Sends the packets of one voice session: takes frames from the ring as they become due, adds the RTP header, seals
+// them and sends them over UDP. Outlives the session's WebSocket across a resume. Pacer thread.
 
 import { type Clock, wrapTimers } from "../../lib/clock.ts";
 import type { DatagramSocket } from "../../network/sockets.ts";
@@ -10,16 +10,16 @@ import { RTP_HEADER_BYTES, type RtpStart, RtpStream } from "./rtp-stream.ts";
 import { createSealer, PACKET_BYTES_MAX, type PacketSealer, prepareEncryption } from "./transport-encryption.ts";
 import { UdpSocket } from "./udp-socket.ts";
 
-/** A busy system may read a packet late; by then as many more may have left as a late pacer sends in a row. */
+/** A busy system may read a packet late; by then a late pacer may have sent this many more in a row. */
 const PACKETS_IN_FLIGHT = RING_FRAMES;
 const SLOT_BYTES = Math.ceil(PACKET_BYTES_MAX / 16) * 16;
 
 interface RtpSenderOptions {
   readonly open: OpenRtpSender;
-  /** Not connected yet; closed with the outlet. */
+  /** Not connected yet; closed with the RTP sender. */
   readonly socket: DatagramSocket;
   readonly clock: Clock;
-  /** To the worker that has opened it. */
+  /** Reports to the worker that opened it. */
   readonly send: (event: PacerEvent) => void;
 }
 
@@ -56,7 +56,10 @@ export class RtpSender {
     );
   }
 
-  /** Connects and asks for our address, and tells the worker what came of it. Once; never rejects. */
+  /**
+   * Connects the socket, discovers our external address and reports the result to the worker. Called once; never
+   * rejects.
+   */
   async discover(): Promise<void> {
     const { open, send } = this.#options;
     const { rtpSenderId, ssrc } = open;
@@ -69,7 +72,7 @@ export class RtpSender {
     }
   }
 
-  /** After `discover`: from now on what lies in the ring leaves. Nothing when it has died meanwhile. */
+  /** Starts sending the frames in the ring. Called after `discover`; does nothing if the sender has died meanwhile. */
   start(key: TransportKey, rtp: RtpStart): void {
     if (this.#isClosed) return;
     this.#guardHandler(() => {
@@ -87,18 +90,18 @@ export class RtpSender {
     })();
   }
 
-  /** When its oldest frame is due; Infinity without one. */
+  /** Deadline of its oldest frame; Infinity without one. */
   get dueMs(): number {
     return this.#sealer === undefined ? Number.POSITIVE_INFINITY : this.#ring.dueMs;
   }
 
-  /** Sends the oldest frame, if it is due. Returns when it was; undefined: it has been taken back, or is lost. */
+  /** Sends the oldest frame if it is due and returns its deadline. Undefined: it was revoked or lost. */
   sendNext(nowMs: number): number | undefined {
     const frame = this.#ring.take();
     if (frame === undefined) return undefined;
     const dueMs = this.#ring.takenDueMs;
     if (dueMs > nowMs) {
-      // Between the look and the grip it was taken back, and another put in its place.
+      // Between `dueMs` and `take` the frame was revoked and another one put into its slot.
       this.#ring.putBack();
       return undefined;
     }
@@ -112,7 +115,7 @@ export class RtpSender {
     return hasLeft ? dueMs : undefined;
   }
 
-  /** For good; what still lies in the ring does not leave. May be called more than once. */
+  /** Closes for good; frames still in the ring are not sent. May be called more than once. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -137,7 +140,7 @@ export class RtpSender {
     return true;
   }
 
-  /** Nothing leaves any more: the worker begins a new session. */
+  /** Nothing can be sent any more: the worker begins a new session. */
   #die(error: unknown): void {
     if (this.#isClosed) return;
     const { open, send } = this.#options;
@@ -146,7 +149,7 @@ export class RtpSender {
   }
 }
 
-/** What is told of an error. */
+/** The reported text of an error. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

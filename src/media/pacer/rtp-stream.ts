@@ -29,8 +29,8 @@ export class RtpStream {
 
   /**
    * Writes the header of the packet that is due at `dueMs` to the front of `packet`: `80 78`, sequence u16, timestamp
-   * u32, SSRC u32, all big endian. Time goes on where nothing was sent (pause, dry input, dropped deadlines), by whole
-   * frames; the sequence has no holes.
+   * u32, SSRC u32, all big endian. The timestamp advances where nothing was sent (pause, starved input, dropped
+   * deadlines), by whole frames; the sequence has no gaps.
    */
   writeHeader(packet: Buffer, dueMs: number): void {
     if (this.#lastDueMs !== undefined) {
@@ -47,7 +47,7 @@ export class RtpStream {
   }
 }
 
-/** A random place to start from, as RFC 3550 wants. */
+/** Random initial values, as RFC 3550 requires. */
 export function randomRtpStart(ssrc: number, random: Random): RtpStart {
   return { ssrc, sequence: random.uint32() & 0xffff, timestamp: random.uint32() };
 }

@@ -11,7 +11,7 @@ import { RTP_HEADER_BYTES } from "./rtp-stream.ts";
  * In order of preference: the first costs a fifth of the second on the machines we measured (1.3 µs against 4 to 7).
  */
 const MODES = ["aead_xchacha20_poly1305_rtpsize", "aead_aes256_gcm_rtpsize"] as const;
-/** The mode every voice server has to know. */
+/** The mode every voice server must support. */
 export const XCHACHA_MODE = MODES[0];
 export type EncryptionMode = (typeof MODES)[number];
 
@@ -25,7 +25,7 @@ export const PACKET_BYTES_MAX = RTP_HEADER_BYTES + PAYLOAD_BYTES_MAX + TAG_BYTES
 export interface PacketSealer {
   /**
    * Completes `packet`, whose first 12 bytes are the RTP header, with the sealed `payload` (at most PAYLOAD_BYTES_MAX).
-   * Returns the size of the whole packet, or 0 when the counter is used up and a new session is due.
+   * Returns the size of the whole packet, or 0 when the counter is exhausted and a new session is needed.
    */
   seal(packet: Buffer, payload: Uint8Array): number;
   /** Forgets the key. */
@@ -83,9 +83,9 @@ class AesGcmSealer implements PacketSealer {
   }
 }
 
-/** The part of libsodium beneath its wrapper that we call with buffers of our own: a third cheaper per packet. */
+/** The libsodium functions beneath its wrapper, called with our own buffers: a third cheaper per packet. */
 interface SodiumHeap {
-  /** Replaced whenever the memory grows: never keep it. */
+  /** Replaced whenever the memory grows: never store it. */
   readonly HEAPU8: Uint8Array;
   _malloc(sizeBytes: number): number;
   _free(address: number): void;
@@ -109,7 +109,7 @@ const XCHACHA_NONCE_BYTES = 24;
 
 class XchachaSealer implements PacketSealer {
   readonly #sodium: SodiumHeap;
-  /** One allocation: key, nonce, header, then the payload, encrypted in place with room for the tag. */
+  /** One allocation: key, nonce, header, then the payload, encrypted in place with space for the tag. */
   readonly #keyAt: number;
   readonly #nonceAt: number;
   readonly #headerAt: number;

@@ -17,7 +17,7 @@ const KEEP_ALIVE_MS = 5000;
 const PACKETS_PER_CHECK = 25;
 /** Sending has to fail for this long before the session is rebuilt. */
 const FAILING_MS_MAX = 3000;
-/** Nothing but the answer to discovery is of interest; what comes beyond this is left to the system to drop. */
+/** Only the discovery response is needed; datagrams beyond this number are left for the system to drop. */
 const DATAGRAMS_BURST = 100;
 const DATAGRAMS_PER_SECOND = 50;
 const DEAF_MS = 1000;
@@ -28,11 +28,11 @@ interface UdpSocketOptions {
   readonly address: string;
   readonly port: number;
   readonly guardHandler: HandlerGuard;
-  /** What its timers throw is contained. */
+  /** Its timers run inside the handler guard. */
   readonly clock: Clock;
-  /** An error of the network, each time. */
+  /** Called for each network error. */
   readonly onError: (error: Error) => void;
-  /** Nothing has left for FAILING_MS_MAX: once. */
+  /** Nothing could be sent for FAILING_MS_MAX. Called once. */
   readonly onDead: (error: Error) => void;
 }
 
@@ -74,7 +74,7 @@ export class UdpSocket {
     });
   }
 
-  /** Fixes the peer, so that foreign packets never reach us. Rejects with the system's error, or when it is closed. */
+  /** Connects to the peer, so that foreign packets never reach us. Rejects with the system error, or when closed. */
   connect(): Promise<void> {
     const { port, address } = this.#options;
     return new Promise((resolve, reject) => {
@@ -83,7 +83,10 @@ export class UdpSocket {
     });
   }
 
-  /** Asks for our address as the server sees it, up to 6 times in 3 s. Undefined when no answer came. */
+  /**
+   * Discovers our external address as the server sees it, with up to 6 requests in 3 s. Undefined when no response
+   * came.
+   */
   async discover(ssrc: number, signal: AbortSignal): Promise<ExternalAddress | undefined> {
     const request = encodeDiscoveryRequest(ssrc);
     let timer: Timer | undefined;
@@ -118,7 +121,7 @@ export class UdpSocket {
   }
 
   /**
-   * From now on sends 8 bytes in every 5 s without sound, which holds the mapping of a NAT. Answers are not expected.
+   * From now on sends 8 bytes after every 5 s without audio, which keeps a NAT mapping open. No responses are expected.
    */
   startKeepAlive(): void {
     this.#keepAliveTimer = this.#options.clock.after(KEEP_ALIVE_MS, () => {
@@ -137,22 +140,22 @@ export class UdpSocket {
     this.#keepAliveTimer?.cancel();
     this.#deafTimer?.cancel();
     this.#socket.close();
-    // The system's socket does not tell that it will never be connected.
+    // The system's socket does not report that it will never be connected.
     this.#giveUpConnecting?.(new Error("closed"));
   }
 
   #onDatagram(packet: Uint8Array): void {
     if (this.#isClosed || this.#deafTimer !== undefined) return;
     if (!this.#datagrams.spend(1)) {
-      this.#turnDeaf();
+      this.#pauseReceiving();
       return;
     }
     const found = this.#answerDiscovery === undefined ? undefined : parseDiscoveryResponse(packet);
     if (found !== undefined) this.#answerDiscovery?.(found);
   }
 
-  /** A flood: sending goes on, receiving stops for a while. */
-  #turnDeaf(): void {
+  /** A flood: sending continues, receiving is paused for a while. */
+  #pauseReceiving(): void {
     const receiver = receiverOf(this.#socket);
     receiver?.recvStop();
     this.#deafTimer = this.#options.clock.after(DEAF_MS, () => {
@@ -179,8 +182,8 @@ interface Receiver {
 }
 
 /**
- * The part of the system's socket that receives. Node has no public way to only send; where this way is gone, a flooded
- * port goes on costing what it costs Node to read it.
+ * The part of the system's socket that receives. Node has no public method to only send. If this internal is gone, a
+ * flooded port keeps costing what it costs Node to read it.
  */
 function receiverOf(socket: DatagramSocket): Receiver | undefined {
   const key = Object.getOwnPropertySymbols(socket).find(({ description }) => description === "state symbol");

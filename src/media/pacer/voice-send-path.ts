@@ -1,6 +1,6 @@
-// The way of one voice session's frames to Discord, as its audio worker sees it: opened, started with the session's
-// key, then fed with frames some way ahead of the moment they are due. The other end is an Outlet. Belongs to one
-// session and outlives its WebSocket across a resume. Audio thread.
+// The send path of one voice session's frames to Discord, as its audio worker sees it: opened, started with the
+// session's key, then fed with frames ahead of their deadlines. The other end is an RtpSender. Belongs to one session
+// and outlives its WebSocket across a resume. Audio thread.
 
 import { FrameRingWriter, PAYLOAD_BYTES_MAX } from "./frame-ring.ts";
 import type { HandlerGuard } from "./handler-guard.ts";
@@ -8,9 +8,9 @@ import type { ExternalAddress } from "./ip-discovery.ts";
 import type { PacerCommand, PacerEvent, RtpSenderId, TransportKey } from "./pacer-messages.ts";
 import type { RtpStart } from "./rtp-stream.ts";
 
-/** What a path needs of the link to the pacer. */
+/** What a send path needs from the link to the pacer. */
 export interface PathLink {
-  /** Added to the worker's clock, it gives the time in which frames are due. Known once the path is discovered. */
+  /** Added to the worker's clock, gives the clock of the deadlines. Known once the path is discovered. */
   readonly offsetMs: number;
   post(command: PacerCommand): void;
   /** A frame has been put into a ring, due at `dueMs` of the worker's clock. */
@@ -23,11 +23,11 @@ export interface VoiceSendPathOptions {
   readonly address: string;
   readonly port: number;
   readonly ssrc: number;
-  /** What the handlers throw is their connection's. */
+  /** An exception in a handler ends its connection. */
   readonly guardHandler: HandlerGuard;
   /** The system refused a packet, each time. */
   readonly onUdpError: () => void;
-  /** Nothing leaves any more: a new session is due. Once. */
+  /** Nothing can be sent any more: a new session is needed. Called once. */
   readonly onDead: (reason: string) => void;
 }
 
@@ -48,38 +48,38 @@ export class VoiceSendPath {
     this.#whenDiscovered = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
-    // Who closes the path does not wait any more.
+    // The caller that closed the path no longer waits for the result.
     this.#whenDiscovered.catch(() => undefined);
     const { address, port, ssrc } = options;
     link.post({ type: "open", rtpSenderId, address, port, ssrc, ring: this.#ring.memory });
   }
 
-  /** Our address as the server sees it; undefined: no answer came. Rejects when the socket cannot be connected. */
+  /** Our address as the server sees it; undefined: no response came. Rejects when the socket cannot be connected. */
   get whenDiscovered(): Promise<ExternalAddress | undefined> {
     return this.#whenDiscovered;
   }
 
-  /** Once it is discovered: frames may leave. */
+  /** After discovery: frames may be sent. */
   start(key: TransportKey, rtp: RtpStart): void {
     this.#post({ type: "start", rtpSenderId: this.#rtpSenderId, key, rtp });
   }
 
-  /** Takes a new key; its counter starts afresh. */
+  /** Sets a new key; its counter starts at zero. */
   rekey(key: TransportKey): void {
     this.#post({ type: "rekey", rtpSenderId: this.#rtpSenderId, key });
   }
 
-  /** No frame waits to leave. */
+  /** No frame is unsent. */
   get isDrained(): boolean {
     return this.#ring.isEmpty;
   }
 
-  /** No more can wait: nothing has left for as long as that takes. */
+  /** The ring is full, because nothing has been sent for as long as it holds. */
   get isFull(): boolean {
     return this.#ring.isFull;
   }
 
-  /** Lets one payload leave when it is due. */
+  /** Sends one payload at its deadline. */
   send(payload: Uint8Array, dueMs: number): "sent" | "tooLarge" | "full" {
     if (payload.length > PAYLOAD_BYTES_MAX) return "tooLarge";
     if (!this.#ring.put(payload, dueMs + this.#link.offsetMs)) return "full";
@@ -87,7 +87,7 @@ export class VoiceSendPath {
     return "sent";
   }
 
-  /** Takes back what has not left, the newest first, `countMax` at most; returns how many those were. */
+  /** Revokes at most `countMax` frames that have not been sent, newest first. Returns how many were revoked. */
   revoke(countMax: number): number {
     return this.#ring.revoke(countMax);
   }
@@ -100,7 +100,7 @@ export class VoiceSendPath {
     this.#settle?.reject(new Error("closed"));
   }
 
-  /** What the pacer tells of it. */
+  /** Handles an event from the pacer. */
   onEvent(event: PacerEvent): void {
     if (this.#isClosed || event.type === "lateness") return;
     const { guardHandler, onUdpError, onDead } = this.#options;
@@ -110,7 +110,7 @@ export class VoiceSendPath {
     else guardHandler(() => onDead(event.reason))();
   }
 
-  /** The pacer is gone, and with it the socket. */
+  /** The pacer is gone, and its socket with it. */
   onPacerLost(): void {
     const { guardHandler, onDead } = this.#options;
     this.#settle?.reject(new Error("the pacer was lost"));

@@ -1,6 +1,6 @@
-// How the audio workers wake the pacer: one for all of them, in shared memory. The pacer sleeps until the next frame is
-// due, in a wait of its own or, with nothing to send, in its event loop; whoever puts in something that is due sooner
-// rings. Audio and pacer thread.
+// How audio workers wake the pacer: one flag for all of them, in shared memory. The pacer sleeps until the next frame
+// is due, in a wait in shared memory or, with nothing to send, in its event loop. A worker that adds a frame due sooner
+// signals the flag. Audio and pacer thread.
 
 const SIGNALS = 0;
 const IS_ASLEEP = 1;
@@ -9,14 +9,14 @@ const WAITS = 3;
 const NUMBERS = 4;
 const NUMBERS_BYTES = NUMBERS * Int32Array.BYTES_PER_ELEMENT;
 
-/** No sleep ends sooner. */
+/** Shortest sleep. */
 const LATE_MS = 0.1;
 const YIELD_MS = 0.1;
 const NOTHING = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
 export class WakeUpFlag {
   readonly #numbers: Int32Array;
-  /** When the pacer wakes by itself, in the time of frames; Infinity: not. */
+  /** When the pacer wakes by itself, on the clock of the deadlines; Infinity: never. */
   readonly #wakesAtMs: Float64Array;
 
   /** Either end, over the same WAKE_UP_FLAG_BYTES of memory. */
@@ -27,7 +27,7 @@ export class WakeUpFlag {
 
   // A worker's side
 
-  /** Something is due at `dueMs`. True: the pacer is in its event loop, and only a message reaches it. */
+  /** A frame is due at `dueMs`. True: the pacer is in its event loop, and only a message wakes it. */
   signal(dueMs: number): boolean {
     Atomics.add(this.#numbers, SIGNALS, 1);
     if (dueMs >= this.#wakesAtMs[0]!) return false;
@@ -36,8 +36,8 @@ export class WakeUpFlag {
   }
 
   /**
-   * Where the pacer should be awake by now and has not come to it, because others have all processors: leaves it this
-   * one for a moment. Otherwise it would wait until the system takes it from somebody, some milliseconds.
+   * Yields this processor briefly if the pacer should be awake by now but has not run because all processors are busy.
+   * Otherwise the pacer would wait some milliseconds until the system preempts somebody.
    */
   yieldToPacer(nowMs: number): void {
     const lateMs = nowMs - this.#wakesAtMs[0]!;
@@ -56,26 +56,30 @@ export class WakeUpFlag {
 
   // The pacer's side
 
-  /** How often it has been called to read messages. */
+  /** How many messages have been announced. */
   get calls(): number {
     return Atomics.load(this.#numbers, CALLS);
   }
 
-  /** How often it has been rung; to be read before looking for what is due. */
+  /** How often it has been signalled; read this before checking what is due. */
   get signals(): number {
     return Atomics.load(this.#numbers, SIGNALS);
   }
 
-  /** Stands still until `wakesAtMs`, `waitMs` from now, or until somebody rings; not at all after `seenSignals`. */
+  /**
+   * Blocks until `wakesAtMs`, `waitMs` from now, or until a signal; returns at once if there was one after
+   * `seenSignals`.
+   */
   wait(seenSignals: number, wakesAtMs: number, waitMs: number): void {
     this.#wakesAtMs[0] = wakesAtMs;
-    // Seen by whoever rings from here on: without it a processor may look for rings before it shows when it wakes.
+    // Visible to signals from here on: without the fence a processor may check for signals before it publishes when it
+    // wakes.
     Atomics.add(this.#numbers, WAITS, 1);
     Atomics.wait(this.#numbers, SIGNALS, seenSignals, waitMs);
     this.#wakesAtMs[0] = Number.NEGATIVE_INFINITY;
   }
 
-  /** Goes to sleep until a message comes. False: somebody has rung meanwhile. */
+  /** Goes to sleep until a message comes. False: there was a signal meanwhile. */
   sleep(seenSignals: number): boolean {
     this.#wakesAtMs[0] = Number.POSITIVE_INFINITY;
     Atomics.store(this.#numbers, IS_ASLEEP, 1);

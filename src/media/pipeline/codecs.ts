@@ -1,5 +1,5 @@
-// Decoders and encoders for the pipelines of one worker. Encoders wait in stock between tracks. The encoder is loaded
-// ahead, as a change of volume in mid-track wants it at once; a decoder is when a track is found to need it. Audio
+// Decoders and encoders for the pipelines of one worker. Encoders wait in a pool between tracks. The encoder is loaded
+// ahead, as a change of volume during a track needs it at once; a decoder when a track turns out to need it. Audio
 // thread.
 
 import { type Clock, systemClock } from "../../lib/clock.ts";
@@ -21,7 +21,7 @@ const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknow
   ["adts", (modules) => modules.aac()],
 ]);
 
-/** Native decoders in place of failed ones, of all tracks together. Damage in a stream is a handful of packets. */
+/** Native decoders that may replace failed ones, of all tracks together. Damage in a stream is a handful of packets. */
 const REPLACEMENTS = { burst: 24, perSecond: 12 };
 
 /**
@@ -29,8 +29,8 @@ const REPLACEMENTS = { burst: 24, perSecond: 12 };
  */
 export interface CodecSupply {
   /**
-   * A decoder for the stream, the caller's to close; what it keeps is taken from the budget's memory until then.
-   * Rejects with a NodeError when there is none for it, or its set-up data are damaged.
+   * A decoder for the stream, which the caller must close; its memory is reserved from the budget until then. Rejects
+   * with a NodeError when there is none for it, or its set-up data are damaged.
    */
   createDecoder(stream: AudioStream, budget: TrackBudget): Promise<Decoder>;
   /** An encoder that has encoded nothing, the caller's until given back. Rejects when it cannot be loaded. */
@@ -39,7 +39,7 @@ export interface CodecSupply {
   releaseEncoder(encoder: FrameEncoder): void;
 }
 
-/** What is configured of encoding. */
+/** Configuration of encoding. */
 interface EncodingOptions extends OpusEncoderOptions {
   /** `tonearm` has one complexity. Where it does not run (no SIMD), `libopus` stands in for it. */
   readonly encoder: "tonearm" | "libopus";
@@ -74,8 +74,8 @@ export class Codecs implements CodecSupply {
   }
 
   /**
-   * Loads what a track will probably need, while its input is still being opened: by the container that it was found to
-   * have. What is wrong with a codec is told when the track asks for it.
+   * Loads the codecs that a track will probably need, while its input is still being opened: by its detected container.
+   * Errors of a codec are reported when the track requests it.
    */
   warmUp(container: string | undefined): void {
     const [name = ""] = container?.split("|") ?? [];
@@ -86,8 +86,8 @@ export class Codecs implements CodecSupply {
   }
 
   /**
-   * Loads the encoder, which a change of volume wants at once in mid-track. What is wrong with it is told when a track
-   * asks for it.
+   * Loads the encoder, which a change of volume during a track needs at once. Its errors are reported when a track
+   * requests it.
    */
   loadEncoder(): void {
     this.#encoders().catch(() => undefined);
@@ -103,14 +103,14 @@ export class Codecs implements CodecSupply {
     return (await this.#encoders()).acquire();
   }
 
-  /** Takes back what `acquireEncoder` gave, once. Its packets must not be used any more. */
+  /** Returns an encoder of `acquireEncoder` to the pool, once. Its packets must no longer be used. */
   releaseEncoder(encoder: FrameEncoder): void {
     this.#pool?.then((pool) => pool.release(encoder)).catch(() => encoder.close());
   }
 
   #encoders(): Promise<EncoderPool> {
     this.#pool ??= this.#loadEncoders();
-    // A failure to load is not kept: the next track tries again.
+    // A failure to load is not cached: the next track tries again.
     this.#pool.catch(() => {
       this.#pool = undefined;
     });
@@ -118,7 +118,7 @@ export class Codecs implements CodecSupply {
   }
 
   async #loadEncoders(): Promise<EncoderPool> {
-    // What it cannot run on (no SIMD) libopus can: late is better than silent.
+    // libopus also runs where our encoder cannot (no SIMD): late is better than silent.
     const kernel = this.#isOwnEncoder ? await this.#modules.encoder().catch(() => undefined) : undefined;
     if (kernel !== undefined) return new EncoderPool(() => new TonearmFrameEncoder(kernel, this.#settings));
     const opus = await this.#modules.libopus("encode");

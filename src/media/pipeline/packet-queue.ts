@@ -1,5 +1,5 @@
-// Compressed packets of one track that are read but not yet decoded or sent, in order. Bounded by sound, by bytes and
-// by count; the larger read-ahead lies beneath, in the byte source. Audio thread.
+// Compressed packets of one track that are read but not yet decoded or sent, in order. Limited by duration, by bytes
+// and by count; the larger read-ahead lies beneath, in the byte source. Audio thread.
 
 import type { AudioStream, Packet } from "../format/packet.ts";
 
@@ -8,22 +8,23 @@ export interface QueuedPacket {
   readonly packet: Packet;
   readonly stream: AudioStream;
   /**
-   * Where the track goes on in other bytes: what of the packet lies before this track time was read already, and only
-   * warms a decoder up.
+   * When the track continues in other bytes: the part of the packet before this track time was already read, and only
+   * warms up a decoder.
    */
   readonly fromMs?: number | undefined;
 }
 
-/** Sound kept in packets: enough to ride out a slow read, little enough to stay small. */
+/** Audio buffered in packets: enough to bridge a slow read, little enough to stay small. */
 const QUEUE_MS_MAX = 1_000;
 /** Below this the reader is woken again, so that it reads in bursts. */
 const QUEUE_MS_LOW = 600;
-/** For uncompressed sound at high rates: 1 s of 192 kHz 24-bit stereo is 1.1 MB. */
+/** For uncompressed audio at high rates: 1 s of 192 kHz 24-bit stereo is 1.1 MB. */
 const QUEUE_BYTES_MAX = 512 * 1024;
 /** The shortest packets of real files last 2.5 ms. */
 const QUEUE_COUNT_MAX = 512;
 /**
- * Packets are views of what was read: each may hold a whole buffer of the source, with the pictures between its sounds.
+ * Packets are views of the bytes read: each may hold a whole buffer of the source, including the video between its
+ * audio.
  */
 const QUEUE_BUFFER_BYTES_MAX = 4 * 1024 * 1024;
 /** A packet that is a small part of a larger buffer is copied out of it. */
@@ -35,14 +36,14 @@ export class PacketQueue {
   #head = 0;
   #durationMs = 0;
   #sizeBytes = 0;
-  /** Of what lies behind the packets, as if each that does not share it with the one before had its own. */
+  /** Size of the buffers behind the packets, as if each that does not share it with the one before had its own. */
   #bufferBytes = 0;
 
   get length(): number {
     return this.#entries.length - this.#head;
   }
 
-  /** Sound in it, milliseconds of track time. */
+  /** Length of the queued audio, milliseconds of track time. */
   get durationMs(): number {
     return this.#durationMs;
   }
@@ -77,7 +78,7 @@ export class PacketQueue {
     this.#durationMs -= entry.packet.durationMs;
     this.#sizeBytes -= entry.packet.data.length;
     const next = this.#entries[this.#head];
-    // What the next one shared is counted for it from now on.
+    // A buffer shared with the next packet is counted for that one from now on.
     this.#bufferBytes -= next === undefined ? this.#bufferBytes : bufferBytes(entry, next);
     if (this.#head >= 64 || this.#head === this.#entries.length) {
       this.#entries.splice(0, this.#head);
@@ -114,7 +115,7 @@ function copyOf({ packet, ...others }: QueuedPacket): QueuedPacket {
   return { packet: { ...packet, data: packet.data.slice() }, ...others };
 }
 
-/** Bytes that are held by the packet and not by its neighbour: its buffer, and what sets its decoder up. */
+/** Bytes that are held by the packet and not by its neighbour: its buffer, and its decoder set-up. */
 function bufferBytes({ packet, stream }: QueuedPacket, neighbour: QueuedPacket | undefined): number {
   const { buffer } = packet.data;
   const ownBytes = buffer === neighbour?.packet.data.buffer ? 0 : buffer.byteLength;

@@ -1,6 +1,5 @@
-// Reads one track's packets ahead of the sound: opens the input, fills the packet queue in bursts, seeks. Everything
-// that waits for the network happens here, outside the tick; the pipeline only takes what lies in the queue. Audio
-// thread.
+// Reads one track's packets ahead of playback: opens the input, fills the packet queue in bursts, seeks. All waiting
+// for the network happens here, outside the tick; the pipeline only takes packets from the queue. Audio thread.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
@@ -14,16 +13,16 @@ import type { TrackBudget } from "../quota/track-budget.ts";
 import { PacketQueue } from "./packet-queue.ts";
 import { ReplacementStream } from "./replacement-stream.ts";
 
-/** A seek that waits this long for a stalled read gives the connection up and opens the track anew at the target. */
+/** A seek that waits this long for a stalled read drops the connection and opens the track again at the target. */
 const SEEK_PATIENCE_MS = 400;
 /** The shortest packets that any format knows are 16 samples long. */
 const PACKETS_PER_MS_MAX = 16;
-/** Packets that may come without any sound in them, as where a file is damaged. */
+/** Packets in a row that may hold no audio, as where a file is damaged. */
 const SILENT_PACKETS_MAX = 4096;
 /** Times in a row that the bytes of a site's track may become others, each before this much more of it was read. */
 const REPLACEMENTS_MAX = 3;
 const REPLACEMENT_GAIN_MS = 1_000;
-/** What lies before the place where other bytes take over, for the decoder to be warm there: ten frames of MP3. */
+/** Audio before the position where other bytes take over, to warm up the decoder: ten frames of MP3. */
 const WARM_UP_MS = 270;
 /** Times that are closer are the same. */
 const SAME_MOMENT_MS = 0.5;
@@ -43,13 +42,13 @@ export type OpenTrack = (
 export interface PacketReaderOptions {
   readonly input: PlayableInput;
   readonly startMs: number;
-  /** Of the track as the client was told, for containers that do not say it themselves. */
+  /** The track's length as reported to the client, for containers that do not declare it. */
   readonly lengthMs: number | undefined;
   readonly open: OpenTrack;
   readonly budget: TrackBudget;
   /** Packets have arrived, the end was reached, or a seek has landed (then `seekTargetMs` is undefined again). */
   readonly onProgress: () => void;
-  /** Reading has failed for good; what is queued may still be played. Called at most once. */
+  /** Reading has failed for good; queued packets may still be played. Called at most once. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -59,12 +58,12 @@ export class PacketReader {
   readonly #repacketizer = new OpusRepacketizer();
   readonly #abort = new AbortController();
   #demuxer: Demuxer | undefined;
-  /** Of the packet read last. */
+  /** Stream of the last packet read. */
   #stream: AudioStream | undefined;
   /** Grows with each demuxer that is given up, so that its late answers are dropped. */
   #generation = 0;
   #seekTargetMs: number | undefined;
-  /** Runs while a seek waits for a read that is under way. */
+  /** Runs while a seek waits for a read in progress. */
   #patience: Timer | undefined;
   #landedMs: number;
   #runNumber = 0;
@@ -72,14 +71,14 @@ export class PacketReader {
   #isAtEnd = false;
   /** End of the packet read last; undefined right after a seek. */
   #readUntilMs: number | undefined;
-  /** The same at its highest in this run, and packets that came too close for it. */
+  /** Highest `#readUntilMs` of this run, and the number of packets that came too close for it. */
   #reachedMs = Number.NEGATIVE_INFINITY;
   #silentPackets = 0;
   #hasFailed = false;
-  /** Takes the demuxer's place, once it can. */
+  /** Replaces the demuxer when it is ready. */
   #replacement: ReplacementStream | undefined;
   #replacementCount = 0;
-  /** How far reading had come when the last one was opened. */
+  /** The reading position when the last replacement was opened. */
   #replacementAtMs = Number.NEGATIVE_INFINITY;
   /** Where its packets begin to be new. */
   #joinMs: number | undefined;
@@ -91,12 +90,12 @@ export class PacketReader {
     this.#start();
   }
 
-  /** Where the current run of packets is meant to be heard from: packets or samples before it are only pre-roll. */
+  /** The first audible position of the current run of packets: packets or samples before it are only pre-roll. */
   get landedMs(): number {
     return this.#landedMs;
   }
 
-  /** Grows with each seek that has landed: what is queued now does not follow what was queued before. */
+  /** Increases with each seek that has landed: packets queued now do not continue earlier ones. */
   get runNumber(): number {
     return this.#runNumber;
   }
@@ -119,7 +118,7 @@ export class PacketReader {
     return (this.#isAtEnd || this.#hasFailed) && this.#seekTargetMs === undefined;
   }
 
-  /** Reads on when there is room; called by the pipeline after it took packets. */
+  /** Continues reading when there is space; called by the pipeline after it took packets. */
   wake(): void {
     if (this.#isReading || this.#hasFailed || this.#abort.signal.aborted || this.#demuxer === undefined) return;
     if (this.#seekTargetMs === undefined && (this.#isAtEnd || !this.queue.isLow)) return;
@@ -189,7 +188,7 @@ export class PacketReader {
     return open(input, { signal: this.#abort.signal, budget, link, onReplaced });
   }
 
-  /** One burst, on a turn of its own: the pending seek, then packets until the queue is full. */
+  /** One burst, in its own time slice: the pending seek, then packets until the queue is full. */
   async #read(generation: number): Promise<void> {
     this.#isReading = true;
     const { budget } = this.#options;
@@ -207,7 +206,7 @@ export class PacketReader {
     }
   }
 
-  /** False: the bytes have become others, and reading can go on in those. */
+  /** False: the bytes have been replaced, and reading can continue in the new ones. */
   async #readOrWait(generation: number): Promise<boolean> {
     try {
       await this.#readOn(generation);
@@ -226,7 +225,7 @@ export class PacketReader {
     }
   }
 
-  /** Also ends when the demuxer was given up meanwhile. */
+  /** Also ends when the demuxer is given up in the meantime. */
   async #readOn(generation: number): Promise<void> {
     const { budget } = this.#options;
     let demuxer: Demuxer | undefined;
@@ -259,15 +258,15 @@ export class PacketReader {
       }
       this.#count(packet);
       this.#push(packet, demuxer.stream);
-      // The first packets start the music: tell the pipeline at once, later ones in bursts.
+      // The first packets start the music: notify the pipeline at once, about later ones in bursts.
       if (this.queue.length <= 2) this.#options.onProgress();
     }
   }
 
-  /** The bytes come to an end, and the link leads to others: they are opened while those play on. */
+  /** The bytes end, and the link leads to others: those are opened while the buffered ones play on. */
   #onReplaced(link: TrackLink, generation: number): void {
     if (generation !== this.#generation || this.#abort.signal.aborted || this.#replacement !== undefined) return;
-    // What cannot be sought fails once it is read to its end; so does what becomes another again and again.
+    // An unseekable input fails once it is read to its end; so does one that is replaced again and again.
     if (this.#demuxer?.isSeekable !== true) return;
     const { budget } = this.#options;
     const positionMs = this.#seekTargetMs ?? this.#readToMs;
@@ -303,13 +302,13 @@ export class PacketReader {
     this.#reachedMs = Math.max(this.#reachedMs, this.#readUntilMs);
     this.#silentPackets = Math.max(0, this.#silentPackets + 1 - PACKETS_PER_MS_MAX * gainedMs);
     if (this.#silentPackets <= SILENT_PACKETS_MAX) return;
-    throw new NodeError("media-damaged", "the media cannot be played: its packets hold no sound");
+    throw new NodeError("media-damaged", "the media cannot be played: its packets hold no audio");
   }
 
   /** Opus in other lengths than 20 ms is regrouped where that loses nothing, so that it can be passed through. */
   #push(packet: Packet, stream: AudioStream): void {
     if (stream !== this.#stream) {
-      // What waits for the rest of its 20 ms belongs to what came before.
+      // Frames that wait for the rest of their 20 ms belong to the earlier packets.
       this.#repacketizer.reset();
       this.#stream = stream;
     }
@@ -327,19 +326,21 @@ export class PacketReader {
       const timestampMs = packet.timestampMs - pendingMs + index * FRAME_MS;
       const behindSamples = (groups.length - 1 - index) * FRAME_SAMPLES + this.#repacketizer.pendingSamples;
       const trimEndSamples = Math.max(0, packet.trimEndSamples - behindSamples);
-      // End padding of long packets is more than one group: nobody is meant to hear it.
+      // End padding of long packets is more than one group: it must not be played.
       if (trimEndSamples >= FRAME_SAMPLES) return;
       this.queue.push({ packet: { data, timestampMs, durationMs: FRAME_MS, trimEndSamples }, stream, fromMs });
     });
   }
 
-  /** Of the packets of other bytes than before that begin in what was read already: where that ends. */
+  /** For packets of new bytes that begin in the part already read: where that part ends. */
   #repeatedUntilMs({ timestampMs }: Packet): number | undefined {
     if (this.#joinMs !== undefined && timestampMs >= this.#joinMs - SAME_MOMENT_MS) this.#joinMs = undefined;
     return this.#joinMs;
   }
 
-  /** The first packet of the new place is here: only now the old ones go, so a slow seek leaves no hole. */
+  /**
+   * The first packet of the new position has arrived: only now the old ones are dropped, so a slow seek leaves no gap.
+   */
   #land(positionMs: number): void {
     this.queue.clear();
     this.#repacketizer.reset();

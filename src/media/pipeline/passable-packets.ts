@@ -1,4 +1,4 @@
-// Tells which packets can be sent to Discord as they came. Asked by pipeline.ts for every packet. Audio thread.
+// Decides which packets can be sent to Discord unchanged. Called by pipeline.ts for every packet. Audio thread.
 
 import type { AudioStream } from "../format/packet.ts";
 import { isPassthroughHead, parseOpusHead } from "../opus/opus-head.ts";

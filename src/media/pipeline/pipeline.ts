@@ -1,6 +1,6 @@
-// The chain of one playing track: packets from the reader, passed through as they came where nothing changes the sound,
-// otherwise transcoded. Switches between the two mid-track, follows seeks, knows track time and the end. `produce` runs
-// inside the tick: it never waits. What decoder, filters or encoder throw ends the track and nothing else. With
+// The chain of one playing track: packets from the reader, passed through unchanged while nothing changes the audio,
+// otherwise transcoded. Switches between the two during a track, follows seeks, knows track time and the end. `produce`
+// runs inside the tick: it never waits. Errors of decoder, filters or encoder end the track and nothing else. With
 // pictures: docs/internals/effects.md. Audio thread.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
@@ -18,26 +18,26 @@ import type { PacketSupply } from "./track-decoder.ts";
 import { type AudioFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
 import { TranscoderSupply } from "./transcoder-supply.ts";
 
-/** What one playing of a track needs. Times are track time in milliseconds. */
+/** Options of one playback of a track. Times are track time in milliseconds. */
 export interface PipelineOptions {
   readonly input: PlayableInput;
-  /** The first sound to be heard; 0 or more. */
+  /** The first audible position; 0 or more. */
   readonly startMs: number;
-  /** Nothing is heard from here on; undefined, or not behind the start: the track's own end. */
+  /** The end of the audible part; undefined, or not behind the start: the track's own end. */
   readonly endMs: number | undefined;
-  /** As the client was told; undefined for streams. What the container says comes first. */
+  /** As reported to the client; undefined for streams. The container's value takes precedence. */
   readonly lengthMs: number | undefined;
   /** Called once at the start, and again when a seek does not get through to a stalled input. */
   readonly open: OpenTrack;
   readonly codecs: CodecSupply;
-  /** What its sound begins with; see `setVolume` and `setFilters`. */
+  /** Initial volume; see `setVolume` and `setFilters`. */
   readonly volume: number;
   readonly filters: FilterSettings;
-  /** What the track may take outside the tick; released as a whole by `close`. */
+  /** The track's time and memory outside the tick; released as a whole by `close`. */
   readonly budget: TrackBudget;
   /** Something can be produced that could not before, or the end was reached: try `produce` again. */
   readonly onProgress: () => void;
-  /** The track cannot go on. Buffered sound can still be produced. At most once. */
+  /** The track cannot continue. Buffered audio can still be produced. At most once. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -45,30 +45,30 @@ export interface PipelineOptions {
 type StallReason = "input" | "decoder";
 
 /**
- * Made for one playing of one track; opening begins at once. All of it is called in the tick or upon `onProgress`, but
- * for commands (`seek`, settings, `close`). Nothing of it throws: what goes wrong is told to `onFailure`, and `isEnded`
- * becomes true when there is no more to be had.
+ * One per playback of a track; opening begins at once. All of it is called in the tick or upon `onProgress`, except
+ * commands (`seek`, settings, `close`). Nothing in it throws: errors are reported to `onFailure`, and `isEnded` becomes
+ * true when there is no more audio.
  */
 export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #reader: PacketReader;
   readonly #supply: PacketSupply;
   readonly #chain = new EffectChain();
-  /** What is heard of the track: what was asked for, as far as the track goes. */
+  /** The audible part of the track: the requested part, as far as the track goes. */
   readonly #span: { readonly startMs: number; endMs: number };
   #transcoder: Transcoder | undefined;
   readonly #transcoders: TranscoderSupply;
   #runNumber = 0;
   #endMs: number | undefined;
   #positionMs: number;
-  /** Frames of this run of packets, less those taken back. */
+  /** Frames of this run of packets, without the rewound ones. */
   #runFrames = 0;
-  /** `positionMs` before each of the frames that could be taken back, oldest first. */
+  /** `positionMs` before each of the frames that could be rewound, oldest first. */
   readonly #startsMs: number[] = [];
   readonly #passable = new PassablePackets();
   readonly #recent = new RecentPackets(this.#passable);
   #hasFailed = false;
-  /** The failure is one of decoding: what is queued cannot be played either. */
+  /** Decoding has failed: queued packets cannot be played either. */
   #isBroken = false;
   #isClosed = false;
 
@@ -103,7 +103,7 @@ export class Pipeline {
     return this.#positionMs;
   }
 
-  /** Where a seek under way will land. */
+  /** The target of a seek in progress. */
   get seekTargetMs(): number | undefined {
     return this.#reader.seekTargetMs;
   }
@@ -113,31 +113,31 @@ export class Pipeline {
     return this.#reader.runNumber;
   }
 
-  /** Where the newest run starts to be heard. */
+  /** The first audible position of the newest run. */
   get landedMs(): number {
     return this.#reader.landedMs;
   }
 
-  /** A seek has landed, and nothing has been produced of the new place: what comes next is heard from there. */
+  /** A seek has landed, and nothing has been produced from the new position yet: the next frame starts there. */
   get hasLanded(): boolean {
     return this.#reader.runNumber !== this.#runNumber;
   }
 
   /**
-   * True when what was produced last would sound otherwise now though no setting has changed since: a seek has landed,
-   * or decoder and encoder are there for a change that came before. Until the next `produce`.
+   * True when the frames produced last would sound different now though no setting has changed since: a seek has
+   * landed, or decoder and encoder have become ready for an earlier change. Until the next `produce`.
    */
   get isOutdated(): boolean {
     if (this.hasLanded) return true;
     if (this.#transcoders.ready === undefined || this.#startsMs.length === 0) return false;
-    // What fades begin with was known before: it would be passed through again, and again be outdated.
+    // The start of fades was known before: the frame would be passed through again, and be outdated again.
     return this.#guard(() => !this.#chain.areSettingsNeutral) ?? false;
   }
 
   /**
-   * How many of the frames produced last can be taken back, 0 to FRAMES_AHEAD_MAX: those made in one way. Not those
-   * before packets were passed through or were no longer, before the run of a seek began, before sound was mixed
-   * (`render`, `encode`), and before the bytes of the track became others.
+   * How many of the frames produced last can be rewound, 0 to FRAMES_AHEAD_MAX: those made in one mode. Not those
+   * before passthrough began or ended, before the run of a seek began, before audio was mixed (`render`, `encode`), and
+   * before the bytes of the track were replaced.
    */
   get rewindFramesMax(): number {
     if (this.#isBroken || this.#isClosed) return 0;
@@ -147,8 +147,8 @@ export class Pipeline {
 
   /**
    * The last `frameCount` frames (up to `rewindFramesMax`) have not been sent and never will be: `positionMs` is that
-   * before them, and `produce` gives the same place again, with the settings of then. Settings may change before or
-   * after this call; falls and rises are to be asked for after it.
+   * before them, and `produce` returns the same position again, with the settings of then. Settings may change before
+   * or after this call; request fades after it.
    */
   rewind(frameCount: number): void {
     const count = Math.min(frameCount, this.rewindFramesMax);
@@ -170,20 +170,20 @@ export class Pipeline {
     return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#transcoders.isPending;
   }
 
-  /** What an empty `produce` waits for. */
+  /** The reason for an empty `produce`. */
   get stallReason(): StallReason {
     const isDecoding = this.#transcoders.isPending || (this.#transcoder?.isWaiting ?? false);
     return isDecoding ? "decoder" : "input";
   }
 
-  /** Sound that is read and neither decoded nor sent, milliseconds of track time. */
+  /** Audio that is read and neither decoded nor sent, milliseconds of track time. */
   get queuedMs(): number {
     return this.#reader.queue.durationMs;
   }
 
   /**
-   * Goes elsewhere; sounds on from where it is until the new place is there. Streams that cannot seek stay where they
-   * are.
+   * Moves to another position; the current audio plays on until the new position is ready. Streams that cannot seek
+   * stay where they are.
    */
   seek(positionMs: number): void {
     this.#reader.seek(positionMs);
@@ -195,7 +195,7 @@ export class Pipeline {
     this.#endMs = endMs !== undefined && endMs > fromMs ? endMs : undefined;
   }
 
-  /** 0 to 1000, 100 leaves sound as it is; a change is a ramp of 10 ms. */
+  /** 0 to 1000, 100 leaves the audio unchanged; a change is a ramp of 10 ms. */
   setVolume(volume: number): void {
     this.#chain.setVolume(volume);
   }
@@ -205,7 +205,7 @@ export class Pipeline {
     this.#chain.setFilters(filters);
   }
 
-  /** Track time that passes in a second of what is heard, as seconds: timescale's. */
+  /** Track time that passes in a second of output, in seconds: timescale's. */
   get rate(): number {
     return this.#chain.rate;
   }
@@ -215,27 +215,27 @@ export class Pipeline {
     return this.#chain.fades.gain;
   }
 
-  /** With crossfade: the last part of the track has begun, over which the next one may come in. */
+  /** With crossfade: the last part of the track has begun, over which the next one may fade in. */
   get isEnding(): boolean {
     return this.#chain.fades.isEnding;
   }
 
-  /** Until the end of the track, in samples as they are heard (48 a millisecond); Infinity when nobody knows. */
+  /** Until the end of the track, in output samples (48 a millisecond); Infinity when unknown. */
   get remainingSamples(): number {
     return this.#chain.fades.remainingSamples;
   }
 
-  /** Until it has fallen silent, counted likewise; Infinity while it does not fall. */
+  /** Until the fade out reaches silence, in output samples; Infinity while there is no fade out. */
   get remainingFadeOutSamples(): number {
     return this.#chain.fades.remainingFadeOutSamples;
   }
 
-  /** It comes in over another track, with its first sample on. For a track that has not been heard. */
+  /** Fades in over another track, from its first sample on. For a track that has not been played. */
   crossfadeIn(fade: Fade): void {
     this.#chain.fades.crossfadeIn(fade);
   }
 
-  /** It goes, from as loud as it is, `delaySamples` from now on. A fall under way that is over sooner goes on. */
+  /** Fades out, from the current gain, `delaySamples` from now on. A running fade out that ends sooner continues. */
   crossfadeOut(fade: Fade, delaySamples?: number): void {
     this.#chain.fades.crossfadeOut(fade, delaySamples);
   }
@@ -259,7 +259,7 @@ export class Pipeline {
   }
 
   /**
-   * The next 20 ms as sound, for a mix; always decoded. Undefined as for `produce`. May be written to until the next
+   * The next 20 ms as audio, for a mix; always decoded. Undefined as for `produce`. May be written to until the next
    * call.
    */
   render(): AudioFrame | undefined {
@@ -274,7 +274,7 @@ export class Pipeline {
     });
   }
 
-  /** True when `render` will probably give sound. Otherwise sees that it soon can. */
+  /** True when `render` will probably return audio. Otherwise prepares it. */
   canRender(): boolean {
     const canRender = this.#guard(() => {
       if (this.#isClosed) return false;
@@ -287,22 +287,22 @@ export class Pipeline {
     return canRender ?? false;
   }
 
-  /** True while it is decoded and heard: what `render` gives follows on what `produce` gave. */
+  /** True while it is decoded and audible: the output of `render` continues that of `produce`. */
   get isTranscoding(): boolean {
     return this.#transcoder?.isRunning ?? false;
   }
 
-  /** False when what `render` gave is all there is, at the end or because the input is dry. */
+  /** False when `render` has returned all there is, at the end or because the input is starved. */
   get hasMore(): boolean {
     return this.#guard(() => this.#transcoder?.hasMore(this.#supply)) ?? false;
   }
 
-  /** Encodes a mix in place of this track's own next frame. */
+  /** Encodes a mix instead of this track's own next frame. */
   encode({ left, right }: AudioFrame): Uint8Array | undefined {
     return this.#guard(() => this.#transcoder?.encoder.encode(left, right));
   }
 
-  /** What was heard of the other track so far is followed by this one's, and the other way round. Both are decoded. */
+  /** This track's audio continues the other's output so far, and the other way round. Both are decoded. */
   exchangeEncoders(other: Pipeline): void {
     const [mine, theirs] = [this.#transcoder, other.#transcoder];
     if (mine !== undefined && theirs !== undefined) [mine.encoder, theirs.encoder] = [theirs.encoder, mine.encoder];
@@ -310,7 +310,7 @@ export class Pipeline {
     other.#startsMs.length = 0;
   }
 
-  /** Listeners got silence frames in between: what is encoded next must not lean on the sound before them. */
+  /** Listeners received silence frames in between: the next encoded frame must not depend on the audio before them. */
   onSilenceSent(): void {
     this.#transcoder?.encoder.makeNextIndependent();
   }
@@ -324,7 +324,7 @@ export class Pipeline {
     this.#stopTranscoder();
   }
 
-  /** A seek has landed: from here on packets belong to another place. */
+  /** A seek has landed: from here on packets belong to another position. */
   #beginRun(): void {
     this.#runNumber = this.#reader.runNumber;
     this.#recent.clear();
@@ -335,7 +335,7 @@ export class Pipeline {
     this.#transcoder?.jumpTo(this.#alignedStartMs());
   }
 
-  /** Where the sound of a fresh run starts: exactly there, or for Opus at the nearest packet (at most 10 ms off). */
+  /** Where the audio of a new run starts: exactly there, or for Opus at the nearest packet (at most 10 ms off). */
   #alignedStartMs(): number {
     const landedMs = this.#reader.landedMs;
     const head = this.#reader.queue.peek();
@@ -354,7 +354,7 @@ export class Pipeline {
     this.#chain.setPosition(this.#positionMs, this.#span);
     if (!canPass || !this.#chain.isNeutral) {
       this.#startTranscoder(head.stream);
-      // Until the decoder is there, music that can go on as it is goes on.
+      // Until the decoder is ready, music that can be passed through continues.
       if (this.#transcoder !== undefined) return this.#transcode(this.#transcoder);
       if (!canPass || this.#isRunFresh) return undefined;
     } else if (this.#transcoders.ready?.stream === head.stream) this.#transcoders.drop();
@@ -398,7 +398,10 @@ export class Pipeline {
     this.#advanceTo(transcoder.encodedUntilMs);
   }
 
-  /** Nothing changes the sound any more: the packet behind this one, in whose place a frame is made, may come next. */
+  /**
+   * The packet that the next frame replaces, when nothing changes the audio any more and the packet behind it may be
+   * next.
+   */
   #packetToReplace(transcoder: Transcoder): Uint8Array | undefined {
     const nextMs = transcoder.encodedUntilMs;
     const packet = this.#recent.dataAt(nextMs);
@@ -409,7 +412,7 @@ export class Pipeline {
     return undefined;
   }
 
-  /** Goes back to the packets themselves, at the one that comes next. */
+  /** Returns to passing packets through, at the next one. */
   #resumePassingThrough(transcoder: Transcoder): boolean {
     const packets = this.#recent.takeFrom(transcoder.encodedUntilMs);
     if (packets === undefined) return false;
@@ -451,7 +454,9 @@ export class Pipeline {
     transcoder.startAt(this.#alignedStartMs());
   }
 
-  /** A chained file goes on in another codec: what was passed through is heard and of no use to its decoder. */
+  /**
+   * A chained file continues in another codec: the packets passed through were played and are of no use to its decoder.
+   */
   #startTranscoderAtHead(transcoder: Transcoder): void {
     this.#recent.clear();
     const head = this.#reader.queue.peek();
@@ -470,7 +475,7 @@ export class Pipeline {
     this.#span.endMs = Math.min(neededMs, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
   }
 
-  /** The one way into decoder, filters and encoder: what they throw is this track's failure, and goes no further. */
+  /** The error boundary around decoder, filters and encoder: their errors fail this track only. */
   #guard<T>(work: () => T): T | undefined {
     try {
       return work();

@@ -1,23 +1,24 @@
-// The last frames that a transcoder made, as sound: what has not been sent can be taken back, and is given again from
-// here, with other gains or, from its place in the track, with other filters. A ring, allocated once. Part of
-// transcoder.ts. Audio thread.
+// The last frames of a transcoder, as audio: frames that have not been sent can be rewound, and are output again from
+// here, with other gains or, from their position in the track, with other filters. A ring buffer, allocated once. Part
+// of transcoder.ts. Audio thread.
 
 import { LevelSnapshot } from "../effects/effect-chain.ts";
 import { FRAME_SAMPLES, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 
-/** Those that can be taken back, and the one before them, at whose end they begin. */
+/** The frames that can be rewound, and the one before them, at whose end they begin. */
 const RECENT_FRAMES = FRAMES_AHEAD_MAX + 1;
 
-/** One frame, and what is so at its end. */
+/** One frame, and the state at its end. */
 interface RecentFrame {
-  /** What the filters made: without fades and volume. */
+  /** Output of the filters: without fades and volume. */
   readonly left: Float32Array;
   readonly right: Float32Array;
   readonly level: LevelSnapshot;
-  /** Track time at the end of what listeners have heard then (see `Transcoder.encodedUntilMs`)… */
+  /** Track time at the end of the audio that listeners have received then (see `Transcoder.encodedUntilMs`). */
   endMs: number;
   /**
-   * …and of what the filters have given; and where that is in the queue of decoded sound (`StereoFifo.readSamples`).
+   * Track time at the end of the filters' output, and its position in the queue of decoded audio
+   * (`StereoFifo.readSamples`).
    */
   contentMs: number;
   readSamples: number;
@@ -27,28 +28,28 @@ interface RecentFrame {
 
 export class RecentFrames {
   readonly #frames = Array.from({ length: RECENT_FRAMES }, createFrame);
-  /** Place in the ring of the newest frame that has not been taken back. */
+  /** Index of the newest frame that has not been rewound. */
   #index = 0;
-  /** Frames behind that one that were taken back and are to be given again. */
+  /** Frames behind that one that were rewound and are to be output again. */
   #rewoundCount = 0;
   #rewindFramesMax = 0;
 
-  /** The newest one that has not been taken back. */
+  /** The newest frame that has not been rewound. */
   get last(): RecentFrame {
-    return this.#frames[this.#index]!; // the ring is full from the start
+    return this.#frames[this.#index]!; // the ring buffer is full from the start
   }
 
-  /** The one that comes next: while `isRepeating` it is there, else it is to be filled. */
+  /** The next frame: while `isRepeating` it is filled, else the caller fills it. */
   get next(): RecentFrame {
     return this.#frames[(this.#index + 1) % RECENT_FRAMES]!; // as above
   }
 
-  /** True while frames that were taken back are to be given again. */
+  /** True while rewound frames are to be output again. */
   get isRepeating(): boolean {
     return this.#rewoundCount > 0;
   }
 
-  /** How many of the frames up to that one can be taken back. */
+  /** How many of the frames up to the newest can be rewound. */
   get rewindFramesMax(): number {
     return this.#rewindFramesMax;
   }
@@ -67,12 +68,12 @@ export class RecentFrames {
     this.#rewindFramesMax -= frameCount;
   }
 
-  /** What was taken back is made anew. */
+  /** Drops the rewound frames: they are produced again. */
   dropRewound(): void {
     this.#rewoundCount = 0;
   }
 
-  /** Nothing up to here can be taken back any more. */
+  /** Nothing up to here can be rewound any more. */
   settle(): void {
     this.#rewindFramesMax = 0;
   }

@@ -1,18 +1,18 @@
-// The packets of one track that were taken last, still at hand: they warm a decoder up where passing through ends, and
-// are gone back to where it can begin again. Part of pipeline.ts. Audio thread.
+// The packets of one track that were taken last: they warm up a decoder when passthrough ends, and are returned to when
+// it can resume. Part of pipeline.ts. Audio thread.
 
 import { FRAME_MS, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 import type { PacketQueue, QueuedPacket } from "./packet-queue.ts";
 import type { PassablePackets } from "./passable-packets.ts";
 import type { PacketSupply } from "./track-decoder.ts";
 
-/** Packets kept behind the play position (80 ms): they warm a decoder up when passing through ends. */
+/** Packets retained behind the playing position (80 ms): they warm up a decoder when passthrough ends. */
 export const HISTORY_PACKETS = 4;
-/** While packets pass through, those that may be taken back besides. */
+/** Packets retained during passthrough, including those that may be rewound. */
 const PASSED_PACKETS_MAX = HISTORY_PACKETS + FRAMES_AHEAD_MAX;
 /**
- * Packets kept that are decoded but perhaps not yet heard, for going back to passing through: look-ahead, priming, and
- * frames that are taken back, which at higher speeds hold more than a packet each.
+ * Packets retained that are decoded but perhaps not yet played, for returning to passthrough: look-ahead, priming, and
+ * rewound frames, which at higher speeds hold more than a packet each.
  */
 const DECODED_PACKETS_MAX = 12 + 2 * FRAMES_AHEAD_MAX;
 /** Track times of a packet and of the end of the last frame agree when closer than this. */
@@ -20,7 +20,7 @@ const SAME_MOMENT_MS = 0.5;
 /** A skip takes a cross-fade of this length. */
 const SKIP_MS_MIN = 5;
 
-/** Oldest first. While passing through: what was sent; while transcoding: what was decoded. */
+/** Oldest first. In passthrough: the sent packets; while transcoding: the decoded ones. */
 export class RecentPackets {
   readonly #passable: PassablePackets;
   readonly #entries: QueuedPacket[] = [];
@@ -58,8 +58,8 @@ export class RecentPackets {
   }
 
   /**
-   * The same with packets of other bytes than before whose sound was heard from those: at most half a packet is amiss.
-   * True when there were some.
+   * Skips packets of new bytes whose audio was played from the old ones, accurate to half a packet. True when there
+   * were some.
    */
   skipRepeated(queue: PacketQueue): boolean {
     let hasSkipped = false;
@@ -77,7 +77,7 @@ export class RecentPackets {
     this.add(entry, PASSED_PACKETS_MAX);
   }
 
-  /** What a decoder takes from the reader's queue, noted here; nothing while `isStale`. */
+  /** A decoder's supply from the reader's queue, recorded here; nothing while `isStale`. */
   supplyOf(
     reader: { readonly queue: PacketQueue; readonly isFinished: boolean },
     isStale: () => boolean,
@@ -119,7 +119,7 @@ export class RecentPackets {
     let found = 0;
     let startMs: number | undefined;
     for (const entry of this.#entries) {
-      // That one and the two behind it are looked at.
+      // That one and the two behind it are examined.
       if (found === 3) break;
       if (found === 0 && !isWithin(entry, trackMs)) continue;
       if (!this.#passable.has(entry)) return undefined;

@@ -1,11 +1,10 @@
-// A demuxer that is to take another one's place, because the link of a site's track has come to lead to other bytes:
-// the track opened anew, and brought to where reading was, while what was read ahead plays on. Held by
-// packet-reader.ts. Audio thread.
+// A demuxer that replaces another one, because the link of a plugin's track now leads to other bytes: the track opened
+// again, and moved to the reading position, while the buffered packets play on. Held by packet-reader.ts. Audio thread.
 
 import type { Demuxer } from "../demux/demuxer.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 
-/** A successor that is so far behind when it takes over is sought once more. */
+/** A replacement stream that is this far behind when it takes over seeks once more. */
 const BEHIND_MS_MAX = 1_000;
 
 export class ReplacementStream {
@@ -17,13 +16,13 @@ export class ReplacementStream {
   #isClosed = false;
 
   /**
-   * @param positionMs track time up to which all has been read
-   * @param budget the track's, whose work is over for now once it is ready
+   * @param positionMs track time up to which everything has been read
+   * @param budget the track's, whose work pauses once the stream is ready
    */
   constructor(opening: Promise<Demuxer>, positionMs: number, budget: Pick<TrackBudget, "pause">) {
     this.#soughtMs = positionMs;
     this.ready = this.#prepare(opening).finally(() => budget.pause());
-    // Whoever waits for it is told; most often nobody has to.
+    // Callers that wait for it receive the error; most often nothing waits.
     this.ready.catch(() => undefined);
   }
 

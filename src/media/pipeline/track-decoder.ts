@@ -1,6 +1,6 @@
-// Packets of one track to a queue of stereo sound at 48 kHz, in small steps: a packet or a piece of its sound at a
-// time, as much as is wanted soon and no longer than a tick may take. What a decoder throws goes to whoever asked for
-// sound; what it says later goes to `onFailure`. The first half of transcoder.ts. Audio thread.
+// Decodes packets of one track to a queue of stereo audio at 48 kHz, in small steps: a packet or a piece of its audio
+// at a time, as much as is needed soon and no longer than a tick may take. Errors that a decoder throws reach the
+// caller that requested audio; later errors go to `onFailure`. The first half of transcoder.ts. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { StereoFifo } from "../../lib/stereo-fifo.ts";
@@ -15,22 +15,19 @@ import { isRateReady, prepareRate } from "../kernels/resampler-kernel.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
 
-/** Decoded sound kept ready: two frames for decoders that answer at once, 100 ms for those that answer later. */
+/** Decoded audio kept ready: two frames for synchronous decoders, 100 ms for asynchronous ones. */
 const TARGET_SAMPLES_SYNC = 2 * FRAME_SAMPLES;
 const TARGET_SAMPLES_ASYNC = 5 * FRAME_SAMPLES;
-/** What the queue of decoded sound has room for at first: what is kept ready, and what may be taken back. */
+/** Initial capacity of the queue of decoded audio: the audio kept ready, and the audio that may be rewound. */
 const FIFO_SAMPLES = 11_520;
-/** Times of packets may wander by this much against the decoded samples before they are believed again. */
+/** Times of packets may drift by this much from the decoded samples before they are trusted again. */
 const DRIFT_MS_MAX = 60;
-/** Sound is converted in pieces of this length: a block of it may be a minute long. */
+/** Audio is converted in pieces of this length: a block of it may be a minute long. */
 const PIECES_PER_SECOND = 25;
-/** What one call of `fill` may do: so many steps, and beyond the first none that begins later than this. */
+/** Limits of one call of `fill`: this many steps, and after the first none that begins later than this. */
 const STEPS_MAX = 64;
 const FILL_MS_MAX = 2;
-/**
- * Packets in a row that hold no sound: half a minute of the shortest there are, and more than any decoder needs to
- * begin.
- */
+/** Packets in a row without audio: half a minute of the shortest packets, and more than any decoder needs to begin. */
 const SILENT_PACKETS_MAX = 2000;
 
 /** Where packets come from and whether more will come. */
@@ -45,37 +42,37 @@ export interface TrackDecoderOptions {
   readonly stream: AudioStream;
   readonly createDecoder: (stream: AudioStream) => Promise<Decoder>;
   readonly budget: TrackBudget;
-  /** There may be sound now that took more than one call of `fill`. */
+  /** Audio that took more than one call of `fill` may be ready now. */
   readonly onProgress: () => void;
-  /** What was waited for has failed. Decoding is over then. */
+  /** An asynchronous step has failed. Decoding is over then. */
   readonly onFailure: (error: unknown) => void;
-  /** The sound goes on in another stream of the same track. */
+  /** The audio continues in another stream of the same track. */
   readonly onStream: (stream: AudioStream) => void;
 }
 
 export class TrackDecoder {
-  /** Decoded sound, in order. */
+  /** Decoded audio, in order. */
   readonly fifo = new StereoFifo({ capacitySamples: FIFO_SAMPLES });
   readonly #options: TrackDecoderOptions;
   readonly #changes = new ChangeLimit();
   #converter: StereoConverter;
   #decoder: Decoder;
   #stream: AudioStream;
-  /** What has been taken from the supply and not decoded yet: the rest of a long packet. */
+  /** Taken from the supply and not decoded yet: the rest of a long packet. */
   #packet: QueuedPacket | undefined;
-  /** What has been decoded and not converted yet. */
+  /** Decoded and not converted yet. */
   #block: { readonly pcm: PcmBlock; readonly endSample: number } | undefined;
   #blockSample = 0;
   /** A decode or a change of decoder that has not answered yet. */
   #isWaiting = false;
-  /** More than one call may do was wanted: the rest has a turn of its own. */
+  /** More than one call may do was requested: the rest gets its own time slice. */
   #isSliceRequested = false;
   #isAsync = false;
   #end: "open" | "flushing" | "flushed" = "open";
   #isClosed = false;
-  /** Decoded sound before this track time is dropped. */
+  /** Decoded audio before this track time is dropped. */
   #dropBeforeMs = Number.NEGATIVE_INFINITY;
-  /** Track time of the next decoded sample; undefined after a jump, until a packet tells. */
+  /** Track time of the next decoded sample; undefined after a jump, until a packet sets it. */
   #nextMs: number | undefined;
   #silentPackets = 0;
   #run = 0;
@@ -87,27 +84,27 @@ export class TrackDecoder {
     this.#converter = this.#createConverter();
   }
 
-  /** What the sound in the queue was last decoded from. */
+  /** The stream that the audio in the queue was last decoded from. */
   get stream(): AudioStream {
     return this.#stream;
   }
 
-  /** True while a decoder works on a packet, or decoding waits for its turn. */
+  /** True while a decoder works on a packet, or decoding waits for its time slice. */
   get isWaiting(): boolean {
     return this.#isWaiting || this.#isSliceRequested;
   }
 
-  /** True when the last of the sound is in the queue. */
+  /** True when the last of the audio is in the queue. */
   get isFlushed(): boolean {
     return this.#end === "flushed";
   }
 
-  /** What is decoded from the next packet on is heard from here. */
+  /** Audio decoded from the next packet on is audible from this position. */
   startAt(positionMs: number): void {
     this.#dropBeforeMs = positionMs;
   }
 
-  /** Decodes packets that were heard already, to go on behind them. */
+  /** Decodes packets that were already played, to continue behind them. */
   decodeHistory(history: readonly QueuedPacket[]): void {
     for (const { packet } of history) {
       const pcm = this.#decoder.decode(packet.data);
@@ -118,7 +115,7 @@ export class TrackDecoder {
     }
   }
 
-  /** Jumps: nothing that was decoded or is being decoded is of use, and what comes is heard from `positionMs`. */
+  /** Jumps: drops everything decoded or being decoded; the next audio is audible from `positionMs`. */
   jumpTo(positionMs: number): void {
     this.#run += 1;
     this.fifo.clear();
@@ -131,7 +128,7 @@ export class TrackDecoder {
     this.#dropBeforeMs = positionMs;
   }
 
-  /** Sees that sound is ready, as far as packets, decoder and this call's share of the thread allow. */
+  /** Prepares audio, as far as packets, decoder and this call's share of the thread allow. */
   fill(supply: PacketSupply): void {
     const { clock } = this.#options.budget;
     const startedMs = clock.now();
@@ -155,7 +152,7 @@ export class TrackDecoder {
     return !this.#isClosed && !this.#isWaiting && !this.isFlushed && this.fifo.lengthSamples < targetSamples;
   }
 
-  /** One piece of sound, one packet, or the end. False when there is nothing to be done now. */
+  /** One piece of audio, one packet, or the end. False when there is nothing to do now. */
   #step(supply: PacketSupply): boolean {
     if (this.#block !== undefined) {
       const { sampleRateHz } = this.#block.pcm;
@@ -181,7 +178,7 @@ export class TrackDecoder {
     return supply.isFinished;
   }
 
-  /** The tick goes on without it. Sockets and the other tracks have their turns in between. */
+  /** The tick continues without it. Sockets and the other tracks get their time slices in between. */
   #fillLater(supply: PacketSupply): void {
     if (this.#isSliceRequested) return;
     this.#isSliceRequested = true;
@@ -225,14 +222,14 @@ export class TrackDecoder {
     this.#packet = entry;
     this.#nextMs = undefined;
     const run = this.#run;
-    // The same sound in other bytes: what it was resampled from goes on, sample for sample.
+    // The same audio in other bytes: the resampler's input continues, sample for sample.
     const isContinuation = entry.fromMs !== undefined && isAlike(entry.stream, this.#stream);
     const whenChanged = this.#options.createDecoder(entry.stream).then((decoder) => {
       if (this.#isClosed) {
         decoder.close();
         return;
       }
-      // Also behind a jump: what comes next is of this stream, or changes the decoder again.
+      // Also behind a jump: the next packets are of this stream, or change the decoder again.
       this.#decoder.close();
       this.#decoder = decoder;
       this.#stream = entry.stream;
@@ -302,7 +299,7 @@ export class TrackDecoder {
   #countSilent(pcm: PcmBlock): void {
     this.#silentPackets = pcm.lengthSamples > 0 ? 0 : this.#silentPackets + 1;
     if (this.#silentPackets < SILENT_PACKETS_MAX) return;
-    const message = `decode ${this.#stream.codec}: ${this.#silentPackets} packets in a row hold no sound`;
+    const message = `decode ${this.#stream.codec}: ${this.#silentPackets} packets in a row hold no audio`;
     throw new NodeError("media-damaged", `${message}; check that the file plays elsewhere`);
   }
 

@@ -1,4 +1,4 @@
-// Decoder and encoder of one track, asked for when it can no longer be passed through: they are there a moment later,
+// Decoder and encoder of one track, requested when it can no longer be passed through: they are ready a moment later,
 // and wait as a transcoder that has not begun until a frame needs it. Part of pipeline.ts. Audio thread.
 
 import type { AudioStream } from "../format/packet.ts";
@@ -10,16 +10,16 @@ interface TranscoderSupplyOptions {
   readonly codecs: CodecSupply;
   readonly budget: TrackBudget;
   readonly create: (parts: Pick<TranscoderOptions, "stream" | "decoder" | "encoder">) => Transcoder;
-  /** The one that was asked for is there. */
+  /** The requested transcoder is ready. */
   readonly onReady: () => void;
-  /** There is none for that stream, or one could not be closed. */
+  /** There is no decoder for that stream, or one could not be closed. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** One that is there and has not begun. */
+/** A transcoder that is ready and has not begun. */
 interface ReadyTranscoder {
   readonly transcoder: Transcoder;
-  /** What its decoder was made for. */
+  /** The stream its decoder was created for. */
   readonly stream: AudioStream;
 }
 
@@ -42,7 +42,10 @@ export class TranscoderSupply {
     return this.#ready;
   }
 
-  /** The one that is ready, the caller's from now on. Where there is none, one is asked for: undefined. */
+  /**
+   * The transcoder that is ready, owned by the caller from now on. If there is none, requests one and returns
+   * undefined.
+   */
   take(stream: AudioStream): ReadyTranscoder | undefined {
     const ready = this.#ready;
     this.#ready = undefined;
@@ -67,7 +70,7 @@ export class TranscoderSupply {
     if (ready !== undefined) this.release(ready.transcoder);
   }
 
-  /** What comes later is given back at once. */
+  /** A transcoder that becomes ready later is released at once. */
   close(): void {
     this.#isClosed = true;
     this.drop();

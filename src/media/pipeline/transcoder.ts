@@ -1,8 +1,7 @@
-// Decoding, shaping and encoding of one track, just in time: packets in, 20 ms Opus frames out, with a look-ahead of a
-// few frames at most. Keeps the encoder's delay out of the sound: the encoder is always fed 312 samples (6.5 ms) ahead,
-// so a frame made here lands where the packet it replaces would have landed, and a switch from or to passthrough is not
-// heard. Frames that were made and not sent can be taken back, and are made again as the settings of now want them.
-// Audio thread.
+// Decodes, filters and encodes one track, just in time: packets in, 20 ms Opus frames out, with a look-ahead of a few
+// frames at most. Hides the encoder's delay: the encoder is always fed 312 samples (6.5 ms) ahead, so a frame lands
+// where the packet it replaces would have landed, and a switch from or to passthrough is inaudible. Frames that were
+// made and not sent can be rewound, and are made again with the current settings. Audio thread.
 
 import type { EffectChain, TrackSpan } from "../effects/effect-chain.ts";
 import type { FrameEncoder } from "../encode/frame-encoder.ts";
@@ -12,37 +11,38 @@ import type { QueuedPacket } from "./packet-queue.ts";
 import { RecentFrames } from "./recent-frames.ts";
 import { type PacketSupply, TrackDecoder, type TrackDecoderOptions } from "./track-decoder.ts";
 
-/** The part of the priming frame that lies before the first sample to be heard. */
+/** The part of the priming frame before the first audible sample. */
 export const PRIMING_SAMPLES = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
-/** Old and new sound overlap this long at a seek (5 ms), so that the jump does not click. */
+/** Old and new audio overlap this long at a seek (5 ms), so that the jump does not click. */
 const SEEK_FADE_SAMPLES = 240;
 /**
- * Decoded sound kept for frames that are made anew, at most (0.4 s): enough for all of them at three times the speed.
+ * Limit of decoded audio retained for frames that are made again (0.4 s): enough for all of them at three times the
+ * speed.
  */
 const READ_RETAINED_SAMPLES_MAX = 19_200;
 
 /** The pitch filter of before still holds at the beginning of the first, which is then louder than all the rest. */
 const LEADING_FRAMES = 2;
 
-/** 20 ms of sound. */
+/** 20 ms of audio. */
 export interface AudioFrame {
   readonly left: Float32Array;
   readonly right: Float32Array;
 }
 
 /**
- * What one transcoder works with. Each of its methods throws what a decoder, a filter or the encoder throws: the track
- * is over then (see pipeline.ts).
+ * Parts of one transcoder. Each of its methods throws the errors of a decoder, a filter or the encoder: the track is
+ * over then (see pipeline.ts).
  */
 export interface TranscoderOptions extends Omit<TrackDecoderOptions, "onStream"> {
   readonly chain: EffectChain;
   readonly encoder: FrameEncoder;
-  /** What is heard of the track. */
+  /** The audible part of the track. */
   readonly span: TrackSpan;
 }
 
 export class Transcoder {
-  /** Its packets follow on each other: it changes hands when another track goes on where this one was heard. */
+  /** Encodes one continuous stream: passed to another track's transcoder when that track continues this one's audio. */
   encoder: FrameEncoder;
   readonly #options: TranscoderOptions;
   readonly #decoder: TrackDecoder;
@@ -52,17 +52,17 @@ export class Transcoder {
   readonly #recentFrames = new RecentFrames();
   /** Track time of the first sample in the fifo. */
   #headMs = 0;
-  /** "no": the fifo begins with what lies before the first sample to be heard; "half": that is in the frame buffers. */
+  /** "no": the fifo begins with samples before the first audible one; "half": those are in the frame buffers. */
   #primed: "no" | "half" | "yes" = "no";
-  /** Nothing is heard before this transcoder's sound. */
+  /** Nothing is audible before this transcoder's audio. */
   #isFirst = true;
-  /** The track's sound is followed by what brings the last of it out of the encoder. */
+  /** The track's audio is followed by the padding that flushes the last of it out of the encoder. */
   #isClosedOff = false;
   /** The chain knows that the track is over. */
   #isFinished = false;
-  /** So many of the frames made last begin as the packets in whose place they are. */
+  /** How many of the last frames begin with the same header as the packets they replace. */
   #leadingFrames = 0;
-  /** What would have been heard without a jump: faded out over the first new samples. */
+  /** The audio that would have followed without a jump: faded out over the first new samples. */
   #fade: { readonly left: Float32Array; readonly right: Float32Array } | undefined;
 
   constructor(options: TranscoderOptions) {
@@ -74,7 +74,7 @@ export class Transcoder {
     });
   }
 
-  /** Track time at the end of what has been encoded, as the listener hears it. */
+  /** Track time at the end of the encoded audio, as the listener receives it. */
   get encodedUntilMs(): number {
     const { chain } = this.#options;
     if (this.#recentFrames.isRepeating) return this.#recentFrames.last.endMs;
@@ -105,14 +105,14 @@ export class Transcoder {
     if (spareSamples > 0) this.#discard(spareSamples);
   }
 
-  /** Jumps: what is decoded from the next packet on is heard from `positionMs`. A short cross-fade hides the seam. */
+  /** Jumps: audio decoded from the next packet on is audible from `positionMs`. A short cross-fade hides the seam. */
   jumpTo(positionMs: number): void {
     this.#leadingFrames = 0;
     this.#startFade();
     this.#options.chain.jump();
     this.#isClosedOff = false;
     this.#isFinished = false;
-    // The encoder still gives old sound for as long as it is behind; primed anew it would begin with silence.
+    // The encoder outputs old audio for the length of its delay; primed again it would begin with silence.
     const encoderSamples = this.#primed === "yes" ? ENCODER_DELAY_SAMPLES * this.#options.chain.rate : 0;
     this.#headMs = positionMs + encoderSamples / SAMPLES_PER_MS;
     this.#decoder.jumpTo(this.#headMs);
@@ -122,14 +122,14 @@ export class Transcoder {
     else this.#savePosition();
   }
 
-  /** As many of the frames encoded last can be taken back: those of one run, in one encoder, and not of a mix. */
+  /** How many of the frames encoded last can be rewound: those of one run, in one encoder, and not of a mix. */
   get rewindFramesMax(): number {
     return this.#recentFrames.rewindFramesMax;
   }
 
   /**
-   * The last `frameCount` frames (up to `rewindFramesMax`) were not sent. What comes next is their sound again, with fades
-   * and volume of then; the same sound, sample for sample, unless filters are set.
+   * The last `frameCount` frames (up to `rewindFramesMax`) were not sent. The next frames are their audio again, with
+   * the fades and volume of then; the same audio, sample for sample, unless filters are set.
    */
   rewind(frameCount: number): void {
     const { chain, span } = this.#options;
@@ -157,12 +157,12 @@ export class Transcoder {
   }
 
   /**
-   * The next Opus frame, or undefined when there is not enough sound yet, or (with `isDrained`) no more at all.
-   * `replaced`: the packet that would be heard in its place, when those behind it may come next.
+   * The next Opus frame, or undefined when there is not enough audio yet, or (with `isDrained`) no more at all.
+   * `replaced`: the packet that the frame replaces, when those behind it may come next.
    */
   encode(supply: PacketSupply, replaced?: Uint8Array): Uint8Array | undefined {
     if (this.#primed !== "yes") {
-      // A frame that nobody hears, so that the encoder knows what came before the first one that is sent.
+      // A frame that is never sent, so that the encoder has the audio before the first one that is sent.
       if (!this.#renderPriming(supply)) return undefined;
       this.encoder.encode(this.#left, this.#right);
       this.encoder.makeNextIndependent();
@@ -173,15 +173,14 @@ export class Transcoder {
     return this.encoder.encode(this.#left, this.#right, head);
   }
 
-  /** The last frames were made for the packet behind the one in the place of the last to follow. */
+  /** True when the last frames were made so that the packet behind the last replaced one can follow. */
   get canResumePassthrough(): boolean {
     return this.#leadingFrames >= LEADING_FRAMES;
   }
 
   /**
-   * The next frame as sound, to be encoded by another's encoder: it may be written to, and holds until the next call.
-   * The first one of a track begins with silence, as an encoder that is under way gives sound later by as much as it is
-   * behind.
+   * The next frame as audio, to be encoded by another's encoder: it may be written to, and is valid until the next
+   * call. The first one of a track begins with silence as long as the delay of an encoder that is already running.
    */
   render(supply: PacketSupply): AudioFrame | undefined {
     this.#leadingFrames = 0;
@@ -190,18 +189,18 @@ export class Transcoder {
     return isThere ? this.#frame : undefined;
   }
 
-  /** True when its sound follows on something: a listener has heard it, or is about to. */
+  /** True when its audio continues something that a listener has received, or is about to. */
   get isRunning(): boolean {
     return this.#primed === "yes";
   }
 
-  /** True when there is sound to begin with. */
+  /** True when there is audio to begin with. */
   canBegin(supply: PacketSupply): boolean {
     this.#fill(supply);
     return this.#primed !== "no" || this.#decoder.fifo.lengthSamples >= FRAME_SAMPLES || this.#isClosedOff;
   }
 
-  /** True when there is sound for another frame. */
+  /** True when there is audio for another frame. */
   hasMore(supply: PacketSupply): boolean {
     this.#remakeWithNewFilters();
     if (this.#recentFrames.isRepeating) return true;
@@ -232,7 +231,7 @@ export class Transcoder {
       const readySamples = chain.prepare(this.#decoder.fifo, lengthSamples);
       this.#headMs += (before - this.#decoder.fifo.lengthSamples) / SAMPLES_PER_MS;
       if (readySamples >= lengthSamples) return readySamples;
-      // As much as may be done now has been done.
+      // This call's limit is reached.
       if (this.#decoder.isWaiting) return readySamples;
       if (this.#decoder.fifo.lengthSamples !== before) continue;
       // Nothing moved: more has to be decoded first, or there is no more.
@@ -242,7 +241,7 @@ export class Transcoder {
     }
   }
 
-  /** What the filters make of the next track samples, with the end of what was before a jump. */
+  /** Filters the next track samples, and mixes in the end of the audio before a jump. */
   #render(left: Float32Array, right: Float32Array, lengthSamples: number): void {
     const { chain, span } = this.#options;
     const before = this.#decoder.fifo.lengthSamples;
@@ -277,9 +276,8 @@ export class Transcoder {
   }
 
   /**
-   * Filters were set since the frames were made that were taken back: goes back to their place in the track, as at a
-   * jump. Where that is no longer at hand, and where it would be heard twice in an echo, they are given again as they
-   * were.
+   * Filters were set after the rewound frames were made: returns to their position in the track, as at a jump. When
+   * that is no longer available, or would be audible twice in an echo, they are output again unchanged.
    */
   #remakeWithNewFilters(): void {
     const { chain } = this.#options;
@@ -297,7 +295,7 @@ export class Transcoder {
     this.#recentFrames.dropRewound();
   }
 
-  /** Lets the new filters hear the 20 ms before, unheard by others, as far as that is at hand. */
+  /** Runs the new filters over the 20 ms before, without output, as far as those are available. */
   #warmUp(): void {
     const { chain } = this.#options;
     const { fifo } = this.#decoder;
@@ -318,7 +316,7 @@ export class Transcoder {
     this.#decoder.fill(supply);
     if (!this.#decoder.isFlushed || this.#isClosedOff) return;
     this.#isClosedOff = true;
-    // What the encoder still holds back comes out with as many samples more.
+    // The same number of extra samples flushes the encoder's delay.
     const silenceSamples = Math.ceil(ENCODER_DELAY_SAMPLES * this.#options.chain.rate);
     const silence = new Float32Array(silenceSamples);
     this.#decoder.fifo.append(silence, silence, 0, silenceSamples);
@@ -339,7 +337,7 @@ export class Transcoder {
     return true;
   }
 
-  /** Notes where the sound has come to, for frames behind it to be taken back. */
+  /** Saves the position of the audio, so that later frames can be rewound. */
   #savePosition(): void {
     const { chain } = this.#options;
     const { fifo } = this.#decoder;
@@ -354,7 +352,7 @@ export class Transcoder {
     fifo.keepRead(Math.min(READ_RETAINED_SAMPLES_MAX, Math.ceil(aheadSamples + heldSamples)));
   }
 
-  /** What lies before the first frame, and as much of that as the encoder is behind. */
+  /** The samples before the first frame, and as many of the frame as the encoder's delay. */
   #renderPriming(supply: PacketSupply): boolean {
     const { chain } = this.#options;
     if (this.#primed === "no") {

@@ -1,8 +1,8 @@
-// One player as the audio thread knows it: takes its commands, sends its frame at each deadline and knows who hears it.
-// What was asked for lives on the main thread (control/players/); this is what is happening. What is to be heard:
-// player-tracks.ts; the way out: voice-output.ts; position, health and hand-over have files of their own beside this
-// one. Long because commands, turns of the loop and changes of the way out all decide what becomes of the next frame
-// and of those that lie ready. Audio thread.
+// One player on the audio thread: executes its commands, sends its frame at each deadline and knows whether anybody
+// listens. The requested state lives on the main thread (control/players/); this is the actual state. What to play:
+// player-tracks.ts; where it goes: voice-output.ts; position, health and hand-over have their own files in this folder.
+// Long because commands, ticks and changes of the output all decide what happens to the next frame and to those that
+// are ready. Audio thread.
 
 import type { AudioState } from "../../bridge/audio-batch.ts";
 import type { LossCause } from "../../bridge/audio-report.ts";
@@ -28,26 +28,26 @@ import { RenderPlacement } from "./render-placement.ts";
 import type { Stall } from "./silence-watch.ts";
 import { VoiceOutput } from "./voice-output.ts";
 
-/** Discord wants five silence frames at every stop, else decoders make up sound (discord-voice.md section 2.4). */
+/** Discord requires five silence frames at every stop, or decoders invent audio (discord-voice.md section 2.4). */
 const SILENCE_FRAMES = 5;
-/** Changes of the sound that come closer together share what has been made ahead. */
+/** Changes of the audio that follow more closely than this share what has been made ahead. */
 const CHANGE_MS_MIN = 60;
 
-/** What all players of a worker share. */
+/** Shared by all players of a worker. */
 export interface PlayerContext extends TrackContext {
   readonly loop: TickLoop;
-  /** A track without sound for so long is told to be stuck. */
+  /** A track without audio for this long is reported as stuck. */
   readonly trackStuckThresholdMs: number;
-  /** For players that should sound and send nothing (silence-watch.ts). */
+  /** Limits repairs of players that should send audio but send nothing (silence-watch.ts). */
   readonly repairs: TokenBucket;
-  /** To the main thread, in this order. */
+  /** Sends events to the main thread, in this order. */
   readonly send: (event: PlainEvent) => void;
 }
 
 /**
- * One for each guild, from `createPlayer` (or, as a guest, `renderRemotePlayer`) to `destroyPlayer`. Commands and the voice
- * connection call it as they come; the tick loop calls `send` and `prepare` while it has anything to send; the worker
- * `checkHealth` twice a second. What it throws is a fault, which the bulkhead brings back to `onFault`.
+ * One per guild, from `createPlayer` (or, as a remote player, `renderRemotePlayer`) to `destroyPlayer`. Commands and
+ * the voice connection call it at any time; the tick loop calls `send` and `prepare` while it has anything to send; the
+ * worker calls `checkHealth` twice a second. An exception is a fault, which the error boundary passes to `onFault`.
  */
 export class AudioPlayer implements LoopMember {
   readonly playerId: PlayerId;
@@ -61,15 +61,15 @@ export class AudioPlayer implements LoopMember {
   readonly #health: HealthWatch;
   readonly #placement: RenderPlacement;
   #isPaused = false;
-  /** All of them as long as the last frame sent was one of sound. */
+  /** All of them as long as the last frame sent contained audio. */
   #silenceFramesLeft = 0;
-  /** Sound or silence of it may not have left, or Discord not been told that it is over. */
+  /** True while its audio or silence may not have been sent, or Discord has not been told that it stopped speaking. */
   #isSpeaking = false;
-  /** Frames of sound in a row that were sent last, and may not have left. */
+  /** Number of consecutive audio frames handed over last that may not have been sent yet. */
   #unsentFramesMax = 0;
   #remadeAtMs = Number.NEGATIVE_INFINITY;
   #outdatedAtMs = Number.NEGATIVE_INFINITY;
-  /** The home of its voice is another worker. */
+  /** Its voice connection is on another worker. */
   #isRemote = false;
   #isClosed = false;
 
@@ -106,22 +106,22 @@ export class AudioPlayer implements LoopMember {
     return this.#tracks.current !== undefined && !this.#isPaused;
   }
 
-  /** Where the track is; undefined without one. */
+  /** Position in the track; undefined without one. */
   get position(): PositionReport | undefined {
     return this.#positions.position;
   }
 
-  /** Also true while only the rest of a track is heard that has ended for the client. */
+  /** Also true while only the rest of a track is playing that has ended for the client. */
   get #hasAudio(): boolean {
     return !this.#isPaused && (this.#tracks.areAny || this.#slot.opus !== undefined);
   }
 
   // Commands
 
-  /** `seekId` is that of the track's last seek, where it goes on from another worker. */
+  /** `seekId` is the id of the track's last seek, when the track continues from another worker. */
   play(command: PlayCommand, seekId: SeekId = 0): void {
-    // A paused player is silent from the pause on, also before its first silence frame has left; so is one whose voice
-    // connection holds: when that opens, nothing of the track before comes out.
+    // A paused player is silent from the pause on, even before its first silence frame is sent. So is a player whose
+    // voice connection holds: when it opens, nothing of the previous track is sent.
     const isSilent = this.#isPaused || this.#output.isHolding || this.#gate === "down";
     const isAudible = !isSilent && this.#silenceFramesLeft === SILENCE_FRAMES;
     if (!isAudible) this.#dropAudio();
@@ -131,10 +131,10 @@ export class AudioPlayer implements LoopMember {
     this.#health.onFlowing();
     this.watch.onRequest();
     if (command.isPaused) this.#dropAudio();
-    this.#attend();
+    this.#joinLoop();
   }
 
-  /** At once, whatever fades. What is left of a track that has ended by itself is heard. */
+  /** Stops at once, without fades. The rest of a track that has ended by itself is played. */
   stop(): void {
     if (this.#tracks.areAny) this.#dropUnsent();
     this.#slot.clear();
@@ -142,7 +142,7 @@ export class AudioPlayer implements LoopMember {
     this.#goSilent();
   }
 
-  /** Takes effect with the next frame; nothing where it is so already. */
+  /** Takes effect with the next frame; does nothing if the state is the same. */
   pause(isPaused: boolean): void {
     if (this.#isPaused === isPaused) return;
     this.#isPaused = isPaused;
@@ -153,11 +153,11 @@ export class AudioPlayer implements LoopMember {
       this.#tracks.dropWaiting();
       this.#goSilent();
     } else {
-      this.#attend();
+      this.#joinLoop();
     }
   }
 
-  /** Without effect for another track than the one that plays, as is `setEnd`: the command has crossed its end. */
+  /** Ignored for another track than the playing one, like `setEnd`: the command has crossed the track's end. */
   seek(command: SeekCommand): void {
     const track = this.#tracks.current;
     if (track?.trackId !== command.trackId) return;
@@ -170,19 +170,19 @@ export class AudioPlayer implements LoopMember {
   setEnd(trackId: TrackId, endMs: number | undefined): void {
     const track = this.#tracks.current;
     if (track?.trackId !== trackId) return;
-    // It may lie within what is made and has not been heard.
+    // The end may lie within the frames that are made but not yet played.
     this.#remakeUnsent();
     track.pipeline.setEnd(endMs === undefined ? undefined : endMs - track.offsetMs);
     track.command = { ...track.command, endMs };
   }
 
-  /** Percent, 0 to 1000; heard with the next frame that is made. */
+  /** Percent, 0 to 1000. Takes effect with the next frame that is made. */
   setVolume(volume: number): void {
     this.#remakeForChange();
     this.#tracks.setVolume(volume);
   }
 
-  /** Replaces all filters; heard with the next frames that are made. */
+  /** Replaces all filters. Takes effect with the next frames that are made. */
   setFilters(filters: FilterSettings): void {
     this.#remakeForChange();
     this.#tracks.setFilters(filters);
@@ -193,30 +193,30 @@ export class AudioPlayer implements LoopMember {
     return this.#output.connect(voiceId, credentials);
   }
 
-  /** The player is a guest: its voice connection is on another worker. */
+  /** Makes this a remote player: its voice connection is on another worker. */
   adoptVoice(voice: Voice): void {
     this.#isRemote = true;
     this.#output.adopt(voice);
   }
 
-  /** The voice connection's gate is another now. */
+  /** The voice connection's gate has changed. */
   onGateChanged(): void {
     if (this.#gate !== "send") this.#remakeUnsent();
     this.#placement.onGateChanged();
-    this.#attend();
+    this.#joinLoop();
   }
 
-  /** What has not left would leave another way, or with other keys. */
+  /** Unsent frames would go out over another path or with other keys. */
   onSendPathChanging(): void {
     this.#remakeUnsent();
   }
 
-  /** What could not be made anew was on its way when that ended: also the sound of another worker. */
+  /** Frames that could not be made again were on their way when their path ended; also those of another worker. */
   onFramesLost(count: number): void {
     if (this.#placement.isAway || this.#tracks.haveBeenAudible) this.watch.onLost("voiceNotReady", count);
   }
 
-  /** Has the worker at the other end make the sound from a place a little ahead on. */
+  /** Asks the worker at the other end of the port to render the audio from a position a little ahead. */
   handOver({ port, clock }: Pick<HandOverOptions, "port" | "clock">): void {
     const track = this.canHandOver ? this.#tracks.remoteTrack : undefined;
     if (track !== undefined) {
@@ -228,14 +228,14 @@ export class AudioPlayer implements LoopMember {
   }
 
   /**
-   * True: the sound is made elsewhere, and the command is carried out there. Otherwise it stays here, whatever was
-   * under way.
+   * True: the audio is rendered elsewhere, and the command is executed there. Otherwise the audio stays here and a
+   * pending hand-over is cancelled.
    */
   passOn(command: AudioCommand): boolean {
     return this.#placement.passOn(command);
   }
 
-  /** It plays a track that another worker could go on with, and has not just been tried in vain. */
+  /** True when it plays a track that another worker could continue and no attempt has failed recently. */
   get canHandOver(): boolean {
     if (this.#isPaused || this.#isRemote || !this.#placement.isHere || this.#gate !== "send") return false;
     return this.#tracks.remoteTrack !== undefined;
@@ -247,8 +247,8 @@ export class AudioPlayer implements LoopMember {
   }
 
   /**
-   * How its track's sound is made, with the frames sent since the last call; undefined without a track. `usedMs` is
-   * what `takeUsedMs` gave.
+   * How the track's audio is made, with the frames sent since the last call; undefined without a track. `usedMs` is the
+   * result of `takeUsedMs`.
    */
   takeAudioState(usedMs: number): AudioState | undefined {
     const track = this.#tracks.current;
@@ -283,7 +283,7 @@ export class AudioPlayer implements LoopMember {
     this.watch.onStopped();
   }
 
-  // What the voice connection tells
+  // Notifications of the voice connection
 
   onVoiceStatus(state: VoiceStatus): void {
     this.#output.reportStatus(state);
@@ -301,7 +301,7 @@ export class AudioPlayer implements LoopMember {
     else this.#sendSilence(deadlineMs);
   }
 
-  /** Also called whenever there may be a frame that was not there before. */
+  /** Also called whenever a frame may have become available. */
   prepare(): boolean {
     if (this.#isClosed) return false;
     if (this.#slot.opus === undefined) this.#fillSlot();
@@ -309,7 +309,7 @@ export class AudioPlayer implements LoopMember {
   }
 
   #fillSlot(): void {
-    // The old place or sound is not to be heard any longer than it has to be.
+    // Audio of the old position or with the old settings must stop as early as possible.
     if (this.#tracks.areOutdated) this.#remakeOutdated();
     if (this.#tracks.produceInto(this.#slot)) this.#dropUnsent();
     const track = this.#tracks.current;
@@ -329,14 +329,17 @@ export class AudioPlayer implements LoopMember {
     this.#tracks.current?.budget.addUsedMs(usedMs);
   }
 
-  /** Something of this player threw where nothing may: its tracks end with it, or without one its voice connection. */
+  /** An exception in this player's code: ends its tracks or, without one, its voice connection. */
   onFault(error: unknown): void {
     if (this.#isClosed) return;
     this.#slot.clear();
     if (!this.#tracks.fail(error)) this.#output.drop();
   }
 
-  /** Called twice a second: stuck, abandoned and greedy tracks, and players that are silent and should not be. */
+  /**
+   * Called twice a second: checks for tracks that are stuck, abandoned or over their CPU quota, and for players that
+   * should send audio but are silent.
+   */
   checkHealth(worker: CpuQuotaCheck): void {
     if (this.#isClosed) return;
     const stall = this.#stall;
@@ -347,13 +350,13 @@ export class AudioPlayer implements LoopMember {
     if (found === "abandoned") this.#giveUp();
   }
 
-  /** What might keep it from being heard, as far as it should be; undefined when it should not, or nothing does. */
+  /** What may keep the player from being audible; undefined when nothing does, or when it should be silent. */
   get #stall(): Stall | undefined {
     const gate = this.#gate;
     const track = this.#tracks.current;
     if (gate === "down" || this.#isPaused || (track === undefined && !this.#placement.isAway)) return undefined;
     if (gate === "send" && this.#slot.opus === undefined) {
-      // Sound that is made elsewhere is looked after there.
+      // Audio that is rendered elsewhere is watched there.
       return track && { kind: "reopen", cause: stallCauseOf(track), isHeld: false };
     }
     const cause = this.#output.sendBlockReason;
@@ -381,7 +384,7 @@ export class AudioPlayer implements LoopMember {
       if (gate === "down") this.#context.loop.remove(this);
       return;
     }
-    // Its turn to prepare has not come (the thread was late, or others took long): a late frame is better than silence.
+    // `prepare` has not run yet (the thread was late, or other players took long): a late frame is better than silence.
     if (this.#slot.opus === undefined) this.prepare();
     const frame = this.#slot.opus;
     if (frame === undefined) {
@@ -394,7 +397,7 @@ export class AudioPlayer implements LoopMember {
       this.watch.onSent();
       this.#unsentFramesMax += 1;
     } else this.#lose(this.#output.sendBlockReason, 1);
-    // What is heard of the track before does not make up for one that is stuck.
+    // Audio of the previous track does not count for a track that is stuck.
     const track = this.#tracks.current;
     if (track === undefined || this.#slot.track === track) this.#health.onFlowing();
     this.#advance(deadlineMs);
@@ -402,7 +405,7 @@ export class AudioPlayer implements LoopMember {
     if (track !== undefined) this.#placement.onSent(this.#slot.endMs, { rate: track.pipeline.rate, dueMs: deadlineMs });
   }
 
-  /** Track time has moved on, unless the frame was the old place's while a seek or a new track is under way. */
+  /** Track time has moved on, unless the frame belongs to the old position while a seek or a new track is pending. */
   #advance(dueMs: number): void {
     const { track, endMs, runNumber } = this.#slot;
     if (track === undefined || track !== this.#tracks.current) {
@@ -416,7 +419,7 @@ export class AudioPlayer implements LoopMember {
     this.#positions.advance(endMs, { rate: pipeline.rate, dueMs });
   }
 
-  /** A frame is due and there is none: say why, and let the listeners' decoders fade out. */
+  /** A frame is due and there is none: reports why, and lets the listeners' decoders fade out. */
   #sendNothing(deadlineMs: number): void {
     const track = this.#tracks.current;
     if (track !== undefined) this.#lose(stallCauseOf(track), 1);
@@ -424,7 +427,7 @@ export class AudioPlayer implements LoopMember {
     this.#sendSilenceFrame(deadlineMs);
   }
 
-  /** Frames are missing where sound had begun: what comes late at the start of a track is not lost. */
+  /** Counts missing frames once audio has started; what is late at the start of a track is not lost. */
   #lose(cause: LossCause, frames: number): void {
     if (this.#tracks.haveBeenAudible) this.watch.onLost(cause, frames);
   }
@@ -435,7 +438,7 @@ export class AudioPlayer implements LoopMember {
     if (!this.#isSpeaking) this.#context.loop.remove(this);
   }
 
-  /** After the last one, once that has left, Discord is told that nobody speaks. */
+  /** Once the last silence frame has been sent, Discord is told that the player stopped speaking. */
   #sendSilenceFrame(deadlineMs: number): void {
     if (this.#silenceFramesLeft > 0) {
       this.#silenceFramesLeft -= 1;
@@ -459,7 +462,7 @@ export class AudioPlayer implements LoopMember {
     if (!this.#hasAudio) this.watch.onStopped();
   }
 
-  /** Another worker's first frame is there; until it is due, what was made here is heard. */
+  /** The first frame of another worker has arrived; until it is due, the audio made here is played. */
   #releaseAudio(framesTooMany: number): number {
     const revokedCount = this.#output.revoke(framesTooMany);
     this.watch.onRevoked(revokedCount);
@@ -474,7 +477,7 @@ export class AudioPlayer implements LoopMember {
     return framesTooMany - revokedCount;
   }
 
-  /** Nobody has listened for long. */
+  /** Gives the track up because nobody has listened for a minute. */
   #giveUp(): void {
     this.#dropAudio();
     const track = this.#tracks.current;
@@ -482,14 +485,14 @@ export class AudioPlayer implements LoopMember {
     else this.#tracks.giveUp(track);
   }
 
-  /** What is there to be heard before the track goes on, or another one begins. */
+  /** Drops all audio that precedes the track's new position or the next track. */
   #dropAudio(): void {
     this.#tracks.dropLeaving();
     this.#dropUnsent();
     this.#slot.clear();
   }
 
-  /** What has not left is never heard. */
+  /** Drops the frames that have not been sent. */
   #dropUnsent(): void {
     const count = this.#output.revoke(this.#unsentFramesMax);
     this.#unsentFramesMax = 0;
@@ -497,7 +500,7 @@ export class AudioPlayer implements LoopMember {
     this.#context.loop.rewind(this, count);
   }
 
-  /** What has not left is made anew, as far as that can be done, with the settings of now. */
+  /** Makes the unsent frames again with the current settings, as far as possible. */
   #remakeUnsent(): void {
     const track = this.#tracks.current;
     const slotFrames = this.#slot.opus === undefined ? 0 : 1;
@@ -514,7 +517,7 @@ export class AudioPlayer implements LoopMember {
     this.#context.loop.rewind(this, sentFrames);
   }
 
-  /** Once for each frame's time: what is outdated again at once would never be heard. */
+  /** At most once per frame time: frames that become outdated again at once would never be played. */
   #remakeOutdated(): void {
     const nowMs = this.#context.clock.now();
     if (nowMs - this.#outdatedAtMs < FRAME_MS) return;
@@ -522,7 +525,9 @@ export class AudioPlayer implements LoopMember {
     this.#remakeUnsent();
   }
 
-  /** Whoever changes more often than that hears the rest of it a little later: making frames anew costs time. */
+  /**
+   * Rate limited, because making frames again costs time: the result of faster changes becomes audible a little later.
+   */
   #remakeForChange(): void {
     const nowMs = this.#context.clock.now();
     if (nowMs - this.#remadeAtMs < CHANGE_MS_MIN) return;
@@ -530,8 +535,8 @@ export class AudioPlayer implements LoopMember {
     this.#remakeUnsent();
   }
 
-  /** Sound is wanted: be there at the next deadline. */
-  #attend(): void {
+  /** Audio is requested: joins the tick loop for the next deadline. */
+  #joinLoop(): void {
     if (this.#isClosed || !this.#hasAudio) return;
     if (this.#gate === "down") {
       this.prepare();
@@ -541,7 +546,7 @@ export class AudioPlayer implements LoopMember {
     this.#context.loop.add(this, this.#output.startsMs);
   }
 
-  /** No more sound: the loop serves the silence frames and then parks the player. */
+  /** No more audio: the loop sends the silence frames and then parks the player. */
   #goSilent(): void {
     this.watch.onStopped();
     this.#positions.run(0);

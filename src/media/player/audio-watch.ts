@@ -1,5 +1,5 @@
-// All that is known of how one player's sound does: frames counted by what became of them, incidents, silences and what
-// was done about them. Filled by audio-player.ts in the tick, looked at and reported twice a second. Audio thread.
+// Monitors the audio of one player: frames counted by their fate, incidents, silences and the repairs made. Filled by
+// audio-player.ts in the tick, checked and reported twice a second. Audio thread.
 
 import type { LossCause, PlayerReport, Repair } from "../../bridge/audio-report.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
@@ -20,7 +20,7 @@ export class AudioWatch {
   readonly #silence: SilenceWatch;
   #repairs: Repair[] = [];
   #inputReopened = 0;
-  /** What the last report said of an open incident: it has been told, and its end is to be. */
+  /** True when the last report contained an open incident, so that its end must be reported as well. */
   #wasOpen = false;
 
   constructor(options: AudioWatchOptions) {
@@ -35,15 +35,15 @@ export class AudioWatch {
     this.#silence.onSent();
   }
 
-  /** Frames that were sent have been taken back before they left. */
+  /** Frames counted as sent have been revoked. */
   onRevoked(frames: number): void {
     this.counters.addRevoked(frames);
   }
 
-  /** Frames that were due, where sound had begun, did not get out. */
+  /** Frames that were due, after audio had started, were not sent. */
   onLost(cause: LossCause, frames: number): void {
     this.counters.addLost(cause, frames);
-    // Who is not there does not miss it.
+    // In an empty channel nobody misses them.
     if (cause !== "nobodyThere") this.#incidents.add(cause, frames);
   }
 
@@ -51,13 +51,13 @@ export class AudioWatch {
     this.counters.onPlaying(this.#options.clock.epochMs());
   }
 
-  /** Sound is not wanted any more: end, pause, or it is made elsewhere. */
+  /** No more audio is due: the track ended, it is paused, or its audio is rendered elsewhere. */
   onStopped(): void {
     this.counters.onStopped(this.#options.clock.epochMs());
     this.#incidents.end();
   }
 
-  /** Another track, or another wish: patience begins anew. */
+  /** Another track or another request: the waiting times start again. */
   onRequest(): void {
     this.#silence.reset();
   }
@@ -67,7 +67,7 @@ export class AudioWatch {
     this.#inputReopened += count;
   }
 
-  /** Called twice a second. True: what is lacking is to be repaired, and `onRepaired` called when that has begun. */
+  /** Called twice a second. True: the stall must be repaired, and `onRepaired` called once the repair has begun. */
   check(stall: Stall | undefined): boolean {
     this.#incidents.check();
     return this.#silence.isRepairDue(stall);
@@ -79,7 +79,7 @@ export class AudioWatch {
     this.#repairs.push({ kind, cause, epochMs, silentMs: Math.round(this.#silence.silentMs) });
   }
 
-  /** What has changed since the last call; undefined when nothing has. */
+  /** Returns the changes since the last call; undefined when there are none. */
   takeReport(): PlayerReport | undefined {
     const framesSent = this.counters.takeSent();
     const lostFrames = this.counters.takeLost();

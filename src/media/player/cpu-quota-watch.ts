@@ -1,11 +1,11 @@
-// Notices a track that takes more of its thread than music can need, so that others there would be late or the machine
-// has nothing left for them. Looks at some seconds together: opening a large file or a jump may cost much once. Audio
-// thread.
+// Detects a track that uses more CPU than music can need, which would delay other players of its thread or leave the
+// machine without capacity for them. Averages over some seconds, because opening a large file or a seek may be
+// expensive once. Audio thread.
 
 import type { Clock } from "../../lib/clock.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 
-/** Time looked at together. */
+/** Length of the averaging window. */
 const WINDOW_MS = 4000;
 /**
  * Shares of a core. A track with every filter takes some 0.06 where this was written; what takes six times as much on a
@@ -15,7 +15,7 @@ const SHARE_MAX_AMONG_OTHERS = 0.35;
 const SHARE_MAX_ALONE = 0.75;
 
 export interface CpuQuotaCheck {
-  /** There are players on the thread that would be late. */
+  /** The thread has other players, which would be late. */
   readonly hasOthers: boolean;
   readonly threadLoad: number;
 }
@@ -35,9 +35,9 @@ export class CpuQuotaWatch {
   }
 
   /**
-   * Called regularly, with the share of a core that the whole thread has used since the call before. At the end of a
-   * window in which the track took too much: its share of the thread, 0 to 1. It is counted by the clock, so a thread
-   * that was kept from running counts too much; more than the thread has used it cannot have been.
+   * Called regularly, with the share of a core that the whole thread has used since the previous call. Returns the
+   * track's share of the thread, 0 to 1, at the end of a window in which it took too much. The share is measured by the
+   * clock, so it is too high on a thread that was kept from running; it is capped at what the thread has used.
    */
   check({ hasOthers, threadLoad }: CpuQuotaCheck): number | undefined {
     this.#threadLoads.push(threadLoad);

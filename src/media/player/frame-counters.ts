@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 const GAP_MS_MAX = 100;
 
 export class FrameCounters {
-  /** Since the player was made. */
+  /** Since the player was created. */
   sentTotal = 0;
   lostTotal = 0;
   #minute: number;
@@ -18,9 +18,9 @@ export class FrameCounters {
   #sentTaken = 0;
   #lostUntaken = noLosses();
   #lostTaken = 0;
-  /** Since when it plays without a gap, epoch milliseconds. */
+  /** Start of playing without a gap, epoch milliseconds. */
   #playingSinceMs = Number.POSITIVE_INFINITY;
-  /** When it stopped; plus infinity while it plays. */
+  /** When it stopped; Infinity while it plays. */
   #stoppedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(epochMs: number) {
@@ -32,7 +32,7 @@ export class FrameCounters {
     this.sentTotal += 1;
   }
 
-  /** Frames that were counted as sent have been taken back. */
+  /** Frames that were counted as sent have been revoked. */
   addRevoked(frames: number): void {
     this.#sent -= frames;
     this.sentTotal -= frames;

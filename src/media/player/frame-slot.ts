@@ -15,19 +15,19 @@ export class FrameSlot {
   }
 
   /**
-   * The track that plays, when there is sound of it in the frame; undefined without a frame, or when it is of tracks
-   * before.
+   * The playing track, if the frame contains audio of it; undefined without a frame, or when its audio is of previous
+   * tracks.
    */
   get track(): PlayingTrack | undefined {
     return this.#track;
   }
 
-  /** Track time, milliseconds, at the end of the last frame that had sound of a track in it; also when that is sent. */
+  /** Track time, milliseconds, at the end of the last frame with audio of a track, also once that frame is sent. */
   get endMs(): number {
     return this.#endMs;
   }
 
-  /** Of that frame: the pipeline's run (see `Pipeline.runNumber`). */
+  /** The pipeline's run (see `Pipeline.runNumber`) that made that frame. */
   get runNumber(): number {
     return this.#runNumber;
   }

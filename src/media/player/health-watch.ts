@@ -1,6 +1,5 @@
-// Looks twice a second whether one player's track does what it should: tells the main thread of one that is stuck or
-// takes more of the thread than music can need, and says when nobody has listened for so long that it is to be given
-// up. Audio thread.
+// Checks one player's track twice a second: reports a track that is stuck or over its CPU quota to the main thread, and
+// says when nobody has listened for so long that the track is given up. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
@@ -8,7 +7,10 @@ import type { Clock } from "../../lib/clock.ts";
 import type { CpuQuotaCheck } from "./cpu-quota-watch.ts";
 import type { PlayingTrack } from "./playing-track.ts";
 
-/** Nobody has pulled sound for this long (no voice connection): the track is given up (protocol-v4.md section 4.6). */
+/**
+ * When no audio has been pulled for this long (no voice connection), the track is given up (protocol-v4.md section
+ * 4.6).
+ */
 const CLEANUP_MS = 60_000;
 
 interface HealthWatchOptions {
@@ -18,12 +20,12 @@ interface HealthWatchOptions {
   readonly send: (event: PlainEvent) => void;
 }
 
-/** The player as it is at a check. */
+/** State of the player at a check. */
 interface PlayerHealth {
   readonly track: PlayingTrack | undefined;
   /** It has a voice connection, or is getting one. */
   readonly hasVoice: boolean;
-  /** Sound of the track is there, or none is wanted now. */
+  /** Audio of the track is available, or none is requested now. */
   readonly isFlowing: boolean;
 }
 
@@ -36,7 +38,7 @@ export class HealthWatch {
     this.#flowedAtMs = options.clock.now();
   }
 
-  /** Sound has gone out, or waiting for it begins anew. */
+  /** Audio has been sent, or waiting for it starts again. */
   onFlowing(): void {
     this.#flowedAtMs = this.#options.clock.now();
   }

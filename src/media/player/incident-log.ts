@@ -1,6 +1,6 @@
-// Gathers missing frames of one player to incidents: what a listener would call one stutter. One begins with the first
-// frame that is missing and ends when sound has been whole for a second, or is not wanted any more. Held by
-// audio-watch.ts; `add` is called in the tick and allocates nothing. Audio thread.
+// Groups the missing frames of one player into incidents: one per stutter that a listener would notice. An incident
+// begins with the first missing frame and ends when audio has been complete for a second, or is no longer requested.
+// Held by audio-watch.ts; `add` is called in the tick and allocates nothing. Audio thread.
 
 import {
   INCIDENTS_PER_REPORT,
@@ -14,12 +14,12 @@ import {
 import type { Clock } from "../../lib/clock.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 
-/** Whole sound that ends an incident: gaps closer to each other are heard as one trouble. */
+/** Complete audio that ends an incident: listeners perceive closer gaps as one stutter. */
 const WHOLE_MS = 1000;
 
 export class IncidentLog {
   readonly #clock: Clock;
-  /** Of the open one; all 0 without. */
+  /** Losses of the open incident; all 0 without one. */
   readonly #lost = noLosses();
   #isOpen = false;
   #startMs = 0;
@@ -45,7 +45,7 @@ export class IncidentLog {
     this.#startEpochMs = this.#clock.epochMs() - agoMs;
   }
 
-  /** What was done about the one that is open, if one is. */
+  /** Records a repair in the open incident, if there is one. */
   noteRepair(kind: RepairKind): void {
     if (this.#isOpen) this.#repair ??= kind;
   }
@@ -55,7 +55,7 @@ export class IncidentLog {
     if (this.#isOpen && this.#clock.now() - this.#endMs >= WHOLE_MS) this.end();
   }
 
-  /** No more sound is wanted: what was missing until now is all. */
+  /** Audio is no longer requested: closes the open incident. */
   end(): void {
     const incident = this.open;
     if (incident === undefined) return;
@@ -65,7 +65,7 @@ export class IncidentLog {
     for (const cause of LOSS_CAUSES) this.#lost[cause] = 0;
   }
 
-  /** The one that is not over, as it is by now. */
+  /** The open incident so far. */
   get open(): Incident | undefined {
     if (!this.#isOpen) return undefined;
     return {
@@ -77,7 +77,7 @@ export class IncidentLog {
     };
   }
 
-  /** Those that have ended since the last call. */
+  /** Returns the incidents that have ended since the last call. */
   takeOver(): readonly Incident[] {
     if (this.#over.length === 0) return this.#over;
     const over = this.#over;
@@ -86,7 +86,7 @@ export class IncidentLog {
   }
 }
 
-/** That of most frames; of equals the one that is told first. */
+/** The cause with the most frames; of equal ones the first in the table. */
 function mainCause(lost: Readonly<Record<LossCause, number>>): LossCause {
   let main: LossCause = LOSS_CAUSES[0];
   for (const cause of LOSS_CAUSES) if (lost[cause] > lost[main]) main = cause;

@@ -1,6 +1,6 @@
-// The track before: it sounds on until the next one can be heard, or, with crossfade, falls while the next one rises.
-// Both are decoded and filtered each for itself, then added up, and go on in one encoder, so that listeners hear no
-// seam. At most two tracks sound at once. Drives both inside the tick, for player-tracks.ts. Audio thread.
+// The previous track. It plays until the next one is audible or, with crossfade, fades out while the next one fades in.
+// Both are decoded and filtered separately, then mixed and encoded by one encoder, so that listeners hear no seam. At
+// most two tracks play at once. Drives both inside the tick, for player-tracks.ts. Audio thread.
 
 import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { Fade } from "../effects/fade-curve.ts";
@@ -9,16 +9,16 @@ import { clamp } from "../format/clamp.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import { type AudioFrame, PRIMING_SAMPLES } from "../pipeline/transcoder.ts";
 
-/** A track that has to make room for a third one falls in 100 ms. */
+/** A track that must make space for a third one fades out in 100 ms. */
 const MAKE_SPACE_FADE: Fade = { lengthSamples: 4800, curve: "sine" };
-/** Shorter than a frame (20 ms) no fade is. */
+/** Fades are at least one frame (20 ms) long. */
 const FADE_SAMPLES_MIN = FRAME_SAMPLES;
 
 interface LeavingTrackOptions {
   readonly pipeline: Pipeline;
-  /** How it falls. Undefined: it does not, and is gone when the next one can be heard. */
+  /** Its fade out. Undefined: none, it ends when the next track becomes audible. */
   readonly crossfade: Fade | undefined;
-  /** What it has come in over, if that is still heard. */
+  /** The track that it has faded in over, if that is still audible. */
   readonly before: LeavingTrack | undefined;
 }
 
@@ -26,7 +26,7 @@ export class LeavingTrack {
   readonly #pipeline: Pipeline;
   readonly #crossfade: Fade | undefined;
   #before: LeavingTrack | undefined;
-  /** What it is mixed with: its packets come from that one's encoder. */
+  /** The pipeline it is mixed with, whose encoder makes the packets of the mix. */
   #partner: Pipeline | undefined;
   #isPartnerObsolete = false;
   #isOver = false;
@@ -39,28 +39,28 @@ export class LeavingTrack {
     if (crossfade !== undefined) pipeline.keepDecoded();
   }
 
-  /** It is heard no more, and closed. */
+  /** It is no longer audible, and closed. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** What `produce` gave last has sound of the next track in it. */
+  /** The last result of `produce` contains audio of the next track. */
   get isNextAudible(): boolean {
     return this.#isNextAudible;
   }
 
-  /** False for one that just waits for the next. */
+  /** False for a track that only waits for the next one. */
   get canFade(): boolean {
     return this.#crossfade !== undefined;
   }
 
-  /** True while it and the track behind it are heard. */
+  /** True while both this track and the next one are audible. */
   get isMixing(): boolean {
     return this.#partner !== undefined && !this.#isPartnerObsolete;
   }
 
   /**
-   * The next 20 ms as one Opus packet: of this track, of both, or of the next one alone. Undefined when all are dry.
+   * The next 20 ms as one Opus packet: of this track, of both, or of the next one only. Undefined when all are starved.
    */
   produce(next: Pipeline | undefined): Uint8Array | undefined {
     this.#isNextAudible = false;
@@ -68,14 +68,14 @@ export class LeavingTrack {
     if (partner !== undefined) return this.#mix(partner, partner === next ? undefined : next);
     if (this.#crossfade === undefined) return this.#produceNextOrOwn(next);
     if (next?.canRender() === true) {
-      // Room for the third track first.
+      // Space for the third track first.
       if (this.#before === undefined) return this.#begin(next, this.#crossfade);
       this.#before.crossfadeOut(MAKE_SPACE_FADE);
     }
     return this.#produceOwnOrNext(next);
   }
 
-  /** Falls, whether or not another track comes. */
+  /** Fades out, whether or not another track follows. */
   crossfadeOut(fade: Fade | undefined = this.#crossfade): void {
     if (fade === undefined) return;
     const lengthSamples = Math.max(FADE_SAMPLES_MIN, Math.min(fade.lengthSamples, this.#pipeline.remainingSamples));
@@ -83,8 +83,9 @@ export class LeavingTrack {
   }
 
   /**
-   * The track it is mixed with has been replaced before it was the louder one: that one makes room, and this one goes
-   * on falling until a third track is there. False when this one is to make room, or none.
+   * The track that this one is mixed with has been replaced before it was the louder one: that track fades out quickly,
+   * and this one continues its fade out until a third track is available. False when this track is to make space, or no
+   * track.
    */
   dropNext(): boolean {
     const partner = this.#partner;
@@ -119,7 +120,7 @@ export class LeavingTrack {
     if (this.#isPartnerObsolete) this.#partner?.close();
   }
 
-  /** Both are heard from now on, when the next one has something to be heard. */
+  /** Starts the mix when the next track has audio. */
   #begin(next: Pipeline, crossfade: Fade): Uint8Array | undefined {
     const own = this.#pipeline;
     const canMix = own.isTranscoding && !own.isEnded && own.remainingFadeOutSamples > 0;
@@ -130,21 +131,21 @@ export class LeavingTrack {
     next.crossfadeIn({ lengthSamples, curve });
     const frame = next.render();
     if (frame === undefined) return this.#produceOwnOrNext(next);
-    // The next track's first frame begins with silence; this one falls when that one begins to rise.
+    // The next track's first frame begins with silence; this one starts to fade out when that one starts to fade in.
     own.crossfadeOut({ lengthSamples, curve }, PRIMING_SAMPLES);
     own.exchangeEncoders(next);
     this.#partner = next;
     return this.#encodeMix(next, this.#renderOwn(), frame);
   }
 
-  /** `third`: what comes after both, when the partner has been replaced. */
+  /** `third`: the track after both, when the partner has been replaced. */
   #mix(partner: Pipeline, third: Pipeline | undefined): Uint8Array | undefined {
     const hasMadeSpace = this.#isPartnerObsolete && partner.remainingFadeOutSamples === 0;
     const frame = hasMadeSpace ? undefined : partner.render();
     if (!hasMadeSpace && (frame !== undefined || !partner.isEnded)) {
       return this.#encodeMix(partner, this.#renderOwn(), frame);
     }
-    // The partner is gone first: this one goes on alone where it was heard.
+    // The partner ends first: this track continues from the position it had in the mix.
     this.#pipeline.exchangeEncoders(partner);
     if (this.#isPartnerObsolete) partner.close();
     this.#partner = undefined;
@@ -171,7 +172,7 @@ export class LeavingTrack {
     return packet;
   }
 
-  /** The partner goes on alone, with the encoder it has. */
+  /** The partner continues by itself, with the encoder it has. */
   #endMix(): void {
     this.#pipeline.close();
     if (this.#isPartnerObsolete) this.#partner?.close();
@@ -186,7 +187,7 @@ export class LeavingTrack {
     return frame;
   }
 
-  /** With crossfade this track is heard as long as it can be. */
+  /** With crossfade this track plays as long as it has audio. */
   #produceOwnOrNext(next: Pipeline | undefined): Uint8Array | undefined {
     const own = this.#produceOwn();
     if (own !== undefined || next === undefined) return own;

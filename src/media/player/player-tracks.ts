@@ -1,6 +1,7 @@
-// The tracks of one player: the one that plays, and what sounds on of those before it. Begins, replaces and ends them,
-// makes one row of frames of them, and tells the main thread what becomes of each. Whether a frame is due and anybody
-// hears it is audio-player.ts's to know; leaving-track.ts mixes, playing-track.ts is one track. Audio thread.
+// The tracks of one player: the one that plays, and the previous ones that are still audible. Starts, replaces and ends
+// them, makes one sequence of frames of them, and reports their events to the main thread. audio-player.ts knows
+// whether a frame is due and whether anybody listens; leaving-track.ts mixes, playing-track.ts is one track. Audio
+// thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
 import { type PlayCommand, type PlayerId, type SeekId, VOLUME_DEFAULT } from "../../bridge/commands.ts";
@@ -13,7 +14,7 @@ import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import type { FrameSlot } from "./frame-slot.ts";
 import { LeavingTrack } from "./leaving-track.ts";
 import {
-  canGoOnElsewhere,
+  canContinueElsewhere,
   keepHere,
   type PipelineHooks,
   type PlayingTrack,
@@ -27,19 +28,19 @@ interface PlayerTracksOptions {
   readonly playerId: PlayerId;
   readonly context: TrackContext;
   readonly send: (event: PlainEvent) => void;
-  /** There may be a frame where there was none, or the end was reached. Also called from within `produceInto`. */
+  /** A frame may have become available, or the end was reached. Also called from within `produceInto`. */
   readonly onProgress: () => void;
-  /** The track that played is over, as the main thread is told next. */
+  /** The playing track is over; the main thread is notified next. */
   readonly onEnded: () => void;
 }
 
 export class PlayerTracks {
   readonly #options: PlayerTracksOptions;
-  /** What each track begins with. */
+  /** Initial volume of each track. */
   #volume = VOLUME_DEFAULT;
   #filters: FilterSettings = {};
   #current: PlayingTrack | undefined;
-  /** What sounds on of the tracks before, alone or while the new one comes in. */
+  /** The previous tracks that are still audible, alone or while the new one fades in. */
   #leaving: LeavingTrack | undefined;
   #isClosed = false;
 
@@ -52,26 +53,29 @@ export class PlayerTracks {
     return this.#current;
   }
 
-  /** Also true while only the rest of a track is there that has ended for the client. */
+  /** Also true while only the rest of a track is left that has ended for the client. */
   get areAny(): boolean {
     return (this.#current ?? this.#leaving) !== undefined;
   }
 
-  /** 0 to 1000, for the tracks there are and those to come. */
+  /** 0 to 1000, for the current tracks and those to come. */
   setVolume(volume: number): void {
     this.#volume = volume;
     this.#leaving?.setVolume(volume);
     this.#current?.pipeline.setVolume(volume);
   }
 
-  /** All filters anew, for the tracks there are and those to come. */
+  /** Replaces all filters, of the current tracks and of those to come. */
   setFilters(filters: FilterSettings): void {
     this.#filters = filters;
     this.#leaving?.setFilters(filters);
     this.#current?.pipeline.setFilters(filters);
   }
 
-  /** `seekId`: of its last seek, where it goes on from another worker. `isAudible`: the track before is, right now. */
+  /**
+   * `seekId`: id of its last seek, when it continues from another worker. `isAudible`: the previous track is audible
+   * right now.
+   */
   play(command: PlayCommand, { seekId, isAudible }: { readonly seekId: SeekId; readonly isAudible: boolean }): void {
     if (this.#current !== undefined) this.#letLeave(this.#current, isAudible);
     const track: PlayingTrack = startTrack(
@@ -83,26 +87,26 @@ export class PlayerTracks {
     this.#current = track;
   }
 
-  /** There is a track that plays, and it is not just being mixed with the one before: that ends by itself. */
+  /** A track plays that is not being mixed with the previous one, because a mix ends by itself. */
   get canReopen(): boolean {
     return this.#current !== undefined && this.#leaving?.isMixing !== true;
   }
 
-  /** Reads the track that plays anew, from this track time on: what it was read or decoded with hangs. */
+  /** Opens the playing track again at this track time, because its reader or decoder hangs. */
   reopen(positionMs: number): void {
     const track = this.#current;
     if (track !== undefined)
       reopenTrack(track, positionMs, { ...this.#options.context, hooks: this.#hooksOf(() => track) });
   }
 
-  /** A listener has something to miss: sound of the track that plays has been heard, or one before still is. */
+  /** True when a listener would miss something: the playing track has been audible, or a previous one still is. */
   get haveBeenAudible(): boolean {
     return this.#leaving !== undefined || this.#current?.hasBeenAudible === true;
   }
 
   /**
-   * The next 20 ms. The slot stays empty where no track has any. True: they are the first of a track that takes the
-   * place of another, of which nothing is to be heard any more.
+   * Makes the next 20 ms. The slot stays empty when no track has audio. True: they are the first of a track that
+   * replaces another one, of which nothing may be played any more.
    */
   produceInto(slot: FrameSlot): boolean {
     const current = this.#current;
@@ -114,22 +118,22 @@ export class PlayerTracks {
     return leaving?.isOver === true && !leaving.canFade && slot.track !== undefined;
   }
 
-  /** How many of the frames that were produced last could be made anew; none while two tracks are heard. */
+  /** How many of the last produced frames could be made again; 0 while two tracks are audible. */
   get rewindFramesMax(): number {
     return this.#leaving === undefined ? (this.#current?.pipeline.rewindFramesMax ?? 0) : 0;
   }
 
-  /** The last `frames`, of `rewindFramesMax` at most, are not heard: the next ones begin where they did. */
+  /** The last `frames`, at most `rewindFramesMax`, are not played: the next ones begin where they did. */
   rewind(frames: number): void {
     this.#current?.pipeline.rewind(frames);
   }
 
-  /** What was produced last would be another now, though nothing has been asked for since. */
+  /** The last produced frames would be different now, although nothing has been requested since. */
   get areOutdated(): boolean {
     return this.#leaving === undefined && this.#current?.pipeline.isOutdated === true;
   }
 
-  /** Listeners got a silence frame instead of sound. */
+  /** Listeners got a silence frame instead of audio. */
   onSilenceSent(): void {
     this.#current?.pipeline.onSilenceSent();
     this.#leaving?.onSilenceSent();
@@ -137,7 +141,7 @@ export class PlayerTracks {
 
   // How tracks end
 
-  /** It has given all it had, or has failed: it is over. What is heard of the one before goes on. */
+  /** The track has no more audio, or has failed: it is over. The rest of the previous one keeps playing. */
   finish(track: PlayingTrack): void {
     track.pipeline.close();
     this.#fadeOutLeaving();
@@ -145,8 +149,7 @@ export class PlayerTracks {
   }
 
   /**
-   * With crossfade a track is over for the client while its last part is heard, so that the next one can come in over
-   * it.
+   * With crossfade a track is over for the client while its last part plays, so that the next one can fade in over it.
    */
   finishEarly(track: PlayingTrack): void {
     this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: this.#leaving });
@@ -154,13 +157,13 @@ export class PlayerTracks {
     this.#end(track, "finished");
   }
 
-  /** Nobody has listened for long. */
+  /** Gives the track up because nobody has listened for a minute. */
   giveUp(track: PlayingTrack): void {
     track.pipeline.close();
     this.#end(track, "cleanup");
   }
 
-  /** Something threw where nothing may: it ends what there is. False: there was no track it could have come from. */
+  /** An exception: ends all tracks. False: there was no track it could have come from. */
   fail(error: unknown): boolean {
     const track = this.#current;
     this.#current = undefined;
@@ -176,20 +179,22 @@ export class PlayerTracks {
     return (track ?? leaving) !== undefined;
   }
 
-  /** Ends everything at once, whatever fades, and tells nobody: it was asked for. */
+  /** Ends everything at once, without fades, and reports nothing: it was requested. */
   stop(): void {
     this.dropLeaving();
     this.#current?.pipeline.close();
     this.#current = undefined;
   }
 
-  /** The tracks before are heard no more. */
+  /** Ends the previous tracks. */
   dropLeaving(): void {
     this.#leaving?.close();
     this.#leaving = undefined;
   }
 
-  /** The same, but for one that falls while the next one rises: that goes on after a pause. */
+  /**
+   * Ends the previous tracks, except one that fades out while the next one fades in: that one continues after a pause.
+   */
   dropWaiting(): void {
     if (this.#leaving?.canFade !== true) this.dropLeaving();
   }
@@ -200,25 +205,28 @@ export class PlayerTracks {
     this.#current?.pipeline.close();
   }
 
-  // Tracks that go on elsewhere
+  // Tracks that continue on another worker
 
-  /** What another worker needs to go on a little ahead; undefined when it could not, or has just tried in vain. */
+  /**
+   * What another worker needs to continue a little ahead; undefined when it could not, or an attempt has just failed.
+   */
   get remoteTrack(): RemoteTrack | undefined {
     const track = this.#current;
-    // Fades, loudness and echoes remember what was heard of the track so far.
+    // Fades, loudness and echoes depend on the audio of the track so far.
     if (track === undefined || this.#leaving !== undefined || this.#filters.pluginFilters !== undefined)
       return undefined;
-    if (!canGoOnElsewhere(track, this.#options.context.clock.now())) return undefined;
+    if (!canContinueElsewhere(track, this.#options.context.clock.now())) return undefined;
     return { volume: this.#volume, filters: this.#filters, ...remoteTrackOf(track) };
   }
 
-  /** Another worker was not ready for it in time. */
+  /** Another worker was not ready to take it over in time. */
   keepHere(): void {
     if (this.#current !== undefined) keepHere(this.#current, this.#options.context.clock.now());
   }
 
   /**
-   * Another worker makes its sound from now on: it is none of this player's, and not over. To be closed by the caller.
+   * Another worker renders the track from now on: it no longer belongs to this player, and is not over. The caller
+   * closes it.
    */
   release(): PlayingTrack | undefined {
     const track = this.#current;
@@ -226,11 +234,11 @@ export class PlayerTracks {
     return track;
   }
 
-  /** Makes room for another track: it sounds on until that can be heard, or falls while that rises. */
+  /** Makes space for another track: this one plays until that is audible, or fades out while that fades in. */
   #letLeave(track: PlayingTrack, isAudible: boolean): void {
     const leaving = this.#leaving;
     if (leaving?.dropNext()) return;
-    // One that has not been heard yet is none to wait for.
+    // A track that has not been audible yet is not waited for.
     const canLeave = isAudible && (leaving === undefined ? track.hasBeenAudible : leaving.isMixing);
     if (!canLeave) track.pipeline.close();
     else this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: leaving });

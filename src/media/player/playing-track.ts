@@ -1,5 +1,5 @@
-// One playing of one track on the audio thread: its pipeline, what it may take, and what has become of it so far. Held
-// by player-tracks.ts. Audio thread.
+// One playback of one track on the audio thread: its pipeline, its budget and its state so far. Held by
+// player-tracks.ts. Audio thread.
 
 import type { LossCause } from "../../bridge/audio-report.ts";
 import type { PlayCommand, PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
@@ -9,50 +9,50 @@ import { Pipeline, type PipelineOptions } from "../pipeline/pipeline.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import { CpuQuotaWatch } from "./cpu-quota-watch.ts";
 
-/** What opening a track on another worker may take: so far ahead that one takes over. */
+/** How far ahead another worker takes over: the time that opening a track there may take. */
 const HAND_OVER_AHEAD_MS = 2000;
-/** For a rest that is shorter, it is not worth while. */
+/** A shorter rest is not worth moving. */
 const REST_MS_MIN = 10_000;
-/** Until it is tried again: opening it there has cost something. */
+/** Wait before the next attempt, because opening the track there is expensive. */
 const STAY_MS = 5000;
 
 export interface PlayingTrack {
   readonly trackId: TrackId;
-  /** As it was asked for, but for the end, which may have been set anew. */
+  /** As requested, except for the end, which may have been changed since. */
   command: PlayCommand;
   pipeline: Pipeline;
   budget: TrackBudget;
   cpuQuota: CpuQuotaWatch;
-  /** Added to the pipeline's track times: a stream that was opened anew counts from 0 there. */
+  /** Added to the pipeline's track times: a stream that was opened again counts from 0 there. */
   offsetMs: number;
   seekId: SeekId;
   /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
   sentRun: number;
-  /** Some of its sound has gone out (or would have, had somebody been there to hear it). */
+  /** Some of its audio has been sent (or dropped because the channel was empty). */
   hasBeenAudible: boolean;
   hasFailed: boolean;
   isStuckReported: boolean;
-  /** Another worker was not ready for it in time: before this moment it is not tried again. */
+  /** Another worker was not ready to take it over in time: no new attempt before this time. */
   staysUntilMs: number;
-  /** What it had used of the thread when that was last asked for. */
+  /** CPU time, milliseconds, it had used at the last query. */
   usedBeforeMs: number;
-  /** How often its input had been opened again by then. */
+  /** How often its input had been opened again at the last query. */
   reopenedBefore: number;
 }
 
-/** What a track is played with. */
+/** Dependencies of a track. */
 export interface TrackContext {
   readonly clock: Clock;
   readonly open: PipelineOptions["open"];
   readonly codecs: PipelineOptions["codecs"];
-  /** What a track of this player may take. */
+  /** Creates the budget of a track of this player. */
   readonly createBudget: (playerId: PlayerId) => TrackBudget;
 }
 
-/** What a pipeline begins with, and whom it tells of what. */
+/** Initial settings of a pipeline, and its callbacks. */
 export type PipelineHooks = Pick<PipelineOptions, "volume" | "filters" | "onProgress" | "onFailure">;
 
-/** Begins to read it. */
+/** Opens the track. */
 export function startTrack(
   command: PlayCommand,
   { clock, open, codecs, createBudget }: TrackContext,
@@ -79,8 +79,8 @@ export function startTrack(
 }
 
 /**
- * Gives up what the track was read and decoded with, which hangs, and begins anew at a track time; of a stream, with
- * what is live. A file that cannot be read in the middle begins at its beginning.
+ * Gives up a reader or decoder that hangs, and opens the track again at a track time; a stream at its live position. A
+ * file that cannot be read from the middle starts at its beginning.
  */
 export function reopenTrack(
   track: PlayingTrack,
@@ -102,26 +102,26 @@ export function reopenTrack(
   track.reopenedBefore = 0;
 }
 
-/** It has some time to play that is known, and is where it was last sent to. */
-export function canGoOnElsewhere({ pipeline, command, ...track }: PlayingTrack, nowMs: number): boolean {
+/** Its remaining time is known, and no seek is pending. */
+export function canContinueElsewhere({ pipeline, command, ...track }: PlayingTrack, nowMs: number): boolean {
   if (!track.hasBeenAudible || track.hasFailed || nowMs < track.staysUntilMs) return false;
   if (pipeline.seekTargetMs !== undefined) return false;
   const { lengthMs = 0, endMs = lengthMs } = command;
   return Math.min(lengthMs, endMs) - pipeline.positionMs > HAND_OVER_AHEAD_MS + REST_MS_MIN;
 }
 
-/** Another worker was not ready for it in time. */
+/** Another worker was not ready to take it over in time. */
 export function keepHere(track: PlayingTrack, nowMs: number): void {
   track.staysUntilMs = nowMs + STAY_MS;
 }
 
-/** How another worker goes on with it, a little ahead of where it is. */
+/** What another worker needs to continue the track a little ahead of its position. */
 export function remoteTrackOf({ command, pipeline, seekId }: PlayingTrack): Pick<RemoteTrack, "play" | "seekId"> {
   const startMs = pipeline.positionMs + HAND_OVER_AHEAD_MS * pipeline.rate;
   return { play: { ...command, startMs, isPaused: false }, seekId };
 }
 
-/** Time of the thread that it has used since the last call, milliseconds. */
+/** Time of the thread used since the last call, milliseconds. */
 export function takeUsedMs(track: PlayingTrack): number {
   const { usedMs } = track.budget;
   const sinceMs = usedMs - track.usedBeforeMs;
@@ -129,7 +129,7 @@ export function takeUsedMs(track: PlayingTrack): number {
   return sinceMs;
 }
 
-/** How often a lost connection to its server has been opened again since the last call. */
+/** How often its lost server connection was opened again since the last call. */
 export function takeReopened(track: PlayingTrack): number {
   const { reopenedCount } = track.budget.upstream;
   const since = reopenedCount - track.reopenedBefore;
@@ -137,7 +137,7 @@ export function takeReopened(track: PlayingTrack): number {
   return since;
 }
 
-/** Why it has no frame to give. */
+/** Why it has no frame. */
 export function stallCauseOf({ pipeline, budget }: PlayingTrack): LossCause {
   if (pipeline.stallReason === "decoder") return "decoderLate";
   return budget.upstream.isAwaited ? "network" : "inputStarved";

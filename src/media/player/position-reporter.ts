@@ -1,5 +1,6 @@
-// Where a player's track is, and when the main thread has to be told: whenever time starts or stops running, and when
-// what was sent is not where it reckons. In between it computes the position itself. Audio thread.
+// Tracks a player's position and decides when to report it to the main thread: whenever time starts or stops running,
+// and when the sent position differs from the one computed there. In between the main thread computes the position
+// itself. Audio thread.
 
 import type { PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
@@ -7,12 +8,12 @@ import type { Clock } from "../../lib/clock.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 
-/** The main thread's reckoning of the position may be this far off before it is told anew. */
+/** The main thread's computed position may be this far off before it is corrected. */
 const DRIFT_MS_MAX = 15;
-/** Of drift alone it is told no more often: a thread that is late has no time to say so with every frame. */
+/** Drift alone is reported no more often than this: a late thread has no time for a report with every frame. */
 const DRIFT_REPORT_MS = 100;
 
-/** What is looked at of the track that plays. */
+/** What the reporter reads of the playing track. */
 interface LocatedTrack {
   readonly trackId: TrackId;
   readonly seekId: SeekId;
@@ -33,10 +34,10 @@ interface PositionReporterOptions {
 
 export class PositionReporter {
   readonly #options: PositionReporterOptions;
-  /** Track time that has been sent, and when the last of it leaves. */
+  /** Track time that has been sent, and the deadline of its last frame. */
   #sentUntilMs = 0;
   #sentAtMs = 0;
-  /** What the main thread was told last. */
+  /** The rate last reported to the main thread. */
   #reportedRate = 0;
   #reportedMs = 0;
   #reportedAtMs = 0;
@@ -45,7 +46,7 @@ export class PositionReporter {
     this.#options = options;
   }
 
-  /** Where the track is; undefined without one. */
+  /** Position in the track; undefined without one. */
   get position(): PositionReport | undefined {
     const { playerId, clock, locate } = this.#options;
     const track = locate();
@@ -54,7 +55,7 @@ export class PositionReporter {
     const hasJumped = pipeline.runNumber !== sentRun;
     const landingMs = pipeline.seekTargetMs ?? (hasJumped ? pipeline.landedMs : undefined);
     const agoMs = this.#reportedRate === 0 ? 0 : clock.now() - this.#sentAtMs;
-    // What has been sent ahead has not been heard.
+    // Frames sent ahead have not been played yet.
     const aheadMs = Math.max(0, -agoMs) * this.#reportedRate;
     return {
       playerId,
@@ -66,19 +67,19 @@ export class PositionReporter {
     };
   }
 
-  /** A track begins; the main thread takes it to stand still at its start. */
+  /** A track begins; the main thread assumes that it stands still at its start. */
   begin(startMs: number): void {
     this.#sentUntilMs = startMs;
     this.#reportedRate = 0;
   }
 
-  /** A seek has been asked for. */
+  /** A seek has been requested. */
   jump(): void {
     this.#reportedRate = 0;
     this.#send();
   }
 
-  /** The track has been sent up to a track time; the last of it leaves at `dueMs`. */
+  /** The track has been sent up to a track time; its last frame is due at `dueMs`. */
   advance(untilMs: number, { rate, dueMs }: { readonly rate: number; readonly dueMs: number }): void {
     this.#sentUntilMs = untilMs;
     this.#sentAtMs = dueMs;
@@ -89,7 +90,7 @@ export class PositionReporter {
     if (sinceReportMs >= DRIFT_REPORT_MS && Math.abs(this.#sentUntilMs - expectedMs) > DRIFT_MS_MAX) this.#send();
   }
 
-  /** Of what was sent, `frames` were taken back: the track has been sent up to here only. */
+  /** `frames` frames were revoked: the track has been sent only up to `untilMs`. */
   retreat(untilMs: number, frames: number): void {
     this.#sentUntilMs = untilMs;
     this.#sentAtMs -= frames * FRAME_MS;

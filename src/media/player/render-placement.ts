@@ -1,4 +1,4 @@
-// Where one player's sound is made: on this worker, or on another one, whose frames then go out through the voice
+// Where one player's audio is rendered: on this worker, or on another one, whose frames then go out through the voice
 // connection here. The player's side of handoff/hand-over.ts; why players move: docs/internals/moving.md. Audio thread.
 
 import type { PlainEvent } from "../../bridge/channel.ts";
@@ -10,13 +10,13 @@ interface RenderPlacementOptions {
   readonly playerId: PlayerId;
   readonly send: (event: PlainEvent) => void;
   /**
-   * The other worker's sound has begun to come: from now on none is made here, and the newest `framesTooMany` of what
-   * was are not to be heard. Returns how many of those have left already.
+   * Audio from the other worker has started: from now on none is made here, and the newest `framesTooMany` local frames
+   * must not be played. Returns how many of those have already been sent.
    */
   readonly onHandedOver: (framesTooMany: number) => number;
-  /** The other worker was not ready in time: the sound is made here as before. */
+  /** The other worker was not ready in time: the audio is still made here. */
   readonly onFailed: () => void;
-  /** A frame of the other worker's was due and did not get out. */
+  /** A frame of the other worker was due and could not be sent. */
   readonly onLost: HandOverOptions["onLost"];
 }
 
@@ -28,17 +28,17 @@ export class RenderPlacement {
     this.#options = options;
   }
 
-  /** Another worker makes it. */
+  /** Another worker renders the audio. */
   get isAway(): boolean {
     return this.#handOver?.isHandedOver === true;
   }
 
-  /** No other worker makes it, or is about to. */
+  /** No other worker renders the audio or is about to. */
   get isHere(): boolean {
     return this.#handOver === undefined;
   }
 
-  /** Has the worker at the other end of the port make the sound from a place a little ahead on. */
+  /** Asks the worker at the other end of the port to render the audio from a position a little ahead. */
   move(target: Omit<HandOverOptions, "onHandedOver" | "onFailed" | "onLost">): void {
     const { onHandedOver, onFailed, onLost } = this.#options;
     const handOver = new HandOver({
@@ -53,7 +53,7 @@ export class RenderPlacement {
     this.#handOver = handOver;
   }
 
-  /** What is under way to another worker does not come to be. */
+  /** Cancels a pending hand-over. */
   keep(): void {
     if (this.#handOver === undefined) return;
     this.#handOver.close();
@@ -61,7 +61,7 @@ export class RenderPlacement {
     this.reportFailed();
   }
 
-  /** To the main thread: it stays where it is. */
+  /** Reports to the main thread that the player stays on this worker. */
   reportFailed(): void {
     const { playerId, send } = this.#options;
     send({ type: "handOverFailed", playerId });
@@ -78,8 +78,8 @@ export class RenderPlacement {
   }
 
   /**
-   * True: the sound is made elsewhere, and the command is carried out there. Otherwise it stays here, whatever was
-   * under way.
+   * True: the audio is rendered elsewhere, and the command is executed there. Otherwise the audio stays here and a
+   * pending hand-over is cancelled.
    */
   passOn(command: AudioCommand): boolean {
     if (this.#handOver?.isHandedOver) this.#handOver.passOn(command);

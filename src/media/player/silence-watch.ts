@@ -1,23 +1,23 @@
-// Notices a player that should sound and sends nothing, although whoever is responsible has had the time that their own
-// bounds allow, and says what may help: once per silence, a few times an hour, and not for many players of a worker at
-// once. What is being mended below is not mended from above. Held by audio-watch.ts. Audio thread.
+// Detects a player that should send audio but sends nothing, after the responsible component has had its own timeouts,
+// and says which repair may help: once per silence, a few times an hour, and not for many players of a worker at once.
+// What a lower layer is already repairing is left to it. Held by audio-watch.ts. Audio thread.
 
 import type { LossCause, RepairKind } from "../../bridge/audio-report.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 
-/** What keeps a player that should sound from being heard. */
+/** What keeps a player that should send audio from being audible. */
 export interface Stall {
-  /** What might end it: reading the track anew, or a new voice session. */
+  /** The repair that may end it: opening the track again, or a new voice session. */
   readonly kind: RepairKind;
   readonly cause: LossCause;
-  /** The voice gate holds frames back; otherwise voice takes them and they do not get out. */
+  /** The voice gate holds frames back; otherwise voice accepts frames but does not send them. */
   readonly isHeld: boolean;
 }
 
 /**
- * A reader or decoder that hangs; before half of the stuck threshold has passed, so that no client has to be told of
- * it.
+ * A reader or decoder that hangs is repaired before half of the stuck threshold has passed, so that no client gets a
+ * stuck event.
  */
 const HANGING_MS_MIN = 5000;
 const HANGING_SHARE_OF_STUCK = 0.5;
@@ -35,16 +35,17 @@ const DAVE_MS = 60_000;
  */
 const VOICE_MS = 120_000;
 
-/** Of one player. */
+/** Limit per player. */
 const REPAIRS_PER_HOUR = 4;
 /**
- * Of all players of a worker: when very many are silent at once, something else is wrong, and opening all costs more.
+ * Limit for all players of a worker: when very many are silent at once, something else is wrong, and opening all of
+ * them costs more.
  */
 const WORKER_REPAIRS = { burst: 10, perSecond: 0.1 };
 
 /**
- * What one look counts for at most, however late it comes: on a thread that stands still or hardly gets to run, nobody
- * is silent by his own fault.
+ * The time that one check counts for at most, however late it is: on a thread that is blocked or hardly gets to run,
+ * the player is not at fault.
  */
 const CHECK_MS_MAX = 500;
 
@@ -76,24 +77,24 @@ export class SilenceWatch {
     this.#checkedAtMs = clock.now();
   }
 
-  /** For how long nothing has been sent, as far as looks tell, milliseconds. */
+  /** For how long nothing has been sent, with the precision of the checks, milliseconds. */
   get silentMs(): number {
     return this.#silentMs;
   }
 
-  /** In the tick: a frame of sound has been sent. */
+  /** In the tick: a frame of audio has been sent. */
   onSent(): void {
     this.#hasSent = true;
   }
 
-  /** What is silent now is another thing than before. */
+  /** Starts again: a silence from now on is a new one. */
   reset(): void {
     this.#silentMs = 0;
     this.#isHandled = false;
     this.#checkedAtMs = this.#options.clock.now();
   }
 
-  /** Called twice a second, with what is lacking, if anything is; true when a repair is due. */
+  /** Called twice a second, with the current stall, if any; true when a repair is due. */
   isRepairDue(stall: Stall | undefined): boolean {
     const nowMs = this.#options.clock.now();
     const sinceMs = Math.min(nowMs - this.#checkedAtMs, CHECK_MS_MAX);

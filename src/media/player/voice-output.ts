@@ -1,5 +1,5 @@
-// A player's way to its voice connection: has it made when it is first asked for, sends frames there, and tells the
-// main thread what becomes of it. Held by audio-player.ts. Audio thread.
+// A player's output to its voice connection: creates the connection on first use, sends frames to it, and reports its
+// state to the main thread. Held by audio-player.ts. Audio thread.
 
 import type { VoiceCounts, VoiceReport } from "../../bridge/audio-report.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
@@ -17,14 +17,14 @@ interface VoiceOutputOptions {
 
 export class VoiceOutput {
   readonly #options: VoiceOutputOptions;
-  /** Made when voice is asked for first: a player without voice loads nothing of it. */
+  /** Created on first use: a player without voice loads none of its code. */
   #whenVoice: Promise<Voice> | undefined;
   #voice: Voice | undefined;
   #voiceId: VoiceId = 0;
-  /** What has been told of the connection's counts, and how it was said to stand. */
+  /** The connection's counts and status as last reported. */
   #reported: VoiceCounts = voiceCountsOf(createVoiceCounters());
   #lastReport: VoiceReport | undefined;
-  /** Of connections before this one. */
+  /** Packets sent by previous connections. */
   #packetsOfGone = 0;
   #isClosed = false;
 
@@ -42,12 +42,12 @@ export class VoiceOutput {
     return voice.gate === "send" && voice.isFull ? "hold" : voice.gate;
   }
 
-  /** The connection cannot take audio now. False where `gate` is "hold" only because too many frames wait to leave. */
+  /** The connection cannot take audio now. False when `gate` is "hold" only because too many frames are unsent. */
   get isHolding(): boolean {
     return this.#voice?.gate === "hold";
   }
 
-  /** Why frames have no way out, where they have none. */
+  /** Why frames cannot be sent, when they cannot. */
   get sendBlockReason(): SendBlockReason | "workerLate" {
     if (this.#voice?.gate === "send" && this.#voice.isFull) return "workerLate";
     return this.#voice?.sendBlockReason ?? "voiceNotReady";
@@ -58,12 +58,12 @@ export class VoiceOutput {
     return this.#packetsOfGone + (this.#voice?.counters?.packetsSent ?? 0);
   }
 
-  /** A new voice session with the same credentials. False: there is none to begin with. */
+  /** Starts a new voice session with the same credentials. False: there is no connection. */
   rejoin(): boolean {
     return this.#voice?.rejoin() ?? false;
   }
 
-  /** What was counted since the last call, and how it stands where that is another than before. */
+  /** The counts since the last call, and the status if it has changed. */
   takeReport(): { readonly voice: VoiceReport | undefined; readonly voiceCounts: VoiceCounts | undefined } {
     const voice = this.#voice;
     if (voice?.counters === undefined) return { voice: undefined, voiceCounts: undefined };
@@ -85,12 +85,12 @@ export class VoiceOutput {
     await voice.connect(credentials);
   }
 
-  /** One that others connect. */
+  /** A connection that others connect. */
   adopt(voice: Voice): void {
     this.#voice = voice;
   }
 
-  /** To leave when it is due. False when it cannot be sent. */
+  /** Sends a frame at its deadline. False when it cannot be sent. */
   sendFrame(opus: Uint8Array, dueMs: number): boolean {
     return this.gate === "send" && (this.#voice?.sendFrame(opus, dueMs) ?? false);
   }
@@ -99,17 +99,17 @@ export class VoiceOutput {
     if (this.gate === "send") this.#voice?.sendSilence(dueMs);
   }
 
-  /** Of what has not left, the newest frames, so many at most; returns how many those were. */
+  /** Revokes at most `countMax` unsent frames, newest first. Returns how many were revoked. */
   revoke(countMax: number): number {
     return countMax === 0 ? 0 : (this.#voice?.revoke(countMax) ?? 0);
   }
 
-  /** Nothing may be due before; undefined: whenever it likes. */
+  /** No frame may be due before this; undefined: no limit. */
   get startsMs(): number | undefined {
     return this.#voice?.startsMs;
   }
 
-  /** Everything that was sent has left. */
+  /** No frame is unsent. */
   get isDrained(): boolean {
     return this.#voice?.isDrained ?? true;
   }
@@ -125,12 +125,12 @@ export class VoiceOutput {
 
   reportClosed(close: VoiceClose): void {
     const { playerId, send } = this.#options;
-    // Closes of our own making (move, destroy) are known on the main thread.
+    // Closes that we caused (move, destroy) are known on the main thread.
     if (this.#isClosed || (close.code === CLOSE_NORMAL && !close.isByRemote)) return;
     send({ type: "voiceClosed", playerId, voiceId: this.#voiceId, ...close });
   }
 
-  /** The connection is what fails: it is given up, and the next one is made anew. */
+  /** The connection itself failed: gives it up, so that the next one is created from scratch. */
   drop(): void {
     const voice = this.#voice;
     this.#voice = undefined;

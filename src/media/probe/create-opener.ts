@@ -1,6 +1,6 @@
-// Connects the track opener to the real world: guard, HTTP client, routes, containers. The same for playing and for
-// looking up, so what could be loaded can be played. What is large (HTTP client, containers) is loaded when it is first
-// needed, so that an idle thread stays small. Audio and probe threads.
+// Wires the track opener: address guard, HTTP client, routes, containers. The same for playing and for probing, so that
+// every track that can be loaded can be played. Large parts (HTTP client, containers) are loaded when first needed, so
+// that an idle thread stays small. Audio and probe threads.
 
 import type { EventChannel } from "../../bridge/channel.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
@@ -26,19 +26,16 @@ interface OpenerParts {
   readonly onContainer?: TrackOpenerOptions["onContainer"];
 }
 
-/** The guard that everything a thread dials has to pass. */
+/** The address guard that checks every connection of a thread. */
 export function createGuard({ network, routing }: WorkerSettings, clock: Clock): OutboundGuard {
   const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
   return new OutboundGuard(network.allow, { ownNetwork, resolve: createHostResolver({ clock }) });
 }
 
-/**
- * One per thread. What it opens is charged to the budget that comes with each opening, and timed by that budget's
- * clock.
- */
+/** One per thread. Each opening is charged to the budget that comes with it, and timed by that budget's clock. */
 export function createOpener(parts: OpenerParts): TrackOpener {
   const { settings, guard, createConnector, clock, logger, channel, onContainer } = parts;
-  // Of what is no site's track.
+  // For inputs other than a plugin's tracks.
   const egress = settings.routing?.sources.includes("http") ? "blocks" : "machine";
   let whenClient: Promise<HttpClient> | undefined;
   const loadClient = (): Promise<HttpClient> => {

@@ -1,5 +1,4 @@
-// Puts bytes that are no known media into words, so that the person who gave the address sees what went wrong. Audio
-// thread.
+// Describes bytes that are no known media, so that the user who gave the address sees what went wrong. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 
@@ -14,7 +13,7 @@ export function describeUnknown(head: Uint8Array, mimeType?: string): NodeError 
   return new NodeError("media-unknown-format", `unknown file format: ${describe(head)}`);
 }
 
-/** RSS or Atom. What merely says so is no feed where it is a page. */
+/** RSS or Atom. A page is no feed, even if its MIME type says so. */
 function isFeed(head: Uint8Array, mimeType: string | undefined): boolean {
   const start = startOf(head);
   if (!start.startsWith("<") || PAGE.test(start)) return false;
@@ -76,7 +75,7 @@ function isText(head: Uint8Array): boolean {
 }
 
 function isUtf8(sample: Uint8Array): boolean {
-  // A character may be cut off at the end of the sample: up to three replacement marks are forgiven there.
+  // A character may be cut off at the end of the sample: up to three replacement characters are ignored there.
   const text = new TextDecoder("utf-8").decode(sample);
   const first = text.indexOf("\ufffd");
   return first < 0 || first >= text.length - 3;

@@ -1,5 +1,5 @@
-// Recognises a container by its content (hints only order the guesses) and opens its reader: the step between the bytes
-// of media/input and the packets that media/packet-reader queues. Audio thread.
+// Recognises a container by its content (hints only order the attempts) and opens its reader: the step between the
+// bytes of media/input and the packets that media/packet-reader queues. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { ADTS_JUNK_BYTES_MAX, findAdtsFrame, openAdts } from "../demux/adts/adts-demuxer.ts";
@@ -22,21 +22,21 @@ import type { ByteSource } from "../input/byte-source.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import { describeUnknown } from "./describe-unknown.ts";
 
-/** What is said about the content besides the content itself, never believed against it, and what it is wanted for. */
+/** External information about the content, never trusted over the content itself, and the purpose of the opening. */
 export interface ContainerHints {
   readonly mimeType?: string | undefined;
   readonly fileName?: string | undefined;
   /** Lavalink's probe name from an encoded track. */
   readonly container?: string | undefined;
-  /** False: sound is wanted soon, so `info.lengthMs` may be left out where it stands at the end. Default true. */
+  /** False: audio is needed soon, so `info.lengthMs` may be left out if it is at the end. Default true. */
   readonly isLengthNeeded?: boolean | undefined;
-  /** Ends the opening at its next turn, where it does not wait for the source. */
+  /** Ends the opening at its next time slice, unless it is waiting for the source. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Junk in front of frames without a container: a live stream is joined in the middle of one, up to 1441 bytes long. */
 const JUNK_BYTES_MAX = 4096;
-/** The same where frames are promised but what was read cannot be read again: the source keeps 64 KiB. */
+/** Junk limit when frames are expected but bytes cannot be read again: the source keeps 64 KiB. */
 const JUNK_FORWARD_BYTES_MAX = 48 * 1024;
 
 type Open = (parts: ReaderParts, leading: LeadingTags, hints: ContainerHints) => Promise<Demuxer>;

@@ -12,49 +12,48 @@ import { InputReplacedError, type TrackLink } from "../input/track-link.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import type { ContainerHints } from "./open-demuxer.ts";
 
-/** A look at an input takes at most this long; the main thread asks for no more than 20 s in all. */
+/** A probe of an input takes at most this long; the main thread requests no more than 20 s in all. */
 const PROBE_TIMEOUT_MS = 15_000;
 /** Less would make very low bit rates read in tiny pieces. */
 const READ_AHEAD_BYTES_MIN = 64 * 1024;
 /** Link lists that lead to link lists. */
 const HOPS_MAX = 5;
-/** Openings of one track in whose middle its link came to lead elsewhere. */
+/** Openings of one track during which its link changed its destination. */
 const REPLACED_MAX = 3;
-/** What of a look that failed means "nothing there" to clients, as upstream answers it. */
+/** Errors of a probe that mean "nothing there" to clients, as upstream answers them. */
 const EMPTY_CODES: readonly string[] = ["input-not-found", "input-redirects"];
 
 export interface TrackOpenerOptions {
   readonly openInput: (input: PlayableInput, work: OpeningWork) => Promise<OpenedInput>;
-  /** Tells a link list or an HLS playlist from media; undefined is media. */
+  /** Distinguishes a link list or an HLS playlist from media; undefined is media. */
   readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<PlaylistTarget | undefined>;
   /** `work.link` of a site's track: for what the playlist names as well. */
   readonly openHls: (url: URL, work: OpeningWork) => Promise<Demuxer>;
   readonly openDemuxer: (source: ByteSource, hints: ContainerHints, budget: TrackBudget) => Promise<Demuxer>;
   readonly clock: Clock;
-  /** Told what the link of a site's track says of its container, as early as that is known. */
+  /** Called with the container that the link of a plugin's track declares, as early as it is known. */
   readonly onContainer?: ((container: string | undefined) => void) | undefined;
-  /** Compressed sound to read ahead, where the bit rate is known. */
+  /** Compressed audio to read ahead, where the bit rate is known. */
   readonly readAheadMs: number;
 }
 
-/** What ends an opening, and what it may take of thread and memory. */
+/** The signal that ends an opening, and its limits of time and memory. */
 export interface OpeningWork {
   readonly signal: AbortSignal;
   readonly budget: TrackBudget;
-  /** Of a site's track that was opened before: it goes on from this link. */
+  /** Link of a plugin's track that was opened before: the opening continues from it. */
   readonly link?: TrackLink | undefined;
-  /** Its link leads to other bytes by now: what was read ahead is all that will come (HttpByteSourceOptions). */
+  /** The link now leads to other bytes: only the buffered bytes remain (HttpByteSourceOptions). */
   readonly onReplaced?: ((link: TrackLink) => void) | undefined;
 }
 
-/** What an input turned out to be. */
+/** Result of opening an input. */
 type Opened =
   | { readonly kind: "media"; readonly demuxer: Demuxer; readonly opened: OpenedInput }
   | Extract<PlaylistTarget, { kind: "link" }>;
 
 /**
- * Follows at most five link lists from one to the next. A look takes 15 s at most; an opening is ended by its signal
- * alone.
+ * Follows at most five link lists from one to the next. A probe takes 15 s at most; an opening ends only by its signal.
  */
 export class TrackOpener {
   readonly #options: TrackOpenerOptions;
@@ -74,7 +73,7 @@ export class TrackOpener {
     throw new NodeError("input-redirects", `opening the track: more than ${HOPS_MAX} playlists lead to each other`);
   }
 
-  /** Looks at an input and closes it again. Rejects with a NodeError that says why it cannot be played. */
+  /** Opens an input, describes it and closes it again. Rejects with a NodeError that says why it cannot be played. */
   async probe(input: PlayableInput, { signal, budget }: OpeningWork): Promise<ProbeResult> {
     const abort = new AbortController();
     const onAbort = () => abort.abort(signal.reason);
@@ -98,7 +97,7 @@ export class TrackOpener {
     }
   }
 
-  /** Begins anew where a link came to lead to another file meanwhile. */
+  /** Starts again when a link has changed to another file in the meantime. */
   async #open(input: PlayableInput, work: OpeningWork & { readonly isLengthNeeded: boolean }): Promise<Opened> {
     let { link } = work;
     for (let replacedCount = 0; ; replacedCount++) {
@@ -119,7 +118,7 @@ export class TrackOpener {
     const opened = await this.#options.openInput(input, work);
     if (input.kind === "site") this.#options.onContainer?.(opened.container);
     const closeSource = () => opened.source.close();
-    // Reading the head of a container waits for the source alone: the signal ends it by closing the source.
+    // Reading the head of a container waits only for the source: the signal ends it by closing the source.
     if (signal.aborted) closeSource();
     signal.addEventListener("abort", closeSource, { once: true });
     try {
@@ -144,7 +143,7 @@ export class TrackOpener {
     }
   }
 
-  /** As many bytes as the wanted sound takes, now that size and length tell the bit rate. */
+  /** Aims for the bytes of the configured read-ahead, now that size and length give the bit rate. */
   #aimReadAhead(source: ByteSource, demuxer: Demuxer): void {
     const { lengthMs } = demuxer.info;
     if (source.sizeBytes === undefined || lengthMs === undefined || lengthMs <= 0) return;

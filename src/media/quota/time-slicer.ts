@@ -1,7 +1,6 @@
-// The queue of those that wait for their next stretch on a thread: one at a time, with timers and sockets in between,
-// so that many tracks that read at once hold up nobody's packets longer than one does. Stretches that are short come
-// some at a time: a turn of the event loop may be long, and then hundreds that read would have to wait for too many of
-// them. One per audio or probe thread.
+// The queue for time slices on a thread: one at a time, with timers and sockets in between, so that many tracks reading
+// at once delay packets no longer than one of them does. Several short slices run together: an event loop iteration may
+// be long, and then hundreds of readers would have to wait for too many of them. One per audio or probe thread.
 
 import { type Clock, systemClock } from "../../lib/clock.ts";
 
@@ -12,9 +11,9 @@ const ROUND_MS_MAX = 0.5;
 interface TimeSlicerOptions {
   readonly clock?: Clock;
   /**
-   * Who has used the thread least comes first, so that what is short is over soon, whatever else there is. For work
-   * that is asked for once: a track that has played for hours would wait for ever behind newer ones. Default: first
-   * come, first served.
+   * Work that has used the thread least comes first, so that short work is over soon, whatever else there is. For
+   * one-time work: a track that has played for hours would wait forever behind newer ones. Default: first come, first
+   * served.
    */
   readonly isLeastUsedFirst?: boolean;
 }
@@ -24,7 +23,7 @@ interface Waiting {
   readonly start: () => void;
 }
 
-/** Its queue is no longer than there are tracks on the thread: each waits for one turn at a time. */
+/** The queue is no longer than the number of tracks on the thread: each waits for one time slice at a time. */
 export class TimeSlicer {
   readonly #clock: Clock;
   readonly #isLeastUsedFirst: boolean;
@@ -36,7 +35,7 @@ export class TimeSlicer {
     this.#isLeastUsedFirst = isLeastUsedFirst;
   }
 
-  /** Resolves when it is one's turn. `usedMs` is what one has used of the thread so far. */
+  /** Resolves when the caller's time slice begins. `usedMs`: the caller's thread time so far. */
   next(usedMs = 0): Promise<void> {
     return new Promise((start) => {
       this.#waiting.push({ usedMs, start });
@@ -44,7 +43,7 @@ export class TimeSlicer {
     });
   }
 
-  /** What a turn is given for is done in microtasks, which come behind each callback of `setImmediate`. */
+  /** The work of a time slice runs in microtasks, which come behind each callback of `setImmediate`. */
   #planRound(): void {
     this.#isRoundPlanned = true;
     const sliceCount = Math.min(this.#waiting.length, ROUND_SLICES_MAX);

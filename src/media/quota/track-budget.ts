@@ -1,7 +1,6 @@
-// What one track may take of its thread and of memory. It is handed to everything that works for the track outside the
-// tick (opening, searching, parsing, building tables), which asks it at every step whether the stretch has been long
-// enough, and gives the thread back when it has: no packet of anybody waits longer than one stretch. Audio and look-up
-// threads.
+// Time and memory that one track may use. Passed to everything that works for the track outside the tick (opening,
+// searching, parsing, building tables), which asks it at every step whether the time slice has been long enough, and
+// yields the thread when it has: no packet waits longer than one time slice. Audio and probe threads.
 
 import type { Activity, Heartbeat } from "../../bridge/heartbeat.ts";
 import type { ByteBudget } from "../../lib/byte-budget.ts";
@@ -9,19 +8,19 @@ import type { Clock } from "../../lib/clock.ts";
 import type { TimeSlicer } from "./time-slicer.ts";
 import { Upstream } from "./upstream.ts";
 
-/** How long work may hold the thread without giving the others a turn; a step more may follow. */
+/** Maximum time slice, milliseconds; one more step may follow. */
 export const SLICE_MS_MAX = 1;
-/** The same in steps, each of which takes some microseconds: holds where a clock stands still. */
+/** Maximum time slice in steps, each of which takes some microseconds: applies when the clock stands still. */
 const SLICE_STEPS_MAX = 512;
 
 interface TrackBudgetOptions {
   /** Timers made with it are the track's own. */
   readonly clock: Clock;
   readonly slicer: TimeSlicer;
-  /** What the track keeps: tables, read-ahead, decoders. Given back as a whole when the track is over. */
+  /** The track's memory: tables, read-ahead, decoders. Released as a whole when the track is over. */
   readonly memory: ByteBudget;
   readonly heartbeat: Heartbeat;
-  /** Whom to name in the mark. */
+  /** The owner named in the current task. */
   readonly owner: number;
   readonly activity: Activity;
 }
@@ -36,7 +35,7 @@ export class TrackBudget {
   readonly upstream = new Upstream();
   readonly #options: TrackBudgetOptions;
   #isWorking = false;
-  /** When the stretch began, and when work was last taken up within it. */
+  /** When the time slice began, and when work was last resumed within it. */
   #startedMs = 0;
   #resumedMs = 0;
   #pausedMs = Number.NEGATIVE_INFINITY;
@@ -58,7 +57,7 @@ export class TrackBudget {
     return this.#steps >= SLICE_STEPS_MAX || this.clock.now() - this.#startedMs >= SLICE_MS_MAX;
   }
 
-  /** Gives the thread back, and resolves when it is this track's turn again. */
+  /** Yields the thread, and resolves at this track's next time slice. */
   async yield(): Promise<void> {
     this.pause();
     await this.#options.slicer.next(this.#usedMs);
@@ -67,8 +66,8 @@ export class TrackBudget {
   }
 
   /**
-   * Work goes on after a wait, under the track's name: a new stretch begins. A wait that was hardly one does not count:
-   * what was waited for may have been there already, and then nobody else had a turn.
+   * Work resumes after a wait, under the track's name: a new time slice begins. A very short wait does not count: its
+   * result may have been ready already, and then nothing else ran.
    */
   resume(): void {
     const { heartbeat, owner, activity } = this.#options;
@@ -95,7 +94,7 @@ export class TrackBudget {
     this.#usedMs += usedMs;
   }
 
-  /** Time of the thread it has used since it began, milliseconds. */
+  /** Thread time used since the track began, milliseconds. */
   get usedMs(): number {
     return this.#usedMs;
   }

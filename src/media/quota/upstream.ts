@@ -1,5 +1,5 @@
-// What a track's input waits for of its server, kept where everything that works for the track can say so: when sound
-// is missing, it tells a server that does not send from what is slow here. Audio and probe threads.
+// Whether a track's input waits for its server, shared by everything that works for the track: when audio is missing,
+// it distinguishes a server that does not send from slow work here. Audio and probe threads.
 
 export class Upstream {
   #waitCount = 0;
@@ -15,7 +15,7 @@ export class Upstream {
     return this.#reopenedCount;
   }
 
-  /** The same as `work`, and as long as it takes, the server is what is waited for. */
+  /** Awaits `work`; until it settles, the input counts as waiting for the server. */
   async await<Result>(work: Promise<Result>): Promise<Result> {
     this.#waitCount += 1;
     try {

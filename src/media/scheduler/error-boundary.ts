@@ -1,7 +1,6 @@
-// Keeps what goes wrong in one player's code from everybody else: every way into a player (the tick, a timer, a
-// command, a socket, a promise nobody waited for) leads through here. What it throws ends that player's track or voice
-// connection, and the worker goes on. Also says in shared memory whose work the thread is doing, for when it is lost.
-// Audio thread.
+// Isolates players from each other's errors: every call into a player (tick, timer, command, socket, unhandled
+// rejection) passes through here. An exception ends that player's track or voice connection, and the worker continues.
+// Also writes into shared memory which player the thread is working for, for when the thread is lost. Audio thread.
 
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { Activity, Heartbeat } from "../../bridge/heartbeat.ts";
@@ -10,19 +9,19 @@ import { type Clock, wrapTimers } from "../../lib/clock.ts";
 /** What the tick drives: one player. */
 export interface Tickable {
   readonly playerId: PlayerId;
-  /** Makes the next frame, if it can. True: it is one of sound that may be sent before it is due. */
+  /** Makes the next frame, if possible. True: it contains audio and may be sent before it is due. */
   prepare(): boolean;
-  /** Sends what `prepare` left, to leave at its deadline; when that has come, something or nothing. */
+  /** Sends the frame of `prepare` for its deadline; once that has come, sends silence or nothing without one. */
   send(deadlineMs: number): void;
 }
 
 interface ErrorBoundaryOptions {
   readonly heartbeat: Heartbeat;
-  /** Something of this player threw. Must not throw itself. */
+  /** An exception in this player's code. Must not throw itself. */
   readonly onFault: (playerId: PlayerId, error: unknown) => void;
 }
 
-/** One per worker. It throws nothing itself, and lets nothing through. */
+/** One per worker. Never throws. */
 export class ErrorBoundary {
   readonly #options: ErrorBoundaryOptions;
 
@@ -30,7 +29,7 @@ export class ErrorBoundary {
     this.#options = options;
   }
 
-  /** Does a player's work; undefined when it has thrown. */
+  /** Runs a player's work; undefined when it has thrown. */
   run<Result>(playerId: PlayerId, activity: Activity, work: () => Result): Result | undefined {
     const { heartbeat, onFault } = this.#options;
     heartbeat.enter(playerId, activity);
@@ -44,7 +43,7 @@ export class ErrorBoundary {
     }
   }
 
-  // As `run`, for the tick: without a closure a frame.
+  // Like `run`, for the tick: without a closure per frame.
 
   send(player: Tickable, deadlineMs: number): void {
     const { heartbeat, onFault } = this.#options;
@@ -58,7 +57,7 @@ export class ErrorBoundary {
     }
   }
 
-  /** False when it has thrown, too. */
+  /** Also false when it has thrown. */
   prepare(player: Tickable): boolean {
     const { heartbeat, onFault } = this.#options;
     let isReady = false;
@@ -73,14 +72,13 @@ export class ErrorBoundary {
     return isReady;
   }
 
-  /** A clock whose timers are the player's. */
+  /** A clock whose timers run inside the player's error boundary. */
   clockOf(playerId: PlayerId, clock: Clock): Clock {
     return wrapTimers(clock, (callback) => () => this.run(playerId, "timer", callback));
   }
 
   /**
-   * What nobody has caught, from a callback or a promise: it belongs to whoever the thread was working for. False: that
-   * is not known.
+   * Attributes an uncaught exception of a callback or promise to the player the thread was working for. False: unknown.
    */
   attribute(error: unknown): boolean {
     const { heartbeat, onFault } = this.#options;

@@ -1,8 +1,8 @@
-// The heartbeat of an audio worker: has every player's frames made, in the order in which they fall due, some way ahead
-// of that moment, and is the only place that knows when a player has its turn. When they leave is the pacer's to keep
-// (../pacer); so a worker that is late by less than what lies ready is not heard. What cannot be made ahead (silence,
-// a frame whose sound has not come, a closed gate) has its turn when it is due. Deadlines are absolute: each is 20 ms
-// after the one before it, never after "now". With pictures: docs/internals/tick.md. Audio thread; nothing here awaits.
+// The scheduler of an audio worker: has the frames of all players made in the order of their deadlines, some way ahead,
+// and is the only place that knows when a player is served. The pacer (../pacer) sends each frame at its deadline, so a
+// worker that is late by less than the ready frames causes no gap. What cannot be made ahead (silence, a frame whose
+// audio has not arrived, a closed gate) is served when it is due. Deadlines are absolute: each is 20 ms after the
+// previous one, never after "now". With drawings: docs/internals/tick.md. Audio thread; nothing here awaits.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
@@ -16,33 +16,33 @@ const PLAYERS_PER_PHASE = 25;
 const FIRST_FRAME_MS = 2;
 /**
  * How many frames late a player may be and still send them all, back to back. Beyond that (80 ms) its schedule is
- * moved: unlimited catch-up is heard as music that plays too fast (discord-voice.md section 2.5).
+ * moved: unlimited catch-up sounds like music that plays too fast (discord-voice.md section 2.5).
  */
 export const CATCH_UP_FRAMES_MAX = 3;
 /** Timers count in whole milliseconds: a deadline nearer than that is due, instead of waking once more for the rest. */
 const EARLY_MS = 1;
-/** How much earlier than it has to a phase may have its turn, so that one waking does for several. */
+/** How much earlier than necessary a phase may be served, so that one wake-up serves several. */
 const TOGETHER_MS = 8;
-/** How long one run may hold the thread before sockets get their turn. */
+/** How long one run may hold the thread before sockets are served. */
 const RUN_MS_MAX = 4;
-/** A player without a frame is looked at again when the one before should have left. */
+/** A player without a frame is checked again when the previous frame should have been sent. */
 const RECHECK_MS = FRAME_MS - 2;
 
-/** What the loop drives: one player. */
+/** One player, as the loop drives it. */
 export interface LoopMember extends Tickable {
-  /** The loop came more than `CATCH_UP_FRAMES_MAX` frames late and dropped `frames` deadlines from the schedule. */
+  /** The loop was more than `CATCH_UP_FRAMES_MAX` frames late and dropped `frames` deadlines from the schedule. */
   onDeadlinesDropped(frames: number): void;
-  /** Its `send` or `prepare` has taken so much of the thread. */
+  /** Its `send` or `prepare` has used this much time of the thread. */
   charge(usedMs: number): void;
 }
 
-/** One player's place in the schedule. */
+/** One player in the schedule. */
 interface ScheduleEntry {
   readonly member: LoopMember;
   readonly phase: Phase;
-  /** Of the frame that is to be made next. */
+  /** Deadline of the frame to be made next. */
   dueMs: number;
-  /** Without a frame: when to look again. */
+  /** Without a frame: when to check again. */
   recheckMs: number;
   /** It is in one of the queues. */
   isQueued: boolean;
@@ -52,20 +52,20 @@ interface ScheduleEntry {
 interface Phase {
   readonly offsetMs: number;
   readonly entries: ScheduleEntry[];
-  /** The frames of its players that are due then are to be made next. */
+  /** Deadline of the frames of its players to be made next. */
   frontMs: number;
 }
 
 interface TickLoopOptions {
-  /** How many frames lie ready for each player when all is well; 0: each is made when it is due. */
+  /** Look-ahead per player in frames; 0: each frame is made when it is due. */
   readonly lookAheadFrames: number;
   /** Called between two players' frames, while there is time. */
   readonly yieldToPacer?: () => void;
 }
 
 /**
- * Players that may or may not be late are made to wait in two queues, those that are short of frames first. A player is
- * added when it has sound to send, and removes itself when it has none.
+ * Players are served from two queues, those that are short of frames first. A player is added when it has audio to
+ * send, and removes itself when it has none.
  */
 export class TickLoop {
   readonly #clock: Clock;
@@ -77,7 +77,7 @@ export class TickLoop {
   readonly #entries = new Map<LoopMember, ScheduleEntry>();
   readonly #urgent: ScheduleEntry[] = [];
   readonly #routine: ScheduleEntry[] = [];
-  /** Had nothing to send ahead when they were asked: each waits for its deadline. */
+  /** Had no frame to send ahead when last asked: each waits for its deadline. */
   readonly #starved = new Set<ScheduleEntry>();
   #timer: Timer | undefined;
   #isRunning = false;
@@ -124,7 +124,7 @@ export class TickLoop {
     entries.pop();
   }
 
-  /** The last `frames` of the player have been taken back: they are made anew, for the same deadlines. */
+  /** The last `frames` of the player have been revoked: they are made again, for the same deadlines. */
   rewind(member: LoopMember, frames: number): void {
     const entry = this.#entries.get(member);
     if (entry === undefined || frames === 0) return;
@@ -133,7 +133,7 @@ export class TickLoop {
     this.#hurry();
   }
 
-  /** Whoever has something that can be made ahead has half of its lead at least. */
+  /** True when every player with audio that can be made ahead has at least half of its look-ahead. */
   get isAhead(): boolean {
     const nowMs = this.#clock.now();
     const isWanting = ({ dueMs, isGone }: ScheduleEntry) => !isGone && this.#isShort(dueMs, nowMs);
@@ -168,7 +168,7 @@ export class TickLoop {
       const isShort = this.#urgent.length > 0;
       const entry = this.#urgent.shift() ?? this.#routine.shift();
       if (entry === undefined) break;
-      // Where others want the processor as well it is gone for milliseconds: too long for whoever is short of frames.
+      // On a busy machine the processor is then gone for milliseconds: too long for a player that is short of frames.
       if (!isShort) this.#yieldToPacer();
       entry.isQueued = false;
       if (!entry.isGone) nowMs = this.#serve(entry, nowMs);
@@ -178,7 +178,7 @@ export class TickLoop {
     this.#arm(this.#nextDelayMs(nowMs));
   }
 
-  /** One frame of one player, if it has one or is due. Returns what time it is then. */
+  /** Serves one frame of one player, if it has one or is due. Returns the time afterwards. */
   #serve(entry: ScheduleEntry, nowMs: number): number {
     const { member } = entry;
     this.#dropMissed(entry, nowMs);
@@ -188,7 +188,7 @@ export class TickLoop {
       this.#starved.delete(entry);
       this.#boundary.send(member, entry.dueMs);
       entry.dueMs += FRAME_MS;
-      // What is still missing of its lead follows when the others have had their turn.
+      // The rest of its look-ahead follows after the other players have been served.
       if (!entry.isGone && entry.dueMs < entry.phase.frontMs) this.#queue(entry);
     } else if (!entry.isGone) {
       entry.recheckMs = aheadMs > RECHECK_MS + EARLY_MS ? entry.dueMs - RECHECK_MS : entry.dueMs;
@@ -206,7 +206,7 @@ export class TickLoop {
     entry.member.onDeadlinesDropped(missedFrames);
   }
 
-  /** All whose turn has come stand in a queue then. */
+  /** Puts every phase that is due into a queue. */
   #queueDue(nowMs: number): void {
     for (const phase of this.#phases) {
       if (phase.entries.length === 0 || !this.#isTime(phase, nowMs)) continue;
@@ -252,11 +252,11 @@ export class TickLoop {
     this.#timer = this.#clock.after(wholeMs, () => this.#run());
   }
 
-  /** Of the phases in use the one with the fewest players; of equals the one whose deadline comes first. */
+  /** The phase in use with the fewest players; of equal ones the one with the earliest deadline. */
   #emptiestPhase(): Phase {
     const neededCount = Math.ceil((this.#entries.size + 1) / PLAYERS_PER_PHASE);
     const [first, ...others] = this.#phases.slice(0, neededCount);
-    let best = first!; // a player wants one at least
+    let best = first!; // a player needs at least one
     for (const phase of others) {
       const isEmptier = phase.entries.length < best.entries.length;
       const isSooner = this.#nextDeadlineOf(phase) < this.#nextDeadlineOf(best);

@@ -18,16 +18,16 @@ const MESSAGES_BURST = 2000;
 const MESSAGES_PER_SECOND = 200;
 const BYTES_BURST = 1024 * 1024;
 const BYTES_PER_SECOND = 64 * 1024;
-/** What the gateway has not read of our answers; a healthy one leaves nothing. */
+/** Answers of ours that the gateway has not read; a healthy one leaves nothing. */
 export const UNREAD_BYTES_MAX = 64 * 1024;
 /**
- * MLS work cannot be done in slices: joining 99 members takes 60 ms. What comes beyond this share of the thread waits,
- * and the sound goes on with the keys it has.
+ * MLS work cannot be done in slices: joining 99 members takes 60 ms. Work beyond this share of the thread waits, and
+ * audio continues with the old keys.
  */
 const MLS_MS_BURST = 500;
 const MLS_MS_PER_SECOND = 100;
 
-/** What all voice connections of an audio thread share. */
+/** Shared by all voice connections of an audio thread. */
 export class VoiceThreadLimits {
   readonly connectAttempts: VoiceConnectAttempts;
   readonly groupQueue: GroupQueue;
@@ -38,7 +38,7 @@ export class VoiceThreadLimits {
   }
 }
 
-/** What one voice connection may take, whatever gateways it goes through. */
+/** Limits of one voice connection, across all gateways it uses. */
 export class VoiceLimits {
   readonly connectAttempts: VoiceConnectAttempts;
   readonly groupQueue: GroupQueue;
@@ -54,13 +54,13 @@ export class VoiceLimits {
     this.#mlsMs = new TokenBucket({ clock, burst: MLS_MS_BURST, perSecond: MLS_MS_PER_SECOND });
   }
 
-  /** Counts one message, ping included; what is wrong when it is one too many. */
+  /** Counts one message, ping included; returns an error when it exceeds the limit. */
   takeMessage(): NodeError | undefined {
     const isFine = this.#messages.spend(1);
     return isFine ? undefined : limitExceeded(`it sends more than ${MESSAGES_PER_SECOND} messages per second`);
   }
 
-  /** Counts what was read from the wire; what is wrong when it is too much. */
+  /** Counts the bytes read from the wire; returns an error when they exceed the limit. */
   takeBytes(sizeBytes: number): NodeError | undefined {
     const isFine = this.#bytes.spend(sizeBytes);
     return isFine ? undefined : limitExceeded(`it sends more than ${BYTES_PER_SECOND / 1024} kB per second`);
@@ -72,13 +72,13 @@ export class VoiceLimits {
     this.groupQueue.spend(usedMs);
   }
 
-  /** How long further MLS work has to wait for what was done already; 0: not at all. */
+  /** How long further MLS work must wait because of the work done already, milliseconds; 0: not at all. */
   get mlsWaitMs(): number {
     return this.#mlsMs.waitMs;
   }
 }
 
-/** The voice server wants more of us than any real one does. `what` goes on after "voice server: ". */
+/** The voice server exceeds a limit that no real one reaches. `what` follows "voice server: ". */
 export function limitExceeded(what: string): NodeError {
   return new NodeError("voice-limit-exceeded", `the connection to the voice server was cut: ${what}`);
 }

@@ -1,4 +1,4 @@
-// What a player and its voice connection (connection/voice-connection.ts) know of each other. Audio thread.
+// The interface between a player and its voice connection (connection/voice-connection.ts). Audio thread.
 
 import type { LossCause, VoiceReport } from "../../bridge/audio-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
@@ -11,53 +11,56 @@ export interface Voice {
    * credentials.
    */
   connect(credentials: VoiceCredentials): Promise<void>;
-  /** Asked before each frame. */
+  /** Read before each frame. */
   readonly gate: VoiceGate;
   /**
-   * One Opus packet of 20 ms, to leave at `dueMs` of the worker's clock, which may lie some frames ahead; its bytes are
-   * read before this returns. False: it cannot be sent. Deadlines that are left out let RTP time go on.
+   * Sends one Opus packet of 20 ms at `dueMs` of the worker's clock, which may be some frames ahead; its bytes are read
+   * before this returns. False: it cannot be sent. RTP time advances over deadlines that are left out.
    */
   sendFrame(opus: Uint8Array, dueMs: number): boolean;
-  /** One silence frame; five end sound. False: none could be sent, or none was needed. */
+  /** Sends one silence frame; five end the audio. False: none could be sent, or none was needed. */
   sendSilence(dueMs: number): boolean;
-  /** After the last silence frame: Discord shows that nobody speaks. */
+  /** After the last silence frame: Discord no longer shows the bot as speaking. */
   stopSpeaking(): void;
-  /** Takes back what has not left, the newest first, `countMax` frames at most. Returns how many never leave now. */
+  /** Revokes at most `countMax` unsent frames, newest first. Returns how many were revoked. */
   revoke(countMax: number): number;
-  /** Nothing may be due before, of the worker's clock: what others send is heard until then. Undefined: nothing is. */
+  /**
+   * No frame may be due before this, on the worker's clock: audio of another worker plays until then. Undefined: no
+   * limit.
+   */
   readonly startsMs: number | undefined;
-  /** No more frames can wait to leave: the next one has to be held until some have. */
+  /** The ring is full: the next frame must be held until some have been sent. */
   readonly isFull: boolean;
-  /** No frame waits to leave. */
+  /** No frame is unsent. */
   readonly isDrained: boolean;
-  /** Why frames have no way out. Asked while the gate is not "send", and after a `sendFrame` that was false. */
+  /** Why frames cannot be sent. Read while the gate is not "send", and after a `sendFrame` that returned false. */
   readonly sendBlockReason: SendBlockReason;
   /**
-   * Gives up what session there is, whatever state it is in, and begins one with the same credentials, silently towards
-   * the client. False: there is nothing to begin anew.
+   * Gives up the current session in any state and begins a new one with the same credentials, without notifying the
+   * client. False: there are no credentials to begin with.
    */
   rejoin(): boolean;
-  /** What was counted so far, and how it stands now; undefined where the connection is another worker's. */
+  /** Counts so far and current status; undefined when the connection belongs to another worker. */
   readonly counters: Readonly<VoiceCounters> | undefined;
   describe(): VoiceReport | undefined;
   /** For good. May be called more than once. */
   close(): void;
 }
 
-/** Why a frame has no way out, as far as voice can tell. */
+/** Why a frame cannot be sent, as far as voice can tell. */
 export type SendBlockReason = Extract<LossCause, "network" | "voiceNotReady" | "daveNotReady" | "nobodyThere">;
 
 /**
- * What to do with the next due frame. "send": it. "hold": wait with it, the clock stands (connecting, reconnecting, up
- * to 3 s for the DAVE group). "discard": drop it, time runs (nobody is in the channel). "down": there is no voice.
+ * What to do with the next due frame. "send": send it. "hold": keep it, track time stands (connecting, reconnecting, up
+ * to 3 s for the DAVE group). "discard": drop it, time runs (the channel is empty). "down": there is no voice.
  */
 export type VoiceGate = "send" | "hold" | "discard" | "down";
 
-/** Told to clients in `playerUpdate` (connected, ping). */
+/** Reported to clients in `playerUpdate` (connected, ping). */
 export interface VoiceStatus {
   /** The gateway's WebSocket is open. */
   readonly isConnected: boolean;
-  /** Sound can flow. */
+  /** Audio can be sent. */
   readonly isReady: boolean;
   /** -1 without a connection, 0 before the first heartbeat is answered; changes at most once per heartbeat. */
   readonly pingMs: number;

@@ -1,6 +1,6 @@
-// What became of all players' sound, for Prometheus: frames, incidents and repairs by cause, lateness, and what voice
-// counts. No label names a guild: a series each would be too many; GET /v4/tonearm/players/{guildId} tells of one.
-// Every series is there from the start, with 0. Main thread.
+// Audio quality of all players for Prometheus: frames, incidents and repairs by cause, lateness, and voice counters. No
+// label names a guild: that would be too many series; GET /v4/tonearm/players/{guildId} reports on one. Every series is
+// there from the start, with 0. Main thread.
 
 import { LOSS_CAUSES, REPAIR_KINDS, type VoiceCounts } from "../../bridge/audio-report.ts";
 import { LATENESS_BOUNDS_MS } from "../../bridge/events.ts";
@@ -12,8 +12,11 @@ const OF_VOICE: Readonly<Record<keyof VoiceCounts, readonly [string, string]>> =
   framesRefused: ["voice_frames_refused_total", "Frames that voice connections could not send."],
   encryptFailures: ["dave_encrypt_failures_total", "Frames that could not be encrypted end to end; refused."],
   daveTransitions: ["dave_transitions_total", "DAVE groups joined and changes of them followed."],
-  daveRecoveries: ["dave_recoveries_total", "Times a DAVE group was left and joined again to mend it."],
-  plainFallbacks: ["dave_plain_fallbacks_total", "Times no DAVE group came in time and sound went out plain."],
+  daveRecoveries: ["dave_recoveries_total", "Times a DAVE group was left and joined again to repair it."],
+  plainFallbacks: [
+    "dave_plain_fallbacks_total",
+    "Times no DAVE group was joined in time and audio was sent without end-to-end encryption.",
+  ],
   udpErrors: ["voice_udp_errors_total", "Errors of the system about packets to voice servers."],
   malformedMessages: ["voice_malformed_messages_total", "Messages of voice gateways that could not be read."],
   resumes: ["voice_resumes_total", "Voice sessions taken up again after their WebSocket was lost."],
@@ -22,9 +25,9 @@ const OF_VOICE: Readonly<Record<keyof VoiceCounts, readonly [string, string]>> =
 
 export function audioFamilies(totals: AudioTotals): MetricFamily[] {
   return [
-    counter("frames_sent_total", "Frames of sound sent, 20 ms each.", totals.framesSent),
-    labelled("frames_lost_total", "Frames that were due and not heard.", { cause: LOSS_CAUSES }, totals.lostFrames),
-    labelled("incidents_total", "Stretches in which sound was missing.", { cause: LOSS_CAUSES }, totals.incidents),
+    counter("frames_sent_total", "Audio frames sent, 20 ms each.", totals.framesSent),
+    labelled("frames_lost_total", "Frames that were due and not sent.", { cause: LOSS_CAUSES }, totals.lostFrames),
+    labelled("incidents_total", "Periods in which audio was missing.", { cause: LOSS_CAUSES }, totals.incidents),
     labelled("repairs_total", "Silent players that were repaired.", { kind: REPAIR_KINDS }, totals.repairs),
     lateness(totals),
     counter("input_reopened_total", "Lost connections to inputs' servers opened again.", totals.inputReopened),

@@ -1,5 +1,5 @@
-// What the node tells Prometheus: Lavalink's names where there is such a thing here (protocol-v4.md section 6.4), so
-// that dashboards go on working. Main thread; built by node.ts when metrics are on, read by the route of the API.
+// The node's Prometheus metrics: Lavalink's names where there is an equivalent (protocol-v4.md section 6.4), so that
+// existing dashboards keep working. Main thread; built by node.ts when metrics are on, read by the route of the API.
 
 import type { LoadJson, WorkerLoadJson } from "../../control/protocol/node-load-json.ts";
 import type { StatsJson } from "../../control/protocol/stats-json.ts";
@@ -14,18 +14,21 @@ interface NodeMetricsOptions {
   readonly readStats: () => StatsJson;
   readonly readLoad: () => LoadJson;
   readonly sources: SourceReadings;
-  /** Clients' sessions, those that wait for their client too. */
+  /** Clients' sessions, including those that wait to be resumed. */
   readonly readSessions: () => readonly { readonly isConnected: boolean }[];
   /** Connections to the node's port by what they are doing. */
   readonly readConnections: () => Readonly<Record<string, number>>;
   /** Tonearm's own. */
   readonly version: string;
-  /** What has become of sound since the start. */
+  /** Audio totals since the start. */
   readonly audio: AudioTotals;
   readonly logCounts: Readonly<Record<LogLevel, number>>;
   /** Epoch milliseconds of the start. */
   readonly startEpochMs: number;
-  /** False: nobody asks but a support bundle, and pauses of the collector are not noted, which costs a little each. */
+  /**
+   * False: only support bundles read metrics, and garbage collection pauses are not measured, which costs a little
+   * each.
+   */
   readonly isScraped: boolean;
 }
 
@@ -40,7 +43,7 @@ export class NodeMetrics {
     this.#gcPauses = options.isScraped ? new GcPauses() : undefined;
   }
 
-  /** All families, or those of the given names. */
+  /** All families, or those with the given names. */
   read(names: readonly string[] | undefined): string {
     const { audio, sources } = this.#options;
     const ofTonearm = [...this.#ofTonearm(), ...audioFamilies(audio), ...sourceFamilies(sources)];
@@ -113,12 +116,16 @@ export class NodeMetrics {
       },
       {
         name: "tonearm_moved_players_total",
-        help: "Players whose sound went to an audio thread with less to do while they were heard.",
+        help: "Players whose audio moved to an audio thread with less load while playing.",
         type: "counter",
         samples: [{ value: moved }],
       },
-      gauge("tonearm_encoder_complexity", "What Opus encoders work at, 0 to 10.", encoder.complexity),
-      gauge("tonearm_encoder_complexity_max", "What is configured for that.", encoder.complexityMax),
+      gauge("tonearm_encoder_complexity", "Current complexity of the Opus encoders, 0 to 10.", encoder.complexity),
+      gauge(
+        "tonearm_encoder_complexity_max",
+        "Configured complexity of the Opus encoders, 0 to 10.",
+        encoder.complexityMax,
+      ),
       ofWorkers("load", "Share of a core that an audio thread uses.", ({ load }) => load),
       ofWorkers("playing_players", "Players that play on an audio thread.", ({ playingPlayers }) => playingPlayers),
       ofWorkers("lateness_p99_milliseconds", "Lateness of packets.", ({ latenessP99 }) => latenessP99),

@@ -2,7 +2,7 @@
 // thread.
 
 export interface Sample {
-  /** What is added to the name of the family, for the parts of a histogram. */
+  /** Added to the name of the family, for the parts of a histogram. */
   readonly suffix?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;

@@ -4,7 +4,7 @@
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
 import type { MetricFamily, Sample } from "./prometheus-text.ts";
 
-/** What is read for them. */
+/** Values read for these families. */
 export interface SourceReadings {
   sourcesJson(): readonly SourceJson[];
   pluginsJson(): readonly PluginJson[];
@@ -16,7 +16,7 @@ export function sourceFamilies(readings: SourceReadings): MetricFamily[] {
   return [
     {
       name: "tonearm_source_requests_total",
-      help: "What sources were asked for, and what came of it.",
+      help: "Loads of sources, by result.",
       type: "counter",
       samples: sources.flatMap(requestSamples),
     },
@@ -34,7 +34,7 @@ export function sourceFamilies(readings: SourceReadings): MetricFamily[] {
     },
     {
       name: "tonearm_plugin_events_total",
-      help: "What plugins count by themselves, since their threads started.",
+      help: "Counters of plugins since their threads started.",
       type: "counter",
       samples: plugins.flatMap(({ name, counts }) =>
         Object.entries(counts).map(([event, value]) => ({ labels: { plugin: name, event }, value })),

@@ -1,4 +1,4 @@
-// What the node is and what is switched on, as the protocol tells it (protocol-v4.md section 3.6). Main thread;
+// Version and enabled features of the node, as the protocol defines them (protocol-v4.md section 3.6). Main thread;
 // answered by GET /v4/info.
 
 import type { InfoJson } from "../../control/protocol/info-json.ts";

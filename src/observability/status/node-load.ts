@@ -1,4 +1,4 @@
-// How busy the node is, for those who run it and for clients while it holds back. Main thread; asked for by node.ts.
+// The load of the node, for operators, and for clients while it refuses players. Main thread; read by node.ts.
 
 import type { LoadJson, OverloadJson } from "../../control/protocol/node-load-json.ts";
 import type { PoolLoad } from "../../control/workers/worker-pool.ts";

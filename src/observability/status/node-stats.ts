@@ -6,9 +6,7 @@ import type { StatsJson } from "../../control/protocol/stats-json.ts";
 import type { Clock } from "../../lib/clock.ts";
 
 const CPU_INTERVAL_MS = 30_000;
-/**
- * Reading it takes a tenth of a millisecond; hundreds of clients that come at once are all told what the first is told.
- */
+/** Reading it takes a tenth of a millisecond; hundreds of clients that ask at once all get the same reading. */
 const MEMORY_INTERVAL_MS = 100;
 
 interface CpuSample {
@@ -18,7 +16,7 @@ interface CpuSample {
   readonly totalMs: number;
 }
 
-/** One for the node. Memory is read at most ten times a second, processor time every 30 s, whoever asks. */
+/** One for the node. Memory is read at most ten times a second, processor time every 30 s, for all callers. */
 export class NodeStats {
   readonly #clock: Clock;
   readonly #startMs: number;
@@ -36,7 +34,7 @@ export class NodeStats {
     this.#memoryReadMs = this.#startMs;
   }
 
-  /** What Stats has of process and machine, as of now or a moment ago (see above). */
+  /** The process and machine part of Stats, as of now or a moment ago (see above). */
   read(): Pick<StatsJson, "uptime" | "memory" | "cpu"> {
     return {
       uptime: Math.round(this.#clock.now() - this.#startMs),

@@ -1,5 +1,5 @@
-// Puts the parts of a support bundle together to one Markdown text that fits into an issue. Knows nothing of where the
-// parts come from, and hides nothing: whoever calls has done that. A leaf, main thread.
+// Combines the parts of a support bundle into one Markdown text that fits into an issue. Does not know where the parts
+// come from, and hides nothing: the caller has done that. A leaf, main thread.
 
 /** One part: a heading, and lines that are shown as they are. */
 export interface BundlePart {
@@ -11,7 +11,7 @@ export interface BundlePart {
   readonly keeps?: "beginning" | "end";
 }
 
-/** `heading` and some words, then each part in a block of its own, from which no line of it gets out. */
+/** `heading` and an introduction, then each part in a separate code block that none of its lines can end. */
 export function bundleText(heading: string, words: string, parts: readonly BundlePart[]): string {
   return `${[`# ${heading}`, words, ...parts.map(partText)].join("\n\n")}\n`;
 }
@@ -20,7 +20,7 @@ function partText(part: BundlePart): string {
   return `## ${part.title}\n\n\`\`\`text\n${cut(harmless(part.text), part)}\n\`\`\``;
 }
 
-/** Without the sign that would end the block, and without signs that change what is seen. */
+/** Removes the characters that would end the block, and those that change how text is displayed. */
 function harmless(text: string): string {
   return text
     .replaceAll("```", "'''")

@@ -1,10 +1,10 @@
-// The configuration in force as lines: what was set, with its place, and how the other keys stand. A leaf, main thread.
+// The configuration in force as lines: what was set and where, and the values of the other keys. A leaf, main thread.
 
 import type { ShownSetting } from "../../config/shown-config.ts";
 
 const NAME_LENGTH = 44;
 
-/** `server.port                  2444    application.yml:3:9`; what was not set comes last, without a place. */
+/** `server.port                  2444    application.yml:3:9`; keys that were not set come last, without a location. */
 export function configText(settings: readonly ShownSetting[]): string {
   const set = settings.filter(({ location }) => location !== "default");
   const others = settings.filter(({ location }) => location === "default");

@@ -1,5 +1,5 @@
-// What a node runs on, as far as it matters for sound and for a bug: programs and their versions, the machine, what a
-// container leaves of it. Looked at when it is asked for. Main thread.
+// The machine of a node, as far as it matters for audio and for bugs: programs and their versions, hardware, and the
+// limits of a container. Read on request. Main thread.
 
 import { execFile } from "node:child_process";
 import { readdir, readFile, stat } from "node:fs/promises";
@@ -72,7 +72,7 @@ async function containerName(): Promise<string | undefined> {
   return /docker|containerd|kubepods|lxc|libpod/.exec(await readOr("/proc/1/cgroup"))?.[0];
 }
 
-/** Of version 2 of Linux's control groups. */
+/** Limits of Linux control groups, version 2. */
 async function containerLimits(): Promise<string> {
   const [memory, processor] = await Promise.all([
     readOr("/sys/fs/cgroup/memory.max"),

@@ -1,5 +1,5 @@
-// The running node's part of a support bundle: gathers what it knows of itself, hides what must not be seen and puts it
-// together. Main thread; loaded when somebody asks (GET /v4/tonearm/support), as it costs nothing until then.
+// The running node's part of a support bundle: gathers the node's state, hides what must not be seen and puts it
+// together. Main thread; loaded on request (GET /v4/tonearm/support), as it costs nothing until then.
 
 import { secretsAround } from "../../config/process-environment.ts";
 import type { ShownConfig } from "../../config/shown-config.ts";
@@ -22,19 +22,19 @@ import {
 } from "./running-text.ts";
 
 /** How such a text begins: `tonearm support` knows by it that a node of ours has answered. */
-export const NODE_BUNDLE_HEADING = "What the running node says";
+export const NODE_BUNDLE_HEADING = "State of the running node";
 /** Each takes some microseconds on the thread that answers everybody. */
 const INSPECTED_PLAYERS_MAX = 500;
 
 const LOG_LENGTH_MAX = 8000;
-/** Of a line whose end was not kept so much of the rest goes: it may end in the middle of a secret. */
+/** Removed from the end of a line that was cut off: it may end in the middle of a secret. */
 const CUT_MARGIN_LENGTH = 1024;
-/** So few bytes may lack where a character did not fit. */
+/** Bytes that may be missing at the end where a character did not fit. */
 const CHARACTER_SIZE_MAX_BYTES = 4;
 
-/** What is read of the node. */
+/** The node's state to read. */
 export interface RunningNode {
-  /** Undefined where the node was not told where its values are from. */
+  /** Undefined where the node was not given the origin of its values. */
   readonly config: ShownConfig | undefined;
   readonly log: { latest(which: "troubles"): readonly LogLine[] };
   readonly epochMs: () => number;
@@ -49,7 +49,7 @@ export interface RunningNode {
 
 /** At most 45,000 characters. `key` is what other names of ids are made with, see `Pseudonymizer`. */
 export async function nodeBundle(node: RunningNode, key?: string): Promise<string> {
-  // Also those beside the configuration: what comes from the dashboard nobody else looks through.
+  // Also secrets outside the configuration: nothing else checks what comes from the dashboard.
   const around = secretsAround(process.argv.slice(2));
   const pseudonymizer = new Pseudonymizer({ secrets: [...(node.config?.hidden.reveal() ?? []), ...around], key });
   const parts = runningParts(node, await describeMachine(), pseudonymizer);
@@ -59,7 +59,7 @@ export async function nodeBundle(node: RunningNode, key?: string): Promise<strin
     text: part.isPseudonymized === true ? part.text : pseudonymizer.text(part.text),
   }));
   const words =
-    `As of ${time}. Secrets are left out, and so is what is played; ids, sessions and addresses have other names.\n` +
+    `As of ${time}. Secrets and everything about what is played are left out; ids, sessions and addresses are pseudonyms.\n` +
     "Counters that are 0 are not shown.";
   return bundleText(NODE_BUNDLE_HEADING, words, shown);
 }
@@ -94,7 +94,7 @@ function runningParts(node: RunningNode, machine: string, pseudonymizer: Pseudon
   ];
 }
 
-/** The newest lines, as many as are shown: to hide what is in them takes time. */
+/** The newest lines, only as many as are shown: hiding what is in them takes time. */
 function logText(lines: readonly LogLine[], pseudonymizer: Pseudonymizer): string {
   const shown: string[] = [];
   let length = 0;

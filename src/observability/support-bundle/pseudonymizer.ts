@@ -8,32 +8,32 @@ import { redactText } from "../../lib/redact-text.ts";
 import { secretPattern, withoutSecrets } from "./secret-forms.ts";
 
 const KEY_SIZE_BYTES = 16;
-/** Of a name: few enough to read, enough for some thousand names. */
+/** Digits of a pseudonym: few enough to read, enough for some thousand names. */
 const NAME_DIGITS = 8;
 const TEXT_LENGTH_MAX = 256 * 1024;
 
-/** Ids of Discord: since 2015 they have 17 digits or more. A part of a broken number is none. */
+/** Discord ids: since 2015 they have 17 digits or more. Part of a decimal number is not an id. */
 const SNOWFLAKE = /(?<![\d.])\d{17,20}(?!\d|\.\d)/g;
-/** The node's own session ids, where they are told: as fields, of which nothing else would be left, and otherwise. */
+/** The node's own session ids: as fields, which would otherwise be removed whole, and in other texts. */
 const SESSION_FIELD = /\bsessionId["'`]?\s?[=:]\s?["'`]?([a-z\d]{16})(?![a-z\d])["'`]?/g;
 const SESSION_ID = /(\bsession |\/sessions\/)([a-z\d]{16})(?![a-z\d])/g;
 const IPV4 = /(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]*\d|-[a-z])/g;
 const IPV6 = /(?<![\w:.])(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?![\w:])/gi;
-/** Of an address the host says where the trouble is; what follows may say what is played. */
+/** Only the host of a URL matters for a problem; the rest may say what is played. */
 const BEHIND_HOST = /\b((?:https?|wss?|ftp):\/\/(?:<redacted>@)?[^\s/?#"'`<>]*)[/?#](?:<redacted>|[^\s"'`<>])*/gi;
-/** Fields of log lines that say what is played. */
+/** Log fields that say what is played. */
 const WHAT_IS_PLAYED = /\b(title|author|identifier|query|track|uri)=("(?:[^"\\]|\\.)*"|\S+)/g;
 
 interface PseudonymizerOptions {
   /** To be found wherever they stand. */
   readonly secrets: readonly string[];
-  /** Other names are made from it: the same key, the same names. Default: one of its own. */
+  /** Pseudonyms are derived from it: the same key gives the same names. Default: a new random key. */
   readonly key?: string | undefined;
 }
 
 /** One for a bundle. */
 export class Pseudonymizer {
-  /** What makes the same names elsewhere. */
+  /** Gives the same names in another pseudonymizer. */
   readonly key: string;
   readonly #secrets: RegExp | undefined;
   readonly #home = homedir();
@@ -50,7 +50,7 @@ export class Pseudonymizer {
     return withoutSecrets(lines.join("\n"), this.#secrets);
   }
 
-  /** What a log line says, but for what is played. */
+  /** A log line without what is played. */
   logLine(text: string): string {
     return this.text(text.replaceAll(WHAT_IS_PLAYED, "$1=<left out>"));
   }
@@ -72,7 +72,7 @@ export class Pseudonymizer {
       .replaceAll(IPV4, (address) => this.#address(address));
   }
 
-  /** With the kind of network it is in. Those that mean every machine, or this one, say nothing of it. */
+  /** Adds the kind of network. Loopback and unspecified addresses are not personal and stay. */
   #address(text: string): string {
     if (!ipaddr.isValid(text)) return text;
     const address = ipaddr.process(text);

@@ -1,6 +1,6 @@
-// What a running node says of itself in a support bundle, part by part, as lines: load, sessions, players, sources,
-// plugins, counters. Says how many and in which state, never what is played. Main thread; called by node-bundle.ts,
-// which hides secrets and names.
+// The state of a running node in a support bundle, part by part, as lines: load, sessions, players, sources, plugins,
+// counters. Contains numbers and states, never what is played. Main thread; called by node-bundle.ts, which hides
+// secrets and names.
 
 import type { LoadJson } from "../../control/protocol/node-load-json.ts";
 import type { PlayerDiagnosisJson } from "../../control/protocol/player-diagnosis-json.ts";
@@ -10,10 +10,10 @@ import type { StatsJson } from "../../control/protocol/stats-json.ts";
 const MEGABYTE = 1024 * 1024;
 const CLIENT_LENGTH_MAX = 60;
 const SESSIONS_SHOWN_MAX = 50;
-/** Those that lost most. */
+/** The players with most lost frames are shown. */
 const PLAYERS_SHOWN_MAX = 20;
 
-/** What is told of a session. */
+/** The shown state of a session. */
 export interface SessionView {
   readonly id: string;
   readonly userId: string;
@@ -30,11 +30,11 @@ export function loadText(stats: StatsJson, load: LoadJson): string {
     `up for ${Math.round(stats.uptime / 1000)} s, players: ${stats.players}, playing: ${stats.playingPlayers}`,
     `memory: ${megabytes(memory.allocated)} held, ${megabytes(memory.used)} in use`,
     `processor: ${cpu.cores} cores, the node uses ${percent(cpu.lavalinkLoad)}, busy in all ${percent(cpu.systemLoad)}`,
-    `has room: ${load.hasCapacity}, starts refused: ${load.refused}, players moved: ${load.moved}`,
+    `has capacity: ${load.hasCapacity}, starts refused: ${load.refused}, players moved: ${load.moved}`,
     `encoder: ${encoder.complexity} of ${encoder.complexityMax}, spare worker: ${load.hasSpareWorker}`,
     ...load.workers.map(
       (worker) =>
-        `worker ${worker.index}: ready ${worker.isReady}, alone ${worker.isIsolated}, players ${worker.players}, ` +
+        `worker ${worker.index}: ready ${worker.isReady}, isolated ${worker.isIsolated}, players ${worker.players}, ` +
         `playing ${worker.playingPlayers}, load ${percent(worker.load)} (tick ${percent(worker.tickLoad)}), ` +
         `late p99 ${worker.latenessP99} ms, max ${worker.latenessMax} ms, ` +
         `frames sent ${worker.framesSent}, lost ${worker.framesLost}`,
@@ -57,20 +57,20 @@ export function sessionsText(sessions: readonly SessionView[]): string {
   return [`sessions: ${sessions.length}`, ...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
 }
 
-/** `playerCount` players there are; of these some were looked at. */
+/** `players` are those of the node's `playerCount` players that were inspected. */
 export function playersText(players: readonly PlayerDiagnosisJson[], playerCount: number): string {
   const worst = players
     .toSorted((one, other) => lostOf(other) - lostOf(one))
     .slice(0, PLAYERS_SHOWN_MAX)
     .filter((player) => lostOf(player) > 0);
   return [
-    `players: ${playerCount}, looked at: ${players.length}`,
+    `players: ${playerCount}, inspected: ${players.length}`,
     `voice: ${counted(players.map(({ voice }) => voice?.state ?? "never connected"))}`,
     `DAVE: ${counted(players.map(({ voice }) => voice?.dave.state ?? "never connected"))}`,
-    `sound: ${counted(players.map(({ audio }) => audio?.mode ?? "no track"))}`,
+    `audio: ${counted(players.map(({ audio }) => audio?.mode ?? "no track"))}`,
     `paused: ${players.filter(({ paused }) => paused).length}`,
     `playing from: ${counted(players.flatMap(({ track }) => track?.sourceName ?? []))}`,
-    "those that lost most frames (20 ms each):",
+    "players that lost most frames (20 ms each):",
     ...(worst.length === 0 ? ["none lost any"] : worst.map(playerLine)),
   ].join("\n");
 }
@@ -126,7 +126,7 @@ export function pluginsText(plugins: readonly PluginJson[]): string {
     .join("\n");
 }
 
-/** Prometheus' text without what is 0 and without explanations. */
+/** Prometheus' text without zero values and without comments. */
 export function countersText(metrics: string): string {
   return metrics
     .split("\n")

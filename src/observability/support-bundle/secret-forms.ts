@@ -1,28 +1,28 @@
-// Known secrets, wherever they stand in a text and in whatever form: as they are, percent-encoded, in base64, in
-// hexadecimal digits, as JSON writes them, in upper or lower case. What looks like a secret is found by
-// lib/redact-text.ts; this finds those that look like nothing. Main thread.
+// Finds known secrets anywhere in a text and in any form: plain, percent-encoded, in base64, in hexadecimal digits, as
+// JSON writes them, in upper or lower case. lib/redact-text.ts finds what looks like a secret; this finds secrets that
+// do not look like one. Main thread.
 
 import { parseUrl } from "../../lib/parse-url.ts";
 import { REDACTED } from "../../lib/redact-text.ts";
 
-/** What is shorter stands in many words. */
+/** A shorter secret would match parts of many words. */
 const LENGTH_MIN = 4;
 /** Pieces of a secret are no secrets when they are short. */
 const PIECE_LENGTH_MIN = 6;
 /** Beyond this a secret is known by its beginning. */
 const LENGTH_MAX = 512;
-/** What of base64 stands for the secret alone, whatever is encoded before and behind it, must be longer than this. */
+/** The part of the base64 that depends only on the secret, whatever is encoded around it, must be longer than this. */
 const BASE64_LENGTH_MIN = 6;
 
 /** Finds all of `secrets` and their parts: what stands in an address, the values of cookies, single lines. */
 export function secretPattern(secrets: readonly string[]): RegExp | undefined {
   const texts = new Set(secrets.flatMap(piecesOf));
-  // Of two that begin alike the longer one is tried first.
+  // If one is a prefix of another, the longer one is tried first.
   const forms = [...texts].toSorted((one, other) => other.length - one.length).flatMap(formsOf);
   return forms.length === 0 ? undefined : new RegExp([...new Set(forms)].join("|"), "giu");
 }
 
-/** The text with a mark in place of each secret; `pattern` is that of `secretPattern`. */
+/** Replaces each secret in the text with a placeholder; `pattern` comes from `secretPattern`. */
 export function withoutSecrets(text: string, pattern: RegExp | undefined): string {
   return pattern === undefined ? text : text.replaceAll(pattern, REDACTED);
 }
@@ -65,7 +65,10 @@ function formsOf(secret: string): string[] {
   return [Array.from(secret, anyFormOf).join(""), bytes.toString("hex"), ...base64Of(bytes).map(escapeForPattern)];
 }
 
-/** One character, in so few ways that a long row of backslashes is passed quickly: as it is, in upper case, percent-encoded perhaps more than once, or escaped as JSON does it. */
+/**
+ * One character, with few alternatives so that a long run of backslashes is matched quickly: plain, in upper case,
+ * percent-encoded perhaps more than once, or escaped as in JSON.
+ */
 function anyFormOf(character: string): string {
   const percent = Array.from(Buffer.from(character), (byte) => `%(?:25){0,4}${hexOf(byte, 2)}`).join("");
   const units = Array.from(
@@ -81,7 +84,7 @@ function hexOf(value: number, digits: number): string {
   return value.toString(16).padStart(digits, "0");
 }
 
-/** At each of the three places within a group, in both alphabets; without the letters that others share. */
+/** At each of the three offsets within a group, in both alphabets; without the characters that other bytes share. */
 function base64Of(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const padded = Buffer.concat([Buffer.alloc(before), bytes]);

@@ -1,10 +1,9 @@
-// Whether an identifier may be a source's, by what the source has said of itself: looked at on the main thread, in time
-// that grows with the identifier's length alone, so that no plugin's thread is asked for what is another's. Main
-// thread.
+// Checks identifiers against the sources' claims: on the main thread, in time linear in the identifier's length, so
+// that only the right plugin's thread is asked. Main thread.
 
 import type { Claims } from "../../plugin-api/plugin.ts";
 
-/** As long as links get. */
+/** Longest identifier, chosen for links. */
 const IDENTIFIER_LENGTH_MAX = 4096;
 const WORD = /^[\w-]+$/;
 /** Scheme, user and port around a host; without a scheme, a dot makes it one. */

@@ -1,5 +1,5 @@
-// Where the module of a third party's plugin is: a file, a folder with a package.json, or a package that is installed
-// beside the node's configuration. Main thread, at start.
+// Finds the module of a third-party plugin: a file, a folder with a package.json, or a package installed beside the
+// node's configuration. Main thread, at start.
 
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,10 +11,10 @@ import { NodeError } from "../../errors.ts";
 const CONDITIONS = new Set(["node", "import", "module-sync", "default"]);
 const CONDITIONS_DEPTH_MAX = 8;
 
-/** What of an entry of `tonearm.plugins` says where it is; a path is absolute. */
+/** The location members of an entry of `tonearm.plugins`; a path is absolute. */
 type ModuleLocation = Pick<PluginEntry, "package" | "path">;
 
-/** The file URL of its module. Throws `plugin-off` saying what is missing. */
+/** The file URL of the plugin's module. Throws `plugin-off` with the reason. */
 export function findModule(entry: ModuleLocation, cwd: string): string {
   const path = entry.path ?? packageFolder(entry.package ?? "", cwd);
   try {

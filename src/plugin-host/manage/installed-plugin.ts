@@ -14,22 +14,22 @@ import { PluginSource } from "./plugin-source.ts";
 
 /** Changes of one plugin's options that wait for the one before; each takes as long as the plugin's set-up. */
 const WAITING_CHANGES_MAX = 16;
-/** As long as a link may take. */
+/** Same limit as for a link. */
 const CALL_TIMEOUT_MS = 15_000;
 
-/** Where its sources are asked: those that Lavalink has come before files, others behind them. */
+/** Order of its sources: plugins for Lavalink's sources come before files, others after them. */
 export type PluginRank = "first" | "middle" | "last";
 
 interface InstalledPluginOptions {
   readonly name: string;
   readonly rank: PluginRank;
   readonly isBuiltIn: boolean;
-  /** Of a built-in one it is known before its thread is started. */
+  /** Known for a built-in plugin before its thread starts. */
   readonly manifest: PluginManifest | undefined;
   readonly clock: Clock;
-  /** What it is given when it has said its name, with these changes. Never rejects. */
+  /** Options for the name that it reports, with these changes. Never rejects. */
   readonly give: (name: string, changes: PlainTreeMap) => Promise<GivenOptions>;
-  /** Makes its runner, which asks what to give and tells of each manifest. */
+  /** Creates its runner, which requests the options and reports each manifest. */
   readonly createRunner: (listener: Pick<PluginRunnerOptions, "onNamed" | "onManifest">) => PluginRunner;
 }
 
@@ -41,7 +41,7 @@ export class InstalledPlugin {
   saidName: string | undefined;
   #manifest: PluginManifest | undefined;
   #sources: readonly PluginSource[] = [];
-  /** Of its options, since the node started. Secrets may be in it. */
+  /** Changes of its options since the node started. May contain secrets. */
   #changes: PlainTreeMap = {};
   /** Never rejects. */
   #changing: Promise<unknown> = Promise.resolve();
@@ -71,20 +71,20 @@ export class InstalledPlugin {
     return this.#manifest;
   }
 
-  /** Those that work: none while it is off. */
+  /** Its working sources: none while it is off. */
   get sources(): readonly PluginSource[] {
     return this.runner.state === "off" ? [] : this.#sources;
   }
 
-  /** Loads it anew from disk, behind changes that are under way. Rejects with `plugin-off`. */
+  /** Reloads it from disk, after pending changes. Rejects with `plugin-off`. */
   async reload(): Promise<void> {
     if (this.#waitingChanges > 0) await this.#changing;
     await this.runner.reload();
   }
 
   /**
-   * Changes options until the node's next start: the plugin is set up anew with them. Rejects, and nothing is changed,
-   * with `plugin-options-wrong`, `plugin-off`, or `requests-busy`.
+   * Changes options until the node's next start: the plugin is set up again with them. Rejects, without a change, with
+   * `plugin-options-wrong`, `plugin-off`, or `requests-busy`.
    */
   async change(changes: JsonObject): Promise<void> {
     if (this.#waitingChanges >= WAITING_CHANGES_MAX) {
@@ -111,7 +111,7 @@ export class InstalledPlugin {
     this.#changes = all;
   }
 
-  /** What a call of the plugin comes to. Rejects with the plugin's own error, `plugin-off`, `plugin-lost`. */
+  /** The result of a call of the plugin. Rejects with the plugin's own error, `plugin-off`, `plugin-lost`. */
   async call(name: string, argument: Json): Promise<Json> {
     const { signal } = new AbortController();
     const request = { type: "call" as const, name, argument };
@@ -148,7 +148,7 @@ export class InstalledPlugin {
     }));
   }
 
-  /** What its sources have counted so far is kept where it offers them again. */
+  /** Counters of its sources are preserved if the new manifest offers the sources again. */
   #take(manifest: PluginManifest): void {
     this.#manifest = manifest;
     const { clock } = this.#options;

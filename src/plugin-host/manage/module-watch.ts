@@ -1,4 +1,4 @@
-// Notices that the module of a plugin has changed on disk, where the operator wants plugins loaded anew then
+// Detects changes of a plugin's module on disk, if the operator wants plugins reloaded then
 // (`tonearm.pluginReloadOnChange`). Main thread.
 
 import { type FSWatcher, watch } from "node:fs";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 
-/** A file is written in several steps, or another is put in its place. */
+/** A file is written in several steps, or replaced by another. */
 const SETTLED_MS = 300;
 
 interface ModuleWatchOptions {
@@ -33,7 +33,7 @@ export class ModuleWatch {
       });
       this.#watcher.on("error", (error) => logger.warn("a plugin's folder cannot be watched any more", { error }));
     } catch (error) {
-      logger.warn("a plugin's folder cannot be watched: it is not loaded anew when it changes", { error });
+      logger.warn("a plugin's folder cannot be watched: the plugin will not be reloaded when it changes", { error });
     }
   }
 

@@ -1,5 +1,5 @@
-// Whether a plugin's link leads to a server that the operator has named for that plugin: its sound may then come from a
-// private network. The main thread says so, for it knows what is configured.
+// Checks whether a plugin's link leads to a server that the operator has configured for that plugin: its audio may then
+// come from a private network. Main thread, which knows the configuration.
 
 import { parseUrl, serverOf } from "../../lib/parse-url.ts";
 

@@ -15,7 +15,7 @@ const FILE_BYTES_MAX = 4 * 1024 * 1024;
 const READ_TIMEOUT_MS = 2000;
 
 interface PersistedFileOptions {
-  /** Absolute. Its folder is made when it is first written. */
+  /** Absolute. Its folder is created with the first write. */
   readonly path: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -55,7 +55,7 @@ export class PersistedFile {
     const fresh = `${path}.new`;
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      // A file that somebody else had created beforehand would stay readable to them.
+      // A file created beforehand by another user would stay readable to them.
       await rm(fresh, { force: true });
       await writeFile(fresh, textOf(values), { mode: 0o600, flag: "wx", flush: true });
       await rename(fresh, path);
@@ -67,7 +67,7 @@ export class PersistedFile {
   }
 }
 
-/** Empty: there is none. */
+/** Empty if the file does not exist. */
 async function readText(path: string): Promise<string> {
   try {
     const { size } = await stat(path);

@@ -36,7 +36,7 @@ export class PersistedStore {
     return known.values;
   }
 
-  /** Writes what is not written yet. */
+  /** Writes pending values. */
   async close(): Promise<void> {
     await Promise.all([...this.#byName.values()].map(({ values }) => values.close()));
   }

@@ -7,9 +7,9 @@ import type { Logger } from "../../log/log.ts";
 import type { PersistedFile } from "./persisted-file.ts";
 
 const VALUE_BYTES_MAX = 64 * 1024;
-/** Of all values, keys and names of caches. */
+/** For all values, keys and names of caches. */
 const BYTES_MAX = 1024 * 1024;
-/** What several values take besides their texts is small then, too. */
+/** Bounds the overhead of values beside their texts. */
 const VALUES_MAX = 2000;
 /** Tokens and ids often come together. */
 const WRITE_DELAY_MS = 1000;
@@ -39,7 +39,7 @@ export class PersistedValues {
   /** Adds the values in the file. Never rejects. */
   async read(): Promise<void> {
     for (const value of (await this.#options.file?.read()) ?? []) {
-      // What came meanwhile is newer.
+      // Values set in the meantime are newer.
       if (!this.#values.has(idOf(value))) this.#put(value);
     }
   }
@@ -58,7 +58,7 @@ export class PersistedValues {
     if (this.#drop(idOf(place))) this.#writeSoon();
   }
 
-  /** Writes what is not written yet. Never rejects. */
+  /** Writes pending values. Never rejects. */
   async close(): Promise<void> {
     if (this.#timer !== undefined) this.#write();
     await this.#writing;

@@ -1,5 +1,5 @@
-// The life of one plugin: its thread is started when it is needed and ended when it has been idle for long, started
-// anew after a loss with growing pauses, and replaced by another while it works. Main thread; one for each plugin.
+// Life cycle of one plugin: its thread starts on demand, ends after a long idle time, restarts after a loss with
+// growing pauses, and can be replaced while it works. Main thread; one for each plugin.
 
 import type { BackendReport, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
 import type { Threads } from "../../control/workers/threads.ts";
@@ -14,13 +14,13 @@ import {
   type PluginThreadOptions,
 } from "./plugin-thread.ts";
 
-/** Its caches and tokens go with the thread, so it is kept for a while. */
+/** The thread's caches and tokens are lost with it, so it stays for a while. */
 const IDLE_MS = 10 * 60_000;
-/** A thread that lived so long before it was lost is started anew at once. */
+/** A thread that lived this long before it was lost is restarted at once. */
 const STEADY_MS = 60_000;
 const FIRST_PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 60_000;
-/** What a replaced thread still works on may be finished. */
+/** Time for a replaced thread to finish its work. */
 const DRAIN_MS = 20_000;
 
 /** How a plugin is doing. `idle`: its thread starts when it is needed. */
@@ -37,7 +37,7 @@ export interface PluginRunnerOptions {
   readonly logger: Logger;
   /** See PluginThreadOptions. */
   readonly routes?: PluginThreadOptions["routes"];
-  /** What it is given when it has said its name. */
+  /** Gives its options once it has reported its name. */
   readonly onNamed: PluginThreadListener["onNamed"];
   readonly onPersisted: PluginThreadListener["onPersisted"];
   /** Each time it is set up. */
@@ -64,11 +64,14 @@ export class PluginRunner {
   #pauseMs = 0;
   #restsUntilMs = Number.NEGATIVE_INFINITY;
   #idleTimer: Timer | undefined;
-  /** Nothing is known of what it offers, and somebody wants to. */
+  /** Its manifest is not known yet, and has been requested. */
   #isToLearn = false;
   #learnTimer: Timer | undefined;
   #reloading: Promise<void> | undefined;
-  /** All that have not ended, also those that start or finish their work; with what ends the wait for it to be ready. */
+  /**
+   * All threads that have not ended, also those starting or finishing their work; with the function that rejects the
+   * wait for readiness.
+   */
   readonly #alive = new Map<PluginThread, (reason: NodeError) => void>();
   #isClosed = false;
   backends: readonly BackendReport[] = [];
@@ -95,7 +98,10 @@ export class PluginRunner {
     return this.#lossCount;
   }
 
-  /** Asks the plugin, whose thread is started if there is none. Rejects as `PluginThread.request`, or `plugin-off`. */
+  /**
+   * Sends a request to the plugin, whose thread is started if needed. Rejects as `PluginThread.request`, or
+   * `plugin-off`.
+   */
   async request(
     request: PluginRequest,
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
@@ -110,8 +116,8 @@ export class PluginRunner {
   }
 
   /**
-   * Has its thread started, to learn what it offers; rejects with why it cannot be set up. One that is lost meanwhile
-   * is started again after its pause, until it is known: before, nobody would ask for it.
+   * Starts its thread, to learn its manifest; rejects with the reason why it cannot be set up. A thread lost before
+   * that is restarted after its pause, since without a manifest no request would start it.
    */
   async start(): Promise<void> {
     this.#refuseOff();
@@ -123,17 +129,17 @@ export class PluginRunner {
   }
 
   /**
-   * Loads its module anew and goes on with that; what the thread before works on is finished there. Where the new one
-   * cannot be set up, the one before stays; rejects with `plugin-off`.
+   * Reloads its module; the old thread finishes its pending work. If the new one cannot be set up, the old one stays;
+   * rejects with `plugin-off`.
    */
   async reload(): Promise<void> {
-    // Whoever asks meanwhile waits for the same.
+    // Calls in the meantime wait for the same reload.
     await (this.#reloading ?? this.#beginReload(this.#options.onNamed));
   }
 
   /**
-   * The same, and the new thread is given what `onNamed` says; later ones are not. Not together with another. Where the
-   * options that it was given are wrong, the root cause is `plugin-options-wrong`.
+   * Like `reload`, and the new thread gets the options of `onNamed`; later ones do not. Not concurrently with another.
+   * If those options are wrong, the root cause is `plugin-options-wrong`.
    */
   async reloadWith(onNamed: PluginThreadListener["onNamed"]): Promise<void> {
     while (this.#reloading !== undefined) await this.#reloading.catch(() => undefined);
@@ -191,11 +197,11 @@ export class PluginRunner {
     const { name } = this.#options;
     if (this.#restMs > 0) {
       const seconds = Math.ceil(this.#restMs / 1000);
-      const text = `the plugin ${name} stopped ${this.#lossCount} times; it is started anew in ${seconds} s`;
+      const text = `the plugin ${name} stopped ${this.#lossCount} times; it restarts in ${seconds} s`;
       throw new NodeError("plugin-lost", `${text}: ${this.#lastLoss ?? "the log has more"}`);
     }
     const { thread, whenReady } = this.#startThread();
-    // Whoever asks is told by the thread.
+    // Callers get the error from the thread.
     whenReady.catch(() => undefined);
     this.#thread = thread;
     return thread;
@@ -272,7 +278,7 @@ export class PluginRunner {
   #learn(): void {
     const isKnown = !this.#isToLearn || this.#thread !== undefined || this.#problem !== undefined;
     if (this.#isClosed || isKnown) return;
-    // What goes wrong is told where it is lost or off.
+    // Failures are logged where the plugin is lost or off.
     this.start().catch(() => undefined);
   }
 
@@ -301,8 +307,8 @@ export class PluginRunner {
 
   #asOff(error: unknown): NodeError {
     const text = error instanceof Error ? error.message : String(error);
-    const rest = this.#problem === undefined ? "; the one before goes on" : "";
-    return new NodeError("plugin-off", `loading the plugin ${this.#options.name} anew: ${text}${rest}`, {
+    const rest = this.#problem === undefined ? "; the old one stays in use" : "";
+    return new NodeError("plugin-off", `reloading the plugin ${this.#options.name} failed: ${text}${rest}`, {
       cause: error,
     });
   }

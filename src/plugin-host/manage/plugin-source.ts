@@ -9,14 +9,14 @@ import { isClaimed } from "./claims.ts";
 import type { PluginRunner } from "./plugin-runner.ts";
 import { SourceHealth } from "./source-health.ts";
 
-/** The track loader's own limit is the same; this one is for those who ask by themselves. */
+/** Same limit as the track loader's; this one is for direct callers. */
 const LOAD_TIMEOUT_MS = 20_000;
 const RESOLVE_TIMEOUT_MS = 15_000;
 
 interface PluginSourceOptions {
   readonly runner: PluginRunner;
   readonly clock: Clock;
-  /** The same source before its plugin was set up anew: what it has counted goes on. */
+  /** The same source before its plugin was set up again: its counters continue. */
   readonly known?: PluginSource | undefined;
 }
 
@@ -56,16 +56,16 @@ export class PluginSource implements Source {
     return { kind, playlist };
   }
 
-  /** A link is asked for when the sound is needed: nothing of it is known here. */
+  /** The link is requested when the audio is needed: it is not known here. */
   playableInput({ encoded, userData }: Track): PlayableInput {
     return { kind: "site", track: { sourceName: this.name, encoded, userData } };
   }
 
-  /** Where its sound is to be had now. Rejects with the plugin's own error, `plugin-off`, `plugin-lost`. */
+  /** Requests the track's current audio link. Rejects with the plugin's own error, `plugin-off`, `plugin-lost`. */
   async link(linkRequest: PluginLinkRequest, signal: AbortSignal): Promise<PluginLink> {
     const request = { type: "resolve" as const, source: this.name, linkRequest };
     const work = this.#runner.request(request, { signal, timeoutMs: RESOLVE_TIMEOUT_MS });
-    // The same contract.
+    // Both sides are built from the same contract.
     return (await this.links.count(work, () => this.#clock.epochMs())) as PluginLink;
   }
 }

@@ -1,5 +1,5 @@
-// One running thread of a plugin as the main thread sees it: what is asked of it, and what becomes of that when the
-// thread is lost. Main thread; plugin-runner.ts decides when there is one.
+// One running thread of a plugin as seen by the main thread: its requests, and their fate when the thread is lost. Main
+// thread; plugin-runner.ts decides when a thread exists.
 
 import type {
   GivenOptions,
@@ -18,9 +18,9 @@ import { killProgram } from "../../lib/kill-program.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
 
-/** Of its JavaScript heap; a plugin that needs more leaks. */
+/** JavaScript heap of the thread; a plugin that needs more leaks. */
 const HEAP_MEGABYTES_MAX = 128;
-/** One more is refused: something on the way has stopped. */
+/** Further requests are refused: the thread has probably stalled. */
 const RUNNING_MAX = 512;
 const DISPOSE_TIMEOUT_MS = 1500;
 /** Request numbers of all threads grow; they are never used twice. */
@@ -34,13 +34,13 @@ export type PluginRequest =
     : never;
 
 export interface PluginThreadListener {
-  /** It has said its name: what is to be given to it. Never rejects. */
+  /** The plugin has reported its name: returns its options. Never rejects. */
   onNamed(name: string): Promise<GivenOptions>;
   /** It is set up. */
   onReady(manifest: PluginManifest): void;
   /** It never will be; the thread has been ended. */
   onUnusable(trouble: Pick<Extract<PluginEvent, { readonly type: "unusable" }>, "problem" | "areOptionsWrong">): void;
-  /** It has ended by itself, or was ended because it hung. What it was asked has been answered. */
+  /** The thread ended unexpectedly, or was ended because it hung. Its requests have been answered. */
   onLost(reason: NodeError): void;
   onReport(report: Extract<PluginEvent, { readonly type: "report" }>): void;
   /** A value that is to outlast it, or one that is not any more. */
@@ -96,12 +96,12 @@ export class PluginThread {
     });
     this.#thread.isWorthWatching = false;
     void this.#thread.exited.then(() => this.#killPrograms());
-    // What runs in it is compiled with the same contract.
+    // The thread's code is compiled with the same contract.
     this.#thread.thread.on("message", (event) => this.#onEvent(event as PluginEvent));
     this.#thread.thread.unref();
   }
 
-  /** What it was asked and has not answered. */
+  /** Number of requests without an answer. */
   get runningCount(): number {
     return this.#running.size;
   }
@@ -153,7 +153,7 @@ export class PluginThread {
     });
   }
 
-  /** Lets the plugin dispose of what it holds, then ends it. What it was asked is rejected with `reason`. */
+  /** Lets the plugin dispose of its resources, then ends it. Pending requests are rejected with `reason`. */
   async close(reason: NodeError): Promise<void> {
     if (this.#thread.isGone) return;
     const wasReady = this.#thread.isReady;
@@ -217,9 +217,8 @@ export class PluginThread {
   }
 
   /**
-   * However it has ended, what it last said has been heard by now. As long as nobody has taken note of a program's
-   * exit, and nobody but the thread could, its id is given to no other program; on Windows only until the thread's end,
-   * which was just now.
+   * However the thread has ended, its last messages have been received by now. Until a program's exit is collected,
+   * which only the thread could do, its id is not reused; on Windows only until the thread's end, which was just now.
    */
   #killPrograms(): void {
     for (const pid of this.#programs) killProgram(pid);
@@ -235,7 +234,7 @@ export class PluginThread {
 
   #onLost(reason: NodeError): void {
     const { name } = this.#options;
-    const text = `the plugin ${name} stopped while it was asked, and is started anew; try again in a moment`;
+    const text = `the plugin ${name} stopped during the request, and restarts; try again in a moment`;
     this.#rejectAll(new NodeError("plugin-lost", text, { cause: reason }));
     this.#listener.onLost(reason);
   }

@@ -33,7 +33,7 @@ import { PluginRunner } from "./plugin-runner.ts";
 import type { PluginSource } from "./plugin-source.ts";
 import type { PluginThread } from "./plugin-thread.ts";
 
-/** A track whose source says it plays another's, which plays another's … */
+/** Hops of a track whose source says that it plays another source's track, which plays another's … */
 const LINK_HOPS_MAX = 3;
 /** Loads that plugins wait for at once, of all of them. */
 const REQUESTED_LOADS_MAX = 256;
@@ -49,9 +49,9 @@ export interface PluginPlan {
   readonly manifest: PluginManifest | undefined;
   /** Why it cannot even be tried. */
   readonly problem: string | undefined;
-  /** It is loaded anew when its module changes on disk. */
+  /** Reload it when its module changes on disk. */
   readonly isReloadedOnChange: boolean;
-  /** What it is given, by the name that it says it has. */
+  /** Its options, by the name that it reports. */
   readonly optionsOf: (name: string) => PlainTree | undefined;
   readonly settings: PluginSettings;
 }
@@ -69,7 +69,7 @@ interface PluginsOptions {
   readonly routes?: RouteSource | undefined;
 }
 
-/** What a plugin's thread waits for. */
+/** A load that a plugin's thread waits for. */
 interface RequestedLoad {
   readonly thread: PluginThread;
   readonly askId: number;
@@ -82,7 +82,7 @@ interface Giving {
   readonly changes: PlainTreeMap;
 }
 
-/** What plugins ask of the node. */
+/** The node's services for plugins. */
 type Loader = Pick<TrackLoader, "load" | "playableInput">;
 
 /** One for the node. Threads start when they are needed. */
@@ -101,7 +101,7 @@ export class Plugins implements LinkSource {
     this.#watches = options.plans.flatMap((plan, index) => this.#watch(plan, this.#plugins[index]));
   }
 
-  /** Who looks up what plugins ask for. Set once, before anything is asked. */
+  /** The loader for plugins' requests. Set once, before any request. */
   set loader(loader: Loader) {
     this.#loader = loader;
   }
@@ -114,7 +114,7 @@ export class Plugins implements LinkSource {
         try {
           await this.#plugins[index]?.runner.start();
         } catch (error) {
-          // Of the others it has left its line in the log.
+          // The failures of the others are in the log.
           if (isRequired) throw error;
         }
       }),
@@ -126,7 +126,7 @@ export class Plugins implements LinkSource {
     return this.#plugins.filter((plugin) => plugin.rank === rank).flatMap((plugin) => plugin.sources);
   }
 
-  /** For `/v4/info`: names and versions of those that work, with the names that clients look for. */
+  /** For `/v4/info`: names and versions of the working plugins, with their aliases. */
   get infos(): readonly { readonly name: string; readonly version: string }[] {
     return this.#plugins.flatMap(({ runner, manifest }) => {
       if (manifest === undefined || runner.state === "off") return [];
@@ -143,7 +143,7 @@ export class Plugins implements LinkSource {
     return this.#plugins.flatMap((plugin) => plugin.sourcesJson());
   }
 
-  /** Loads it anew from disk. Undefined: there is none of that name. Rejects with `plugin-off`. */
+  /** Reloads a plugin from disk. Undefined if there is none of that name. Rejects with `plugin-off`. */
   async reload(name: string): Promise<PluginJson | undefined> {
     const plugin = this.#named(name);
     if (plugin === undefined) return undefined;
@@ -152,7 +152,7 @@ export class Plugins implements LinkSource {
   }
 
   /**
-   * Changes options of a plugin until the node's next start. Undefined: there is none of that name. Rejects as
+   * Changes options of a plugin until the node's next start. Undefined if there is none of that name. Rejects as
    * `InstalledPlugin.change`.
    */
   async change(name: string, changes: JsonObject): Promise<PluginJson | undefined> {
@@ -162,7 +162,7 @@ export class Plugins implements LinkSource {
     return plugin.toJson();
   }
 
-  /** What a plugin that is not off comes to with a call. Undefined: there is none. */
+  /** Result of a call of a plugin that is not off. Undefined if there is none of that name. */
   async call(plugin: string, name: string, argument: Json): Promise<Json | undefined> {
     const found = this.#named(plugin);
     return found === undefined || found.runner.state === "off" ? undefined : found.call(name, argument);
@@ -195,7 +195,7 @@ export class Plugins implements LinkSource {
     const { clock, logger } = this.#options;
     const onChange = (): void => {
       plugin?.reload().then(
-        () => logger.info("a plugin has changed on disk and was loaded anew", { plugin: plugin.name }),
+        () => logger.info("a plugin has changed on disk and was reloaded", { plugin: plugin.name }),
         (error: unknown) => logger.warn("a plugin has changed on disk", { plugin: plugin.name, error }),
       );
     };
@@ -261,18 +261,18 @@ export class Plugins implements LinkSource {
     throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${name}`);
   }
 
-  /** What an identifier stands for; of a search the first that was found, as whoever mirrors a track wants it. */
+  /** The track for an identifier; the first result of a search, for plugins that mirror tracks. */
   async #trackOf(identifier: string, signal: AbortSignal): Promise<Track> {
     const result = await this.#loaded.load(identifier, { client: "links", signal, depth: 1 });
     if (result.kind === "track") return result.track;
     if (result.kind === "error") throw new RemoteError(result.error);
     if (result.kind === "playlist") {
-      const text = "where the sound of this track was to be had, there is a playlist: a reference is to a track";
+      const text = "the reference for the audio of this track leads to a playlist, not to a track";
       throw new NodeError("source-unavailable", `${text}, or to a search`);
     }
     const first = result.kind === "search" ? firstTrack(result.tracks) : undefined;
     if (first !== undefined) return first;
-    throw new NodeError("source-unavailable", "where the sound of this track was to be had, there is nothing");
+    throw new NodeError("source-unavailable", "the reference for the audio of this track leads to nothing");
   }
 
   async #load(
@@ -298,12 +298,12 @@ export class Plugins implements LinkSource {
   }
 }
 
-/** What a load came to, as plugins are told. */
+/** A load's result in the form that plugins receive. */
 function answerOf(result: LoadResult): PluginAnswer {
   if (result.kind === "error") throw new RemoteError(result.error);
   if (result.kind === "playlist") {
     const { tracks, ...playlist } = result.playlist;
-    // Plain JSON: so it came, or so it goes to the client.
+    // Plain JSON, both from plugins and to clients.
     const pluginInfo = playlist.pluginInfo as JsonMembers;
     return { kind: "playlist", ...playlist, pluginInfo, tracks: written(tracks) };
   }

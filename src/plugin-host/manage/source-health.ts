@@ -1,11 +1,14 @@
-// How a source is doing, counted where it is asked: what was found, what failed and with which words. Main thread.
+// Health of a source, counted per request: results, failures and their messages. Main thread.
 
 import type { SourceCountsJson } from "../../control/protocol/sources-json.ts";
 import { NodeError } from "../../errors.ts";
 import { redactText } from "../../lib/redact-text.ts";
 
 const ERROR_LENGTH_MAX = 300;
-/** Answers of a site about a thing, and clients that went away, say nothing about the source. */
+/**
+ * Errors that do not count as failures: a site's answer about one item, and clients that went away, say nothing about
+ * the source.
+ */
 const ANSWERS: readonly string[] = ["site-unavailable"];
 
 export class SourceHealth {
@@ -14,7 +17,7 @@ export class SourceHealth {
   #failed = 0;
   #lastError: { readonly code: string; readonly message: string; readonly atMs: number } | undefined;
 
-  /** Counts what `work` comes to, at an epoch time. */
+  /** Counts the result of `work`, at an epoch time. */
   async count<Value>(work: Promise<Value>, epochMs: () => number): Promise<Value> {
     try {
       const value = await work;

@@ -1,5 +1,5 @@
-// Which plugins the node is to run, by its configuration: those that come with it and are on, and the operator's own.
-// What can be seen to be wrong without starting one is found here. Main thread; used by node.ts.
+// The plugins that the node runs, from its configuration: the enabled built-in ones and the operator's own. Errors that
+// are visible without starting a plugin are found here. Main thread; used by node.ts.
 
 import { BUILTIN_PLUGINS, type BuiltinPlugin, type Configured } from "../../../plugins/builtin.ts";
 import type { PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
@@ -24,13 +24,13 @@ export const BUILTIN_SOURCE_NAMES: readonly string[] = BUILTIN_PLUGINS.flatMap((
   manifest.sources.map(({ name }) => name),
 );
 
-/** What plans are made from, beside the configuration. */
+/** Inputs of plans beside the configuration. */
 export interface PlanOptions {
   /** Where packages are looked for. */
   readonly cwd: string;
-  /** Default: beside this module. */
+  /** Default: the folder beside this module. */
   readonly builtinFolder?: URL | undefined;
-  /** Default: those that come with the node. */
+  /** Default: those of this node. */
   readonly builtins?: readonly BuiltinPlugin[] | undefined;
 }
 
@@ -70,7 +70,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
   ];
 }
 
-/** What it will say of itself once it is set up. */
+/** The manifest that the plugin will report once it is set up. */
 function knownManifest(
   plugin: BuiltinPlugin,
   { written, values }: { readonly written: PlainTreeMap; readonly values: object | undefined },

@@ -1,6 +1,6 @@
-// Where a plugin's requests leave from, where the operator has address blocks and one of its sources is named for them:
-// those of one load or resolve from one address, all others each from the one that is due. Plugin thread; what it asks
-// the main thread, and what counts as a failing address, is the same as for audio workers (network/outgoing-routes.ts).
+// Source addresses of a plugin's requests, if the operator has address blocks and one of its sources is listed for
+// them: those of one load or resolve use one address, all others the next one each. Plugin thread; requests to the main
+// thread, and what counts as a failing address, are the same as for audio workers (network/outgoing-routes.ts).
 
 import type { RouteCommand } from "../../bridge/commands.ts";
 import type { RouteEvent } from "../../bridge/events.ts";
@@ -30,13 +30,13 @@ interface PluginRoutesOptions {
   readonly clock: Clock;
   readonly logger: PluginLogger;
   readonly send: (event: RouteEvent) => void;
-  /** What the plugin's code that runs right now is part of; undefined: of no load or resolve. */
+  /** The work of the plugin's running code; undefined outside of a load or resolve. */
   readonly currentWork: () => Work | undefined;
   /** Names of the sources that the plugin has offered so far. */
   readonly sourceNames: () => readonly string[];
 }
 
-/** Prefixes that end so are those of searches: `scsearch:`, `scsearch[0,10]:`. */
+/** Search prefixes end like this: `scsearch:`, `scsearch[0,10]:`. */
 const SEARCH = /^[a-z]{0,20}search(\[[^\]]{0,40}\])?:/i;
 
 /** One for each life of a plugin. */
@@ -77,7 +77,7 @@ export class PluginRoutes {
     return isRouted && !isOwn ? this.#routes.request(request, work?.route) : request.sendFrom(undefined);
   };
 
-  /** Of the work that the plugin's code is at. Rejects as `OutgoingRoutes.request`. */
+  /** The address of the current work. Rejects as `OutgoingRoutes.request`. */
   readonly currentAddress = async (signal: AbortSignal): Promise<string | undefined> => {
     const route = this.#options.currentWork()?.route;
     return route === undefined ? undefined : this.#routes.addressOf(route, signal);
@@ -88,7 +88,7 @@ export class PluginRoutes {
   }
 }
 
-/** Where the sound is to be fetched from, of a link that this piece of work has found. */
+/** The egress for fetching the audio of a link found by this work. */
 export function egressOf(route: WorkRoute | undefined): Egress {
   if (route === undefined) return "machine";
   return route.address === undefined ? "blocks" : { address: route.address };

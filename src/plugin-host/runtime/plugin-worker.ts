@@ -1,5 +1,5 @@
-// Carries out what the main thread asks of a plugin: looks identifiers up and resolves links, each with an end, and
-// keeps for a short while what it found, so that equal wishes are one. Plugin thread; start-plugin.ts stands it up.
+// Carries out the main thread's requests to a plugin: loads identifiers and resolves links, each with a time limit, and
+// caches results briefly, so that equal requests share one. Plugin thread; created by start-plugin.ts.
 
 import { createHash } from "node:crypto";
 import { type Egress, rangeStepTrouble } from "../../bridge/playable-link.ts";
@@ -24,9 +24,9 @@ import { egressOf, type PluginRoutes, type Work } from "./plugin-routes.ts";
 import { troubleOf } from "./source-trouble.ts";
 import { referenceOf, toSourceTrack, writeAnswer } from "./written-answer.ts";
 
-/** Searches and metadata change, but not while somebody presses a button twice. */
+/** Searches and metadata change, but not between repeated clicks. */
 const ANSWERS = { ttlMs: 60_000, entriesMax: 200 };
-/** A larger answer is not kept. */
+/** Larger answers are not cached. */
 const CACHED_ANSWER_BYTES_MAX = 256 * 1024;
 /** Links that say no time are good for that long. */
 const LINKS = { ttlMs: 5 * 60_000, entriesMax: 500 };
@@ -49,9 +49,9 @@ interface PluginWorkerOptions {
   readonly send: (event: PluginEvent) => void;
   /** Runs a task so that what it asks for is known to be part of this work. */
   readonly run: <Value>(work: Work, task: () => Promise<Value>) => Promise<Value>;
-  /** What its links are fetched through. Undefined: as everything else. */
+  /** Proxy for fetching its links. Undefined: the node's default. */
   readonly proxyUrl: string | undefined;
-  /** See `PluginRoutes`; where there is no routing, there are none. */
+  /** See `PluginRoutes`; without routing, always undefined. */
   readonly routeFor: PluginRoutes["routeFor"];
 }
 
@@ -74,16 +74,16 @@ export class PluginWorker {
     this.#carryOut(command, abort.signal)
       .then((value) => this.#options.send({ type: "reply", requestId, value }))
       .catch((error: unknown) => {
-        // Nobody waits for it, and going away is no fault of the plugin.
+        // No caller waits for it, and an aborted request is not a fault of the plugin.
         if (abort.signal.aborted) return;
         this.#options.send({ type: "replyError", requestId, error: this.#wireErrorOf(error, nameOf(command)) });
       })
       .finally(() => this.#running.delete(requestId));
   }
 
-  /** Nobody waits for it any more. */
+  /** Aborts a request whose caller no longer waits. */
   abort(requestId: number): void {
-    this.#running.get(requestId)?.abort(new DOMException("nobody waits for it any more", "AbortError"));
+    this.#running.get(requestId)?.abort(new DOMException("no caller waits for it any moreore", "AbortError"));
   }
 
   async #carryOut(command: WorkCommand, signal: AbortSignal): Promise<PluginAnswer | PluginLink | PluginReturn> {
@@ -99,7 +99,7 @@ export class PluginWorker {
 
   #load({ source: name, identifier, depth }: LoadCommand, signal: AbortSignal): Promise<PluginAnswer> {
     const source = this.#source(name);
-    // One that was asked by way of itself would wait for itself, were it the same wish.
+    // A request that a plugin makes to itself would wait for itself if it shared the entry.
     return this.#answers.getOrMake(`${name}\n${depth}\n${identifier}`, {
       signal,
       make: async (shared) => {
@@ -131,8 +131,8 @@ export class PluginWorker {
       return { value, ttlMs: this.#lifeOf(value) };
     };
     if (linkRequest.reason === "start") return this.#links.getOrMake(key, { signal, make });
-    // Whoever asks again has found the last one of no use: nobody shall get it from now on. Many players of one track
-    // ask again at the same time, though.
+    // A repeated request means that the last link was useless: it is not served again. Many players of one track may
+    // repeat at the same time, though.
     this.#links.delete(key);
     const { reason, status, variant } = linkRequest;
     return this.#links.getOrMake(keyOf(key, reason, status, variant), {
@@ -150,7 +150,7 @@ export class PluginWorker {
     return proxyUrl === undefined ? egressOf(route) : { proxyUrl };
   }
 
-  /** What ran out of addresses to leave from is told as that, whatever the plugin makes of it. */
+  /** Reports exhausted source addresses as such, whatever error the plugin makes of it. */
   async #run<Value>(work: Work, task: () => Promise<Value>): Promise<Value> {
     try {
       return await this.#options.run(work, task);
@@ -181,12 +181,12 @@ export class PluginWorker {
   }
 }
 
-/** Who is named where something goes wrong. */
+/** The name used in error messages. */
 function nameOf(command: WorkCommand): string {
   return command.type === "call" ? command.name : command.source;
 }
 
-/** Of any length, in little memory. */
+/** A key of bounded size for parts of any length. */
 function keyOf(...parts: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
 }
@@ -206,17 +206,17 @@ function requestOf(linkRequest: PluginLinkRequest, { name, fields = [] }: Source
   return { track, userData, reason, status, variant, signal };
 }
 
-/** What a plugin answers is looked at before it leaves: the audio threads rely on its form. */
+/** Validates a plugin's link before it leaves the thread: the audio threads rely on its form. */
 function checkedLink(playable: Playable, egress: Egress): PluginLink {
   if (playable.kind === "reference") return { kind: "reference", identifier: referenceOf(playable.identifier) };
   const { url, headers = {}, expiresAtMs, variant, rangeStep } = playable;
   if (typeof url !== "string" || url.length > URL_LENGTH_MAX)
     throw new Error("resolve answered no link, or one too long");
-  if (variant !== undefined && typeof variant !== "string") throw new Error("a rendition is a text");
+  if (variant !== undefined && typeof variant !== "string") throw new Error("a variant must be a text");
   if (!/^https?:\/\//i.test(url)) throw new Error("resolve answered a link that is not http or https");
   if (expiresAtMs !== undefined && !Number.isFinite(expiresAtMs)) throw new Error("expiresAtMs is no time");
   const stepTrouble = rangeStep === undefined ? undefined : rangeStepTrouble(rangeStep);
-  if (stepTrouble !== undefined) throw new Error(`resolve answered a rangeStep that is none: ${stepTrouble}`);
+  if (stepTrouble !== undefined) throw new Error(`resolve answered an invalid rangeStep: ${stepTrouble}`);
   const sent = Object.entries(headers)
     .filter(([, value]) => value !== undefined)
     .slice(0, HEADERS_MAX);

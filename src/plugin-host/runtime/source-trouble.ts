@@ -1,5 +1,5 @@
-// What went wrong with a source, in the node's own errors: what a site says is told as it is, everything else with the
-// name of the source. Plugin thread.
+// Converts a source's failure to the node's errors: a site's message is kept as it is, others get the source's name.
+// Plugin thread.
 
 import { type ErrorCode, NodeError } from "../../errors.ts";
 import type { SourceErrorKind } from "../../plugin-api/plugin.ts";

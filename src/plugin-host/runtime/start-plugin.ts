@@ -1,5 +1,5 @@
-// Brings a plugin to life in its thread: loads its module, checks its options, sets it up and says what it offers; then
-// passes on what it is asked. The same in a thread of its own (main.ts) and in tests. Plugin thread.
+// Starts a plugin in its thread: loads its module, checks its options, sets it up and reports its manifest; then passes
+// on requests. The same in a separate thread (main.ts) and in tests. Plugin thread.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Endpoint } from "../../bridge/channel.ts";
@@ -45,7 +45,7 @@ import { readAnswer } from "./written-answer.ts";
 const SETUP_TIMEOUT_MS = 10_000;
 const REPORT_INTERVAL_MS = 1000;
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
-/** Loads of plugins that lead to loads of plugins. */
+/** Depth of loads of plugins that cause loads of plugins. */
 const DEPTH_MAX = 5;
 /** Why it cannot be set up: is shown to the operator for as long as that is so. */
 const PROBLEM_LENGTH_MAX = 4096;
@@ -78,7 +78,7 @@ export async function startPlugin(environment: PluginEnvironment): Promise<void>
   }
 }
 
-/** Throws where the module is none. */
+/** Throws if the module is not a plugin. */
 function pluginOf(module: unknown): Plugin {
   const plugin = (module as { readonly default?: Partial<Plugin> }).default; // a module is an object
   if (typeof plugin !== "object" || plugin === null || typeof plugin.setup !== "function") {
@@ -90,8 +90,9 @@ function pluginOf(module: unknown): Plugin {
   if (apiVersion !== API_VERSION) {
     throw new Error(`the plugin ${name} is for version ${apiVersion} of the interface, this node has ${API_VERSION}`);
   }
-  if (typeof config !== "object" || config === null) throw new Error(`the plugin ${name} has no config; {} is none`);
-  return plugin as Plugin; // each member has been looked at
+  if (typeof config !== "object" || config === null)
+    throw new Error(`the plugin ${name} has no config; {} is an empty one`);
+  return plugin as Plugin; // each member has been checked
 }
 
 class WrongOptionsError extends Error {}
@@ -111,10 +112,10 @@ interface HostEnvironment {
   readonly ownServers: readonly string[];
   readonly persisted: readonly PersistedValue[];
 }
-/** What each call chain works for. One for the module: each that is used makes every promise of the thread dearer. */
+/** Work of each call chain. One for the module: each instance in use makes every promise of the thread slower. */
 const currentWork = new AsyncLocalStorage<Work>();
 
-/** What is not an answer about addresses. */
+/** Commands other than answers about addresses. */
 type PlainCommand = Exclude<PluginCommand, RouteCommand>;
 
 interface Asked {
@@ -131,7 +132,7 @@ class LivingPlugin {
   #askedCount = 0;
   #isReportDue = false;
   #hidden: readonly string[] = [];
-  /** What was asked before it was set up. */
+  /** Requests received before it was set up. */
   readonly #early: PlainCommand[] = [];
   #onCommand: (command: PlainCommand) => void = () => undefined;
 
@@ -143,7 +144,7 @@ class LivingPlugin {
     });
   }
 
-  /** Throws what is wrong with it. */
+  /** Throws the reason why it cannot be set up. */
   async setUp(): Promise<void> {
     const { port } = this.#environment;
     const { config, name, version } = this.#plugin;
@@ -154,7 +155,7 @@ class LivingPlugin {
     const ownServers = allowedServersOf(config, options).map(({ host, port }) => `${host}:${port}`);
     const host = this.#createHost({ options, ownServers, persisted: given.persisted });
     await this.#withinSetupTime(async () => {
-      // The types of its options are those that were just checked.
+      // The option types match the check just made.
       await this.#plugin.setup(host as Parameters<Plugin["setup"]>[0]);
     });
     host.endSetUp();
@@ -278,7 +279,7 @@ class LivingPlugin {
     return this.#hidden.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
   };
 
-  // What the plugin asks of the node's other sources
+  // The plugin's requests to the node's other sources
 
   #load(identifier: string, signal: AbortSignal): Promise<SourceAnswer> {
     const depth = (currentWork.getStore()?.depth ?? 0) + 1;

@@ -1,6 +1,6 @@
-// What a source has found, in the form in which it leaves the plugin's thread: tracks are encoded here, and lists are
-// written as JSON, so that the main thread has nothing to do but to pass them on. And back, where a plugin has asked
-// for what other sources have. Plugin thread.
+// The form in which a source's result leaves the plugin's thread: tracks are encoded here, and lists are written as
+// JSON, so that the main thread only has to pass them on. Also parses it, for results of other sources that a plugin
+// asked for. Plugin thread.
 
 import type { PluginAnswer } from "../../bridge/plugin-messages.ts";
 import { toJsonInteger } from "../../lib/json.ts";
@@ -10,9 +10,9 @@ import { createTrack, type Track } from "../../track/track.ts";
 import { type FieldOfTrack, fieldsOfTrack, type TrackDetails, UNKNOWN_LENGTH_MS } from "../../track/track-details.ts";
 import { readPart, type WrittenTracks, writeTracks } from "../../track/written-tracks.ts";
 
-/** What is more of a list is left out. */
+/** Further tracks of a list are left out. */
 const TRACKS_MAX = 10_000;
-/** Of a list's encoded tracks together: real ones take 5 MB at most. */
+/** For a list's encoded tracks together: real lists take 5 MB at most. */
 const ENCODED_LENGTH_MAX = 16 * 1024 * 1024;
 const PLUGIN_INFO_LENGTH_MAX = 64 * 1024;
 const IDENTIFIER_LENGTH_MAX = 4096;
@@ -54,13 +54,13 @@ export function writeAnswer(answer: SourceAnswer | undefined, context: AnswerCon
   }
 }
 
-/** Throws for what is no identifier. */
+/** Throws if it is not an identifier. */
 export function referenceOf(identifier: unknown): string {
   if (typeof identifier === "string" && identifier.length <= IDENTIFIER_LENGTH_MAX) return identifier;
   throw new Error(`a reference is a text of at most ${IDENTIFIER_LENGTH_MAX} characters`);
 }
 
-/** The same back: what another source has found, as a plugin sees it. */
+/** Parses another source's result into the form that plugins receive. */
 export function readAnswer(answer: PluginAnswer): SourceAnswer {
   switch (answer.kind) {
     case "none":
@@ -150,7 +150,7 @@ function textOrNull(value: unknown): string | null {
   return typeof value === "string" ? cutToFit(value) : null;
 }
 
-/** Of all of them, later ones first; JSON and nothing else. Throws where they are none, or very large. */
+/** Merges the members of all parts, later ones first; plain JSON. Throws if they are not JSON, or very large. */
 function plainMembers(parts: readonly unknown[]): JsonMembers {
   const whole: object = Object.assign({}, ...parts.filter((part) => typeof part === "object"));
   if (Object.keys(whole).length === 0) return {};

@@ -1,5 +1,5 @@
-// A real client on a stage: its seat at the node and in Discord, what its library told its bot, and what the listener
-// in its voice channel hears. What every story with a real client begins with.
+// A real client in a test environment: its binding to the node and to Discord, the events its library reported to its
+// bot, and the audio that the listener in its voice channel receives. Every test with a real client starts with one.
 
 import type { Listener } from "../../../lab/discord/listener.ts";
 import { Waiters } from "../../../lab/discord/waiters.ts";
@@ -11,7 +11,7 @@ import type { ClientBinding, ClientDriver, ClientEvent } from "./client-driver.t
 import { toneAmplitude } from "./two-tone-song.ts";
 
 export const WAIT_MS = 20_000;
-/** What is listened to at once: half a second. */
+/** Number of frames analysed at once: half a second. */
 export const LISTENED_FRAMES = 25;
 const AMPLITUDE_TOLERANCE = 0.02;
 
@@ -41,7 +41,7 @@ export class BoundClient<Driver extends ClientDriver = ClientDriver> {
     this.receivedEvents = receivedEvents;
   }
 
-  /** With a user, a guild and a voice channel of its own. */
+  /** Creates a separate user, guild and voice channel for it. */
   static async take<Driver extends ClientDriver>(
     env: TestEnvironment,
     create: (binding: ClientBinding) => Driver | Promise<Driver>,
@@ -72,7 +72,7 @@ export class BoundClient<Driver extends ClientDriver = ClientDriver> {
     return this.#env.discord.channel(this.binding.channelId).listener;
   }
 
-  /** Listens until half a second of this tone at this level has been heard. */
+  /** Waits until half a second of this tone at this level has been received. */
   async expectTone(frequencyHz: number, amplitude: number): Promise<void> {
     const received: number[] = [];
     for (let round = 0; round < WAIT_MS / (20 * LISTENED_FRAMES); round++) {
@@ -84,7 +84,7 @@ export class BoundClient<Driver extends ClientDriver = ClientDriver> {
       received.push(receivedAmplitude);
     }
     throw new Error(
-      `${frequencyHz} Hz at ${amplitude} was not heard, but ${received.map((value) => value.toFixed(3))}`,
+      `expected ${frequencyHz} Hz at ${amplitude}, received ${received.map((value) => value.toFixed(3))}`,
     );
   }
 
@@ -95,10 +95,10 @@ export class BoundClient<Driver extends ClientDriver = ClientDriver> {
   }
 }
 
-/** `left`: the library told Discord that the bot leaves. */
+/** `left`: the library sent Discord the request to leave. */
 type ReceivedEvent = ClientEvent | "left";
 
-/** What the library told its bot. */
+/** The events that the library reported to its bot. */
 export class ReceivedEvents {
   readonly #events: ReceivedEvent[] = [];
   readonly #waiters = new Waiters(systemClock);

@@ -1,5 +1,5 @@
-// What the common story (story.ts) needs from each real client: the few things every bot does with its library. A
-// driver calls the library as its documentation says, and nothing else.
+// The driver interface that the common scenario (story.ts) uses for each real client: the few calls that every bot
+// makes to its library. A driver calls the library as its documentation says, and nothing else.
 
 import type { RawPacket, VoiceStateRequest } from "../../support/fake-shard.ts";
 
@@ -13,13 +13,13 @@ export interface ClientBinding {
   readonly channelId: string;
   /** To Discord's main gateway, as the bot's shard would. */
   readonly send: (payload: VoiceStateRequest) => void;
-  /** To be called with what the library told its bot. */
+  /** Called with the events that the library reports to its bot. */
   readonly report: (event: ClientEvent) => void;
 }
 
 /**
- * `ready`: the node can be used, again after each new connection. `resumed`: it kept the session. `exception` and
- * `stuck` are told by those that search sites.
+ * `ready`: the node can be used, again after each new connection. `resumed`: it kept the session. Only clients that
+ * search sites report `exception` and `stuck`.
  */
 export type ClientEvent = "ready" | "resumed" | "start" | "update" | "end" | "exception" | "stuck";
 
@@ -29,7 +29,7 @@ export interface LoadedTrack {
 }
 
 export interface ClientDriver {
-  /** Begins to connect; `ready` tells the rest. */
+  /** Starts to connect; `ready` reports success. */
   connect(): Promise<void>;
   sessionId(): Promise<string>;
   /** Loads a URL and keeps the track for `play`. */
@@ -48,7 +48,7 @@ export interface ClientDriver {
   close(): Promise<void>;
 }
 
-/** What libraries have names of their own for. */
+/** Sites that libraries have names for. */
 export type SearchedSite = "soundcloud" | "youtube" | "youtube music";
 
 export interface FoundTrack {
@@ -57,7 +57,7 @@ export interface FoundTrack {
   readonly identifier: string;
 }
 
-/** One whose library knows how to search sites. */
+/** A driver whose library can search sites. */
 export interface SearchingDriver extends ClientDriver {
   /** Searches there by the library's own name for it, once the player is made, and keeps the first for `play`. */
   search(site: SearchedSite, words: string): Promise<FoundTrack>;
@@ -69,8 +69,8 @@ export interface EqualizerBand {
 }
 
 /**
- * What the client does by itself when its connection dropped: takes up its session, makes its players anew in another
- * session, or neither.
+ * The client's own reaction to a dropped connection: it resumes its session, creates its players again in another
+ * session, or does neither.
  */
 export type AfterDrop = "resumes" | "starts over" | "gives up";
 

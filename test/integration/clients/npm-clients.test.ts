@@ -1,4 +1,4 @@
-// Real clients from npm, unmodified, each with a bot of its own on one node.
+// Real clients from npm, unmodified, each with a separate bot on one node.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -36,8 +36,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-// Some lose a request that failed on its way without a word (poru: `catch` and null): then the story is told once more.
-it.concurrent.each(CLIENTS)("$name understands the node, and the listener hears the music", { retry: 1 }, (client) =>
+// Some lose a failed request silently (poru: `catch` and null): then the scenario runs once more.
+it.concurrent.each(CLIENTS)("$name works with the node, and the listener receives the music", { retry: 1 }, (client) =>
   runScenario(env, client),
 );
 

@@ -1,5 +1,5 @@
-// A driver in another language: a child process that is told what to do, one JSON object a line, and answers in kind.
-// To it: {"id", "call", "argument"} and {"packet"}. From it: {"id", "value"}, {"id", "error"}, {"report"} and {"send"}.
+// A driver in another language: a child process that receives commands and answers, one JSON object per line. To it:
+// {"id", "call", "argument"} and {"packet"}. From it: {"id", "value"}, {"id", "error"}, {"report"} and {"send"}.
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -40,7 +40,7 @@ export class ProcessDriver implements SearchingDriver {
   #callCount = 0;
   #errorText = "";
 
-  /** The program finds its seat as JSON in the environment variable CLIENT_BINDING. */
+  /** The program reads its binding as JSON from the environment variable CLIENT_BINDING. */
   constructor({ command, args }: DriverProgram, binding: ClientBinding) {
     this.#binding = binding;
     const { host, port, password, userId, guildId, channelId } = binding;

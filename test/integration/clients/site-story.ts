@@ -1,5 +1,6 @@
-// The story of a song on a site, told with a real client: searched with the library's own name for the site, played,
-// sought in, and its links expire while it plays. What counts is what the listener hears and what the library tells.
+// The scenario of a song on a site, with a real client: searched with the library's own name for the site, played,
+// sought in, and its links expire during playback. Checked are the audio that the listener receives and the events that
+// the library reports.
 
 import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
@@ -20,19 +21,19 @@ import { toneAmplitude } from "./two-tone-song.ts";
 const PACKETS_PER_SECOND = 50;
 const SONG_TIMEOUT_MS = 90_000;
 
-/** A stand-in whose songs are counted tones. */
+/** A stand-in for a site whose songs are counted tones. */
 export interface StorySite {
-  /** What the library can call it; the last is played from. */
+  /** The names of the site in the library; the last is used for playing. */
   readonly names: readonly SearchedSite[];
   readonly words: string;
   /** The first that it finds. */
   readonly found: FoundTrack;
-  /** Links to the sound of a track that were asked for so far. */
+  /** Number of requests for stream links so far. */
   readonly countLinks: () => number;
   readonly expireLinks: () => void;
 }
 
-/** Tells it; throws where the node, the client and the site do not understand each other. */
+/** Runs the scenario; throws where the node, the client and the site disagree. */
 export async function runSiteScenario(
   env: TestEnvironment,
   { create }: RealClient<SearchingDriver>,
@@ -72,12 +73,12 @@ async function searchAndPlay(client: BoundClient<SearchingDriver>, site: StorySi
   await client.expectTone(FIRST_TONE_HZ, TONES_AMPLITUDE);
 }
 
-/** Once it was sought, the rest of the first tone is not heard any more. */
+/** After the seek, the rest of the first tone is not received any more. */
 function expectJump({ receivedAudio }: Listener): void {
   expect(packetNumbers(receivedAudio)).not.toContain(TONE_CHANGE_SECONDS * PACKETS_PER_SECOND - 1);
 }
 
-/** All of it was heard, packet for packet, with nothing lost or put in between, and every half second is the tone. */
+/** All of it was received, packet for packet, nothing lost or inserted, and every half second is the tone. */
 async function expectWholeSecondTone({ receivedAudio }: Listener): Promise<void> {
   const [first, end] = [TONE_CHANGE_SECONDS * PACKETS_PER_SECOND, TONES_SECONDS * PACKETS_PER_SECOND];
   const audio = receivedAudio.slice(first - end);
@@ -87,7 +88,7 @@ async function expectWholeSecondTone({ receivedAudio }: Listener): Promise<void>
   for (let at = 0; at < audio.length; at += LISTENED_FRAMES) {
     const packets = audio.slice(at, at + LISTENED_FRAMES).map(({ opus }) => opus);
     expect(await toneAmplitude(packets, SECOND_TONE_HZ)).toBeCloseTo(TONES_AMPLITUDE, 1);
-    // Decoding takes a while: whoever else is in this process has a turn.
+    // Decoding takes a while: yield to the other work of this process.
     await setImmediate();
   }
 }

@@ -18,7 +18,7 @@ export function describeSitesWith(name: string, clientOf: () => RealClient<Searc
 
     beforeAll(async () => {
       [soundcloud, youtube] = [await SoundCloudSite.start(), await YoutubeSite.start()];
-      // Steps so short that not all of the song is under way when its link expires.
+      // Steps so short that the song is not completely in flight when its link expires.
       env = await startSiteTestEnvironment([soundcloud, youtube], ["--plugins.youtube.rangeBytes=65536"]);
     });
     afterAll(async () => {

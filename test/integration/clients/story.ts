@@ -1,6 +1,6 @@
-// The story every real client goes through, with its node on a stage: connect, load, join, play, pause, seek, volume,
-// filters, a connection that drops, the end of a track, destroy. What counts is what the listener hears, what the node
-// says of its player, and what the library tells its bot.
+// The scenario for every real client, with its node in a test environment: connect, load, join, play, pause, seek,
+// volume, filters, a connection that drops, the end of a track, destroy. Checked are the audio that the listener
+// receives, the node's report of its player, and the events that the library reports to its bot.
 
 import { expect, vi } from "vitest";
 import type { Bot, PlayerView } from "../../../lab/test-environment/bot.ts";
@@ -15,7 +15,7 @@ const MUFFLED = Array.from({ length: 15 }, (_, band) => ({ band, gain: -0.25 }))
 /** Every band shut leaves half of a tone that lies between two of them. */
 const MUFFLED_AMPLITUDE = SONG_AMPLITUDE / 2;
 const FLAT = MUFFLED.map(({ band }) => ({ band, gain: 0 }));
-/** The node turns volume into loudness along a tangent, as Lavalink does. */
+/** The node maps volume to gain along a tangent, as Lavalink does. */
 const HALF_VOLUME_GAIN = Math.tan(0.79 * 0.5);
 
 let observerCount = 0;
@@ -99,7 +99,7 @@ class Story {
     await this.#client.expectTone(SECOND_TONE_HZ, SONG_AMPLITUDE);
   }
 
-  /** The connection is cut: the music goes on, and the client finds its session again. */
+  /** The connection is cut: the music continues, and the client resumes its session. */
   async dropAndResume(): Promise<void> {
     const sessionId = await this.#driver.sessionId();
     const receivedBefore = this.#client.listener.received.length;

@@ -1,4 +1,4 @@
-// The song of the client tests: one tone, then a higher one, so that a seek, a volume and a restart can be heard.
+// The song of the client tests: one tone, then a higher one, so that a seek, a volume and a restart can be detected.
 
 import { decodeReceived } from "../../../lab/listen/received.ts";
 import { fitTone, makeTone } from "../../../lab/listen/tone.ts";
@@ -26,7 +26,7 @@ export function makeSong(): Uint8Array {
   return wav({ rateHz: SAMPLE_RATE_HZ, channels: 1, data });
 }
 
-/** How loud a tone is in the end of what was heard, 0 to 1. */
+/** The amplitude of a tone at the end of the received audio, 0 to 1. */
 export async function toneAmplitude(packets: readonly Uint8Array[], frequencyHz: number): Promise<number> {
   const { left } = await decodeReceived(packets);
   return fitTone(left.subarray(-LISTENED_SAMPLES), frequencyHz, SAMPLE_RATE_HZ).amplitude;

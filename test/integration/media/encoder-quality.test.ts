@@ -54,7 +54,7 @@ test("music of a folder is judged, silence is left out, and one seed draws the s
   expect(excerpt.judgements.length).toBe(4);
 });
 
-test("one bitrate is enough: the others are heard around it", async () => {
+test("with one bitrate given, the other encoders are compared at bitrates around it", async () => {
   const text = await listen("--bitrates", "96", "--encoder", "libopus:5", "--against", "libopus:5,libopus:10");
   expect(text).toMatch(/^\| libopus:10 \| 88.32 \|/m);
   expect(text).toMatch(/^\| all \(\d\) \| (?:better|worse|even) [+-]\d/m);

@@ -1,5 +1,6 @@
-// Every container and codec in the variants people have, made by ffmpeg, through the whole node: what a listener hears
-// is what ffmpeg hears in the file, from its first moment to its last, and loadtracks tells title, author and length.
+// Every container and codec in its common variants, made by ffmpeg, through the whole node: the received audio equals
+// what ffmpeg decodes from the file, from its first moment to its last, and loadtracks returns title, author and
+// length.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,13 +15,15 @@ import { judgeSong, type SongVerdict } from "../../support/song-verdict.ts";
 import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { LENGTH_MS, SONG_VARIANTS, type SongVariant, TAGS } from "./variants.ts";
 
-/** So many play at once: enough to be quick, few enough to leave the processor to the sound. */
+/** Number of players at once: enough to be quick, few enough to leave the CPU to the audio. */
 const PLAYERS = 8;
 const FFMPEGS = 3;
 
 const SAMPLES_PER_MS = 48;
 const FRAME_MS = 20;
-/** Lengths are told as Lavalink tells them, with an encoder's padding: up to four frames of 72 ms in MP3 at 8 kHz. */
+/**
+ * Lengths are reported as Lavalink reports them, with an encoder's padding: up to four frames of 72 ms in MP3 at 8 kHz.
+ */
 const LENGTH_TOLERANCE_MS = 300;
 
 interface TrackFacts {
@@ -41,7 +44,7 @@ const takes = new Map<string, Take>();
 const verdicts = new Map<string, SongVerdict>();
 const failures = new Map<string, unknown>();
 
-/** Files first, then sound: neither ffmpeg nor the comparing takes processor time from what plays. */
+/** Makes the files first and plays them later: neither ffmpeg nor the comparison takes CPU time from playback. */
 beforeAll(async () => {
   env = await startTestEnvironment({ media: { root: `${folder}/` } });
   listener = await SongListener.join(env);
@@ -66,7 +69,7 @@ async function makeCover(): Promise<void> {
   await runFfmpeg(folder, ["-f", "lavfi", "-i", "testsrc2=size=600x600", "-frames:v", "1", "cover.png"]);
 }
 
-/** What ffmpeg encrypts HLS segments with: the key's URL in the playlist, the key's file, the vector. */
+/** The input for ffmpeg's HLS encryption: the key's URL in the playlist, the key's file, the vector. */
 function makeKey(): void {
   writeFileSync(join(folder, "key.bin"), Buffer.from("00112233445566778899aabbccddeeff", "hex"));
   writeFileSync(join(folder, "key-info.txt"), `key.bin\n${join(folder, "key.bin")}\n${"0f".repeat(16)}\n`);
@@ -84,7 +87,7 @@ async function makeVariant(variant: SongVariant): Promise<StereoAudio> {
   return decodeSongFile(folder, variant.reference ?? variant.file);
 }
 
-/** Carries `work` out for all variants, some at a time; what it throws is told by the variant's test. */
+/** Runs `work` for all variants, several at a time; its exceptions are reported by the variant's test. */
 async function each(atOnce: number, work: (variant: SongVariant, index: number) => Promise<void>): Promise<void> {
   const waiting = [...SONG_VARIANTS.entries()];
   const workThrough = async () => {
@@ -96,7 +99,7 @@ async function each(atOnce: number, work: (variant: SongVariant, index: number) 
   await Promise.all(Array.from({ length: atOnce }, workThrough));
 }
 
-/** A machine that has no time for the node makes holes in the sound: then once more, and then without judging them. */
+/** An overloaded machine leaves gaps in the audio: then it records once more, and keeps the result even with gaps. */
 async function recordSteadily(url: string, index: number): Promise<WholeRecording> {
   const options = { daveVersion: index % 2 === 0 ? 1 : 0 } as const;
   const recording = await listener.record(url, options);
@@ -120,7 +123,7 @@ function verdictOf(file: string): SongVerdict {
 }
 
 describe.each(SONG_VARIANTS)("$file", (variant) => {
-  test("is heard as ffmpeg hears it", () => {
+  test("the received audio equals what ffmpeg decodes", () => {
     const { recording } = takeOf(variant.file);
     const verdict = verdictOf(variant.file);
     expect(verdict.signalToNoiseDb).toBeGreaterThan(25);

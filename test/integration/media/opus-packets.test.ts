@@ -83,12 +83,12 @@ describe.concurrent("bit for bit", () => {
   });
 });
 
-test("frames of 60 ms, which Discord does not take, are heard as they would be", async () => {
+test("frames of 60 ms, which Discord does not accept, are transcoded without a gap", async () => {
   const { audio } = await listener.record(`${env.media.url}/speech.opus`);
   const verdict = judgeSong(await decodeSongFile(folder, "speech.opus"), audio);
   // At 32 kbit/s there is noise in the file, and noise is what a second encoder keeps worst.
   expect(verdict.signalToNoiseDb).toBeGreaterThan(20);
-  // It begins with packets that can be passed through, encoder's delay and all, and what is encoded anew follows on
+  // It starts with packets that can be passed through, including the encoder's delay, and the transcoded part follows
   // them.
   expect(Math.abs(verdict.delayMs)).toBeLessThan(PRE_SKIP_MS + 0.5);
   expect(verdict).toMatchObject({ gapCount: 0, clickCount: 0 });

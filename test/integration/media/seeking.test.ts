@@ -1,5 +1,5 @@
-// Start positions and seeks, forward, back and close to the end, in every container: what is heard next is that place
-// of the song, to 20 ms, and sounds as it does when played from the beginning.
+// Start positions and seeks, forward, back and close to the end, in every container: the audio received next is from
+// that position of the song, to 20 ms, and equals the audio of playing from the beginning.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,12 +15,15 @@ import { startTestEnvironment } from "../../support/start-test-environment.ts";
 const LENGTH_MS = 30_000;
 /** Where each file is started, then sought to, in this order. The last is played to its end. */
 const POSITIONS_MS = [12_340, 24_770, 5_555, 29_200] as const;
-/** Heard after each. Enough to find it again; a seek itself takes some of it. */
+/** Number of packets received after each seek: enough to find its position; the seek itself takes some of them. */
 const RECEIVED_PACKETS = 60;
 const WITHIN_MS = 4000;
 const PLAYERS = 4;
 
-/** Taken from before each seek: who begins to decode at the seam has not what the packets behind it lean on. */
+/**
+ * Packets included from before each seek: a decoder that starts at the seam lacks the state that the packets after it
+ * depend on.
+ */
 const WARM_UP_PACKETS = 25;
 
 const HLS = "-f hls -hls_time 4 -hls_list_size 0 -hls_playlist_type vod";
@@ -64,7 +67,7 @@ beforeAll(async () => {
   await each(PLAYERS, async (file) => {
     received.set(file, await listenAtPositions(`${env.media.url}/${file}`));
   });
-  // Not before all have ended: it would hold up the others, in whose node's thread it runs.
+  // Only after all have ended: the comparison would block the thread of their node.
   await each(1, async (file) => {
     const [reference, pieces] = [references.get(file), received.get(file)];
     if (reference === undefined || pieces === undefined) return;
@@ -79,7 +82,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Carries `work` out for all files, some at a time; what it throws is told by the file's tests. */
+/** Runs `work` for all files, several at a time; its exceptions are reported by the file's tests. */
 async function each(atOnce: number, work: (file: string) => Promise<void>): Promise<void> {
   const waiting = Object.keys(FILES);
   const workThrough = async () => {
@@ -91,7 +94,7 @@ async function each(atOnce: number, work: (file: string) => Promise<void>): Prom
   await Promise.all(Array.from({ length: atOnce }, workThrough));
 }
 
-/** What is heard at each of the places, with some of the sound before the seam. */
+/** The audio received at each of the positions, with some of the audio before the seam. */
 async function listenAtPositions(url: string): Promise<StereoAudio[]> {
   const guildId = await listener.openGuild(1);
   await listener.start(guildId, url, { position: POSITIONS_MS[0] });
@@ -103,7 +106,7 @@ async function listenAtPositions(url: string): Promise<StereoAudio[]> {
       await listener.bot.update(guildId, { position });
     }
     if (position === POSITIONS_MS.at(-1)) await listener.untilEnd(guildId);
-    // The old place is heard until the new one can be.
+    // The old position plays until the new one is ready.
     else await listener.untilReceived(guildId, listener.audioPacketCount(guildId) + RECEIVED_PACKETS);
     pieces.push((await listener.take(guildId, Math.max(0, from - WARM_UP_PACKETS))).audio);
   }

@@ -1,4 +1,4 @@
-// The files that every-format.test.ts plays: what ffmpeg is told for each.
+// The files that every-format.test.ts plays, with ffmpeg's arguments for each.
 
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ export interface SongVariant {
   readonly encode: string;
   readonly sampleRateHz?: number;
   readonly layout?: string;
-  /** What ffmpeg is told to write, when not the file itself. */
+  /** The output argument of ffmpeg, when it is not the file itself. */
   readonly output?: string;
   /** Further work on the file in its folder. */
   readonly finish?: (folder: string) => void | Promise<void>;
@@ -20,15 +20,16 @@ export interface SongVariant {
   readonly reference?: string;
   /** Nothing in the file says how long it is. */
   readonly hasNoLength?: boolean;
-  /** How far from its place the song may be heard, with the reason at the place. Default 1 ms. */
+  /** Maximum offset of the received song, with the reason beside each value. Default 1 ms. */
   readonly delayMsMax?: number;
 }
 
-/** What the tagged ones are told about themselves. */
+/** The metadata arguments of the tagged files. */
 export const TAGS = "-metadata title=Song -metadata artist=Singer";
 const HLS = "-f hls -hls_time 1 -hls_list_size 0 -hls_playlist_type vod";
 /**
- * Packets as they are: what the encoder delays by (6.5 ms) is heard, as in every player that passes packets through.
+ * Packets that are passed through: the encoder's delay (6.5 ms) is audible, as in every player that passes packets
+ * through.
  */
 const PASSED = { sampleRateHz: 48_000, delayMsMax: 7 } as const;
 

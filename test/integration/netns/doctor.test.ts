@@ -1,4 +1,4 @@
-// `tonearm doctor` on a system that has not been told of the blocks, and again after its advice was followed.
+// `tonearm doctor` on a system where the address blocks are not set up, and again after its advice was followed.
 
 import { spawnSync } from "node:child_process";
 import { afterEach, describe, expect, test } from "vitest";

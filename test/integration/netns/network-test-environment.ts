@@ -1,5 +1,5 @@
-// A stage across two networks: the real node process with its address blocks in one, a site and the fake Discord in the
-// other, which is the test's own. The site keeps books on the addresses it is asked from.
+// A test environment across two networks: the real node process with its address blocks in one, a site and the fake
+// Discord in the other, which is the test's own. The site records the source address of each request.
 
 import { FakeDiscord } from "../../../lab/discord/fake-discord.ts";
 import { countedSong, opusPacket } from "../../../lab/media-files/counted-song.ts";
@@ -33,7 +33,7 @@ const SHORT_SONG = countedSong({ seconds: 1 });
 /** 10 kB/s, sent at twice that while it plays: longer than any test takes, and never fetched far ahead. */
 const SONG_PACKET_BYTES = 200;
 const LONG_SONG = countedSong({ seconds: 120, packetBytes: SONG_PACKET_BYTES });
-/** But for the first of it, so that each request has brought something when its address is banned a second later. */
+/** Except for the first byte, so that each request has received something when its address is banned a second later. */
 const SLOW = { kind: "slow", bytesPerSecond: 20_000, afterBytes: 1 } as const;
 const SONG_PATH = "/long.ogg";
 
@@ -43,7 +43,7 @@ interface SongTreatment {
   isSlow: boolean;
   /** So many requests for it are still to be refused. */
   refusalsDue: number;
-  /** Where those came from that were. */
+  /** The source addresses of refused requests. */
   readonly refused: string[];
 }
 
@@ -106,12 +106,12 @@ export class NetworkTestEnvironment {
     return bot;
   }
 
-  /** Of the site under one of its hosts. */
+  /** A URL of the site under one of its hosts. */
   url(path: string, host: string): string {
     return `http://${host}:${new URL(this.media.url).port}${path}`;
   }
 
-  /** Loads a song that nobody has asked for yet; once more where the ban of its address has cut its connection. */
+  /** Loads a song that was not requested before; once more where the ban of its address has cut its connection. */
   async load(bot: Bot, host: string): Promise<LoadView> {
     const url = this.url(`/short.ogg?${this.#loadCount++}`, host);
     const { body } = await bot.load(url);
@@ -133,12 +133,12 @@ export class NetworkTestEnvironment {
     await Promise.all(Array.from({ length: atOnce }, loadOn));
   }
 
-  /** Where the loads that were served came from, oldest first. */
+  /** The source addresses of the loads that were served, oldest first. */
   get loadSenders(): string[] {
     return this.#served.filter(({ path }) => path !== SONG_PATH).map(({ from }) => from);
   }
 
-  /** Where every request of any kind came from, refused ones too, oldest first. */
+  /** The source addresses of all requests, refused ones too, oldest first. */
   get senders(): string[] {
     return this.media.requests.map(({ from }) => from);
   }
@@ -153,7 +153,7 @@ export class NetworkTestEnvironment {
     return details.failingAddresses.map(({ failingAddress }) => failingAddress.slice(1));
   }
 
-  /** Starts the long song in a channel of its own. */
+  /** Starts the long song in a separate channel. */
   async playMusic(host: string): Promise<Music> {
     const call = await MusicCall.join(this);
     const encoded = await call.bot.loadEncoded(this.url(SONG_PATH, host));
@@ -172,7 +172,7 @@ export class NetworkTestEnvironment {
   }
 }
 
-/** The long song as one listener hears it. */
+/** The long song as one listener receives it. */
 class Music {
   readonly #call: MusicCall;
   readonly #media: MediaServer;
@@ -211,7 +211,7 @@ class Music {
     return this.#song.refused;
   }
 
-  /** What the listener and the client have noticed. */
+  /** The observations of the listener and the client. */
   get received(): ReceivedMusic {
     const { audio, channel, eventTypes } = this.#call;
     const isWhole = audio.every(
@@ -223,12 +223,12 @@ class Music {
 }
 
 interface ReceivedMusic {
-  /** Every packet so far came bit for bit, once and in order. */
+  /** Every packet so far arrived bit for bit, once and in order. */
   readonly isWhole: boolean;
   /** Frames of silence in between. */
   readonly silences: number;
   readonly eventTypes: readonly string[];
-  /** How often the rest of the song was refused meanwhile. */
+  /** Number of refused requests for the rest of the song. */
   readonly refusals: number;
 }
 

@@ -1,5 +1,5 @@
-// The four planners on a real network: blocks routed to the node, and a site that sees which address each of 1,000
-// loads comes from and bans addresses, while a listener hears a song that is fetched through the same blocks.
+// The four planners on a real network: blocks routed to the node, and a site that sees the source address of each of
+// 1,000 loads and bans addresses, while a listener receives a song that is fetched through the same blocks.
 
 import { afterEach, describe, expect, test } from "vitest";
 import { isInBlock, parseIpAddress, parseIpBlock } from "../../../src/lib/ip-block.ts";
@@ -16,9 +16,9 @@ const LOADS = 1000;
 const SUBNET_BITS = 64n;
 /** Requests after which the site takes against an address or a subnet. */
 const PATIENCE = 100;
-/** Of the 38 counts that are judged here, one exceeds this once in a million fair runs. */
+/** Of the 38 counts that are checked here, one exceeds this once in a million fair runs. */
 const UNEVENNESS_MAX = 5.5;
-/** Of the music after three bans. */
+/** The expected state of the music after three bans. */
 const FINE = { isWhole: true, silences: 0, eventTypes: ["TrackStartEvent"], refusals: 3 };
 
 const environments: NetworkTestEnvironment[] = [];
@@ -46,7 +46,7 @@ function offsetIn(blockText: string, text: string): bigint {
   return isInBlock(address, block) ? address.value - block.first : -1n;
 }
 
-/** How often each of sixteen values comes. */
+/** The count of each of the sixteen values. */
 function hexDigitCounts(digits: readonly bigint[]): number[] {
   const counts = Array<number>(16).fill(0);
   for (const digit of digits) counts[Number(digit & 15n)]! += 1;
@@ -74,10 +74,10 @@ function patience(keyOf: (from: string) => string): (from: string) => boolean {
 
 // Needs network namespaces; the reason is printed when there are none.
 describe.skipIf(NETNS_MISSING !== "")("BalancingIpRoutePlanner", () => {
-  /** One of every sixteen neighbours, so that what is left is even by sixteens and by last digit. */
+  /** One of every sixteen adjacent addresses, so that the others are even by sixteens and by last digit. */
   const excludedIps = Array.from({ length: 16 }, (_, index) => `10.78.0.${index * 16 + 5}`);
 
-  test("sends 1,000 loads alike from all of a /24 but what is excluded; others take over what is banned", async () => {
+  test("1,000 loads are spread evenly over a /24 without its excluded addresses, and skip banned ones", async () => {
     const { env, bot, host } = await start({ strategy: "LoadBalance", ipBlocks: IPV4_BLOCK, excludedIps });
     const music = await env.playMusic(host);
     await env.loadMany(bot, { host, count: LOADS, atOnce: 4 });
@@ -86,7 +86,7 @@ describe.skipIf(NETNS_MISSING !== "")("BalancingIpRoutePlanner", () => {
     expect(offsets).not.toContain(-1n);
     expect(unevenness(hexDigitCounts(offsets.map((offset) => offset >> 4n)))).toBeLessThan(UNEVENNESS_MAX);
     expect(unevenness(hexDigitCounts(offsets).filter((_, digit) => digit !== 5))).toBeLessThan(UNEVENNESS_MAX);
-    // Of 240, four are missed on average.
+    // Of 240 addresses, four are missed on average.
     expect(new Set(offsets).size).toBeGreaterThan(210);
 
     const banned = [...new Set(env.loadSenders)].slice(0, 30);
@@ -101,7 +101,7 @@ describe.skipIf(NETNS_MISSING !== "")("BalancingIpRoutePlanner", () => {
     expect(music.received).toEqual(FINE);
   });
 
-  test.each([IPV6_BLOCK_64, IPV6_BLOCK_48])("sends 1,000 loads alike from all of %s", async (block) => {
+  test.each([IPV6_BLOCK_64, IPV6_BLOCK_48])("1,000 loads are spread evenly over %s", async (block) => {
     const { env, bot, host } = await start({ strategy: "LoadBalance", ipBlocks: block });
     const music = await env.playMusic(host);
     await Promise.all([env.loadMany(bot, { host, count: LOADS, atOnce: 4 }), music.banThrice()]);
@@ -126,40 +126,37 @@ describe.skipIf(NETNS_MISSING !== "")("RotatingIpRoutePlanner", () => {
   test.each([
     [IPV4_BLOCK, excludedIps],
     [IPV6_BLOCK_64, ["fd78::a", "fd78::c", "fd78::e", "fd78::10", "fd78::12"]],
-  ])(
-    "sends 1,000 loads from one address of %s until that one is banned, then from the next",
-    async (block, excluded) => {
-      const isRefused = patience((from) => from);
-      const { env, bot, host } = await start({
-        strategy: "RotateOnBan",
-        ipBlocks: block,
-        excludedIps: excluded,
-        isRefused,
-      });
-      const music = await env.playMusic(host);
-      await Promise.all([env.loadMany(bot, { host, count: LOADS }), music.banThrice()]);
-      // The music may have been the last that made it rotate.
-      await env.loadMany(bot, { host, count: 1 });
-      const used = withoutRepeats(env.loadSenders);
-      expect(used.map((from) => offsetIn(block, from))).not.toContain(-1n);
-      expect(used.length).toBeGreaterThanOrEqual(LOADS / PATIENCE);
-      // None is come back to.
-      expect(new Set(used).size).toBe(used.length);
-      expect(env.senders.filter((from) => excluded.includes(from))).toEqual([]);
+  ])("1,000 loads use one address of %s until that one is banned, then the next", async (block, excluded) => {
+    const isRefused = patience((from) => from);
+    const { env, bot, host } = await start({
+      strategy: "RotateOnBan",
+      ipBlocks: block,
+      excludedIps: excluded,
+      isRefused,
+    });
+    const music = await env.playMusic(host);
+    await Promise.all([env.loadMany(bot, { host, count: LOADS }), music.banThrice()]);
+    // The music may have been the last that made it rotate.
+    await env.loadMany(bot, { host, count: 1 });
+    const used = withoutRepeats(env.loadSenders);
+    expect(used.map((from) => offsetIn(block, from))).not.toContain(-1n);
+    expect(used.length).toBeGreaterThanOrEqual(LOADS / PATIENCE);
+    // None is come back to.
+    expect(new Set(used).size).toBe(used.length);
+    expect(env.senders.filter((from) => excluded.includes(from))).toEqual([]);
 
-      const { class: name, details } = await env.planner(bot);
-      expect(name).toBe("RotatingIpRoutePlanner");
-      const failing = details.failingAddresses.map(({ failingAddress }) => failingAddress.slice(1));
-      expect(details).toMatchObject({ currentAddress: `/${used.at(-1)}`, rotateIndex: String(failing.length) });
-      expect(failing).toEqual(expect.arrayContaining([...used.slice(0, -1), ...music.refused]));
-      expect(music.received).toEqual(FINE);
-    },
-  );
+    const { class: name, details } = await env.planner(bot);
+    expect(name).toBe("RotatingIpRoutePlanner");
+    const failing = details.failingAddresses.map(({ failingAddress }) => failingAddress.slice(1));
+    expect(details).toMatchObject({ currentAddress: `/${used.at(-1)}`, rotateIndex: String(failing.length) });
+    expect(failing).toEqual(expect.arrayContaining([...used.slice(0, -1), ...music.refused]));
+    expect(music.received).toEqual(FINE);
+  });
 });
 
 // Needs network namespaces; the reason is printed when there are none.
 describe.skipIf(NETNS_MISSING !== "")("NanoIpRoutePlanner", () => {
-  test.each([IPV6_BLOCK_64, IPV6_BLOCK_48])("sends each of 1,000 loads from a later address of %s", async (block) => {
+  test.each([IPV6_BLOCK_64, IPV6_BLOCK_48])("each of 1,000 loads uses a later address of %s", async (block) => {
     const refused: string[] = [];
     let count = 0;
     const isRefused = (from: string): boolean => {
@@ -190,7 +187,7 @@ describe.skipIf(NETNS_MISSING !== "")("NanoIpRoutePlanner", () => {
 describe.skipIf(NETNS_MISSING !== "")("RotatingNanoIpRoutePlanner", () => {
   const subnetOf = (from: string): bigint => offsetIn(IPV6_BLOCK_48, from) >> SUBNET_BITS;
 
-  test("sends 1,000 loads from one /64 until an address of it is banned, then from the next", async () => {
+  test("1,000 loads use one /64 until an address of it is banned, then the next", async () => {
     const isRefused = patience((from) => String(subnetOf(from)));
     const { env, bot, host } = await start({ strategy: "RotatingNanoSwitch", ipBlocks: IPV6_BLOCK_48, isRefused });
     const music = await env.playMusic(host);
@@ -218,7 +215,7 @@ describe.skipIf(NETNS_MISSING !== "")("RotatingNanoIpRoutePlanner", () => {
     expect(music.received).toEqual(FINE);
   });
 
-  test("comes round to a /64 that is forgiven", async () => {
+  test("the rotation returns to a /64 that is no longer banned", async () => {
     const refusedSubnets = new Set<bigint>();
     const isRefused = (from: string): boolean => refusedSubnets.has(subnetOf(from));
     const { env, bot, host } = await start({ strategy: "RotatingNanoSwitch", ipBlocks: "fd79::/63", isRefused });
@@ -244,7 +241,7 @@ describe.skipIf(NETNS_MISSING !== "")("when all addresses are banned", () => {
     ["RotateOnBan", "fd78::8/126", IPV6_FOUR],
     ["LoadBalance", "10.78.0.8/30", IPV4_FOUR],
     ["LoadBalance", "fd78::8/126", IPV6_FOUR],
-  ] as const)("%s of %s sends from those that are freed, and from no others", async (strategy, ipBlocks, all) => {
+  ] as const)("%s of %s uses freed addresses, and no others, when all were banned", async (strategy, ipBlocks, all) => {
     const { env, bot, host } = await start({ strategy, ipBlocks });
     for (const address of all) env.media.ban(address);
     expect(await env.load(bot, host)).toMatchObject({ loadType: "error" });
@@ -280,16 +277,19 @@ describe.skipIf(NETNS_MISSING !== "")("when all addresses are banned", () => {
 });
 
 // Needs network namespaces; the reason is printed when there are none.
-describe.skipIf(NETNS_MISSING !== "")("which family", () => {
-  test.each([IPV4_BLOCK, IPV6_BLOCK_64])("a name with addresses of both is asked from %s", async (ipBlocks) => {
-    const { env, bot } = await start({ strategy: "LoadBalance", ipBlocks });
-    await env.loadMany(bot, { host: "both.test", count: 20 });
-    expect(env.loadSenders).toHaveLength(20);
-    expect(env.loadSenders.map((from) => offsetIn(ipBlocks, from))).not.toContain(-1n);
-  });
+describe.skipIf(NETNS_MISSING !== "")("address family", () => {
+  test.each([IPV4_BLOCK, IPV6_BLOCK_64])(
+    "a host with addresses of both families is requested from %s",
+    async (ipBlocks) => {
+      const { env, bot } = await start({ strategy: "LoadBalance", ipBlocks });
+      await env.loadMany(bot, { host: "both.test", count: 20 });
+      expect(env.loadSenders).toHaveLength(20);
+      expect(env.loadSenders.map((from) => offsetIn(ipBlocks, from))).not.toContain(-1n);
+    },
+  );
 
   test.each(["four.test", SITE_HOSTS[4]])(
-    "%s has no IPv6, so it is asked from the machine's own address",
+    "%s has no IPv6, so it is requested from the machine's own address",
     async (host) => {
       const { env, bot } = await start({ strategy: "LoadBalance", ipBlocks: IPV6_BLOCK_64 });
       await env.loadMany(bot, { host, count: 3 });
@@ -297,7 +297,7 @@ describe.skipIf(NETNS_MISSING !== "")("which family", () => {
     },
   );
 
-  test("a block that is not routed here ends in an error that says so", async () => {
+  test("a load from a block that is not routed here fails with an error that says so", async () => {
     const { env, bot, host } = await start({ strategy: "RotateOnBan", ipBlocks: "10.99.0.0/30" });
     expect(await env.load(bot, host)).toMatchObject({
       loadType: "error",

@@ -15,7 +15,7 @@ export const NODE_PASSWORD = "netns password";
 export const { NETNS_MISSING = "they are run by test/integration/netns/run.sh" } = process.env;
 
 export const BIN = fileURLToPath(new URL("../../../bin/tonearm.js", import.meta.url));
-/** Empty, and gone with the namespace: no configuration file is found there. */
+/** Empty, and removed with the namespace: no configuration file is found there. */
 export const WORKING_FOLDER = "/run";
 const LISTENING = /listening on (http:\/\/[\d.]+:\d+)/;
 const START_TIMEOUT_MS = 30_000;
@@ -31,7 +31,7 @@ export class RoutedNode {
     this.url = url;
   }
 
-  /** Resolves when it listens. `config`: environment variables over those that make it meet the fakes. */
+  /** Resolves when the node listens. `config`: environment variables added to those that connect it to the fakes. */
   static async start(config: Readonly<Record<string, string>>): Promise<RoutedNode> {
     const child = spawn("ip", ["netns", "exec", "node", process.execPath, BIN, "start"], {
       cwd: WORKING_FOLDER,

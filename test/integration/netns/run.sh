@@ -1,31 +1,31 @@
 #!/usr/bin/env bash
-# Runs the tests beside it in network namespaces of its own: the tests, the site and the fake Discord in one, the node in
-# the other (`ip netns exec node …`), a veth pair between them, and address blocks routed to the node as a provider
-# does. Names, mounts and processes are in namespaces of their own too, so the kernel takes everything back when the
-# last process ends, however it ends; nothing outside is touched.
+# Runs the tests of this folder in separate network namespaces: the tests, the site and the fake Discord in one, the
+# node in the other (`ip netns exec node …`), a veth pair between them, and address blocks routed to the node as a
+# provider does. Host names, mounts and processes are in separate namespaces too, so the kernel removes everything when
+# the last process ends, however it ends; nothing outside is changed.
 
 set -euo pipefail
 
-# Of the private ranges; routed-node.ts has the same.
+# Private addresses; routed-node.ts has the same.
 site_ipv4=10.77.0.1 site_ipv6=fd77::1
 node_ipv4=10.77.0.2 node_ipv6=fd77::2
 blocks_ipv4=(10.78.0.0/24)
 blocks_ipv6=(fd78::/64 fd79::/48)
 
 unshare=(unshare --net --mount --pid --fork --kill-child --mount-proc)
-# Root within is enough, where the system lets users have that.
+# Root within the namespace is enough, where the system allows that to users.
 [ "$(id --user)" -eq 0 ] || unshare+=(--map-root-user)
 
-# Within the new namespaces: the second network and the way there.
+# Runs within the new namespaces: creates the second network and the route to it.
 set_up() {
-  # Hides what is there: `ip netns` keeps its names in /run/netns.
+  # Hides the existing files: `ip netns` keeps its names in /run/netns.
   mount -t tmpfs tmpfs /run
   printf '%s\n' "127.0.0.1 localhost" "$site_ipv4 both.test four.test" "$site_ipv6 both.test" >/run/hosts
   mount --bind /run/hosts /etc/hosts
 
   ip netns add node
   ip link add to-node type veth peer name to-site netns node
-  # Duplicate address detection would keep the addresses back for a second.
+  # Duplicate address detection would delay the addresses by a second.
   ip address add "$site_ipv4/24" dev to-node
   ip address add "$site_ipv6/64" dev to-node nodad
   ip -netns node address add "$node_ipv4/24" dev to-site
@@ -33,7 +33,7 @@ set_up() {
   for link in lo to-node; do ip link set "$link" up; done
   for link in lo to-site; do ip -netns node link set "$link" up; done
 
-  # What docs/reference/route-planner.md asks operators for.
+  # The set-up that docs/reference/route-planner.md asks of operators.
   ip netns exec node sh -c 'echo 1 >/proc/sys/net/ipv6/ip_nonlocal_bind'
   for block in "${blocks_ipv4[@]}"; do
     ip -netns node route add local "$block" dev lo

@@ -49,7 +49,7 @@ async function run(name: string, ...against: readonly string[]): Promise<Run> {
   return { status, text, json: JSON.parse(readFileSync(json, "utf8")), chart: readFileSync(svg, "utf8") };
 }
 
-/** What is there of a turn, whatever the machine was doing. */
+/** The measurements of a round, whatever the load of the machine. */
 const MEASURED = {
   cpuPercent: expect.any(Number),
   pssMegabytes: expect.any(Number),
@@ -63,7 +63,7 @@ const MEASURED = {
   load: expect.any(Number),
 };
 
-it.concurrent("a command is measured in turns with our node, whole with its children", async () => {
+it.concurrent("a command is measured in rounds that alternate with our node, including its child processes", async () => {
   const { status, text, json, chart } = await run("command", "--against", `"${process.execPath}" "${NODE}" start; :`);
   const [passthrough] = json.workloads;
   const [ours, other] = passthrough?.nodes ?? [];
@@ -77,7 +77,7 @@ it.concurrent("a command is measured in turns with our node, whole with its chil
   expect(status).toBe(0);
 });
 
-it.concurrent("a node that runs already is measured as well, and goes on", async () => {
+it.concurrent("a node that is running already is measured as well, and keeps running", async () => {
   const env = await startTestEnvironment({});
   const { status, json } = await run("url", "--against", env.url, "--password", TEST_PASSWORD, "--name", "same");
   expect(json.workloads[0]?.nodes[1]).toEqual({ name: "same", measurements: [expect.objectContaining(MEASURED)] });
@@ -87,7 +87,7 @@ it.concurrent("a node that runs already is measured as well, and goes on", async
   await env.close();
 });
 
-it.concurrent("a node that opens voice gateways with TLS only is told so at once, and ours goes on alone", async () => {
+it.concurrent("a node that opens voice gateways with TLS only is reported at once, and only our node is measured", async () => {
   const tlsOnly = `TONEARM_VOICE_GATEWAY_SCHEME=wss "${NODE}" start`;
   const { status, text, json } = await run("tls", "--against", tlsOnly, "--rounds", "2");
   const [passthrough] = json.workloads;
@@ -100,7 +100,7 @@ it.concurrent("a node that opens voice gateways with TLS only is told so at once
   expect(status).toBe(0);
 });
 
-it.concurrent("a node that dies in the run ends it with a sentence, and what was measured is written", async () => {
+it.concurrent("a node that dies during a round ends the run with a message, and earlier measurements are written", async () => {
   const dying = `"${process.execPath}" "${FAULTY_NODE}" "dies in the run"`;
   const { status, text, json } = await run("dying", "--against", dying);
   expect(status).toBe(1);

@@ -37,7 +37,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** With these arguments, and the hosts of the stand-ins in place of the sites'. */
+/** Runs the canary with these arguments; the stand-ins replace the hosts of the sites. */
 async function run(...args: readonly string[]): Promise<{ readonly status: number; readonly text: string }> {
   let text = "";
   const write = (part: string): void => {
@@ -60,7 +60,7 @@ function askedCount(): number {
   return [soundcloud.server, bandcamp.site, getyarn.site].reduce((sum, { requests }) => sum + requests.length, 0);
 }
 
-it("asks nobody anything before it is told to in earnest", async () => {
+it("the canary sends no requests without --yes", async () => {
   expect(await run("--only", "soundcloud")).toMatchObject({
     status: 2,
     text: expect.stringContaining("--yes is missing"),
@@ -69,7 +69,7 @@ it("asks nobody anything before it is told to in earnest", async () => {
   expect(askedCount()).toBe(0);
 });
 
-it("tells of each source what was found, heard and taken, and of a broken one what is wrong", async () => {
+it("the canary reports each source's results and backends, and the error of a broken one", async () => {
   bandcamp.site.fail({ at: /./, outcome: { status: 500, text: "broken" } });
   const { status, text } = await run("--yes", "--only", "soundcloud,bandcamp,getyarn.io", "--tries", "tries.json");
   expect(status).toBe(1);
@@ -77,21 +77,21 @@ it("tells of each source what was found, heard and taken, and of a broken one wh
   expect(text).toMatch(/^SOURCE +TRIED +RESULT +TIME +BACKENDS$/m);
   expect(text).toMatch(/^soundcloud +search +scsearch:song +ok +\d+ ms.*\n {4}\d+ tracks, first Song 11$/m);
   expect(text).toMatch(/^soundcloud +link +https:\/\/soundcloud\.com\/stand-ins\/song +ok +\d+ ms.*\n {4}Song 11$/m);
-  expect(text).toMatch(/^soundcloud +sound +of Song 11 +ok +\d+ ms.*\n {4}heard 3\.0 s, the first after \d+ ms$/m);
+  expect(text).toMatch(/^soundcloud +sound +of Song 11 +ok +\d+ ms.*\n {4}received 3\.0 s, the first after \d+ ms$/m);
   expect(text).toMatch(/^soundcloud .* ms +\S.*$/m);
   expect(text).toMatch(/^bandcamp +search +bcsearch:song +FAILED +\d+ ms.*\n {4}.*500/m);
-  expect(text).toMatch(/^bandcamp +sound +skipped\n {4}there is no track to be heard$/m);
+  expect(text).toMatch(/^bandcamp +sound +skipped\n {4}there is no track to play$/m);
   expect(text).not.toMatch(/^bandcamp +link/m);
   expect(text).toMatch(/^getyarn\.io +sound +of It's "on" +ok/m);
   expect(text).toMatch(/\nFAILED: bandcamp \(search\)\n$/);
 });
 
-it("has the status 0 where nothing failed", async () => {
+it("the canary exits with status 0 when nothing failed", async () => {
   const { status, text } = await run("--yes", "--only", "getyarn.io", "--tries", "tries.json");
   expect({ status, text }).toMatchObject({ status: 0, text: expect.stringMatching(/\nNothing failed\.\n$/) });
 });
 
-it("tells of a source whose plugin is off, and of one with nothing to try", async () => {
+it("the canary reports a source whose plugin is off, and one with nothing to try", async () => {
   const args = ["--yes", "--only", "soundcloud,local", "--lavalink.server.sources.local=true"];
   const { status, text } = await run(...args, "--plugins.soundcloud.setTracksMax=many");
   expect(status).toBe(1);

@@ -1,5 +1,5 @@
-// Keys and TLS on the real command, in a process of its own: keys are made, changed and taken away by `tonearm keys`
-// while it runs, and a real client library connects over TLS.
+// Keys and TLS on the real command, in a separate process: `tonearm keys` creates, changes and removes keys while the
+// node runs, and a real client library connects over TLS.
 
 import { execFile, execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ async function start(config = CONFIG): Promise<{ node: RunningNode; url: string;
   return { node, url, port: Number(new URL(url).port) };
 }
 
-/** What `tonearm keys …` prints in the folder of the node. */
+/** The output of `tonearm keys …` in the folder of the node. */
 function keys({ cwd }: RunningNode, ...args: string[]): string {
   return execFileSync(process.execPath, [BIN, "keys", ...args], { cwd, env: {}, encoding: "utf8" });
 }
@@ -54,7 +54,7 @@ async function connect(port: number, authorization: string): Promise<WebSocket> 
   return socket;
 }
 
-test("a key comes, is changed and goes while the node runs, and no other client notices", async () => {
+test("a key is added, changed and removed while the node runs, without an effect on other clients", async () => {
   const { node, url, port } = await start();
   const operator = await connect(port, PASSWORD);
   const first = keyIn(keys(node, "add", "music-bot"));
@@ -79,7 +79,7 @@ test("a key comes, is changed and goes while the node runs, and no other client 
   for (const key of [first, second]) expect(node.output()).not.toContain(key);
 });
 
-test("a mistake in the file of keys stops the start and is told with its place", async () => {
+test("a mistake in the key file stops the start and is reported with its line", async () => {
   const cwd = nodes.folder();
   writeFileSync(join(cwd, "keys.yml"), "bot:\n  role: admin\n");
   const node = nodes.run(["start"], { config: CONFIG, cwd });
@@ -129,7 +129,7 @@ test("1,000 wrong passwords from one address do not slow another down", async ()
     const floods = Array.from({ length: 16 }, () => askOften(port, { from: "127.0.0.1", password, count: 63 }));
     for (const answers of await Promise.all(floods)) flooded.push(...answers.map(({ status }) => status));
   };
-  /** How long somebody else waits for an answer meanwhile, milliseconds: the middle of sixty. */
+  /** Milliseconds that another client waits for an answer at the same time: the median of sixty. */
   const other = async (password: string) => {
     const asking = { from: "127.0.0.2", password: PASSWORD, count: 60 };
     const [answers] = await Promise.all([askOften(port, asking), flood(password)]);
@@ -137,10 +137,10 @@ test("1,000 wrong passwords from one address do not slow another down", async ()
     const waits = answers.map(({ ms }) => ms);
     return quantile(waits, 0.5);
   };
-  // As often right as wrong, by turns: what the machine does by itself is in both.
+  // Right and wrong passwords alternate, so that other load of the machine affects both alike.
   const [right, wrong] = [await other(PASSWORD), await other("wrong")];
   const refused = flooded.filter((status) => status === 429);
-  // A hundred are told that they are wrong, and one more a second.
+  // A hundred receive 401, and one more each second.
   expect(refused.length).toBeGreaterThan(504);
   expect(Math.min(wrong / right, (await other("wrong")) / (await other(PASSWORD)))).toBeLessThan(2);
   expect(await statusOf(`http://127.0.0.1:${port}`, PASSWORD)).toBe(200);

@@ -1,5 +1,5 @@
-// A client that vanishes while its music plays: without resuming everything of it ends at once; with resuming the music
-// goes on, and the client that comes back is told what it missed, in order.
+// A client that vanishes during playback: without resuming all of its players end at once; with resuming the music
+// continues, and the client that returns receives the missed events, in order.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Bot } from "../../../lab/test-environment/bot.ts";
@@ -34,7 +34,7 @@ async function statusOfSession(sessionId: string): Promise<number> {
 }
 
 it.concurrent.each(["terminate", "close"] as const)(
-  "without resuming, a client whose socket ends by %s takes players and voice with it",
+  "without resuming, a socket that ends by %s ends the client's players and voice connections",
   async (how) => {
     const call = await startPlaying();
     call.bot[how]();
@@ -46,7 +46,7 @@ it.concurrent.each(["terminate", "close"] as const)(
   },
 );
 
-it.concurrent("with resuming, the music goes on and its end is told to the client that comes back", async () => {
+it.concurrent("with resuming, the music continues and the client that returns receives the track's end", async () => {
   const call = await startPlaying({ endTime: 2000 });
   await allowResuming(call.bot, 60);
   call.bot.terminate();
@@ -62,7 +62,7 @@ it.concurrent("with resuming, the music goes on and its end is told to the clien
   expect(received).toEqual(["ready", "TrackEndEvent", "playerUpdate"]);
   expect(back.messages[0]).toMatchObject({ op: "ready", resumed: true, sessionId });
   await expect(back.untilEvent("TrackEndEvent")).resolves.toMatchObject({ reason: "finished", guildId: call.guildId });
-  // The voice connection has stayed: the next song needs nothing else.
+  // The voice connection has stayed: the next song needs no new one.
   await back.update(call.guildId, { track: { identifier: `${env.media.url}/${SONG}` } });
   await call.receiveMore(10);
   expect(call.session.identifyCount).toBe(1);

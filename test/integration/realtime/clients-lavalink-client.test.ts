@@ -1,4 +1,4 @@
-// lavalink-client, unmodified, through the whole node: what its users do, heard by a listener in an encrypted call.
+// lavalink-client, unmodified, through the whole node: the usual calls, with a listener in an encrypted call.
 
 import { once } from "node:events";
 import { LavalinkManager, type Player, type Track, type VoicePacket } from "lavalink-client";
@@ -83,7 +83,7 @@ async function receiveMore(count: number): Promise<void> {
   await env.discord.until(() => received().length >= enough, `${enough} frames`);
 }
 
-it("loads, plays, pauses, resumes, seeks, sets volume, and is told of start, updates and end", async () => {
+it("lavalink-client loads, plays, pauses, resumes, seeks, sets volume, and receives start, updates and end", async () => {
   const manager = await startBot();
   const player = await joinVoice(manager);
   const track = await load(player);
@@ -132,7 +132,7 @@ it("follows to another voice server, and no packet that reached Discord is missi
   env.discord.assertClean();
 });
 
-it("loses its connection and resumes: the music goes on, and what happened meanwhile is told", async () => {
+it("lavalink-client loses its connection and resumes: the music continues, and missed events arrive", async () => {
   const manager = await startBot();
   const node = manager.nodeManager.nodes.get("test");
   if (node === undefined) throw new Error("no node");
@@ -162,7 +162,7 @@ it("a bot that starts again takes up its old session", async () => {
   const player = await joinVoice(first);
   await player.play({ clientTrack: await load(player) });
   await receiveMore(10);
-  // The old process is gone without a word; its library must not come back on its own.
+  // The old process has ended silently; its library must not reconnect by itself.
   if (node !== undefined) Object.assign(node, { reconnect: () => undefined });
   link.cut();
 

@@ -1,4 +1,4 @@
-// shoukaku, unmodified, through the whole node: what its users do, heard by a listener in an encrypted call.
+// shoukaku, unmodified, through the whole node: the usual calls, with a listener in an encrypted call.
 
 import { once } from "node:events";
 import { type Player, type PlayerUpdate, Shoukaku } from "shoukaku";
@@ -61,7 +61,7 @@ async function receiveMore(count: number): Promise<void> {
   await env.discord.until(() => received().length >= enough, `${enough} frames`);
 }
 
-it("loads, plays, pauses, resumes, seeks, sets volume, and is told of start, updates and end", async () => {
+it("shoukaku loads, plays, pauses, resumes, seeks, sets volume, and receives start, updates and end", async () => {
   const player = await joinVoice();
   const encoded = await load(player);
   const events: string[] = [];
@@ -108,7 +108,7 @@ it("follows to another voice server, and no packet that reached Discord is missi
   env.discord.assertClean();
 });
 
-it("loses its connection and resumes: the music goes on, and what happened meanwhile is told", async () => {
+it("shoukaku loses its connection and resumes: the music continues, and missed events arrive", async () => {
   const player = await joinVoice();
   await player.playTrack({ track: { encoded: await load(player) }, endTime: 2000 });
   await receiveMore(10);

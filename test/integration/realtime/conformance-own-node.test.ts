@@ -1,4 +1,4 @@
-// The conformance kit against our own node: every rule is kept.
+// The conformance suite against our own node: every rule passes.
 
 import { expect, it } from "vitest";
 import { formatResults } from "../../../lab/conformance/report.ts";

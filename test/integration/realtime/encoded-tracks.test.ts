@@ -1,5 +1,5 @@
-// Tracks as clients have kept them from a Lavalink decode and play here, each before a stand-in for its site: its texts
-// in protocol-v4.md section 5.5, and where that has none, bytes written by section 5.4.
+// Tracks that clients stored from a Lavalink decode and play here, each with a stand-in for its site: the texts of
+// protocol-v4.md section 5.5, and where that has none, bytes written by section 5.4.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -16,7 +16,7 @@ import { type AllSitesTestEnvironment, startAllSitesTestEnvironment } from "../.
 const VIMEO_PAGE = "https://vimeo.com/1001";
 const NICONICO_PAGE = "https://www.nicovideo.jp/watch/sm9";
 const TRANSCODING_URL = "https://api-v2.soundcloud.com/media/soundcloud:tracks:11/0b0b";
-/** The same song in all versions; the newest begins at 1.5 s. */
+/** The same song in all versions; the newest starts at 1.5 s. */
 const YOUTUBE_TEXTS = {
   v3:
     "QAAApgMABFNvbmcABkFydGlzdAAAAAAAAzwgAAtkUXc0dzlXZ1hjUQABACtodHRwczovL3d3dy55b3V0dWJlLmNvbS93YXRjaD92PWRRdzR3OVdn" +
@@ -27,7 +27,7 @@ const YOUTUBE_TEXTS = {
     "WGNRAAd5b3V0dWJlAAAAAAAAAAA=",
   v1: "AAAANQAEU29uZwAGQXJ0aXN0AAAAAAADPCAAC2RRdzR3OVdnWGNRAAAHeW91dHViZQAAAAAAAAAA",
 } as const;
-/** Of LavaSrc's tracks: five texts that are not there, and a flag. */
+/** The additional fields of LavaSrc's tracks: five absent texts, and a flag. */
 const NO_ALBUM = new Uint8Array(6);
 
 let all: AllSitesTestEnvironment;
@@ -44,7 +44,7 @@ function trackOf(sourceName: string, identifier: string, more: Partial<TrackText
   return encodeTrack(httpTrack(identifier, { sourceName, details: [], ...more }));
 }
 
-describe("an encoded track is decoded, played and heard:", () => {
+describe("an encoded track is decoded and played:", () => {
   it.each<[string, string, () => string]>([
     ["soundcloud", "Opus", () => trackOf("soundcloud", `O:${TRANSCODING_URL}/stream/hls`, { uri: null })],
     ["soundcloud", "MP3 in segments", () => trackOf("soundcloud", `U:${TRANSCODING_URL}/stream/hls`, { uri: null })],

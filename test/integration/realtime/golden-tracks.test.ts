@@ -42,7 +42,7 @@ afterAll(async () => {
   await site.close();
 });
 
-it.concurrent.each(TRACKS)("the track of $case is heard", async ({ case: name, encoded, info }) => {
+it.concurrent.each(TRACKS)("the track of $case plays", async ({ case: name, encoded, info }) => {
   const call = await MusicCall.join(env, { daveVersion: 0 });
   await call.update({ track: { encoded } });
   await call.receiveMore(SHORT.includes(name) ? 1 : 25);

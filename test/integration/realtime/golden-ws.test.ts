@@ -1,6 +1,6 @@
-// Plays every recorded sequence that needs sound or voice against a whole node and a fake Discord of its own. What is
-// compared is what does not depend on time: answers, events in their order, when the client is told of being connected.
-// Where the recording waited a second, half a second of sound is waited for.
+// Runs every recorded sequence that needs audio or voice against a whole node, each with a separate fake Discord.
+// Compares what does not depend on time: answers, events in their order, when the client is reported as connected.
+// Where the recording waited a second, the test waits for half a second of audio.
 
 import { setImmediate as nextIteration } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,10 +14,10 @@ import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { NOT_WALKED_SEQUENCES, SEQUENCE_DIFFERENCES } from "../../unit/control/api/golden-differences.ts";
 
 const FRAMES_BETWEEN_STEPS = 25;
-/** How far a position may be behind the last place that was asked for. */
+/** Maximum distance of a position from the last requested one. */
 const POSITION_RANGE_MS = 9_000;
 
-/** What the voice server does from the beginning. */
+/** Faults of the voice server that are active from the beginning. */
 const FAULTS: Readonly<Record<string, (discord: FakeDiscord) => void>> = {
   "voice-http-503": ({ faults }) => faults.add("upgrade", { kind: "status", status: 503 }, Number.POSITIVE_INFINITY),
   "voice-identify-4006": ({ faults }) => faults.add("ready", { kind: "close", code: 4006, reason: "test" }, 9),
@@ -50,7 +50,7 @@ afterAll(async () => {
   await site.close();
 });
 
-describe("every recorded sequence with sound or voice", () => {
+describe("every recorded sequence with audio or voice", () => {
   it.concurrent.each(WALKED)("%s", async (name) => {
     const walk = await Walk.start(name);
     try {
@@ -73,11 +73,11 @@ class Walk {
   #guildId = "";
   /** By what the recording calls them: token and channel. */
   readonly #voices = new Map<string, IssuedVoice>();
-  /** Places in the song that were asked for so far. */
+  /** Positions in the song that were requested so far. */
   readonly #anchorsMs: number[] = [0];
   /** The node has taken voice data. */
   #isInVoice = false;
-  /** The recorded player was heard after the last step. */
+  /** The recorded player was audible after the last step. */
   #isPlaying = false;
 
   private constructor(name: string, discord: FakeDiscord, bot: Bot) {
@@ -128,7 +128,7 @@ class Walk {
     this.#isPlaying = track != null && state.connected && !paused && !SILENT.has(this.#name);
   }
 
-  /** The recorded body with today's voice data and addresses; remembers the places it asks for. */
+  /** The recorded body with the current voice data and addresses; remembers the positions it requests. */
   #translatedBody(text: string): Parsed {
     const body = JSON.parse(site.translate(text.replaceAll("{run}", site.folder)));
     if (typeof body.position === "number") this.#anchorsMs.push(Math.max(0, body.position));
@@ -153,7 +153,7 @@ class Walk {
     // Else the next step could find the connection as it was before the node noticed.
     const isDown = () => reportsIn(this.#bot.messages.slice(reported)).some((line) => line !== "connected");
     await Promise.any([
-      this.#bot.until(isDown, "the node to tell that voice is gone", 20_000),
+      this.#bot.until(isDown, "the node to report the lost voice connection", 20_000),
       this.#discord.until(() => entries() > entered, "the node to come back", 20_000),
     ]);
   }
@@ -165,7 +165,7 @@ class Walk {
     await this.#discord.until(() => count() >= enough, `${enough} frames`, 20_000);
   }
 
-  /** The recording's steps were far enough apart for the client to be told before the next. */
+  /** The recording's steps were far enough apart for the report to reach the client before the next. */
   async #untilReported({ connected }: Parsed): Promise<void> {
     if (!this.#isInVoice || SILENT.has(this.#name)) return;
     const isReported = () => {
@@ -173,7 +173,7 @@ class Walk {
       return state?.connected === connected;
     };
     await this.#bot.until(isReported, `connected: ${connected}`, 20_000);
-    // A connection that is being resumed is told of only when that takes long; meanwhile the player answers as it is.
+    // A connection that is being resumed is reported only when that takes long; until then the player answers as it is.
     const path = `/v4/sessions/${this.#bot.sessionId}/players/${this.#guildId}`;
     const player = async () => (await this.#bot.request<Parsed>("GET", path)).body;
     for (const endMs = performance.now() + 20_000; performance.now() < endMs; ) {
@@ -194,7 +194,7 @@ class Walk {
     else this.#comparePosition(actual.state.position, state.position);
   }
 
-  /** Behind the same place that was asked for. A recorded seek was not there yet when it was answered. */
+  /** Both are after the same requested position. A recorded seek was not finished yet when it was answered. */
   #comparePosition(actual: number, recorded: number): void {
     const last = this.#anchorsMs.at(-1) ?? 0;
     const anchors = [last, ...this.#anchorsMs.filter((anchor) => anchor <= recorded)];
@@ -205,7 +205,7 @@ class Walk {
   async #compareMessages(recorded: readonly [number, Parsed][]): Promise<void> {
     const reported = this.#difference?.reported ?? reportsIn(recorded.map(([, message]) => message));
     const ours = () => reportsIn(this.#bot.messages);
-    // What is missing shows in the comparison.
+    // A missing event shows in the comparison.
     await this.#bot.until(() => ours().length >= reported.length, "all messages", 15_000).catch(() => undefined);
     await this.#bot.ping();
     expect(ours()).toEqual(reported);
@@ -220,9 +220,9 @@ class Walk {
     }
   }
 
-  /** What was sent arrived whole, and nothing was sent that Discord would refuse. */
+  /** All sent audio arrived whole, and nothing was sent that Discord would refuse. */
   async #compareAudio(recorded: Parsed): Promise<void> {
-    // What has come over UDP may wait behind what has come over TCP.
+    // Data received over UDP may be processed after data received over TCP.
     for (let count = 0; count < 5; count++) await nextIteration();
     await this.#discord.arrived();
     const { lostPackets, audioFrames } = this.#discord.stats().total;

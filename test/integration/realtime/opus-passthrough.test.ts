@@ -22,7 +22,7 @@ afterAll(async () => {
 
 it.concurrent.each(
   MODES.flatMap((mode) => SONG_FILES.flatMap((file) => DAVE_VERSIONS.map((version) => [mode, file, version] as const))),
-)("over %s, %s is heard bit for bit with DAVE version %i", async (mode, file, daveVersion) => {
+)("over %s, %s arrives bit for bit with DAVE version %i", async (mode, file, daveVersion) => {
   const call = await MusicCall.join(environments.get(mode)!, { daveVersion }); // made above
   await call.play(file);
   expect(await call.ended()).toMatchObject({ reason: "finished" });

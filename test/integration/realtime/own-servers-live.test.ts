@@ -1,5 +1,5 @@
-// Servers of the operator's own on a whole node: at an address that the node may not reach otherwise, their songs are
-// found and heard, and nothing else there is.
+// The operator's own servers on a whole node: they are at an address that the node may not reach otherwise; their songs
+// are found and played, and nothing else at that address is reachable.
 
 import { connect, createServer, type Server } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -27,7 +27,7 @@ const fronts: Server[] = [];
 let env: TestEnvironment;
 let songUrl: string;
 
-/** The same server at the private address. */
+/** Forwards to the same server from the private address. */
 async function moved(url: string): Promise<string> {
   const { port, pathname } = new URL(url);
   const front = createServer((socket) => {
@@ -75,7 +75,7 @@ afterAll(async () => {
 it.each([
   ["subsearch:light", "subsonic:home:s1"],
   ["jfsearch:light", `jellyfin:home:${jellyfinId(1)}`],
-])("%s finds a song, and it is heard to its end", async (search, identifier) => {
+])("%s finds a song and plays it to its end", async (search, identifier) => {
   const call = await MusicCall.join(env);
   const { body } = await call.bot.load(search);
   expect(body).toMatchObject({ loadType: "search", data: [{ info: { identifier, uri: null } }] });
@@ -87,7 +87,7 @@ it.each([
   await call.leave();
 });
 
-it("the same address is refused to whoever names it", async () => {
+it("the private address is refused when a client names it", async () => {
   const bot = await env.connectBot();
   const { body } = await bot.load(songUrl);
   expect(body).toMatchObject({ loadType: "error" });

@@ -1,5 +1,5 @@
-// The pacer's thread as it runs in a node, over UDP on loopback: what a worker makes ready leaves, and what it takes
-// back does not. And the two things in shared memory that both threads work on at once, hammered from both sides.
+// The pacer thread as it runs in a node, over UDP on loopback: frames that a worker finishes are sent, and frames that
+// it revokes are not. Also tests the two structures in shared memory that both threads use at once, under contention.
 
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
@@ -88,7 +88,7 @@ async function startServer() {
 interface OpenSender {
   readonly path: VoiceSendPath;
   readonly reported: string[];
-  /** What arrived, opened. */
+  /** The received packets, decrypted. */
   received(): ReceivedAudio[];
   readonly arrived: readonly Arrived[];
   send(number: number, dueMs: number): boolean;
@@ -131,13 +131,13 @@ async function openSender(mode: EncryptionMode = XCHACHA_MODE, link = hire()): P
 
 const sequencesFrom = (count: number) => Array.from({ length: count }, (_, index) => (65_530 + index) % 65_536);
 
-describe("what a worker makes ready", () => {
+describe("a finished frame", () => {
   test.each(["aead_xchacha20_poly1305_rtpsize", "aead_aes256_gcm_rtpsize"] as const)(
-    "leaves in its order, not before its moment, sealed with %s, and RTP time is when it was due",
+    "finished frames are sent in order, not early, encrypted with %s, with RTP times of their deadlines",
     async (mode) => {
       const { received, send, reported } = await openSender(mode);
       const startMs = performance.now() + 50;
-      // Time goes on where nothing is sent: after the fourth, after the eighth.
+      // RTP time advances where nothing is sent: after the fourth, after the eighth.
       const steps = [0, 1, 2, 3, 8, 9, 10, 11, 40, 41, 42];
       for (const [number, step] of steps.entries()) {
         await until(() => send(number, startMs + step * FRAME_MS));
@@ -154,7 +154,7 @@ describe("what a worker makes ready", () => {
     },
   );
 
-  test("leaves at once when it is due at once, whether the pacer waits for another frame or for none", async () => {
+  test("a frame that is due at once is sent at once, whether the pacer waits for another frame or for none", async () => {
     const [own, other] = [await openSender(), await openSender()];
     for (let number = 0; number < 20; number++) {
       own.send(number, performance.now());
@@ -168,7 +168,7 @@ describe("what a worker makes ready", () => {
     expect(other.received()).toEqual([]);
   });
 
-  test("does not leave when it has been taken back", async () => {
+  test("a finished frame is not sent when it has been revoked", async () => {
     const { path, received, send } = await openSender();
     const farMs = performance.now() + 3_600_000;
     for (const number of [1, 2, 3, 4, 5]) send(number, farMs + number);
@@ -180,7 +180,7 @@ describe("what a worker makes ready", () => {
     await until(() => path.isDrained);
   });
 
-  test("leaves once or is taken back once, however close to its moment", async () => {
+  test("a finished frame is sent once or revoked once, however close to its deadline", async () => {
     const { path, received, send } = await openSender();
     const seed = 12;
     const random = seededRandom(seed);
@@ -207,7 +207,7 @@ describe("what a worker makes ready", () => {
     expect(expected.length).toBeGreaterThan(100);
   });
 
-  test("still leaves when its worker is gone", async () => {
+  test("a finished frame is still sent when its worker has ended", async () => {
     const link = hire();
     const { received, send } = await openSender(XCHACHA_MODE, link);
     const nowMs = performance.now();
@@ -217,14 +217,14 @@ describe("what a worker makes ready", () => {
   });
 });
 
-test("a way without sound is kept open", async () => {
+test("a voice send path without audio is kept open", async () => {
   const { arrived } = await openSender();
   const keepAlives = () => arrived.filter(({ packet }) => packet.length === 8);
   await until(() => keepAlives().length > 0);
   expect(keepAlives()[0]?.packet.toString("hex")).toBe("0100000000000000");
 });
 
-test("a server that is not there is told by the system, and the worker hears of it", async () => {
+test("the worker is notified of a voice server that the system reports as unreachable", async () => {
   const sender = await openSender();
   const socket = open.findLast((thing): thing is Socket => "setTTL" in thing);
   open.splice(open.indexOf(socket!), 1);
@@ -236,7 +236,7 @@ test("a server that is not there is told by the system, and the worker hears of 
   expect(sender.reported[0]).toBe("udp error");
 });
 
-test("nothing of a key is in what the pacer tells", async () => {
+test("the pacer's reports contain no part of a key", async () => {
   const { received, send } = await openSender();
   send(1, performance.now());
   await until(() => received().length === 1);
@@ -256,7 +256,7 @@ describe("two threads at once", () => {
     return worker;
   }
 
-  test("each frame leaves once or is taken back once, whole and in order", async () => {
+  test("with two threads at once, each frame is sent once or revoked once, whole and in order", async () => {
     const progress = new SharedArrayBuffer(8);
     const counts = new Int32Array(progress);
     const writer = new FrameRingWriter();
@@ -284,7 +284,7 @@ describe("two threads at once", () => {
     expect(expected.length).toBeGreaterThan(1000);
   });
 
-  test("whoever puts something in wakes the one that sleeps, however the two meet", async () => {
+  test("a thread that writes wakes the sleeping one, in every interleaving of the two", async () => {
     const [memory, progress] = [new SharedArrayBuffer(WAKE_UP_FLAG_BYTES), new SharedArrayBuffer(8)];
     const counts = new Int32Array(progress);
     const wakeUpFlag = new WakeUpFlag(memory);
@@ -305,7 +305,7 @@ describe("two threads at once", () => {
         expect(performance.now() - startedMs, `seed ${seed} round ${round}`).toBeLessThan(STUCK_MS);
       }
     }
-    // It slept both ways.
+    // Both kinds of sleep occurred.
     expect(messages).toBeGreaterThan(1000);
     expect(messages).toBeLessThan(19_000);
   });

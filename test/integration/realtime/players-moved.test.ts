@@ -1,11 +1,11 @@
-// A worker has more to do than another: players' sound moves there while they play. Listeners notice nothing, clients
-// are told nothing, and what clients ask for is carried out as before.
+// One worker has more to do than another: players move there during playback. Listeners notice nothing, clients receive
+// no events, and requests of clients are carried out as before.
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { AudioWatch } from "../../../lab/isolation/harness/audio-watch.ts";
 import { countedSong, packetNumbers } from "../../../lab/media-files/counted-song.ts";
 import { controlSongs } from "../../../lab/media-files/songs.ts";
-import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { TEST_PASSWORD, type TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { startTestEnvironment } from "../../support/start-test-environment.ts";
 import { stepsBeyondTime, stepsOf } from "../../support/steps-of.ts";
@@ -26,11 +26,11 @@ beforeEach(async () => {
 afterEach(() => env.close());
 
 async function movedCount(): Promise<number> {
-  const answer = await fetch(`${env.url}/v4/tonearm/load`, { headers: { authorization: "stage password" } });
+  const answer = await fetch(`${env.url}/v4/tonearm/load`, { headers: { authorization: TEST_PASSWORD } });
   return ((await answer.json()) as { readonly moved: number }).moved;
 }
 
-/** Resolves when so many players have moved, looked at with each frame that `call` hears. */
+/** Resolves when this many players have moved, checked with each frame that `call` receives. */
 async function moved(count: number, call: MusicCall): Promise<void> {
   const givenUpMs = performance.now() + MOVE_TIMEOUT_MS;
   while ((await movedCount()) < count) {
@@ -39,7 +39,7 @@ async function moved(count: number, call: MusicCall): Promise<void> {
   }
 }
 
-it("what is passed through is heard packet for packet, what is decoded without a pause", async () => {
+it("a moved player's passed-through packets all arrive, and its decoded audio has no pause", async () => {
   // The second goes to the other worker, which is the one with less to do when this one has two.
   const [passed, other, decoded] = [await MusicCall.join(env), await MusicCall.join(env), await MusicCall.join(env)];
   const watch = await AudioWatch.start(decoded.guildId, decoded.channel.listener, true);
@@ -51,8 +51,8 @@ it("what is passed through is heard packet for packet, what is decoded without a
   await passed.receiveMore(50);
   const received = watch.close(performance.now());
 
-  // Each packet once and in order. A machine that has no time for this may leave out deadlines, and packets with them:
-  // then RTP time has gone on as well.
+  // Each packet once and in order. An overloaded machine may skip deadlines, and packets with them: then RTP time has
+  // advanced as well.
   const numbers = packetNumbers(passed.audio);
   const steps = stepsOf(numbers);
   expect(numbers[0]).toBe(0);

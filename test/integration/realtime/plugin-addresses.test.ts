@@ -1,5 +1,5 @@
-// A node with blocks of addresses before YouTube's stand-in, which sees every address that it is asked from: Linux lets
-// a program send from all of 127.0.0.0/8. Its links are good from the address that its interface was asked from.
+// A node with address blocks and YouTube's stand-in, which sees the source address of every request: Linux lets a
+// program send from all of 127.0.0.0/8. Its links are valid for the address that requested them.
 
 import { afterAll, describe, expect, it } from "vitest";
 import type { SiteRequest } from "../../../lab/sites/site-server.ts";
@@ -42,7 +42,7 @@ async function start(ratelimit: Readonly<Record<string, string>>, args: readonly
   return scene;
 }
 
-/** Refuses all that comes from there; returns what ends that. */
+/** Refuses all requests from that address; returns the function that ends the ban. */
 function ban({ site }: Scene, from: string): () => void {
   return site.fail({ at: /./, from, outcome: TOO_MANY });
 }
@@ -51,7 +51,7 @@ function senders(requests: readonly SiteRequest[]): string[] {
   return [...new Set(requests.map(({ from }) => from))];
 }
 
-/** What was asked since. */
+/** The requests after the first `count`. */
 function since({ site }: Scene, count: number): readonly SiteRequest[] {
   return site.site.requests.slice(count);
 }
@@ -76,8 +76,8 @@ async function encodedOf(bot: Bot, identifier: string): Promise<string> {
   return (data as { readonly encoded: string }).encoded; // a track was asked for
 }
 
-describe("one piece of work, one address", () => {
-  it.concurrent("a load leaves from one, the next from another, and media from where its link is from", async () => {
+describe("one load, one address", () => {
+  it.concurrent("a load uses one address, the next another, and media the address that requested its link", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/12", strategy: "LoadBalance" });
     const call = await MusicCall.join(scene.env, { daveVersion: 0 });
     const encoded = await encodedOf(call.bot, SONG);
@@ -90,7 +90,7 @@ describe("one piece of work, one address", () => {
     const playing = since(scene, askedCount);
     expect(mediaOf(playing).length).toBeGreaterThan(1);
     expect(senders(playing)).toEqual([expect.stringMatching(IN_BLOCK)]);
-    // Of a million addresses: two alike would be very bad luck.
+    // Drawn from a million addresses: two alike would be very bad luck.
     expect(senders(playing)).not.toEqual(loading);
     expect(new Set(mediaOf(playing).map(({ query }) => query.get("ip")))).toEqual(new Set(senders(playing)));
 
@@ -105,7 +105,7 @@ describe("one piece of work, one address", () => {
 });
 
 describe("an address that YouTube bans", () => {
-  it.concurrent("is left for another, is shown, and is used again once it is freed", async () => {
+  it.concurrent("a banned address is skipped, shown, and used again once it is freed", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/31" });
     const bot = await scene.env.connectBot();
     expect(await load(bot, SONG)).toMatchObject({ loadType: "track" });
@@ -126,7 +126,7 @@ describe("an address that YouTube bans", () => {
     expect(await failing(bot)).toEqual([second]);
   });
 
-  it.concurrent("while it plays: the song goes on from another, with a link for that, no frame lost", async () => {
+  it.concurrent("a song whose address is banned during playback continues from another, with a new link, no frame lost", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/24" });
     const call = await MusicCall.join(scene.env, { daveVersion: 0 });
     const encoded = await encodedOf(call.bot, SONG);
@@ -145,12 +145,12 @@ describe("an address that YouTube bans", () => {
     expect(mediaOf(afterwards).length).toBeGreaterThan(0);
     for (const { query, from } of mediaOf(afterwards)) expect(query.get("ip")).toBe(from);
     expect(await failing(call.bot)).toEqual([first]);
-    // What is banned is the address, not the client that its link came from.
+    // The ban is on the address, not on the client that its link came from.
     const clients = scene.site.asked("player").map(({ clientName }) => clientName);
     expect(new Set(clients.slice(1))).toEqual(new Set([clients.at(-1)]));
   });
 
-  it.concurrent("when all are, loads say what to do, ask nobody, and work as soon as they are freed", async () => {
+  it.concurrent("when all addresses are banned, loads send no requests, say what to do, and work once freed", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/30" });
     const bot = await scene.env.connectBot();
     const end = scene.site.fail({ at: /./, outcome: TOO_MANY });
@@ -166,7 +166,7 @@ describe("an address that YouTube bans", () => {
     expect(await load(bot, SONG)).toMatchObject({ loadType: "track" });
   });
 
-  it.concurrent("by a search is none where searchTriggersFail is off", async () => {
+  it.concurrent("a banned search does not mark its address where searchTriggersFail is off", async () => {
     const scene = await start({ ipBlocks: "127.16.0.0/24", searchTriggersFail: "false" });
     const bot = await scene.env.connectBot();
     scene.site.fail({ at: /\/search$/, outcome: TOO_MANY });
@@ -181,7 +181,7 @@ describe("an address that YouTube bans", () => {
   });
 });
 
-describe("from the machine's own address, as before, leaves what YouTube is asked", () => {
+describe("requests to YouTube leave from the machine's own address", () => {
   it.concurrent.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
     ["without blocks", {}, []],
     [

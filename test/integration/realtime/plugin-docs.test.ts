@@ -1,4 +1,4 @@
-// The plugin of docs/plugins.md, written by following the page in an empty folder: it loads, plays, and is loaded anew.
+// The plugin of docs/plugins.md, written by following the page in an empty folder: it loads, plays, and is reloaded.
 
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   code = /^```js\n(.*?)^```$/ms.exec(page)?.[1] ?? "";
   folder = await mkdtemp(join(tmpdir(), "tonearm-plugin-"));
   await writeFile(join(folder, "plugin.mjs"), code);
-  // What `npm link` does.
+  // Does the same as `npm link`.
   await mkdir(join(folder, "node_modules"));
   await symlink(ROOT, join(folder, "node_modules/tonearm"), "dir");
   example = await startExampleTestEnvironment({
@@ -36,11 +36,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it("is the one in plugins/example", async () => {
+it("the documented plugin is the one in plugins/example", async () => {
   expect(code).toBe(await readFile(join(ROOT, "plugins/example/plugin.mjs"), "utf8"));
 });
 
-it("is loaded anew by itself when it changes on disk, where that is asked for", async () => {
+it("the documented plugin is reloaded when it changes on disk, where that is configured", async () => {
   const bot = await env.connectBot();
   await writeFile(join(folder, "plugin.mjs"), code.replace('version: "1.0.0"', 'version: "1.0.2"'));
   await expect
@@ -48,7 +48,7 @@ it("is loaded anew by itself when it changes on disk, where that is asked for", 
     .toBe("1.0.2");
 });
 
-it("loads with its options, plays, and is loaded anew as it is on disk", async () => {
+it("the documented plugin loads with its options, plays, and is reloaded from disk", async () => {
   const call = await MusicCall.join(env, { daveVersion: 0 });
   const { body } = await call.bot.load("exsearch:song");
   expect(body).toMatchObject({ loadType: "search", data: [{ info: { title: "First song", sourceName: "example" } }] });

@@ -1,5 +1,5 @@
-// Options of plugins changed on a whole node while it plays, tokens of YouTube renewed by Lavalink's routes, a feed
-// that no name tells, and what plugins keep over a restart of the node.
+// Options of plugins changed on a whole node during playback, tokens of YouTube renewed by Lavalink's routes, a feed
+// that is not recognisable by its address, and the data that plugins persist over a restart of the node.
 
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ function start(): Promise<TestEnvironment> {
 }
 
 describe("an option", () => {
-  it("is changed while a song of that plugin plays, which goes on without a lost frame", async () => {
+  it("an option is changed while a song of that plugin plays, without a lost frame", async () => {
     const call = await MusicCall.join(env, { daveVersion: 0 });
     const found = async () => ((await call.bot.load("exsearch:song")).body.data as object[]).length;
     expect(await found()).toBe(2);
@@ -72,7 +72,7 @@ describe("an option", () => {
   it.each([
     [{ serchLimit: 3 }, 400, "plugins.example.serchLimit: there is no such option; did you mean searchLimit?"],
     [{ searchLimit: 51 }, 400, "plugins.example.searchLimit: expected a whole number from 1 to 50"],
-  ])("that is wrong is told and changes nothing: %j", async (changes, status, message) => {
+  ])("an invalid option change is reported and changes nothing: %j", async (changes, status, message) => {
     const bot = await env.connectBot();
     expect(await bot.request("PATCH", OPTIONS, changes)).toMatchObject({ status, body: { message } });
     const plugins = (await bot.request<{ name: string }[]>("GET", "/v4/tonearm/plugins")).body;
@@ -82,7 +82,7 @@ describe("an option", () => {
 });
 
 describe("a token of YouTube", () => {
-  it("is set by Lavalink's route, when YouTube accepts it, and told by the other", async () => {
+  it("a token of YouTube is set by one of Lavalink's routes, when YouTube accepts it, and returned by the other", async () => {
     const bot = await env.connectBot();
     expect(await bot.request("GET", "/youtube")).toMatchObject({ status: 200, body: { refreshToken: null } });
     const refused = await bot.request("POST", "/youtube", { refreshToken: "1//not-a-good-one" });
@@ -97,7 +97,7 @@ describe("a token of YouTube", () => {
   });
 });
 
-it("a feed whose address says nothing of it is loaded as a podcast", async () => {
+it("a feed that its address does not identify is loaded as a podcast", async () => {
   const feed = podcasts.feeds.get("feeds.example/show.rss");
   podcasts.feeds.set("feeds.example/latest.xml", feed ?? expect.fail("the stand-in has no feed"));
   const bot = await env.connectBot();

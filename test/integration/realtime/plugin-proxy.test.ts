@@ -1,5 +1,5 @@
-// A plugin with a proxy of its own on a whole node: what it asks its site, and the sound of its tracks, goes through
-// that; nothing else does.
+// A plugin with a separate proxy on a whole node: its requests to its site, and the audio of its tracks, go through
+// that proxy; nothing else does.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { RadioBrowserSite, stationUuid } from "../../../lab/sites/radio-browser.ts";
@@ -40,7 +40,7 @@ async function play(identifier: string): Promise<void> {
   await call.leave();
 }
 
-it("its requests and its tracks' sound, a playlist of segments or a file, go through it", async () => {
+it("a plugin's requests and its tracks' audio, HLS or a file, go through its proxy", async () => {
   await play("https://soundcloud.com/stand-ins/song");
   await play("https://soundcloud.com/stand-ins/only-mp3");
   expect(soundcloud.server.requests.length).toBeGreaterThan(5);

@@ -34,7 +34,7 @@ function isWhole(numbers: readonly number[]): boolean {
 }
 
 describe("a plugin's source", () => {
-  it("is in info, with its plugin", async () => {
+  it("a plugin's source is in info, with its plugin", async () => {
     const bot = await env.connectBot();
     const { body } = await bot.request<{ sourceManagers: string[]; plugins: object[] }>("GET", "/v4/info");
     expect(body.sourceManagers).toContain("example");
@@ -42,7 +42,7 @@ describe("a plugin's source", () => {
     expect(body.plugins).toContainEqual({ name: "example", version: "1.0.0" });
   });
 
-  it("finds, and what it found is heard to the end", async () => {
+  it("a plugin's source finds a track, and plays it to the end", async () => {
     const call = await MusicCall.join(env);
     const { body } = await call.bot.load("exsearch:second");
     expect(body).toMatchObject({
@@ -57,24 +57,24 @@ describe("a plugin's source", () => {
     await call.leave();
   });
 
-  it("is sought in", async () => {
+  it("a track of a plugin's source can be sought", async () => {
     const call = await MusicCall.join(env);
     await call.update({ track: { encoded: await encodedOf(call, "one") } });
     await call.receiveMore(10);
     await call.update({ position: 100_000 });
-    await call.discord.until(() => (packetNumbers(call.audio).at(-1) ?? 0) > 5000, "the place that was sought");
+    await call.discord.until(() => (packetNumbers(call.audio).at(-1) ?? 0) > 5000, "the sought position");
     await call.receiveMore(20);
     expect(isWhole(packetNumbers(call.audio).filter((number) => number >= 4990))).toBe(true);
     await call.leave();
   });
 
-  it("whose links are refused in the middle of the song goes on without a lost frame", async () => {
+  it("a track whose links are refused in the middle of the song continues without a lost frame", async () => {
     const call = await MusicCall.join(env);
     await call.update({ track: { encoded: await encodedOf(call, "one") } });
     await call.receiveMore(50);
     const linksBefore = site.requestsTo(EXAMPLE_HOST, "/api/tracks/one/link").length;
     site.expireLinks();
-    // Beyond what was read ahead when they expired.
+    // More than what was read ahead when they expired.
     await call.discord.until(() => call.audio.length > 50 + 650, "far more than was read ahead", 60_000);
     const numbers = packetNumbers(call.audio);
     expect(numbers).toEqual(numbersFrom(0, numbers.length));
@@ -83,7 +83,7 @@ describe("a plugin's source", () => {
     await call.leave();
   });
 
-  it("is loaded anew while it plays", async () => {
+  it("a plugin's source is reloaded during playback", async () => {
     const call = await MusicCall.join(env);
     await call.update({ track: { encoded: await encodedOf(call, "one") } });
     await call.receiveMore(10);
@@ -104,10 +104,10 @@ describe("a plugin's source", () => {
     await call.leave();
   });
 
-  it("says how it does", async () => {
+  it("a plugin's source reports its state and errors", async () => {
     const bot = await env.connectBot();
     site.fail({ at: /api\/search/, outcome: { status: 503 }, times: 1 });
-    const { body } = await bot.load("exsearch:nobody has asked for this yet");
+    const { body } = await bot.load("exsearch:not loaded before");
     expect(body).toMatchObject({
       loadType: "error",
       data: { severity: "suspicious", message: `example: https://${EXAMPLE_HOST}/api/search answered HTTP 503` },
@@ -120,7 +120,7 @@ describe("a plugin's source", () => {
     });
   });
 
-  it("that is not there cannot be loaded anew", async () => {
+  it("a plugin that does not exist cannot be reloaded", async () => {
     const bot = await env.connectBot();
     expect(await bot.request("POST", "/v4/tonearm/plugins/nobody/reload")).toMatchObject({
       status: 404,

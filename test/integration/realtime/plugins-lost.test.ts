@@ -1,5 +1,5 @@
-// A plugin that does what a plugin must never do, on a whole node: it costs its own loads, which are told so within a
-// bound; other sources answer, and what plays goes on.
+// A plugin that does what a plugin must never do, on a whole node: only its own loads fail, with an error within a
+// bound; other sources answer, and playback continues.
 
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
@@ -57,18 +57,18 @@ describe("a plugin that", () => {
   });
 
   it.each([
-    ["never comes back", "loop", "shows no sign of life"],
-    ["never lets anything else have its turn", "promises", "shows no sign of life"],
-    // On a machine that is busy, it is ended for what it does not do meanwhile.
+    ["never returns", "loop", "shows no sign of life"],
+    ["never yields to the event loop", "promises", "shows no sign of life"],
+    // On an overloaded machine, it is ended for missing heartbeats instead.
     ["fills its heap", "heap", "stopped by an error|shows no sign of life"],
     ["fills memory outside of its heap", "buffers", "stopped by an error|shows no sign of life"],
-    ["throws where nobody catches it", "stray", "stopped by an error"],
+    ["throws an uncaught error", "stray", "stopped by an error"],
     ["ends its thread", "exit", "exited with code 3"],
-  ])("%s loses its thread: its loads are told, others notice nothing", async (_, deed, trouble) => {
+  ])("a plugin that %s loses its thread: its loads fail, others notice nothing", async (_, deed, trouble) => {
     const call = await MusicCall.join(env);
     await call.update({ track: { encoded: await call.bot.loadEncoded("example:one") } });
     await call.receiveMore(10);
-    // Without its pause: an operator who has mended it need not wait.
+    // Without its pause: an operator who has fixed it need not wait.
     expect((await call.bot.request("POST", "/v4/tonearm/plugins/misbehaving/reload")).status).toBe(200);
     expect((await call.bot.load("misbehaving:well")).body.loadType).toBe("track");
     const before = (await misbehaving()).losses;
@@ -110,8 +110,8 @@ describe("a plugin that", () => {
     lobby.close();
   });
 
-  it("receives 32 answers of 8 MiB at once is told that it is too much, and lives", async () => {
-    // Packed, as it is unpacked that they take room.
+  it("a plugin that receives 32 answers of 8 MiB at once gets errors for some, and keeps its thread", async () => {
+    // Compressed, because the limit counts unpacked bytes.
     const body = gzipSync(Buffer.alloc(8 * 1024 * 1024, "a"));
     const headers = { "content-encoding": "gzip" };
     const site = createHttpServer((_request, response) => response.writeHead(200, headers).end(body));
@@ -130,7 +130,7 @@ describe("a plugin that", () => {
     site.close();
   });
 
-  it("works again after its pause", async () => {
+  it("a plugin that lost its thread works again after its pause", async () => {
     const bot = await env.connectBot();
     expect((await bot.request("POST", "/v4/tonearm/plugins/misbehaving/reload")).status).toBe(200);
     expect((await bot.load("misbehaving:exit")).body.loadType).toBe("error");
@@ -138,7 +138,7 @@ describe("a plugin that", () => {
   });
 });
 
-it("a plugin that cannot be set up is off, and the node is there", async () => {
+it("a plugin that cannot be set up is off, and the node serves", async () => {
   const other = await startTestEnvironment({
     config: { TONEARM_PLUGINS_0_PATH: MISBEHAVING, PLUGINS_MISBEHAVING_REFUSE: "true" },
   });
@@ -150,7 +150,7 @@ it("a plugin that cannot be set up is off, and the node is there", async () => {
   await other.close();
 });
 
-it("without a required one the node does not start, and says why", async () => {
+it("without a required plugin the node does not start, and says why", async () => {
   const starting = startTestEnvironment({
     config: {
       TONEARM_PLUGINS_0_PATH: MISBEHAVING,

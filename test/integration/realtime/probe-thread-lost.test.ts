@@ -1,5 +1,5 @@
-// What a link does to the thread that looks it up is told to whoever gave the link, and to nobody else: other look-ups
-// are answered, and music plays on without a packet missing.
+// An input that harms the probe thread causes an error only for the client that sent it: other probes are answered, and
+// music plays on without a missing packet.
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
-/** A song whose server sends nothing before it is told to. */
+/** A song whose server sends nothing until the returned function is called. */
 function slowSong(path: string): () => void {
   const song = readFileSync(new URL("chord.mp3", SONGS));
   let release = (): void => undefined;
@@ -38,7 +38,7 @@ it.each([
   ["exit", /^looking the track up stopped the probe thread twice/],
   ["fill-heap", /^looking the track up stopped the probe thread twice/],
   ["throw", /^an unexpected error inside the node$/],
-])("a link that makes the thread %s: only its own look-up fails", async (deed, message) => {
+])("a link that makes the probe thread %s fails only its own probe", async (deed, message) => {
   const guild = await upstream.enterGuild();
   await guild.play(await upstream.load(`chord.webm?for=${deed}`), { endTime: END_MS });
   await guild.receives(25);

@@ -14,7 +14,7 @@ import { startTestEnvironment } from "../../support/start-test-environment.ts";
 
 const IN_BLOCK = /^127\.(1[6-9]|2\d|3[01])\.\d+\.\d+$/;
 const HLS = new URL("../../fixtures/hls/", import.meta.url);
-/** Not twice as fast as it sounds, so that there is something left to fetch when an address is banned. */
+/** Less than twice the bitrate, so that there is something left to fetch when an address is banned. */
 const SLOW = { kind: "slow", bytesPerSecond: 30_000 } as const;
 
 const environments: TestEnvironment[] = [];
@@ -68,11 +68,11 @@ it.concurrent("loads leave from the addresses of the block, and no two from the 
     expect(await load(bot, `${env.media.url}/chord.webm`)).toMatchObject({ loadType: "track" });
   }
   for (const from of senders(env)) expect(from).toMatch(IN_BLOCK);
-  // Of a million addresses: two alike in twenty would be very bad luck, three impossible.
+  // Drawn from a million addresses: two alike in twenty would be very bad luck, three impossible.
   expect(new Set(senders(env)).size).toBeGreaterThanOrEqual(senders(env).length - 1);
 });
 
-it.concurrent("playlists, keys, segments and what a redirect leads to are asked for in turn", async () => {
+it.concurrent("playlists, keys, segments and redirect targets are requested from rotating addresses", async () => {
   const segments = [0, 1, 2, 3].map((index) => ({
     name: `ts${index}.ts`,
     bytes: readFileSync(new URL(`ts${index}.ts`, HLS)),
@@ -99,7 +99,7 @@ it.concurrent("playlists, keys, segments and what a redirect leads to are asked 
   expect(new Set(senders(env)).size).toBeGreaterThanOrEqual(asked.length - 1);
 });
 
-it.concurrent("a banned address is left for another, is shown, and comes back when it is freed", async () => {
+it.concurrent("a banned address is skipped, shown, and used again when it is freed", async () => {
   const env = await start({ ipBlocks: "127.16.0.0/24" });
   const bot = await env.connectBot();
   const song = `${env.media.url}/chord.webm`;
@@ -155,7 +155,7 @@ it.concurrent("a site that refuses everyone costs no more tries than retryLimit 
   expect(await failing(bot)).toHaveLength(3);
 });
 
-it.concurrent("a song goes on bit for bit while its addresses are banned one after the other", async () => {
+it.concurrent("a song continues bit for bit while its addresses are banned one after the other", async () => {
   const file = readFileSync(new URL("chord.webm", SONGS));
   const env = await start(
     { ipBlocks: "127.16.0.0/24" },

@@ -1,15 +1,16 @@
-// A player that should sound and sends nothing, in a whole node: its reader hangs, it is opened anew where it is, and
-// the node says why it stuttered, by itself and when it is asked.
+// A player that should be audible and sends nothing, in a whole node: its reader hangs, its track is reopened at the
+// same position, and the node reports the cause in its log and on request.
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { countedSong, numbersFrom } from "../../../lab/media-files/counted-song.ts";
+import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
 import type { PlayerDiagnosisJson } from "../../../src/control/protocol/player-diagnosis-json.ts";
 import { createLogger, type LogFields } from "../../../src/log/log.ts";
 import { UpstreamTestEnvironment } from "../../support/upstream-test-environment.ts";
 
 const HANGING_AUDIO = new URL("../../support/worker-scripts/hanging-audio.mjs", import.meta.url);
 const SONG = countedSong({ seconds: 3, packetBytes: 1000 });
-const PASSWORD = { authorization: "stage password" };
+const PASSWORD = { authorization: TEST_PASSWORD };
 
 let upstream: UpstreamTestEnvironment;
 let lines: { readonly message: string; readonly fields: LogFields }[];
@@ -34,12 +35,12 @@ async function diagnose(guildId: string): Promise<PlayerDiagnosisJson> {
   return player;
 }
 
-/** The incident in which the track was opened anew. */
+/** The incident in which the track was reopened. */
 function repaired({ incidents }: PlayerDiagnosisJson): PlayerDiagnosisJson["incidents"][number] | undefined {
   return incidents.find(({ repair }) => repair === "reopen");
 }
 
-it("whose reader hangs plays on where it was; the client is told nothing, the operator all", async () => {
+it("a player whose reader hangs resumes at its position; the client gets no event, the operator a report", async () => {
   const guild = await upstream.enterGuild();
   await guild.play(await upstream.load("song.ogg"));
   expect(await guild.ended()).toBe("finished");
@@ -47,7 +48,7 @@ it("whose reader hangs plays on where it was; the client is told nothing, the op
   expect(guild.numbers).toEqual(numbersFrom(0, 150));
   expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackEndEvent"]);
 
-  // It is told half a second later.
+  // The report follows half a second later.
   const isOver = async () => repaired(await diagnose(guild.guildId))?.isOver;
   await expect.poll(isOver).toBe(true);
   const player = await diagnose(guild.guildId);

@@ -1,5 +1,5 @@
-// What sites do wrong, on a whole node: each costs the load that asked for it, which is told what came back, within its
-// bound; a song of another source that plays beside it all the while is not touched.
+// Faults of sites, on a whole node: each fails the load that caused the request, with an error that describes the
+// answer, within its bound; a song of another source that plays at the same time is not affected.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { RadioBrowserSite } from "../../../lab/sites/radio-browser.ts";
@@ -20,7 +20,7 @@ const PAGE = "https://soundcloud.com/stand-ins";
 const API = "https://api-v2.soundcloud.com";
 const INNERTUBE = "https://youtubei.googleapis.com/youtubei/v1";
 const FIFTY_MEGABYTES = Buffer.alloc(50 * 1024 * 1024, "[");
-/** Made before anything sounds: it takes this thread a while. */
+/** Made before anything plays: it blocks this thread for a while. */
 const ITEMS = Array.from({ length: 100_000 }, (_, index) => playlistVideoRenderer(numbered(index)));
 const LARGE_LIST = playlistAnswer("VISIONOS", { title: "All", token: undefined, items: ITEMS }, false);
 const HUNDRED_THOUSAND = Buffer.from(JSON.stringify(LARGE_LIST));
@@ -97,7 +97,7 @@ async function health(name: string): Promise<SourceView> {
   return body.find((source) => source.name === name)!; // all are listed
 }
 
-/** The error as the protocol has it, with what is looked for; and the same for the operator. */
+/** Checks the error in the protocol's form, and the same error in the operator's view. */
 async function expectReported(sourceName: string, identifier: string, expected: Partial<ExceptionView>): Promise<void> {
   const body = await load(identifier);
   expect(body.loadType).toBe("error");
@@ -133,19 +133,22 @@ const SOUNDCLOUD_FAULTS: [what: string, fault: SiteFault, severity: string, mess
     "redirects in a circle",
     { at: /resolve/, outcome: circle(`${API}/resolve`) },
     "suspicious",
-    `soundcloud: ${API}/resolve leads through more than 5 redirects`,
+    `soundcloud: ${API}/resolve goes through more than 5 redirects`,
   ],
 ];
 
 describe("soundcloud answers", () => {
   beforeEach(() => restartPlugin("soundcloud"));
 
-  it.each(SOUNDCLOUD_FAULTS)("%s: that is told", async (_, fault, severity, message) => {
-    cleanups.push(soundcloud.server.fail(fault));
-    await expectReported("soundcloud", `${PAGE}/song`, { severity, message: expect.stringContaining(message) });
-  });
+  it.each(SOUNDCLOUD_FAULTS)(
+    "soundcloud answers %s: the load fails with an error that says so",
+    async (_, fault, severity, message) => {
+      cleanups.push(soundcloud.server.fail(fault));
+      await expectReported("soundcloud", `${PAGE}/song`, { severity, message: expect.stringContaining(message) });
+    },
+  );
 
-  it("a page of another make, once the id that was read from it has ended: that is told", async () => {
+  it("soundcloud changes its page after the client id expired: the load fails with an error that says so", async () => {
     const { clientId } = soundcloud;
     soundcloud.clientId = [...clientId].reverse().join("");
     cleanups.push(() => {
@@ -159,11 +162,11 @@ describe("soundcloud answers", () => {
     });
   });
 
-  it("that it has found nothing: the result is empty", async () => {
+  it("soundcloud answers that it has found nothing: the result is empty", async () => {
     expect(await load("scsearch:nothing of the kind")).toEqual({ loadType: "empty", data: null });
   });
 
-  it("pages that lead in a circle: each is read once", async () => {
+  it("soundcloud answers pages that link in a circle: each is read once", async () => {
     const next = `${API}/users/1/likes?offset=0&limit=200&linked_partitioning=1`;
     const collection = [{ kind: "like", track: soundcloud.tracks.get(11) }];
     cleanups.push(soundcloud.server.fail({ at: /likes/, outcome: { json: { collection, next_href: next } } }));
@@ -171,7 +174,7 @@ describe("soundcloud answers", () => {
     expect((data as { tracks: unknown[] }).tracks).toHaveLength(2);
   });
 
-  it("a set of 100,000: as many tracks are found as the operator allows", async () => {
+  it("soundcloud answers a set of 100,000: as many tracks are found as the operator allows", async () => {
     const ids = Array.from({ length: 100_000 }, (_, index) => 100 + (index % 120));
     soundcloud.addSet(`${PAGE}/sets/endless`, 903, ids);
     expect(await load(`${PAGE}/sets/endless`)).toMatchObject({
@@ -191,45 +194,48 @@ const YOUTUBE_FAULTS: [what: string, outcome: SiteOutcome, severity: string, cau
     "redirects in a circle",
     circle(`${INNERTUBE}/search`),
     "suspicious",
-    `${INNERTUBE}/search leads through more than 5 redirects`,
+    `${INNERTUBE}/search goes through more than 5 redirects`,
   ],
 ];
 
 describe("youtube answers", () => {
   beforeEach(() => restartPlugin("youtube"));
 
-  it.each(YOUTUBE_FAULTS)("%s: that is told, client by client", async (_, outcome, severity, cause) => {
-    cleanups.push(youtube.fail({ at: /\/search$/, outcome }));
-    const head = `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.`;
-    await expectReported("youtube", "ytsearch:song", {
-      severity,
-      cause: expect.stringContaining(`SourceError: ${cause}`),
-      message: expect.stringContaining(`${head}\n\nClient [VISIONOS] failed: ${cause}`),
-    });
-  });
+  it.each(YOUTUBE_FAULTS)(
+    "youtube answers %s: the load fails with the error of each client",
+    async (_, outcome, severity, cause) => {
+      cleanups.push(youtube.fail({ at: /\/search$/, outcome }));
+      const head = `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.`;
+      await expectReported("youtube", "ytsearch:song", {
+        severity,
+        cause: expect.stringContaining(`SourceError: ${cause}`),
+        message: expect.stringContaining(`${head}\n\nClient [VISIONOS] failed: ${cause}`),
+      });
+    },
+  );
 
   it.each([
     ["that it has found nothing", "nothing"],
     ["a search of another make", "new shape"],
-  ])("%s: the result is empty", async (_, words) => {
+  ])("youtube answers %s: the result is empty", async (_, words) => {
     expect(await load(`ytsearch:${words}`)).toEqual({ loadType: "empty", data: null });
   });
 
-  it("a video of another make: that is told", async () => {
+  it("youtube answers a video in an unknown form: the load fails with an error that says so", async () => {
     cleanups.push(youtube.fail({ at: /\/player$/, outcome: { json: { novelty: true } } }));
     const message = expect.stringMatching(/^youtube: .+\[VISIONOS\] failed: No playability status block\./s);
     await expectReported("youtube", "song0000001", { severity: "suspicious", message });
   });
 
-  it("5,000 entries: all are found where the operator allows them", async () => {
+  it("youtube answers 5,000 entries: all are found where the operator allows them", async () => {
     expect(await load("PLmany")).toMatchObject({ loadType: "playlist", data: { tracks: { length: 5000 } } });
   });
 
-  it("pages that lead in a circle: each is read once", async () => {
+  it("youtube answers pages that link in a circle: each is read once", async () => {
     expect(await load("PLcircle")).toMatchObject({ loadType: "playlist", data: { tracks: { length: 200 } } });
   });
 
-  it("100,000 entries at once: that is told", async () => {
+  it("youtube answers 100,000 entries at once: the load fails with an error that says so", async () => {
     cleanups.push(youtube.fail({ at: /\/browse$/, outcome: { bytes: HUNDRED_THOUSAND } }));
     const message = expect.stringContaining(`[VISIONOS] failed: ${INNERTUBE}/browse sent more than 8388608 bytes`);
     await expectReported("youtube", "PLmany", { severity: "suspicious", message });
@@ -241,7 +247,7 @@ describe("a site that answers 429", () => {
     return { status: 429, headers: { "retry-after": String(retryAfterSeconds) } };
   };
 
-  it("opens its circuit breaker for as long as it says; client, operator, metrics and log show it", async () => {
+  it("a 429 opens the circuit breaker for the time in the answer; client, operator, metrics and log show it", async () => {
     await restartPlugin("soundcloud");
     cleanups.push(soundcloud.server.fail({ at: /resolve/, outcome: busy(RETRY_AFTER_MS / 1000), times: 1 }));
     const fromMs = Date.now();
@@ -277,7 +283,7 @@ describe("a site that answers 429", () => {
     expect(inLog).toMatchObject([{ level: "warn", message: opened, fields }]);
   });
 
-  it("is asked again afterwards, and not before", async () => {
+  it("a site that answered 429 is asked again afterwards, and not before", async () => {
     await restartPlugin("youtube");
     let refusedMs: number | undefined;
     const refuse = (): SiteOutcome => {

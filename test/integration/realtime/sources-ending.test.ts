@@ -1,6 +1,6 @@
-// How tracks of sites end when they cannot go on: a broadcast is over, a country is not served, a link is refused in
-// the middle and no other is given out, a decoder is missing. What there is is heard, the client is told why, and the
-// next track plays.
+// The end of tracks of sites that cannot continue: a broadcast is over, a country is not served, a link is refused in
+// the middle and the site gives no other, a decoder is missing. All available audio plays, the client receives the
+// reason, and the next track plays.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { numbersFrom, packetNumbers } from "../../../lab/media-files/counted-song.ts";
@@ -17,10 +17,10 @@ import { MusicCall } from "../../support/music-call.ts";
 import { startSiteTestEnvironment } from "../../support/site-test-environment.ts";
 
 const PAGE = "https://soundcloud.com/stand-ins";
-/** Of Twitch's stand-in: 77 frames of 1152 samples at 44.1 kHz. */
+/** The segments of Twitch's stand-in: 77 frames of 1152 samples at 44.1 kHz. */
 const SEGMENT_MS = (77 * 1152) / 44.1;
 const FRAME_MS = 20;
-/** What YouTube's stand-in is asked for at once. */
+/** Size of a range request to YouTube's stand-in. */
 const STEP_BYTES = 65_536;
 const VIDEO = "song0000001";
 const ALL_FAILED = `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.`;
@@ -56,7 +56,7 @@ async function play(identifier: string, options: { readonly on?: TestEnvironment
   return call;
 }
 
-/** What takes a test's faults back, which its end does at the latest. */
+/** A list of cleanups that undo a test's faults, at its end at the latest. */
 function faultsUntil(onTestFinished: (repair: () => void) => void): { cleanups: (() => void)[]; repair: () => void } {
   const cleanups: (() => void)[] = [];
   const repair = (): void => {
@@ -66,7 +66,7 @@ function faultsUntil(onTestFinished: (repair: () => void) => void): { cleanups: 
   return { cleanups, repair };
 }
 
-/** The track ends with an exception; then another is heard on the same player. */
+/** The track ends with an exception; then another plays on the same player. */
 async function expectReported(call: MusicCall, reason: "finished" | "loadFailed", exception: object): Promise<void> {
   expect(await call.ended()).toMatchObject({ reason });
   expect(call.eventTypes).toEqual(["TrackStartEvent", "TrackExceptionEvent", "TrackEndEvent"]);
@@ -82,7 +82,7 @@ async function expectNextPlays(call: MusicCall, identifier: string): Promise<voi
 }
 
 describe.concurrent("a track", () => {
-  it("of a broadcast that is over ends as finished when all of it was heard", async () => {
+  it("a track of a broadcast that is over ends as finished after all of it was played", async () => {
     const call = await play("https://www.twitch.tv/stand_in");
     await call.receiveMore(50);
     twitch.endLive();
@@ -94,7 +94,7 @@ describe.concurrent("a track", () => {
     await call.leave();
   });
 
-  it("that is not for this region is told so, by one site when it is loaded and by one when it is played", async () => {
+  it("a track that is not for this region fails when one site loads it, and when another plays it", async () => {
     const bot = await env.connectBot();
     const message = "This track is not available: SoundCloud does not play it in the region of the node";
     expect((await bot.load(`${PAGE}/blocked`)).body).toMatchObject({
@@ -112,7 +112,7 @@ describe.concurrent("a track", () => {
     await expectNextPlays(call, "https://www.twitch.tv/videos/123456789");
   });
 
-  it("of HLS whose link is refused where the site gives out no other ends behind what was received", async ({
+  it("an HLS track whose link is refused and not replaced ends after the received audio", async ({
     onTestFinished,
   }) => {
     const { cleanups, repair } = faultsUntil(onTestFinished);
@@ -121,7 +121,7 @@ describe.concurrent("a track", () => {
       if (cleanups.length === 1) cleanups.push(server.fail({ at: /^api-v2\./, outcome: { status: 403 } }));
       return { status: 403 };
     };
-    // Its segments are of two seconds.
+    // Its segments are two seconds long.
     cleanups.push(server.fail({ at: /opus\/data10$/, outcome: refuse }));
     const call = await play(`${PAGE}/song`, { position: 18_000 });
     await expectReported(call, "finished", {
@@ -134,7 +134,7 @@ describe.concurrent("a track", () => {
     await expectNextPlays(call, `${PAGE}/song`);
   });
 
-  it("of a file whose link is refused where no client gives out another ends behind what was received", async ({
+  it("a file whose link is refused, and which no client replaces, ends after the received audio", async ({
     onTestFinished,
   }) => {
     const { cleanups, repair } = faultsUntil(onTestFinished);
@@ -150,7 +150,7 @@ describe.concurrent("a track", () => {
     };
     cleanups.push(youtube.fail({ at: /videoplayback$/, outcome: refuseLater }));
     const call = await play(VIDEO);
-    // The one whose links were refused again is asked last by now.
+    // The client whose links were refused again is asked last by now.
     const received = ["WEB", "WEBEMBEDDED", "VISIONOS"].map(
       (name) => `Client [${name}] failed: This video requires login.`,
     );
@@ -168,7 +168,7 @@ describe.concurrent("a track", () => {
   });
 });
 
-it("a track in AAC where its decoder is not installed is told with what to install", async () => {
+it("an AAC track without an installed decoder fails with an error that says what to install", async () => {
   const folder = new URL("../../support/worker-scripts/", import.meta.url);
   const bare = await start({
     mediaEntry: new URL("without-aac-audio.mjs", folder),

@@ -1,5 +1,5 @@
-// Every site hangs at once, one plugin loops and another fills memory: those who listen hear everything, the source
-// that is well answers, and whoever asked the others is told so. `npm run bench -- sources` is the same in large.
+// Every site hangs at once, one plugin loops and another fills memory: listeners receive everything, the healthy source
+// answers, and loads of the others fail with an error. `npm run bench -- sources` is the same at a larger scale.
 
 import { readdirSync } from "node:fs";
 import { getPriority } from "node:os";
@@ -48,7 +48,7 @@ beforeAll(async () => {
         `--tonearm.plugins.${index}.path=${path}`,
         `--tonearm.plugins.${index}.required=true`,
       ]),
-      // Where nobody sets them, some of what hangs takes twenty seconds to be given up.
+      // With the default timeouts, some hanging requests are aborted only after twenty seconds.
       "--lavalink.server.timeouts.socketTimeoutMs=3000",
       "--plugins.ytdlp.timeoutMs=3000",
     ],
@@ -78,7 +78,7 @@ async function viewOf(name: string): Promise<PluginView> {
   return body.find((plugin) => plugin.name === name)!; // it is configured
 }
 
-/** Its message, for an error. */
+/** Loads the identifier; `message` is that of an error. */
 async function askFor(identifier: string): Promise<{ readonly loadType: string; readonly message: string }> {
   const { loadType, data } = (await bot.load(identifier)).body;
   return { loadType, message: loadType === "error" ? (data as { message: string }).message : "" };
@@ -93,7 +93,7 @@ it("before, all sources answer", async () => {
 
 describe("while all sites hang, one plugin loops and another fills memory,", () => {
   it("a source that is well answers, the others say which they are, and two threads are lost", async () => {
-    // From here on they are young: who is lost soon after it was started rests.
+    // From here on the threads are young: a thread that is lost soon after its start is restarted after a pause.
     for (const name of ["looping", "hungry"]) await bot.request("POST", `/v4/tonearm/plugins/${name}/reload`);
     const restore = sites.hang();
     let hangingCount = 0;
@@ -121,7 +121,7 @@ describe("while all sites hang, one plugin loops and another fills memory,", () 
 
   it("their threads are ended for what they do, and come back after pauses that grow", async () => {
     expect((await viewOf("looping")).trouble).toMatch(/shows no sign of life/);
-    // On a machine that is busy, it is ended for what it does not do meanwhile.
+    // On an overloaded machine, it is ended for missing heartbeats instead.
     expect((await viewOf("hungry")).trouble).toMatch(/stopped by an error|shows no sign of life/);
     for (const [name, deed] of [
       ["looping", "loop"],
@@ -132,14 +132,14 @@ describe("while all sites hang, one plugin loops and another fills memory,", () 
       expect((await viewOf(name)).losses).toBe(2);
       expect(await askFor(`${name}:well`)).toMatchObject({
         loadType: "error",
-        message: expect.stringContaining(`the plugin ${name}.js stopped 2 times; it is started anew in`),
+        message: expect.stringContaining(`the plugin ${name}.js stopped 2 times; it restarts in`),
       });
       expect(pausesMs[name]).toEqual([1000, 2000]);
       await expect.poll(async () => (await askFor(`${name}:well`)).loadType).toBe("track");
     }
   });
 
-  it("whoever listens hears every packet once, in order", async () => {
+  it("all listeners receive every packet once, in order", async () => {
     for (const call of calls) {
       await call.receiveMore(50);
       const numbers = packetNumbers(call.audio);

@@ -1,5 +1,5 @@
-// Sources of sites on a whole node, each before its stand-in: found by a search or a link, played, heard; and a link
-// that is refused in the middle of HLS.
+// Sources of sites on a whole node, each with its stand-in: found by a search or a link, and played; and a link that is
+// refused in the middle of HLS.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { numbersFrom, packetNumbers } from "../../../lab/media-files/counted-song.ts";
@@ -16,7 +16,10 @@ const CLIP = "https://getyarn.io/yarn-clip/0a1b2c3d-1111-2222-3333-444455556666"
 const VIMEO = "https://vimeo.com/76979871";
 const NICO = "https://www.nicovideo.jp/watch/sm9";
 
-/** By what is heard at the same time: one after the other would take long, all at once would be a load of its own. */
+/**
+ * Grouped by the tracks that play at the same time: one after the other would take long, all at once would overload the
+ * machine.
+ */
 const STORIES: Readonly<Record<string, [sourceName: string, identifier: string][]>> = {
   music: [
     ["soundcloud", "scsearch:song"],
@@ -56,7 +59,7 @@ beforeAll(async () => {
 });
 afterAll(() => all.close());
 
-/** Plays what is found there first; it is heard, and nothing else happens. */
+/** Plays the first track found; its audio arrives, and no other event occurs. */
 async function expectReceived(sourceName: string, identifier: string): Promise<void> {
   const call = await MusicCall.join(env, { daveVersion: 0 });
   const track = await firstFound(call.bot, identifier);
@@ -67,11 +70,11 @@ async function expectReceived(sourceName: string, identifier: string): Promise<v
   await call.leave();
 }
 
-describe.each(Object.entries(STORIES))("is found, played and heard: %s,", (_kind, stories) => {
+describe.each(Object.entries(STORIES))("a track is found and played: %s,", (_kind, stories) => {
   it.concurrent.each(stories)("%s by %s", expectReceived);
 });
 
-describe.skipIf(!hasAac)("is heard with AAC, as the site itself has it:", () => {
+describe.skipIf(!hasAac)("a track plays in AAC, the codec of the site itself:", () => {
   beforeAll(() => {
     const { twitch, getyarn } = sites.each;
     twitch.site.addMedia("segment.mp3", { bytes: readMediaFixture("aac.mpegts"), mimeType: "video/mp2t" });
@@ -89,7 +92,7 @@ function linksAsked(): number {
     .length;
 }
 
-it("HLS whose links are refused in the middle goes on without a lost frame", async () => {
+it("HLS whose links are refused in the middle continues without a lost frame", async () => {
   const call = await MusicCall.join(env, { daveVersion: 0 });
   const track = await firstFound(call.bot, "https://soundcloud.com/stand-ins/song");
   await call.update({ track: { encoded: track.encoded }, position: 12_000 });

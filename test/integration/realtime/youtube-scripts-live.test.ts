@@ -1,5 +1,5 @@
-// Videos that play only with YouTube's player script, on a whole node: an honest script, the next day's, and hostile
-// ones, each of which costs the track that needed it. A song of another source plays beside all the while.
+// Videos that play only with YouTube's player script, on a whole node: a regular script, the next day's, and hostile
+// ones, each of which fails the track that needed it. A song of another source plays at the same time.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { RadioBrowserSite } from "../../../lab/sites/radio-browser.ts";
@@ -50,7 +50,7 @@ async function play(videoId: string): Promise<MusicCall> {
   return call;
 }
 
-/** What the client is told of a video that cannot be played. */
+/** The exception that the client receives for a video that cannot be played. */
 async function exceptionOf(call: MusicCall): Promise<object> {
   expect(await call.ended()).toMatchObject({ reason: "loadFailed" });
   const [event] = call.bot.events("TrackExceptionEvent");
@@ -61,7 +61,7 @@ describe("a video", () => {
   it.each([
     ["the script of the day", REVERSE_SCRIPT],
     ["a script of another layout, the day after", ROTATE_SCRIPT],
-  ])("with an age gate is heard by %s", async (_, script) => {
+  ])("a video with an age gate plays with %s", async (_, script) => {
     youtube.script = script;
     const call = await play(AGE_GATE);
     await call.receiveMore(25);
@@ -69,7 +69,7 @@ describe("a video", () => {
     await call.leave();
   });
 
-  it("that wants a login is told so", async () => {
+  it("a video that requires a login fails with an error that says so", async () => {
     const call = await play("login000001");
     const received = ["VISIONOS", "WEB", "WEBEMBEDDED"].map(
       (name) => `Client [${name}] failed: This video requires login.`,
@@ -84,15 +84,15 @@ describe("a video", () => {
 });
 
 const HOSTILE: [keyof typeof HOSTILE_SCRIPTS, reason: RegExp][] = [
-  ["loops for ever when it solves", /took too long/],
+  ["loops endlessly when it solves", /took too long/],
   ["takes all memory when it solves", /the player script failed/],
   ["takes all memory when it is read", /the player script failed/],
   ["answers a megabyte", /the player script answered too much/],
   ["is no script", /the player script cannot be read/],
 ];
 
-describe("a player script that", () => {
-  it.each(HOSTILE)("%s costs the video that needs it, which is told; others play", async (name, reason) => {
+describe("player scripts", () => {
+  it.each(HOSTILE)("a player script that %s fails only the video that needs it; others play", async (name, reason) => {
     youtube.script = HOSTILE_SCRIPTS[name];
     const call = await play(AGE_GATE);
     const { message } = (await exceptionOf(call)) as { message: string };
@@ -103,12 +103,12 @@ describe("a player script that", () => {
     await call.leave();
   });
 
-  it("reaches for the node's globals finds none of them", async () => {
+  it("a player script that reaches for the node's globals finds none of them", async () => {
     youtube.script = CURIOUS_SCRIPT;
     const { length: earlier } = youtube.site.requests;
     const call = await play(AGE_GATE);
     await exceptionOf(call);
-    // What it has found is the n of its links, which are refused with that.
+    // Its result becomes the n of its links, which are refused with that value.
     const asked = youtube.site.requests.slice(earlier).filter(({ path }) => path === "/videoplayback");
     expect(new Set(asked.map(({ query }) => query.get("n")))).toEqual(new Set(["nothing-found"]));
     await call.leave();

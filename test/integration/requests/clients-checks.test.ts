@@ -1,5 +1,5 @@
-// lavalink-client, unmodified, looks at what a node says of itself before it asks for anything: all that the node plays
-// from gets through.
+// lavalink-client, unmodified, checks the sources that a node announces before it sends requests: all sources that the
+// node plays pass.
 
 import { once } from "node:events";
 import { LavalinkManager, type LavalinkNode, type SearchPlatform } from "lavalink-client";

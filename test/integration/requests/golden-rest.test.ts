@@ -1,5 +1,5 @@
-// Walks every recorded REST case that needs a whole node: media that are really looked at, tracks that are really
-// loaded, voice servers that refuse. A case matches or stands in the table of differences.
+// Runs every recorded REST case that needs a whole node: real probes of media, real loads of tracks, voice servers that
+// refuse. A case matches or is listed in the table of differences.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeClient } from "../../../lab/conformance/workbench/node-client.ts";
@@ -76,7 +76,7 @@ function compareStep({ name, index, step, answer, sessionId }: WalkedStep): void
   else expect(comparable(answer.json)).toEqual(comparable(translated(json, sessionId)));
 }
 
-/** What is told is ours, and more than the recorded server tells since 4.0.8. */
+/** Our error has its own text, and more fields than the recorded server has sent since 4.0.8. */
 const EXCEPTION = {
   message: expect.stringMatching(/^(?!Something went wrong)./),
   severity: expect.stringMatching(/^(?:common|suspicious|fault)$/),

@@ -1,5 +1,5 @@
-// The outbound guard of a whole node: a target of each technique, through every route and message that can name one.
-// All of them through the parts alone, with names too, are in test/unit/media/probe/hostile-targets.test.ts.
+// The outbound guard of a whole node: a target of each technique, through every route and message that can contain one.
+// All targets through the modules alone, with names too, are in test/unit/media/probe/hostile-targets.test.ts.
 
 import { BroadcastChannel } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -20,7 +20,7 @@ const GATEWAY_ADDRESS = "127.0.0.1";
 const VOICE_OF_V3 = "PATCH player of v3 with a voice endpoint";
 const REFUSED = /refused: not a public address; .* tonearm\.network\.allow/;
 
-/** One of each technique that needs no fake resolver, those that lead to this machine and others by turns. */
+/** One of each technique that needs no fake resolver; targets on this machine and others alternate. */
 const TECHNIQUES = [...new Set(HOSTILE_TARGETS.filter(isLiteral).map(({ technique }) => technique))];
 const SAMPLE = TECHNIQUES.flatMap((techniqueName, index) => {
   const targets = HOSTILE_TARGETS.filter((target) => target.technique === techniqueName && isLiteral(target));
@@ -47,7 +47,7 @@ interface World {
 }
 
 let recordedConnections: BroadcastChannel;
-/** The one under test; both are never alive at once, so all that is dialled is its doing. */
+/** The node under test; the two are never alive at once, so all connection attempts are its own. */
 let world: World;
 let guildCount = 0;
 /** URLs of the targets, by the route that was refused. */
@@ -72,7 +72,7 @@ async function closeWorld(): Promise<void> {
   await world.range.close();
 }
 
-/** Has both threads dial something allowed: what each dialled before has been told of before. */
+/** Makes both threads connect to an allowed address: their earlier connection attempts have been reported by then. */
 async function allConnectionsReported(): Promise<void> {
   const site = await HostileSite.start();
   const url = site.leadingTo("http://[::1]/", "m3u");
@@ -216,7 +216,7 @@ describe.runIf(process.platform === "linux")("without being allowed", () => {
       meetGateway(address, canary.port, (guildId) =>
         world.v4.until(
           ({ type, guildId: id }) => type === "WebSocketClosedEvent" && id === guildId,
-          `the end of the session that is told of ${address}`,
+          `the end of the session that receives ${address}`,
         ),
       ),
     );
@@ -233,7 +233,7 @@ describe.runIf(process.platform === "linux")("with everything allowed", () => {
   });
   afterAll(closeWorld);
 
-  it.each(ROUTES)("%s reaches those that were refused", async (name, prepare) => {
+  it.each(ROUTES)("without the guard, %s reaches the targets that were refused", async (name, prepare) => {
     const { range } = world;
     const reached = new Set(await range.reachedBy(prepare(world)));
     const urls = range.aims.filter(({ url }) => reached.has(url)).map(({ target }) => target.url);
@@ -241,7 +241,7 @@ describe.runIf(process.platform === "linux")("with everything allowed", () => {
     expect(range.misledConnections(0)).toEqual([]);
   });
 
-  it("the operation voiceUpdate of v3 reaches those that an update was refused for", async () => {
+  it("without the guard, the operation voiceUpdate of v3 reaches the targets that were refused", async () => {
     const { range, v3 } = world;
     const refused = refusedBy.get(VOICE_OF_V3) ?? [];
     const techniqueName = range.aims.filter(({ target }) => refused.includes(target.url));
@@ -253,7 +253,7 @@ describe.runIf(process.platform === "linux")("with everything allowed", () => {
     }
   });
 
-  it("the UDP address that a voice gateway names gets datagrams", async () => {
+  it("without the guard, the UDP address that a voice gateway names gets datagrams", async () => {
     for (const address of ["127.0.0.2", "127.1.2.3", "0.0.0.0"]) {
       const canary = await UdpCanary.start();
       await meetGateway(address, canary.port, () => canary.received());

@@ -1,5 +1,5 @@
-// Look-ups share what the node can look up at once: one client's slow links, or one site's, keep nobody else's from an
-// answer.
+// Loads share the node's limit of concurrent probes: the slow links of one client, or of one site, do not delay the
+// answers for others.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { plainPlan } from "../../../lab/media-server/answer-plan.ts";

@@ -67,10 +67,10 @@ test("metrics are where the configuration says, and each request leaves a line",
   await node.until(/INFO {2}answered GET \/inner\/metrics"? .*status=200 .*client=127\.0\.0\.1/);
 });
 
-describe("the node goes on", () => {
-  /** A node that logs every request, and a way to make it log a lot. */
+describe("a node with a blocked output", () => {
+  /** A node that logs every request, and a function that makes it log a lot. */
   async function noisy(): Promise<{ child: ChildProcess; ask: () => Promise<string> }> {
-    // The node's own choice would stand in the output, which nobody reads here.
+    // A port chosen by the node would be in the output, which is not read here.
     const port = await freePort();
     const cwd = nodes.folder();
     const args = ["start", `--server.port=${port}`, "--logging.request.includeHeaders=true"];
@@ -81,7 +81,7 @@ describe("the node goes on", () => {
       return (await fetch(`http://127.0.0.1:${port}/version`, { headers })).text();
     };
     await once(child.stdout!, "readable"); // it is a pipe
-    // As long as a start may take on a busy machine.
+    // The longest start on a busy machine.
     await expect.poll(() => ask().catch(() => "")).toMatch(/^\d/);
     return { child, ask };
   }
@@ -94,7 +94,7 @@ describe("the node goes on", () => {
     });
     child.stdout?.destroy();
     for (let count = 0; count < 20; count++) expect(await ask()).toMatch(/^\d/);
-    await expect.poll(() => errors).toContain("standard output is lost, it fails with EPIPE");
+    await expect.poll(() => errors).toContain("standard output blocked (writing fails with EPIPE)");
     expect(errors.split("\n")).toHaveLength(2);
     child.kill("SIGTERM");
     expect(await once(child, "exit")).toEqual([0, null]);
@@ -109,7 +109,7 @@ describe("the node goes on", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  test("when nobody reads standard output, and tells how much was dropped once somebody does", async () => {
+  test("a node whose standard output is not read keeps running, and reports dropped lines once it is read", async () => {
     const { child, ask } = await noisy();
     // More than the pipe and the node's own bound hold.
     for (let count = 0; count < 250; count++) expect(await ask()).toMatch(/^\d/);
@@ -117,14 +117,14 @@ describe("the node goes on", () => {
     child.stdout?.on("data", (data) => {
       output += data;
     });
-    await expect.poll(() => output).toMatch(/ERROR log lines were dropped, because nobody took them count=\d+\n/);
+    await expect.poll(() => output).toMatch(/ERROR stdout blocked: log lines dropped count=\d+\n/);
     const dropped = Number(/count=(\d+)/.exec(output)?.[1]);
     const written = output.split("answered GET /version").length - 1;
     expect(dropped + written).toBeGreaterThanOrEqual(250);
     expect(written).toBeGreaterThan(50);
   });
 
-  test("when nobody reads, until a signal ends it", async () => {
+  test("a node whose standard output is not read keeps running until a signal ends it", async () => {
     const { child, ask } = await noisy();
     for (let count = 0; count < 250; count++) await ask();
     child.kill("SIGTERM");

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { countedSong } from "../../../lab/media-files/counted-song.ts";
 import { Bot } from "../../../lab/test-environment/bot.ts";
+import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
 import { createNodeLogger } from "../../../src/log/log-pino.ts";
 import { LogRing } from "../../../src/log/log-ring.ts";
 import { KNOWN_SECRETS, leaksOf } from "../../support/known-secrets.ts";
@@ -70,7 +71,7 @@ plugins:
     servers: [{ name: home, url: "http://music.home.example:4533", username: u, password: ${JSON.stringify(LETTERS)} }]
 `;
 
-test("tonearm support tells of a running node and of the machine, and no secret", async () => {
+test("tonearm support describes a running node and the machine, without secrets", async () => {
   const folder = folderWith(CONFIG);
   const started = await run(folder, ["start", "--server.port=0"], /listening on http:\/\/127.0.0.1:\d+/);
   const [url = "", port = ""] = /http:\/\/127\.0\.0\.1:(\d+)/.exec(started.output) ?? [];
@@ -109,21 +110,21 @@ test("without a node it says why, holds the rest and writes it to a file", async
   expectNoSecrets(text);
 });
 
-test("with a wrong configuration it says what is wrong, but for what was found there", async () => {
+test("tonearm support reports the mistakes of an invalid configuration without the values", async () => {
   const folder = folderWith(`server: { port: ${JSON.stringify(PHRASE)} }\n`);
   const { output } = await run(folder, ["support", "-"]);
   expect(output).toContain(
     'tonearm.yml:1:17: server.port: expected a whole number from 0 to 65535, found "<left out>"',
   );
-  expect(output).toContain("the configuration is wrong, so nobody knows where the node is");
+  expect(output).toContain("the configuration is invalid, so the address of the node is unknown");
   expectNoSecrets(output);
 });
 
-test("a node that plays tells of its player, and of errors with secrets in them without those", async () => {
+test("the support report of a playing node describes its player, and its errors without their secrets", async () => {
   const logRing = new LogRing();
   const logger = createNodeLogger({ level: "debug", format: "json", stream: { write: () => true }, ring: logRing });
   const env = await startTestEnvironment({
-    config: { LAVALINK_SERVER_PASSWORD: "stage password", LAVALINK_SERVER_HTTPCONFIG_PROXYPASSWORD: PHRASE },
+    config: { LAVALINK_SERVER_PASSWORD: TEST_PASSWORD, LAVALINK_SERVER_HTTPCONFIG_PROXYPASSWORD: PHRASE },
     media: { files: { "private/song.ogg": countedSong({ seconds: 60 }) } },
     logger,
     logRing,
@@ -142,15 +143,15 @@ test("a node that plays tells of its player, and of errors with secrets in them 
       error: new Error("inner", { cause: new Error(`of ${PHRASE} at http://a:${encodeURIComponent(PHRASE)}@b/`) }),
     });
   }
-  const headers = { authorization: "stage password" };
+  const headers = { authorization: TEST_PASSWORD };
   const ask = async () => (await fetch(`${env.url}/v4/tonearm/support`, { headers })).text();
   let text = "";
   const check = async () => {
     text = await ask();
     return text;
   };
-  // What its worker has told. The node does not take one question after the other.
-  await expect.poll(check, { interval: 300 }).toContain("sound: passthrough 1");
+  // Includes the report of its worker. The node does not answer requests in sequence.
+  await expect.poll(check, { interval: 300 }).toContain("audio: passthrough 1");
   await env.close();
   expect(text).toContain("ERROR it broke at");
   expect(text).toMatch(/caused by: Error: of <redacted> at/);

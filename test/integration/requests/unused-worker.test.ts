@@ -31,7 +31,7 @@ async function startWorker(
   return { worker, heartbeat: new Heartbeat(heartbeatMemory) };
 }
 
-test("a worker that nobody has used is ready and lives, and ends when it is told to, without what plays", async () => {
+test("an unused worker is ready, has a heartbeat, and closes on request, without loading the media modules", async () => {
   const { worker, heartbeat } = await startWorker();
   expect(heartbeat.beats).toBeGreaterThan(0);
   const exited = once(worker, "exit");

@@ -1,5 +1,5 @@
-// What a real node answered for the same kinds of files and servers (fixtures/golden/rest.jsonl), rule by rule: the
-// same names, titles and flags. Lengths are those of other files here, and some answers are meant to be better: see
+// Compares with a real node's answers for the same kinds of files and servers (fixtures/golden/rest.jsonl), rule by
+// rule: the same names, titles and flags. Lengths differ, as the files do, and some answers are better on purpose: see
 // `isBetter`.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -63,7 +63,7 @@ function withoutPort(value: unknown): Answered {
   return JSON.parse(JSON.stringify(value).replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1"));
 }
 
-/** Here a length is known and places can be reached where the recorded node saw a stream. */
+/** Our answer has a length and is seekable where the recorded node saw a stream. */
 function isBetter(ours: Readonly<Record<string, unknown>>, theirs: Readonly<Record<string, unknown>>): boolean {
   return theirs.isStream === true && ours.isStream === false && ours.isSeekable === true;
 }
@@ -84,7 +84,7 @@ describe("recorded answers", () => {
     const flags = isBetter(ourInfo, theirInfo) ? { isStream: false, isSeekable: true } : {};
     expect(ourInfo).toMatchObject({ ...theirInfo, ...flags });
     expect(ours.data.pluginInfo).toEqual(theirs.data.pluginInfo);
-    // The fixtures bear the names of the recorded files; those without tags are called the same in both.
+    // The fixtures have the names of the recorded files; files without tags are called the same in both.
     if (!/plain|noxing|notags|tone\.flac/.test(identifier)) expect(ourInfo).toMatchObject({ title, author });
     if (ourInfo.isStream === true) expect(ourLength).toBe(Number(2n ** 63n - 1n));
     else expect(ourLength).toBeGreaterThan(900);

@@ -22,7 +22,7 @@ const SEGMENT_HEAD = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:0\
 const REFUSED = /^connecting to .+ refused: not a public address; .* tonearm\.network\.allow$/;
 const OUTSIDE = /no regular file below one of the allowed folders \(tonearm\.local\.roots\)$/;
 
-/** Listens where nobody may come; everything that does is counted. */
+/** Listens at a forbidden address; counts every connection. */
 let forbidden: Server;
 let forbiddenPort: number;
 let visitorCount = 0;
@@ -71,7 +71,7 @@ function makeFolders(): void {
   symlinkSync(join(folder, "music", "song.ogg"), join(folder, "music", "album", "inside.ogg"));
 }
 
-/** Playlists that lead to `there`. */
+/** Playlists that link to `there`. */
 function filesOf(there: string): Record<string, string | Uint8Array> {
   return {
     "song.ogg": SONG,
@@ -91,7 +91,7 @@ function filesOf(there: string): Record<string, string | Uint8Array> {
 
 async function load(identifier: string): Promise<{ loadType: LoadView["loadType"]; data: ExceptionView }> {
   const { body } = await upstream.bot.load(identifier);
-  return { loadType: body.loadType, data: body.data as ExceptionView }; // looked at only for errors
+  return { loadType: body.loadType, data: body.data as ExceptionView }; // checked only for errors
 }
 
 describe("an address that is not public", () => {
@@ -150,7 +150,7 @@ describe("an address that is not public", () => {
     expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackExceptionEvent", "TrackEndEvent"]);
   });
 
-  it.concurrent("that an allowed server leads to only later is refused when it is played", async () => {
+  it.concurrent("an address that an allowed server redirects to only later is refused when it is played", async () => {
     const path = "song.ogg?turns";
     const guild = await upstream.enterGuild();
     const encoded = await upstream.load(path);
@@ -193,7 +193,7 @@ describe("a file of this machine", () => {
     },
   );
 
-  it.concurrent("that a list inside the roots leads to is refused outside of them", async () => {
+  it.concurrent("a file outside the roots is refused when a list inside them names it", async () => {
     const { loadType, data } = await load(join(folder, "music", "escape.m3u"));
     expect(loadType).toBe("error");
     expect(data.message).toMatch(OUTSIDE);
@@ -258,7 +258,7 @@ it("with the local source off, no file is found and none is played", async () =>
   }
 });
 
-it("nobody ever came to the forbidden port", () => {
+it("the forbidden port received no connection", () => {
   expect(visitorCount).toBe(0);
 });
 

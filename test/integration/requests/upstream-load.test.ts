@@ -1,5 +1,5 @@
-// What a bot gets from loadtracks for addresses that are broken, hostile or merely odd: an answer in bounded time that
-// says what is wrong, and a node that is as healthy afterwards as before.
+// The answers of loadtracks for addresses that are broken, hostile or merely odd: an answer in bounded time that says
+// what is wrong, and a node that works afterwards as before.
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -57,7 +57,7 @@ async function loadInfo(path: string): Promise<Record<string, unknown>> {
 
 describe("an address with nothing to play", () => {
   it.concurrent.each([
-    ["403", "suspicious", /answered HTTP 403; the link may have expired or want a login$/],
+    ["403", "suspicious", /answered HTTP 403; the link may have expired or need a login$/],
     ["401", "suspicious", /answered HTTP 401; the link/],
     ["416", "suspicious", /answered HTTP 416$/],
     ["500", "suspicious", /answered HTTP 500$/],
@@ -76,7 +76,7 @@ describe("an address with nothing to play", () => {
     ["stump.m4a", "suspicious", /^the MP4 file cannot be read: its index \(moov\) is cut off$/],
     ["empty.m3u", "suspicious", /names no address that can be loaded$/],
     ["hang/chord.mp3", "suspicious", /^connecting to http:.*: no answer within 5000 ms$/],
-    ["http://127.0.0.1:1/song.mp3", "suspicious", /nobody listens at that port$/],
+    ["http://127.0.0.1:1/song.mp3", "suspicious", /connection refused: no server listens at that port$/],
     ["http://no-such-host.invalid/song.mp3", "suspicious", /no such host; check the address and the node's DNS$/],
   ])("%s: an error of severity %s that says why", async (path, severity, message) => {
     const { loadType, data } = await load(path);
@@ -110,7 +110,7 @@ describe("an address with nothing to play", () => {
 
 describe("a server with odd habits", () => {
   it.concurrent.each(["ranges", "norange", "noct", "chunked", "close", "slow", "cut", "cut-norange", "ignores-range"])(
-    "%s: the track is there with title and length",
+    "a server with the habit %s: the track is found with title and length",
     async (habit) => {
       const info = await loadInfo(`${habit}/chord.mp3`);
       const url = upstream.url(`${habit}/chord.mp3`);
@@ -120,7 +120,7 @@ describe("a server with odd habits", () => {
     },
   );
 
-  it.concurrent("a redirect: the track is known by the address it leads to", async () => {
+  it.concurrent("a track behind a redirect has the address of the target", async () => {
     expect(await loadInfo("redirect/chord.mp3")).toMatchObject({
       identifier: upstream.url("chord.mp3"),
       title: "Chord",
@@ -129,7 +129,7 @@ describe("a server with odd habits", () => {
   });
 
   it.concurrent.each(["norange", "chunked", "close"])(
-    "%s: an MP4 whose index is at the end is found all the same",
+    "a server with the habit %s: an MP4 whose index is at the end is found",
     async (habit) => {
       const info = await loadInfo(`${habit}/chord.m4a`);
       expect(info).toMatchObject({ isStream: false, title: "TestTitle" });
@@ -137,13 +137,13 @@ describe("a server with odd habits", () => {
   );
 
   it.concurrent.each(["truncated/chord.mp3", "truncated/chord.webm", "half.mp3", "half.webm"])(
-    "%s: what is there can be played",
+    "the incomplete file %s is found, so that its beginning can be played",
     async (path) => {
       expect(await loadInfo(path)).toMatchObject({ identifier: upstream.url(path), isStream: false });
     },
   );
 
-  it.concurrent("a password in the address is used, kept for playing, and not told to other hosts", async () => {
+  it.concurrent("a password in the address is used, kept for playing, and not sent to other hosts", async () => {
     const url = upstream.url("auth/chord.mp3").replace("http://", "http://user:secret@");
     expect(await loadInfo(url)).toMatchObject({ identifier: url, title: "Chord" });
     const elsewhere = upstream.url("ranges/chord.mp3?elsewhere").replace("127.0.0.1", "localhost");
@@ -193,7 +193,7 @@ async function stats(): Promise<{ players: number; playingPlayers: number }> {
   return { players: body.players, playingPlayers: body.playingPlayers };
 }
 
-it("a client that goes away takes its look-up with it: the site is hung up on", async () => {
+it("a client that disconnects aborts its load: the connection to the site is closed", async () => {
   const path = "hang/chord.mp3?gone";
   const abort = new AbortController();
   const url = `${upstream.env.url}/v4/loadtracks?identifier=${encodeURIComponent(upstream.url(path))}`;

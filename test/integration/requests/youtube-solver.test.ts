@@ -10,7 +10,7 @@ const BUILT = new URL("../../../dist/plugins/youtube/solver-thread.js", import.m
 let solver: Solver;
 
 beforeEach(async () => {
-  // The same, as it was compiled.
+  // The same module in its compiled form.
   const built = (await import(BUILT)) as typeof import("../../../plugins/youtube/solver-thread.ts");
   const { createSolverThread } = built;
   const sleep = async (delayMs: number, signal: AbortSignal): Promise<void> => {
@@ -26,7 +26,7 @@ function solve({ id, text }: PlayerScript): Promise<{ readonly challenge?: strin
   return solver.solve({ scriptId: id, script: text, challenges: { challenge: "abcdef" } });
 }
 
-test("a player script is solved in a thread of its own, while this one goes on", async () => {
+test("a player script is solved in a separate thread, without blocking this one", async () => {
   const solved = solve(REVERSE_SCRIPT);
   let iterations = 0;
   const counting = setInterval(() => {
@@ -38,7 +38,7 @@ test("a player script is solved in a thread of its own, while this one goes on",
 });
 
 test("a player script that never ends or takes all memory is ended with its thread, the next is solved", async () => {
-  await expect(solve(HOSTILE_SCRIPTS["loops for ever when it solves"])).rejects.toThrow("took too long");
+  await expect(solve(HOSTILE_SCRIPTS["loops endlessly when it solves"])).rejects.toThrow("took too long");
   await expect(solve(HOSTILE_SCRIPTS["takes all memory when it solves"])).rejects.toThrow("the player script failed");
   expect(await solve(REVERSE_SCRIPT)).toMatchObject({ challenge: "fedcba" });
 });

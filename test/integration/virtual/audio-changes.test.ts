@@ -1,5 +1,5 @@
-// What a listener hears when a client turns the volume, pauses, seeks, or one track follows another: the song goes on
-// without a click or a hole, and Opus goes back to the very packets of the file. In virtual time.
+// The audio that a listener receives when a client changes the volume, pauses, seeks, or one track follows another: the
+// song continues without a click or a gap, and Opus returns to the exact packets of the file. In virtual time.
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -24,7 +24,7 @@ const EDGE_SAMPLES = 4800;
 let virtual: VirtualTestEnvironment;
 let env: TestEnvironment;
 let listener: SongListener;
-/** The packets of song.webm, and the song as a listener hears it from them. */
+/** The packets of song.webm, and the audio that a listener decodes from them. */
 let packets: Uint8Array[];
 let passed: StereoAudio;
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => virtual.close());
 const narrated = narrating(() => virtual);
 
-/** Clicks away from the ends; the packets of silence at a pause are part of what is heard. */
+/** Clicks away from the ends; the packets of silence at a pause are part of the received audio. */
 async function clicksIn(guildId: string): Promise<number[]> {
   const { left } = await decodeReceived(listener.framesOf(guildId).map(({ opus }) => opus));
   return findClicks(left.subarray(EDGE_SAMPLES, -EDGE_SAMPLES));
@@ -55,7 +55,7 @@ async function clicksIn(guildId: string): Promise<number[]> {
 
 describe("a listener", () => {
   test(
-    "hears the volume change at once, the song go on, and the file's own packets when it is back",
+    "a volume change is audible at once, and at volume 100 the file's own packets return",
     narrated(async () => {
       const guildId = await listener.openGuild(1);
       await listener.start(guildId, `${env.media.url}/song.webm`);
@@ -86,7 +86,7 @@ describe("a listener", () => {
   );
 
   test(
-    "hears a pause as silence and then the packet that would have come",
+    "a pause is sent as silence, followed by the packet after the last one played",
     narrated(async () => {
       const guildId = await listener.openGuild(1);
       await listener.start(guildId, `${env.media.url}/song.webm`);
@@ -101,7 +101,7 @@ describe("a listener", () => {
   );
 
   test(
-    "hears a decoded song go on after a pause where it stopped",
+    "a decoded song continues after a pause where it stopped",
     narrated(async () => {
       const guildId = await listener.openGuild(0);
       await listener.start(guildId, `${env.media.url}/song.mp3`);
@@ -123,7 +123,7 @@ describe("a listener", () => {
     ["song.webm", 5000, 3000, 700],
     ["song.mp3", 2500, 100, 1500],
   ])(
-    "hears %s (%i ms) jump from after %i to %i ms without a click",
+    "a seek in %s (%i ms) jumps from after %i to %i ms without a click",
     narrated(async (file, lengthMs, position, targetMs) => {
       const guildId = await listener.openGuild(1);
       await listener.start(guildId, `${env.media.url}/${file}`, { position });
@@ -140,7 +140,7 @@ describe("a listener", () => {
   );
 
   test(
-    "hears the next track after the last sound of the one before",
+    "the next track follows the last frame of the one before",
     narrated(async () => {
       const guildId = await listener.openGuild(1);
       await listener.start(guildId, `${env.media.url}/song.mp3`);
@@ -156,7 +156,7 @@ describe("a listener", () => {
   );
 
   test(
-    "hears the old track until the one that replaces it is there",
+    "the old track plays until its replacement is ready",
     narrated(async () => {
       const guildId = await listener.openGuild(1);
       await listener.start(guildId, `${env.media.url}/song.webm`);

@@ -1,5 +1,5 @@
-// One song in every codec through the whole node: the listener hears the song itself, whole, at its level and pitch. In
-// virtual time, but for AAC, which is decoded by threads of its own.
+// One song in every codec through the whole node: the listener receives the whole song at its level and pitch. In
+// virtual time, except for AAC, which is decoded on separate threads.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -71,7 +71,7 @@ async function expectTheSong(env: TestEnvironment, listener: SongListener, file:
 test.each(FILES)("%s", (file) => virtual.run(() => expectTheSong(virtual.env, listener, file)));
 
 test.skipIf(!hasAac)(
-  "song.m4a, whose decoder is an optional package that does not exist for every machine",
+  "song.m4a, whose decoder is an optional package that is not available for every machine",
   { tags: ["real-time"] },
   async () => {
     const env = await startTestEnvironment({ media: { root: MEDIA.pathname } });

@@ -1,6 +1,6 @@
-// A bot asks for fades and lets one song follow the other: the listener hears the first one rise, both at once where
-// one gives way to the next, without a hole or a click, every packet in its place, and between the fades the files' own
-// packets. The bot hears of ends and starts in the order it knows. In virtual time, and once in real time.
+// A bot requests fades and lets one song follow the other: the listener receives the fade-in of the first, both at once
+// during the crossfade, without a gap or a click, every packet in its position, and between the fades the files' own
+// packets. The bot receives ends and starts in the documented order. In virtual time, and once in real time.
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ import { VirtualTestEnvironment } from "../../support/virtual-test-environment.t
 
 const FRAME_MS = 20;
 const SONG_FRAMES = 200;
-/** Of the songs among the fixtures: 2.5 s. */
+/** Length of the fixture songs: 2.5 s. */
 const FIXTURE_FRAMES = 125;
 const FADE_MS = 1000;
 const FADE_FRAMES = FADE_MS / FRAME_MS;
@@ -69,7 +69,7 @@ function lastEnd(call: MusicCall): Promise<unknown> {
   return call.bot.until(isLast, "the end of both tracks");
 }
 
-/** Both tones around the place where they are equally loud. */
+/** Both tones are present around the position where they are equally loud. */
 function expectCrossing(received: Float32Array): void {
   const [down, up] = [levelsOf(received, low.hz), levelsOf(received, high.hz)];
   const middle = up.findIndex((level, window) => window > FADE_WINDOWS && level > down[window]!);
@@ -151,7 +151,7 @@ async function expectNoSeam(env: TestEnvironment, first: string, second: string)
 }
 
 describe("two songs", () => {
-  test.each(FOLLOWING)("are heard at once %s", (_when, follow, expectedFrames, reason) =>
+  test.each(FOLLOWING)("two songs are audible at once %s", (_when, follow, expectedFrames, reason) =>
     virtual.run(() => expectBothAtOnce(follow, { expectedFrames, reason })),
   );
 
@@ -159,12 +159,12 @@ describe("two songs", () => {
     ["song.flac", "song.mp3"],
     ["song.mp3", "song.ogg"],
     ["song.ogg", "song.flac"],
-  ])("of other codecs, with other filters, are heard without a seam: %s and %s", (first, second) =>
+  ])("songs of other codecs, with other filters, follow each other without a seam: %s and %s", (first, second) =>
     virtual.run(() => expectNoSeam(virtual.env, first, second)),
   );
 });
 
-// AAC is decoded by threads of its own, and those only in real time.
+// AAC is decoded on separate threads, which run only in real time.
 test("AAC and FLAC fade without a seam in real time", { tags: ["real-time"] }, async () => {
   const env = await startTestEnvironment({ media });
   await unlessStarved(env, () => expectNoSeam(env, "song.m4a", "song.flac"));

@@ -1,5 +1,5 @@
-// Each filter is set, changed and taken away again while music plays, passed through or transcoded: a listener hears it
-// at once, without a click or a hole, the position stays true, and Opus goes back to the file's own packets. In virtual
+// Each filter is set, changed and removed while music plays, passed through or transcoded: the effect is audible at
+// once, without a click or a gap, the position stays correct, and Opus returns to the file's own packets. In virtual
 // time, and once of each kind in real time.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -61,7 +61,7 @@ beforeAll(async () => {
 });
 afterAll(() => virtual.close());
 
-/** Changes filters; returns how many frames had been heard when the answer came. */
+/** Changes filters; returns the number of frames received before the answer. */
 async function change(call: MusicCall, filters: object): Promise<number> {
   await call.update({ filters });
   return call.audio.length;
@@ -73,7 +73,7 @@ async function expectFlawless(call: MusicCall): Promise<void> {
     const audio = side.subarray(EDGE_SAMPLES, -EDGE_SAMPLES);
     expect(findClicks(audio)).toEqual([]);
   }
-  // One side alone may be silent: rotation.
+  // Rotation: one side alone may be silent.
   const both = left.map((value, sample) => Math.abs(value) + Math.abs(right[sample]!));
   expect(findGaps(both.subarray(EDGE_SAMPLES, -EDGE_SAMPLES))).toEqual([]);
   const { receiver } = call.session;
@@ -154,14 +154,14 @@ async function receiveTranscoded(env: TestEnvironment): Promise<readonly string[
 }
 
 describe.each(FILTERS)("%s", (_name, first, second) => {
-  test("passed through: heard within 100 ms, gone within 200 ms", () =>
+  test("a filter on passed-through audio is audible within 100 ms, and removed within 200 ms", () =>
     virtual.run(() => passedThrough(virtual.env, first, second)));
 
-  test("transcoded: heard within 100 ms, and the position is the song's", () =>
+  test("a filter on transcoded audio is audible within 100 ms, and the position is the song's", () =>
     virtual.run(() => decodedAndEncoded(virtual.env, first)));
 });
 
-test("what rings goes on over seeks and changes of its own, without a click", () =>
+test("the tail of a filter continues over seeks and changes, without a click", () =>
   virtual.run(() => ringing(virtual.env)));
 
 describe.concurrent("in real time", { tags: ["real-time"] }, () => {
@@ -172,7 +172,9 @@ describe.concurrent("in real time", { tags: ["real-time"] }, () => {
   });
   afterAll(() => env.close());
 
-  test("passed through", () => unlessStarved(env, () => passedThrough(env, first, second)));
-  test("transcoded", () => unlessStarved(env, () => decodedAndEncoded(env, first)));
-  test("what rings goes on over seeks", () => unlessStarved(env, () => ringing(env)));
+  test("a filter on passed-through audio is audible and removed in time", () =>
+    unlessStarved(env, () => passedThrough(env, first, second)));
+  test("a filter on transcoded audio is audible in time", () =>
+    unlessStarved(env, () => decodedAndEncoded(env, first)));
+  test("the tail of a filter continues over seeks", () => unlessStarved(env, () => ringing(env)));
 });

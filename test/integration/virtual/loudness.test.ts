@@ -1,5 +1,5 @@
-// A loud and a quiet song, with tags and without: with loudness on, the listener hears all of them alike, with a tag
-// from the start; without it each is as it is in its file, untouched. In virtual time.
+// A loud and a quiet song, with tags and without: with loudness normalization on, the listener receives all of them at
+// the same level, with a tag from the start; without it each is as it is in its file, unchanged. In virtual time.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findClicks } from "../../../lab/listen/faults.ts";
@@ -49,7 +49,7 @@ interface ReceivedAudio {
   readonly positionMs: number;
 }
 
-/** Plays a song to its end and listens; looks at the position half way. */
+/** Plays a song to its end and records it; checks the position half way. */
 async function listen(file: string, options: object): Promise<ReceivedAudio> {
   const call = await MusicCall.join(virtual.env, { daveVersion: 0 });
   await call.play(file, options);
@@ -112,7 +112,7 @@ describe("a loud and a quiet song", () => {
   );
 });
 
-/** A chord and a beat, at some loudness. */
+/** A chord and a beat, at the given loudness. */
 async function encodeSong(lufs: number): Promise<Uint8Array[]> {
   const raw = Float32Array.from({ length: SONG_FRAMES * FRAME_SAMPLES }, (_, sample) => {
     const seconds = sample / 48_000;

@@ -1,5 +1,5 @@
-// The only audio worker dies: all players go on as they were on the next one, and clients are told nothing but updates.
-// In virtual time; worker-lost.test.ts has a real one die.
+// The only audio worker dies: all players continue on the next one, and clients receive nothing but updates. In virtual
+// time; worker-lost.test.ts has a real one die.
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
@@ -27,7 +27,7 @@ afterEach(() => virtual.close());
 /** By deed: a hanging worker is given up first. */
 const GAPS_MS_MAX = { dies: GAP_MS_MAX, hangs: 1500 };
 
-/** The worker that plays is gone from one moment to the next. */
+/** The worker of the player dies suddenly. */
 function loseWorker(): void {
   virtual.threads.audio[0]?.end(1);
 }
@@ -89,7 +89,7 @@ it(
 );
 
 it(
-  "a position never goes back by more than a second, and updates go on meanwhile",
+  "a position never decreases by more than a second, and updates continue",
   narrated(async () => {
     const call = await MusicCall.join(env);
     await call.play("chord.webm");
@@ -106,7 +106,7 @@ it(
 );
 
 it.each(["dies", "hangs"] as const)(
-  "the player of a worker that %s goes on soon, close to where it was",
+  "the player of a worker that %s continues soon, close to its position",
   narrated(async (deed) => {
     const call = await MusicCall.join(env);
     await call.play("chord.webm");

@@ -1,5 +1,5 @@
-// `position` is what the listener has heard, to 40 ms: playing, paused, after seeks, through changes of the volume,
-// passed through and encoded anew. In virtual time, and once in real time.
+// `position` is the song time that the listener has received, to 40 ms: playing, paused, after seeks, through changes
+// of the volume, passed through and transcoded. In virtual time, and once in real time.
 
 import { setImmediate as nextIteration } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -11,7 +11,7 @@ import { unlessStarved } from "../../support/unless-starved.ts";
 import { narrating, VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
 
 const DEVIATION_MS_MAX = 40;
-/** Where what arrived may wait for a frame before it is looked at. */
+/** The tolerance in real time, where a received packet may wait for a frame before it is processed. */
 const REAL_DEVIATION_MS_MAX = DEVIATION_MS_MAX + FRAME_MS;
 const SEEK_MS = 3000;
 const CONFIG = { LAVALINK_SERVER_PLAYER_UPDATE_INTERVAL: "1" };
@@ -23,7 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => virtual.close());
 
-/** Where the song is for the listener: every frame heard since `fromFrame` is 20 ms of it, counted from `fromMs`. */
+/**
+ * The listener's position in the song: every frame received since `fromFrame` is 20 ms of it, counted from `fromMs`.
+ */
 class ListenerPosition {
   readonly #call: MusicCall;
   readonly #deviationMsMax: number;
@@ -40,7 +42,7 @@ class ListenerPosition {
     this.#fromFrame = fromFrame;
   }
 
-  /** What has been heard by now, after everything that has arrived was taken in. */
+  /** The position by now, after everything that has arrived was processed. */
   async positionMs(): Promise<number> {
     for (let round = 0; round < 3; round++) await nextIteration();
     return this.#fromMs + FRAME_MS * (this.#call.audio.length - this.#fromFrame);
@@ -77,7 +79,7 @@ async function expectTruth(env: TestEnvironment, file: string, deviationMsMax = 
   await listenerPosition.compareWhilePlaying(25);
 
   await call.update({ paused: true });
-  await call.discord.until(() => call.session.speaking === 0, "the end of sound");
+  await call.discord.until(() => call.session.speaking === 0, "the end of the audio");
   await listenerPosition.compare(5);
   await call.update({ position: SEEK_MS });
   listenerPosition.moveTo(SEEK_MS);
@@ -90,7 +92,7 @@ async function expectTruth(env: TestEnvironment, file: string, deviationMsMax = 
 
 it.each(["chord.webm", "chord.mp3"])("%s", (file) => virtual.run(() => expectTruth(virtual.env, file)));
 
-it("the position is what is heard in real time", { tags: ["real-time"] }, async () => {
+it("the position equals the received song time in real time", { tags: ["real-time"] }, async () => {
   const env = await startTestEnvironment({ media: { root: SONGS.pathname }, config: CONFIG });
   await unlessStarved(env, () => expectTruth(env, "chord.webm", REAL_DEVIATION_MS_MAX));
   await env.close();
@@ -105,7 +107,7 @@ it(
     await call.receiveMore(30);
     await call.update({ position: SEEK_MS });
     const jump = () => call.receivedBy().findIndex((packet, index) => packet !== song[index]);
-    await call.discord.until(() => jump() >= 0, "sound behind the seek");
+    await call.discord.until(() => jump() >= 0, "audio from after the seek");
     const listenerPosition = new ListenerPosition(call);
     listenerPosition.moveTo(SEEK_MS, jump());
     await listenerPosition.compareWhilePlaying(25);

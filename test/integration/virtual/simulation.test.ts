@@ -16,7 +16,7 @@ it(
 );
 
 it(
-  "a seed holds every rule and goes the same way when it runs again",
+  "a simulation with a fixed seed breaks no rule and repeats exactly",
   async () => {
     const digests = await Promise.all([1, 2].map(() => simulate("--seed", "7")));
     expect(digests.flat().filter((line) => !line.endsWith("all rules held"))).toEqual([]);

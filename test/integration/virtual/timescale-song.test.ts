@@ -1,5 +1,5 @@
-// Bots play nightcore, slow songs down and change their mind while the music plays: the listener hears the whole song
-// in the time that the tempo says, and positions, seeks and end times are in song time. In virtual time.
+// Bots play nightcore, slow songs down and change settings while the music plays: the listener receives the whole song
+// in the time that the tempo implies, and positions, seeks and end times are in song time. In virtual time.
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -44,7 +44,7 @@ function url(file: string): string {
   return `${virtual.env.media.url}/${file}`;
 }
 
-/** Song milliseconds per millisecond, as two looks at the player tell. */
+/** Song milliseconds per millisecond, from two reports of the player. */
 async function observedRate(guildId: string): Promise<number> {
   const first = (await listener.bot.player(guildId)).state;
   await listener.untilReceived(guildId, listener.audioPacketCount(guildId) + 30);
@@ -99,13 +99,13 @@ describe("timescale", () => {
       const from = listener.audioPacketCount(guildId);
       await listener.untilEnd(guildId);
       const { packets: received } = await listener.take(guildId, from);
-      // One second at half speed, and what of the old place was on its way.
+      // One second at half speed, and the audio of the old position that was in flight.
       expect(Math.abs(received.length - 100)).toBeLessThanOrEqual(6);
     }),
   );
 
   test(
-    "is set, changed and removed while a song is passed through, and leads back to its own packets",
+    "a timescale is set, changed and removed while a song is passed through, and the file's own packets return",
     narrated(async () => {
       const guildId = await listener.openGuild(1);
       await listener.start(guildId, url("song.webm"));

@@ -66,7 +66,7 @@ describe("a station", () => {
       upstream.answer(path, (_nth, request) => broadcast(0, request));
       const { encoded, info } = await loadTrack(path);
       expect(info).toMatchObject({ isStream: true, isSeekable: false, title: "Tones all day", author: "Test Station" });
-      // Twice cut off, once refused, then nothing more comes.
+      // Dropped twice, refused once, then no more data arrives.
       upstream.answer(
         path,
         (nth, request) =>
@@ -83,7 +83,7 @@ describe("a station", () => {
   );
 
   it(
-    "that closes down for good ends after what was sent",
+    "a live stream whose server closes for good ends after the audio sent",
     narrated(async () => {
       const path = "station.ogg?closes";
       upstream.answer(path, (_nth, request) => broadcast(0, request));
@@ -100,7 +100,7 @@ describe("a station", () => {
 
 describe("HLS", () => {
   it.each(["plain/index.m3u8", "sealed/index.m3u8", "master.m3u8"])(
-    "%s, finished: has a length, is heard packet for packet, and can be sought",
+    "%s, finished: has a length, arrives packet for packet, and can be sought",
     narrated(async (path) => {
       const { encoded, info } = await loadTrack(path);
       expect(info).toMatchObject({ isStream: false, isSeekable: true, length: 4000 });
@@ -124,7 +124,7 @@ describe("HLS", () => {
   );
 
   it(
-    "a segment that is missing is left out, and the stream goes on",
+    "a missing HLS segment is skipped, and the stream continues",
     narrated(async () => {
       const { encoded } = await loadTrack("gap/index.m3u8");
       upstream.answer("gap/1.ogg", () => statusPlan(404));

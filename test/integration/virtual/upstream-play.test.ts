@@ -1,5 +1,5 @@
-// A track loads and is something else by the time it is played: gone, forbidden, garbage, cut short, another format.
-// The client is told what is wrong in the right order, and the listener hears what there is. In virtual time.
+// A track loads and has changed by the time it is played: gone, forbidden, garbage, cut short, another format. The
+// client receives the error events in the right order, and the listener all available audio. In virtual time.
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -12,10 +12,10 @@ import { narrating, type VirtualTestEnvironment } from "../../support/virtual-te
 
 const SECRET = "hunter2";
 const SONG = countedSong({ seconds: 2 });
-/** Of its four pages three end before this byte. */
+/** Three of its four pages end before this byte. */
 const THREE_PAGES_BYTES = 8000;
 const THREE_PAGES = numbersFrom(0, 75);
-/** More than the sockets' buffers take: the server is not done sending as long as the connection is there. */
+/** Longer than the sockets' buffers: the server is still sending as long as the connection exists. */
 const LONG_SONG = countedSong({ seconds: 200, packetBytes: 1200 });
 const CHORD_MP3 = readFileSync(new URL("../../fixtures/media/chord.mp3", import.meta.url));
 
@@ -47,7 +47,7 @@ async function start(path: string, script: (nth: number) => Answer) {
 describe("a track that cannot be played any more", () => {
   it.each<[string, string, RegExp, Answer]>([
     ["gone", "common", /^loading http:\/\/[^?]*: nothing there \(HTTP 404\)$/, statusPlan(404)],
-    ["forbidden", "suspicious", /^loading .*HTTP 403; the link may have expired or want a login$/, statusPlan(403)],
+    ["forbidden", "suspicious", /^loading .*HTTP 403; the link may have expired or need a login$/, statusPlan(403)],
     ["broken", "suspicious", /^loading .*: the server answered HTTP 500$/, statusPlan(500)],
     ["garbage", "common", /^unknown file format/, plainPlan(randomBytes(5000), "audio/ogg")],
     ["empty", "common", /^unknown file format: the file is empty$/, text("")],
@@ -56,7 +56,7 @@ describe("a track that cannot be played any more", () => {
     ["dropped", "suspicious", /^connecting to .*: the server dropped the connection$/, DROP],
     ["a loop", "suspicious", /more than 5 redirects$/, { ...statusPlan(302), headers: { location: "/loop" } }],
   ])(
-    "%s: exception (%s) and loadFailed, and no sound",
+    "%s: exception (%s) and loadFailed, and no audio",
     narrated(async (name, severity, message, answer) => {
       const guild = await start(`song.ogg?token=${SECRET}&case=${name.replaceAll(" ", "-")}`, () => answer);
       const exception = await guild.exception();
@@ -86,7 +86,7 @@ describe("a track that cannot be played any more", () => {
 
 describe("a file that is less than it says", () => {
   it(
-    "cut short: all of what is there is heard and the track has finished",
+    "a file that was cut short plays to its end, and the track has finished",
     narrated(async () => {
       const guild = await start("song.ogg?cut-short", () =>
         plainPlan(SONG.subarray(0, THREE_PAGES_BYTES), "audio/ogg"),
@@ -109,7 +109,7 @@ describe("a file that is less than it says", () => {
   );
 
   it(
-    "another container from the middle on: heard up to there, and the track ends",
+    "a file that changes to another container plays up to there, and the track ends",
     narrated(async () => {
       const mixed = Buffer.concat([SONG.subarray(0, THREE_PAGES_BYTES), CHORD_MP3]);
       const guild = await start("song.ogg?mixed", () => plainPlan(mixed, "audio/ogg"));
@@ -119,7 +119,7 @@ describe("a file that is less than it says", () => {
   );
 
   it(
-    "another codec from the middle on: both are heard",
+    "a file that changes to another codec plays both parts",
     narrated(async () => {
       const guild = await upstream.enterGuild();
       await guild.play(await upstream.load("chained.ogg"));
@@ -132,7 +132,7 @@ describe("a file that is less than it says", () => {
 });
 
 it(
-  "a server that never sends the second half is given up after its tries, told once",
+  "a server that never sends the second half is given up after its retries, reported once",
   narrated(async () => {
     const half: AnswerPlan = { ...plainPlan(SONG, "audio/ogg"), fault: { kind: "cut", afterBytes: THREE_PAGES_BYTES } };
     const guild = await start("song.ogg?half", () => ({ ...half, acceptsRanges: false }));
@@ -153,7 +153,7 @@ it(
 );
 
 it(
-  "a paused player lets its connection go, and goes on at the very packet when resumed",
+  "a paused player closes its connection, and continues at the exact packet when resumed",
   narrated(async () => {
     const path = "long.ogg?paused";
     upstream.answer(path, () => plainPlan(LONG_SONG, "audio/ogg"));
@@ -169,7 +169,7 @@ it(
     const receivedBefore = guild.audio.length;
     expect(receivedBefore).toBeLessThan(100);
     await guild.update({ paused: false });
-    // Further than what was read ahead before the pause.
+    // Further than the read-ahead before the pause.
     await guild.receives(receivedBefore + 320);
     expect(guild.numbers).toEqual(numbersFrom(0, guild.numbers.length));
     expect(upstream.requests(path)).toHaveLength(loadRequests + 2);

@@ -1,5 +1,5 @@
-// The server behind a track cuts, stalls or comes to an end too early: while there is a way to the rest of the song,
-// the listener hears every packet of it, in order and without a gap. In virtual time, and a cut in real time.
+// The server of a track cuts the connection, stalls or ends it too early: as long as the rest of the song is available,
+// the listener receives every packet of it, in order and without a gap. In virtual time, and a cut in real time.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ReceivedFrame } from "../../../lab/discord/listener.ts";
@@ -11,7 +11,7 @@ import { narrating, type VirtualTestEnvironment } from "../../support/virtual-te
 const SONG = countedSong({ seconds: 3 });
 const SONG_PACKETS = numbersFrom(0, 150);
 const MIDDLE_BYTES = Math.floor(SONG.length / 2);
-/** Whole packets in what lies before the middle: a page counts once it is there to its end. */
+/** Complete packets before the middle: a page counts only when it was received to its end. */
 const MIDDLE_PACKETS = 50;
 const SAMPLES_PER_FRAME = 960;
 const STUCK_THRESHOLD_MS = 500;
@@ -44,7 +44,7 @@ afterAll(async () => {
   await virtual.close();
 });
 
-/** x for sound, - for silence frames. */
+/** x for audio, - for silence frames. */
 function kindsOf(frames: readonly ReceivedFrame[]): string {
   return frames.map(({ isSilence }) => (isSilence ? "-" : "x")).join("");
 }
@@ -61,7 +61,7 @@ async function startOn(upstream: UpstreamTestEnvironment, path: string, script: 
   return guild;
 }
 
-describe("a connection cut half way", () => {
+describe("a connection cut halfway", () => {
   it.each<[string, Partial<AnswerPlan>]>([
     ["with ranges", {}],
     ["without ranges but of known length", { acceptsRanges: false }],
@@ -70,7 +70,7 @@ describe("a connection cut half way", () => {
       { acceptsRanges: false, headers: { ...WHOLE.headers, "accept-ranges": "bytes" } },
     ],
   ])(
-    "%s: the song goes on, packet for packet, without a gap",
+    "a connection cut halfway %s: the song continues packet for packet, without a gap",
     narrated(async (name, habit) => {
       const path = `song.ogg?cut ${name}`.replaceAll(" ", "-");
       const guild = await start(path, (nth) => (nth === 0 ? { ...CUT, ...habit } : { ...WHOLE, ...habit }));
@@ -85,7 +85,7 @@ describe("a connection cut half way", () => {
   );
 
   it(
-    "and again with every try, and once an error in between: the song goes on all the same",
+    "a connection cut on every retry, with one error in between: the song continues all the same",
     narrated(async () => {
       const answers: Answer[] = [CUT, DROP, statusPlan(503), WHOLE];
       const guild = await start("song.ogg?rough", (nth) => answers[nth] ?? WHOLE);
@@ -96,7 +96,7 @@ describe("a connection cut half way", () => {
   );
 
   it(
-    "without length and ranges: what came is heard, then the client is told, and it is over",
+    "a connection cut without length and ranges: the received part plays, then the client gets an exception and the end",
     narrated(async () => {
       const guild = await start("song.ogg?chunked", () => ({ ...CUT, ...CHUNKED }));
       const exception = await guild.exception();
@@ -113,7 +113,7 @@ describe("a connection cut half way", () => {
   );
 
   it(
-    "and then another file: no sound of the other is mixed in",
+    "a connection cut before another file is served: no audio of the other file is mixed in",
     narrated(async () => {
       const other = { ...WHOLE, headers: { "content-type": "audio/ogg", etag: '"2"' } };
       const guild = await start("song.ogg?changed", (nth) => (nth === 0 ? CUT : other));
@@ -142,9 +142,9 @@ describe("a connection cut half way", () => {
   );
 });
 
-describe("a server that stalls half way", () => {
+describe("a server that stalls halfway", () => {
   it(
-    "is told once after the threshold, silence is sent, and the song goes on when data comes",
+    "a stalled server is reported once after the threshold, silence is sent, and the song continues with the data",
     narrated(async () => {
       const guild = await start("song.ogg?stall", () => STALLED);
       expect(await guild.event("TrackStuckEvent")).toMatchObject({ thresholdMs: STUCK_THRESHOLD_MS });
@@ -158,11 +158,11 @@ describe("a server that stalls half way", () => {
       expect(guild.numbers).toEqual(SONG_PACKETS);
       expect(guild.eventTypes).toEqual(["TrackStartEvent", "TrackStuckEvent", "TrackEndEvent"]);
 
-      // Sound, five silence frames, sound: RTP sequence without a hole, RTP time with the wall clock's.
+      // Audio, five silence frames, audio: RTP sequence without a gap, RTP time in step with the wall clock.
       const kinds = kindsOf(guild.frames);
       expect(kinds).toMatch(/^x{50}-{5}x{100}-{0,5}$/);
       const sequences = guild.frames.map(({ sequence }) => sequence);
-      // frames came
+      // frames arrived
       expect(sequences).toEqual(numbersFrom(sequences[0]!, sequences[0]! + sequences.length).map((n) => n & 0xffff));
       const lastSilence = kinds.indexOf("-x");
       const before = guild.frames[lastSilence]!; // matched above

@@ -1,6 +1,6 @@
-// Music goes on through everything that changes in a voice channel while it plays: every packet of the song is heard
-// once and in order by those who are there, and nothing reaches Discord that it would refuse. In virtual time, and once
-// of each kind in real time.
+// Music continues through every change in a voice channel during playback: every packet of the song arrives once and in
+// order at all members present, and Discord receives nothing that it would refuse. In virtual time, and once of each
+// kind in real time.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
@@ -46,7 +46,7 @@ async function joinAndLeave(env: TestEnvironment): Promise<void> {
   expect(lateReceived).toEqual(song.slice(positions[0], (positions[0] ?? 0) + lateReceived.length));
 }
 
-it("somebody joins and leaves: both hear what was played while they were in the group", () =>
+it("a member joins and leaves: both receive the audio sent while they were in the group", () =>
   virtual.run(() => joinAndLeave(env)));
 
 it(
@@ -64,7 +64,7 @@ it(
 );
 
 it(
-  "a downgrade to plain sound and an upgrade back",
+  "a downgrade to unencrypted audio and an upgrade back",
   narrated(async () => {
     const call = await MusicCall.join(env);
     await playThrough(call, async () => {
@@ -101,7 +101,7 @@ it(
 );
 
 it(
-  "the last listener leaves, and time runs until somebody comes",
+  "the last listener leaves, and the position advances until one joins",
   narrated(async () => {
     const call = await MusicCall.join(env);
     let late: string[] = [];
@@ -177,7 +177,7 @@ async function dropAndResume(env: TestEnvironment, daveVersion: number): Promise
   const call = await MusicCall.join(env, { daveVersion });
   await playThrough(call, async () => {
     call.session.terminate();
-    // Numbers wrap in what is replayed.
+    // Sequence numbers wrap in the replayed part.
     await call.channel.addListener();
     await call.discord.until(() => call.session.resumeCount === 1, "a resume");
   });
@@ -191,7 +191,7 @@ it.each([0, 1])("the gateway's TCP connection drops and is resumed, DAVE version
 );
 
 it(
-  "the gateway drops and refuses the resume: the client is told, in order",
+  "the gateway drops and refuses the resume: the client receives the events in order",
   narrated(async () => {
     const call = await MusicCall.join(env);
     await call.play(SONG);
@@ -215,7 +215,7 @@ it(
     });
     await call.connect(voice);
     expect(await call.ended()).toMatchObject({ reason: "finished" });
-    // Sound goes out while the resume is tried, and falls on deaf ears.
+    // Audio is sent while the resume is attempted, and reaches nobody.
     expect(old.audioFrameCount + call.session.audioFrameCount).toBe(song.length);
   }),
 );
@@ -237,7 +237,7 @@ describe.concurrent("in real time", { tags: ["real-time"] }, () => {
   beforeAll(async () => {
     real = await startTestEnvironment({
       media: { root: SONGS.pathname },
-      // On a slow machine nobody is quick.
+      // On a slow machine every step takes longer.
       discord: { firstSeq: FIRST_SEQ, davePolicy: { underWayMs: 5000 } },
     });
   });
@@ -246,7 +246,7 @@ describe.concurrent("in real time", { tags: ["real-time"] }, () => {
     await real.close();
   });
 
-  it("somebody joins and leaves", () => joinAndLeave(real));
+  it("a member joins and leaves", () => joinAndLeave(real));
   it("the gateway's TCP connection drops and is resumed", () => dropAndResume(real, 1));
 });
 

@@ -1,5 +1,5 @@
-// Voice servers that refuse, hang or close: what the client is told, in which order, and that the song is never lost.
-// In virtual time, and once of each kind in real time.
+// Voice servers that refuse, hang or close: the events that the client receives, their order, and that the song is
+// never lost. In virtual time, and once of each kind in real time.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FaultStep } from "../../../lab/discord/faults.ts";
@@ -32,7 +32,7 @@ function updateAfterClose(call: MusicCall): Promise<NodeMessage> {
   return call.bot.until(isNext, "a message after WebSocketClosedEvent");
 }
 
-/** New data, as after joining again: the song is heard on from where it stood. */
+/** Sends new voice data, as after joining again: the song continues from its position. */
 async function rejoin(call: MusicCall): Promise<void> {
   await call.connect(
     call.discord.issueVoice({ guildId: call.guildId, userId: call.bot.userId, channelId: call.channelId }),
@@ -78,11 +78,11 @@ async function closeAndRepair(env: TestEnvironment, code: number, step: FaultSte
   await call.leave();
 }
 
-it.each(cases(FINAL_CODES))("a close with %i at %s is told the client, who brings new data", (code, step) =>
+it.each(cases(FINAL_CODES))("a close with %i at %s is reported to the client, which sends new data", (code, step) =>
   virtual.run(() => closeForGood(virtual.env, code, step)),
 );
 
-it.each(cases(REPAIRED_CODES))("a close with %i at %s is mended, and the song is heard whole", (code, step) =>
+it.each(cases(REPAIRED_CODES))("a close with %i at %s is recovered from, and the whole song arrives", (code, step) =>
   virtual.run(() => closeAndRepair(virtual.env, code, step)),
 );
 
@@ -94,11 +94,11 @@ describe.concurrent("in real time", { tags: ["real-time"] }, () => {
   afterAll(() => real.close());
 
   it("a close for good", () => closeForGood(real, 4014, "speaking"));
-  it("a close that is mended", () => closeAndRepair(real, 1006, "speaking"));
+  it("a close that is recovered from", () => closeAndRepair(real, 1006, "speaking"));
 });
 
 it("nothing reached Discord that it would refuse", () => {
-  // Op 5 may go down with a connection that is being closed while sound begins.
+  // Op 5 may be lost with a connection that is being closed while audio starts.
   virtual.env.discord.assertClean({ except: ["speaking-missing"] });
 });
 

@@ -1,4 +1,4 @@
-// The compose files: what they name is there, what has to be set is asked for, and the node and a bot beside it find
+// The compose files: the files they name exist, required settings are requested, and the node and a bot in it reach
 // each other. Started by podman-compose, with a stand-in for the image of a bot.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -46,7 +46,7 @@ describe.each(["bot", "monitoring"])("compose/%s", (folder) => {
   const { services }: ComposeFile = parse(text);
   const all = Object.values(services);
 
-  test("mounts and builds what is there", () => {
+  test("all mounted files and build contexts of the compose file exist", () => {
     const named = all.flatMap(({ volumes = [], build }) => [
       ...volumes.map((volume) => volume.split(":", 1)[0] ?? "").filter((path) => path.startsWith(".")),
       ...(build === undefined ? [] : [join(build.context, "Dockerfile")]),
@@ -55,11 +55,11 @@ describe.each(["bot", "monitoring"])("compose/%s", (folder) => {
     expect(named.filter((path) => !existsSync(resolve(FOLDER, folder, path)))).toEqual([]);
   });
 
-  test("publishes on this machine only", () => {
+  test("the compose file publishes ports on this machine only", () => {
     expect(all.flatMap(({ ports = [] }) => ports).filter((port) => !port.startsWith("127.0.0.1:"))).toEqual([]);
   });
 
-  test("asks for every secret and has none; the example names all of them", () => {
+  test("the compose file requires every secret and contains none; the example names all of them", () => {
     const asked = text.match(/\$\{[^}]+\}/g) ?? [];
     expect(asked.filter((variable) => !/^\$\{[A-Z_]+:\?[^}]+\}$/.test(variable))).toEqual([]);
     const example = readFileSync(join(FOLDER, folder, ".env.example"), "utf8");
@@ -78,7 +78,7 @@ describe.skipIf(IMAGE_MISSING !== "")("node and bot", () => {
     expect(output).toContain("copy .env.example to .env and set a password");
   });
 
-  test("the bot reaches the node by its name, with its password; nobody else does", async () => {
+  test("the bot reaches the node by its name, with its password; no other container does", async () => {
     const folder = mkdtempSync(join(tmpdir(), "tonearm-compose-"));
     const override = join(folder, "bot.yml");
     writeFileSync(override, JSON.stringify({ services: { bot: { restart: "no", command: ["node", "-e", BOT] } } }));

@@ -9,16 +9,16 @@ import { sleep } from "../../../lab/sleep.ts";
 export const { IMAGE_MISSING = "they are run by test/packaging/image/run.sh" } = process.env;
 /** The image under test, and the one it is built on. */
 export const { IMAGE_NAME = "", IMAGE_BASE = "" } = process.env;
-/** As strict as `docker run` can be; without the folders in memory that podman adds, as Docker has none. */
+/** As strict as `docker run` can be; without the tmpfs folders that podman adds, as Docker has none. */
 export const HARDENED = [
   ...["--read-only", "--read-only-tmpfs=false", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
   ...["--memory", "256m"],
 ];
-export const PASSWORD = "a password of our own";
+export const PASSWORD = "a test password";
 
 const OUTPUT_BYTES_MAX = 10 * 1024 * 1024;
 const COMMAND_TIMEOUT_MS = 60_000;
-/** Of the longest thing that is waited for, an installation from the registry; below the time a test has. */
+/** Enough for the longest wait, an installation from the registry; below the timeout of a test. */
 const WAIT_MAX_MS = 240_000;
 const POLL_INTERVAL_MS = 20;
 
@@ -41,7 +41,7 @@ export function command(program: string, args: readonly string[], cwd?: string):
   const options = { cwd, maxBuffer: OUTPUT_BYTES_MAX, timeout: COMMAND_TIMEOUT_MS };
   return new Promise((resolve) => {
     execFile(program, args, options, (error, output, errors) => {
-      // Of a program that was ended by a signal there is no status.
+      // A program that was ended by a signal has no exit status.
       const status = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
       resolve({ status, output: `${output}${errors}` });
     });
@@ -49,10 +49,10 @@ export function command(program: string, args: readonly string[], cwd?: string):
 }
 
 interface ContainerOptions {
-  /** Of `podman run`. */
+  /** Options of `podman run`. */
   readonly options?: readonly string[];
   readonly image?: string;
-  /** Of its environment. */
+  /** Environment variables of the container. */
   readonly variables?: Readonly<Record<string, string>>;
   /** Behind the image's name. */
   readonly command?: readonly string[];
@@ -86,7 +86,7 @@ export class Container {
     return { status, output: await container.output() };
   }
 
-  /** What it has written so far. */
+  /** The output so far. */
   async output(): Promise<string> {
     return (await command("podman", ["logs", this.#id])).output;
   }
@@ -108,7 +108,7 @@ export class Container {
     return command("podman", ["exec", this.#id, ...words]);
   }
 
-  /** What `podman inspect` says, by a template. */
+  /** The output of `podman inspect` for a template. */
   async inspect(template: string): Promise<string> {
     return (await command("podman", ["inspect", "--format", template, this.#id])).output.trim();
   }

@@ -1,5 +1,5 @@
-// The container image as operators run it: what is in it, what it may write, that it plays, that its health is told
-// truly, and that it closes in order.
+// The container image as operators run it: its content, its writable folders, that it plays, that its health is
+// reported correctly, and that it shuts down in order.
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { Container, command, HARDENED, IMAGE_MISSING, IMAGE_NAME, PASSWORD } fro
 
 const LISTENING = /listening on /;
 
-/** A node in a container that has what it needs, at a port of its own. */
+/** A node in a container with a complete configuration, at a separate port. */
 async function startNode(variables: Readonly<Record<string, string>> = {}, options: readonly string[] = []) {
   const port = await freePort();
   const container = await Container.start({
@@ -37,7 +37,7 @@ interface Bill {
 
 // Needs a container engine; the reason is printed when there is none.
 describe.skipIf(IMAGE_MISSING !== "")("the image", () => {
-  test("says who runs it, where it listens, what it keeps and how it is asked for its health", async () => {
+  test("the image declares its user, port, volume and health check", async () => {
     const { output } = await command("podman", ["image", "inspect", IMAGE_NAME]);
     const [{ Config, HealthCheck, Healthcheck = HealthCheck }] = JSON.parse(output);
     expect(Config).toMatchObject({
@@ -52,7 +52,7 @@ describe.skipIf(IMAGE_MISSING !== "")("the image", () => {
     expect(Config.Env.join("\n")).not.toMatch(/PASSWORD=(?!true)/);
   });
 
-  test("holds what runs and nothing else, and a bill of it", async () => {
+  test("the image contains only files that are needed at run time, and a bill of materials", async () => {
     const files = "cd /opt/tonearm && ls && cat sbom.cdx.json";
     const { output } = await Container.run({ options: ["--entrypoint", "sh"], command: ["-c", files] });
     const start = output.indexOf("{");
@@ -70,7 +70,7 @@ describe.skipIf(IMAGE_MISSING !== "")("the image", () => {
     expect(listed.filter((name) => tools.includes(name))).toEqual([]);
   });
 
-  test("can be written to nowhere but in its volume, also where its root file system is not read-only", async () => {
+  test("the image is writable only in its volume, even where its root file system is not read-only", async () => {
     const find = (location: string) =>
       `find ${location} -xdev -writable ! -type l ! -path '/proc/*' ! -path '/dev/*' ! -path '/sys/*' 2>/dev/null`;
     const shell = ["--entrypoint", "sh"];
@@ -79,18 +79,18 @@ describe.skipIf(IMAGE_MISSING !== "")("the image", () => {
     expect(await listed(HARDENED, `${find("/")}; id --user`)).toEqual(["/var/lib/tonearm", "10001"]);
     const probe = `touch /var/lib/tonearm/kept && ${find("/var/lib/tonearm")}`;
     expect(await listed(HARDENED, probe)).toEqual(["/var/lib/tonearm", "/var/lib/tonearm/kept"]);
-    // What every Debian has for everybody.
+    // Folders that are world-writable in every Debian.
     const open = ["/run/lock", "/tmp", "/var/tmp"];
     expect((await listed([], find("/"))).filter((path) => !open.includes(path))).toEqual(["/var/lib/tonearm"]);
   });
 
-  test("does not start without a password, and says which variable sets one", async () => {
+  test("the image does not start without a password, and says which variable sets one", async () => {
     const { status, output } = await Container.run({ options: HARDENED });
     expect(status).toBe(1);
     expect(output).toMatch(/^tonearm: the configuration has a mistake:\n.*LAVALINK_SERVER_PASSWORD\)\n$/);
   });
 
-  test("has every codec, encryption and DAVE", async () => {
+  test("the image has every codec, encryption and DAVE", async () => {
     const { status, output } = await Container.run({
       options: HARDENED,
       variables: { LAVALINK_SERVER_PASSWORD: PASSWORD },
@@ -105,7 +105,7 @@ describe.skipIf(IMAGE_MISSING !== "")("the image", () => {
 
 // Needs a container engine; the reason is printed when there is none.
 describe.skipIf(IMAGE_MISSING !== "")("a node in a container", () => {
-  test("plays, read-only, without capabilities and in 256 MB, and closes in order", async () => {
+  test("a node in a container plays, read-only, without capabilities and in 256 MB, and closes in order", async () => {
     const discord = await FakeDiscord.start();
     const media = await MediaServer.start({ root: SONGS.pathname });
     const network = { TONEARM_NETWORK_ALLOW: "127.0.0.0/8", TONEARM_VOICE_GATEWAY_SCHEME: "ws" };
@@ -145,7 +145,7 @@ describe.skipIf(IMAGE_MISSING !== "")("a node in a container", () => {
     }
   });
 
-  test("is unhealthy while it hangs, and healthy again afterwards", async () => {
+  test("a node in a container is unhealthy while it hangs, and healthy again afterwards", async () => {
     const { container, port } = await startNode();
     await container.signal("SIGSTOP");
     // Another process of the same container: the engine has stopped only the first.
@@ -157,7 +157,7 @@ describe.skipIf(IMAGE_MISSING !== "")("a node in a container", () => {
     expect((await container.exec("tonearm", "health")).status).toBe(0);
   });
 
-  test("reads an application.yml that is mounted; an empty SERVER_ADDRESS leaves the address to it", async () => {
+  test("a node in a container reads a mounted application.yml; an empty SERVER_ADDRESS leaves the address to it", async () => {
     const folder = mkdtempSync(join(tmpdir(), "tonearm-config-"));
     try {
       chmodSync(folder, 0o755);

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs the tests beside it: builds the Dockerfile as it is, and lets vitest run containers of it. Nothing is pulled: the
-# base image that it names is made here, under the same name, from Debian's packages and from the packages `node` and
-# `npm` of the npm registry. Images and containers are in a temporary folder; mounts and processes in namespaces of
-# their own, so the kernel takes them back when the last process ends, however it ends.
+# Runs the tests of this folder: builds the unchanged Dockerfile, and runs vitest, which starts containers of it. Nothing
+# is pulled: the base image that it names is made here, under the same name, from Debian's packages and from the
+# packages `node` and `npm` of the npm registry. Images and containers are in a temporary folder; mounts and processes
+# in separate namespaces, so the kernel removes them when the last process ends, however it ends.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
-# Debian's dpkg wants them, and root's path may lack them.
+# Debian's dpkg needs these folders, and root's path may not have them.
 export PATH="$PATH:/usr/sbin:/sbin"
 unshare=(unshare --mount --pid --fork --kill-child --mount-proc)
 
@@ -21,7 +21,7 @@ missing() {
   problem=$("${unshare[@]}" true 2>&1) || printf 'namespaces cannot be made here: %s\n' "${problem//$'\n'/; }"
 }
 
-# The engine, for a machine without systemd: everything below FOLDER.
+# Configures the engine for a machine without systemd, with all files below FOLDER.
 configure() {
   local folder=$1
   printf '[storage]\ndriver = "overlay"\ngraphroot = "%s/graph"\nrunroot = "%s/run"\n' "$folder" "$folder" \
@@ -32,8 +32,8 @@ configure() {
   export CONTAINERS_STORAGE_CONF="$folder/storage.conf" CONTAINERS_CONF="$folder/containers.conf"
 }
 
-# make_base FOLDER NAME: stands in for Docker's image of Node.js: Debian, node, npm, and where this machine's registry
-# is.
+# make_base FOLDER NAME: replaces Docker's image of Node.js: Debian, node, npm, and the address of this machine's
+# registry.
 make_base() {
   local root="$1/root" packages="$1/packages" suite=${2#*-} version=${2#*node:}
   suite=${suite%-slim}
@@ -46,7 +46,7 @@ make_base() {
   cp "$packages/node_modules/node/bin/node" "$root/usr/local/bin/node"
   cp --recursive "$packages/node_modules/npm" "$root/usr/local/lib/node_modules/npm"
   ln --symbolic ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
-  # A request that hangs is asked again within the time that an installation has.
+  # A hanging request is retried within the time limit of an installation.
   printf 'registry=%s\ncache=/npm-cache\nfetch-timeout=60000\n' "$(npm config get registry)" \
     >"$root/usr/local/etc/npmrc"
   local authorities
@@ -61,7 +61,7 @@ make_base() {
     "$1/base.tar" "$2"
 }
 
-# Within the namespaces: base, image, tests.
+# Runs within the namespaces: makes the base, builds the image, runs the tests.
 build_and_test() {
   local folder=$1
   shift

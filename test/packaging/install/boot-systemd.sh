@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Boots this machine's systemd as process 1 of namespaces of its own, over a copy of the file system that is written to
-# memory only, and runs in-systemd.sh in it. Devices, kernel settings and mounts of this machine are not within its
-# reach; the kernel takes everything back when process 1 ends. `--check` only says whether that can be had here.
+# Boots this machine's systemd as process 1 of separate namespaces, over a copy of the file system that is written to
+# memory only, and runs in-systemd.sh in it. It cannot access devices, kernel settings and mounts of this machine; the
+# kernel removes everything when process 1 ends. `--check` only prints whether that is possible here.
 #
-# Usage: boot-systemd.sh --check | SHARED_FOLDER, which holds node, prefix/ and what in-systemd.sh wants; its output
-# goes to SHARED_FOLDER/output.
+# Usage: boot-systemd.sh --check | SHARED_FOLDER, which contains node, prefix/ and the files that in-systemd.sh needs;
+# its output goes to SHARED_FOLDER/output.
 
 set -euo pipefail
 
 scripts=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 unshare=(unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child)
 
-# Within the new namespaces: the copy, below $1.
+# Runs within the new namespaces: creates the copy below $1.
 lay_copy() {
   local whole=$1/whole device
   mount --make-rprivate /
@@ -36,7 +36,7 @@ lay_copy() {
   done
 }
 
-# Within: becomes process 1.
+# Runs within the new namespaces: becomes process 1.
 boot() {
   local shared=$1 whole=$2/whole
   lay_copy "$2"
@@ -44,7 +44,7 @@ boot() {
   mkdir "$whole/shared"
   mount --bind "$shared" "$whole/shared"
   cp "$scripts/in-systemd.sh" "$whole/usr/local/bin/"
-  # Nothing of what this machine mounts and starts.
+  # Without the mounts and services of this machine.
   : >"$whole/etc/fstab"
   rm --recursive --force "$whole"/etc/systemd/system/*.wants
   cat >"$whole/etc/systemd/system/checks.service" <<UNIT
@@ -80,7 +80,7 @@ case ${1:-} in
 --check)
   [ -x /lib/systemd/systemd ] || refuse "there is no systemd"
   command -v ip >/dev/null || refuse "there is no ip"
-  "${unshare[@]}" bash "$0" --lay "$copy" >/dev/null 2>&1 || refuse "no namespaces, or no overlay in them, can be had"
+  "${unshare[@]}" bash "$0" --lay "$copy" >/dev/null 2>&1 || refuse "namespaces, or an overlay in them, cannot be created"
   ;;
 *) "${unshare[@]}" bash "$0" --boot "$(realpath "$1")" "$copy" ;;
 esac

@@ -14,7 +14,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** The files that an install and a start look at. */
+/** The files that an install and a start read. */
 function copyCheckout(): string {
   const folder = mkdtempSync(join(tmpdir(), "tonearm-checkout-"));
   folders.push(folder);
@@ -37,7 +37,7 @@ function run(command: string, args: readonly string[], cwd: string): { status: n
   return { status, reported: stderr.split("\n").filter((line) => line !== "" && !/^npm (warn|notice)/.test(line)) };
 }
 
-test("npm ci --omit=dev succeeds and says in one line how to build; a start without says it too, and fails", () => {
+test("npm ci --omit=dev succeeds and prints one line on how to build; a start without a build prints it too, and fails", () => {
   const checkout = copyCheckout();
   const install = run("npm", ["ci", "--omit=dev", "--offline"], checkout);
   expect(install).toEqual({

@@ -1,5 +1,5 @@
-"""Stands for systemd at the other end of NOTIFY_SOCKET: prints what arrives, a line each. Once a process id comes on
-standard input, that process is watched: when nothing arrives for WATCHDOG seconds it is ended as systemd does.
+"""Replaces systemd at the other end of NOTIFY_SOCKET: prints each message on a line. Once a process id arrives on
+standard input, that process is watched: when no message arrives for WATCHDOG seconds it is killed as systemd does.
 
 Usage: listening-manager.py SOCKET WATCHDOG
 """
@@ -11,21 +11,21 @@ import socket
 import sys
 
 path, watchdog_s = sys.argv[1], float(sys.argv[2])
-words = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-words.bind(path)
+messages = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+messages.bind(path)
 print("bound", flush=True)
 watched = None
 while True:
-    readable, _, _ = select.select([words, sys.stdin], [], [], None if watched is None else watchdog_s)
+    readable, _, _ = select.select([messages, sys.stdin], [], [], None if watched is None else watchdog_s)
     if not readable:
         os.kill(watched, signal.SIGABRT)
         print("killed", flush=True)
         break
-    if words in readable:
-        word = words.recv(4096).decode()
-        # `systemd-notify` waits until the descriptor that comes with this is closed, as it is by not being taken.
-        if word != "BARRIER=1":
-            print(word, flush=True)
+    if messages in readable:
+        message = messages.recv(4096).decode()
+        # `systemd-notify` waits until the descriptor sent with this is closed; not receiving it closes it.
+        if message != "BARRIER=1":
+            print(message, flush=True)
     if sys.stdin in readable:
         line = sys.stdin.readline()
         if line == "":

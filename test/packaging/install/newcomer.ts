@@ -1,5 +1,5 @@
-// Somebody who has Node.js and npm and nothing else: an empty folder, no cache, no global packages; and none of what
-// `npm run` tells the tests of this checkout.
+// A user who has Node.js and npm and nothing else: an empty folder, no cache, no global packages; and none of the
+// variables that `npm run` sets for the tests of this checkout.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
-/** Of npm's variables those that lead to this checkout or to what is installed already; the registry stays. */
+/** npm's variables that refer to this checkout or to installed packages; the registry stays. */
 const OURS =
   /^(?:npm_(?:package_|lifecycle_|command$|execpath$|node_execpath$)|npm_config_(?:local_|global_)?prefix$)/i;
 const OF_TESTS = /^(?:NODE_ENV|NODE_OPTIONS|VITEST.*|INIT_CWD)$/;
@@ -15,7 +15,7 @@ const OF_TESTS = /^(?:NODE_ENV|NODE_OPTIONS|VITEST.*|INIT_CWD)$/;
 /** How a command ended. */
 interface Ended {
   readonly status: number | null;
-  /** Of both streams, in the order in which it came. */
+  /** Both streams, in the order of arrival. */
   readonly output: string;
   readonly tookMs: number;
 }

@@ -1,5 +1,5 @@
-// What systemd is told, heard at the other end of its socket, with Debian's `systemd-notify`; and the unit in a systemd
-// of its own, where one can be booted.
+// The node's messages to systemd, received at the other end of its socket, with Debian's `systemd-notify`; and the unit
+// in a separate systemd, where one can be booted.
 
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,9 +15,9 @@ const UNIT = `${PROJECT_ROOT}deploy/systemd/tonearm.service`;
 const MANAGER = fileURLToPath(new URL("listening-manager.py", import.meta.url));
 const BOOT = fileURLToPath(new URL("boot-systemd.sh", import.meta.url));
 const WATCHDOG_S = 4;
-/** What `systemd-analyze security` makes of the unit; 10 is a service without any walls. */
+/** The exposure of the unit by `systemd-analyze security`; 10 is a service without any sandboxing. */
 const EXPOSURE_MAX = 1.5;
-/** Its main thread hangs on SIGUSR2, and says so before. */
+/** Makes the main thread hang on SIGUSR2, after a message. */
 const HANGING =
   "--import=data:text/javascript,process.on('SIGUSR2',()=>{process._rawDebug('hangs');" +
   "Atomics.wait(new(Int32Array)(new(SharedArrayBuffer)(4)),0,0)})";
@@ -28,7 +28,7 @@ afterAll(() => someone.close());
 /** Why a systemd cannot be booted here; empty where it can. */
 const noBoot = spawnSync("bash", [BOOT, "--check"], { encoding: "utf8" });
 const whyNot = noBoot.status === 0 ? "" : noBoot.stdout.trim();
-if (whyNot !== "") process.stdout.write(`no systemd of its own: ${whyNot}\n`);
+if (whyNot !== "") process.stdout.write(`no separate systemd: ${whyNot}\n`);
 
 /** The commands that docs/how-to/install.md gives, but for `sudo`, and for npm's, which needs a registry. */
 function stepsOfThePage(): string {
@@ -39,7 +39,7 @@ function stepsOfThePage(): string {
   return commands.replaceAll("sudo ", "").replace(/^npm install .*\n/, "");
 }
 
-test("a node says when it serves, that it lives, that it ends; one whose main thread hangs is silent", async () => {
+test("a node reports start, heartbeats and shutdown; one whose main thread hangs sends no heartbeats", async () => {
   const socket = join(someone.folder, "socket");
   const manager = someone.start("python3", [MANAGER, socket, String(WATCHDOG_S)]);
   await manager.until(/bound/);
@@ -63,7 +63,7 @@ test("a node says when it serves, that it lives, that it ends; one whose main th
   expect(hanging.child.signalCode).toBe("SIGABRT");
 });
 
-test("the unit is well-formed, and its walls leave little open", () => {
+test("the unit is well-formed, and its sandbox leaves little exposed", () => {
   const verify = spawnSync("systemd-analyze", ["verify", UNIT], { encoding: "utf8" });
   expect([verify.status, verify.stderr]).toEqual([0, ""]);
   const security = spawnSync("systemd-analyze", ["security", "--offline=true", "--no-pager", UNIT], {
@@ -75,7 +75,7 @@ test("the unit is well-formed, and its walls leave little open", () => {
 
 // Left out where the kernel gives no namespaces or overlays, and where there is no systemd.
 test.skipIf(whyNot !== "")(
-  "in a systemd of its own the unit plays, serves, is restarted when it hangs, and stops",
+  "in a separate systemd the unit plays, serves, is restarted when it hangs, and stops",
   async () => {
     const shared = join(someone.folder, "shared");
     mkdirSync(shared);
@@ -93,7 +93,7 @@ test.skipIf(whyNot !== "")(
     const reported = readFileSync(join(shared, "output"), "utf8");
     const facts = [
       "started",
-      "demo heard \\d{6}",
+      "demo recorded \\d{6}",
       "status listening on http://127\\.0\\.0\\.1:2333",
       "answers 200",
       "capabilities 0000000000000000",
@@ -101,7 +101,7 @@ test.skipIf(whyNot !== "")(
       "stopped success inactive",
     ];
     expect(reported).toMatch(new RegExp(`^${facts.join("\\n")}$`, "m"));
-    // What systemd itself says may come between.
+    // Messages of systemd itself may be in between.
     expect(reported).toMatch(/closing signal=SIGTERM\n[\s\S]* closed\n/);
   },
 );

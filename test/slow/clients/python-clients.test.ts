@@ -1,5 +1,5 @@
-// Real clients from PyPI, unmodified, each in a process of its own, with a bot of its own on one node; and one of them
-// with songs of sites.
+// Real clients from PyPI, unmodified, each in a separate process, with a separate bot on one node; and one of them with
+// songs of sites.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
@@ -28,7 +28,7 @@ it.concurrent.each([
   { name: "wavelink", driver: "wavelink_driver.py", afterDrop: "resumes" },
   { name: "lavalink", driver: "lavalink_driver.py", afterDrop: "starts over" },
   { name: "mafic", driver: "mafic_driver.py", afterDrop: "gives up" },
-] as const)("$name understands the node, and the listener hears the music", (client) =>
+] as const)("$name works with the node, and the listener receives the music", (client) =>
   runScenario(env, python.client(client)),
 );
 

@@ -1,4 +1,4 @@
-// An environment of Python with the clients of requirements.txt, each driven in a process of its own.
+// A Python environment with the clients of requirements.txt, each driven in a separate process.
 
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -27,7 +27,7 @@ export class PythonClients {
     this.#folder = folder;
   }
 
-  /** In a folder of its own; takes a minute. */
+  /** Installs into a new folder; takes a minute. */
   static async install(): Promise<PythonClients> {
     const folder = await mkdtemp(join(tmpdir(), "tonearm-clients-"));
     await run("python3", ["-m", "venv", folder]);

@@ -1,5 +1,5 @@
 // Ten thousand random filters objects on a whole player with real decoders and encoders, at random times, while it also
-// seeks, pauses and changes tracks. What must hold at every tick is in test/support/restless-player.ts; here also
+// seeks, pauses and changes tracks. test/support/restless-player.ts checks the invariants at every tick; here also
 // memory. To repeat a run: FUZZ_SEED=… npx vitest run test/slow/fuzz
 
 import { setFlagsFromString } from "node:v8";
@@ -11,7 +11,7 @@ import { makeSongs, RestlessPlayer } from "../../support/restless-player.ts";
 
 const OBJECTS = 10_000;
 const CHECK_EVERY = 40;
-/** Looked at so often in each half. */
+/** Number of memory samples in each half. */
 const MEMORY_SAMPLES = 5;
 const GROWTH_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -24,9 +24,9 @@ test("10,000 random filters objects: no crash, no NaN, no frame lost, no drift, 
     await player.act();
     if (object % CHECK_EVERY === 0) await player.checkPosition();
     if (object % (OBJECTS / 2 / MEMORY_SAMPLES) !== 0) continue;
-    // A decoder alone can hold 16 MB: all are to be closed when memory is looked at.
+    // A decoder alone can hold 16 MB: all are to be closed when memory is measured.
     await player.rest();
-    // WebAssembly memories and the like are given back a turn later.
+    // WebAssembly memories and the like are freed an event loop iteration later.
     for (let round = 0; round < 3; round++) {
       collectGarbage();
       await new Promise((next) => setImmediate(next));

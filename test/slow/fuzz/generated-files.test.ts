@@ -9,7 +9,8 @@ import { fuzzSeed } from "../../support/fuzz-seed.ts";
 
 const FILES = Number(process.env.FUZZ_FILES ?? 200);
 /**
- * Containers whose generated files are mostly wrong from the start would test little. Least of 10,000 each: 36 % (WAV).
+ * Minimum share of generated files that play: a kind whose files are mostly invalid from the start would test little.
+ * The lowest share of 10,000 each: 36 % (WAV).
  */
 const PLAYING_SHARE_MIN = 0.2;
 const firstSeed = fuzzSeed();

@@ -1,5 +1,5 @@
-// A real node in a process of its own, with a bystander: a second client whose session and player nobody may touch.
-// What the fuzz tests share.
+// A real node in a separate process, with a bystander: a second client whose session and player must not be affected.
+// Shared by the fuzz tests.
 
 import { Agent, request as httpRequest } from "node:http";
 import { fileURLToPath } from "node:url";
@@ -7,14 +7,14 @@ import { expect } from "vitest";
 import { WebSocket } from "ws";
 import { NodeProcess } from "../../../lab/bench/node-process.ts";
 
-/** What JSON.parse gives. */
+/** The result of JSON.parse. */
 type Parsed = ReturnType<JSON["parse"]>;
 
 /** A request that takes longer hangs. */
 const ANSWER_TIMEOUT_MS = 20_000;
-/** What the node may hold more after the fire than before, once warm. */
+/** Maximum growth of the node's memory during the fuzz run, once warm. */
 const MEMORY_GROWTH_MAX_BYTES = 48 * 1024 * 1024;
-/** Garbage comes and goes, in several threads: what is held is the least of what is seen over so many requests. */
+/** Garbage varies, in several threads: the memory in use is the minimum over so many requests. */
 const REQUESTS_PER_READING = 50;
 const READINGS_MAX = 60;
 const COMMAND = {
@@ -42,7 +42,7 @@ export class NodeUnderFire {
   readonly #sockets: readonly WebSocket[];
   readonly #bystander: Bystander;
   #requestCount = 0;
-  /** What it held at the last looks, bytes. */
+  /** The last memory readings, in bytes. */
   #readings: number[] = [];
 
   private constructor(node: NodeProcess, target: Client, bystander: Client) {
@@ -58,7 +58,7 @@ export class NodeUnderFire {
     const node = await NodeProcess.start(COMMAND, {
       TONEARM_VOICE_CONNECT_TIMEOUT_MS: "1000",
       LOGGING_LEVEL_ROOT: "ERROR",
-      // A route planner to look at and to free addresses of, which nothing is sent by.
+      // A route planner with addresses to query and to free, which nothing is sent from.
       LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "127.0.0.0/8",
       TONEARM_ROUTE_PLANNER_SOURCES: "",
     });
@@ -112,7 +112,7 @@ export class NodeUnderFire {
   }
 
   /**
-   * Bytes that the node holds, by the looks since the last call. Those of the main thread's heap that are free do not
+   * Bytes that the node uses, by the readings since the last call. Free memory of the main thread's heap does not
    * count.
    */
   async memoryBytes(): Promise<number> {

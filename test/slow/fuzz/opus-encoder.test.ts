@@ -1,12 +1,12 @@
-// Twenty thousand frames of what is hard on an encoder, in streams of random settings, through libopus's decoder. To
-// repeat a run: FUZZ_SEED=… npx vitest run test/slow/fuzz. `npm run lab -- encoder-exact` does as many as it is told.
+// Twenty thousand frames that are hard for an encoder, in streams of random settings, through libopus's decoder. To
+// repeat a run: FUZZ_SEED=… npx vitest run test/slow/fuzz. `npm run lab -- encoder-exact` runs any number.
 
 import { expect, test } from "vitest";
 import { encoderKindOf } from "../../../lab/quality/encoders.ts";
 import { type BadFrame, runExactly } from "../../../lab/quality/exact-run.ts";
 import { fuzzSeed } from "../../support/fuzz-seed.ts";
 
-test("20,000 frames of hard sounds: none is refused, every final range is the encoder's", async () => {
+test("20,000 frames of hard audio: none is refused, every final range is the encoder's", async () => {
   const bad: BadFrame[] = [];
   const { rangesCompared } = await runExactly({
     kind: encoderKindOf("tonearm"),

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => node.close());
 
-test("whatever is sent to any route, the node answers, is not at fault, does not grow, spares the others", async () => {
+test("any request to any route is answered without a fault, without memory growth, and without an effect on others", async () => {
   const random = seededRandom(fuzzSeed());
   const statuses = new Map<number, number>();
   await fire(random, WARM_UP_COUNT, statuses);

@@ -1,5 +1,5 @@
-// Schemathesis (PyPI) reads our OpenAPI document and tries to make the node break it: whatever it sends, answers have
-// the status, type, headers and body that the document promises. Installed into a Python environment of its own.
+// Schemathesis (PyPI) reads our OpenAPI document and tries to make the node break it: answers to all its requests have
+// the status, type, headers and body that the document promises. Installed into a separate Python environment.
 
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const CHECKS = [
   ..."response_schema_conformance unsupported_method ignored_auth".split(" "),
 ];
 
-/** Of its report; an operation is as `GET /version`. */
+/** A failure of its report; an operation has the form `GET /version`. */
 interface Failure {
   readonly operations: readonly string[];
 }
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 // It needs Python 3.10 with venv, and PyPI; the reason is printed when one is missing.
 test.skipIf(python === undefined)("schemathesis finds nothing that the OpenAPI document does not promise", async () => {
-  // Loading one anew starts its thread; that is found by the names in answers, sooner or later for all of them.
+  // Reloading a plugin starts its thread; Schemathesis finds the names in answers, sooner or later all of them.
   await node.startPlugins();
   const warmMemoryBytes = await node.memoryBytes();
   const config = join(folder, "schemathesis.toml");
@@ -66,12 +66,12 @@ test.skipIf(python === undefined)("schemathesis finds nothing that the OpenAPI d
   await node.expectUnharmed(warmMemoryBytes);
 });
 
-/** What Node.js' own parser does not know it answers itself, with 400: on 20.19.0, QUERY. */
+/** False for methods that Node.js' parser does not know and answers with 400 itself: on 20.19.0, QUERY. */
 function isParsed(operation: string): boolean {
   return METHODS.includes(operation.split(" ", 1)[0] ?? "");
 }
 
-/** The Python that has it, or undefined where it cannot be had. In CI that is a failure. */
+/** The Python that has Schemathesis, or undefined where it cannot be installed. In CI that is a failure. */
 function installSchemathesis(): string | undefined {
   const environment = join(folder, "venv");
   const steps = [

@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 afterAll(() => node.close());
 
-test("whatever a handshake or a frame looks like, the connection ends or goes on unnoticed by others", async () => {
+test("a random handshake or frame ends its connection or is ignored, without an effect on others", async () => {
   const warmMemoryBytes = await node.memoryBytes();
   const answers = new Map<string, number>();
   for (let count = 0; count < HANDSHAKE_COUNT; count += 8) {
@@ -60,7 +60,7 @@ test("whatever a handshake or a frame looks like, the connection ends or goes on
   await node.expectUnharmed(warmMemoryBytes);
 });
 
-test("whatever is said on a socket, it is carried out or forgotten, and nobody else notices", async () => {
+test("a random message on a socket is carried out or ignored, without an effect on others", async () => {
   await talk(TALKER_COUNT);
   const warmMemoryBytes = await node.memoryBytes();
   await talk(TALKER_COUNT);

@@ -1,6 +1,6 @@
-// Hostile files, sites, voice servers and clients, the quickest of lab/isolation, against a node of its own process.
-// The bar is wider than the lab's, so that a busy machine does not decide: against the control just before, tried
-// twice.
+// Hostile files, sites, voice servers and clients, the fastest cases of lab/isolation, against a node in a separate
+// process. The limit is wider than the lab's, so that a busy machine does not decide the result: compared with the
+// control just before, attempted twice.
 
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -23,7 +23,9 @@ const cases = LAYERS.flatMap(({ layer, cases }) => cases.map((one) => ({ layer, 
   NAMES.includes(name),
 );
 
-test("no hostile neighbour is heard by the honest players of a node", { timeout: 300_000 }, async () => {
+test("no hostile client, file or server affects the audio of a node's control players", {
+  timeout: 300_000,
+}, async () => {
   expect(cases.map(({ name }) => name).toSorted()).toEqual(NAMES.toSorted());
   const lines: string[] = [];
   const results = await runCases({
@@ -38,7 +40,7 @@ test("no hostile neighbour is heard by the honest players of a node", { timeout:
   expect(harmed.map(reportOf), lines.slice(-20).join("\n")).toEqual([]);
 });
 
-/** What is far beyond anything that a busy machine does. */
+/** Effects far beyond those of a busy machine. */
 function harmOf(attempt: Attempt): string[] {
   const { control, attack } = attempt;
   const gapLimitMs = 4 * longestGapMs(control) + 250;
@@ -46,7 +48,7 @@ function harmOf(attempt: Attempt): string[] {
   return [
     ...lossesIn(attempt),
     ...(longestGapMs(attack) > gapLimitMs ? [`a gap of ${longestGapMs(attack)} ms, above ${gapLimitMs}`] : []),
-    ...(missingShare(control, attack) > 0.4 ? [`${missingShare(control, attack)} of the sound is missing`] : []),
+    ...(missingShare(control, attack) > 0.4 ? [`${missingShare(control, attack)} of the audio is missing`] : []),
     ...(attack.versionMsMax > versionLimitMs ? [`GET /version took ${attack.versionMsMax} ms`] : []),
   ];
 }

@@ -20,7 +20,7 @@ const TYPED = {
     })),
   },
 };
-/** Of Grafana's unit formats, those that are used. */
+/** The Grafana unit formats in use. */
 const UNITS = ["short", "percentunit", "s", "ms", "bytes", "ops", "opm", "pps"];
 
 let folder: string;
@@ -29,7 +29,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What the compiler says of the board as a value of Grafana's types; nothing when it is one. */
+/** The compiler's errors for the board as a value of Grafana's types; empty when there are none. */
 function problemsOf(board: object, panels: readonly BoardPanel[]): string {
   const kinds = ["timeseries", "stat", "table"];
   const own = panels.map(
@@ -72,11 +72,11 @@ ${own.join("\n")}`;
 }
 
 describe("the board", () => {
-  test("is one by Grafana's own types", () => {
+  test("the board matches Grafana's own types", () => {
     expect(problemsOf(TYPED, PANELS)).toBe("");
   });
 
-  test("would not be one with a misspelt member, nor with a wrong value", () => {
+  test("the type check of the board detects a misspelt member, and a wrong value", () => {
     const [panel] = PANELS;
     const { gridPos, ...homeless } = panel!;
     const misspelt = { ...TYPED, panels: [{ ...homeless, gridPosition: gridPos }] };
@@ -85,7 +85,7 @@ describe("the board", () => {
     expect(problemsOf(TYPED, [wrong])).toContain("rainbow");
   });
 
-  test("gives every panel an id and a place of its own, without gaps to the left", () => {
+  test("every panel of the board has a separate id and position, without gaps to the left", () => {
     const ids = BOARD.panels.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     const taken = new Set<string>();
@@ -100,7 +100,7 @@ describe("the board", () => {
     }
   });
 
-  test("says of every panel what it means, in which unit", () => {
+  test("every panel of the board has a description and a unit", () => {
     for (const { title, description = "", fieldConfig } of PANELS) {
       expect(description.length, title).toBeGreaterThan(20);
       expect(UNITS, title).toContain(fieldConfig?.defaults.unit);
@@ -110,7 +110,7 @@ describe("the board", () => {
     }
   });
 
-  test("asks the data source that is chosen, of the nodes that are chosen", () => {
+  test("every query of the board uses the selected data source and nodes", () => {
     const { list } = BOARD.templating;
     expect(list.map(({ name }) => name)).toEqual(["datasource", "job", "instance"]);
     for (const { title, datasource, targets = [] } of PANELS) {
@@ -127,7 +127,7 @@ describe("the board", () => {
     }
   });
 
-  test("is light: some forty panels, few queries each, and none that looks back more than a day", () => {
+  test("the board is light: some forty panels, few queries each, none over more than a day", () => {
     expect(PANELS.length).toBeLessThanOrEqual(40);
     for (const { title, targets = [] } of PANELS) expect(targets.length, title).toBeLessThanOrEqual(4);
     const ranges = BOARD_QUERIES.flatMap(({ expr }) => [...expr.matchAll(/\[([^\]]+)\]/g)].map(([, range]) => range));

@@ -1,4 +1,4 @@
-// The board of deploy/grafana as the tests look at it: its panels and everything in it that asks Prometheus.
+// The board of deploy/grafana for the tests: its panels and all of its Prometheus queries.
 
 import { readFileSync } from "node:fs";
 import { PROJECT_ROOT } from "../../support/project-files.ts";
@@ -40,7 +40,7 @@ const PATH = `${PROJECT_ROOT}deploy/grafana/dashboards/tonearm.json`;
 // Our own file; a test holds it to Grafana's own types.
 export const BOARD = JSON.parse(readFileSync(PATH, "utf8")) as Board;
 
-/** What is asked of Prometheus, by where it stands. */
+/** A Prometheus query, with its location in the board. */
 interface BoardQuery {
   readonly location: string;
   readonly expr: string;

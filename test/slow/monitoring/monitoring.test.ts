@@ -23,14 +23,14 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   lavalink_cpu_lavalink_load_percentage: "rate(process_cpu_seconds_total) says it at every moment, and not for 30 s",
 };
 
-/** What rightly has no series where all is well, and nothing has been going on for long. */
+/** Queries that correctly have no series in a healthy node that has run for a short time. */
 const EMPTY_WHEN_WELL = [
-  "Gaps that listeners heard, by cause A",
+  "Audible gaps, by cause A",
   "Inputs and plugins B",
   "Missing frames, by cause A",
   "Open circuit breakers A",
   "Voice connections closed by Discord A",
-  "What plugins count A",
+  "Plugin events A",
   "annotation Alerts",
   "annotation Starts",
 ];
@@ -50,7 +50,7 @@ beforeAll(async () => {
     await call.update({ track: { encoded: (body.data as { encoded: string }[])[0]?.encoded } });
     await call.receiveMore(20);
   }
-  // A rate needs two looks that differ.
+  // A rate needs two different samples.
   const increases = async (name: string) => ((await prometheus.query(`sum(rate(${name}[1m]))`))[0] ?? 0) > 0;
   await vi.waitUntil(() => increases("tonearm_frames_sent_total"), { timeout: 30_000, interval: 100 });
   await calls[0]?.bot.load("exsearch:song");
@@ -74,7 +74,7 @@ function servedFamilies(): Map<string, Set<string>> {
   return families;
 }
 
-/** Those that the reference names: some families have no series as long as nothing is counted. */
+/** The labels in the reference: some families have no series as long as nothing is counted. */
 function documentedLabels(family: string): string[] {
   const [, labels = ""] = new RegExp(`^\\| \`${family}\` \\| \\w+ \\| ([^|]*)\\|`, "m").exec(REFERENCE) ?? [];
   return [...labels.matchAll(/`(\w+)`/g)].map(([, label = ""]) => label);
@@ -84,7 +84,7 @@ function familyOf(series: string, families: ReadonlyMap<string, unknown>): strin
   return families.has(series) ? series : series.replace(/_(?:bucket|sum|count)$/, "");
 }
 
-/** What an expression asks for: names of metrics with the labels that stand behind them, and labels it groups by. */
+/** The metrics of an expression with the labels that it uses, and the labels it groups by. */
 function usedIn(expr: string): { metrics: Map<string, string[]>; grouped: string[] } {
   const metrics = new Map<string, string[]>();
   for (const [, name = "", selector = ""] of expr.matchAll(
@@ -106,14 +106,14 @@ function alertExpressions(): string[] {
 }
 
 describe("the rules", () => {
-  test("are rules, and come and stay away as they should", () => {
+  test("the alert rules are valid, and fire only when they should", () => {
     expect(promtool("check", "rules", "alerts.yml")).toMatchObject({ status: 0 });
     const { status, output } = promtool("test", "rules", "alerts.test.yml");
     expect(output).toContain("SUCCESS");
     expect(status).toBe(0);
   });
 
-  test("are each tested, and explained where who is woken looks", () => {
+  test("every alert rule has a test, and a section in the runbook", () => {
     const tests = readFileSync(join(RULES_FOLDER, "alerts.test.yml"), "utf8");
     const page = readFileSync(join(PROJECT_ROOT, "docs/how-to/monitoring.md"), "utf8");
     const headings = [...page.matchAll(/^### (Tonearm\w+)$/gm)].map(([, name]) => name);
@@ -128,7 +128,7 @@ describe("the rules", () => {
     }
   });
 
-  test("are loaded by Prometheus as they are, and none comes of a node that is well", async () => {
+  test("Prometheus loads the alert rules unchanged, and none fires for a healthy node", async () => {
     type Rule = { readonly name: string; readonly health: string; readonly lastError?: string; readonly state: string };
     const rules = async () =>
       ((await prometheus.ask("rules")) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
@@ -138,13 +138,13 @@ describe("the rules", () => {
   });
 });
 
-describe("what board and rules ask for", () => {
+describe("the queries of board and rules", () => {
   const expressions = () => [
     ...BOARD_QUERIES.map(({ location, expr }) => ({ location, expr: filledIn(expr, "1m") })),
     ...alertExpressions().map((expr, index) => ({ location: ALERTS[index] ?? "", expr })),
   ];
 
-  test("is what the node tells, by these names and labels", () => {
+  test("the metrics and labels in board and rules are those that the node exports", () => {
     const families = servedFamilies();
     expect(alertExpressions()).toHaveLength(ALERTS.length);
     for (const { location, expr } of expressions()) {
@@ -161,7 +161,7 @@ describe("what board and rules ask for", () => {
     }
   });
 
-  test("is all that the node tells, but for what is left out with a reason", () => {
+  test("every exported metric is in board or rules, or is left out with a reason", () => {
     const families = servedFamilies();
     const shown = new Set(
       BOARD_QUERIES.flatMap(({ expr }) => [...usedIn(expr).metrics.keys()].map((name) => familyOf(name, families))),
@@ -170,7 +170,7 @@ describe("what board and rules ask for", () => {
     expect(missing.toSorted()).toEqual(Object.keys(LEFT_OUT).toSorted());
   });
 
-  test("is understood by Prometheus, and answered by a node that plays", async () => {
+  test("Prometheus parses every query of the board, and a playing node has data for it", async () => {
     const empty: string[] = [];
     for (const { location, expr } of BOARD_QUERIES) {
       const values = await prometheus.query(filledIn(expr, "1m"));
@@ -181,21 +181,21 @@ describe("what board and rules ask for", () => {
     expect(BOARD_QUERIES.length - empty.length).toBeGreaterThan(45);
   });
 
-  test("comes out as it is: two players that are heard whole", async () => {
+  test("the board's queries show two players without lost audio", async () => {
     const ask = (title: string) => {
       const query = BOARD_QUERIES.find(({ location }) => location === `${title} A`);
       return prometheus.query(filledIn(query?.expr ?? "", "1m"));
     };
     await expect.poll(() => ask("Nodes that answer")).toEqual([1]);
     await expect.poll(() => ask("Players that play")).toEqual([2]);
-    await expect.poll(() => ask("Nodes without room")).toEqual([0]);
+    await expect.poll(() => ask("Nodes without capacity")).toEqual([0]);
     // Over the last minute, of which they must have played almost half.
     await expect
-      .poll(async () => Math.round((await ask("Frames for each player that plays"))[0] ?? 0), { timeout: 90_000 })
+      .poll(async () => Math.round((await ask("Frames per playing player"))[0] ?? 0), { timeout: 90_000 })
       .toBeGreaterThan(20);
   });
 
-  test("tells of a bot that was sent out of its channel", async () => {
+  test("the board shows a bot that was removed from its channel", async () => {
     calls[1]?.session.close(4014);
     await calls[1]?.bot.untilEvent("WebSocketClosedEvent");
     await expect.poll(() => prometheus.query('tonearm_voice_closed_total{code="4014"}')).toEqual([1]);

@@ -17,7 +17,7 @@ interface QueryAnswer {
   readonly data?: { readonly result: readonly { readonly value?: readonly [number, string] }[] };
 }
 
-/** What `promtool` says, and whether it was content. */
+/** Runs `promtool`, and returns its exit status and output. */
 export function promtool(...args: string[]): { readonly status: number | null; readonly output: string } {
   const { status, stdout, stderr, error } = spawnSync("promtool", args, { encoding: "utf8", cwd: RULES_FOLDER });
   if (error !== undefined) throw new Error(`promtool cannot be run: apt-get install prometheus (${error.message})`);

@@ -1,9 +1,9 @@
-// Leads a program's connections to the fakes, without the program knowing: a real bot dials discord.com. Given to
-// Node.js with --import, it takes from the variable REDIRECTED_PORTS which host and port is which port of this machine
-// (`{"discord.com:443": 40001}`), and lets nothing else leave the machine, nor be looked up. npm is let through: what
-// it installs is on a registry.
+// Redirects a program's connections to the fakes, without the program knowing: a real bot connects to discord.com.
+// Given to Node.js with --import, it reads from the variable REDIRECTED_PORTS which host and port is which port of this
+// machine (`{"discord.com:443": 40001}`), and lets nothing else leave the machine, nor be resolved. npm is permitted:
+// the packages it installs are on a registry.
 //
-// It ends the program when its standard input does: whoever has started it may have been killed.
+// It ends the program when its standard input ends: the parent process may have been killed.
 
 import { Socket } from "node:net";
 import { basename } from "node:path";
@@ -15,7 +15,7 @@ const NPM = /^(npm|npx)(-cli\.js)?$/;
 const ports = new Map(Object.entries(JSON.parse(process.env.REDIRECTED_PORTS ?? "{}")));
 const { connect } = Socket.prototype;
 
-/** The last place that all TCP and TLS connections of Node.js go through with the name of the host. */
+/** The last function that all TCP and TLS connections of Node.js pass with the name of the host. */
 function connectLocally(...args) {
   // `net.connect` hands on its arguments as a list in a list.
   const [options, listener] = Array.isArray(args[0]) ? args[0] : args;
@@ -33,7 +33,7 @@ if (!NPM.test(basename(process.argv[1] ?? ""))) {
   Socket.prototype.connect = connectLocally;
   if (isMainThread) {
     process.stdin.on("end", () => process.exit()).resume();
-    // It keeps nobody alive.
+    // It does not keep the process alive.
     process.stdin.unref();
   }
 }

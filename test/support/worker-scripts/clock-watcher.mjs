@@ -1,5 +1,5 @@
-// Does nothing but look at the clock, every ten milliseconds: how late it came at worst is what a thread of this
-// machine has to put up with. Written to memory that the test reads and sets back.
+// Checks the clock every ten milliseconds: the worst delay is what a thread of this machine has to expect. Written to
+// memory that the test reads and resets.
 
 import { workerData } from "node:worker_threads";
 

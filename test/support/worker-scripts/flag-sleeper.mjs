@@ -1,6 +1,6 @@
-// The pacer's end of a bell, on a thread of its own: looks how much has been put (`counts`, first number), says how
-// much of it has been seen (the second), and sleeps one way or the other, for so long that nobody waits for it to wake
-// by itself.
+// The pacer's end of a wake-up flag, on a separate thread: checks how much has been written (`counts`, first number),
+// reports how much of it has been seen (the second), and sleeps in either mode, for so long that no test waits for it
+// to wake by itself.
 
 import { parentPort, workerData } from "node:worker_threads";
 import { WakeUpFlag } from "../../../dist/src/media/pacer/wake-up-flag.js";

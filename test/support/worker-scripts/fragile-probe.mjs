@@ -1,5 +1,4 @@
-// The real probe thread, which misbehaves in the middle of a look-up when the query of its address says so. Needs
-// dist.
+// The real probe thread, which misbehaves in the middle of a probe when the query of its address says so. Needs dist.
 
 import { TrackOpener } from "../../../dist/src/media/probe/track-opener.js";
 
@@ -21,6 +20,6 @@ TrackOpener.prototype.probe = async function (input, work) {
   const result = await probe.call(this, input, work);
   const deed = DEEDS[new URL(input.url).searchParams.get("deed")];
   if (deed === undefined) return result;
-  return new Promise(() => setTimeout(deed)); // no wait: from a timer that nobody minds, the worst place to be found in
+  return new Promise(() => setTimeout(deed)); // not awaited: from an unrelated timer, the hardest case for attribution
 };
 await import("../../../dist/src/media/probe-main.js");

@@ -1,5 +1,4 @@
-// The real audio worker, in which the reading of an input hangs once, half way: a promise that is never settled. Needs
-// dist.
+// The real audio worker, in which reading an input hangs once, half way: a promise that is never settled. Needs dist.
 
 import { HttpByteSource } from "../../../dist/src/media/input/http-byte-source.js";
 

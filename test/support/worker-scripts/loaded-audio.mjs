@@ -1,5 +1,5 @@
-// The real audio worker, which says that it is busy as long as it plays and has not handed over two players; not where
-// it makes the sound of others' players, who would be stuck between two that are busy. Needs dist.
+// The real audio worker, which reports that it is busy as long as it plays and has not handed over two players; not
+// where it renders the audio of remote players, which would be stuck between two busy workers. Needs dist.
 
 import { parentPort } from "node:worker_threads";
 
@@ -13,7 +13,7 @@ parentPort.postMessage = (event, ...rest) => {
   postMessage.call(parentPort, worker === undefined ? event : { ...event, worker }, ...rest);
 };
 await import("../../../dist/node/src/media/main.js");
-// Behind the worker's own listener: what comes before there is one waits.
+// After the worker's own handler: messages that arrive before there is one wait.
 parentPort.on("message", ({ type }) => {
   isRenderWorker ||= type === "renderRemotePlayer";
 });

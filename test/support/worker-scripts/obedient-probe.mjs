@@ -1,5 +1,5 @@
-// A probe thread without a network for tests: does what the URL of a probe orders, and tells in the log what it is
-// asked. Plain JavaScript: threads load it without a compiler.
+// A probe thread without a network for tests: does what the URL of a probe orders, and logs its requests. Plain
+// JavaScript: threads load it without a compiler.
 
 import { parentPort, workerData } from "node:worker_threads";
 
@@ -23,11 +23,11 @@ function obey(order, requestId) {
   if (what === "throw") throw new Error("thrown on order");
   if (what === "fill-heap") for (const heap = []; ; ) heap.push(new Array(100_000).fill(heap.length));
   if (what === "hang") for (;;);
-  // A suspect looks guilty in company and is innocent alone.
+  // A suspect behaves like the culprit with others and well when isolated.
   if (what === "suspect" && probeCount > 1) return heartbeat.set([requestId, PROBE], OWNER);
   if (what === "wait" || how === "wait") return undefined;
   if (what === "fail") {
-    const error = { code: "media-no-audio", message: "no sound", severity: "common", cause: "", causeStackTrace: "" };
+    const error = { code: "media-no-audio", message: "no audio", severity: "common", cause: "", causeStackTrace: "" };
     return say({ type: "replyError", requestId, error });
   }
   if (what === "route") return say({ type: "routeRequested", routeId: 5, families: [4] });

@@ -1,10 +1,10 @@
-// An audio worker without sound for tests of the pool: says ready, sends counters, answers requests, and does what the
+// An audio worker without audio for tests of the pool: says ready, sends counters, answers requests, and does what the
 // URL of a probe, or the endpoint of a voice connection, orders. Plain JavaScript: workers load it without a compiler.
 
 import { parentPort, workerData } from "node:worker_threads";
 
 let tickLoad = 0;
-// As bridge/heartbeat.ts has it: beats, owner, activity.
+// As bridge/heartbeat.ts has it: heartbeats, owner, activity.
 const heartbeat = new Int32Array(workerData.heartbeatMemory);
 
 setInterval(() => Atomics.add(heartbeat, 0, 1), 5);
@@ -87,7 +87,7 @@ function sendCounters() {
     latenessCounts: [],
     latenessMsSum: 0,
   };
-  parentPort.postMessage({ type: "counters", worker, positions: { epochMs: 0, values: [] }, audio: [] });
+  parentPort.postMessage({ type: "counters", worker, positions: { epochMs: 0, values: [] }, audioStates: [] });
 }
 
 function sendPosition(playerId) {
@@ -101,9 +101,9 @@ function sayComplexity({ complexity }) {
 
 function sayLink({ type, linkId, link, error }) {
   const fields = { type, linkId, link, code: error?.code };
-  parentPort.postMessage({ type: "log", level: "info", message: "told of a link", fields });
+  parentPort.postMessage({ type: "log", level: "info", message: "received a link", fields });
 }
 
 function sayRoute({ routeId, address }) {
-  parentPort.postMessage({ type: "log", level: "info", message: "told a route", fields: { routeId, address } });
+  parentPort.postMessage({ type: "log", level: "info", message: "received a route", fields: { routeId, address } });
 }

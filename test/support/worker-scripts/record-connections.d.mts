@@ -3,7 +3,7 @@ export interface RecordedConnection {
   /** As handed to the system: an IP address. */
   readonly address: string;
   readonly port: number;
-  /** It went on to the system; others were stopped. */
+  /** It was passed on to the system; others were stopped. */
   readonly isHere: boolean;
 }
 

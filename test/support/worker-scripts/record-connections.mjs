@@ -1,6 +1,6 @@
-// Watches the last place in this thread before the system: every TCP connection and every datagram is told with the
-// address really dialled, and only those to this very machine get any further. All others fail as refused, so no test
-// can send a packet elsewhere, whatever it tries. Plain JavaScript: workers load it without a compiler.
+// Watches the last function in this thread before the system: every TCP connection and every datagram is reported with
+// its real address, and only those to this machine get any further. All others fail as refused, so no test can send a
+// packet elsewhere, whatever it tries. Plain JavaScript: workers load it without a compiler.
 
 import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
@@ -9,14 +9,14 @@ import { constants } from "node:os";
 const REFUSED = -constants.errno.ECONNREFUSED;
 const THIS_MACHINE = /^(127\.|0\.0\.0\.0$|::1?$|::ffff:(127\.|7f))/;
 
-/** Call it before anything is dialled. Resolves with what ends it: dials are then as they were before. */
+/** Call it before any connection is made. Resolves with a function that restores normal connections. */
 export async function recordConnections(onConnection) {
   const report = (protocol, address, port) => {
     const isHere = THIS_MACHINE.test(address);
     onConnection({ protocol, address, port, isHere });
     return isHere;
   };
-  // Handles are hidden from programs; their prototypes are the only way to see the addresses after names were resolved.
+  // Handles are hidden from programs; their prototypes are the only place where the resolved addresses are visible.
   const tcp = Object.getPrototypeOf(await handleOfServer());
   const udp = Object.getPrototypeOf(handleOfSocket());
   const restores = [

@@ -1,5 +1,5 @@
-// The real audio worker; everything it dials is told on a BroadcastChannel, and nothing leaves this machine. Needs
-// dist.
+// The real audio worker; all its connection attempts are reported on a BroadcastChannel, and nothing leaves this
+// machine. Needs dist.
 
 import { BroadcastChannel } from "node:worker_threads";
 import { recordConnections } from "./record-connections.mjs";

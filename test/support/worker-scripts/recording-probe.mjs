@@ -1,4 +1,4 @@
-// The real probe thread; everything it dials is told as in recording-audio.mjs. Needs dist.
+// The real probe thread; all its connection attempts are reported as in recording-audio.mjs. Needs dist.
 
 import { BroadcastChannel } from "node:worker_threads";
 import { recordConnections } from "./record-connections.mjs";

@@ -1,5 +1,5 @@
-// The pacer's end of a ring of frames, on a thread of its own: takes whatever is ready, until it is told that no more
-// comes, and says which frames those were. The memory `progress` holds how many so far, and whether it is over.
+// The pacer's end of a ring of frames, on a separate thread: takes all ready frames until the end is announced, and
+// reports which frames they were. The memory `progress` has their count so far, and whether it is over.
 
 import { parentPort, workerData } from "node:worker_threads";
 import { FrameRingReader } from "../../../dist/src/media/pacer/frame-ring.js";

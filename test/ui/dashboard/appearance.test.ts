@@ -86,7 +86,7 @@ describe.each(APPEARANCES)("in $scheme on a $width", (appearance) => {
     expect(inspected).toEqual(inspected.map((one) => ({ ...one, findings: [] })));
     expect(inspected.length).toBe(PAGES.length + 2);
     expect(strays).toEqual([]);
-    // The browser itself says so of the question whether somebody is logged in.
+    // The browser itself logs the 401 of the login check.
     expect(problems.filter((text) => !text.includes("401"))).toEqual([]);
     await page.context().close();
   });

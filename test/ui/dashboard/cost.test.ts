@@ -1,5 +1,5 @@
-// What the page costs the browser, and a viewer the node. Asked for by hand, as a figure of a machine that others use
-// says nothing.
+// The cost of the page for the browser, and of a viewer for the node. Run by hand only, because a measurement on a
+// shared machine says nothing.
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -51,7 +51,7 @@ const ROUND_MS = 15_000;
 const VIEWER_SHARE_MAX = 0.01;
 const PASSWORD = "for the dashboard";
 
-// Left out unless it is asked for: see above. Linux only, as others do not tell the time of a thread.
+// Skipped unless it is requested: see above. Linux only, as other systems do not provide the CPU time of a thread.
 test.runIf(isAsked)("one viewer of 200 players costs the node's main thread", { timeout: 300_000 }, async () => {
   const node = await CrowdedNode.start({ dashboardPassword: PASSWORD, playerCount: 200 });
   await sleep(SETTLE_MS);
@@ -83,7 +83,7 @@ function mainThreadMs({ process: { child } }: CrowdedNode): number {
   return Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/schedstat`, "latin1").split(" ", 1)[0]) / 1e6;
 }
 
-/** Somebody who looks at all players and at the log. */
+/** A viewer of all players and of the log. */
 async function openViewer({ origin }: CrowdedNode): Promise<WebSocket> {
   const answer = await fetch(`${origin}/dashboard/login`, {
     method: "POST",

@@ -55,7 +55,7 @@ describe("logging in", () => {
     await page.getByRole("button", { name: "Log in" }).click();
   };
 
-  test("a wrong password is told, and after too many how long to wait", async () => {
+  test("a wrong password is reported, and after too many the time to wait", async () => {
     for (const _ of [1, 2, 3]) {
       const answered = page.waitForResponse(/login$/);
       await tryPassword("guess");
@@ -67,7 +67,7 @@ describe("logging in", () => {
     expect(node.viewers).toBe(0);
   });
 
-  test("the right one leads to the players; a reload needs none, and logging out does", async () => {
+  test("the right password leads to the players; a reload does not ask for it, logging out does", async () => {
     await logInAs(page, "operator");
     await page.reload();
     await page.getByRole("heading", { name: "Players" }).waitFor();
@@ -79,7 +79,7 @@ describe("logging in", () => {
     await expect.poll(() => node.viewers).toBe(0);
   });
 
-  test("whose login ends while the page is open is asked for the password", async () => {
+  test("a user whose login expires while the page is open is asked for the password", async () => {
     await logInAs(page, "viewer");
     node.forgetLogins();
     await page.getByLabel("Password of the dashboard").waitFor();
@@ -90,7 +90,7 @@ describe("logging in", () => {
 describe("the players", () => {
   beforeEach(() => logInAs(page, "operator"));
 
-  test("are seen, and those that play move", async () => {
+  test("all players are listed, and the positions of playing ones advance", async () => {
     expect(await rows().count()).toBe(50);
     node.change(0, { isPaused: true });
     await rows().first().getByText("paused").waitFor();
@@ -99,14 +99,14 @@ describe("the players", () => {
     expect(await secondsOf(0)).toBe(0);
   });
 
-  test("what stutters is first, says why, and is told to screen readers", async () => {
+  test("a stuttering player is first, with its cause, and announced to screen readers", async () => {
     node.change(30, { lastIncident: incidentOf({ start: Date.now(), isOver: false, cause: "workerLate" }) });
     await rows().first().getByText("worker too late, now").waitFor();
     expect(await rows().first().textContent()).toContain(playerRow(30).guildId);
     await page.getByRole("status").getByText("1 player stutters now.").waitFor();
   });
 
-  test("a filter is asked of the node, and stays over a reload", async () => {
+  test("a filter is applied by the node, and survives a reload", async () => {
     await page.getByLabel("Filter").fill("glass rain 1");
     await expect.poll(() => rows().count()).toBe(2);
     expect(node.views.at(-1)).toMatchObject({ filter: "glass rain 1", offset: 0, count: 100 });
@@ -117,14 +117,14 @@ describe("the players", () => {
     await page.getByText("No player has that in its title").waitFor();
   });
 
-  test("only those with trouble are shown when that is asked for", async () => {
+  test("a filter shows only players with problems", async () => {
     node.change(7, { lastIncident: incidentOf({ start: Date.now() - 60_000 }) });
     await page.getByLabel("Only with trouble").check();
     await expect.poll(() => rows().count()).toBe(1);
     expect(node.views.at(-1)).toMatchObject({ onlyTrouble: true });
   });
 
-  test("two hundred come in pages of a hundred", async () => {
+  test("two hundred players are shown in pages of a hundred", async () => {
     node.rows = Array.from({ length: 200 }, (_, index) => playerRow(index));
     await page.getByText("1 to 100 of 200").waitFor();
     await page.getByRole("button", { name: "Next 100" }).click();
@@ -136,7 +136,7 @@ describe("the players", () => {
     expect(await page.getByRole("button", { name: "Next 100" }).isDisabled()).toBe(true);
   });
 
-  test("a row that does not change is left alone: nothing is drawn but moving positions", async () => {
+  test("a row that does not change is not drawn again, except for its position", async () => {
     await page.evaluate(`
       globalThis.changed = new Set();
       new MutationObserver((records) => {
@@ -154,7 +154,7 @@ describe("the players", () => {
     expect(changed.filter((text) => !/^<td class="number">|^<span data-position|^<tr/.test(text))).toEqual([]);
   });
 
-  test("names that strangers chose stay text, in one line, and lead nowhere but to the web", async () => {
+  test("untrusted names stay text, in one line, and link to web addresses only", async () => {
     const track = playerRow(0).track;
     const address = "javascript:alert(document.cookie)";
     node.change(0, { track: track && { ...track, title: HOSTILE_TITLE, uri: address, requester: HOSTILE_TITLE } });
@@ -171,7 +171,7 @@ describe("the players", () => {
 describe("one player", () => {
   beforeEach(() => logInAs(page, "operator"));
 
-  test("is behind its row, says why it stuttered, and back leads back", async () => {
+  test("a click on a player's row shows why it stuttered, and the back button returns to the list", async () => {
     await rows().first().getByRole("link").click();
     await page.getByRole("heading", { level: 1, name: FIRST_TITLE }).waitFor();
     expect(await page.evaluate("document.activeElement.tagName")).toBe("H1");
@@ -188,14 +188,14 @@ describe("one player", () => {
     await expect.poll(() => node.views.at(-1)?.focus).toBeNull();
   });
 
-  test("that is gone is said to be gone", async () => {
+  test("a player that no longer exists is reported as gone", async () => {
     await goTo(page, FIRST_HASH, FIRST_TITLE);
     node.rows = node.rows.slice(1);
     await page.getByText("There is no such player now").waitFor();
   });
 });
 
-describe("each action is asked for once more, and then done", () => {
+describe("each action needs a confirmation, and then runs", () => {
   interface Tried {
     readonly name: string;
     readonly hash: string;
@@ -303,7 +303,7 @@ describe("each action is asked for once more, and then done", () => {
     await expect.poll(() => node.actions.at(-1)).toEqual({ kind: "drain", isOn: false });
   });
 
-  test("what the node says against it is shown until it is closed", async () => {
+  test("an error of the node is shown until it is closed", async () => {
     node.answer = "the plugin could not be started: its file is gone";
     await goTo(page, "#/sources", "Sources");
     await page.getByRole("button", { name: "Reload youtube…" }).click();
@@ -314,7 +314,7 @@ describe("each action is asked for once more, and then done", () => {
     await failed.waitFor({ state: "detached" });
   });
 
-  test("whether it was done is not known when the connection is lost meanwhile, and that is said", async () => {
+  test("when the connection is lost during an action, the page says that its result is unknown", async () => {
     node.answer = undefined;
     await goTo(page, FIRST_HASH, FIRST_TITLE);
     await page.getByRole("button", { name: "Skip…" }).click();
@@ -333,7 +333,7 @@ describe("each action is asked for once more, and then done", () => {
   });
 });
 
-test("a viewer sees everything and no button that does anything", async () => {
+test("a viewer sees everything, and no action buttons", async () => {
   await logInAs(page, "viewer");
   const buttons: string[] = [];
   for (const [hash, heading] of [
@@ -353,7 +353,7 @@ test("a viewer sees everything and no button that does anything", async () => {
 describe("without the node", () => {
   beforeEach(() => logInAs(page, "operator"));
 
-  test("what was last seen stays, and goes on by itself when the node is back", async () => {
+  test("without the node the last values stay, and updates resume when it is back", async () => {
     await node.stop();
     await page.getByText("Connection to the node lost at").waitFor();
     expect(await rows().count()).toBe(50);
@@ -367,7 +367,7 @@ describe("without the node", () => {
     expect(node.viewers).toBe(1);
   });
 
-  test("that lets nobody in now, it is said why, until it does", async () => {
+  test("a refused login shows the reason until the node accepts logins again", async () => {
     node.refusal = "16 pages are open; close one of them";
     await page.reload();
     await page.getByText("16 pages are open; close one of them.").waitFor();
@@ -376,12 +376,12 @@ describe("without the node", () => {
     await expect.poll(() => rows().count()).toBe(50);
   });
 
-  test("a new version of it asks for the page to be loaded anew", async () => {
+  test("a new version of the node makes the page ask for a reload", async () => {
     await node.stop();
     node.version = "0.2.0";
     await node.start();
     await page.getByText("The node is now version 0.2.0").waitFor();
-    await page.getByRole("button", { name: "Load it anew" }).click();
+    await page.getByRole("button", { name: "Load it again" }).click();
     await page.getByText("The node is now version 0.2.0").waitFor({ state: "detached" });
     await page.getByText("0.2.0").waitFor();
   });
@@ -399,7 +399,7 @@ describe("the log", () => {
     await lines().getByText("a worker was lost").waitFor();
   });
 
-  test("shows the newest line, of the level that is asked for and with the text", async () => {
+  test("the log shows the newest line, filtered by level and text", async () => {
     await expect.poll(() => lines().last().isVisible()).toBe(true);
     const gap = `(() => { const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".log");
       return scrollHeight - scrollTop - clientHeight; })()`;
@@ -417,7 +417,7 @@ describe("the log", () => {
     await lines().getByText("one more").waitFor();
   });
 
-  test("is held still by a pause, which says how much has come since", async () => {
+  test("the log stops at a pause, which counts the lines since", async () => {
     await page.getByRole("button", { name: "Pause" }).click();
     node.log("warn", "while nobody looked");
     await page.getByText("1 more since the pause").waitFor();
@@ -426,7 +426,7 @@ describe("the log", () => {
     await lines().getByText("while nobody looked").waitFor();
   });
 
-  test("costs the node nothing on another page", async () => {
+  test("the log is not requested from the node on another page", async () => {
     await goTo(page, "#/node", "Node");
     await expect.poll(() => node.views.at(-1)?.logLevel).toBeNull();
   });
@@ -435,7 +435,7 @@ describe("the log", () => {
 describe("the theme", () => {
   const background = (): Promise<string> => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
 
-  test("is the system's until one is chosen, which is kept", async () => {
+  test("the theme is the system's until the user chooses one, which is stored", async () => {
     await logInAs(page, "viewer");
     const light = await background();
     await page.emulateMedia({ colorScheme: "dark" });
@@ -451,7 +451,7 @@ describe("the theme", () => {
 });
 
 describe("the keyboard", () => {
-  test("logs in, skips to the content, and reaches the menu and the rows with a focus that is seen", async () => {
+  test("the keyboard logs in, skips to the content, and reaches the menu and the rows with a visible focus", async () => {
     await page.keyboard.type(PASSWORDS.operator);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Players" }).waitFor();
@@ -469,7 +469,7 @@ describe("the keyboard", () => {
     await page.getByRole("heading", { level: 1, name: FIRST_TITLE }).waitFor();
   });
 
-  test("keeps its place in the table when rows change places", async () => {
+  test("the keyboard focus stays on its row when rows change places", async () => {
     await logInAs(page, "operator");
     await rows().nth(3).getByRole("link").focus();
     node.change(3, { lastIncident: incidentOf({ start: Date.now(), isOver: false }) });

@@ -1,5 +1,5 @@
-// The dashboard of a real node in a real browser: fifty players that a listener hears, one that is paused and falls
-// silent, a plugin loaded anew, and a node that is lost and comes back. The page by itself is tested in page.test.ts.
+// The dashboard of a real node in a real browser: fifty players with a listener, one that is paused and falls silent, a
+// plugin that is reloaded, and a node that is lost and comes back. The page by itself is tested in page.test.ts.
 
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -33,7 +33,7 @@ async function secondsOf(index: number): Promise<number> {
   return minutes * 60 + seconds;
 }
 
-test("somebody logs in and sees fifty players move, who asked, and what they cost", async () => {
+test("a logged-in user sees fifty players advance, their requesters, and their cost", async () => {
   await page.goto(`${node.origin}/dashboard`);
   await page.getByLabel("Password of the dashboard").fill(OPERATOR);
   await page.getByRole("button", { name: "Log in" }).click();
@@ -45,14 +45,14 @@ test("somebody logs in and sees fifty players move, who asked, and what they cos
   for (let guild = 1; guild <= PLAYER_COUNT; guild++) expect(text).toContain(`listener ${guild}`);
 });
 
-test("a player that is paused falls silent for its listener, and for nobody else", async () => {
+test("a paused player falls silent for its listener, and no other player does", async () => {
   await page.getByLabel("Filter").fill("listener 7");
   await expect.poll(() => rows().count()).toBe(1);
   await rows().first().getByRole("link").click();
   await page.getByRole("button", { name: "Pause…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
   await page.getByText(/^Done: Pause/).waitFor();
-  // What was on its way still comes, and late where the listeners are behind.
+  // Packets in flight still arrive, late where the listeners lag behind.
   const receivedMeanwhile = async () => {
     const [silentFrom, control] = [node.received("7"), node.received("8")];
     await expect.poll(() => node.received("8")).toBeGreaterThan(control + 50);
@@ -65,7 +65,7 @@ test("a player that is paused falls silent for its listener, and for nobody else
   await expect.poll(() => node.received("7")).toBeGreaterThan(silentFrom + 25);
 });
 
-test("a plugin is loaded anew while music plays", async () => {
+test("a plugin is reloaded while music plays", async () => {
   const before = node.received("9");
   await goTo(page, "#/sources", "Sources");
   await page.getByRole("button", { name: "Reload bandcamp…" }).click();
@@ -75,7 +75,7 @@ test("a plugin is loaded anew while music plays", async () => {
   await expect.poll(() => node.received("9")).toBeGreaterThan(before + 25);
 });
 
-test("the page goes on by itself when the node is lost and comes back, without another login", async () => {
+test("the page reconnects by itself when the node is lost and comes back, without another login", async () => {
   await goTo(page, "#/players", "Players");
   await page.getByLabel("Filter").fill("");
   await expect.poll(() => rows().count()).toBe(PLAYER_COUNT);

@@ -1,5 +1,5 @@
-// Builds the docs site as `npm run docs` does, once before its tests. The node that is asked for its OpenAPI document
-// is what lies in dist, so that comes first.
+// Builds the docs site as `npm run docs` does, once before its tests. The OpenAPI document is requested from the node
+// in dist, so that is built first.
 
 import { spawnSync } from "node:child_process";
 import { setup as buildProject } from "../../support/build-once.ts";

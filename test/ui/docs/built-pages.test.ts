@@ -1,5 +1,5 @@
-// The docs site as it lies on disk: every link and anchor of what was built leads somewhere, nothing is loaded from
-// another host, and the search has its index.
+// The built docs site: every link and anchor has a target, nothing is loaded from another host, and the search has its
+// index.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { posix, relative, sep } from "node:path";
@@ -15,7 +15,7 @@ const FILES = readdirSync(SITE, { recursive: true, withFileTypes: true })
 const HTML = new Map(
   FILES.filter((file) => file.endsWith(".html")).map((file) => [file, readFileSync(`${SITE}/${file}`, "utf8")]),
 );
-/** By file, the ids that links may lead to. */
+/** The ids that links may have as anchors, by file. */
 const IDS = new Map(
   Array.from(HTML, ([file, text]) => [file, new Set(Array.from(text.matchAll(/ id="([^"]+)"/g), ([, id]) => id))]),
 );
@@ -29,7 +29,7 @@ function addressesIn(text: string): { readonly tag: string; readonly address: st
 }
 
 describe("the built site", () => {
-  test("has every page of the side bar, with its title and its text without a script", () => {
+  test("every page of the side bar is built, with its title, and its text without a script", () => {
     for (const page of PAGES) {
       const text = HTML.get(`${(routeOf(page) ?? "").replace(/^\//, "") || "index"}.html`) ?? "";
       const main = /<h1[^>]*>([\s\S]*?)<\/h1>/.exec(text.replace(/<script[\s\S]*?<\/script>/g, ""));
@@ -38,7 +38,7 @@ describe("the built site", () => {
     expect(HTML.size).toBeGreaterThanOrEqual(PAGES.length);
   });
 
-  test("has links that lead to a page and an anchor of it", () => {
+  test("every link of the built site has a page and an anchor as its target", () => {
     let count = 0;
     const broken = Array.from(HTML).flatMap(([file, text]) =>
       addressesIn(text).flatMap(({ address }) => {
@@ -59,7 +59,7 @@ describe("the built site", () => {
     expect(count).toBeGreaterThan(2000);
   });
 
-  test("loads nothing from another host", () => {
+  test("the built site loads nothing from another host", () => {
     const loaded = Array.from(HTML).flatMap(([file, text]) =>
       addressesIn(text)
         .filter(({ tag, address }) => tag !== "a" && /^([a-z]+:)?\/\//.test(address))
@@ -71,7 +71,7 @@ describe("the built site", () => {
     expect([...loaded, ...styles.map(([, address]) => address)]).toEqual([]);
   });
 
-  test("has an index of the search, with words of every page", () => {
+  test("the search index has words of every page", () => {
     const [index = ""] = FILES.filter((file) => /search_index.*\.json$/.test(file));
     // Written by the generator; the next line fails loudly when it has another shape.
     const pages = JSON.parse(readFileSync(`${SITE}/${index}`, "utf8")) as { routePath: string; content: string }[];
@@ -79,7 +79,7 @@ describe("the built site", () => {
     expect(PAGES.map((page) => routeOf(page)).filter((route) => !found.has(route ?? ""))).toEqual([]);
   });
 
-  test("shows the OpenAPI document of the node: each route and each schema, and the document itself", () => {
+  test("the OpenAPI page shows each route and each schema, and the document itself", () => {
     const document: ReturnType<JSON["parse"]> = JSON.parse(readFileSync(`${SITE}/openapi.json`, "utf8"));
     const ids = IDS.get("reference/openapi.html");
     const headings = Array.from(

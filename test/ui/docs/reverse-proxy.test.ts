@@ -25,7 +25,7 @@ interface Proxy {
   readonly program: string;
   /** By what its block on the page begins with. */
   readonly starts: string;
-  /** What the page leaves to the installation: where it listens, certificates, folders of its own. */
+  /** Adds the parts that the page leaves to the installation: listening address, certificates, separate folders. */
   prepare(block: string, setup: ProxySetup): string;
   args(file: string, setup: ProxySetup): readonly string[];
 }
@@ -183,7 +183,7 @@ describe.each(PROXIES)("behind $name", ({ name, program, starts, prepare, args }
     expect((await ask("GET", "/v4/info")).status).toBe(200);
   });
 
-  check("as much as the node takes comes through: 4 MB in a body, 12 KB in an address", async () => {
+  check("requests up to the node's own limits pass: 4 MB in a body, 12 KB in an address", async () => {
     // Not one of them is a track: what answers is the node.
     const body = JSON.stringify([
       "A".repeat(1_000_000),

@@ -24,11 +24,11 @@ afterAll(async () => {
 const DESKTOP: Appearance = { scheme: "light", width: "desktop" };
 const PHONE: Appearance = { scheme: "light", width: "phone" };
 
-/** Pages that hold every kind of thing there is: prose, tables, code, pictures, long lists. */
+/** Pages that contain every kind of element: prose, tables, code, pictures, long lists. */
 const VARIED = ["docs/index.md", "docs/benchmarks.md", "docs/reference/openapi.md", "docs/how-to/reverse-proxy.md"];
 
 describe.each(APPEARANCES)("$scheme on a $width", (appearance) => {
-  // What is built of the same parts looks alike: all pages once, and those that differ in every way.
+  // Pages of the same elements look alike: all pages in one appearance, and the varied ones in every appearance.
   const pages = appearance.scheme === DESKTOP.scheme && appearance.width === DESKTOP.width ? PAGES : VARIED;
   let page: Page;
   let strays: readonly string[];
@@ -49,7 +49,7 @@ describe.each(APPEARANCES)("$scheme on a $width", (appearance) => {
     expect({ errors, strays }).toEqual({ errors: [], strays: [] });
   });
 
-  test("its colours are those that the reader's system asks for", async () => {
+  test("the page uses the colour scheme of the reader's system", async () => {
     await page.goto(site.origin);
     const background = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
     const [red = 0] = (background.match(/\d+/g) ?? []).map(Number);
@@ -57,12 +57,12 @@ describe.each(APPEARANCES)("$scheme on a $width", (appearance) => {
   });
 });
 
-/** Waits until the page answers to the keyboard: the mark of the key is written by the script. */
+/** Waits until the page reacts to the keyboard: the script writes the key hint. */
 async function isAwake(page: Page): Promise<void> {
   await page.locator(".rp-search-button__hotkey", { hasText: "Ctrl" }).waitFor({ state: "attached" });
 }
 
-test("the search finds a page by a word of it, and leads there", async () => {
+test("the search finds a page by a word of it, and opens it", async () => {
   const { page, strays } = await openPage(browser, site.origin, DESKTOP);
   await page.goto(`${site.origin}/`);
   await isAwake(page);
@@ -77,7 +77,7 @@ test("the search finds a page by a word of it, and leads there", async () => {
   await page.context().close();
 });
 
-test("on a phone the side bar opens and leads to a page", async () => {
+test("on a phone the side bar opens and links to a page", async () => {
   const { page } = await openPage(browser, site.origin, PHONE);
   await page.goto(`${site.origin}/reference/rest`);
   await isAwake(page);

@@ -1,6 +1,6 @@
-// Somebody follows the tutorial, with nothing but its text. The packages are the real ones, in the versions that npm
-// and pip give a reader today within the majors that the pages name: when a new release of one of them breaks a page,
-// this fails though nothing changed here, and then it is the page that has to change.
+// Follows the tutorial using only its text. The packages are the real ones, in the versions that npm and pip install
+// today within the majors that the pages name: when a new release of one of them breaks a page, this fails though
+// nothing changed here, and the page has to change.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -46,7 +46,7 @@ test.each([
   ["the first page", BOT],
   ["the page about shoukaku", section(readPage("docs/tutorial/shoukaku.md"), "Write the bot")],
   ["the page about wavelink", section(readPage("docs/tutorial/wavelink.md"), "Write the bot")],
-])("whoever follows %s has a bot that plays", async (_page, bot) => {
+])("a reader who follows %s has a bot that plays", async (_page, bot) => {
   const { reader, discord } = world;
   for (const steps of [NEEDED, NODE, bot]) await reader.follow(steps);
   discord.memberJoins();
@@ -59,7 +59,7 @@ test.each([
   await world.assertClean();
 });
 
-test("what the first page says of mistakes is what a reader sees who makes them", async () => {
+test("the mistakes on the first page have the symptoms that it describes", async () => {
   const { reader, discord } = world;
   const messages = messagesIn(sectionText(FIRST_BOT, "If it does not work"));
   const [wrongToken, noNode, wrongPassword, notInVoice, youtube, ...more] = messages;

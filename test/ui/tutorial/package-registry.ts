@@ -1,4 +1,4 @@
-// An npm registry on loopback that has one package, this project as it would be published, and sends whoever asks for
+// An npm registry on loopback that has one package, this project as it would be published, and redirects requests for
 // any other to the registry that is configured on this machine. So `npx tonearm` means what it will mean to a reader.
 
 import { execFileSync } from "node:child_process";

@@ -1,5 +1,5 @@
-// Somebody who does what the tutorial says and nothing else: an empty folder, a terminal, and Discord. Programs that go
-// on running when what they shall show has been seen are left running, each in a terminal of its own.
+// Carries out the steps of the tutorial and nothing else: an empty folder, a terminal, and Discord. Programs that keep
+// running after their expected output are left running, each in a separate terminal.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import type { DiscordForBots } from "../../../lab/bot-gateway/discord-for-bots.t
 import type { Shown, Step } from "./tutorial-page.ts";
 
 const LOCAL_REDIRECT = fileURLToPath(new URL("../../support/local-redirect/", import.meta.url));
-/** What the runner of the tests says about itself, which a reader's terminal does not. */
+/** Variables of the test runner, which a reader's terminal does not have. */
 const OF_THE_RUNNER =
   /^(npm_|vitest|node_env$|node_options$|tonearm|lavalink|server_|plugins_|metrics_|logging_|discord_)/i;
 /** Long enough for a slow registry. */
@@ -22,13 +22,15 @@ const NODE_ADDRESS = "127.0.0.1:2333";
 
 interface ReaderOptions {
   readonly discord: DiscordForBots;
-  /** Of the registry that npm asks. */
+  /** The registry that npm uses. */
   readonly registryUrl: string;
-  /** What npm keeps, so that it is fetched once for all readers. */
+  /** npm's cache, shared by all readers so that packages are fetched once. */
   readonly npmCache: string;
-  /** What programs shall trust: the certificate of `discord`, and what this machine needs to reach registries. */
+  /**
+   * Certificates for programs to trust: the certificate of `discord`, and those that this machine needs for registries.
+   */
   readonly trustedFile: string;
-  /** What the page tells the reader to put in place of something: of any file's text, and of what is typed. */
+  /** The replacements that the page asks the reader to make, in the text of files and in typed text. */
   readonly replacements: Readonly<Record<string, string>>;
 }
 
@@ -64,7 +66,7 @@ export class Reader {
     await terminal.until(shown).catch((error: unknown) => {
       throw new Error(`${error}\n${this.reported()}`);
     });
-    // What a shell keeps from one line to the next.
+    // The state that a shell keeps from one line to the next.
     if (command === "cd") this.#folder = resolve(this.#folder, argument);
     this.#nodePort ??= LISTENING.exec(terminal.output)?.[1];
   }
@@ -74,7 +76,7 @@ export class Reader {
     await Promise.all(this.#terminals.filter((terminal) => terminal.line === line).map((terminal) => terminal.close()));
   }
 
-  /** What stands in all terminals, for whoever has to find out why something is not as the page says. */
+  /** The content of all terminals, to debug a difference from the page. */
   reported(): string {
     return this.#terminals.map(({ line, output }) => `$ ${line}\n${output}`).join("\n");
   }
@@ -143,7 +145,7 @@ class Terminal {
 
   constructor(line: string, folder: string, env: NodeJS.ProcessEnv) {
     this.line = line;
-    // A group of its own, as a terminal's; its standard input ends with us (test/support/local-redirect).
+    // A separate process group, like a terminal's; its standard input ends with us (test/support/local-redirect).
     this.#child = spawn("sh", ["-c", line], { cwd: folder, env, detached: true, stdio: "pipe" });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
@@ -181,7 +183,7 @@ class Terminal {
     if (!isWell) throw new Error(`${this.line}: ${outcome}, without ${shown.join(" and ")}`);
   }
 
-  /** Ctrl+C, and what is left of it after its time is ended. */
+  /** Sends Ctrl+C, and kills the processes that remain after a timeout. */
   async close(): Promise<void> {
     this.#signal("SIGINT");
     const timer = setTimeout(() => this.#signal("SIGKILL"), CLOSE_MS);

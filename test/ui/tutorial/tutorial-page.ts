@@ -1,15 +1,15 @@
-// A page of the tutorial as its reader takes it: what to type into a terminal, which files to write, what to type in
-// Discord, and what is seen then. Read from the page alone, by what a reader sees:
+// Parses a page of the tutorial into steps: terminal commands, files to write, input in Discord, and the expected
+// output. Uses only what a reader sees on the page:
 //
 // - a block `sh`: commands, one a line;
 // - a block whose paragraph before it is only a file's name ("`bot.mjs`:"): a file with these lines;
-// - a block `text` that begins with a slash: what is typed in Discord;
-// - any other block `text`: what the last of these shows; "…" stands for anything, and any number for any other.
+// - a block `text` that begins with a slash: input in Discord;
+// - any other block `text`: the output of the last of these; "…" stands for anything, and any number for any other.
 
 import { readFileSync } from "node:fs";
 import { PROJECT_ROOT } from "../../support/project-files.ts";
 
-/** What is seen: each of these somewhere. Empty: nothing in particular. */
+/** The expected output: each of these somewhere. Empty: nothing in particular. */
 export type Shown = readonly RegExp[];
 
 export type Step =
@@ -25,12 +25,11 @@ export function readPage(path: string): ReadonlyMap<string, string> {
   return new Map(sections.map((section) => [section.slice(0, section.indexOf("\n")), section]));
 }
 
-/** What a section has the reader do. Throws where a block is none of the kinds above. */
+/** The steps of a section. Throws where a block is none of the kinds above. */
 export function stepsIn(section: string): Step[] {
   const steps: Step[] = [];
   const blocks = [...section.matchAll(FENCE)];
-  if (blocks.length * 2 !== section.match(/```/g)?.length)
-    throw new Error("a block without a line of its own before it");
+  if (blocks.length * 2 !== section.match(/```/g)?.length) throw new Error("a block without a separate line before it");
   for (const [, before = "", language = "", text = ""] of blocks) {
     const name = /^`([\w.-]+)`:$/.exec(before)?.[1];
     const last = steps.at(-1);

@@ -1,4 +1,4 @@
-// What a reader of the tutorial has around: Discord, a radio station to play, a registry to install from.
+// The environment of a reader of the tutorial: Discord, a radio station to play, a registry to install from.
 
 import { join } from "node:path";
 import { DiscordForBots } from "../../../lab/bot-gateway/discord-for-bots.ts";
@@ -9,9 +9,9 @@ import { Certificates } from "../../support/certificates.ts";
 import type { PackageRegistry } from "./package-registry.ts";
 import { Reader } from "./reader.ts";
 
-/** Of no real bot. */
+/** Belongs to no real bot. */
 const TOKEN = "the-token-of-the-bot-in-the-tutorial";
-/** What the pages say where a reader has something of his own. */
+/** The placeholder on the pages for the reader's own token. */
 const TOKEN_ON_PAGE = "PASTE-YOUR-TOKEN-HERE";
 const LINK_ON_PAGE = "https://ice1.somafm.com/groovesalad-128-mp3";
 const HOSTS = ["discord.com", "gateway.discord.gg"];
@@ -46,7 +46,7 @@ export class TutorialWorld {
     this.#certificates = parts.certificates;
   }
 
-  /** With a server and a bot of its own; npm keeps what it fetches beside `registry`. */
+  /** Creates a separate server and bot; npm stores its cache beside `registry`. */
   static async open({ folder, registry }: Shop): Promise<TutorialWorld> {
     const certificates = new Certificates();
     certificates.make("discord", { hosts: HOSTS });
@@ -64,11 +64,11 @@ export class TutorialWorld {
     return new TutorialWorld({ voice, discord, media, reader, certificates });
   }
 
-  /** Resolves when the member in the voice channel has heard half a second of the song as it should sound. */
+  /** Resolves when the member in the voice channel has received half a second of the song as it should sound. */
   async receiveSong(): Promise<void> {
     const { listener } = this.discord;
     const received: number[] = [];
-    // A busy machine may break a sound off.
+    // A busy machine may interrupt the audio.
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const enough = listener.receivedAudio.length + LISTENED_FRAMES;
       await this.#voice.until(() => listener.receivedAudio.length >= enough, "sound");
@@ -77,7 +77,7 @@ export class TutorialWorld {
       if (Math.abs(amplitude - SONG_AMPLITUDE) < AMPLITUDE_TOLERANCE) return;
       received.push(amplitude);
     }
-    throw new Error(`${FIRST_TONE_HZ} Hz at ${SONG_AMPLITUDE} was not heard, but at ${received}`);
+    throw new Error(`expected ${FIRST_TONE_HZ} Hz at ${SONG_AMPLITUDE}, received ${received}`);
   }
 
   /** Resolves when the bot has left the voice channel. */

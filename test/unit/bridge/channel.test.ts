@@ -84,13 +84,13 @@ describe("the channel, over text", () => {
   });
 
   test("an error of the worker arrives with its code, message and wire form", async () => {
-    const thrown = new NodeError("media-no-audio", "the file holds no sound", { cause: new RangeError("deep down") });
+    const thrown = new NodeError("media-no-audio", "the file holds no audio", { cause: new RangeError("deep down") });
     const { main } = connect((request, worker) => {
       if (request.type === "destroyPlayer") void worker.answer(request, Promise.reject(thrown));
     });
     const error = await main.request(REQUEST, TIMEOUT).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(RemoteError);
-    expect(error).toMatchObject({ code: "media-no-audio", fault: "caller", message: "the file holds no sound" });
+    expect(error).toMatchObject({ code: "media-no-audio", fault: "caller", message: "the file holds no audio" });
     expect(toWireError(error)).toMatchObject({ severity: "common", cause: "RangeError: deep down" });
     expect(toWireError(error).causeStackTrace).toContain("Caused by: RangeError: deep down");
   });
@@ -124,7 +124,7 @@ describe("the channel, over text", () => {
     await settled;
   });
 
-  test("closing rejects what waits with its reason, and nothing comes or goes after it", async () => {
+  test("closing rejects pending requests with its reason, and nothing is sent or received afterwards", async () => {
     const { main, worker, commands, events, clock } = connect();
     const destroyed = main.request(REQUEST, TIMEOUT);
     main.close(new NodeError("worker-lost", "gone"));
@@ -148,7 +148,7 @@ describe("an address to send from", () => {
     causeStackTrace: "",
   } as const;
 
-  test("reaches the wish it answers, whichever comes first", async () => {
+  test("an answer reaches the request it belongs to, in whatever order answers arrive", async () => {
     const { main, worker, events, commands } = connect();
     const answers = [worker.requestRoute([4]), worker.requestRoute([6, 4]), worker.requestRoute([6])];
     await nextIteration();
@@ -199,7 +199,7 @@ describe("a link", () => {
   } as const;
   const LINK_REQUEST = { track: SITE_TRACK, reason: "start" } as const;
 
-  test("reaches the wish it answers, whichever comes first", async () => {
+  test("a link reaches the request it belongs to, in whatever order links arrive", async () => {
     const { main, worker, events, commands } = connect();
     const requests = [
       worker.requestLink(LINK_REQUEST),

@@ -7,7 +7,7 @@ beforeEach(() => {
   heartbeat = new Heartbeat(Heartbeat.allocate());
 });
 
-test("the mark names work from enter to leave", () => {
+test("the heartbeat names the current work from enter to leave", () => {
   heartbeat.enter(5, "command");
   expect(heartbeat.currentTask).toEqual({ owner: 5, activity: "command" });
   heartbeat.leave();

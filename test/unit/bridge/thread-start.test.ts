@@ -4,7 +4,7 @@ import { openHeartbeat, startHeartbeat } from "../../../src/bridge/thread-start.
 import { ownThreadNumber } from "../../../src/lib/thread-cpu.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-test("the other side reads from the mark which thread it is, and that it lives", () => {
+test("the other side reads from the heartbeat which thread it is, and that it is alive", () => {
   const memory = Heartbeat.allocate();
   const clock = new FakeClock();
   let seenTo = 0;

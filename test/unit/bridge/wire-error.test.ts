@@ -7,7 +7,7 @@ import { NodeError } from "../../../src/errors.ts";
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
 describe("an error on its way to a client", () => {
-  it("says what the file system said, but not of which place on this machine", async () => {
+  it("a wire error has the file system's message without the path on this machine", async () => {
     const failure: unknown = await open(`${HERE}missing.mp3`).catch((error: unknown) => error);
     const wire = toWireError(new NodeError("input-not-found", "opening a local file", { cause: failure }));
     expect(wire.cause).toMatch(/^Error: ENOENT: no such file or directory, open …$/);
@@ -21,7 +21,7 @@ describe("an error on its way to a client", () => {
     expect(wire.cause).toBe("Error: reset");
   });
 
-  it("is a fault of the node when nobody expected it", () => {
+  it("an unexpected error becomes an internal error of the node", () => {
     const wire = toWireError(new TypeError("x is undefined"));
     expect(wire).toMatchObject({ code: "internal", severity: "fault", cause: "TypeError: x is undefined" });
     expect(wire.message).not.toContain("undefined");

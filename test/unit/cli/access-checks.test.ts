@@ -21,7 +21,7 @@ function serverOf(...args: string[]) {
 
 const PEM = ["--server.ssl.certificate=one.crt", "--server.ssl.certificate-private-key=one.key"];
 
-test("nothing is looked at where nothing is set", () => {
+test("there is no TLS or key check when neither is configured", () => {
   expect(accessChecks(serverOf())).toEqual([]);
   expect(accessChecks(serverOf(...PEM, "--tonearm.keys.file=keys.yml")).map(({ name }) => name)).toEqual([
     "TLS",
@@ -48,7 +48,7 @@ test("what cannot be used fails with the key that names it", async () => {
   });
 });
 
-test("keys are told by their names", async () => {
+test("the check of client keys lists their names", async () => {
   const [check] = accessChecks(serverOf("--tonearm.keys.file=keys.yml"));
   expect(await check?.run()).toMatchObject({ status: "warn", found: expect.stringContaining("keys.yml yet") });
   writeFileSync(certificates.path("keys.yml"), `bot:\n  hashes: [${hashOf("x")}]\n`);

@@ -68,7 +68,7 @@ describe("doctor", () => {
     expect(await udpRouteCheck(noName).run()).toMatchObject({ status: "warn", advice: expect.any(String) });
   });
 
-  test("a way out is found without sending anything", async () => {
+  test("the doctor finds a UDP route without sending anything", async () => {
     expect(await udpRouteCheck(async () => "127.0.0.1").run()).toMatchObject({ status: "ok" });
   });
 
@@ -76,7 +76,7 @@ describe("doctor", () => {
     expect(await udpCheck.run()).toMatchObject({ status: "ok" });
   });
 
-  test("the clock's line tells the 99th percentile from the latest tick", async () => {
+  test("the doctor's clock line distinguishes the 99th percentile from the latest tick", async () => {
     const ticks = (...late: number[]) => [...Array<number>(100 - late.length).fill(0.25), ...late];
     expect(await clockCheck(async () => ticks(80)).run()).toEqual({
       status: "ok",
@@ -114,7 +114,7 @@ describe("doctor", () => {
     }
   });
 
-  test("a line is status, name, what was found and what to do", () => {
+  test("a line of the doctor has status, name, finding and advice", () => {
     expect(checkLine("port", { status: "fail", found: "taken", advice: "free it" })).toBe(
       "fail  port            taken: free it",
     );

@@ -76,7 +76,7 @@ test("silence is unhealthy once the time is up", async () => {
   expect({ status, errors }).toMatchObject({ status: 1, errors: expect.stringContaining("(no answer in time)") });
 });
 
-test("nobody there is unhealthy", async () => {
+test("an address without a node is unhealthy", async () => {
   const port = await serve(node(200));
   await new Promise((resolve) => servers.pop()?.close(resolve));
   expect(await health(port)).toMatchObject({ status: 1, errors: expect.stringContaining("(ECONNREFUSED)") });
@@ -94,7 +94,7 @@ test("a port that the system chose cannot be known", async () => {
   expect(await health(0)).toMatchObject({ status: 1, errors: expect.stringContaining("server.port is 0") });
 });
 
-test("a node that serves HTTPS is asked so, also one that wants a certificate of its clients", async () => {
+test("a node that serves HTTPS is checked over HTTPS, even if it requires client certificates", async () => {
   const certificates = new Certificates();
   certificates.make("node");
   const [crt, key] = [certificates.path("node.crt"), certificates.path("node.key")];

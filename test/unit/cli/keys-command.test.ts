@@ -42,7 +42,7 @@ describe("tonearm keys", () => {
     expect(run("list")).not.toContain(key);
   });
 
-  test("changes a key by way of two", () => {
+  test("tonearm keys replaces a key by adding a second one first", () => {
     const first = hashOf(shownIn(run("add", "bot")));
     const second = hashOf(shownIn(run("rotate", "bot")));
     expect(hashes("bot")).toEqual([first, second]);
@@ -53,7 +53,7 @@ describe("tonearm keys", () => {
     expect(hashes("bot")).toEqual([second]);
   });
 
-  test("removes a key, and the last one", () => {
+  test("tonearm keys removes a key, and the last one", () => {
     run("add", "a");
     run("add", "b");
     run("remove", "a");
@@ -87,14 +87,14 @@ describe("tonearm keys", () => {
     ["with a dot", (a: string, b: string) => `bot.hashes: [${a}, ${b}]\n`],
     ["by a merge", (a: string, b: string) => `<<: { bot: { hashes: [${a}, ${b}] } }\n`],
     ["in several documents", (a: string, b: string) => `bot:\n  role: viewer\n---\nbot:\n  hashes: [${a}, ${b}]\n`],
-  ])("does not say that a key is gone that is still good, written %s", (_, write) => {
+  ])("does not report a key as removed that is still valid, written %s", (_, write) => {
     writeFileSync(path, write(hashOf("one"), hashOf("two")));
     const before = readFileSync(path, "utf8");
     for (const action of ["retire", "remove"]) {
       try {
         run(action, "bot");
       } catch (error) {
-        expect(String(error)).toContain("change its hashes in the file by hand");
+        expect(String(error)).toContain("edit its hashes in the file by hand");
         expect(readFileSync(path, "utf8")).toBe(before);
         continue;
       }
@@ -103,7 +103,7 @@ describe("tonearm keys", () => {
     }
   });
 
-  test("changes what a link leads to, and leaves the link", () => {
+  test("tonearm keys changes the target of a symbolic link, and keeps the link", () => {
     const real = join(folder, "real.yml");
     writeFileSync(real, "");
     symlinkSync("real.yml", path);
@@ -133,7 +133,7 @@ describe("tonearm keys", () => {
     expect(readFileSync(path, "utf8")).toBe("bot: nonsense\n");
     writeFileSync(path, "");
     writeFileSync(`${path}.new`, "of another");
-    expect(() => run("add", "other")).toThrow("keys.yml.new is there; another command is at work");
+    expect(() => run("add", "other")).toThrow("keys.yml.new exists. Another command is running");
     expect(readFileSync(`${path}.new`, "utf8")).toBe("of another");
   });
 

@@ -18,7 +18,7 @@ async function run(...args: string[]) {
 }
 
 describe("tonearm", () => {
-  test.each(["--version", "-v"])("%s prints the version alone", async (option) => {
+  test.each(["--version", "-v"])("%s prints only the version", async (option) => {
     expect(await run(option)).toEqual({ status: 0, output: `${VERSION}\n`, errors: "" });
   });
 
@@ -45,7 +45,7 @@ describe("tonearm", () => {
     expect(errors).not.toContain("    at ");
   });
 
-  test("what is no option is told how one is written, and the example is no secret", async () => {
+  test("the error for an argument that is no option shows the syntax, with an example that is no secret", async () => {
     for (const args of [["--port", "4000"], ["start", "4000"], ["--server.port"]]) {
       const { status, errors } = await run(...args);
       expect(status).toBe(1);

@@ -1,4 +1,4 @@
-// A stand-in for `systemd-notify` writes down what it is told; the real one is in test/packaging/install/.
+// A stand-in for `systemd-notify` records its arguments; the real one is in test/packaging/install/.
 
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** `script` is what `systemd-notify` does; by default it adds what it is told to a file. */
+/** `script` is the body of `systemd-notify`; by default it appends its message to a file. */
 function notify({ script = 'echo "$2" >> "$NOTIFY_SOCKET"', isWatched = true } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "tonearm-notify-"));
   const program = join(folder, "systemd-notify");
@@ -37,7 +37,7 @@ function notify({ script = 'echo "$2" >> "$NOTIFY_SOCKET"', isWatched = true } =
 
 const READY = ["STATUS=listening on http://127.0.0.1:1", "READY=1"];
 
-test("tells that the node serves, twice in the watchdog's time that it lives, and that it ends", async () => {
+test("the notifier reports the start, two heartbeats per watchdog timeout, and the shutdown", async () => {
   const { notifier, clock, reported } = notify();
   notifier.ready("listening on http://127.0.0.1:1");
   clock.advance(14_999);
@@ -74,7 +74,7 @@ test("a shell that ended is started again with the next word, and that is logged
   expect(warnings).toHaveLength(1);
 });
 
-test("where there is no systemd-notify this is logged once, and the node goes on", async () => {
+test("a missing systemd-notify is logged once, and the node keeps running", async () => {
   const { notifier, clock, reported, warnings } = notify({ script: 'echo "$2" >> "$NOTIFY_SOCKET"; exit 127' });
   notifier.ready("listening on http://127.0.0.1:1");
   await expect.poll(() => warnings).toEqual([["warn", "its shell ended with status 127"]]);

@@ -22,11 +22,11 @@ function load(text: string | undefined) {
   });
 }
 
-test("config.example.yml is what the keys say (mend it with: npx vitest run test/unit/config --update)", async () => {
+test("config.example.yml matches the keys (fix it with: npx vitest run test/unit/config --update)", async () => {
   await expect(renderConfigExample()).toMatchFileSnapshot(EXAMPLE.pathname);
 });
 
-test("docs/reference/configuration.md is what the keys say (mend it the same way)", async () => {
+test("docs/reference/configuration.md matches the keys (fix it the same way)", async () => {
   await expect(renderConfigReference()).toMatchFileSnapshot(REFERENCE.pathname);
 });
 
@@ -49,7 +49,7 @@ test("config.example.yml has no key without effect, and says where these are lis
   expect(useless.filter((path) => !reference.includes(`\`${path}\``))).toEqual([]);
 });
 
-test("keys whose default cannot be written have an example that is valid", () => {
+test("keys whose default cannot be written have a valid example", () => {
   const commented = ALL_KEYS.filter(({ defaultText }) => defaultText === undefined);
   for (const { path, docs } of commented) {
     expect(docs.example, path).toBeDefined();

@@ -62,7 +62,7 @@ describe("which file is read", () => {
   test("tonearm.yml goes before application.yml and says so", () => {
     const loaded = load({ files: { "tonearm.yml": "server.port: 1", "application.yml": "server.port: 2" } });
     expect(loaded.config.server.port).toBe(1);
-    expect(loaded.warnings).toEqual(["application.yml is not read, because tonearm.yml is there"]);
+    expect(loaded.warnings).toEqual(["application.yml is not read, because tonearm.yml exists"]);
   });
 
   test.each([
@@ -149,7 +149,7 @@ describe("relaxed names", () => {
     expect(loaded.warnings.join("\n")).toContain("LAVALINK_SERVER_RATELIMIT_SEARCH_TRIGGERS_FAIL");
   });
 
-  test("LAVALINK_PLUGINS_DIR is a key of its own", () => {
+  test("LAVALINK_PLUGINS_DIR is a separate key", () => {
     expect(load({ env: { LAVALINK_PLUGINS_DIR: "x" } }).warnings).toEqual([]);
   });
 
@@ -157,7 +157,7 @@ describe("relaxed names", () => {
     expect(load({ env: { TONEARM_LOCAL_ROOTS: "/music:/more" } }).config.local.roots).toEqual(["/music", "/more"]);
   });
 
-  test("what Kubernetes sets for a service of our name is left alone", () => {
+  test("variables that Kubernetes sets for a service of our name are ignored", () => {
     const env = {
       TONEARM_PORT: "tcp://10.0.0.1:2333",
       TONEARM_SERVICE_HOST: "10.0.0.1",
@@ -171,7 +171,7 @@ describe("relaxed names", () => {
 });
 
 describe("a wrong value", () => {
-  test("stops the start with file, line, column, key and what was expected; all of them at once", () => {
+  test("wrong values stop the start with file, line, column, key and the expected value; all of them at once", () => {
     const text = [
       "server:",
       "  port: 65536",
@@ -210,7 +210,7 @@ describe("a wrong value", () => {
   test.each([
     ["lavalink.server.opusEncodingQuality: 11", "opus.complexity", 10],
     ["lavalink.server.trackStuckThresholdMs: 99", "players.trackStuckThresholdMs", 10_000],
-  ])("where Lavalink falls back, so do we, with a warning: %s", (text, path, value) => {
+  ])("a value for which Lavalink uses a default does so here too, with a warning: %s", (text, path, value) => {
     const { config, warnings } = load({ files: { "application.yml": text } });
     expect(config).toHaveProperty(path, value);
     expect(warnings[0]).toContain(`using ${value}`);
@@ -235,7 +235,7 @@ describe("an unknown key", () => {
     ]);
   });
 
-  test("of Lavalink is a warning with a suggestion, also when it stands in the wrong place", () => {
+  test("an unknown key of Lavalink is a warning with a suggestion, even at the wrong location", () => {
     const text = "lavalink:\n  password: x\n  server:\n    playerUpdateIntervall: 5";
     expect(load({ files: { "application.yml": text } }).warnings).toEqual([
       "application.yml:2:13: lavalink.password is not a known key; did you mean lavalink.server.password?",
@@ -330,7 +330,7 @@ describe("a file that no configuration needs is refused with the line", () => {
     ["keys without end", levels(100_000, (n) => `k${n}:`), "7501:1", "too many keys, values and lines"],
     ["documents without end", "---\n".repeat(200_000), "15001:1", "too many keys, values and lines"],
     ["lines without end", "\n".repeat(1_000_000), /\d+:\d+/, "too many keys, values and lines"],
-    ["more bytes", `${long}\n`.repeat(5000), "1048:530", "goes on behind 1048576 bytes"],
+    ["more bytes", `${long}\n`.repeat(5000), "1048:530", "is longer than 1048576 bytes"],
     ["a name that is a text", `a: 1\n${long}: 1`, "2:1", "at most 200 characters"],
     ["an alias of nothing", "a: 1\nlavalink.server.password: *secret", "2:27", "text that begins with * needs quotes"],
   ])("%s", (_, text, location, message) => {
@@ -339,7 +339,7 @@ describe("a file that no configuration needs is refused with the line", () => {
     expect(first).toContain(message);
   });
 
-  test("many unknown names are all told, and not each is compared with every key", () => {
+  test("many unknown names are all reported, without comparing each with every key", () => {
     const text = levels(1900, (n) => `tonearm.network.alow${n}: 1`);
     const found = mistakes({ files: { "application.yml": text } });
     expect(found[0]).toContain("did you mean tonearm.network.allow?");
@@ -400,7 +400,7 @@ describe("secrets", () => {
   });
 });
 
-describe("open doors", () => {
+describe("a node that others can reach", () => {
   const withPassword = (address: string, password = "youshallnotpass") =>
     load({ env: { SERVER_ADDRESS: address, LAVALINK_SERVER_PASSWORD: password } }).warnings;
 
@@ -408,11 +408,14 @@ describe("open doors", () => {
     expect(withPassword(address).join()).toContain("WHICH EVERYBODY KNOWS");
   });
 
-  test.each(["127.0.0.1", "127.1.2.3", "::1", "localhost"])("on %s it is nobody's business", (address) => {
-    expect(withPassword(address)).toEqual([]);
-  });
+  test.each(["127.0.0.1", "127.1.2.3", "::1", "localhost"])(
+    "the well-known password on %s causes no warning",
+    (address) => {
+      expect(withPassword(address)).toEqual([]);
+    },
+  );
 
-  test("a password of one's own is fine everywhere", () => {
+  test("a password other than the well-known one causes no warning on any address", () => {
     expect(withPassword("0.0.0.0", "something else")).toEqual([]);
   });
 });

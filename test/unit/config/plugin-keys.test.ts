@@ -69,7 +69,7 @@ describe("tonearm.plugins", () => {
     ["[a]", "expected a list of entries"],
     ["a", "expected a list of entries"],
     ["{ a: { path: b } }", "expected a list of entries"],
-    ["[{ path: a }, { path: a }]", '"a" is there twice'],
+    ["[{ path: a }, { path: a }]", '"a" is listed twice'],
     [`[${Array.from({ length: 101 }, (_, index) => `{ path: p${index} }`).join(", ")}]`, "more than 100 entries"],
   ])("%s is a mistake", (list, message) => {
     const found = mistakes(`tonearm.plugins: ${list}`);
@@ -78,13 +78,13 @@ describe("tonearm.plugins", () => {
     expect(found[0]).toContain(message);
   });
 
-  test("100 entries are none", () => {
+  test("a list of 100 entries is accepted", () => {
     const list = Array.from({ length: 100 }, (_, index) => `{ path: p${index} }`).join(", ");
     expect(entries(`tonearm.plugins: [${list}]`)).toHaveLength(100);
   });
 });
 
-test("an entry has a proxy, which nobody is shown; one that is none is a mistake that does not quote it", () => {
+test("an entry's proxy is secret; an invalid one is a mistake that does not quote it", () => {
   const { config } = load("tonearm.plugins: [{ path: /a, proxy: 'http://me:hunter2@192.0.2.2:3128/' }]");
   expect(config.plugins.entries[0]?.proxy?.reveal()).toBe("http://me:hunter2@192.0.2.2:3128");
   expect(inspect(config, { depth: 9 }) + JSON.stringify(config)).not.toContain("hunter2");
@@ -113,7 +113,7 @@ describe("plugins.<name>", () => {
     });
   });
 
-  test("variables name the places of a list in any order", () => {
+  test("variables may set the entries of a list in any order", () => {
     const env = { PLUGINS_X_LIST_10: "c", PLUGINS_X_LIST_2: "b", PLUGINS_X_LIST_0: "a" };
     expect(options("", { env })).toEqual({ x: { list: ["a", "b", "c"] } });
   });
@@ -151,13 +151,13 @@ describe("plugins.<name>", () => {
     expect(warnings.join()).not.toContain("hunter2");
   });
 
-  test("more than 32 names below each other are a mistake, 32 are none", () => {
+  test("more than 32 nested names are a mistake, 32 are accepted", () => {
     const variable = (depth: number) => ({ env: { [`PLUGINS${"_A".repeat(depth)}`]: "hunter2" } });
     expect(mistakes("", variable(32))).toEqual([]);
     expect(mistakes("", variable(33))[0]).toMatch(/: plugins: more than 32 names below each other$/);
   });
 
-  test("options that no plugin takes are told; those of built-in plugins and of entries are not", () => {
+  test("options that no plugin uses are reported; those of built-in plugins and of entries are not", () => {
     const text = "plugins: { xm: { a: 1 }, youtube: { a: 1 }, my-own: { a: 1 } }";
     expect(load(text)).toMatchObject({
       warnings: [
@@ -195,20 +195,20 @@ describe("lavalink.plugins", () => {
     expect(load("", { env }).config.plugins.javaNames).toEqual(["b"]);
   });
 
-  test("those that Tonearm has nothing of its own for are warned of, once", () => {
+  test("Java plugins without a built-in replacement are warned of, once", () => {
     const known = Object.keys(BUILT_IN_FOR_JAVA).map((name) => `g:${name}:1`);
     expect(load(list("a:b:1", ...known, "c:d:1")).warnings).toEqual([
-      "lavalink.plugins: Java plugins cannot run in Tonearm, and it has nothing of its own for b, d",
+      "lavalink.plugins: Java plugins cannot run in Tonearm, and it has no built-in replacement for b, d",
     ]);
   });
 
-  test("those of which only a part is there are noted with that part", () => {
+  test("Java plugins with a partial built-in replacement are noted with that part", () => {
     const text = list("com.github.topi314.lavasrc:lavasrc-plugin:4.8.3", "com.dunctebot:skybot-lavalink-plugin:1.7.1");
     const { warnings, notes } = load(text);
     expect(warnings).toEqual([]);
     expect(notes).toEqual([
-      "lavalink.plugins: of lavasrc-plugin Tonearm has flowery-tts and ytdlp of its own, no more",
-      "lavalink.plugins: of skybot-lavalink-plugin Tonearm has speak and getyarn.io of its own, no more",
+      "lavalink.plugins: instead of lavasrc-plugin, Tonearm has only flowery-tts and ytdlp built in",
+      "lavalink.plugins: instead of skybot-lavalink-plugin, Tonearm has only speak and getyarn.io built in",
     ]);
     expect(load(list("com.dunctebot:tts-plugin:1")).warnings).toEqual([expect.stringContaining("for tts-plugin")]);
   });
@@ -291,7 +291,7 @@ describe("sources that Lavalink has", () => {
     });
   });
 
-  test("the switches that change nothing are told and can be read all the same", () => {
+  test("switches without effect are reported and can be read all the same", () => {
     const { config, notes } = load("lavalink.server.sources: { youtube: false, vimeo: false, nico: true }");
     expect(config.sources).toMatchObject({ youtube: false, vimeo: false, nico: true });
     expect(notes.join()).toMatch(/sources.youtube, .*sources.vimeo, .*sources.nico$/);

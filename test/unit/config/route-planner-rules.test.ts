@@ -119,7 +119,7 @@ describe("lavalink.server.ratelimit", () => {
     expect(load(ratelimit).warnings).toEqual([]);
   });
 
-  test("tonearm.routePlanner.sources says who rotates", () => {
+  test("tonearm.routePlanner.sources lists the sources that rotate", () => {
     const blocks = { ipBlocks: ["192.0.2.0/24"] };
     const sourcesOf = (sources: string[]) =>
       toWorkerSettings(load(blocks, { routePlanner: { sources } }).config).routing?.sources;

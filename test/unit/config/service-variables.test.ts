@@ -8,15 +8,15 @@ test("a service manager is known by its socket, and what it has set is taken out
 });
 
 test.each([
-  ["none asked for", {}],
+  ["that is not set", {}],
   ["of another program", { WATCHDOG_USEC: "30000000", WATCHDOG_PID: "8" }],
-  ["of no time", { WATCHDOG_USEC: "0" }],
-  ["of what is no number", { WATCHDOG_USEC: "often" }],
-])("a watchdog %s is none", (_, variables) => {
+  ["of 0", { WATCHDOG_USEC: "0" }],
+  ["that is not a number", { WATCHDOG_USEC: "often" }],
+])("a watchdog timeout %s is ignored", (_, variables) => {
   const manager = takeServiceManager({ NOTIFY_SOCKET: "@x", ...variables }, 7);
   expect(manager).toMatchObject({ env: { NOTIFY_SOCKET: "@x" }, watchdogMs: undefined });
 });
 
-test.each([{}, { NOTIFY_SOCKET: "" }])("without a socket nobody listens: %j", (env) => {
+test.each([{}, { NOTIFY_SOCKET: "" }])("there is no service manager without a socket: %j", (env) => {
   expect(takeServiceManager({ ...env, WATCHDOG_USEC: "30000000" }, 7)).toBeUndefined();
 });

@@ -5,8 +5,8 @@ import { type LoadedConfig, loadConfig } from "../../../src/config/load-config.t
 import { KNOWN_SECRETS, leaksOf } from "../../support/known-secrets.ts";
 
 /**
- * Keys that take any text and are shown all the same. Whoever adds a key that ends up here asks: may strangers see what
- * operators write there? If not it is `isPrivate`.
+ * Keys that take any text and are shown all the same. When you add a key and it ends up here: may anybody see the
+ * values that operators write there? If not, it is `isPrivate`.
  */
 const SHOWN_TEXTS = [
   "lavalink.defaultPluginRepository",
@@ -43,7 +43,7 @@ function tryLoad(args: readonly string[]): LoadedConfig | undefined {
   try {
     return load({ args });
   } catch {
-    // A number or a name of a list is wanted.
+    // The type expects a number or a name from a list.
     return undefined;
   }
 }
@@ -58,8 +58,8 @@ function reported({ shown }: LoadedConfig): string {
   return JSON.stringify(shown);
 }
 
-describe("the configuration as strangers see it", () => {
-  test("says what is set, where, and how all else stands", () => {
+describe("the shown configuration", () => {
+  test("the shown configuration has the settings, their locations, and the defaults of all other keys", () => {
     const { shown } = load({
       file: "server:\n  port: 2444\nlavalink:\n  server:\n    password: long enough\n    filters: { karaoke: false }\n",
       env: { SERVER_PORT: "2555" },
@@ -98,7 +98,7 @@ describe("the configuration as strangers see it", () => {
     expect(shown.map(({ path }) => path).toSorted()).toEqual(SHOWN_TEXTS);
   });
 
-  test("hides what stands deep in options of plugins, from wherever it comes", () => {
+  test("secrets at any depth in options of plugins are hidden, from any source of settings", () => {
     const [first = "", second = "", third = ""] = KNOWN_SECRETS;
     const loaded = load({
       file: `plugins:\n  youtube:\n    enabled: true\n    pot: { token: ${JSON.stringify(first)} }\n`,
@@ -129,7 +129,7 @@ describe("the configuration as strangers see it", () => {
     ]);
   });
 
-  test("hides the password that was made up", () => {
+  test("a generated password is hidden", () => {
     const { config, shown } = load({});
     expect(shown.hidden.reveal()).toEqual([config.server.password.reveal()]);
     expect(JSON.stringify(shown)).not.toContain(config.server.password.reveal());

@@ -60,7 +60,7 @@ describe("server.ssl, as Spring users know it", () => {
     expect(() => load(lines)).toThrow(message);
   });
 
-  test("what of it changes nothing here is told", () => {
+  test("server.ssl keys without effect are reported", () => {
     expect(load([...PEM, "ciphers: TLS_RSA_WITH_AES_128_CBC_SHA"]).warnings.join()).toContain("server.ssl.ciphers");
     expect(load([...PEM, "key-alias: tomcat"]).notes.join()).toContain("server.ssl.key-alias");
   });

@@ -10,7 +10,7 @@ const PROTOCOL = Object.keys(FILTER_TABLE.protocol);
 const TONEARM = Object.keys(FILTER_TABLE.tonearm);
 const NAMES = [...PROTOCOL, ...TONEARM] as FilterName[]; // the keys that the type names
 
-test("docs/reference/filters.md has its tables (mend it with: npx vitest run test/unit/bridge --update)", async () => {
+test("docs/reference/filters.md has its tables (fix it with: npx vitest run test/unit/filters --update)", async () => {
   await expect(withFilterTables(readFileSync(PAGE, "utf8"))).toMatchFileSnapshot(PAGE.pathname);
 });
 
@@ -18,12 +18,12 @@ test("no two filters have the same name, and none is called like what holds othe
   expect(new Set([...NAMES, "pluginFilters", "tonearm"]).size).toBe(NAMES.length + 2);
 });
 
-describe("what a client has asked for", () => {
+describe("filter settings of a client", () => {
   const all = Object.fromEntries(PROTOCOL.filter((name) => name !== "volume").map((name) => [name, {}]));
   const tonearm = Object.fromEntries(TONEARM.map((name) => [name, {}]));
   const filters = filterSettings({ ...all, volume: 1, equalizer: [], pluginFilters: { tonearm } });
 
-  test("is found by name, wherever it stands", () => {
+  test("the settings of a filter are found by name, at both levels of the object", () => {
     expect(settingsIn(filters, "volume")).toBe(1);
     expect(settingsIn(filters, "tremolo")).toEqual({ frequency: 2, depth: 0.5 });
     expect(settingsIn(filters, "highPass")).toEqual({ frequency: 80 });
@@ -34,7 +34,7 @@ describe("what a client has asked for", () => {
     }
   });
 
-  test("changes something as it is filled in, but for those whose defaults leave sound alone", () => {
+  test("every filter with its defaults filled in changes the audio, except those whose defaults are off", () => {
     const off = NAMES.filter((name) => activeSettingsIn(filters, name) === undefined);
     expect(off).toEqual(["volume", "equalizer", "timescale", "distortion", "rotation", "channelMix"]);
   });

@@ -12,7 +12,7 @@ import {
 } from "../../../lab/media-files/counted-tones.ts";
 import { isPassthroughPacket } from "../../../src/media/opus/opus-packet.ts";
 
-it("counted tones are heard, one after the other, and can be counted", async () => {
+it("counted tones are audible, one after the other, and can be counted", async () => {
   const packets = await countedTones();
   expect(packets.map(opusPacketNumber)).toEqual(numbersFrom(0, TONES_SECONDS * 50));
   expect(packets.filter((packet) => !isPassthroughPacket(packet))).toEqual([]);

@@ -30,26 +30,26 @@ describe("ranges", () => {
     ["bytes=100000-", 416, Buffer.alloc(0), "bytes */100000"],
     ["bytes=5-2", 416, Buffer.alloc(0), "bytes */100000"],
     ["bytes=1-2,5-6", 200, FILE, null],
-  ])("%s", async (range, status, expected, contentRange) => {
+  ])("the media server answers the range %s", async (range, status, expected, contentRange) => {
     const { response, bytes } = await get("/a%20b.mp3", { range });
     expect([response.status, response.headers.get("content-range")]).toEqual([status, contentRange]);
     expect(bytes.equals(expected)).toBe(true);
   });
 
-  it("another version gets the whole", async () => {
+  it("the media server answers a range of another version with the whole file", async () => {
     const { response } = await get("/a%20b.mp3", { range: "bytes=5-", "if-range": '"other"' });
     expect(response.status).toBe(200);
   });
 });
 
-it("serves files of its folder and nothing beside it", async () => {
+it("the media server serves files of its folder and nothing outside of it", async () => {
   expect((await get("/ts0.ts")).response.headers.get("content-type")).toBe("video/mp2t");
   for (const path of ["/nothing", "/..%2Fgolden%2Frest.jsonl", "/ranges/%2Fetc%2Fpasswd", "/"]) {
     expect((await get(path)).response.status, path).toBe(404);
   }
 });
 
-it("statuses, redirects and loops", async () => {
+it("the media server answers with statuses, redirects and redirect loops", async () => {
   expect((await get("/503")).response.status).toBe(503);
   expect((await get("/redirect/a%20b.mp3")).response.headers.get("location")).toBe("/a b.mp3");
   expect((await get("/loop")).response.headers.get("location")).toBe("/loop");
@@ -57,13 +57,13 @@ it("statuses, redirects and loops", async () => {
   expect((await get("/scripted")).response.status).toBe(299);
 });
 
-it("cut answers break off once, truncated ones always", async () => {
+it("the media server cuts answers once, and truncates them always", async () => {
   await expect(get("/cut/a%20b.mp3")).rejects.toThrow();
   expect((await get("/cut/a%20b.mp3")).bytes.equals(FILE)).toBe(true);
   for (let round = 0; round < 2; round++) await expect(get("/truncated/a%20b.mp3")).rejects.toThrow();
 });
 
-it("stations put titles in only when asked", async () => {
+it("the media server inserts station titles only when asked", async () => {
   const plain = await get("/icy/a%20b.mp3");
   expect(plain.bytes.equals(FILE)).toBe(true);
   expect(plain.response.headers.get("icy-metaint")).toBeNull();
@@ -72,14 +72,14 @@ it("stations put titles in only when asked", async () => {
   expect(titled.bytes.subarray(16_001).toString("latin1")).toMatch(/^StreamTitle='It's song 1';/);
 });
 
-it("logs what it was asked", async () => {
+it("the media server logs its requests", async () => {
   const before = server.requests.length;
   await get("/404", { "x-test": "yes" });
   expect(server.requests[before]).toMatchObject({ path: "/404", isOver: true });
   expect(server.requests[before]?.headers["x-test"]).toBe("yes");
 });
 
-it("an address that is banned loses its connection and is answered 429 until it is forgiven", async () => {
+it("the media server closes the connections of a banned address and answers 429 until it is unbanned", async () => {
   const path = "/stall/a%20b.mp3";
   const stalled = get(path);
   await until(() => server.requests.some((request) => request.path === path));

@@ -14,7 +14,7 @@ test("a program gets the arguments behind its name as they are", () => {
   expect(chooseProgram("bench", ["compare"])).toEqual({ module: "bench/compare/main", args: [] });
 });
 
-test("arguments that belong to a name go before those of the caller, who can repeat them", () => {
+test("arguments of a program's entry go before those of the caller, which can repeat them", () => {
   expect(chooseProgram("lab", ["encoder-exact", "--frames", "200"])).toEqual({
     module: "quality/main",
     args: ["--frames", "100000", "--frames", "200"],

@@ -3,7 +3,7 @@ import { ByteBudget } from "../../../src/lib/byte-budget.ts";
 
 const MEGABYTE = 1024 * 1024;
 
-test("what would pass the limit is refused with whose it is and what for, and nothing is counted", () => {
+test("a reservation beyond the limit is refused with its owner and purpose, and nothing is counted", () => {
   const budget = new ByteBudget({ owner: "the track", limitBytes: 2 * MEGABYTE });
   budget.take(1.5 * MEGABYTE, "its tables");
   expect(() => budget.take(MEGABYTE, "its tables")).toThrow(
@@ -39,7 +39,7 @@ test("sizes that are no numbers are refused", () => {
   expect(() => budget.take(Number.POSITIVE_INFINITY, "a")).toThrow();
 });
 
-test("those that want much leave room for those that have little, however many they are", () => {
+test("owners that use much leave memory for owners that use little, however many they are", () => {
   const parent = new ByteBudget({ owner: "the worker", limitBytes: 100 });
   const reserve = { ownBytes: 5, leftBytes: 30 };
   const track = () => new ByteBudget({ owner: "the track", limitBytes: 50, parent, reserve });
@@ -47,8 +47,8 @@ test("those that want much leave room for those that have little, however many t
   const heavy = track();
   heavy.take(30, "b");
   expect(heavy.hasCapacity(1)).toBe(false);
-  expect(() => heavy.take(1, "b")).toThrow("what is left is for those with little");
-  expect(() => track().take(6, "c")).toThrow("what is left is for those with little");
+  expect(() => heavy.take(1, "b")).toThrow("the rest is reserved for owners that use little");
+  expect(() => track().take(6, "c")).toThrow("the rest is reserved for owners that use little");
   for (let count = 0; count < 6; count++) track().take(5, "d");
   expect(parent.usedBytes).toBe(100);
   expect(() => track().take(1, "e")).toThrow("the worker");

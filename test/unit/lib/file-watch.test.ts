@@ -25,7 +25,7 @@ function observe(path: string, options: Partial<FileWatchOptions> = {}): void {
   watch = new FileWatch({ paths: [path], clock, onChange: () => changes++, ...options });
 }
 
-/** Time passes until it is so; each look at the disk takes its own time. */
+/** Advances the time until there are that many changes; each poll of the disk takes real time. */
 async function untilChanged(count: number): Promise<void> {
   const observe = () => {
     clock.advance(2000);
@@ -47,7 +47,7 @@ test("a folder of secrets that an orchestrator swaps by a link is noticed", asyn
   await untilChanged(1);
 });
 
-test("a file that may be read from now on is noticed, though what is in it is the same", async () => {
+test("a file that becomes readable is noticed, though its content is the same", async () => {
   const path = join(folder, "key");
   writeFileSync(path, "x", { mode: 0o000 });
   observe(path);
@@ -55,7 +55,7 @@ test("a file that may be read from now on is noticed, though what is in it is th
   await untilChanged(1);
 });
 
-test("what cannot be looked at is like what is not there", async () => {
+test("a file that cannot be accessed is treated like a missing one", async () => {
   const path = join(folder, "loop");
   symlinkSync(path, path);
   observe(path);

@@ -22,7 +22,7 @@ function block(text: string) {
   return parsed;
 }
 
-/** Any address, with runs of zeros in every place. */
+/** Any address, with runs of zeros in every position. */
 function anyAddress(family: 4 | 6) {
   const bits = family === 4 ? 8 : 16;
   const groups = Array.from({ length: family === 4 ? 4 : 8 }, () => (random() < 0.4 ? 0 : below(2 ** bits)));
@@ -56,11 +56,14 @@ describe("an address", () => {
     "localhost",
     "not an ip",
     "1.2.3.4 ",
-  ])("%j is none", (text) => expect(parseIpAddress(text)).toBeUndefined());
+  ])("%j is not an IPv4 address", (text) => expect(parseIpAddress(text)).toBeUndefined());
 
-  test.each([":::", "::1%eth0", "[::1]", "1:2:3:4:5:6:7", "::1/128", "12345::"])("%j is none", (text) => {
-    expect(parseIpAddress(text)).toBeUndefined();
-  });
+  test.each([":::", "::1%eth0", "[::1]", "1:2:3:4:5:6:7", "::1/128", "12345::"])(
+    "%j is not an IPv6 address",
+    (text) => {
+      expect(parseIpAddress(text)).toBeUndefined();
+    },
+  );
 
   test("is written as RFC 5952 says", () => {
     const written = ["2001:0DB8:0:0:1:0:0:1", "::ffff:192.0.2.7", "0:0:0:0:0:0:0:0", "2001:db8:0:1:1:1:1:1"];
@@ -68,7 +71,7 @@ describe("an address", () => {
     expect(texts).toEqual(["2001:db8::1:0:0:1", "::ffff:c000:207", "::", "2001:db8:0:1:1:1:1:1"]);
   });
 
-  test.each([4, 6] as const)("of IPv%s comes back from its text", (family) => {
+  test.each([4, 6] as const)("an address of IPv%s survives a round trip through its text", (family) => {
     for (let round = 0; round < 2000; round++) {
       const address = anyAddress(family);
       expect(parseIpAddress(formatIpAddress(address))).toEqual(address);
@@ -98,9 +101,9 @@ describe("a block", () => {
     "/24",
     "fe80::1%eth0/64",
     "1.2/8",
-  ])("%j is none", (text) => expect(parseIpBlock(text)).toBeUndefined());
+  ])("%j is not an address block", (text) => expect(parseIpBlock(text)).toBeUndefined());
 
-  test("comes back from its text", () => {
+  test("a block survives a round trip through its text", () => {
     for (let round = 0; round < 500; round++) {
       const family = random() < 0.5 ? 4 : 6;
       const text = `${formatIpAddress(anyAddress(family))}/${below(family === 4 ? 33 : 129)}`;
@@ -108,7 +111,7 @@ describe("a block", () => {
     }
   });
 
-  test("holds its first and its last address, and none beside them", () => {
+  test("a block contains its first and its last address, and not those next to them", () => {
     for (const text of ["192.0.2.0/24", "2001:db8::/48", "10.0.0.1", "::1"]) {
       const { family, first, size } = block(text);
       const isIn = (value: bigint) => isInBlock({ family, value }, block(text));

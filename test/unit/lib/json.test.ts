@@ -30,7 +30,7 @@ describe("parsing", () => {
     expect(parseJson(text)).toEqual(expected);
   });
 
-  test("tells 50.0 from 50", () => {
+  test("parsing distinguishes 50.0 from 50", () => {
     expect(parseJson("50.0")).toEqual(new JsonDecimal(50));
     expect(parseJson("1e-1")).toEqual(new JsonDecimal(0.1));
     expect(plainJson(parseJson('{"a":[50.0]}'))).toEqual({ a: [50] });
@@ -150,7 +150,7 @@ describe("bounds", () => {
     expect(() => parseJson(`"${'\\"'.repeat(100_000)}`)).toThrow(SyntaxError);
   });
 
-  test("what was read as deep as can be is written, with an answer around it", () => {
+  test("a tree parsed at the maximum depth can be written within an answer", () => {
     const deepest = `${"[".repeat(200)}99999999999999999999${"]".repeat(200)}`;
     const answer = [{ track: { userData: parseJson(deepest) } }];
     expect(stringifyJson(answer)).toBe(`[{"track":{"userData":${deepest}}}]`);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { allocateBytes, GrowingBytes } from "../../../src/lib/large-buffer.ts";
 
 test.each([0, 1, 100_000, 131_072, 5_000_001])(
-  "%i bytes are as many as asked for, of their own, and can be filled",
+  "an allocation of %i bytes has that size, shares no memory, and can be filled",
   (sizeBytes) => {
     const bytes = allocateBytes(sizeBytes);
     expect([bytes.length, bytes.byteOffset, bytes.buffer.byteLength]).toEqual([sizeBytes, 0, sizeBytes]);

@@ -46,7 +46,7 @@ it("opens files below a root, also through links and dots that stay inside", asy
   expect(await textOf(jail, relative(process.cwd(), join(music, "song.mp3")))).toBe("song");
 });
 
-it("a root that is a link is meant as where it leads", async () => {
+it("a root that is a link stands for its target", async () => {
   const linked = new LocalJail([join(folder, "music-link")]);
   expect(await textOf(linked, join(folder, "music-link", "song.mp3"))).toBe("song");
 });
@@ -54,9 +54,9 @@ it("a root that is a link is meant as where it leads", async () => {
 it.each([
   ["a file outside", () => join(folder, "secret.txt")],
   ["a folder whose name begins like the root", () => join(folder, "music-private", "secret.txt")],
-  ["dots that lead out", () => join(music, "..", "secret.txt")],
-  ["a link that leads out", () => join(music, "link-out")],
-  ["a linked folder that leads out", () => join(music, "folder-out", "secret.txt")],
+  ["dots that escape the root", () => join(music, "..", "secret.txt")],
+  ["a link that escapes the root", () => join(music, "link-out")],
+  ["a linked folder that escapes the root", () => join(music, "folder-out", "secret.txt")],
   ["the root itself", () => music],
   ["a folder", () => join(music, "album")],
   ["a device", () => "/dev/zero"],
@@ -80,7 +80,7 @@ it("without roots, or with missing ones, nothing opens", async () => {
 });
 
 it.skipIf(process.platform === "win32")("what lies outside is refused without being opened", async () => {
-  // A socket cannot be opened, so a try would tell.
+  // A socket cannot be opened, so an attempt would fail.
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(join(folder, "socket"), resolve));
   await expect(jail.open(join(folder, "socket"))).rejects.toMatchObject({ code: "local-file-refused" });

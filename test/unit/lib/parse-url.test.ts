@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { parseUrl, serverOf } from "../../../src/lib/parse-url.ts";
 
-it("reads what is a URL, against a base or alone", () => {
+it("parseUrl reads a URL, against a base or alone", () => {
   expect(parseUrl("http://radio.example/a?b#c")?.href).toBe("http://radio.example/a?b#c");
   expect(parseUrl("../b.ts", "http://radio.example/hls/a.m3u8")?.href).toBe("http://radio.example/b.ts");
   for (const text of ["", "b.ts", "http://", "http://1.2.3.4.5/", "http://[::1%25lo]/", "http://a:99999/"]) {

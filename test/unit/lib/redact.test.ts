@@ -30,7 +30,7 @@ function unreadable(): object {
 }
 
 test.each([
-  ["on lines of its own", "\n"],
+  ["on separate lines", "\n"],
   ["on one line", " "],
   ["escaped", "\\n"],
 ])("a private key in PEM is not shown, %s", (_, lineBreak) => {
@@ -248,7 +248,7 @@ test("errors for clients hold no secrets of the addresses they name", () => {
   expect(wire.message).toBe("could not reach http://<redacted>@host/");
 });
 
-test("of what is cut off no half of a secret is left", () => {
+test("a cut text never ends in half of a secret", () => {
   for (let length = 16_384 - 40; length < 16_384 + 5; length++) {
     const text = `${"word ".repeat(4000).slice(0, length)} http://u:${S}@host/`;
     expect(redactText(text)).not.toContain(S.slice(0, 3));
@@ -258,7 +258,7 @@ test("of what is cut off no half of a secret is left", () => {
   expect(toWireError(long).causeStackTrace.length).toBeLessThan(4096);
 });
 
-test("random secrets in random carriers within carriers are gone", () => {
+test("random secrets in random carriers within carriers are removed", () => {
   const random = seededRandom(fuzzSeed());
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!; // never empty
   const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";

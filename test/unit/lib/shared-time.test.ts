@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sharedTimeOffsetMs } from "../../../src/lib/shared-time.ts";
 
-/** Two clocks 1000 ms apart, each look at which takes some time by the dice of the test. */
+/** Two clocks 1000 ms apart; reading each takes a random time. */
 function clocksThatTake(costsMs: readonly number[]) {
   let nowMs = 50;
   let reads = 0;
@@ -13,13 +13,13 @@ function clocksThatTake(costsMs: readonly number[]) {
   return { ownMs: read, sharedMs: () => read() + 1000 };
 }
 
-test("the offset is that of the try that was held up least", () => {
+test("the offset is that of the attempt with the shortest delay", () => {
   const usual = [0.001, 0.001, 0.001];
   const heldUp = [[30, 0.001, 0.001], [0.001, 70, 0.001], usual, [9, 9, 9]].flat();
   expect(sharedTimeOffsetMs(clocksThatTake(heldUp))).toBeCloseTo(1000, 2);
 });
 
-test("who is held up each time is wrong by half of that at most", () => {
+test("an offset whose attempts were all delayed is wrong by at most half of the delay", () => {
   expect(Math.abs(sharedTimeOffsetMs(clocksThatTake([4, 0])) - 1000)).toBeLessThanOrEqual(2);
 });
 

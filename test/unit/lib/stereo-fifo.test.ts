@@ -3,7 +3,7 @@ import { StereoFifo } from "../../../src/lib/stereo-fifo.ts";
 
 const ramp = (start: number, length: number) => Float32Array.from({ length }, (_, index) => start + index);
 
-test("what goes in comes out in order, across the wrap and while growing", () => {
+test("samples come out in the order of writing, across the wrap and while growing", () => {
   const fifo = new StereoFifo({ capacitySamples: 7, capacitySamplesMax: 1000 });
   const left = new Float32Array(64);
   const right = new Float32Array(64);
@@ -29,7 +29,7 @@ test("what goes in comes out in order, across the wrap and while growing", () =>
   expect(fifo.droppedSamples).toBe(0);
 });
 
-test("at the bound the rest is dropped and counted, and what was there stays", () => {
+test("at the bound further samples are dropped and counted, and earlier ones stay", () => {
   const fifo = new StereoFifo({ capacitySamples: 4, capacitySamplesMax: 10 });
   fifo.append(ramp(0, 8), ramp(0, 8), 0, 8);
   expect(fifo.writableSamples).toBe(2);
@@ -55,7 +55,7 @@ test("discard skips the oldest samples, clear all", () => {
   expect(fifo.readInto(out, out, 1)).toBe(0);
 });
 
-test("what was read last can be put back: as much as is to be kept at least, across the wrap and while growing", () => {
+test("the samples read last can be put back, at least the retained number, across the wrap and while growing", () => {
   const fifo = new StereoFifo({ capacitySamples: 16, capacitySamplesMax: 1000 });
   fifo.keepRead(30);
   const out = new Float32Array(64);
@@ -80,7 +80,7 @@ test("what was read last can be put back: as much as is to be kept at least, acr
   }
 });
 
-test("no more is put back than is there, and nothing of before clear", () => {
+test("no more samples are put back than there are, and none from before clear", () => {
   const fifo = new StereoFifo({ capacitySamples: 8, capacitySamplesMax: 8 });
   fifo.keepRead(8);
   fifo.append(ramp(0, 6), ramp(0, 6), 0, 6);

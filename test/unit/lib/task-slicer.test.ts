@@ -52,30 +52,30 @@ async function work(name: string, stepsMs: readonly number[]): Promise<void> {
   }
 }
 
-test("a turn begins at once when nobody works", async () => {
+test("a time slice starts at once when no other runs", async () => {
   await work("a", [1, 1, 1]);
   expect(steps).toEqual(["a 0", "a 1", "a 2"]);
 });
 
-test("a turn ends after 5 ms, and the thread is free as long before the next", async () => {
+test("a time slice ends after 5 ms, and the thread is free as long before the next", async () => {
   void work("a", [2, 2, 2, 2, 2, 2]);
   await clock.run();
   expect(steps).toEqual(["a 0", "a 2", "a 4", "a 12", "a 14", "a 16"]);
 });
 
-test("however many wait, one works at a time, in the order they came", async () => {
+test("however many tasks wait, one works at a time, in the order of their requests", async () => {
   for (const name of ["a", "b", "c"]) void work(name, [6, 6]);
   await clock.run();
   expect(steps).toEqual(["a 0", "b 12", "c 24", "a 36", "b 48", "c 60"]);
 });
 
-test("a turn that took very long is not followed by a rest as long", async () => {
+test("a time slice that overran by far is not followed by a rest of that length", async () => {
   void work("a", [10_000, 1]);
   await clock.run();
   expect(steps).toEqual(["a 0", "a 10050"]);
 });
 
-test("once all is done the next turn begins at once again", async () => {
+test("after all tasks are done the next time slice starts at once again", async () => {
   void work("a", [6]);
   await clock.run();
   void work("b", [1]);

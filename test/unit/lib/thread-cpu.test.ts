@@ -3,7 +3,7 @@ import { ownThreadNumber, readThreadTimes } from "../../../src/lib/thread-cpu.ts
 
 const isSupported = process.platform === "linux";
 
-test("a thread's processor time grows with what it does, where the system tells", () => {
+test("a thread's CPU time grows with its work, where the system provides it", () => {
   const number = ownThreadNumber();
   const before = readThreadTimes(number);
   if (!isSupported) {

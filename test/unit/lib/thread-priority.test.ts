@@ -12,7 +12,7 @@ test.runIf(isLinux)("a thread stands back for itself, not for the others of its 
   const prioritiesOf = () => others.filter((number) => number !== own).map((number) => getPriority(number));
   const before = { own: getPriority(own), others: prioritiesOf() };
   lowerPriority();
-  expect(getPriority(own)).toBe(Math.max(5, before.own));
+  expect(getPriority(own)).toBe(Math.min(19, before.own + 5));
   expect(prioritiesOf()).toEqual(before.others);
 });
 

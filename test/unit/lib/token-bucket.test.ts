@@ -7,8 +7,8 @@ function create() {
   return { clock, bucket: new TokenBucket({ clock, burst: 10, perSecond: 2 }) };
 }
 
-describe("an allowance", () => {
-  test("lets the whole burst be spent, and not one more", () => {
+describe("a token bucket", () => {
+  test("a token bucket allows the whole burst, and not one more", () => {
     const { bucket } = create();
     expect(bucket.spend(10)).toBe(true);
     expect(bucket.waitMs).toBe(0);
@@ -16,7 +16,7 @@ describe("an allowance", () => {
     expect(bucket.waitMs).toBe(500);
   });
 
-  test("comes back by the second, up to the burst", () => {
+  test("a token bucket refills every second, up to the burst", () => {
     const { bucket, clock } = create();
     bucket.spend(12);
     clock.advance(500);
@@ -28,7 +28,7 @@ describe("an allowance", () => {
     expect(bucket.spend(0.1)).toBe(false);
   });
 
-  test("that is taken only where there is enough leaves no debt, however often it was asked for", () => {
+  test("take leaves no debt when there are too few tokens, however often it is called", () => {
     const { bucket, clock } = create();
     expect(bucket.take(10)).toBe(true);
     for (let count = 0; count < 100; count++) expect(bucket.take(1)).toBe(false);
@@ -37,7 +37,7 @@ describe("an allowance", () => {
     expect([bucket.take(1), bucket.take(1)]).toEqual([true, false]);
   });
 
-  test("leaves no larger debt than the burst, whatever was spent", () => {
+  test("a token bucket leaves no larger debt than the burst, whatever was spent", () => {
     const { bucket } = create();
     for (let count = 0; count < 100; count++) bucket.spend(1000);
     expect(bucket.waitMs).toBe(5000);

@@ -45,7 +45,7 @@ it("a decoder that runs wild ends its own track, and the others of its library p
   expect(opus.generation).toBe(1);
   expect(bystander.decode(packets[1]!)).toMatchObject({ lengthSamples: 960 });
   expect(control.encode(tone, tone).length).toBeGreaterThan(10);
-  // What there was before its last frame went with the library: it begins anew.
+  // Its state from before its last frame was lost with the instance: it starts again.
   undecided.rewind(1);
   encoder.reset();
   encoder.makeNextIndependent();

@@ -15,7 +15,7 @@ function logger(options: Partial<LogOptions> = {}) {
 const SECRET = "hunter2hunter2";
 
 describe.each(["text", "json"] as const)("log lines as %s", (format) => {
-  test("hold what is at or above the level", () => {
+  test("log lines are those at or above the level", () => {
     const { log, lines } = logger({ format, level: "warn" });
     log.debug("a");
     log.info("b");
@@ -80,7 +80,7 @@ test("silent is silent", () => {
   expect(lines).toEqual([]);
 });
 
-describe.each(["text", "json"] as const)("the ring of a log as %s", (format) => {
+describe.each(["text", "json"] as const)("the buffer of a log as %s", (format) => {
   function buffered(level: LogOptions["level"], write: (log: Logger) => void): readonly LogLine[] {
     const ring = new LogRing();
     write(logger({ format, level, ring }).log);

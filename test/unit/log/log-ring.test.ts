@@ -11,8 +11,8 @@ function texts(lines: readonly LogLine[]): string[] {
   return lines.map(({ text }) => text);
 }
 
-describe("the ring of log lines", () => {
-  test("gives lines back as they were, oldest first, with their numbers", () => {
+describe("the buffer of log lines", () => {
+  test("the buffer returns log lines unchanged, oldest first, with their numbers", () => {
     const ring = new LogRing();
     ring.keep(line("one"));
     ring.keep(line("zwölf Boxkämpfer 🥊", "error"));
@@ -22,7 +22,7 @@ describe("the ring of log lines", () => {
     ]);
   });
 
-  test("keeps the last 500, and of warnings and errors the last 200, however many others come", () => {
+  test("the buffer keeps the last 500 lines, and the last 200 warnings and errors, however many others arrive", () => {
     const ring = new LogRing();
     for (let index = 1; index <= 250; index++) ring.keep(line(`trouble ${index}`, index % 2 === 0 ? "warn" : "error"));
     for (let index = 1; index <= 600; index++) ring.keep(line(`line ${index}`));
@@ -30,7 +30,7 @@ describe("the ring of log lines", () => {
     expect(texts(ring.latest("troubles"))).toEqual(Array.from({ length: 200 }, (_, index) => `trouble ${index + 51}`));
   });
 
-  test("gives back the newest lines whole, whatever lengths they come in", () => {
+  test("the buffer returns the newest lines whole, whatever their lengths", () => {
     const ring = new LogRing();
     const written: string[] = [];
     for (let index = 0; index < 3000; index++) {
@@ -43,18 +43,18 @@ describe("the ring of log lines", () => {
       expect(buffered).toEqual(written.slice(-buffered.length));
       const sizeBytes = buffered.reduce((sum, one) => sum + Buffer.byteLength(one) + 1, 0);
       expect(sizeBytes).toBeLessThanOrEqual(256 * 1024);
-      // The place behind the last line that did not fit is not used, and is shorter than two lines.
+      // The space behind the last line that did not fit is not used, and is shorter than two lines.
       if (index > 200) expect(sizeBytes).toBeGreaterThan(256 * 1024 - 2 * 8 * 1024);
     }
   });
 
-  test("cuts a line that is too long between two characters", () => {
+  test("the buffer cuts a line that is too long between two characters", () => {
     const ring = new LogRing();
     ring.keep(line("🥊".repeat(3000)));
     expect(texts(ring.latest())).toEqual(["🥊".repeat(2048)]);
   });
 
-  test("takes no more memory for a million lines than for the first", () => {
+  test("the buffer takes no more memory for a million lines than for the first", () => {
     const ring = new LogRing();
     const before = process.memoryUsage().arrayBuffers;
     ring.keep(line("first", "error"));
@@ -70,7 +70,7 @@ describe("the ring of log lines", () => {
     expect(ring.latest().at(-1)?.number).toBe(1_000_001);
   });
 
-  test("makes a text only when somebody asks", () => {
+  test("the buffer makes a readable text only on request", () => {
     const ring = new LogRing();
     let reads = 0;
     const read = (written: string): string => {
@@ -83,8 +83,8 @@ describe("the ring of log lines", () => {
   });
 });
 
-describe("whoever looks on live", () => {
-  test("is told each line until that ends", () => {
+describe("a listener to the log", () => {
+  test("a listener to the log receives each line until it unsubscribes", () => {
     const ring = new LogRing();
     const seen: LogLine[] = [];
     const end = ring.subscribe((reported) => seen.push(reported));
@@ -94,7 +94,7 @@ describe("whoever looks on live", () => {
     expect(seen).toEqual(ring.latest().slice(0, 1));
   });
 
-  test("cannot break what logs, nor make it go round in circles", () => {
+  test("a listener to the log cannot break the caller, nor cause an endless loop", () => {
     const ring = new LogRing();
     const seen: string[] = [];
     ring.subscribe(() => {
@@ -102,12 +102,12 @@ describe("whoever looks on live", () => {
     });
     ring.subscribe(({ text }) => {
       seen.push(text);
-      ring.keep(line(`told ${text}`));
+      ring.keep(line(`received ${text}`));
     });
     ring.keep(line("one"));
     ring.keep(line("two"));
     expect(seen).toEqual(["one", "two"]);
-    expect(texts(ring.latest())).toEqual(["one", "told one", "two", "told two"]);
+    expect(texts(ring.latest())).toEqual(["one", "received one", "two", "received two"]);
   });
 
   test("is one of 32 at most", () => {

@@ -3,7 +3,7 @@ import { StandardOutput } from "../../../src/log/standard-output.ts";
 
 type Done = (error?: Error | null) => void;
 
-/** A stream whose reader a test plays. */
+/** A stream whose reader is controlled by a test. */
 class FakeStream {
   writableLength = 0;
   readonly taken: string[] = [];
@@ -32,7 +32,7 @@ class FakeStream {
 function setUp() {
   const stream = new FakeStream();
   const lost: string[] = [];
-  // The fake has what is used of a stream.
+  // The fake has the used part of a stream's interface.
   const output = new StandardOutput(stream as never, (reason) => lost.push(reason));
   output.reportDropped((count) => output.write(`${count} dropped`));
   return { stream, output, lost };
@@ -40,12 +40,12 @@ function setUp() {
 
 const LINE = `${"ä".repeat(50_000)}\n`;
 
-test("what nobody takes waits up to its bound in bytes, and the rest is dropped and told", () => {
+test("unread texts are buffered up to a bound in bytes, and further ones are dropped and reported", () => {
   const { stream, output, lost } = setUp();
   for (let count = 0; count < 1000; count++) output.write(LINE);
   expect(stream.writableLength).toBeLessThanOrEqual(1024 * 1024);
   expect(stream.writableLength).toBeGreaterThan(1024 * 1024 - 100_001);
-  expect(lost).toEqual(["nobody reads it"]);
+  expect(lost).toEqual(["it is not being read"]);
   stream.empty();
   stream.empty();
   expect(stream.taken.slice(10)).toEqual(["990 dropped"]);
@@ -76,5 +76,5 @@ test("texts that are refused are counted until the telling itself is taken", () 
   stream.empty();
   stream.empty();
   expect(stream.taken).toEqual(["back", "again", "6 dropped"]);
-  expect(lost).toEqual(["it fails with ENOSPC", "it fails with ENOSPC"]);
+  expect(lost).toEqual(["writing fails with ENOSPC", "writing fails with ENOSPC"]);
 });

@@ -7,7 +7,7 @@ interface Numbered {
   readonly number: number;
 }
 
-test("what comes before anybody listens waits, in its order, until whoever listens is put together", async () => {
+test("messages that arrive before there is a listener wait, in order, until the listener is set up", async () => {
   const { port1, port2 } = new MessageChannel();
   let firstCount = 0;
   const port = await new Promise<EarlyPort<Numbered>>((resolve) => {

@@ -49,11 +49,11 @@ function ask(requestId: number): void {
   worker.execute({ type: "probe", requestId, input: INPUT });
 }
 
-describe("a look-up", () => {
-  test("is answered with what was found or with why nothing was, each under its own name", async () => {
+describe("a probe", () => {
+  test("a probe is answered with its result or its error, each under its own name", async () => {
     ask(1);
     ask(2);
-    const error = new NodeError("media-no-audio", "no sound");
+    const error = new NodeError("media-no-audio", "no audio");
     probes[1]?.fail(error);
     probes[0]?.finish({ kind: "empty" });
     await settle();
@@ -66,7 +66,7 @@ describe("a look-up", () => {
     expect(tasks).toEqual([1, 2]);
   });
 
-  test("that nobody waits for any more is ended, others are not", async () => {
+  test("a probe that nobody waits for any more is ended, others are not", async () => {
     ask(1);
     ask(2);
     worker.execute({ type: "abortProbe", requestId: 1 });
@@ -77,7 +77,7 @@ describe("a look-up", () => {
     expect(answers).toContainEqual([2, { kind: "empty" }]);
   });
 
-  test("that has thrown where nobody caught it is answered with the error, and ended", async () => {
+  test("a probe that has thrown an uncaught error is answered with the error, and ended", async () => {
     ask(1);
     const error = new TypeError("thrown from a timer");
     worker.end(1, error);
@@ -86,7 +86,7 @@ describe("a look-up", () => {
     expect(probes[0]?.signal.aborted).toBe(true);
   });
 
-  test("gives its memory back when it is really over, not when it is told to end", async () => {
+  test("a probe releases its memory when it is really over, not when it is asked to end", async () => {
     ask(1);
     const memory = budgets[0]?.memory;
     memory?.take(100, "tables");

@@ -29,7 +29,7 @@ function start(answer: (request: CodecRequest) => Promise<CodecAnswer | undefine
 }
 
 it.each(["mp3", "flac", "vorbis"] as const)(
-  "a codec compiled elsewhere decodes %s to the same sound",
+  "a codec compiled on another thread decodes %s to the same audio",
   async (codec) => {
     const { remote, requests } = start(async () => {
       return { codec, loaded: { kind: "wasm", wasm: await readWasmCodec(codec) } };
@@ -55,7 +55,7 @@ it("a codec that does not come in time is loaded here", async () => {
   expect((await loading).exportNames).toHaveProperty("_decode_frame");
 });
 
-it("a failure to load is not kept", async () => {
+it("a failure to load is not cached", async () => {
   let count = 0;
   const modules = new CodecModules({
     readWasm: async (name) => {

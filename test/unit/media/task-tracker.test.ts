@@ -10,7 +10,7 @@ test("whatever follows from an owner's work runs under its name, however it is w
   const seen: unknown[] = [];
   const work = async (owner: number): Promise<void> => {
     for (let round = 0; round < 20; round++) {
-      // What wakes it is what is tested: the names hang on real timers, which no fake clock has.
+      // The test needs real timers: the names depend on them, which no fake clock has.
       for (const wait of [() => Promise.resolve(), () => setImmediate(), () => setTimeout(owner % 3)]) {
         await wait();
         seen.push([owner, heartbeat.currentTask?.owner, heartbeat.currentTask?.activity, tasks.current]);
@@ -22,7 +22,7 @@ test("whatever follows from an owner's work runs under its name, however it is w
   expect(seen).toEqual((seen as [number][]).map(([owner]) => [owner, owner, "probe", owner]));
 });
 
-test("what is nobody's work runs under no name", async () => {
+test("work without an owner runs under no name", async () => {
   const heartbeat = new Heartbeat(Heartbeat.allocate());
   const tasks = new TaskTracker(heartbeat);
   onTestFinished(() => tasks.close());

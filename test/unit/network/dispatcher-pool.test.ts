@@ -15,7 +15,7 @@ const connections = new Set<string>();
 beforeEach(async () => {
   connections.clear();
   server = createServer((request, response) => {
-    response.write("begun ");
+    response.write("started ");
     if (request.url !== "/endless") response.end(`${request.socket.remoteAddress}:${request.socket.remotePort}`);
   });
   // Idle connections shall not go by themselves while the test looks.
@@ -38,7 +38,7 @@ afterEach(async () => {
 
 async function get(localAddress: string | undefined): Promise<string> {
   const { body } = await pool.get(localAddress).request({ origin, path: "/", method: "GET" });
-  return (await body.text()).slice("begun ".length);
+  return (await body.text()).slice("started ".length);
 }
 
 function begin(localAddress: string): Promise<Dispatcher.ResponseData> {
@@ -49,7 +49,7 @@ function address(index: number): string {
   return `127.16.1.${index}`;
 }
 
-it("requests from one address share its connection, and only those", async () => {
+it("requests from one address share its connection, and no others do", async () => {
   const first = await get(address(1));
   expect(first).toMatch(/^127\.16\.1\.1:/);
   expect(await get(address(2))).toMatch(/^127\.16\.1\.2:/);
@@ -57,10 +57,10 @@ it("requests from one address share its connection, and only those", async () =>
   expect(await get(address(1))).toBe(first);
 });
 
-it("a thousand addresses leave the connections of the last 32 and of none", async () => {
+it("a thousand addresses leave only the idle connections of the last 32", async () => {
   const unbound = await get(undefined);
   for (let block = 0; block < 10; block++) {
-    // At once, so that many are let go while they still connect.
+    // Started together, so that many are evicted while they connect.
     const seen = await Promise.all(Array.from({ length: 100 }, (_, index) => get(`127.17.${block}.${index + 1}`)));
     expect(seen.map((name) => name.split(":")[0])).toEqual(seen.map((_, index) => `127.17.${block}.${index + 1}`));
   }
@@ -68,7 +68,7 @@ it("a thousand addresses leave the connections of the last 32 and of none", asyn
   expect(connections).toContain(unbound);
 });
 
-it("an address in use is kept, and its body goes on when it no longer is", async () => {
+it("an address in use is retained, and its body continues after eviction", async () => {
   const { body } = await begin(address(1));
   const retained = await get(address(2));
   for (let index = 3; index <= 40; index++) {
@@ -83,7 +83,7 @@ it("an address in use is kept, and its body goes on when it no longer is", async
   await until(() => connections.size === 32);
 });
 
-it("closing drops what is idle and what is being received", async () => {
+it("closing drops idle connections and bodies being received", async () => {
   const { body } = await begin(address(1));
   body.on("error", () => undefined);
   await get(address(2));

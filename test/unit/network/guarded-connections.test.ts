@@ -1,13 +1,13 @@
-// Looks at the sources, because a connection that does not ask the outbound guard works until somebody abuses it.
+// Scans the source code, because a connection that bypasses the outbound guard works until it is abused.
 
 import { expect, test } from "vitest";
 import { typescriptFiles } from "../../support/project-files.ts";
 
-/** Imports and calls that can open a connection, or send a datagram, to an address that somebody else has named. */
+/** Imports and calls that can open a connection, or send a datagram, to an untrusted address. */
 const OPENS =
   /^import (?!type )[^;]*from "(undici|ws|node:(dgram|tls|https|http2|dns|dns\/promises))"|^import [^;]*\bconnect\b[^;]*from "node:net"|\bfetch\(/m;
 
-/** Files that ask the guard, and files whose connections go nowhere that a stranger can name. */
+/** Files that use the guard, and files whose connections never go to an untrusted address. */
 const KNOWN = [
   "src/cli/doctor/network-checks.ts", // the operator's own command, to one fixed host
   "src/control/dashboard/live-socket.ts", // a server
@@ -27,7 +27,7 @@ const KNOWN = [
   "src/network/sockets.ts", // its users ask
 ];
 
-test("every file that can open a connection is known to ask the outbound guard (docs/reference/outbound-guard.md)", () => {
+test("every file that can open a connection is known to use the outbound guard (docs/reference/outbound-guard.md)", () => {
   const opening = typescriptFiles("src/")
     .filter(({ text }) => OPENS.test(text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/(^|[^:"'`])\/\/.*$/gm, "$1")))
     .map(({ path }) => path);

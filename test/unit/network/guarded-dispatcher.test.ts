@@ -51,7 +51,7 @@ async function get(
 }
 
 it.each(["127.0.0.1", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "localhost"])(
-  "refuses %s before a connection is made",
+  "the dispatcher refuses %s before a connection is made",
   async (host) => {
     const before = hits;
     await expect(get(`http://${host}:${port}/`, [])).rejects.toMatchObject({ code: "address-refused" });
@@ -59,13 +59,13 @@ it.each(["127.0.0.1", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "localhost"]
   },
 );
 
-it("reaches what the allow list opens, by address and by name", async () => {
+it("addresses on the allow list are reached, by address and by name", async () => {
   expect(await get(`http://127.0.0.1:${port}/a`, ["127.0.0.0/8"])).toContain("/a");
   expect(await get(`http://localhost:${port}/b`, ["127.0.0.0/8"])).toContain("/b");
 });
 
 it.each([undefined, "127.0.0.2"])(
-  "lets a site choose no Diffie-Hellman over numbers of its own (from %s)",
+  "a site cannot choose Diffie-Hellman over primes of its choice (from %s)",
   async (localAddress) => {
     const hellos: Hello[] = [];
     const silent = createTcpServer((socket) => {
@@ -90,18 +90,18 @@ it.each([undefined, "127.0.0.2"])(
   },
 );
 
-it("sends from the local address asked for", async () => {
+it("requests are sent from the configured local address", async () => {
   expect(await get(`http://127.0.0.1:${port}/`, ["127.0.0.0/8"], { localAddress: "127.0.0.2" })).toContain("127.0.0.2");
 });
 
-describe("bound, a name is dialled", () => {
+describe("a bound socket connects to a name", () => {
   it.each([
-    ["at the next address when nobody answers at the first", ["127.0.0.98", "127.0.0.99", "127.0.0.1"], 1],
+    ["at the next address when the first does not answer", ["127.0.0.98", "127.0.0.99", "127.0.0.1"], 1],
     ["only at addresses that are allowed", ["10.0.0.1", "127.0.0.1"], 1],
     ["only at addresses of its own family", ["::1", "127.0.0.1"], 1],
     ["at three addresses, no more", ["127.0.0.97", "127.0.0.98", "127.0.0.99", "127.0.0.1"], 0],
     ["nowhere when none is left", ["10.0.0.1", "::1"], 0],
-  ])("%s", async (_what, addresses, hitsMore) => {
+  ])("a bound socket connects to a name %s", async (_what, addresses, hitsMore) => {
     const before = hits;
     const resolve: ResolveHost = (_host, { family }, callback) => {
       const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
@@ -121,7 +121,7 @@ describe("bound, a name is dialled", () => {
 });
 
 it.each([undefined, "127.0.0.2"])(
-  "TLS asks for the certificate of the name, not of the address (bound to %s)",
+  "TLS checks the certificate for the name, not for the address (bound to %s)",
   async (localAddress) => {
     const asked: [string, string | undefined][] = [];
     // It has no certificate to show: the handshake ends once it knows which one was asked for.
@@ -144,7 +144,7 @@ it.each([undefined, "127.0.0.2"])(
   },
 );
 
-it("plain HTTP goes through a proxy with its credentials", async () => {
+it("plain HTTP is sent through a proxy with its credentials", async () => {
   const seen: unknown[] = [];
   const proxy = createServer((incoming, response) => {
     seen.push([incoming.url, incoming.headers["proxy-authorization"]]);
@@ -158,7 +158,7 @@ it("plain HTTP goes through a proxy with its credentials", async () => {
   await new Promise((resolve) => proxy.close(resolve));
 });
 
-it("a name that is never resolved is given up when connecting takes too long", async () => {
+it("a name that never resolves fails with the connect timeout", async () => {
   const resolve: ResolveHost = () => undefined;
   const pending = get("http://silent.example/", [], { resolve, connectTimeoutMs: 100 });
   await expect(pending).rejects.toMatchObject({ code: "UND_ERR_CONNECT_TIMEOUT" });
@@ -168,7 +168,7 @@ describe("behind a proxy", () => {
   const proxyUrl = () => `http://127.0.0.1:${port}`;
 
   it.each(["http://10.0.0.1/", "https://10.0.0.1/", "http://[::1]/", "http://2130706433/"])(
-    "%s is refused",
+    "behind a proxy, %s is refused",
     async (url) => {
       const before = hits;
       await expect(get(url, [], { proxyUrl: proxyUrl() })).rejects.toMatchObject({ code: "address-refused" });
@@ -176,19 +176,22 @@ describe("behind a proxy", () => {
     },
   );
 
-  it.each(["http:", "https:"])("a name is refused when one of its addresses is private: %s", async (scheme) => {
-    const before = hits;
-    const resolve: ResolveHost = (_host, _options, callback) =>
-      callback(null, [
-        { address: "1.1.1.1", family: 4 },
-        { address: "fd00::1", family: 6 },
-      ]);
-    const proxied = get(`${scheme}//evil.example/`, [], { proxyUrl: proxyUrl(), resolve });
-    await expect(proxied).rejects.toMatchObject({ code: "address-refused" });
-    expect(hits).toBe(before);
-  });
+  it.each(["http:", "https:"])(
+    "behind a proxy, a name is refused when one of its addresses is private: %s",
+    async (scheme) => {
+      const before = hits;
+      const resolve: ResolveHost = (_host, _options, callback) =>
+        callback(null, [
+          { address: "1.1.1.1", family: 4 },
+          { address: "fd00::1", family: 6 },
+        ]);
+      const proxied = get(`${scheme}//evil.example/`, [], { proxyUrl: proxyUrl(), resolve });
+      await expect(proxied).rejects.toMatchObject({ code: "address-refused" });
+      expect(hits).toBe(before);
+    },
+  );
 
-  it("a name that does not resolve here is refused, unless everything is allowed", async () => {
+  it("behind a proxy, a name that does not resolve here is refused, unless everything is allowed", async () => {
     const failure = Object.assign(new Error("no such host"), { code: "ENOTFOUND" });
     const resolve: ResolveHost = (_host, _options, callback) => callback(failure, []);
     const options = { proxyUrl: proxyUrl(), resolve };
@@ -197,17 +200,17 @@ describe("behind a proxy", () => {
   });
 });
 
-describe("a server of the operator's own", () => {
+describe("a server of the operator", () => {
   const toLoopback: ResolveHost = (_host, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]);
 
-  it("is reached in a private network, by address and by name", async () => {
+  it("an own server is reached in a private network, by address and by name", async () => {
     expect(await get(`http://127.0.0.1:${port}/a`, [], { ownServers: [`127.0.0.1:${port}`] })).toContain("/a");
     const options = { ownServers: [`nas.local:${port}`], resolve: toLoopback };
     expect(await get(`http://nas.local:${port}/b`, [], options)).toContain("/b");
     expect(await get(`http://nas.local.:${port}/c`, [], options)).toContain("/c");
   });
 
-  it("is that host and that port alone", async () => {
+  it("an own server is only that host and port", async () => {
     const before = hits;
     const ownServers = [`nas.local:${port}`, `127.0.0.1:${port + 1}`, "127.0.0.1:80"];
     const refused = { code: "address-refused" };
@@ -219,8 +222,8 @@ describe("a server of the operator's own", () => {
     expect(hits).toBe(before);
   });
 
-  it("has the port of the scheme where none is written", async () => {
-    // Nobody answers there; what counts is that it was dialled.
+  it("an own server has the port of the scheme if none is written", async () => {
+    // No server is there; only the attempt counts.
     const contacted = (url: string, server: string) => get(url, [], { ownServers: [server], resolve: toLoopback });
     for (const [url, server] of [
       ["http://nas.local/", "nas.local:80"],
@@ -231,12 +234,12 @@ describe("a server of the operator's own", () => {
     await expect(contacted("https://nas.local/", "nas.local:80")).rejects.toMatchObject({ code: "address-refused" });
   });
 
-  it("is asked from whichever address reaches it", async () => {
+  it("an own server is requested from whichever address reaches it", async () => {
     const options = { ownServers: [`127.0.0.1:${port}`], localAddress: "127.0.0.2" };
     expect(await get(`http://127.0.0.1:${port}/`, [], options)).toBe("127.0.0.1 /");
   });
 
-  it("is asked beside the proxy, and nothing else is", async () => {
+  it("only own servers bypass the proxy", async () => {
     const proxied: unknown[] = [];
     const proxy = createServer((incoming, response) => {
       proxied.push(incoming.url);

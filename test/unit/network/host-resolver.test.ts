@@ -40,7 +40,7 @@ function ask(resolve: ResolveHost, name: string, options = {}): Promise<string |
 }
 
 describe("the system's answer", () => {
-  it("counts, and DNS is not asked", async () => {
+  it("the system's answer is used, and DNS is not asked", async () => {
     const { dns, clock, resolve } = await start({
       askSystem: (_name, _options, answer) => answer(null, SYSTEM_ANSWER),
     });
@@ -50,13 +50,13 @@ describe("the system's answer", () => {
     expect(dns.questions).toEqual([]);
   });
 
-  it("counts as well when it is that there is no such name", async () => {
+  it("the system's answer that there is no such name is used as well", async () => {
     const failure = Object.assign(new Error("no"), { code: "ENOTFOUND" });
     const { resolve } = await start({ askSystem: (_name, _options, answer) => answer(failure, []) });
     expect(await ask(resolve, "radio.example")).toBe("ENOTFOUND");
   });
 
-  it("is still waited for when DNS knows nothing, as with names of the hosts file", async () => {
+  it("the system's answer is still awaited when DNS has no such name, as for names of the hosts file", async () => {
     let answerLate: () => void = () => undefined;
     const { dns, clock, resolve } = await start({
       askSystem: (_name, _options, answer) => {
@@ -73,7 +73,7 @@ describe("the system's answer", () => {
 });
 
 describe("while the system does not answer", () => {
-  it("DNS is asked after half a second", async () => {
+  it("DNS is asked after half a second without the system's answer", async () => {
     const { dns, clock, resolve } = await start();
     const asked = ask(resolve, "radio.example");
     clock.advance(499);
@@ -83,7 +83,7 @@ describe("while the system does not answer", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  it("only the wanted family is asked for", async () => {
+  it("DNS is asked for the requested family only", async () => {
     const { dns, clock, resolve } = await start();
     const asked = [ask(resolve, "radio.example", { family: 6 }), ask(resolve, "v4.example", { family: 6 })];
     clock.advance(500);
@@ -94,7 +94,7 @@ describe("while the system does not answer", () => {
     expect(await asked[1]).toBe("EAI_AGAIN");
   });
 
-  it("a name that nobody answers for is given up after ten seconds", async () => {
+  it("a name without any answer fails after ten seconds", async () => {
     const { clock, resolve } = await start();
     const asked = ask(resolve, "silent.example");
     clock.advance(9_999);
@@ -104,7 +104,7 @@ describe("while the system does not answer", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  it("it is asked for sixteen names at most, and DNS for the others at once", async () => {
+  it("the system is asked for at most sixteen names at once, and DNS for the others at once", async () => {
     let systemCount = 0;
     const { clock, resolve } = await start({
       askSystem: () => {
@@ -123,7 +123,7 @@ describe("while the system does not answer", () => {
   });
 });
 
-describe("with the guard, by real DNS answers", () => {
+describe("the guard with real DNS answers", () => {
   async function connectable(names: readonly string[]): Promise<unknown[]> {
     const { clock, resolve } = await start();
     const { lookup } = new OutboundGuard([], { resolve });
@@ -137,7 +137,7 @@ describe("with the guard, by real DNS answers", () => {
     return Promise.all(answers);
   }
 
-  it("an alias of an alias of a private place is refused, of mixed answers the public one is left", async () => {
+  it("an alias of an alias of a private address is refused, and of mixed answers the public one is used", async () => {
     expect(await connectable(["chain.example", "private.example", "mixed.example"])).toEqual([
       "address-refused",
       "address-refused",
@@ -145,7 +145,7 @@ describe("with the guard, by real DNS answers", () => {
     ]);
   });
 
-  it("an answer that changes is judged anew for each connection", async () => {
+  it("a changing answer is checked for each connection", async () => {
     const { dns, clock, resolve } = await start();
     const { lookup } = new OutboundGuard([], { resolve });
     const connect = () => {

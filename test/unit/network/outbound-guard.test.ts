@@ -76,11 +76,11 @@ describe("addresses", () => {
     });
   }
 
-  it.each(PASSED)("public %s passes", (address) => {
+  it.each(PASSED)("public %s is allowed", (address) => {
     expect(codeOf(() => guard.check(address))).toBe("passed");
   });
 
-  it("the message names the host as the client did, and the setting", () => {
+  it("the refusal names the host as the client did, and the setting", () => {
     expect(() => guard.check("10.0.0.1", "evil.example")).toThrow(
       /^connecting to evil\.example refused: not a public address; .*tonearm\.network\.allow$/,
     );
@@ -90,7 +90,7 @@ describe("addresses", () => {
 describe("hosts of URLs", () => {
   const guard = new OutboundGuard([]);
 
-  it.each(HOSTILE_HOSTS)("%s is refused, raw and after URL normalisation", (host) => {
+  it.each(HOSTILE_HOSTS)("the host %s is refused, raw and after URL normalisation", (host) => {
     const normalised = new URL(`http://${host}/`).hostname;
     expect(codeOf(() => guard.checkHost(normalised))).toBe("address-refused");
     if (/^[\x21-\x7e]+$/.test(host) && !host.includes("%")) {
@@ -99,13 +99,13 @@ describe("hosts of URLs", () => {
   });
 
   it.each(["example.com", "localhost", "1.1.1.1", "[2606:4700::1111]", "dead.beef", "127.0.0.1.nip.io"])(
-    "%s passes here",
+    "the host %s is allowed before resolving",
     (host) => expect(codeOf(() => guard.checkHost(host))).toBe("passed"),
   );
 });
 
 describe("the allow list", () => {
-  it("opens exactly its blocks", () => {
+  it("the allow list opens exactly its blocks", () => {
     const guard = new OutboundGuard(["127.0.0.0/8", " 10.1.0.0/16", "fd00::/8", "192.168.1.7", "::1"]);
     for (const ip of ["127.0.0.1", "::ffff:127.0.0.1", "10.1.255.255", "fd12::1", "192.168.1.7", "::1"]) {
       expect(codeOf(() => guard.check(ip))).toBe("passed");
@@ -115,15 +115,18 @@ describe("the allow list", () => {
     }
   });
 
-  it("takes IPv4 blocks that are written as IPv6", () => {
+  it("the allow list accepts IPv4 blocks that are written as IPv6", () => {
     const guard = new OutboundGuard(["::ffff:10.1.0.0/112", "::ffff:192.168.1.7"]);
     for (const ip of ["10.1.2.3", "::ffff:a01:1", "192.168.1.7"]) expect(codeOf(() => guard.check(ip))).toBe("passed");
     for (const ip of ["10.2.0.0", "192.168.1.8"]) expect(codeOf(() => guard.check(ip))).toBe("address-refused");
   });
 
-  it.each(["", "nonsense", "10.0.0.0/33", "300.0.0.1", "0x7f000001", "::/129"])("%j is no block", (entry) => {
-    expect(codeOf(() => new OutboundGuard([entry]))).toBe("network-allow-invalid");
-  });
+  it.each(["", "nonsense", "10.0.0.0/33", "300.0.0.1", "0x7f000001", "::/129"])(
+    "the allow list entry %j is rejected",
+    (entry) => {
+      expect(codeOf(() => new OutboundGuard([entry]))).toBe("network-allow-invalid");
+    },
+  );
 });
 
 describe("the machine's own public addresses", () => {
@@ -135,7 +138,7 @@ describe("the machine's own public addresses", () => {
     }),
   });
 
-  it("are refused, and neighbours on an IPv6 link too, strangers are not", () => {
+  it("the machine's public addresses and its IPv6 link are refused, other addresses are not", () => {
     const guard = new OutboundGuard([], { ownNetwork });
     for (const ip of [
       "45.0.0.7",
@@ -158,7 +161,7 @@ describe("the machine's own public addresses", () => {
     expect(() => guard.check("45.0.0.7")).toThrow(/this machine or its network; .*tonearm\.network\.allow$/);
   });
 
-  it("are those of routed blocks as well", () => {
+  it("the public addresses of routed blocks are refused as well", () => {
     const guard = new OutboundGuard([], { ownNetwork });
     for (const ip of ["45.7.255.1", "2a00:1450:42:ffff::1", "46.0.0.1"]) {
       expect(
@@ -169,7 +172,7 @@ describe("the machine's own public addresses", () => {
     for (const ip of ["45.8.0.0", "2a00:1450:43::1", "46.0.0.2"]) expect(codeOf(() => guard.check(ip))).toBe("passed");
   });
 
-  it("are looked at again after ten seconds, and none where the system hides them", () => {
+  it("the machine's addresses are reread after ten seconds, and may be hidden by the system", () => {
     const clock = new FakeClock();
     let address = "47.0.0.1";
     const readInterfaces = () => ({ eth0: [interfaceWith(address, `${address}/24`)] });
@@ -189,17 +192,17 @@ describe("the machine's own public addresses", () => {
     expect(codeOf(() => new OutboundGuard([], { ownNetwork: hidden }).check("47.0.0.1"))).toBe("passed");
   });
 
-  it("are opened by the allow list", () => {
+  it("the allow list opens the machine's public addresses", () => {
     const guard = new OutboundGuard(["45.0.0.7"], { ownNetwork });
     expect(codeOf(() => guard.check("45.0.0.7"))).toBe("passed");
   });
 });
 
-describe("a host that a proxy will dial", () => {
+describe("a host that a proxy connects to", () => {
   const decide = (allow: string[], ...addresses: string[]) =>
     new OutboundGuard(allow, { resolve: fixedAnswer(...addresses) }).checkEveryAddress("radio.example");
 
-  it("passes only when none of its addresses is private", async () => {
+  it("a host behind a proxy is allowed only when none of its addresses is private", async () => {
     await expect(decide([], "1.1.1.1", "2606:4700::1")).resolves.toBeUndefined();
     await expect(decide([], "1.1.1.1", "10.0.0.1")).rejects.toMatchObject({ code: "address-refused" });
     await expect(decide(["10.0.0.0/8"], "1.1.1.1", "10.0.0.1")).resolves.toBeUndefined();
@@ -207,14 +210,14 @@ describe("a host that a proxy will dial", () => {
     await expect(new OutboundGuard([]).checkEveryAddress("[2606:4700::1]")).resolves.toBeUndefined();
   });
 
-  it("fails when it does not resolve here, or to too much to look at", async () => {
+  it("a host behind a proxy fails when it does not resolve here, or to too many addresses", async () => {
     await expect(decide([])).rejects.toMatchObject({ code: "ENOTFOUND" });
     const many = Array.from({ length: 65 }, (_, index) => `1.1.1.${index}`);
     await expect(decide([], ...many)).rejects.toThrow("more than 64 addresses");
     await expect(decide([], ...many.slice(1))).resolves.toBeUndefined();
   });
 
-  it("is not resolved where everything is allowed", async () => {
+  it("a host behind a proxy is not resolved if everything is allowed", async () => {
     const resolve: ResolveHost = () => expect.unreachable();
     const guard = new OutboundGuard(["0.0.0.0/0", "::/0"], { resolve });
     await expect(guard.checkEveryAddress("radio.example")).resolves.toBeUndefined();
@@ -222,7 +225,7 @@ describe("a host that a proxy will dial", () => {
 });
 
 describe("lookup", () => {
-  it("leaves out forbidden addresses in every calling form", () => {
+  it("lookup leaves out forbidden addresses in every calling form", () => {
     const { lookup } = new OutboundGuard([], { resolve: fixedAnswer("10.0.0.1", "1.1.1.1", "::1", "2606:4700::1") });
     const seen: unknown[] = [];
     lookup("mixed.example", (...answer) => seen.push(answer));
@@ -241,7 +244,7 @@ describe("lookup", () => {
     ]);
   });
 
-  it("looks at 64 addresses of a name and no more", () => {
+  it("lookup checks 64 addresses of a name and no more", () => {
     const privates = Array.from({ length: 64 }, (_, index) => `10.0.0.${index}`);
     const pick = (...addresses: string[]): unknown => {
       let answer: unknown;
@@ -259,7 +262,7 @@ describe("lookup", () => {
     expect.assertions(3);
   });
 
-  it("fails with the refusal when no address is left", () => {
+  it("lookup fails with the refusal when no address is left", () => {
     const { lookup } = new OutboundGuard([], { resolve: fixedAnswer("127.0.0.1", "::1") });
     lookup("evil.example", { all: true }, (error) => {
       expect(error).toMatchObject({ code: "address-refused", message: expect.stringContaining("evil.example") });
@@ -267,7 +270,7 @@ describe("lookup", () => {
     expect.assertions(1);
   });
 
-  it("passes on what the resolver could not find", () => {
+  it("lookup passes on the resolver's error", () => {
     const failure = Object.assign(new Error("no such host"), { code: "ENOTFOUND" });
     const guard = new OutboundGuard([], { resolve: (_host, _options, callback) => callback(failure, []) });
     guard.lookup("nowhere.example", {}, (error) => expect(error).toBe(failure));
@@ -276,7 +279,7 @@ describe("lookup", () => {
     expect.assertions(2);
   });
 
-  it("asks once, and the judged address is the dialled one", async () => {
+  it("lookup resolves once, and the checked address is connected to", async () => {
     const server = createServer((socket) => socket.end("hello"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const port = (server.address() as { port: number }).port;
@@ -297,7 +300,7 @@ describe("lookup", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("stops a connection to a name that turns out private", async () => {
+  it("lookup stops a connection to a name that resolves to a private address", async () => {
     const guard = new OutboundGuard([], { resolve: fixedAnswer("127.0.0.1") });
     const socket = netConnect({ host: "evil.example", port: 9, lookup: guard.lookup });
     const error = await new Promise((resolve) => socket.on("error", resolve));
@@ -305,7 +308,7 @@ describe("lookup", () => {
   });
 });
 
-describe("servers of the operator's own", () => {
+describe("servers of the operator", () => {
   const ownServers = ["192.168.1.5:4533", "nas.local:8096", "fd00::7:443"];
   const guard = new OutboundGuard([], { ownServers, resolve: fixedAnswer("10.0.0.1", "1.1.1.1") });
 
@@ -316,7 +319,7 @@ describe("servers of the operator's own", () => {
     ["nas.local.", 8096],
     ["[fd00::7]", 443],
     ["fd00::7", 443],
-  ])("are known by host and port: %s %s", (host, port) => {
+  ])("an own server is recognised by host and port: %s %s", (host, port) => {
     expect(guard.isOwnServer(host, port)).toBe(true);
   });
 
@@ -328,19 +331,19 @@ describe("servers of the operator's own", () => {
     ["other.nas.local", 8096],
     ["fd00::7", 8096],
     ["", 4533],
-  ])("are nothing else: %s %s", (host, port) => {
+  ])("another server is not an own one: %s %s", (host, port) => {
     expect(guard.isOwnServer(host, port)).toBe(false);
     expect(new OutboundGuard([]).isOwnServer(host, port)).toBe(false);
   });
 
-  it("open no address: what does not ask for them is judged as ever", () => {
+  it("own servers open no address for other connections", () => {
     expect(codeOf(() => guard.check("192.168.1.5"))).toBe("address-refused");
     expect(codeOf(() => guard.checkHost("192.168.1.5"))).toBe("address-refused");
     guard.lookup("nas.local", {}, (_error, address) => expect(address).toBe("1.1.1.1"));
     expect.assertions(3);
   });
 
-  it("are looked up without a judgement, in every calling form", () => {
+  it("own servers are resolved without a check, in every calling form", () => {
     const seen: unknown[] = [];
     guard.lookupOwn("nas.local", (...answer) => seen.push(answer));
     guard.lookupOwn("nas.local", { all: true }, (...answer) => seen.push(answer));
@@ -354,7 +357,7 @@ describe("servers of the operator's own", () => {
     ]);
   });
 
-  it("are one in a guard for one, which judges as before", () => {
+  it("a guard for one own server knows only that one, and checks all others", () => {
     const resolve = fixedAnswer("10.0.0.1");
     const one = new OutboundGuard(["10.1.0.0/16"], { ownServers, resolve }).withOwnServer("attic.local:80");
     expect([one.isOwnServer("attic.local", 80), one.isOwnServer("nas.local", 8096)]).toEqual([true, false]);

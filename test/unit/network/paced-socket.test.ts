@@ -25,12 +25,12 @@ async function prepare(admit: (sizeBytes: number) => boolean = () => true) {
   paced.on("error", () => undefined);
   open.push({ close: () => server.close() }, { close: () => peer?.destroy() }, { close: () => paced.destroy() });
   await until(() => peer !== undefined);
-  if (peer === undefined) throw new Error("nobody came");
+  if (peer === undefined) throw new Error("no connection arrived");
   return { paced, peer };
 }
 
 describe("a paced socket", () => {
-  test("hands out everything in order, one small slice per turn of the event loop, and then the end", async () => {
+  test("a paced socket hands out everything in order, one small slice per event loop iteration, then the end", async () => {
     const { paced, peer } = await prepare();
     const sent = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251));
     const slices: Buffer[] = [];
@@ -54,11 +54,11 @@ describe("a paced socket", () => {
     await until(() => hasEnded);
     expect(Buffer.concat(slices).equals(sent)).toBe(true);
     expect(Math.max(...slices.map(({ length }) => length))).toBeLessThanOrEqual(1024);
-    // Seen from between two turns: one more when bytes have just arrived.
+    // Seen between two iterations: one more when bytes have just arrived.
     expect(mostPerIteration).toBeLessThanOrEqual(2);
   });
 
-  test("hands out nothing after a slice that was not admitted, and does not read on", async () => {
+  test("a paced socket hands out nothing after a slice that was not admitted, and stops reading", async () => {
     let admittedBytes = 0;
     const { paced, peer } = await prepare((sizeBytes) => {
       admittedBytes += sizeBytes;
@@ -78,7 +78,7 @@ describe("a paced socket", () => {
     expect(bufferedBytes).toBeGreaterThan(1 << 20);
   });
 
-  test("writes, ends and fails like the connection beneath", async () => {
+  test("a paced socket writes, ends and fails like its inner connection", async () => {
     const { paced, peer } = await prepare();
     const received: Buffer[] = [];
     peer.on("data", (data) => received.push(data));

@@ -6,14 +6,14 @@ import { SocketPortions } from "../../../src/network/socket-portions.ts";
 const NEXT_ITERATION = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Sockets that have received so much each, and a reader of each that takes all it gets, as undici's parser does. Behind
- * the first portion all is body, unless there is none.
+ * Sockets that have received the given sizes, and a reader of each that takes everything, as undici's parser does.
+ * After the first portion everything is body, if there is one.
  */
 function start(receivedBytes: readonly number[], { hasBody = true } = {}) {
   const portions = new SocketPortions();
   const taken = receivedBytes.map(() => [] as number[]);
   const sockets = receivedBytes.map((sizeBytes, index) => {
-    // As far as it is used.
+    // Only the members used.
     const socket = new Duplex({ read: () => undefined, highWaterMark: 10_000_000 }) as unknown as Socket;
     portions.portioned((_target, callback) => callback(null, socket))({} as never, () => undefined);
     socket.push(Buffer.alloc(sizeBytes));
@@ -28,14 +28,14 @@ function start(receivedBytes: readonly number[], { hasBody = true } = {}) {
   return { sockets, portions, taken, sum: () => taken.flat().reduce((sum, sizeBytes) => sum + sizeBytes, 0) };
 }
 
-it("no portion is larger than may be put back, and all of them together are what was received", async () => {
+it("no portion exceeds the parser's limit, and all together equal the received bytes", async () => {
   const { taken, sum } = start([300_000]);
   while (sum() < 300_000) await NEXT_ITERATION();
   expect(Math.max(...taken[0]!)).toBe(4 * 1024);
   expect(sum()).toBe(300_000);
 });
 
-it("all sockets together get so much in one turn and no more, and none waits for ever", async () => {
+it("all sockets share one budget per event loop iteration, and none starves", async () => {
   const { taken, sum } = start(Array.from({ length: 20 }, () => 100_000));
   let iterations = 0;
   for (let before = 0; sum() < 2_000_000; iterations++) {
@@ -47,7 +47,7 @@ it("all sockets together get so much in one turn and no more, and none waits for
   expect(taken.every((parts) => parts.length > 0)).toBe(true);
 });
 
-it("a socket that is held gives nothing until it is pumped, and its end comes last", async () => {
+it("a held socket hands out nothing until it is pumped, and its end comes last", async () => {
   const { sockets, portions, sum } = start([0]);
   const [socket] = sockets;
   let isEnded = false;
@@ -69,7 +69,7 @@ it("a socket that is held gives nothing until it is pumped, and its end comes la
   expect(isEnded).toBe(true);
 });
 
-it("what is kept of a head keeps nothing else in memory", async () => {
+it("retained bytes of a head keep no larger buffer in memory", async () => {
   const { sockets, portions } = start([0]);
   const retained: Buffer[] = [];
   sockets[0]!.removeAllListeners("readable");
@@ -96,7 +96,7 @@ it("many pieces count as much as many bytes", async () => {
   expect(sum()).toBe(8_192);
 });
 
-it("a socket that ends is read to its end and tells of it", async () => {
+it("a socket that ends is read to its end and reports it", async () => {
   const { sockets, sum } = start([200_000]);
   let isEnded = false;
   sockets[0]!.on("end", () => {
@@ -108,7 +108,7 @@ it("a socket that ends is read to its end and tells of it", async () => {
   expect(isEnded).toBe(true);
 });
 
-it("of heads little is parsed in one turn, and nothing of one that the parser has given up", async () => {
+it("only a little of a head is parsed per iteration, and nothing after the parser has given up", async () => {
   const { sockets, sum } = start([50_000, 50_000], { hasBody: false });
   for (let before = 0, iterations = 0; iterations < 5; iterations++) {
     await NEXT_ITERATION();
@@ -122,7 +122,7 @@ it("of heads little is parsed in one turn, and nothing of one that the parser ha
   expect(sum()).toBe(before);
 });
 
-it("behind the end of an answer comes a head again", async () => {
+it("a head follows the end of an answer", async () => {
   const { sockets, portions, taken } = start([5000]);
   for (let iterations = 0; iterations < 3; iterations++) await NEXT_ITERATION();
   portions.current?.release();

@@ -12,11 +12,11 @@ let planner: FakeRoutePlanner;
 let work: WorkRoute;
 /** Where each request left from. */
 let senders: (string | undefined)[];
-/** What the site answers to an address. */
+/** The site's status for an address. */
 let statusFor: (address: string | undefined) => number;
 
 beforeEach(() => {
-  // In turn: whoever asks for none in particular gets another each time.
+  // Round robin: a request without a preferred address gets another one each time.
   planner = FakeRoutePlanner.loopback(5);
   work = new WorkRoute({ isSearch: false });
   senders = [];
@@ -49,8 +49,8 @@ async function ask(
   return (await routes.request({ url: new URL(url), sendFrom, signal: SIGNAL }, of)).status;
 }
 
-describe("the requests of one piece of work", () => {
-  test("leave from one address, those that begin together too; other work leaves from others", async () => {
+describe("requests of one piece of work", () => {
+  test("the requests of one work use one address, also concurrent ones, and other work uses others", async () => {
     const routes = createRoutes();
     await Promise.all([ask(routes), ask(routes), ask(routes)]);
     await ask(routes);
@@ -60,7 +60,7 @@ describe("the requests of one piece of work", () => {
     expect(senders.slice(4)).toEqual(["127.16.0.2", "127.16.0.3"]);
   });
 
-  test("all move on with the first one that is refused, also those that are refused a moment later", async () => {
+  test("all requests of one work move on with the first refusal, also those refused a moment later", async () => {
     const routes = createRoutes();
     await ask(routes);
     statusFor = (address) => (address === "127.16.0.1" ? 429 : 200);
@@ -72,7 +72,7 @@ describe("the requests of one piece of work", () => {
     expect(new Set(planner.failed)).toEqual(new Set(["127.16.0.1"]));
   });
 
-  test("move on where the address was barred by others", async () => {
+  test("the requests of one work move on when other work has barred the address", async () => {
     const routes = createRoutes();
     await ask(routes);
     planner.send({ type: "routeFailed", address: "127.16.0.1", reason: "banned" });
@@ -81,7 +81,7 @@ describe("the requests of one piece of work", () => {
     expect(senders).toHaveLength(2);
   });
 
-  test("go unbound to a host of another family, and stay where they are for others", async () => {
+  test("the requests of one work are unbound for a host of another family, and keep their address for others", async () => {
     const routes = createRoutes();
     await ask(routes);
     await ask(routes, work, "http://[::1]/");
@@ -89,7 +89,7 @@ describe("the requests of one piece of work", () => {
     expect(senders).toEqual(["127.16.0.1", undefined, "127.16.0.1"]);
   });
 
-  test("say why they found no address, until one finds one", async () => {
+  test("the requests of one work report why they found no address, until one finds one", async () => {
     planner = FakeRoutePlanner.loopback(1);
     const routes = createRoutes();
     statusFor = () => 429;
@@ -102,7 +102,7 @@ describe("the requests of one piece of work", () => {
     expect(work.exhaustion).toBeUndefined();
   });
 
-  test("leave from the address that was asked for before the first of them", async () => {
+  test("the requests of one work use an address that was requested before the first of them", async () => {
     const routes = createRoutes();
     expect(await routes.addressOf(work, SIGNAL)).toBe("127.16.0.1");
     await ask(routes);
@@ -112,14 +112,14 @@ describe("the requests of one piece of work", () => {
 });
 
 describe("a search that is refused", () => {
-  test("counts and is tried elsewhere where the operator says so", async () => {
+  test("a refused search counts and is retried if the operator has enabled it", async () => {
     work = new WorkRoute({ isSearch: true });
     statusFor = (address) => (address === "127.16.0.1" ? 429 : 200);
     expect(await ask(createRoutes())).toBe(200);
     expect(planner.failed).toEqual(["127.16.0.1"]);
   });
 
-  test("else neither: its answer is the site's; but an address that cannot be sent from counts always", async () => {
+  test("a refused search is otherwise the site's answer, but an address that cannot be sent from always counts", async () => {
     work = new WorkRoute({ isSearch: true });
     const routes = createRoutes({ isTriggeredBySearch: false });
     statusFor = () => 429;
@@ -134,16 +134,16 @@ describe("a search that is refused", () => {
   });
 });
 
-describe("a request that may leave from one address only", () => {
+describe("a request with a single allowed address", () => {
   const bound = (routes: OutgoingRoutes, address: string, url = "http://127.0.0.1/") =>
     routes.requestFrom(address, { url: new URL(url), sendFrom: fromAnywhere, signal: SIGNAL });
 
-  test("leaves from there", async () => {
+  test("a request with a single allowed address is sent from it", async () => {
     expect(await bound(createRoutes(), "127.16.0.4")).toMatchObject({ status: 200 });
     expect(senders).toEqual(["127.16.0.4"]);
   });
 
-  test("is sent from nowhere where that is barred, and from nowhere else where it is refused", async () => {
+  test("a request with a single allowed address is not sent if that is barred, nor from another one if refused", async () => {
     const routes = createRoutes();
     statusFor = () => 429;
     expect(await bound(routes, "127.16.0.4")).toBeUndefined();
@@ -152,7 +152,7 @@ describe("a request that may leave from one address only", () => {
     expect(senders).toHaveLength(1);
   });
 
-  test("goes unbound to a host of another family", async () => {
+  test("a request with a single allowed address is unbound for a host of another family", async () => {
     await bound(createRoutes(), "127.16.0.4", "http://[::1]/");
     expect(senders).toEqual([undefined]);
   });

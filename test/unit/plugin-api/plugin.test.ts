@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import { CookieJar, definePlugin, type OptionValues, SourceError } from "../../../src/plugin-api/plugin.ts";
 
 describe("cookies", () => {
-  test("go to the host that has set them, and to no other", () => {
+  test("a cookie is sent to the host that has set it, and to no other", () => {
     const jar = new CookieJar();
     jar.take("https://a.example/x", "one=1; Path=/; HttpOnly");
     jar.take("https://a.example/y", "two=a=b");
@@ -18,7 +18,7 @@ describe("cookies", () => {
     }
   });
 
-  test("of a domain go to all its hosts, where the one that set them is of it", () => {
+  test("a cookie of a domain is sent to all its hosts, if the host that set it is one of them", () => {
     const jar = new CookieJar();
     jar.take("https://www.a.example/", "one=1; Domain=.A.example");
     jar.take("https://www.a.example/", "two=2; domain=b.example");
@@ -29,25 +29,25 @@ describe("cookies", () => {
     expect(jar.headerFor("https://b.example/")).toBeUndefined();
   });
 
-  test("are replaced by a later one of their name", () => {
+  test("a cookie is replaced by a later one of the same name", () => {
     const jar = new CookieJar();
     jar.take("https://a.example/", "one=1");
     jar.take("https://a.example/", " one = 2 ");
     expect(jar.headerFor("https://a.example/")).toBe("one=2");
   });
 
-  test("without a name, too long or too many are not taken", () => {
+  test("cookies without a name, too long or too many are ignored", () => {
     const jar = new CookieJar();
     for (const text of ["", "one", "=1", `one=${"x".repeat(4096)}`]) jar.take("https://a.example/", text);
     expect(jar.headerFor("https://a.example/")).toBeUndefined();
     for (let index = 0; index < 60; index++) jar.take("https://a.example/", `n${index}=1`);
     expect(jar.headerFor("https://a.example/")?.split("; ")).toHaveLength(50);
-    // One that is there has its place.
+    // An existing host keeps its entry.
     jar.take("https://a.example/", "n49=2");
     expect(jar.headerFor("https://a.example/")).toMatch(/; n49=2$/);
   });
 
-  test("of 50 hosts are taken; one whose cookies are all over leaves its place to another", () => {
+  test("cookies of 50 hosts are stored, and a host whose cookies have all expired is replaced", () => {
     const jar = new CookieJar();
     for (let index = 0; index < 60; index++) jar.take(`https://h${index}.example/`, "one=1");
     jar.take("https://h49.example/", "one=2");
@@ -58,7 +58,7 @@ describe("cookies", () => {
     expect(jar.headerFor("https://h50.example/")).toBe("one=1");
   });
 
-  test("that are secure go over https, and to this machine", () => {
+  test("secure cookies are sent over https, and to this machine", () => {
     const jar = new CookieJar();
     for (const host of ["a.example", "localhost", "x.localhost", "127.0.0.1:8080", "[::1]"]) {
       jar.take(`https://${host}/`, "open=1");
@@ -68,7 +68,7 @@ describe("cookies", () => {
     }
   });
 
-  test("that are secure are not set, replaced or deleted over http", () => {
+  test("secure cookies are not set, replaced or deleted over http", () => {
     const jar = new CookieJar();
     jar.take("http://a.example/", "two=2; Secure");
     jar.take("https://a.example/", "one=1; Secure");
@@ -87,7 +87,7 @@ describe("cookies", () => {
     ["one=2; Expires=Wed, 01 Jan 2025 00:00:01 GMT", "one=2"],
     ["one=2; Expires=Wed, 01 Jan 2025 00:00:00 GMT", undefined],
     ["one=2; Max-Age=soon; Expires=never", "one=2"],
-  ])("set as %j are kept or deleted", (text, header) => {
+  ])("cookies set as %j are kept or deleted", (text, header) => {
     const jar = new CookieJar();
     jar.take("https://a.example/", "one=1");
     jar.take("https://a.example/", text, Date.UTC(2025, 0, 1));
@@ -95,7 +95,7 @@ describe("cookies", () => {
   });
 });
 
-test("a SourceError says what it is of, and how long to wait", () => {
+test("a SourceError has its kind and its retry pause", () => {
   const cause = new Error("429");
   const error = new SourceError("busy", "too many requests", { cause, retryAfterMs: 1000 });
   expect(error).toMatchObject({
@@ -108,7 +108,7 @@ test("a SourceError says what it is of, and how long to wait", () => {
   expect(new SourceError("changed", "x").retryAfterMs).toBeUndefined();
 });
 
-test("a plugin's options have the types that its schema says", () => {
+test("a plugin's options have the types of its schema", () => {
   const plugin = definePlugin({
     name: "songs",
     version: "1.0.0",

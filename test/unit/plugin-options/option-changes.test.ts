@@ -23,7 +23,7 @@ const SCHEMA = {
 const read = (tree: Parameters<typeof readOptions>[1]) => readOptions(SCHEMA, tree, { path: "plugins.x" });
 
 describe("changes", () => {
-  test("are laid over what is written, member by member, whatever the spelling of names", () => {
+  test("changes are merged over the configured options, member by member, in any spelling of names", () => {
     const written = { limit: "5", pot: { token: "a", "visitor-data": "b" }, names: ["one", "two"] };
     const changed = withChanges(written, { LIMIT: 7, pot: { visitorData: "c" }, names: ["three"], isOn: false });
     expect(changed).toEqual({
@@ -35,19 +35,19 @@ describe("changes", () => {
     expect(read(changed).values).toMatchObject({ limit: 7, isOn: false, names: ["three"], pot: { visitorData: "c" } });
   });
 
-  test("do not touch what they were laid over", () => {
+  test("changes do not modify the configured options", () => {
     const written = { pot: { token: "a" } };
     withChanges(written, { pot: { token: "b" } });
     expect(written).toEqual({ pot: { token: "a" } });
   });
 
-  test("with null take away, also a group that has nothing left", () => {
+  test("changes to null remove options, and a group that becomes empty", () => {
     const before = withChanges(undefined, { limit: 7, pot: { token: "a" } });
     expect(withChanges(before, { limit: null, pot: { token: null } })).toEqual({});
     expect(withChanges(before, { pot: { visitorData: null } })).toEqual({ limit: "7", pot: { token: "a" } });
   });
 
-  test("replace what is of another kind, and lists of groups as a whole", () => {
+  test("changes replace values of another kind, and lists of groups as a whole", () => {
     expect(withChanges({ pot: "x", limit: { a: "1" } }, { pot: { token: "a" }, limit: 3 })).toEqual({
       pot: { token: "a" },
       limit: "3",
@@ -57,13 +57,13 @@ describe("changes", () => {
     });
   });
 
-  test("of names that every object has stay names", () => {
+  test("changes may use names that every object has", () => {
     const changes = JSON.parse('{"__proto__":{"limit":3},"constructor":1}');
     expect(Object.keys(withChanges({}, changes))).toEqual(["__proto__", "constructor"]);
     expect(read(withChanges({}, changes)).problems).toHaveLength(2);
   });
 
-  test("that are not known are told with the closest name, and no value is", () => {
+  test("unknown names in changes are reported with the closest name, and without values", () => {
     const { problems } = read(withChanges({}, { lmit: "hunter2", limit: 51 }));
     expect(problems).toEqual([
       "plugins.x.limit: expected a whole number from 1 to 50",
@@ -72,30 +72,30 @@ describe("changes", () => {
   });
 });
 
-test("the places of changes are told without their values", () => {
+test("the paths of changes are reported without their values", () => {
   const changes = withChanges(undefined, { pot: { token: "hunter2" }, names: ["a"], limit: 3 });
   expect(pathsOf(changes)).toEqual(["pot.token", "names", "limit"]);
 });
 
-describe("what only the configuration sets", () => {
+describe("options that only the configuration sets", () => {
   const problems = (changes: Parameters<typeof withChanges>[1]) => {
     return problemsOfChanges(SCHEMA, withChanges(undefined, changes), { path: "plugins.x" });
   };
 
-  test("is named, wherever it stands", () => {
+  test("a change of such an option is reported, at any depth", () => {
     const expected = "can only be set in the configuration, not while the node runs";
     expect(problems({ Program: "/bin/sh", limit: 1 })).toEqual([`plugins.x.Program: ${expected}`]);
     expect(problems({ servers: [{ url: "a" }, { login: "b" }] })).toEqual([`plugins.x.servers.login: ${expected}`]);
     expect(problems({ byName: { home: { login: "b" } } })).toEqual([`plugins.x.byName.login: ${expected}`]);
   });
 
-  test("are the program that a plugin runs, and its arguments", () => {
+  test("the program that a plugin runs, and its arguments, are set by the configuration only", () => {
     const changes = withChanges(undefined, { path: "/bin/sh", customLoadArgs: [], "custom-playback-args": ["-c"] });
     expect(problemsOfChanges(YTDLP_MANIFEST.config, changes, { path: "plugins.ytdlp" })).toHaveLength(3);
     expect(problemsOfChanges(YTDLP_MANIFEST.config, { searchLimit: "3" }, { path: "plugins.ytdlp" })).toEqual([]);
   });
 
-  test("is nothing else", () => {
+  test("no other option is set by the configuration only", () => {
     expect(problems({ limit: 1, pot: { token: "a" }, servers: [{ url: "a" }], nobody: { program: "x" } })).toEqual([]);
   });
 });

@@ -33,7 +33,7 @@ const VALUES = valuesOf({
   byName: { a: library("https://10.0.0.1:8096", "p4"), b: {} },
 });
 
-test("servers are told wherever they stand, each once, with the port that their scheme has", () => {
+test("servers at any depth are found, each once, with the port of their scheme", () => {
   expect(allowedServersOf(SCHEMA, VALUES)).toEqual([
     { host: "one.test", port: 80 },
     { host: "two.test", port: 443 },
@@ -42,11 +42,11 @@ test("servers are told wherever they stand, each once, with the port that their 
   ]);
 });
 
-test("secrets are told wherever they stand, each once", () => {
+test("secrets at any depth are found, each once", () => {
   expect(secretsOf(SCHEMA, VALUES)).toEqual(["p1", "p2", "p3", "p4"]);
 });
 
-test("nothing is told where nothing is set", () => {
+test("no servers and secrets are found where none are set", () => {
   expect(allowedServersOf(SCHEMA, valuesOf({}))).toEqual([]);
   expect(secretsOf(SCHEMA, valuesOf({ password: "" }))).toEqual([]);
 });
@@ -56,7 +56,7 @@ test("a default that is no address of a server allows none", () => {
   expect(allowedServersOf(schema, { url: "file:///etc" })).toEqual([]);
 });
 
-test("a full name is told without the dot at its end: whoever dials compares it so", () => {
+test("a fully qualified name has no dot at its end, as connection attempts compare it in that form", () => {
   const values = valuesOf({ url: "http://nas.local.:4533", cipher: library("http://NAS.local:4533/x", "p") });
   expect(allowedServersOf(SCHEMA, values)).toEqual([{ host: "nas.local", port: 4533 }]);
 });

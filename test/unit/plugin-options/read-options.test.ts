@@ -57,7 +57,7 @@ function problemsOf(schema: OptionSchema, raw: PlainTree | undefined): readonly 
   return readOptions(schema, raw, { path: "plugins.x" }).problems ?? [];
 }
 
-/** What `members` come to, beside the defaults. */
+/** The options that `members` set, without the defaults. */
 function changed(members: Readonly<Record<string, PlainTree>>): unknown {
   const { values = {}, problems } = read({ apiKey: "k", ...members });
   expect(problems).toBeUndefined();
@@ -144,14 +144,14 @@ test("a required text has its default, and must not be emptied", () => {
   expect(problemsOf(schema, { url: "" })).toEqual(["plugins.x.url: must not be empty for the plugin to work"]);
 });
 
-test("the values are frozen to their leaves, and the plugin's defaults are not what is frozen", () => {
+test("the values are frozen to their leaves, and the plugin's own defaults are not", () => {
   const { values } = read({ apiKey: "k", servers: [{ name: "a" }] });
   expect(Object.isFrozen(values?.servers[0]) && Object.isFrozen(values?.clients)).toBe(true);
   expect(Object.isFrozen(SCHEMA.clients.default)).toBe(false);
 });
 
-describe("what is wrong", () => {
-  test("is told all at once, each with its path", () => {
+describe("problems", () => {
+  test("all problems are reported at once, each with its path", () => {
     const written = {
       allowSerch: "true",
       pagesMax: "101",
@@ -200,11 +200,11 @@ describe("what is wrong", () => {
     expect(problems?.[0]).not.toContain("hunter2");
   });
 
-  test("a text within a list that is none", () => {
+  test("a list in place of a text within a list is a problem", () => {
     expect(read({ apiKey: "k", clients: ["a", ["b"]] }).problems).toEqual(["plugins.x.clients[1]: expected a text"]);
   });
 
-  test("what was written for the plugin is no group at all", () => {
+  test("a list in place of the plugin's options is a problem", () => {
     expect(read(["a"]).problems?.[0]).toBe("plugins.x: expected options by their names");
     expect(problemsOf({}, undefined)).toEqual([]);
   });
@@ -229,13 +229,13 @@ describe("bounds", () => {
     ]);
   });
 
-  test("of many mistakes fifty are told, the others counted", () => {
+  test("of many mistakes fifty are reported, the others counted", () => {
     const { problems } = read({ apiKey: "k", ...(names(100) as Record<string, PlainTree>) });
     expect(problems).toHaveLength(51);
     expect(problems?.at(-1)).toBe("and 50 more");
   });
 
-  test("a schema that holds itself comes to an end", () => {
+  test("reading a schema that contains itself terminates", () => {
     const members: Record<string, OptionSchema[string]> = {};
     members.left = { type: "group", meaning, members };
     members.right = { type: "group", meaning, members };

@@ -3,10 +3,10 @@ import { asBandcamp } from "../../../plugins/bandcamp/bridge.ts";
 import { attributeValues, decodeEntities, readTokens } from "../../../plugins/bandcamp/page-reader.ts";
 import { readSearchPage } from "../../../plugins/bandcamp/search-page.ts";
 
-test("entities become characters, and what is none stays", () => {
+test("entities become characters, and other text stays", () => {
   expect(decodeEntities("&quot;a&amp;b&#39;&#x1F3B5;&lt;&apos;")).toBe(`"a&b'🎵<'`);
   expect(decodeEntities("&nope; &#99999999; &#1114112; &#0; & &amp")).toBe("&nope; &#99999999; &#1114112; &#0; & &amp");
-  // Once is enough: what is escaped twice is meant to be read once.
+  // Once is enough: double escaping means that one level stays.
   expect(decodeEntities("&amp;quot;")).toBe("&quot;");
 });
 
@@ -15,7 +15,7 @@ test("an attribute is found by its whole name, in either kind of quotes", () => 
   expect(attributeValues(`<a x="1" x="never ends`, "x")).toEqual(["1"]);
 });
 
-test("a page is a row of tags and texts, without comments and the insides of scripts", () => {
+test("a page is a sequence of tags and texts, without comments and the contents of scripts", () => {
   const page = `a<!-- <b> --><P class="x>y">1 < 2 &amp; 3</P><script>if (a<b) "<i>"</script><br/>don't<unfinished`;
   expect([...readTokens(page)]).toEqual([
     { kind: "text", text: "a" },
@@ -41,7 +41,7 @@ test.each([
   '<i class="searchresult">',
   "&#",
   "x='",
-])("4 MB of %s are read in time that grows with their length", (piece) => {
+])("4 MB of %s are parsed in linear time", (piece) => {
   const page = piece.repeat((4 * 1024 * 1024) / piece.length);
   const startMs = performance.now();
   expect(readSearchPage(page)).toEqual([]);
@@ -51,7 +51,7 @@ test.each([
   expect(performance.now() - startMs).toBeLessThan(20_000);
 });
 
-test("whom a found track is by stands last, also where the album has a line that reads like it", () => {
+test("the artist of a search result is the last line, also if the album has a similar one", () => {
   const entry = (
     below: string,
   ) => `<li class="searchresult"><div class="itemtype">TRACK</div><div class="heading">T</div>
@@ -62,13 +62,13 @@ test("whom a found track is by stands last, also where the album has a line that
   expect(authors).toEqual(["Real One", "Baby Bobby", "Flat", undefined]);
 });
 
-test("of many results fifty are taken", () => {
+test("at most fifty search results are returned", () => {
   const entry = `<li class="searchresult"><div class="itemtype">track</div><div class="heading">T</div>
     <div class="itemurl">https://a.bandcamp.com/track/t</div></li>`;
   expect(readSearchPage(entry.repeat(60))).toHaveLength(50);
 });
 
-test("a list of the bridge is Bandcamp's only when all of it is", () => {
+test("a list of the bridge belongs to Bandcamp only if all its entries do", () => {
   const track = (uri: string) => ({ identifier: "x", title: "T", uri });
   const list = (...uris: string[]) => ({ kind: "playlist" as const, name: "L", tracks: uris.map(track) });
   const good = "https://a.bandcamp.com/track/t";

@@ -53,7 +53,7 @@ test("a track that was published alone has its ISRC", async () => {
   expect(track?.info).toMatchObject({ title: "Garden", length: 61_250, isrc: "XX0000000001" });
 });
 
-test("an album is a playlist of what can be heard of it", async () => {
+test("an album is a playlist of its playable tracks", async () => {
   const album = await bench.load("bandcamp", ROOMS);
   expect(album).toMatchObject({
     kind: "playlist",
@@ -67,7 +67,7 @@ test("an album is a playlist of what can be heard of it", async () => {
   });
 });
 
-test("an album of 5,000 tracks is found whole, one of more up to there", async () => {
+test("an album of 5,000 tracks is loaded completely, and a longer one up to there", async () => {
   const tracks = Array.from({ length: 5001 }, (_, index) => ({ title: `T${index}`, slug: `t${index}`, seconds: 1 }));
   stand.add({ kind: "album", title: "Long", slug: "long", tracks });
   const found = await bench.loadTracks("bandcamp", "https://stand-in.bandcamp.com/album/long");
@@ -79,7 +79,7 @@ test.each([
   "https://stand-in.bandcamp.com",
   "http://stand-in.bandcamp.com/",
   "https://stand-in.bandcamp.com/music?x=1",
-])("%s is all that the artist has released, without what is missing", async (link) => {
+])("%s loads all releases of the artist, without missing ones", async (link) => {
   const found = await bench.load("bandcamp", link);
   expect(found).toMatchObject({
     kind: "playlist",
@@ -87,7 +87,7 @@ test.each([
     pluginInfo: { type: "artist", author: "Stand In & Friends", totalTracks: 3 },
     tracks: [{ title: "Hall" }, { title: "Cellar & Stairs" }, { title: "Garden" }],
   });
-  // The grid's, those that come later, each once, and nothing that is only linked from the menu.
+  // The grid's releases, with those loaded later, each once, and none that is only linked from the menu.
   const pages = stand.site.requests.map(({ host, path }) => `${host}${path}`);
   expect(pages.toSorted()).toEqual([
     ...["music.stand-in.example/album/gone", "stand-in.bandcamp.com/album/rooms", "stand-in.bandcamp.com/music"],
@@ -95,13 +95,13 @@ test.each([
   ]);
 });
 
-test("of an artist's releases as many are loaded as is set", async () => {
+test("an artist's releases are loaded up to the configured number", async () => {
   bench = await start({ options: { releaseLoadLimit: "1" } });
   expect(await bench.loadTracks("bandcamp", "https://stand-in.bandcamp.com/")).toHaveLength(2);
   expect(stand.site.requestsTo("stand-in.bandcamp.com", "/track/garden")).toEqual([]);
 });
 
-test("an artist with a single release has that", async () => {
+test("an artist with a single release loads that release", async () => {
   expect(await bench.load("bandcamp", "https://single.bandcamp.com/")).toMatchObject({
     kind: "playlist",
     name: 'Rooms & "Doors"',
@@ -109,7 +109,7 @@ test("an artist with a single release has that", async () => {
   });
 });
 
-test("an artist that does not exist, and a page that is gone, are empty results", async () => {
+test("an artist that does not exist, and a removed page, are empty results", async () => {
   expect(await bench.load("bandcamp", "https://nobody.bandcamp.com/")).toEqual({ kind: "empty" });
   expect(await bench.load("bandcamp", "https://stand-in.bandcamp.com/track/none")).toEqual({ kind: "empty" });
 });
@@ -125,12 +125,12 @@ test.each([
   "https://stand-in.bandcamp.com:8080/track/hall",
   "ftp://stand-in.bandcamp.com/track/hall",
   "scsearch:hall",
-])("%s is not its own", async (identifier) => {
+])("the identifier %s is not Bandcamp's", async (identifier) => {
   expect(await bench.load("bandcamp", identifier)).toBeUndefined();
   expect(stand.site.requests).toEqual([]);
 });
 
-test("a search finds tracks, and of those that have an address", async () => {
+test("a search finds tracks, and only those with an address", async () => {
   const found = await bench.loadTracks("bandcamp", "bcsearch: hall & way");
   expect(stand.site.requests[0]?.query.toString()).toBe("q=hall+%26+way&item_type=t");
   expect(found.map(({ info }) => info)).toMatchObject([
@@ -151,12 +151,12 @@ test("a search without results is empty, and counted", async () => {
   await expect.poll(() => bench.report?.counts).toEqual({ "searches without results": 1 });
 });
 
-test("a search can be switched off, and is then nobody's", async () => {
+test("a search can be switched off, and then declines", async () => {
   bench = await start({ options: { searchEnabled: "false" } });
   expect(await bench.load("bandcamp", "bcsearch:hall")).toBeUndefined();
 });
 
-test("a track's sound is asked for anew each time, and is the same bytes", async () => {
+test("a track's audio link is requested again each time, and leads to the same bytes", async () => {
   const [track] = await bench.loadTracks("bandcamp", HALL);
   const first = await bench.resolve("bandcamp", track?.encoded ?? "");
   stand.site.expireLinks();
@@ -178,13 +178,13 @@ test("a track on an artist's own domain plays", async () => {
   });
 });
 
-test("a track whose identifier is no page is refused without asking anybody", async () => {
+test("a track whose identifier is not a page is refused without a request", async () => {
   const linkRequest = bench.resolve("bandcamp", encodedWith("https://stand-in.bandcamp.com/merch/x"));
   expect(await troubleWith(linkRequest)).toMatchObject({ code: "site-unavailable", severity: "common" });
   expect(stand.site.requests).toEqual([]);
 });
 
-test("what is only sold is unavailable, when it is loaded and when it is to be played", async () => {
+test("a track that is only sold is unavailable, both when loading and when playing", async () => {
   const attic = "https://stand-in.bandcamp.com/track/attic";
   const expected = { code: "site-unavailable", severity: "common", message: expect.stringContaining("only sold") };
   expect(await troubleWith(bench.load("bandcamp", attic))).toMatchObject(expected);
@@ -194,7 +194,7 @@ test("what is only sold is unavailable, when it is loaded and when it is to be p
 test.each([
   ["HTTP 403", { status: 403, text: "no" }],
   ["a page with a challenge", { text: WALL_PAGE }],
-])("behind the wall (%s) the error says what to do", async (_name, outcome) => {
+])("behind the bot wall (%s) the error contains advice", async (_name, outcome) => {
   stand.site.fail({ ...WALL, outcome });
   const trouble = await troubleWith(bench.load("bandcamp", HALL));
   expect(trouble).toMatchObject({ code: "site-unreachable", severity: "suspicious" });
@@ -202,7 +202,7 @@ test.each([
   expect(await troubleWith(bench.load("bandcamp", "bcsearch:hall"))).toMatchObject({ code: "site-unreachable" });
 });
 
-test("behind the wall the bridge finds the track and plays it, which shows in the backends", async () => {
+test("behind the bot wall the bridge finds the track and plays it, which shows in the backends", async () => {
   const asked: string[] = [];
   const elsewhere = (identifier: string): PluginAnswer => {
     asked.push(identifier);
@@ -226,13 +226,13 @@ test("behind the wall the bridge finds the track and plays it, which shows in th
     ]);
 });
 
-test("what the bridge knows by other addresses stays the bridge's", async () => {
+test("tracks of the bridge with other addresses stay the bridge's", async () => {
   bench = await start({ elsewhere: () => ({ kind: "track", track: foreignTrack("https://elsewhere.example/x") }) });
   stand.site.fail(WALL);
   expect(await bench.load("bandcamp", HALL)).toEqual({ kind: "reference", identifier: `ytdl:${HALL}` });
 });
 
-test("after five times at the wall only the bridge is asked, until the pause is over", async () => {
+test("after five hits of the bot wall only the bridge is used, until the pause is over", async () => {
   bench = await start({ elsewhere: () => ({ kind: "track", track: foreignTrack(HALL) }) });
   stand.site.fail(WALL);
   const slugs = Array.from({ length: 6 }, (_, index) => `https://stand-in.bandcamp.com/track/s${index}`);
@@ -240,7 +240,7 @@ test("after five times at the wall only the bridge is asked, until the pause is 
   expect(stand.site.requests).toHaveLength(5);
 });
 
-test("too many requests are told with the pause that the site wants, and nobody is sent there either", async () => {
+test("too many requests are reported with the site's pause, during which none are sent", async () => {
   const asked: string[] = [];
   const elsewhere = (identifier: string): PluginAnswer => {
     asked.push(identifier);
@@ -262,7 +262,7 @@ test.each([
   ],
   ["50 MB", { bytes: new Uint8Array(50 * 1024 * 1024).fill(60) }],
   ["itself as a redirect", { status: 302, headers: { location: HALL } }],
-])("a page with %s is told as a change of the site", async (_name, outcome) => {
+])("a page with %s is reported as a change of the site", async (_name, outcome) => {
   stand.site.fail({ at: /track\/hall/, outcome });
   expect(await troubleWith(bench.load("bandcamp", HALL))).toMatchObject({
     code: "site-changed",
@@ -271,12 +271,12 @@ test.each([
   });
 });
 
-test("a connection that is cut is told as unreachable", async () => {
+test("a cut connection is reported as unreachable", async () => {
   stand.site.fail({ at: /stand-in/, outcome: "cut" });
   expect(await troubleWith(bench.load("bandcamp", HALL))).toMatchObject({ code: "site-unreachable" });
 });
 
-test("single entries of an album that make no sense are left out", async () => {
+test("invalid entries of an album are left out", async () => {
   const entries = [
     null,
     7,

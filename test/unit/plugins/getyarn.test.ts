@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 test.each([CLIP, CLIP.replace("https://", "http://www."), CLIP.replace("https://", ""), `${CLIP}/?x=1#y`])(
-  "%s is a clip that is known by its film",
+  "%s is a clip with its video's address as identifier",
   async (identifier) => {
     const [track] = await bench.loadTracks(SOURCE, identifier);
     expect(track?.info).toMatchObject({
@@ -48,20 +48,20 @@ test.each([
   "https://getyarn.io/yarn-clip/../../x",
   "https://getyarn.io.example/yarn-clip/1",
   "ytsearch:x",
-])("%s is not its own", async (identifier) => {
+])("the identifier %s is not getyarn's", async (identifier) => {
   expect(await bench.load(SOURCE, identifier)).toBeUndefined();
   expect(stand.site.requests).toEqual([]);
 });
 
-test("a clip that is gone is empty", async () => {
+test("a removed clip is an empty result", async () => {
   expect(await bench.load(SOURCE, "https://getyarn.io/yarn-clip/none")).toEqual({ kind: "empty" });
 });
 
 test.each([
   ["names no film", { text: "<meta property='og:video:secure_url' content='javascript:alert(1)'>" }],
   ["has 50 MB", { bytes: new Uint8Array(50 * 1024 * 1024).fill(60) }],
-  ["leads to itself", { status: 301, headers: { location: CLIP } }],
-])("a page that %s is told as a change of the site", async (_name, outcome) => {
+  ["redirects to itself", { status: 301, headers: { location: CLIP } }],
+])("a page that %s is reported as a change of the site", async (_name, outcome) => {
   stand.site.fail({ at: /yarn-clip/, outcome });
   expect(await troubleWith(bench.load(SOURCE, CLIP))).toMatchObject({ code: "site-changed" });
 });
@@ -70,12 +70,12 @@ test.each([
   [403, "site-unavailable"],
   [429, "site-busy"],
   [503, "site-busy"],
-])("HTTP %i is told as %s", async (status, code) => {
+])("HTTP %i is reported as %s", async (status, code) => {
   stand.site.fail({ at: /yarn-clip/, outcome: { status, headers: { "retry-after": "7" } } });
   expect(await troubleWith(bench.load(SOURCE, CLIP))).toMatchObject({ code });
 });
 
-test("a film that is refused is looked for on its page again", async () => {
+test("a refused video is searched on its page again", async () => {
   const [track] = await bench.loadTracks(SOURCE, CLIP);
   const first = await bench.resolve(SOURCE, track?.encoded ?? "");
   stand.moveFilm();
@@ -104,7 +104,7 @@ test("a track whose identifier is no address is refused", async () => {
 });
 
 test.each(["<meta ", '<meta property="', "<meta property='og:title' ", `<meta a"b" 'c' `])(
-  "4 MB of %s are read in time that does not grow with their length",
+  "4 MB of %s are parsed in time that does not grow with their length",
   (piece) => {
     const startMs = performance.now();
     expect(readClipPage(piece.repeat((4 * 1024 * 1024) / piece.length))).toEqual({

@@ -55,7 +55,7 @@ function linkIn(link: PluginLink): Extract<PluginLink, { readonly kind: "link" }
 }
 
 describe("a track", () => {
-  it("is known by its server's name and its id, and by no address", async () => {
+  it("a track's identifier contains its server's name and its id, and no address", async () => {
     const { site, bench } = await atHome();
     const [track] = await bench.loadTracks("jellyfin", song(1));
     expect(track?.info).toMatchObject({
@@ -78,7 +78,7 @@ describe("a track", () => {
     for (const secret of [site.host, site.username, site.password]) expect(everything).not.toContain(secret);
   });
 
-  it("without artists is its album's artist's", async () => {
+  it("a track without artists has its album's artist", async () => {
     const { bench } = await atHome();
     const [track] = await bench.loadTracks("jellyfin", song(3));
     expect(track?.info).toMatchObject({ title: "Third Rail", author: "Oto Brandt" });
@@ -89,13 +89,16 @@ describe("a track", () => {
     ["77", 0],
     ["../../Users", 0],
     [`${jellyfinId(1)},${jellyfinId(2)}`, 0],
-  ])("that the server does not have is an empty result, and only ids are asked for: %s", async (id, requestCount) => {
-    const { site, bench } = await atHome();
-    expect(await bench.load("jellyfin", `jellyfin:home:${id}`)).toEqual({ kind: "empty" });
-    expect(site.requests("/Items")).toHaveLength(requestCount);
-  });
+  ])(
+    "a track that the server does not have is an empty result, and only ids are requested: %s",
+    async (id, requestCount) => {
+      const { site, bench } = await atHome();
+      expect(await bench.load("jellyfin", `jellyfin:home:${id}`)).toEqual({ kind: "empty" });
+      expect(site.requests("/Items")).toHaveLength(requestCount);
+    },
+  );
 
-  it("that is a film is told not to be a song", async () => {
+  it("a track that is a video is reported not to be a song", async () => {
     const { bench } = await atHome();
     const trouble = await troubleWith(bench.load("jellyfin", song(41)));
     expect(trouble.message).toBe('the server "home" has something else than a song of that id');
@@ -103,7 +106,7 @@ describe("a track", () => {
 });
 
 it.each(["jellyfin:", "jellyfin:home", "jellyfin:home:", "jellyfin:ho me:1", "subsonic:home:s1", "jf:home:1"])(
-  "%s is none of its identifiers",
+  "the identifier %s is not Jellyfin's",
   async (identifier) => {
     const { site, bench } = await atHome();
     expect(await bench.load("jellyfin", identifier)).toBeUndefined();
@@ -112,7 +115,7 @@ it.each(["jellyfin:", "jellyfin:home", "jellyfin:home:", "jellyfin:ho me:1", "su
 );
 
 describe("a search", () => {
-  it("asks all servers and puts their answers together in their order", async () => {
+  it("a search queries all servers and joins their answers in order", async () => {
     const [home, attic] = [await startSite(), await startSite({ apiKey: "another key" })];
     const bench = await startBench([{ name: "attic", url: attic.url, apiKey: attic.apiKey }, entryOf(home)]);
     const tracks = await bench.loadTracks("jellyfin", "jfsearch: wave");
@@ -128,7 +131,7 @@ describe("a search", () => {
     expect(attic.requests("/Items")[0]?.query.has("userId")).toBe(false);
   });
 
-  it("goes without a server that fails", async () => {
+  it("a search continues without a server that fails", async () => {
     const [home, attic] = [await startSite(), await startSite()];
     attic.fail("/Items", { text: "<html>" });
     const bench = await startBench([entryOf(attic, "attic"), entryOf(home)]);
@@ -136,7 +139,7 @@ describe("a search", () => {
     expect(tracks.map(({ info }) => info.identifier)).toEqual([song(1)]);
   });
 
-  it("leaves out entries that are none", async () => {
+  it("a search leaves out invalid entries", async () => {
     const { site, bench } = await atHome();
     const items = [null, { Id: "../x" }, { Id: jellyfinId(5), Type: "MusicVideo" }, { Id: jellyfinId(6), Name: "Six" }];
     site.fail("/Items", { json: { Items: items } });
@@ -169,7 +172,7 @@ describe("lists", () => {
     expect(found.tracks.map(({ title }) => title)).toEqual(["First Light"]);
   });
 
-  it("that the server does not have are empty, and nothing else is listed in their place", async () => {
+  it("a list that the server does not have is empty, and nothing else is listed instead", async () => {
     const { site, bench } = await atHome();
     expect(await bench.load("jellyfin", `jellyfin:home:album:${jellyfinId(99)}`)).toEqual({ kind: "empty" });
     const trouble = await troubleWith(bench.load("jellyfin", `jellyfin:home:album:${jellyfinId(31)}`));
@@ -193,7 +196,7 @@ describe("lists", () => {
   it.each([
     ["that is always the same", () => 0, 2],
     ["that never ends", (start: number) => start, 20],
-  ])("a page %s is no endless list", async (_what, firstOf, pages) => {
+  ])("a page %s ends the list", async (_what, firstOf, pages) => {
     const { site, bench } = await atHome();
     site.fail("/Items", ({ query }) => {
       if (query.has("ids")) return { json: { Items: [{ Id: query.get("ids"), Type: "Playlist", Name: "Loop" }] } };
@@ -207,8 +210,8 @@ describe("lists", () => {
   });
 });
 
-describe("the sound", () => {
-  it("is the file as it is, with the login in a header and not in the address", async () => {
+describe("the audio", () => {
+  it("the audio is the original file, with the login in a header and not in the address", async () => {
     const { site, bench } = await atHome();
     const link = linkIn(await bench.resolve("jellyfin", await encodedSong(bench)));
     expect(link.url).toBe(`${site.url}/Audio/${jellyfinId(1)}/stream?static=true`);
@@ -219,7 +222,7 @@ describe("the sound", () => {
     expect((await fetch(link.url)).status).toBe(401);
   });
 
-  it("has another login once the session was ended, and the same rendition", async () => {
+  it("the audio has another login once the session has ended, and the same variant", async () => {
     const { site, bench } = await atHome();
     const encoded = await encodedSong(bench);
     const first = linkIn(await bench.resolve("jellyfin", encoded));
@@ -230,7 +233,7 @@ describe("the sound", () => {
     expect((await fetch(again.url, { headers: again.headers })).status).toBe(200);
   });
 
-  it("is asked for anew when it was refused, though nothing has changed", async () => {
+  it("the audio link is requested again when it was refused, though nothing has changed", async () => {
     const { site, bench } = await atHome();
     const encoded = await encodedSong(bench);
     await bench.resolve("jellyfin", encoded);
@@ -242,7 +245,7 @@ describe("the sound", () => {
   it.each([
     ["mp3", "mp3"],
     ["opus", "ogg"],
-  ])("is what the operator wants it to be made into: %s", async (transcodeTo, transcodingContainer) => {
+  ])("the audio is transcoded as the operator has set: %s", async (transcodeTo, transcodingContainer) => {
     const site = await startSite();
     const bench = await startBench([{ name: "home", url: site.url, apiKey: site.apiKey }], { transcodeTo });
     const link = linkIn(await bench.resolve("jellyfin", await encodedSong(bench)));
@@ -254,7 +257,7 @@ describe("the sound", () => {
     expect((await fetch(url, { headers: link.headers })).status).toBe(200);
   });
 
-  it("of a song that is gone is an error before anything is streamed", async () => {
+  it("the audio of a removed song fails before streaming starts", async () => {
     const { site, bench } = await atHome();
     const encoded = await encodedSong(bench);
     site.fail("/Items", { json: { Items: [] } });
@@ -264,13 +267,13 @@ describe("the sound", () => {
 });
 
 describe("the login", () => {
-  it("is made once for many requests", async () => {
+  it("the login is made once for many requests", async () => {
     const { site, bench } = await atHome();
     await Promise.all([1, 2, 3].map((number) => bench.load("jellyfin", song(number))));
     expect(site.loginCount).toBe(1);
   });
 
-  it("is made once more when the session was ended, also for requests at the same time", async () => {
+  it("the login is repeated when the session has ended, once for concurrent requests", async () => {
     const { site, bench } = await atHome();
     await bench.load("jellyfin", song(1));
     site.endSessions();
@@ -281,7 +284,7 @@ describe("the login", () => {
     expect(site.loginCount).toBe(2);
   });
 
-  it("is given up when a fresh session is refused, too", async () => {
+  it("the login is given up when a fresh session is refused, too", async () => {
     const { site, bench } = await atHome();
     site.fail("/Items", { status: 401 });
     const trouble = await troubleWith(bench.load("jellyfin", song(1)));
@@ -292,7 +295,7 @@ describe("the login", () => {
     expect([site.loginCount, site.requests("/Items").length]).toEqual([2, 2]);
   });
 
-  it("with a wrong password is not tried with each request: users are locked out for that", async () => {
+  it("a login with a wrong password is not repeated with each request, since that locks users out", async () => {
     const site = await startSite();
     const clock = new FakeClock();
     const bench = await PluginBench.start(jellyfin, {
@@ -310,7 +313,7 @@ describe("the login", () => {
     expect(site.loginCount).toBe(2);
   });
 
-  it("with a key is no session", async () => {
+  it("an API key needs no session", async () => {
     const site = await startSite();
     const bench = await startBench([{ name: "home", url: site.url, apiKey: site.apiKey }]);
     expect(await bench.loadTracks("jellyfin", song(1))).toHaveLength(1);
@@ -320,7 +323,7 @@ describe("the login", () => {
     expect(site.requests("/Items")).toHaveLength(2);
   });
 
-  it("names a device, the same after each start or the operator's", async () => {
+  it("the login names a device, the same after each start, or the operator's", async () => {
     const site = await startSite();
     const deviceOf = async (more: Record<string, string>): Promise<string | undefined> => {
       await (await startBench([entryOf(site)], more)).load("jellyfin", song(1));
@@ -333,7 +336,7 @@ describe("the login", () => {
   });
 });
 
-describe("what a server must not do", () => {
+describe("misbehaving servers", () => {
   const outcomes = [
     ["a page", { text: "<html>welcome</html>" }, "site-changed", /answered a page where JSON was expected/],
     ["other JSON", { json: { hello: 1 } }, "site-changed", /answered no list/],
@@ -345,24 +348,27 @@ describe("what a server must not do", () => {
     ["20 MB", { bytes: new Uint8Array(20 * 1024 * 1024) }, "site-changed", /too much/],
   ] as const;
 
-  it.each(outcomes)("%s is told without its address", async (_what, outcome, code, message) => {
-    const { site, bench } = await atHome();
-    site.fail("/Items", outcome);
-    const trouble = await troubleWith(bench.load("jellyfin", song(1)));
-    expect(trouble.code).toBe(code);
-    expect(trouble.message).toMatch(message);
-    const reported = JSON.stringify([trouble, bench.lines.filter(({ level }) => level !== "debug")]);
-    for (const secret of [site.host, "token1", site.username, site.password]) expect(reported).not.toContain(secret);
-  });
+  it.each(outcomes)(
+    "an answer of %s is reported without the server's address",
+    async (_what, outcome, code, message) => {
+      const { site, bench } = await atHome();
+      site.fail("/Items", outcome);
+      const trouble = await troubleWith(bench.load("jellyfin", song(1)));
+      expect(trouble.code).toBe(code);
+      expect(trouble.message).toMatch(message);
+      const reported = JSON.stringify([trouble, bench.lines.filter(({ level }) => level !== "debug")]);
+      for (const secret of [site.host, "token1", site.username, site.password]) expect(reported).not.toContain(secret);
+    },
+  );
 
-  it("is answering a login with something else", async () => {
+  it("an invalid answer to a login is reported", async () => {
     const { site, bench } = await atHome();
     site.fail("/Users/AuthenticateByName", { json: { AccessToken: "t" } });
     const trouble = await troubleWith(bench.load("jellyfin", song(1)));
     expect(trouble).toMatchObject({ code: "site-changed", message: expect.stringContaining("answered no session") });
   });
 
-  it("is redirecting in circles", async () => {
+  it("a server that redirects in circles is reported", async () => {
     const { site, bench } = await atHome();
     site.fail("/Items", { status: 302, headers: { location: `${site.url}/Items` } });
     const trouble = await troubleWith(bench.load("jellyfin", song(1)));
@@ -370,7 +376,7 @@ describe("what a server must not do", () => {
     expect(site.requests("/Items")).toHaveLength(6);
   });
 
-  it("is sending the node elsewhere: the login stays here", async () => {
+  it("a server that redirects to another host gets no login sent there", async () => {
     const { site, bench } = await atHome();
     const elsewhere = await startSite();
     site.fail("/Items", { status: 302, headers: { location: `${elsewhere.url}/Items` } });
@@ -379,7 +385,7 @@ describe("what a server must not do", () => {
   });
 });
 
-it("options without a server, or with half a login, are refused", async () => {
+it("options without a server, or with incomplete credentials, are refused", async () => {
   const startWith = (servers: readonly Entry[]) => PluginBench.start(jellyfin, { options: { servers: [...servers] } });
   await expect(startWith([])).rejects.toThrow("plugins.jellyfin.servers names no server");
   const half = { name: "home", url: "http://127.0.0.1:9", password: "secret-word" };
@@ -387,7 +393,7 @@ it("options without a server, or with half a login, are refused", async () => {
   await expect(startWith([half])).rejects.not.toThrow("secret-word");
 });
 
-it("tells the node which hosts and ports are the operator's own", async () => {
+it("the plugin reports the hosts and ports of the operator's servers", async () => {
   const bench = await startBench([{ name: "home", url: "http://[fd00::7]:8096/jellyfin/", apiKey: "k" }]);
   expect(bench.manifest.ownServers).toEqual(["fd00::7:8096"]);
 });

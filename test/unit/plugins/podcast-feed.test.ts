@@ -34,7 +34,7 @@ function days(numbers: readonly number[]): string {
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-test("all that a feed in RSS says of a show and its episodes is read", () => {
+test("an RSS feed's data on a show and its episodes is read completely", () => {
   const more = [
     "<link>https://show.example/7</link><itunes:duration>1:02:03</itunes:duration>",
     '<itunes:episode>7</itunes:episode><itunes:image href="cover-7.jpg"/>',
@@ -65,7 +65,7 @@ test("all that a feed in RSS says of a show and its episodes is read", () => {
   });
 });
 
-test("so is one in Atom, and one in RSS 1.0", () => {
+test("a feed in Atom, and one in RSS 1.0, is read completely", () => {
   const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title type="xhtml"><div>An <b>Atom</b> show</div></title>
     <author><name>Bo</name><email>bo@show.example</email></author><logo>/logo.png</logo><link rel="self" href="/self"/>
     <link href="https://show.example/"/>
@@ -96,20 +96,20 @@ test("so is one in Atom, and one in RSS 1.0", () => {
   });
 });
 
-test("episodes come newest first, and no more is read than that takes", () => {
+test("episodes are sorted newest first, and no more is read than needed", () => {
   const feed = days(upTo(5000).reverse());
   const { feed: found, read } = readFeed(feed);
   expect(found?.episodes.map(({ guid }) => guid)).toEqual(upTo(5000).reverse().slice(0, 100).map(String));
   expect(read).toBeLessThan(feed.length / 40);
 });
 
-test("a feed that is told from its first episode on is read whole, and its newest are kept", () => {
+test("a feed that begins with its first episode is read completely, and its newest are returned", () => {
   expect(titlesOf(days(upTo(5000)), { episodesMax: 3 })).toEqual(["Day 4999", "Day 4998", "Day 4997"]);
   expect(titlesOf(days(upTo(4)))).toEqual(["Day 3", "Day 2", "Day 1", "Day 0"]);
   expect(titlesOf(days([4, 2, 3]), { episodesMax: 1 })).toEqual(["Day 4"]);
 });
 
-test("episodes without a date stay where the feed has them", () => {
+test("episodes without a date keep the feed's order", () => {
   const episodes = ["a", "b", "c"].map((title) => ({ title, url: `https://a.example/${title}.mp3` }));
   expect(titlesOf(rssFeed(episodes))).toEqual(["a", "b", "c"]);
   const [first, second, third] = episodes;
@@ -117,7 +117,7 @@ test("episodes without a date stay where the feed has them", () => {
   expect(titlesOf(rssFeed(mixed as typeof episodes))).toEqual(["d", "a", "b", "c"]);
 });
 
-test("a single episode is found by its guid, however far down, and nothing is read behind it", () => {
+test("a single episode is found by its guid at any position, and reading stops there", () => {
   const feed = days(upTo(5000).reverse());
   const { feed: found, read } = readFeed(feed, { episodesMax: 1, guid: "2500" });
   expect(found?.episodes.map(({ title }) => title)).toEqual(["Day 2500"]);
@@ -125,7 +125,7 @@ test("a single episode is found by its guid, however far down, and nothing is re
   expect(titlesOf(feed, { guid: "nobody" })).toEqual([]);
 });
 
-test("what has no sound is no episode; of several enclosures the sound is taken", () => {
+test("an item without audio is not an episode, and of several enclosures the audio is used", () => {
   const item = (inside: string) => `<item><title>x</title>${inside}</item>`;
   const urls = (inside: string) =>
     readFeed(`<rss><channel>${item(inside)}</channel></rss>`).feed?.episodes.map((e) => e.enclosureUrl);
@@ -146,7 +146,7 @@ test("what has no sound is no episode; of several enclosures the sound is taken"
   expect(urls(both)).toEqual(["https://feeds.example/a.mp3"]);
 });
 
-test("an episode without a guid, or with one that is too long, is known by the address of its sound", () => {
+test("an episode without a guid, or with an overlong one, is identified by its audio address", () => {
   const url = "https://a.example/1.mp3";
   const guids = (guid?: string) =>
     readFeed(rssFeed([{ title: "x", url, ...(guid !== undefined && { guid }) }])).feed?.episodes[0]?.guid;
@@ -158,7 +158,7 @@ test("an episode without a guid, or with one that is too long, is known by the a
   ]);
 });
 
-test("entities of a feed's own are not unfolded", () => {
+test("custom entities of a feed are not expanded", () => {
   const bomb = `<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
     <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;"><!ENTITY file SYSTEM "file:///etc/passwd">]>
     <rss><channel><title>&c;&file;</title>
@@ -179,37 +179,37 @@ test.each([
   ["a comment", `<!--${"a".repeat(2_000_000)}-->`],
   ["a declaration", `<!DOCTYPE ${"a".repeat(2_000_000)}>`],
   ["closing tags of nothing", `${"<a>".repeat(300)}${"</b>".repeat(300_000)}`],
-])("%s without end cost little, and what was before is kept", (_name, junk) => {
+])("endless %s cost little, and the part read before is used", (_name, junk) => {
   const text = days([1]).replace("</channel>", `${junk}</channel>`);
   const { feed, read } = readFeed(text);
   expect(feed?.episodes.map(({ title }) => title)).toEqual(["Day 1"]);
   expect(read).toBeLessThan(text.length / 2);
 });
 
-test("texts without end are cut: descriptions are passed over, a title keeps its first 500 characters", () => {
+test("endless texts are cut: descriptions are skipped, a title keeps its first 500 characters", () => {
   const long = "x".repeat(3_000_000);
   const item = { title: long, guid: "1", url: "https://a.example/1.mp3", more: `<description>${long}</description>` };
   const { feed } = readFeed(rssFeed([item, { ...item, title: `<![CDATA[${"y".repeat(200_000)}]]>` }]));
   expect(feed?.episodes.map(({ title }) => title)).toEqual(["x".repeat(500), "y".repeat(500)]);
-  // No more than the first 5,000 characters are looked at for markup.
+  // Only the first 5,000 characters are searched for markup.
   expect(titlesOf(rssFeed([{ ...item, title: `${"&lt;b&gt;".repeat(3000)}x` }]))).toEqual(["<b"]);
 });
 
-test("a feed that is not quite XML is read all the same", () => {
+test("a feed that is not well-formed XML is read", () => {
   const feed = `<rss><channel><title>Rock & Roll</title><item><title>A <3 B</title>
     <description>one<br>two<br></description>
     <enclosure url=/1.mp3 type=audio/mpeg></item><item><title>C</title><enclosure url="/2.mp3"/></item>`;
   expect(readFeed(feed).feed).toMatchObject({ title: "Rock & Roll", episodes: [{ title: "A <3 B" }, { title: "C" }] });
 });
 
-test("a page is no feed, nor is JSON, nor nothing", () => {
+test("a page, JSON and an empty text are not feeds", () => {
   for (const text of ["<!doctype html><html><body><rss/></body></html>", '{"rss":1}', "", "<", "<rss-like/>"]) {
     expect(readFeed(text).feed).toBeUndefined();
   }
   expect(readFeed("<rss></rss>").feed?.episodes).toEqual([]);
 });
 
-test("items within items and titles of other things do not count as the show's", () => {
+test("items within items and titles of other elements do not belong to the show", () => {
   const feed = `<rss><channel><image><title>of a picture</title><url>/i.png</url></image><title>Show</title>
     <item><a><item><title>within</title><enclosure url="/x.mp3"/></item></a><title>One</title>
     <enclosure url="/1.mp3"/></item>
@@ -221,7 +221,7 @@ test("items within items and titles of other things do not count as the show's",
   });
 });
 
-test("the encoding is that of the mark, the content type or the declaration", () => {
+test("the encoding is that of the byte order mark, the content type or the declaration", () => {
   const bytes = (text: string, encoding: BufferEncoding) => Buffer.from(text, encoding);
   const decode = (data: Uint8Array, contentType = "text/xml") => feedDecoder(data, contentType).decode(data);
   const declared = (name: string) => `<?xml version="1.0" encoding="${name}"?><t>é</t>`;
@@ -239,14 +239,14 @@ test("the encoding is that of the mark, the content type or the declaration", ()
   expect(decode(bytes(declared("no-such-thing"), "utf8"), "text/xml; charset=neither")).toContain("é");
 });
 
-test("titles lose markup, doubled entities and white space, and nothing else", () => {
+test("titles lose only markup, double-escaped entities and white space", () => {
   expect(plainTitle(" <b>Tom</b> &amp;\n\tJerry &#39;&#x201c;&nbsp;x ")).toBe("Tom & Jerry '“ x");
   expect(plainTitle("1 < 2 > 0 &unknown; &#0; &#xd800; I <3 U")).toBe("1 < 2 > 0 &unknown; &#0; &#xd800; I <3 U");
   expect([plainTitle("<br/>"), plainTitle(undefined)]).toEqual([undefined, undefined]);
   expect(plainTitle(`${"a".repeat(499)}😀`)).toBe("a".repeat(499));
 });
 
-test("lengths are seconds, m:s or h:m:s", () => {
+test("durations are seconds, m:s or h:m:s", () => {
   expect(["90", "1:30", "1:00:30", "01:02:03.5", " 5 "].map(durationMsOf)).toEqual([
     90_000, 90_000, 3_630_000, 3_723_000, 5000,
   ]);
@@ -254,7 +254,7 @@ test("lengths are seconds, m:s or h:m:s", () => {
     expect(durationMsOf(text)).toBeUndefined();
 });
 
-test("dates are those of mail and of RFC 3339", () => {
+test("dates have the form of mail or of RFC 3339", () => {
   const expected = Date.UTC(2026, 5, 2, 4);
   expect(["Tue, 02 Jun 2026 06:00:00 +0200", "2026-06-02T04:00:00Z", " 2 Jun 2026 04:00 GMT"].map(dateMsOf)).toEqual(
     Array(3).fill(expected),
@@ -262,7 +262,7 @@ test("dates are those of mail and of RFC 3339", () => {
   for (const text of ["yesterday", "", undefined, "9".repeat(101)]) expect(dateMsOf(text)).toBeUndefined();
 });
 
-test("links are made whole, and have neither user nor fragment", () => {
+test("links become absolute, without user and fragment", () => {
   expect(webLink(" ../b?x#y ", URL_OF_FEED)).toBe("https://feeds.example/b?x");
   expect(webLink("http://user:secret@a.example/b")).toBe("http://a.example/b");
   for (const text of ["b", "file:///etc/passwd", "", undefined, `https://a.example/${"b".repeat(4000)}`])

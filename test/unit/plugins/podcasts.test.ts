@@ -46,7 +46,7 @@ async function firstTrack(bench: PluginBench, identifier = `podcast:${FEED}`): P
   return track?.encoded ?? "";
 }
 
-test("a feed is a playlist of its show, newest episode first", async () => {
+test("a feed is loaded as a playlist of its show, newest episode first", async () => {
   const { bench } = await stand();
   const answer = await bench.load(SOURCE, `podcast:${FEED}`);
   expect(answer).toMatchObject({ kind: "playlist", name: "The Made-up Show", selectedTrack: -1 });
@@ -87,7 +87,7 @@ test("an episode is loaded alone by the identifier of its track", async () => {
   expect(await bench.load(SOURCE, "podcast:https://feeds.example/odd.xml#nobody")).toEqual({ kind: "empty" });
 });
 
-test("of a show with 5,000 episodes as many are loaded as the operator wants, the newest", async () => {
+test("of a show with 5,000 episodes the newest are loaded, up to the configured number", async () => {
   const { sites, bench } = await stand({ episodeLoadLimit: "7" });
   sites.addFeed("feeds.example/long.rss", rssFeed(manyEpisodes(5000)));
   const tracks = await bench.loadTracks(SOURCE, "https://feeds.example/long.rss");
@@ -102,7 +102,7 @@ test("the default is 100 episodes", async () => {
   expect(await bench.loadTracks(SOURCE, "rss:feeds.example/long.rss")).toHaveLength(100);
 });
 
-test("the sound is looked up in the feed anew each time it is asked for again", async () => {
+test("the audio address is read from the feed again each time", async () => {
   const { sites, bench } = await stand();
   const encoded = await firstTrack(bench);
   const start = await bench.resolve(SOURCE, encoded);
@@ -123,7 +123,7 @@ test.each([
   ["no longer has the episode", { text: rssFeed([]) }],
   ["has become a page", { text: "<html></html>" }],
   ["cuts the connection", "cut" as const],
-])("when the feed %s, the sound is where it was last", async (_what, outcome) => {
+])("an episode whose feed %s uses the audio's last known address", async (_what, outcome) => {
   const { sites, bench } = await stand();
   const encoded = await firstTrack(bench);
   sites.server.fail({ at: /show\.rss/, outcome });
@@ -131,7 +131,7 @@ test.each([
   expect(await bench.resolve(SOURCE, encoded, { reason: "refused", status: 410 })).toEqual(known);
 });
 
-test("a feed that never answers is given up after six seconds when the sound's last address is known", async () => {
+test("a feed that never answers is given up after six seconds when the audio's last address is known", async () => {
   const waitedMs: number[] = [];
   const host = {
     options: { episodeLoadLimit: 1, searchEnabled: true, countryCode: "US" },
@@ -157,12 +157,12 @@ test("a feed that never answers is given up after six seconds when the sound's l
 
 test.each([
   ["is gone", { status: 404 }, "site-unavailable"],
-  ["wants a password", { status: 401 }, "site-unavailable"],
+  ["requires a password", { status: 401 }, "site-unavailable"],
   ["has too many visitors", { status: 429, headers: { "retry-after": "5" } }, "site-busy"],
   ["is a page", { text: "<!doctype html><html></html>" }, "site-unavailable"],
   ["redirects in a circle", { status: 302, headers: { location: "https://feeds.example/show.rss" } }, "site-changed"],
   ["redirects to nowhere", { status: 302, headers: { location: "file:///etc/passwd" } }, "site-changed"],
-])("a feed that %s is told as such, with its host alone", async (what, outcome, code) => {
+])("a feed that %s is reported as such, with its host only", async (what, outcome, code) => {
   const { sites, bench } = await stand();
   sites.server.fail({ at: /show\.rss/, outcome });
   const identifier = `podcast:${FEED}?token=hunter2`;
@@ -175,7 +175,7 @@ test.each([
   }
 });
 
-test("a feed may be behind ten redirects, and its links count from where it is in the end", async () => {
+test("a feed may be behind ten redirects, and its links are relative to the final address", async () => {
   const { sites, bench } = await stand();
   const hop = (number: number) => ({
     status: 302,
@@ -192,7 +192,7 @@ test("a feed may be behind ten redirects, and its links count from where it is i
   expect(trouble.message).toContain("more than 10 redirects");
 });
 
-test("a feed of 20 MB is read, one of 50 MB is not, however small it is packed", async () => {
+test("a feed of 20 MB is read, and one of 50 MB is not, however small its compressed size", async () => {
   // On a slow machine the feed would not be read in its time: none passes.
   const { sites, bench } = await stand({}, { ...systemClock, now: () => 0 });
   const feedOf = (sizeBytes: number) =>
@@ -215,14 +215,14 @@ test("a feed of 20 MB is read, one of 50 MB is not, however small it is packed",
   });
 });
 
-test("a feed that takes too long to read gives what was found until then", async () => {
+test("a feed that takes too long to parse returns the episodes found so far", async () => {
   const feed = rssFeed(manyEpisodes(5000));
   let nowMs = 0;
   const host = {
     http: {
       request: async () => ({ status: 200, headers: {}, url: FEED, bytes: Buffer.from(feed) }) as Partial<HttpAnswer>,
     },
-    // Each look at the clock is 500 ms later than the one before.
+    // Each call of the clock is 500 ms later than the one before.
     clock: { now: () => (nowMs += 500), sleep: () => Promise.resolve() },
     cache: () => new MemoryCache({ ttlMs: 1, entriesMax: 1 }, new FakeClock()),
   };
@@ -233,7 +233,7 @@ test("a feed that takes too long to read gives what was found until then", async
   expect(episodes.length).toBeLessThan(2500);
 });
 
-test("another encoding is read as what it says it is", async () => {
+test("a feed in another encoding is decoded as declared", async () => {
   const { sites, bench } = await stand();
   const text = rssFeed([{ title: "Grüße", url: "https://feeds.example/1.mp3" }]).replace("UTF-8", "ISO-8859-1");
   sites.addFeed("feeds.example/latin.rss", Buffer.from(text, "latin1"), "text/xml");
@@ -241,7 +241,7 @@ test("another encoding is read as what it says it is", async () => {
   expect(track?.info.title).toBe("Grüße");
 });
 
-test("words find the show in Apple's directory, and its newest episodes are the result", async () => {
+test("search words find the show in Apple's directory, and return its newest episodes", async () => {
   const { sites, bench } = await stand({ countryCode: "de" });
   const answer = await bench.load(SOURCE, "podcast:made-up show");
   expect(answer?.kind).toBe("search");
@@ -258,7 +258,7 @@ test("words find the show in Apple's directory, and its newest episodes are the 
   expect(await bench.load(SOURCE, "podcast:no such thing")).toEqual({ kind: "empty" });
 });
 
-test("a show whose feed is gone gives way to the next that the directory has found", async () => {
+test("a show whose feed is gone is skipped for the directory's next result", async () => {
   const { sites, bench } = await stand();
   sites.shows.unshift(
     { id: 1, name: "Made-up but gone", feedUrl: "https://old.example/x" },
@@ -269,14 +269,14 @@ test("a show whose feed is gone gives way to the next that the directory has fou
   expect((await troubleWith(bench.load(SOURCE, "podcast:made"))).code).toBe("site-busy");
 });
 
-test("with the search off, words are nobody's", async () => {
+test("search words are declined when the search is off", async () => {
   const { sites, bench } = await stand({ searchEnabled: "false" });
   expect(await bench.load(SOURCE, "podcast:made-up")).toBeUndefined();
   expect(sites.server.requests).toEqual([]);
   await expect(stand({ countryCode: "Germany" })).rejects.toThrow("countryCode: expected two letters");
 });
 
-test("a link to Apple's page of a show is its feed, one to an episode is that episode", async () => {
+test("a link to Apple's page of a show loads its feed, one to an episode that episode", async () => {
   const { bench } = await stand();
   const show = await bench.loadTracks(SOURCE, APPLE_LINK);
   expect(show.map(({ info }) => info.title)).toEqual(["Day 3", "Day 2", "Day 1"]);
@@ -286,14 +286,14 @@ test("a link to Apple's page of a show is its feed, one to an episode is that ep
   expect(await bench.load(SOURCE, APPLE_LINK.replace("101", "404"))).toEqual({ kind: "empty" });
 });
 
-test("a show without a feed cannot be heard here", async () => {
+test("a show without a feed cannot be played", async () => {
   const { sites, bench } = await stand();
   sites.shows.push({ id: 7, name: "Subscribers only" });
   const trouble = await troubleWith(bench.load(SOURCE, APPLE_LINK.replace("101", "7")));
-  expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining("Apple's own program") });
+  expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining("Apple's own app") });
 });
 
-test("a connection that breaks is tried once more, and no oftener", async () => {
+test("a broken connection is retried exactly once", async () => {
   const { sites, bench } = await stand();
   sites.server.fail({ at: /show\.rss/, outcome: "cut", times: 1 });
   expect(await bench.loadTracks(SOURCE, `podcast:${FEED}`)).toHaveLength(3);
@@ -307,13 +307,13 @@ test.each([
   ["no results", { json: { error: 1 } }, "site-changed"],
   ["403", { status: 403 }, "site-unavailable"],
   ["a body of 50 MB", { text: "[".padEnd(50_000_000) }, "site-changed"],
-])("%s from Apple's directory is told as such", async (_name, outcome, code) => {
+])("an answer of %s from Apple's directory is reported as such", async (_name, outcome, code) => {
   const { sites, bench } = await stand();
   sites.server.fail({ at: /itunes/, outcome });
   expect((await troubleWith(bench.load(SOURCE, APPLE_LINK))).code).toBe(code);
 });
 
-test("what the directory lists wrongly is passed over, and it is asked once for the same", async () => {
+test("invalid entries of the directory are skipped, and equal requests are made once", async () => {
   const { sites, bench } = await stand();
   const results = [null, 5, { feedUrl: 5 }, { feedUrl: "file:///etc/passwd" }, { feedUrl: FEED }, { feedUrl: FEED }];
   sites.server.fail({ at: /itunes.*search/, outcome: { json: { results } } });
@@ -349,11 +349,11 @@ test.each([
   ["https://a.example/a.mp3", undefined],
   ["ftp://a.example/show.rss", undefined],
   ["Podcast:x", undefined],
-])("the identifier %s is understood", (identifier, expected) => {
+])("the identifier %s is parsed", (identifier, expected) => {
   expect(readPodcastIdentifier(identifier)).toEqual(expected);
 });
 
-test("a track that somebody else has made up is refused", async () => {
+test("a made-up track is refused", async () => {
   const { bench } = await stand();
   const encoded = await firstTrack(bench);
   const forged = Buffer.from(encoded, "base64").toString("latin1").replace("podcast:https://", "podcast:gopher//");

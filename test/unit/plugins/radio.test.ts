@@ -26,7 +26,7 @@ function askedServers(site: RadioBrowserSite): string[] {
   return site.server.requests.filter(({ path }) => path !== "/json/servers").map(({ host }) => host);
 }
 
-test("a station is found by a part of its name, with what the directory knows of it", async () => {
+test("a station is found by a part of its name, with the directory's data", async () => {
   const { site, bench } = await stand();
   const [track, ...others] = await bench.loadTracks(SOURCE, "rbsearch:harbour");
   expect(others).toEqual([]);
@@ -49,7 +49,7 @@ test("a station is found by a part of its name, with what the directory knows of
   });
 });
 
-test("a search asks for what plays, most liked first, under the node's own name", async () => {
+test("a search asks for working stations, most liked first, with the node's user agent", async () => {
   const { site, bench } = await stand({ searchLimit: "3", country: "de", language: "german", tag: "jazz" });
   await bench.load(SOURCE, "rbsearch: harbour ");
   const asked = site.server.requests.find(({ path }) => path === "/json/stations/search");
@@ -66,7 +66,7 @@ test("a search asks for what plays, most liked first, under the node's own name"
   expect(asked?.headers["user-agent"]).toBe("Tonearm/test");
 });
 
-test("where no station has the name, those with the tag are found", async () => {
+test("a search without a station of that name returns those with the tag", async () => {
   const { site, bench } = await stand();
   site.stations.push(stationEntry(3, { name: "Blue Room", tags: "bossa nova" }));
   const tracks = await bench.loadTracks(SOURCE, "rbsearch:Bossa");
@@ -75,14 +75,14 @@ test("where no station has the name, those with the tag are found", async () => 
   expect(await bench.load(SOURCE, "rbsearch:  ")).toEqual({ kind: "empty" });
 });
 
-test("of a list of 5,000 stations no more are taken than the search may find", async () => {
+test("of a list of 5,000 stations only the configured number is returned", async () => {
   const { site, bench } = await stand({ searchLimit: "100" });
   const json = Array.from({ length: 5000 }, (_, index) => stationEntry(index));
   site.server.fail({ at: /stations\/search/, outcome: { json } });
   expect(await bench.loadTracks(SOURCE, "rbsearch:x")).toHaveLength(100);
 });
 
-test("entries that are no station are left out, others are not", async () => {
+test("entries that are not stations are left out, and others are kept", async () => {
   const { site, bench } = await stand();
   const wrong = [null, 7, [], {}, { stationuuid: 4 }, stationEntry(5, { name: " " })];
   const links = ["ftp://radio.example/", "", "http://", "x".repeat(9000)].map((url) =>
@@ -104,20 +104,20 @@ test.each([
   "radio:../../servers",
   "rbsearch",
   "https://radio.example/",
-])("%s is not its identifier", async (identifier) => {
+])("the identifier %s is not the radio plugin's", async (identifier) => {
   const { site, bench } = await stand();
   expect(await bench.load(SOURCE, identifier)).toBeUndefined();
   expect(site.server.requests).toEqual([]);
 });
 
-test("a station is loaded by its uuid, in whichever case; one that is not there is nothing", async () => {
+test("a station is loaded by its uuid, in any case, and a missing one is an empty result", async () => {
   const { bench } = await stand();
   const [track] = await bench.loadTracks(SOURCE, `radio:${stationUuid(2).toUpperCase()}`);
   expect(track?.info).toMatchObject({ identifier: `radio:${stationUuid(2)}`, title: "Night Line" });
   expect(await bench.load(SOURCE, `radio:${stationUuid(99)}`)).toEqual({ kind: "empty" });
 });
 
-test("the stream is the station's own, and each play is counted once", async () => {
+test("a station's link is its own stream, and each play is counted once", async () => {
   const { site, bench } = await stand();
   const [track] = await bench.loadTracks(SOURCE, "rbsearch:harbour");
   const link = await bench.resolve(SOURCE, track?.encoded ?? "");
@@ -131,7 +131,7 @@ test("the stream is the station's own, and each play is counted once", async () 
   expect(site.clicks).toEqual([stationUuid(1)]);
 });
 
-test("a link that was refused is looked up anew", async () => {
+test("a refused link is requested again", async () => {
   const { site, bench } = await stand();
   const [track] = await bench.loadTracks(SOURCE, "rbsearch:harbour");
   await bench.resolve(SOURCE, track?.encoded ?? "");
@@ -141,16 +141,16 @@ test("a link that was refused is looked up anew", async () => {
   expect(link).toMatchObject({ url: site.stations[0].url_resolved });
 });
 
-test("operators may keep plays to themselves", async () => {
+test("the operator can disable the counting of plays", async () => {
   const { site, bench } = await stand({ countsClicks: "false" });
   const [track] = await bench.loadTracks(SOURCE, "rbsearch:harbour");
   await bench.resolve(SOURCE, track?.encoded ?? "");
-  // Whatever is asked for later is there; a click would have been before it.
+  // A later request has arrived; a click would have come before it.
   await bench.load(SOURCE, "rbsearch:night");
   expect(site.clicks).toEqual([]);
 });
 
-test("a station whose stream is named by a playlist file plays what the file names", async () => {
+test("a station whose stream address is a playlist file plays the file's entry", async () => {
   const { site, bench } = await stand();
   site.stations.push(stationEntry(3, { url_resolved: "http://radio.example/listen.pls?x=1" }));
   site.stations.push(stationEntry(4, { url_resolved: "http://radio.example/live.m3u8" }));
@@ -162,7 +162,7 @@ test("a station whose stream is named by a playlist file plays what the file nam
   ]);
 });
 
-test("when a server fails another one is asked, and the circuit breaker of one that keeps failing opens", async () => {
+test("a failing server is replaced by another, and its circuit breaker opens when it keeps failing", async () => {
   const { site, bench } = await stand();
   site.server.fail({ at: /^(de1|fi1)\..*stations/, outcome: { status: 502, text: "bad gateway" } });
   for (let index = 0; index < 40; index++) await bench.load(SOURCE, `rbsearch:harbour ${index}`);
@@ -179,7 +179,7 @@ test("the server is chosen at random", async () => {
   expect([...new Set(askedServers(site))].sort()).toEqual([...site.serverNames]);
 });
 
-test("no more than six servers are asked, and none that is not the directory's", async () => {
+test("at most six servers are asked, and only those of the directory", async () => {
   const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
   const { site, bench } = await stand({}, names);
   const hostile = ["127.0.0.1", "evil.example", "x.api.radio-browser.info.evil.example", 5, null].map((name) => ({
@@ -197,14 +197,14 @@ test("no more than six servers are asked, and none that is not the directory's",
   expect(asked).toHaveLength(30);
 });
 
-test("while the list of servers cannot be had, the name that all have is asked", async () => {
+test("the common name is used while the list of servers is unavailable", async () => {
   const { site, bench } = await stand();
   site.server.fail({ at: /json\/servers/, outcome: { text: "<html>down</html>" } });
   expect(await bench.loadTracks(SOURCE, "rbsearch:harbour")).toHaveLength(1);
   expect(askedServers(site)).toEqual(["all.api.radio-browser.info"]);
 });
 
-test("operators may name the servers, and a name that is none switches the plugin off", async () => {
+test("the operator can set the servers, and an invalid name turns the plugin off", async () => {
   const { site, bench } = await stand({ servers: ["FI1.api.radio-browser.info"] });
   expect(await bench.loadTracks(SOURCE, "rbsearch:harbour")).toHaveLength(1);
   expect(site.server.requests.map(({ host }) => host)).toEqual(["fi1.api.radio-browser.info"]);
@@ -213,20 +213,20 @@ test("operators may name the servers, and a name that is none switches the plugi
 });
 
 test.each([
-  ["a page in place of JSON", { text: "<html>hello</html>" }, "site-changed"],
+  ["a page instead of JSON", { text: "<html>hello</html>" }, "site-changed"],
   ["no list", { json: { error: "no" } }, "site-changed"],
   ["a list of something else", { json: [{ id: 1 }] }, "site-changed"],
   ["429", { status: 429, headers: { "retry-after": "30" } }, "site-busy"],
   ["403", { status: 403 }, "site-unavailable"],
   ["a body of 50 MB", { text: "[".padEnd(50_000_000) }, "site-changed"],
   ["redirects in a circle", { status: 302, headers: { location: "/json/stations/search" } }, "site-changed"],
-])("%s is told as such", async (_name, outcome, code) => {
+])("an answer of %s from the directory is reported as such", async (_name, outcome, code) => {
   const { site, bench } = await stand();
   site.server.fail({ at: /stations\/search/, outcome });
   expect((await troubleWith(bench.load(SOURCE, "rbsearch:x"))).code).toBe(code);
 });
 
-test("a server that asks to be left alone is not asked again", async () => {
+test("a server that requests a pause is not asked during it", async () => {
   const { site, bench } = await stand({ servers: ["de1.api.radio-browser.info"] });
   site.server.fail({ at: /./, outcome: { status: 429, headers: { "retry-after": "600" } }, times: 1 });
   await troubleWith(bench.load(SOURCE, "rbsearch:x"));
@@ -235,7 +235,7 @@ test("a server that asks to be left alone is not asked again", async () => {
   expect(site.server.requests).toHaveLength(1);
 });
 
-test("a station plays on from where it was found while the directory is down", async () => {
+test("a station plays from its known address while the directory is down", async () => {
   const { site, bench } = await stand();
   const [track] = await bench.loadTracks(SOURCE, "rbsearch:harbour");
   site.server.fail({ at: /./, outcome: "cut" });
@@ -243,7 +243,7 @@ test("a station plays on from where it was found while the directory is down", a
   expect(link).toMatchObject({ url: site.stations[0]?.url_resolved });
 });
 
-test("a station that has left the directory is not available", async () => {
+test("a station that has left the directory is unavailable", async () => {
   const { site, bench } = await stand();
   const [track] = await bench.loadTracks(SOURCE, "rbsearch:harbour");
   site.stations.length = 0;
@@ -251,7 +251,7 @@ test("a station that has left the directory is not available", async () => {
   expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining("not available") });
 });
 
-test("with the search off its prefix is nobody's", async () => {
+test("the search prefix is declined when the search is off", async () => {
   const { bench } = await stand({ searchEnabled: "false" });
   expect(await bench.load(SOURCE, "rbsearch:harbour")).toBeUndefined();
 });

@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => env.close());
 
 describe("a set", () => {
-  test("is a playlist in its own order; what the site only numbers is asked for fifty at a time", async () => {
+  test("a set is a playlist in its own order, and tracks with only an id are loaded fifty at a time", async () => {
     const bench = await env.bench();
     const expected = Array.from({ length: 120 }, (_, index) => `Song ${219 - index}`);
     expect(await env.titles(bench, `${PAGE}/sets/mix`)).toEqual(expected);
@@ -23,38 +23,38 @@ describe("a set", () => {
     expect(counts).toEqual([50, 50, 15]);
   });
 
-  test("tells what clients show of a playlist", async () => {
+  test("a set has the playlist data that clients show", async () => {
     const answer = await (await env.bench()).load("soundcloud", `${PAGE}/sets/mix`);
     const pluginInfo = { type: "playlist", url: `${PAGE}/sets/mix`, author: "The Stand-ins", totalTracks: 120 };
     expect(answer).toMatchObject({ kind: "playlist", name: "Set 901", selectedTrack: -1, pluginInfo });
   });
 
-  test("with a secret gives the tracks that only its secret opens", async () => {
+  test("a set with a secret returns the tracks that only the secret opens", async () => {
     const found = await env.titles(await env.bench(), `${PAGE}/sets/hidden/s-Se3cretSet`);
     expect(found).toEqual(["Song 11", "Song 12", "Song 13", "Song 100", "Song 101", "Song 17", "Song 102"]);
   });
 
   test.each(["https://api.soundcloud.com/playlists/901", "soundcloud:playlists:901"])(
-    "is found as %s",
+    "a set is found as %s",
     async (link) => {
       expect(await env.titles(await env.bench(), link)).toHaveLength(120);
     },
   );
 
-  test("of SoundCloud's own is a set like others", async () => {
+  test("a set of SoundCloud itself is loaded like others", async () => {
     const address = "https://soundcloud.com/discover/sets/weekly::somebody";
     env.site.addSet(address, 903, [11, 12], { kind: "system-playlist", id: "soundcloud:system-playlists:weekly" });
     expect(await env.titles(await env.bench(), address)).toEqual(["Song 11", "Song 12"]);
   });
 
-  test("leaves out tracks that are gone, blocked or nonsense", async () => {
+  test("a set leaves out tracks that are removed, blocked or invalid", async () => {
     env.site.addSet(`${PAGE}/sets/holes`, 904, [11, 14, 12], {
       tracks: [env.site.tracks.get(11), null, { id: 14 }, { id: 4242 }, "no", { id: -1 }, { id: 12 }],
     });
     expect(await env.titles(await env.bench(), `${PAGE}/sets/holes`)).toEqual(["Song 11", "Song 12"]);
   });
 
-  test("of 5,000 tracks is cut at the limit, and whole with a higher one", async () => {
+  test("a set of 5,000 tracks is cut at the limit, and complete with a higher one", async () => {
     const ids = Array.from({ length: 5000 }, (_, index) => 10_000 + index);
     for (const id of ids) env.site.addTrack(id, `many-${id}`);
     env.site.addSet(`${PAGE}/sets/many`, 905, ids);
@@ -67,22 +67,22 @@ describe("a set", () => {
     expect(all.at(-1)).toBe("Song 14999");
   });
 
-  test("of which a part cannot be had is not given in part, and nothing more is asked for", async () => {
+  test("a set whose part fails to load fails as a whole, and requests no more", async () => {
     const ids = Array.from({ length: 2000 }, (_, index) => 10_000 + index);
     env.site.addSet(`${PAGE}/sets/many`, 905, ids);
     env.site.server.fail({ at: /\/tracks/, outcome: { status: 400 }, times: 1 });
     const bench = await env.bench({ setTracksMax: "2000" });
     expect((await troubleWith(bench.load("soundcloud", `${PAGE}/sets/many`))).code).toBe("site-unavailable");
-    // Time for whatever would go on.
+    // Time for anything that would continue.
     for (let round = 0; round < 20; round++) await bench.load("soundcloud", `scsearch:song ${round}`);
     expect(env.asked("/tracks")).toBeLessThanOrEqual(8);
   });
 
-  test("that is not there is an empty result", async () => {
+  test("a missing set is an empty result", async () => {
     expect(await (await env.bench()).load("soundcloud", `${PAGE}/sets/gone`)).toEqual({ kind: "empty" });
   });
 
-  test("without a list of tracks is told as a change of the site", async () => {
+  test("a set without a list of tracks is reported as a change of the site", async () => {
     env.site.addSet(`${PAGE}/sets/odd`, 906, [], { tracks: { first: 1 } });
     const trouble = await troubleWith((await env.bench()).load("soundcloud", `${PAGE}/sets/odd`));
     expect(trouble).toMatchObject({ code: "site-changed", message: expect.stringContaining("list of tracks") });
@@ -96,13 +96,13 @@ describe("a user", () => {
     [`${PAGE}/likes?ref=x`, "Liked by The Stand-ins", ["Song 11", "Song 15", "Song 12"]],
     [`${PAGE}/reposts`, "Reposted by The Stand-ins", ["Song 13"]],
     ["https://api.soundcloud.com/users/1", "Tracks by The Stand-ins", ["Song 11", "Song 12"]],
-  ])("%s is the playlist %s", async (link, name, titles) => {
+  ])("the user link %s is the playlist %s", async (link, name, titles) => {
     const bench = await env.bench();
     expect(await bench.load("soundcloud", link)).toMatchObject({ kind: "playlist", name });
     expect(await env.titles(bench, link)).toEqual(titles);
   });
 
-  test("who likes much is read page by page, as far as the limit goes", async () => {
+  test("a user's likes are read page by page, up to the limit", async () => {
     const likes = Array.from({ length: 700 }, (_, index) => ({
       track: env.site.addTrack(20_000 + index, `l${index}`),
     }));
@@ -114,7 +114,7 @@ describe("a user", () => {
     expect(env.asked("/users/1/likes")).toBe(1 + 3 + 4);
   });
 
-  test("whose list goes in circles is read once around", async () => {
+  test("a user's list that goes in circles is read once", async () => {
     const next = `https://${API}/users/1/likes?offset=again`;
     const collection = [{ track: env.site.tracks.get(11) }];
     env.site.server.fail({ at: /likes/, outcome: { json: { collection, next_href: next } } });
@@ -123,7 +123,7 @@ describe("a user", () => {
     expect(env.asked("/users/1/likes")).toBe(2);
   });
 
-  test("whose list goes on at another host is not followed there", async () => {
+  test("a user's list that continues at another host is not followed there", async () => {
     const outcome = { json: { collection: [], next_href: "https://example.org/users/1/likes" } };
     env.site.server.fail({ at: /likes/, outcome });
     const trouble = await troubleWith(
@@ -132,7 +132,7 @@ describe("a user", () => {
     expect(trouble.code).toBe("site-changed");
   });
 
-  test("who is not there is an empty result", async () => {
+  test("a missing user is an empty result", async () => {
     expect(await (await env.bench()).load("soundcloud", "https://soundcloud.com/nobody/likes")).toEqual({
       kind: "empty",
     });

@@ -24,7 +24,7 @@ async function play(bench: PluginBench, page: string) {
   return bench.resolve("soundcloud", (await env.track(bench, page)).encoded);
 }
 
-/** A track as a client has kept it, whoever encoded it. */
+/** A track as stored by a client. */
 function encoded(identifier: string, uri: string | null = null): string {
   const info = {
     identifier,
@@ -42,15 +42,15 @@ function encoded(identifier: string, uri: string | null = null): string {
   return createTrack(info, { kind: "none" }).encoded;
 }
 
-describe("the rendition", () => {
-  test("is Opus, whatever else there is, and what the link leads to can be fetched", async () => {
+describe("the variant", () => {
+  test("the preferred variant is Opus, and its link can be fetched", async () => {
     const link = await play(await env.bench(), `${PAGE}/song`);
     expect(link).toMatchObject({ kind: "link", variant: "opus_0_0 hls" });
     const list = await (await fetch(link.kind === "link" ? link.url : "")).text();
     expect(list).toContain("#EXTINF:2.000,");
   });
 
-  test("may have a link as long as signed ones are", async () => {
+  test("a variant may have a link as long as signed ones are", async () => {
     env.site.linkQuery = { Policy: "p".repeat(4000) };
     expect(await play(await env.bench(), `${PAGE}/song`)).toMatchObject({ kind: "link" });
   });
@@ -58,21 +58,21 @@ describe("the rendition", () => {
   test.each([
     ["a whole MP3 file", [ALL.aacHls, ALL.mp3Hls, ALL.mp3Progressive], "mp3_1_0 progressive"],
     ["MP3 in segments", [ALL.aacHls, ALL.mp3Hls], "mp3_1_0 hls"],
-    ["AAC, where there is nothing else", [ALL.aacHls], "aac_160k hls"],
+    ["AAC, if there is nothing else", [ALL.aacHls], "aac_160k hls"],
     ["a whole one before a preview", [{ ...ALL.opusHls, snipped: true }, ALL.aacHls], "aac_160k hls"],
-    ["a preview, where there is nothing else", [{ ...ALL.opusHls, snipped: true }], "opus_0_0 hls preview"],
+    ["a preview, if there is nothing else", [{ ...ALL.opusHls, snipped: true }], "opus_0_0 hls preview"],
     ["none with changing bit rates", [{ ...ALL.opusHls, preset: "abr_sq" }, ALL.mp3Hls], "mp3_1_0 hls"],
-  ])("next best is %s", async (_, transcodings, variant) => {
+  ])("the next best variant is %s", async (_, transcodings, variant) => {
     env.site.addTrack(40, "some", { media: { transcodings: listTranscodings(40, transcodings) } });
     expect(await play(await env.bench(), `${PAGE}/some`)).toMatchObject({ variant });
   });
 
-  test.each([404, 403])("that is answered with %i gives way to the next one", async (status) => {
+  test.each([404, 403])("a variant that is answered with %i is skipped for the next one", async (status) => {
     env.site.server.fail({ at: /media.*opus/, outcome: { status } });
     expect(await play(await env.bench(), `${PAGE}/song`)).toMatchObject({ variant: "mp3_1_0 progressive" });
   });
 
-  test("that played last is kept when its link is renewed", async () => {
+  test("the variant played last is kept when its link is renewed", async () => {
     const bench = await env.bench();
     const track = await env.track(bench, `${PAGE}/song`);
     const linkRequest = { reason: "expiring", variant: "mp3_1_0 hls" } as const;
@@ -81,7 +81,7 @@ describe("the rendition", () => {
     expect(await bench.resolve("soundcloud", track.encoded, linkRequest)).toMatchObject({ variant: "opus_0_0 hls" });
   });
 
-  test("whose link turns out to be a preview gives way to a whole one", async () => {
+  test("a variant whose link leads to a preview is skipped for a complete one", async () => {
     const url = env.site.server.link("preview/opus/song.m3u8");
     env.site.server.fail({ at: /media.*opus/, outcome: { json: { url } } });
     expect(await play(await env.bench(), `${PAGE}/song`)).toMatchObject({ variant: "mp3_1_0 progressive" });
@@ -94,30 +94,30 @@ describe("the rendition", () => {
   test.each([
     ["encrypted", "encrypted (DRM)"],
     ["none", "Did not detect any supported formats"],
-  ])("that cannot be had of a track named %s is told: %s", async (slug, message) => {
+  ])("a missing variant of a track named %s is reported: %s", async (slug, message) => {
     env.site.addTrack(41, "none", { media: { transcodings: [] } });
     const trouble = await troubleWith(play(await env.bench(), `${PAGE}/${slug}`));
     expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining(message) });
   });
 
-  test("is only asked for at the API, whatever the track says", async () => {
+  test("a variant is only requested at the API, whatever the track says", async () => {
     const [transcoding] = listTranscodings(42, [ALL.opusHls]);
     const elsewhere = { ...transcoding, url: "https://example.org/media/soundcloud:tracks:42/stream/hls" };
     env.site.addTrack(42, "elsewhere", { media: { transcodings: [elsewhere] } });
     expect((await troubleWith(play(await env.bench(), `${PAGE}/elsewhere`))).message).toContain("formats");
   });
 
-  test("that is refused whatever it is makes the track unavailable", async () => {
+  test("a track whose variants are all refused is unavailable", async () => {
     env.site.server.fail({ at: /media/, outcome: { status: 404 } });
-    expect((await troubleWith(play(await env.bench(), `${PAGE}/preview`))).message).toContain("all of its renditions");
+    expect((await troubleWith(play(await env.bench(), `${PAGE}/preview`))).message).toContain("all of its variants");
   });
 
-  test("of a blocked track is none", async () => {
+  test("a blocked track has no variant", async () => {
     const trouble = await troubleWith((await env.bench()).resolve("soundcloud", encoded("14")));
     expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining("region") });
   });
 
-  test("of a track that the site does not tell of is none, with what the site said", async () => {
+  test("a track that the site refuses has no variant, and fails with the site's message", async () => {
     const bench = await env.bench();
     const restore = env.site.server.fail({ at: /\/(tracks|resolve)$/, outcome: { status: 403 } });
     const trouble = await troubleWith(bench.resolve("soundcloud", encoded("11")));
@@ -139,35 +139,38 @@ describe("a link", () => {
     ["what its policy says", "song", { Policy: policy.replaceAll("+", "-").replaceAll("=", "_") }, NOW_MS + 777_000],
     ["four minutes, in segments", "song", {}, NOW_MS + 240_000],
     ["four minutes, where the query names a time that is over", "song", { expires: "1700000000" }, NOW_MS + 240_000],
-    ["four minutes, where the policy is none", "song", { Policy: "x" }, NOW_MS + 240_000],
-  ])("is good for %s", async (_, slug, query, expiresAtEpochMs) => {
+    ["four minutes, if the policy is invalid", "song", { Policy: "x" }, NOW_MS + 240_000],
+  ])("a link is valid for %s", async (_, slug, query, expiresAtEpochMs) => {
     env.site.linkQuery = query;
     const bench = await env.bench({}, new FakeClock({ epochMs: NOW_MS }));
     expect(await play(bench, `${PAGE}/${slug}`)).toMatchObject({ expiresAtEpochMs });
   });
 
-  test("to a whole file that says nothing of its end is good until it is refused", async () => {
+  test("a link to a whole file without an expiry is valid until it is refused", async () => {
     expect(await play(await env.bench(), `${PAGE}/only-mp3`)).toMatchObject({ expiresAtEpochMs: undefined });
   });
 
-  test("is asked for at once where the track has just been found", async () => {
+  test("a link is requested at once if the track has just been loaded", async () => {
     await play(await env.bench(), `${PAGE}/song`);
     expect(env.asked("/resolve") + env.asked("/tracks")).toBe(1);
     expect(env.asked("/media")).toBe(1);
   });
 
-  test.each(["refused", "expiring"] as const)("that is %s is asked for anew, and so is its track", async (reason) => {
-    const bench = await env.bench();
-    const { encoded: track } = await env.track(bench, `${PAGE}/song`);
-    const first = await bench.resolve("soundcloud", track);
-    env.site.server.expireLinks();
-    const second = await bench.resolve("soundcloud", track, { reason, status: 403, variant: "opus_0_0 hls" });
-    expect(second).not.toEqual(first);
-    expect(await fetch(second.kind === "link" ? second.url : "")).toMatchObject({ status: 200 });
-    expect(env.asked("/tracks")).toBe(1);
-  });
+  test.each(["refused", "expiring"] as const)(
+    "a link that is %s is requested again, and so is its track",
+    async (reason) => {
+      const bench = await env.bench();
+      const { encoded: track } = await env.track(bench, `${PAGE}/song`);
+      const first = await bench.resolve("soundcloud", track);
+      env.site.server.expireLinks();
+      const second = await bench.resolve("soundcloud", track, { reason, status: 403, variant: "opus_0_0 hls" });
+      expect(second).not.toEqual(first);
+      expect(await fetch(second.kind === "link" ? second.url : "")).toMatchObject({ status: 200 });
+      expect(env.asked("/tracks")).toBe(1);
+    },
+  );
 
-  test("is found although the renditions have moved since the track was found", async () => {
+  test("a link is found although the variants have moved since the track was loaded", async () => {
     const bench = await env.bench();
     const { encoded: track } = await env.track(bench, `${PAGE}/song`);
     env.site.tracks.set(11, {
@@ -179,24 +182,24 @@ describe("a link", () => {
     expect(await bench.resolve("soundcloud", track)).toMatchObject({ variant: "aac_160k hls" });
   });
 
-  test("that is none is told as a change of the site", async () => {
+  test("an invalid link is reported as a change of the site", async () => {
     env.site.server.fail({ at: /media/, outcome: { json: { url: "file:///etc/passwd" } } });
     expect((await troubleWith(play(await env.bench(), `${PAGE}/song`))).code).toBe("site-changed");
   });
 
-  test("of a secret track is had with its secret, also by who only has the encoded track", async () => {
+  test("a link of a secret track is requested with its secret, also from the encoded track alone", async () => {
     const page = `${PAGE}/hidden/${SOUNDCLOUD_SECRET}`;
     const { encoded: track } = await env.track(await env.bench(), page);
     expect(await (await env.bench()).resolve("soundcloud", track)).toMatchObject({ variant: "opus_0_0 hls" });
     for (const { query } of env.site.server.requestsTo(API).filter(({ path }) => path.startsWith("/media"))) {
       expect(query.get("secret_token")).toBe(SOUNDCLOUD_SECRET);
     }
-    // Numbers alone do not open it: its page is asked for at once.
+    // Numbers alone do not open it: its page is requested at once.
     expect(env.asked("/tracks")).toBe(0);
   });
 });
 
-test("a secret that the site does not repeat is the one that was asked with", async () => {
+test("a secret that the site does not repeat is the one of the request", async () => {
   const page = `${PAGE}/quiet/${SOUNDCLOUD_SECRET}`;
   env.site.addTrack(43, `quiet/${SOUNDCLOUD_SECRET}`, { permalink_url: `${PAGE}/quiet` });
   const bench = await env.bench();
@@ -210,21 +213,25 @@ describe("an encoded track", () => {
     ["Lavalink's Opus", `O:${TRANSCODING_URL}/0b0b/stream/hls`, null],
     ["Lavalink's MP3 in segments", `U:${TRANSCODING_URL}/0b0b/stream/hls`, null],
     ["Lavalink's MP3", `M:${TRANSCODING_URL}/0b0b/stream/progressive`, null],
-    ["an older lookup address", "O:https://api.soundcloud.com/media/soundcloud%3Atracks%3A11/0b0b/stream/hls", null],
+    [
+      "an older transcoding address",
+      "O:https://api.soundcloud.com/media/soundcloud%3Atracks%3A11/0b0b/stream/hls",
+      null,
+    ],
     ["NodeLink's number", "11", null],
-    ["one whose number is nobody's any more", "999", `${PAGE}/song`],
-    ["one whose identifier says nothing", "X:what", `${PAGE}/song`],
-  ])("with %s as identifier is played", async (_, identifier, uri) => {
+    ["one whose number no longer exists", "999", `${PAGE}/song`],
+    ["one whose identifier is unknown", "X:what", `${PAGE}/song`],
+  ])("an encoded track with %s as identifier is played", async (_, identifier, uri) => {
     const link = await (await env.bench()).resolve("soundcloud", encoded(identifier, uri));
     expect(link).toMatchObject({ kind: "link", variant: "opus_0_0 hls" });
   });
 
   test.each([
-    ["whose identifier and address say nothing", "what", "https://example.org/song"],
+    ["whose identifier and address are unknown", "what", "https://example.org/song"],
     ["that names a set", "what", `${PAGE}/sets/mix`],
-    ["with another host's lookup address", "O:https://example.org/soundcloud:tracks:11/stream/hls", null],
-    ["that nobody has any more", "999", null],
-  ])("%s is not available", async (_, identifier, uri) => {
+    ["with another host's transcoding address", "O:https://example.org/soundcloud:tracks:11/stream/hls", null],
+    ["that no longer exists", "999", null],
+  ])("an encoded track %s is unavailable", async (_, identifier, uri) => {
     const trouble = await troubleWith((await env.bench()).resolve("soundcloud", encoded(identifier, uri)));
     expect(trouble).toMatchObject({ code: "site-unavailable", message: "This track is not available" });
   });

@@ -30,7 +30,7 @@ function idsUsed(): (string | null)[] {
 }
 
 describe("the client id", () => {
-  test("is read from the scripts once, the last one first, for many who want it at the same time", async () => {
+  test("the client id is read from the scripts once, the last one first, for concurrent requests", async () => {
     const bench = await env.bench();
     await Promise.all(
       ["scsearch:song 1", "scsearch:song 2", SONG].map((identifier) => bench.load("soundcloud", identifier)),
@@ -40,7 +40,7 @@ describe("the client id", () => {
     expect(new Set(idsUsed())).toEqual(new Set([SOUNDCLOUD_CLIENT_ID]));
   });
 
-  test("is taken from the page itself where it stands there", async () => {
+  test("the client id is read from the page itself if it is there", async () => {
     const data = `[{"hydratable":"apiClient","data":{"id":"${SOUNDCLOUD_CLIENT_ID}","isExpiring":false}}]`;
     const text = `<html><script>window.__sc_hydration = ${data};</script></html>`;
     env.site.server.fail({ at: /^soundcloud\.com\/$/, outcome: { text } });
@@ -48,20 +48,20 @@ describe("the client id", () => {
     expect(env.site.server.requestsTo("a-v2.sndcdn.com")).toEqual([]);
   });
 
-  test("is found although the last script is broken", async () => {
+  test("the client id is found although the last script is broken", async () => {
     env.site.server.fail({ at: /assets\/9/, outcome: "cut" });
     const text = `var a="b",client_id:"${SOUNDCLOUD_CLIENT_ID}"`;
     env.site.server.fail({ at: /assets\/7/, outcome: { text } });
     expect(await env.titles(await env.bench(), SONG)).toEqual(["Song 11"]);
   });
 
-  test("is the operator's where there is one; the site's page is left alone", async () => {
+  test("the operator's client id is used without requesting the site's page", async () => {
     env.site.clientId = OPERATORS_ID;
     expect(await env.titles(await env.bench({ clientId: OPERATORS_ID }), SONG)).toEqual(["Song 11"]);
     expect(pagesRead()).toBe(0);
   });
 
-  test("of the operator, once refused, gives way to the site's, and a line of the log says so", async () => {
+  test("a refused client id of the operator is replaced by the site's, with a log line", async () => {
     const bench = await env.bench({ clientId: OPERATORS_ID });
     expect(await env.titles(bench, SONG)).toEqual(["Song 11"]);
     await bench.load("soundcloud", "scsearch:song");
@@ -70,20 +70,23 @@ describe("the client id", () => {
     expect(JSON.stringify(bench.lines)).not.toContain(OPERATORS_ID);
   });
 
-  test.each([401, 403])("that is refused with %i is read anew, and all is well", async (status) => {
-    const bench = await env.bench();
-    await bench.load("soundcloud", "scsearch:song");
-    env.site.clientId = NEW_ID;
-    const isOld = (id: string | null) => id === SOUNDCLOUD_CLIENT_ID;
-    env.site.server.fail({
-      at: /resolve/,
-      outcome: ({ query }) => (isOld(query.get("client_id")) ? { status } : { json: env.site.tracks.get(11) }),
-    });
-    expect(await env.titles(bench, SONG)).toEqual(["Song 11"]);
-    expect(pagesRead()).toBe(2);
-  });
+  test.each([401, 403])(
+    "a client id that is refused with %i is read again, and the request succeeds",
+    async (status) => {
+      const bench = await env.bench();
+      await bench.load("soundcloud", "scsearch:song");
+      env.site.clientId = NEW_ID;
+      const isOld = (id: string | null) => id === SOUNDCLOUD_CLIENT_ID;
+      env.site.server.fail({
+        at: /resolve/,
+        outcome: ({ query }) => (isOld(query.get("client_id")) ? { status } : { json: env.site.tracks.get(11) }),
+      });
+      expect(await env.titles(bench, SONG)).toEqual(["Song 11"]);
+      expect(pagesRead()).toBe(2);
+    },
+  );
 
-  test("that stays refused is not read over and over", async () => {
+  test("a client id that stays refused is not read over and over", async () => {
     const clock = new FakeClock();
     const bench = await env.bench({}, clock);
     env.site.server.fail({ at: /^api-v2/, outcome: { status: 401 } });
@@ -97,7 +100,7 @@ describe("the client id", () => {
     expect(pagesRead()).toBe(3);
   });
 
-  test("is read again after a day", async () => {
+  test("the client id is read again after a day", async () => {
     const clock = new FakeClock();
     const bench = await env.bench({}, clock);
     await bench.load("soundcloud", "scsearch:song");
@@ -110,9 +113,9 @@ describe("the client id", () => {
     ["the page lacks the scripts", { text: "<html>We are updating</html>" }],
     ["the page is refused", { status: 403, text: "captcha" }],
     ["the page is larger than any", { bytes: Buffer.alloc(50 * 1024 * 1024, "<script ") }],
-    ["the page leads in circles", { status: 302, headers: { location: "https://soundcloud.com/" } }],
+    ["the page redirects in circles", { status: 302, headers: { location: "https://soundcloud.com/" } }],
     ["the page names scripts of others", { text: '<script src="https://example.org/assets/1-a.js"></script>' }],
-  ])("cannot be had where %s, and that is told with what to do", async (_, outcome) => {
+  ])("a client id that is unavailable because %s is reported with advice", async (_, outcome) => {
     Object.assign(env.site.hosts, env.site.server.hosts("example.org"));
     env.site.server.fail({ at: /^soundcloud\.com\/$/, outcome });
     const trouble = await troubleWith((await env.bench()).load("soundcloud", SONG));
@@ -121,7 +124,7 @@ describe("the client id", () => {
     expect(env.site.server.requestsTo("example.org")).toEqual([]);
   });
 
-  test("that cannot be read anew does not hide that a single track is forbidden", async () => {
+  test("a client id that cannot be read again does not hide that a single track is forbidden", async () => {
     const bench = await env.bench();
     await bench.load("soundcloud", "scsearch:song");
     env.site.server.fail({ at: /^soundcloud\.com\/$/, outcome: { status: 403 } });
@@ -131,8 +134,8 @@ describe("the client id", () => {
   });
 });
 
-describe("an API that", () => {
-  test("has had enough is not asked for as long as it says", async () => {
+describe("API failures", () => {
+  test("an API that answers 429 is not requested for the requested time", async () => {
     const clock = new FakeClock();
     const bench = await env.bench({}, clock);
     env.site.server.fail({ at: /resolve/, outcome: { status: 429, headers: { "retry-after": "60" } }, times: 1 });
@@ -144,18 +147,21 @@ describe("an API that", () => {
     expect(await env.titles(bench, SONG)).toEqual(["Song 11"]);
   });
 
-  test.each([{ status: 502 }, "cut"] as const)("has a hiccup (%j) is asked once more", async (outcome) => {
-    env.site.server.fail({ at: /resolve/, outcome, times: 1 });
-    expect(await env.titles(await env.bench(), SONG)).toEqual(["Song 11"]);
-  });
+  test.each([{ status: 502 }, "cut"] as const)(
+    "an API with a temporary failure (%j) is asked once more",
+    async (outcome) => {
+      env.site.server.fail({ at: /resolve/, outcome, times: 1 });
+      expect(await env.titles(await env.bench(), SONG)).toEqual(["Song 11"]);
+    },
+  );
 
-  test("is down is told so after the second time", async () => {
+  test("an API that is down is reported after the second failure", async () => {
     env.site.server.fail({ at: /resolve/, outcome: { status: 503 } });
     expect((await troubleWith((await env.bench()).load("soundcloud", SONG))).code).toBe("site-busy");
     expect(env.asked("/resolve")).toBe(2);
   });
 
-  test("cuts the connection is told as out of reach", async () => {
+  test("an API that cuts the connection is reported as unreachable", async () => {
     env.site.server.fail({ at: /resolve/, outcome: "cut" });
     expect((await troubleWith((await env.bench()).load("soundcloud", SONG))).code).toBe("site-unreachable");
   });
@@ -168,12 +174,12 @@ describe("an API that", () => {
     ["a track without a title", { json: { kind: "track", id: 1 } }],
     ["50 MB", { bytes: Buffer.alloc(50 * 1024 * 1024, "[") }],
     ["a redirect to itself", { status: 302, headers: { location: "https://api-v2.soundcloud.com/resolve" } }],
-  ])("answers %s is told as changed", async (_, outcome) => {
+  ])("an API that answers %s is reported as changed", async (_, outcome) => {
     env.site.server.fail({ at: /resolve/, outcome });
     expect((await troubleWith((await env.bench()).load("soundcloud", SONG))).code).toBe("site-changed");
   });
 
-  test("answers lists without their members is told as changed", async () => {
+  test("an API that answers lists without their members is reported as changed", async () => {
     const bench = await env.bench();
     env.site.server.fail({ at: /search|likes|\/tracks/, outcome: { json: {} } });
     for (const identifier of ["scsearch:x", `${PAGE}/likes`, "soundcloud:tracks:11"]) {
@@ -182,7 +188,7 @@ describe("an API that", () => {
   });
 });
 
-test("no error holds the client id or the operator's token", async () => {
+test("no error contains the client id or the operator's token", async () => {
   const bench = await env.bench({ oauthToken: "2-290-secret-token" });
   for (const outcome of [{ status: 401 }, { status: 403 }, { status: 429 }, { text: "<p>" }, "cut"] as const) {
     const restore = env.site.server.fail({ at: /resolve|search/, outcome });

@@ -30,7 +30,7 @@ const start = (options?: PlainTree): Promise<PluginBench> => env.bench(options);
 const titles = (bench: PluginBench, identifier: string): Promise<string[]> => env.titles(bench, identifier);
 
 describe("a track's page", () => {
-  test("is a track with all that the site tells of it, named as Lavalink names it", async () => {
+  test("a track's page is a track with all of the site's data and Lavalink's identifier", async () => {
     const bench = await start();
     const [track] = await bench.loadTracks("soundcloud", `${PAGE}/song`);
     expect(track?.info).toEqual({
@@ -49,23 +49,23 @@ describe("a track's page", () => {
     expect(track?.pluginInfo).toEqual({});
   });
 
-  test("that is not there is told in Lavalink's words", async () => {
+  test("a missing track is reported in Lavalink's words", async () => {
     const trouble = await troubleWith((await start()).load("soundcloud", `${PAGE}/gone`));
     expect(trouble).toMatchObject({ code: "site-unavailable", message: "This track is not available" });
   });
 
-  test("is refused with a reason where the track is blocked", async () => {
+  test("a blocked track is refused with a reason", async () => {
     const trouble = await troubleWith((await start()).load("soundcloud", `${PAGE}/blocked`));
     expect(trouble.message).toContain("region");
   });
 
-  test("with a secret is a track whose address keeps it, and whose identifier does not have it", async () => {
+  test("a secret track has the secret in its address, but not in its identifier", async () => {
     const [track] = await (await start()).loadTracks("soundcloud", `${PAGE}/hidden/${SOUNDCLOUD_SECRET}`);
     expect(track?.info.uri).toBe(`${PAGE}/hidden/${SOUNDCLOUD_SECRET}`);
     expect(track?.info.identifier).not.toContain(SOUNDCLOUD_SECRET);
   });
 
-  test("of a track without artwork shows the user's picture", async () => {
+  test("a track without artwork shows the user's picture", async () => {
     site.addTrack(30, "bare", { artwork_url: null });
     const [track] = await (await start()).loadTracks("soundcloud", `${PAGE}/bare`);
     expect(track?.info.artworkUrl).toBe("https://i1.sndcdn.com/avatars-000-original.jpg");
@@ -74,13 +74,13 @@ describe("a track's page", () => {
   test.each([
     ["only-mp3", `U:https://${API}/media/soundcloud:tracks:12/mp3_1_0/stream/hls`],
     ["only-aac", "13"],
-  ])("named %s has the identifier %s", async (slug, identifier) => {
+  ])("the track %s has the identifier %s", async (slug, identifier) => {
     const [track] = await (await start()).loadTracks("soundcloud", `${PAGE}/${slug}`);
     expect(track?.info.identifier).toBe(identifier);
   });
 });
 
-describe("other ways to name a track", () => {
+describe("other forms of a track's identifier", () => {
   test.each([
     ["soundcloud.com/stand-ins/song", "Song 11"],
     ["http://www.soundcloud.com/stand-ins/song/", "Song 11"],
@@ -93,7 +93,7 @@ describe("other ways to name a track", () => {
     [`https://w.soundcloud.com/player/?url=${PAGE}/hidden&secret_token=${SOUNDCLOUD_SECRET}`, "Song 17"],
     ["https://on.soundcloud.com/AbC", "Song 11"],
     ["soundcloud.app.goo.gl/old", "Song 12"],
-  ])("%s", async (identifier, title) => {
+  ])("a track is found by %s", async (identifier, title) => {
     expect(await titles(await start(), identifier)).toEqual([title]);
   });
 
@@ -109,32 +109,32 @@ describe("other ways to name a track", () => {
     "https://soundcloud.com:8443/stand-ins/song",
     "scsearch[1]:song",
     "11",
-  ])("%s is not this source's", async (identifier) => {
+  ])("the identifier %s is not SoundCloud's", async (identifier) => {
     expect(await (await start()).load("soundcloud", identifier)).toBeUndefined();
     expect(site.server.requests).toEqual([]);
   });
 
-  test("an id that is nobody's is told in Lavalink's words", async () => {
+  test("an unknown id is reported in Lavalink's words", async () => {
     const trouble = await troubleWith((await start()).load("soundcloud", "soundcloud:tracks:999"));
     expect(trouble.message).toBe("This track is not available");
   });
 
-  test("a short link is asked where it leads, and the page there is not fetched", async () => {
+  test("a short link's target is requested, and the page there is not fetched", async () => {
     await titles(await start(), "https://on.soundcloud.com/AbC");
     expect(site.server.requestsTo("on.soundcloud.com").map(({ method }) => method)).toEqual(["HEAD"]);
     expect(site.server.requestsTo("soundcloud.com").map(({ path }) => path)).toEqual(["/"]);
   });
 
-  test("a short link that leads elsewhere is an empty result", async () => {
+  test("a short link to another site is an empty result", async () => {
     site.shortLinks.set("on.soundcloud.com/away", "https://example.org/song.mp3");
     expect(await (await start()).load("soundcloud", "https://on.soundcloud.com/away")).toEqual({ kind: "empty" });
   });
 
-  test("a short link that nobody knows is an empty result", async () => {
+  test("an unknown short link is an empty result", async () => {
     expect(await (await start()).load("soundcloud", "https://on.soundcloud.com/nobody")).toEqual({ kind: "empty" });
   });
 
-  test("short links that lead in circles are given up", async () => {
+  test("short links in circles are given up", async () => {
     site.shortLinks.set("on.soundcloud.com/one", "https://on.soundcloud.com/two");
     site.shortLinks.set("on.soundcloud.com/two", "https://on.soundcloud.com/one");
     const trouble = await troubleWith((await start()).load("soundcloud", "https://on.soundcloud.com/one"));
@@ -154,49 +154,49 @@ test.each([
   "soundcloud:playlists:901",
   "scsearch:song",
   "scsearch[0,5]:song",
-])("the manifest claims %s, so that the main thread asks for it", (identifier) => {
+])("the manifest claims %s, so that the main thread passes it on", (identifier) => {
   expect(isClaimed(identifier, SOUNDCLOUD_MANIFEST.sources[0])).toBe(true);
 });
 
 describe("a search", () => {
-  test("finds ten tracks", async () => {
+  test("a search finds ten tracks", async () => {
     expect(await (await start()).load("soundcloud", "scsearch: song ")).toMatchObject({ kind: "search" });
     const [request] = site.server.requestsTo(API, "/search/tracks");
     expect(Object.fromEntries(request?.query ?? [])).toMatchObject({ q: "song", offset: "0", limit: "10" });
   });
 
-  test("has the window that is asked for, of 200 tracks at most", async () => {
+  test("a search returns the requested window, of 200 tracks at most", async () => {
     const bench = await start();
     expect(await titles(bench, "scsearch[2,3]:song 10")).toEqual(["Song 102", "Song 103", "Song 104"]);
     await bench.load("soundcloud", "scsearch[0,999]:song");
     expect(site.server.requestsTo(API, "/search/tracks").at(-1)?.query.get("limit")).toBe("200");
   });
 
-  test("leaves out what is blocked, and entries that are no tracks", async () => {
+  test("a search leaves out blocked tracks, and entries that are not tracks", async () => {
     const collection = [null, 7, { id: 5 }, site.tracks.get(14), site.tracks.get(11), { title: "no id" }];
     site.server.fail({ at: /search/, outcome: { json: { collection } } });
     expect(await titles(await start(), "scsearch:anything")).toEqual(["Song 11"]);
   });
 
-  test("for nothing, or for no tracks, is empty and asks nobody", async () => {
+  test("a search without words, or for no tracks, is empty without a request", async () => {
     const bench = await start();
     expect(await bench.load("soundcloud", "scsearch:  ")).toEqual({ kind: "empty" });
     expect(await bench.load("soundcloud", "scsearch[0,0]:song")).toEqual({ kind: "empty" });
     expect(site.server.requests).toEqual([]);
   });
 
-  test("that finds nothing is empty", async () => {
+  test("a search without results is empty", async () => {
     expect(await (await start()).load("soundcloud", "scsearch:nowhere to be found")).toEqual({ kind: "empty" });
   });
 
-  test("is not this source's where it is switched off", async () => {
+  test("a search is declined when it is switched off", async () => {
     const bench = await start({ searchEnabled: "false" });
     expect(await bench.load("soundcloud", "scsearch:song")).toBeUndefined();
   });
 });
 
 describe("previews", () => {
-  test("are found and played by default, and marked", async () => {
+  test("previews are found and played by default, and marked", async () => {
     const bench = await start();
     const [track] = await bench.loadTracks("soundcloud", `${PAGE}/preview`);
     expect(track).toMatchObject({ info: { length: 210_000 }, pluginInfo: { isPreview: true } });
@@ -204,7 +204,7 @@ describe("previews", () => {
     expect(link).toMatchObject({ kind: "link", variant: "mp3_1_0 progressive preview" });
   });
 
-  test("are left out of lists and refused where the operator wants it", async () => {
+  test("previews are left out of lists and refused if the operator has disabled them", async () => {
     const encoded = (await (await start()).loadTracks("soundcloud", `${PAGE}/preview`))[0]?.encoded ?? "";
     const bench = await start({ filterOutPreviewTracks: "true" });
     expect(await titles(bench, `${PAGE}/likes`)).toEqual(["Song 11", "Song 12"]);
@@ -216,7 +216,7 @@ describe("previews", () => {
     }
   });
 
-  test("of a subscriber's account count as whole tracks where there is a whole rendition", async () => {
+  test("previews for a subscriber's account count as complete tracks if there is a complete variant", async () => {
     const transcodings = listTranscodings(31, [SOUNDCLOUD_TRANSCODINGS.opusHls]);
     site.addTrack(31, "paid", { monetization_model: "SUB_HIGH_TIER", media: { transcodings } });
     const options = { filterOutPreviewTracks: "true" };
@@ -225,7 +225,7 @@ describe("previews", () => {
   });
 });
 
-test("the operator's token goes to the API and nowhere else, and the client id neither", async () => {
+test("the operator's token and the client id are sent to the API and no other host", async () => {
   const bench = await start({ oauthToken: "2-1-token" });
   const [track] = await bench.loadTracks("soundcloud", `${PAGE}/song`);
   const link = await bench.resolve("soundcloud", track?.encoded ?? "");

@@ -42,7 +42,7 @@ function queryOf({ url }: { readonly url: string }): Record<string, string> {
   return Object.fromEntries(new URL(url).searchParams);
 }
 
-test("a short text is one track, and its link is that of the site", async () => {
+test("a short text is one track with the site's link", async () => {
   const bench = await standAlone();
   const answer = await bench.load("speak", "speak: Hello  there, 100 %!\n");
   expect(answer?.kind).toBe("track");
@@ -64,7 +64,7 @@ test("a short text is one track, and its link is that of the site", async () => 
   expect(await bench.resolve("speak", track?.encoded ?? "", { reason: "refused", status: 403 })).toMatchObject({ url });
 });
 
-test("a text of up to 200 characters is short; a longer one is a playlist that says all of it in order", async () => {
+test("a text of up to 200 characters is one track, and a longer one a playlist of all its parts in order", async () => {
   const { sites, bench } = await stand();
   const word = "abcdefghi ";
   expect((await bench.load("speak", `speak:${word.repeat(20).trim()}x`))?.kind).toBe("track");
@@ -84,7 +84,7 @@ test("a text of up to 200 characters is short; a longer one is a playlist that s
   expect(sites.server.requests.map(({ query }) => query.get("q"))).toHaveLength(tracks.length);
 });
 
-test("the longest text that an identifier holds is said whole", async () => {
+test("the longest text of an identifier is spoken completely", async () => {
   const bench = await standAlone();
   const text = Array.from({ length: 900 }, (_, index) => `${index}`)
     .join(" ")
@@ -95,13 +95,13 @@ test("the longest text that an identifier holds is said whole", async () => {
   expect(tracks.length).toBeLessThan(20);
 });
 
-test("the language is the operator's, and one that is none switches the plugin off", async () => {
+test("the language is the operator's, and an invalid one turns the plugin off", async () => {
   const bench = await standAlone({ ttsLanguage: "zh-Hant-TW" });
   expect(queryOf(await linkOf(bench, "speak", "speak:x")).tl).toBe("zh-Hant-TW");
   await expect(standAlone({ ttsLanguage: "English please" })).rejects.toThrow("ttsLanguage: expected a language tag");
 });
 
-test("nothing to say is nothing, and other identifiers are not its own", async () => {
+test("an empty text is an empty result, and other identifiers are declined", async () => {
   const bench = await standAlone();
   expect(await bench.load("speak", "speak:")).toEqual({ kind: "empty" });
   expect(await bench.load("speak", "speak: \n ")).toEqual({ kind: "empty" });
@@ -113,13 +113,13 @@ test("nothing to say is nothing, and other identifiers are not its own", async (
   expect(await bench.load("flowery-tts", "speak:x")).toBeUndefined();
 });
 
-test("either can be switched off", async () => {
+test("each of the two sources can be switched off", async () => {
   const bench = await standAlone({ speakEnabled: "false", floweryEnabled: "false" });
   expect(await bench.load("speak", "speak:x")).toBeUndefined();
   expect(await bench.load("flowery-tts", "ftts://x")).toBeUndefined();
 });
 
-test("a track that somebody else has made with a longer text is refused with the reason", async () => {
+test("a made-up track with a longer text is refused with the reason", async () => {
   const bench = await standAlone();
   const [track] = await bench.loadTracks("speak", `speak:${"a".repeat(200)}`);
   const bytes = Buffer.from(track?.encoded ?? "", "base64");
@@ -148,7 +148,7 @@ test("parts end with a sentence, else with a clause, else with a word, and never
   expect([spokenParts("", 5), spokenParts(" a ", 5)]).toEqual([[], ["a"]]);
 });
 
-test("a text for flowery is a track that is known by its whole identifier", async () => {
+test("a flowery text is a track with the whole identifier as its id", async () => {
   const bench = await standAlone();
   const identifier =
     "ftts://Hello%20w%C3%B6rld%3F?voice=abc-1&translate=true&silence=500&speed=1.5&audio_format=ogg_opus";
@@ -173,7 +173,7 @@ test("a text for flowery is a track that is known by its whole identifier", asyn
   });
 });
 
-test("what the identifier leaves out is as the operator has it, and without a voice the site chooses one", async () => {
+test("missing parameters are the operator's, and without a voice the site chooses one", async () => {
   const plain = await standAlone();
   expect(queryOf(await linkOf(plain, "flowery-tts", "ftts://x"))).toEqual({
     text: "x",
@@ -204,7 +204,7 @@ test("what the identifier leaves out is as the operator has it, and without a vo
   expect((await linkOf(plain, "flowery-tts", "ftts://x")).headers).toEqual({ "user-agent": "Tonearm/test" });
 });
 
-test.each(["mp3", "ogg_opus", "wav"])("flowery's link as %s is a file that plays", async (format) => {
+test.each(["mp3", "ogg_opus", "wav"])("flowery's link as %s leads to a file that plays", async (format) => {
   const { bench } = await stand();
   const link = await linkOf(bench, "flowery-tts", `ftts://some%20words?audio_format=${format}`);
   const response = await fetch(link.url, { headers: link.headers });
@@ -223,7 +223,7 @@ test.each([
   ["ftts://a?silence=0&speed=0.5", { text: "a", silence: 0, speed: 0.5 }],
   ["ftts://a?silence=10000&speed=10", { text: "a", silence: 10_000, speed: 10 }],
   ["https://api.flowery.pw/v1/tts?text=x", undefined],
-])("the identifier %s is understood", (identifier, expected) => {
+])("the identifier %s is parsed", (identifier, expected) => {
   const found = readFloweryIdentifier(identifier);
   const said =
     found === undefined
@@ -242,12 +242,12 @@ test.each([
   ["ftts://a?translate=maybe", "translate: expected true or false"],
   ["ftts://a?audio_format=midi", "audio_format: expected one of mp3, ogg_opus, ogg_vorbis, aac, wav, flac"],
   [`ftts://${"a".repeat(2049)}`, "ftts:// takes at most 2048 characters"],
-])("%s is refused with what was expected", async (identifier, message) => {
+])("the identifier %s is refused with the expected form", async (identifier, message) => {
   const bench = await standAlone();
   expect(await troubleWith(bench.load("flowery-tts", identifier))).toMatchObject({ code: "site-unavailable", message });
 });
 
-test("2,048 characters are taken, however they are encoded", async () => {
+test("a text of 2,048 characters is accepted in any encoding", async () => {
   const bench = await standAlone();
   const [track] = await bench.loadTracks(
     "flowery-tts",
@@ -257,7 +257,7 @@ test("2,048 characters are taken, however they are encoded", async () => {
   expect(await bench.loadTracks("flowery-tts", `ftts://${"a".repeat(2048)}`)).toHaveLength(1);
 });
 
-test("clients that look for the plugin that brought `speak:` up find its name", async () => {
+test("clients that check for the original plugin of `speak:` find its name", async () => {
   const bench = await standAlone();
   expect(bench.manifest.aliases).toEqual([{ name: "DuncteBot-plugin", version: expect.stringMatching(/^1\./) }]);
   expect(bench.manifest.aliases).toEqual(SPEECH_MANIFEST.aliases);

@@ -46,7 +46,7 @@ function playlistIn(answer: SourceAnswer | undefined): Extract<SourceAnswer, { r
 }
 
 describe("a track", () => {
-  it("is known by its server's name and its id, and by no address", async () => {
+  it("a track's identifier contains its server's name and its id, and no address", async () => {
     const { site, bench } = await atHome();
     const [track] = await bench.loadTracks("subsonic", "subsonic:home:s1");
     expect(track?.info).toMatchObject({
@@ -70,18 +70,18 @@ describe("a track", () => {
     for (const secret of [site.host, site.username, site.password]) expect(everything).not.toContain(secret);
   });
 
-  it("may have an id with colons", async () => {
+  it("a track's id may contain colons", async () => {
     const { bench } = await atHome({ songs: [{ id: "tr:7:x", title: "Odd", duration: 1 }] });
     const [track] = await bench.loadTracks("subsonic", "subsonic:home:tr:7:x");
     expect(track?.info).toMatchObject({ identifier: "subsonic:home:tr:7:x", title: "Odd", author: "Unknown artist" });
   });
 
-  it("that the server does not have is an empty result", async () => {
+  it("a track that the server does not have is an empty result", async () => {
     const { bench } = await atHome();
     expect(await bench.load("subsonic", "subsonic:home:s99")).toEqual({ kind: "empty" });
   });
 
-  it("that is a folder or a video is told not to be a song", async () => {
+  it("a track that is a folder or a video is reported not to be a song", async () => {
     const { bench } = await atHome({ songs: [{ id: "d1", title: "Folder", isDir: true }] });
     const trouble = await troubleWith(bench.load("subsonic", "subsonic:home:d1"));
     expect(trouble).toMatchObject({
@@ -90,7 +90,7 @@ describe("a track", () => {
     });
   });
 
-  it("of a server that was never there, or is no more, says so without naming others", async () => {
+  it("a track of an unknown or removed server is reported without naming other servers", async () => {
     const { bench } = await atHome();
     const trouble = await troubleWith(bench.load("subsonic", "subsonic:cellar:s1"));
     expect(trouble.code).toBe("site-unavailable");
@@ -106,14 +106,14 @@ it.each([
   "subsonic:ho me:s1",
   "subsonics:home:s1",
   "jellyfin:home:s1",
-])("%s is none of its identifiers", async (identifier) => {
+])("the identifier %s is not Subsonic's", async (identifier) => {
   const { site, bench } = await atHome();
   expect(await bench.load("subsonic", identifier)).toBeUndefined();
   expect(site.requests()).toEqual([]);
 });
 
 describe("a search", () => {
-  it("asks all servers and puts their answers together in their order", async () => {
+  it("a search queries all servers and joins their answers in order", async () => {
     const [first, second] = [
       await startSite(),
       await startSite({ library: { songs: [{ id: "x1", title: "Wave", duration: 3 }] } }),
@@ -124,7 +124,7 @@ describe("a search", () => {
     expect(first.requests("search3")[0]?.query.get("query")).toBe("wave");
   });
 
-  it("goes without a server that fails", async () => {
+  it("a search continues without a server that fails", async () => {
     const [home, attic] = [await startSite(), await startSite()];
     attic.fail("search3", { status: 500 });
     const bench = await startBench([entryOf(attic, "attic"), entryOf(home)]);
@@ -133,7 +133,7 @@ describe("a search", () => {
     expect(bench.lines.map(({ message }) => message)).toContain("a search goes without one of the servers");
   });
 
-  it("fails when all servers do, with what the first one said", async () => {
+  it("a search fails when all servers do, with the first one's message", async () => {
     const [home, attic] = [await startSite(), await startSite({ password: "another one" })];
     home.fail("search3", { status: 503 });
     const bench = await startBench([entryOf(home), { ...entryOf(attic, "attic"), password: "wrong" }]);
@@ -144,14 +144,14 @@ describe("a search", () => {
     });
   });
 
-  it("that finds nothing is empty, and one for nothing is not asked", async () => {
+  it("a search without results is empty, and one without words sends no request", async () => {
     const { site, bench } = await atHome();
     expect(await bench.load("subsonic", "subsearch:nothing like it")).toEqual({ kind: "empty" });
     expect(await bench.load("subsonic", "subsearch:  ")).toEqual({ kind: "empty" });
     expect(site.requests()).toHaveLength(1);
   });
 
-  it("asks for as many tracks as the operator wants, and takes no more", async () => {
+  it("a search requests the configured number of tracks, and returns no more", async () => {
     const songs = Array.from({ length: 9 }, (_, index) => ({ id: `m${index}`, title: "Many", duration: 1 }));
     const site = await startSite({ library: { songs } });
     const bench = await startBench([entryOf(site)], { searchLimit: "5" });
@@ -162,7 +162,7 @@ describe("a search", () => {
     expect(await bench.loadTracks("subsonic", "subsearch:many")).toHaveLength(5);
   });
 
-  it("leaves out entries that are none", async () => {
+  it("a search leaves out invalid entries", async () => {
     const { site, bench } = await atHome();
     const song = [null, 7, { title: "no id" }, { id: "v", isVideo: true }, { id: 12, title: "Twelve", duration: "x" }];
     site.fail("search3", { json: { "subsonic-response": { status: "ok", searchResult3: { song } } } });
@@ -181,7 +181,7 @@ describe("lists", () => {
     expect(album.pluginInfo).toEqual(info);
   });
 
-  it("a playlist has its songs in its order, and goes without entries that are none", async () => {
+  it("a playlist has its songs in its order, without invalid entries", async () => {
     const { site, bench } = await atHome();
     const found = playlistIn(await bench.load("subsonic", "subsonic:home:playlist:p1"));
     expect(found.tracks.map(({ title }) => title)).toEqual(["Third Rail", "First Light"]);
@@ -193,7 +193,7 @@ describe("lists", () => {
     expect(gaps.tracks.map(({ title }) => title)).toEqual(["One", "Two"]);
   });
 
-  it("a playlist of 5,000 songs comes whole, with one request", async () => {
+  it("a playlist of 5,000 songs is loaded completely, with one request", async () => {
     const songs = Array.from({ length: 5000 }, (_, index) => ({
       id: `n${index}`,
       title: `N ${index}`,
@@ -209,7 +209,7 @@ describe("lists", () => {
     expect(site.requests()).toHaveLength(1);
   });
 
-  it("an artist has the songs that are played most, else those of the albums", async () => {
+  it("an artist has the most played songs, else those of the albums", async () => {
     const { site, bench } = await atHome();
     const top = playlistIn(await bench.load("subsonic", "subsonic:home:artist:r1"));
     expect(top).toMatchObject({ name: "Mira Vale", pluginInfo: { type: "artist" } });
@@ -219,7 +219,7 @@ describe("lists", () => {
     expect(albums.tracks.map(({ title }) => title)).toEqual(["Third Rail"]);
   });
 
-  it("that the server does not have are empty", async () => {
+  it("a list that the server does not have is empty", async () => {
     const { bench } = await atHome();
     for (const kind of ["album", "playlist", "artist"]) {
       expect(await bench.load("subsonic", `subsonic:home:${kind}:none`)).toEqual({ kind: "empty" });
@@ -227,8 +227,8 @@ describe("lists", () => {
   });
 });
 
-describe("the sound", () => {
-  it("is the file as it is, with a login that is made for this link", async () => {
+describe("the audio", () => {
+  it("the audio is the original file, with a login made for this link", async () => {
     const { site, bench } = await atHome();
     const [track] = await bench.loadTracks("subsonic", "subsonic:home:s1");
     const link = await bench.resolve("subsonic", track!.encoded); // it was loaded
@@ -241,7 +241,7 @@ describe("the sound", () => {
     expect([answer.status, await answer.text()]).toEqual([206, "OggS"]);
   });
 
-  it("is made anew when it was refused, with another salt and the same rendition", async () => {
+  it("the audio link is renewed when it was refused, with another salt and the same variant", async () => {
     const { site, bench } = await atHome();
     const [track] = await bench.loadTracks("subsonic", "subsonic:home:s1");
     const first = await bench.resolve("subsonic", track!.encoded); // it was loaded
@@ -252,7 +252,7 @@ describe("the sound", () => {
     expect(site.requests("getSong")).toHaveLength(3);
   });
 
-  it("is what the operator wants it to be made into, and then names no bytes", async () => {
+  it("the audio is transcoded as the operator has set, and then has no variant name", async () => {
     const site = await startSite();
     const bench = await startBench([entryOf(site)], { transcodeTo: "opus" });
     const [track] = await bench.loadTracks("subsonic", "subsonic:home:s1");
@@ -262,7 +262,7 @@ describe("the sound", () => {
     expect(link.variant).toBeUndefined();
   });
 
-  it("of a song that is gone is an error before anything is streamed", async () => {
+  it("the audio of a removed song fails before streaming starts", async () => {
     const { site, bench } = await atHome();
     const [track] = await bench.loadTracks("subsonic", "subsonic:home:s1");
     site.fail("getSong", subsonicError(70));
@@ -272,7 +272,7 @@ describe("the sound", () => {
 });
 
 describe("the login", () => {
-  it("is a salted hash, anew for each request", async () => {
+  it("the login is a salted hash, with a new salt for each request", async () => {
     const { site, bench } = await atHome();
     await bench.load("subsonic", "subsonic:home:s1");
     await bench.load("subsonic", "subsonic:home:s2");
@@ -282,7 +282,7 @@ describe("the login", () => {
     expect(site.requests().some(({ query }) => query.has("p") || query.has("apiKey"))).toBe(false);
   });
 
-  it("is a key alone where there is one", async () => {
+  it("the login is only a key if one is set", async () => {
     const site = await startSite();
     const bench = await startBench([{ name: "home", url: site.url, apiKey: site.apiKey }]);
     expect(await bench.loadTracks("subsonic", "subsonic:home:s1")).toHaveLength(1);
@@ -292,7 +292,7 @@ describe("the login", () => {
   it.each([
     ["password", { password: "wrong" }, 'the server "home" refused user name or password'],
     ["user", { username: "eve" }, 'the server "home" refused user name or password'],
-  ])("with a wrong %s is told to be refused", async (_what, wrong, message) => {
+  ])("a login with a wrong %s is reported as refused", async (_what, wrong, message) => {
     const site = await startSite();
     const bench = await startBench([{ ...entryOf(site), ...wrong }]);
     const trouble = await troubleWith(bench.load("subsonic", "subsonic:home:s1"));
@@ -300,7 +300,7 @@ describe("the login", () => {
   });
 });
 
-describe("what a server must not do", () => {
+describe("misbehaving servers", () => {
   const outcomes = [
     ["a page", { text: "<html>login</html>" }, "site-changed", /answered a page where JSON was expected/],
     ["XML", { text: "<subsonic-response/>" }, "site-changed", /a page where JSON/],
@@ -310,23 +310,26 @@ describe("what a server must not do", () => {
     ["refused by a proxy", { status: 401 }, "site-unavailable", /refused the node's login/],
     ["refused with 403", { status: 403 }, "site-unavailable", /refused the node's login/],
     ["too many requests", { status: 429, headers: { "retry-after": "7" } }, "site-busy", /HTTP 429/],
-    ["a code nobody knows", subsonicError(0), "site-changed", /the error 0/],
+    ["an unknown code", subsonicError(0), "site-changed", /the error 0/],
     ["its own error with status 400", { status: 400, json: failed(50) }, "site-unavailable", /does not allow/],
     ["a cut connection", "cut", "site-unreachable", /cannot be reached/],
   ] as const;
 
-  it.each(outcomes)("%s is told without its address", async (_what, outcome, code, message) => {
-    const { site, bench } = await atHome();
-    site.fail("getSong", outcome);
-    const trouble = await troubleWith(bench.load("subsonic", "subsonic:home:s1"));
-    expect(trouble.code).toBe(code);
-    expect(trouble.message).toMatch(message);
-    const reported = JSON.stringify([trouble, bench.lines.filter(({ level }) => level !== "debug")]);
-    for (const secret of [site.host, "made-up words", site.username, site.password])
-      expect(reported).not.toContain(secret);
-  });
+  it.each(outcomes)(
+    "an answer of %s is reported without the server's address",
+    async (_what, outcome, code, message) => {
+      const { site, bench } = await atHome();
+      site.fail("getSong", outcome);
+      const trouble = await troubleWith(bench.load("subsonic", "subsonic:home:s1"));
+      expect(trouble.code).toBe(code);
+      expect(trouble.message).toMatch(message);
+      const reported = JSON.stringify([trouble, bench.lines.filter(({ level }) => level !== "debug")]);
+      for (const secret of [site.host, "made-up words", site.username, site.password])
+        expect(reported).not.toContain(secret);
+    },
+  );
 
-  it("is redirecting in circles", async () => {
+  it("a server that redirects in circles is reported", async () => {
     const { site, bench } = await atHome();
     site.fail("getSong", { status: 302, headers: { location: `${site.url}/rest/getSong.view?f=json` } });
     const trouble = await troubleWith(bench.load("subsonic", "subsonic:home:s1"));
@@ -334,7 +337,7 @@ describe("what a server must not do", () => {
     expect(site.requests("getSong")).toHaveLength(6);
   });
 
-  it("is answering 50 MB", async () => {
+  it("a server that answers 50 MB is reported", async () => {
     const { site, bench } = await atHome();
     // Packed: a slow machine would not read it in the time that a server has.
     const bytes = gzipSync(new Uint8Array(50 * 1024 * 1024).fill(0x20));
@@ -343,7 +346,7 @@ describe("what a server must not do", () => {
     expect(trouble).toMatchObject({ code: "site-changed", message: expect.stringContaining("too much") });
   });
 
-  it("opens its circuit breaker with the fifth failure, while the others are asked", async () => {
+  it("a failing server opens its circuit breaker with the fifth failure, while the others are asked", async () => {
     const [home, attic] = [await startSite(), await startSite()];
     attic.fail("search3", { status: 500 });
     const bench = await startBench([entryOf(attic, "attic"), entryOf(home)]);
@@ -355,7 +358,7 @@ describe("what a server must not do", () => {
   });
 });
 
-it("is good again after the server has refused a login for a while", async () => {
+it("a server that refused a login for a while works again afterwards", async () => {
   const { site, bench } = await atHome();
   site.fail("getSong", { status: 401 }, 1);
   await troubleWith(bench.load("subsonic", "subsonic:home:s1"));
@@ -378,13 +381,13 @@ describe("options", () => {
       [{ ...good, url: "http://a:secret-word@127.0.0.1" }],
       "servers[0].url: expected the address",
     ],
-  ])("with %s are refused", async (_what, servers, problem) => {
+  ])("options with %s are refused", async (_what, servers, problem) => {
     const starting = PluginBench.start(subsonic, { options: { servers } });
     await expect(starting).rejects.toThrow(problem);
     await expect(starting).rejects.not.toThrow("secret-word");
   });
 
-  it("tell the node which hosts and ports are the operator's own", async () => {
+  it("the plugin reports the hosts and ports of the operator's servers", async () => {
     const servers = [good, { ...good, name: "attic", url: "https://music.example/base" }];
     expect((await startBench(servers)).manifest.ownServers).toEqual(["127.0.0.1:9", "music.example:443"]);
   });

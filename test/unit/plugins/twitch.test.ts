@@ -48,7 +48,7 @@ test.each([LIVE, "https://twitch.tv/Stand_In/", "http://go.twitch.tv/STAND_IN?x=
   },
 );
 
-test("Twitch is asked with the client id and the device id of its page", async () => {
+test("requests to Twitch have the client id and the device id of its page", async () => {
   await bench.load("twitch", LIVE);
   await bench.load("twitch", VIDEO);
   expect(stand.site.requestsTo("www.twitch.tv")).toHaveLength(1);
@@ -105,7 +105,7 @@ test.each([
   });
 });
 
-test("past broadcasts and clips that are gone are empty results", async () => {
+test("removed past broadcasts and clips are empty results", async () => {
   expect(await bench.load("twitch", "https://www.twitch.tv/videos/1")).toEqual({ kind: "empty" });
   expect(await bench.load("twitch", "https://clips.twitch.tv/Gone")).toEqual({ kind: "empty" });
 });
@@ -124,7 +124,7 @@ test.each([
   "https://api.twitch.tv/stand_in",
   "twitch.tv/stand_in",
   "stand_in",
-])("%s is not its own", async (identifier) => {
+])("the identifier %s is not Twitch's", async (identifier) => {
   expect(await bench.load("twitch", identifier)).toBeUndefined();
   expect(stand.site.requests).toEqual([]);
 });
@@ -150,7 +150,7 @@ test("a past broadcast plays from its playlist", async () => {
   expect(link).toMatchObject({ url: expect.stringMatching(/^https:\/\/usher\.ttvnw\.net\/vod\/123456789\.m3u8\?/) });
 });
 
-test("playlists are asked for at a server of the operator's, where one is set", async () => {
+test("playlists are requested from the operator's server, if one is set", async () => {
   bench = await start({ options: { playlistServer: stand.playlistServer } });
   const link = await bench.resolve("twitch", encodedWith(LIVE));
   if (link.kind !== "link") throw new Error("no link");
@@ -159,14 +159,14 @@ test("playlists are asked for at a server of the operator's, where one is set", 
   expect(master).toContain('VIDEO="audio_only"');
 });
 
-test("a refused playlist is asked for with a new token", async () => {
+test("a refused playlist is requested with a new token", async () => {
   await bench.resolve("twitch", encodedWith(LIVE));
   stand.tokenExpires += 60;
   const second = await bench.resolve("twitch", encodedWith(LIVE), { reason: "refused", status: 403 });
   expect(second).toMatchObject({ expiresAtEpochMs: 1_900_000_060_000 });
 });
 
-test("a clip plays its smallest film with good sound, and the same film again", async () => {
+test("a clip plays its smallest video with good audio, and the same one again", async () => {
   const first = await bench.resolve("twitch", encodedWith(CLIP));
   if (first.kind !== "link") throw new Error("no link");
   const { searchParams } = new URL(first.url);
@@ -194,7 +194,7 @@ test.each([
 test.each([
   [{ authorization: { forbidden: true, reason: "SUBSCRIPTION_REQUIRED" } }, "SUBSCRIPTION_REQUIRED"],
   [{ geoblock_reason: "FORBIDDEN_IN_REGION" }, "region"],
-])("a token that says %j is not tried", async (says, reason) => {
+])("a token that says %j is not used", async (says, reason) => {
   stand.tokenSays = says;
   const trouble = await troubleWith(bench.resolve("twitch", encodedWith(LIVE)));
   expect(trouble).toMatchObject({ code: "site-unavailable", message: expect.stringContaining(reason) });
@@ -205,17 +205,14 @@ test.each([
   ["StreamMetadata", LIVE, "persistedQueryHash"],
   ["VideoMetadata", VIDEO, "videoQueryHash"],
   ["ShareClipRenderStatus", CLIP, "clipQueryHash"],
-])(
-  "a hash of %s that Twitch does not know is told with the option that mends it",
-  async (query, identifier, option) => {
-    bench = await start({ options: { [option]: "0".repeat(64) } });
-    const trouble = await troubleWith(bench.load("twitch", identifier));
-    expect(trouble).toMatchObject({ code: "site-changed", severity: "suspicious" });
-    expect(trouble.message).toContain(`${query} any more (PersistedQueryNotFound); set plugins.twitch.${option}`);
-  },
-);
+])("an unknown hash of %s is reported with the option that fixes it", async (query, identifier, option) => {
+  bench = await start({ options: { [option]: "0".repeat(64) } });
+  const trouble = await troubleWith(bench.load("twitch", identifier));
+  expect(trouble).toMatchObject({ code: "site-changed", severity: "suspicious" });
+  expect(trouble.message).toContain(`${query} any more (PersistedQueryNotFound); set plugins.twitch.${option}`);
+});
 
-test("a client id that is refused is read anew once", async () => {
+test("a refused client id is read again once", async () => {
   const clock = new FakeClock();
   bench = await start({ clock });
   await bench.load("twitch", LIVE);
@@ -225,7 +222,7 @@ test("a client id that is refused is read anew once", async () => {
   expect(stand.site.requestsTo("www.twitch.tv")).toHaveLength(2);
 });
 
-test("a client id that was read a moment ago is not read again for each refusal", async () => {
+test("a client id that has just been read is not read again for each refusal", async () => {
   stand.site.fail({ at: GQL, outcome: { status: 401, json: {} } });
   for (const name of ["a", "b", "c"]) {
     const trouble = await troubleWith(bench.load("twitch", `https://www.twitch.tv/${name}`));
@@ -237,14 +234,14 @@ test("a client id that was read a moment ago is not read again for each refusal"
   expect(stand.site.requestsTo("www.twitch.tv")).toHaveLength(1);
 });
 
-test("with a client id that is set the page is left alone", async () => {
+test("a configured client id is used without requesting the page", async () => {
   bench = await start({ options: { clientId: stand.clientId, deviceId: "mine" } });
   await bench.load("twitch", LIVE);
   expect(stand.site.requests.map(({ host }) => host)).toEqual(["gql.twitch.tv"]);
   expect(stand.site.requests[0]?.headers).toMatchObject({ "client-id": stand.clientId, "x-device-id": "mine" });
 });
 
-test("a page without a client id is told with the option that does without it", async () => {
+test("a page without a client id is reported with the option that replaces it", async () => {
   stand.site.fail({ at: /^www\.twitch\.tv/, outcome: { text: "<html>other</html>" } });
   const trouble = await troubleWith(bench.load("twitch", LIVE));
   expect(trouble).toMatchObject({
@@ -258,24 +255,24 @@ test.each([
   ["nothing", { json: {} }, "site-changed"],
   ["a list", { json: [] }, "site-changed"],
   ["no user", { json: { data: { viewer: 1 } } }, "site-changed"],
-  ["a user that is none", { json: { data: { user: "x" } } }, "site-changed"],
+  ["an invalid user", { json: { data: { user: "x" } } }, "site-changed"],
   ["a user without stream", { json: { data: { user: { id: "1" } } } }, "site-changed"],
   [
     "another error",
     { json: { errors: [{ message: "failed integrity check" }], data: { user: null } } },
     "site-changed",
   ],
-  ["a timeout of its own", { json: { errors: [{ message: "service timeout" }], data: { user: null } } }, "site-busy"],
+  ["a timeout at Twitch", { json: { errors: [{ message: "service timeout" }], data: { user: null } } }, "site-busy"],
   ["HTTP 429", { status: 429, headers: { "retry-after": "9" } }, "site-busy"],
   ["HTTP 502", { status: 502, text: "<html>" }, "site-busy"],
   ["50 MB", { bytes: new Uint8Array(50 * 1024 * 1024).fill(32) }, "site-changed"],
   ["a redirect to itself", { status: 307, headers: { location: "https://gql.twitch.tv/gql" } }, "site-changed"],
-] as const)("an answer of %s is told as what it is", async (_name, outcome, code) => {
+] as const)("an answer of %s is reported as what it is", async (_name, outcome, code) => {
   stand.site.fail({ at: GQL, outcome });
   expect(await troubleWith(bench.load("twitch", LIVE))).toMatchObject({ code, severity: "suspicious" });
 });
 
-test("an error beside a good answer is passed over", async () => {
+test("an error in a successful answer is ignored", async () => {
   const data = { user: { stream: { id: "1" }, lastBroadcast: { title: "Fine" } } };
   stand.site.fail({ at: GQL, outcome: { json: { data, errors: [{ message: "service error" }] } } });
   expect(await bench.loadTracks("twitch", LIVE)).toMatchObject([{ info: { title: "Fine" } }]);
@@ -286,14 +283,14 @@ test.each([
   ["HTTP 403 without a reason", { status: 403, text: "<html>" }, "site-unavailable"],
   ["HTTP 429", { status: 429 }, "site-busy"],
   ["HTTP 500", { status: 500 }, "site-busy"],
-] as const)("a playlist that is %s is told as what it is, without its token", async (_name, outcome, code) => {
+] as const)("a playlist that is %s is reported as what it is, without its token", async (_name, outcome, code) => {
   stand.site.fail({ at: USHER, outcome });
   const trouble = await troubleWith(bench.resolve("twitch", encodedWith(LIVE)));
   expect(trouble.code).toBe(code);
   expect(JSON.stringify(trouble)).not.toMatch(/5167|expires/);
 });
 
-test("a clip without films is told as a change, a token that says no end has none", async () => {
+test("a clip without videos is reported as a change, and a token without an expiry has none", async () => {
   const token = { value: "opaque", signature: "s" };
   const films = [
     { sourceURL: "javascript:x" },
@@ -314,14 +311,14 @@ test("a clip without films is told as a change, a token that says no end has non
   expect(trouble).toMatchObject({ code: "site-changed" });
 });
 
-test("a track whose identifier is not of Twitch is refused without asking anybody", async () => {
+test("a track whose identifier is not Twitch's is refused without a request", async () => {
   expect(await troubleWith(bench.resolve("twitch", encodedWith("https://example.org/x")))).toMatchObject({
     code: "site-unavailable",
   });
   expect(stand.site.requests).toEqual([]);
 });
 
-test("a track that Lavalink has encoded plays", async () => {
+test("a track encoded by Lavalink plays", async () => {
   const link = await bench.resolve("twitch", encodedWith("https://go.twitch.tv/Stand_In"));
   expect(link).toMatchObject({ kind: "link", url: expect.stringContaining("/hls/stand_in.m3u8") });
 });

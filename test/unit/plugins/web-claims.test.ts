@@ -1,4 +1,4 @@
-// What the main thread passes to the plugins of Bandcamp, Twitch and getyarn.io by their manifests.
+// Identifiers that the main thread passes to the plugins of Bandcamp, Twitch and getyarn.io by their manifests.
 
 import { expect, test } from "vitest";
 import { BANDCAMP_MANIFEST } from "../../../plugins/bandcamp/manifest.ts";
@@ -24,7 +24,7 @@ test.each([
 });
 
 test.each(["ytsearch:x", "https://xbandcamp.com/track/x", "https://twitch.tv.example/x", "channel", "dQw4w9WgXcQ"])(
-  "%s is passed to none of them",
+  "%s is passed to none of the plugins",
   (identifier) => {
     expect(CLAIMS.filter((claims) => isClaimed(identifier, claims))).toEqual([]);
   },

@@ -1,4 +1,4 @@
-// What the plugins of Bandcamp, Twitch and getyarn.io resolve is opened with the readers of the audio threads.
+// Links resolved by the plugins of Bandcamp, Twitch and getyarn.io are opened with the readers of the audio threads.
 
 import { afterEach, expect, test } from "vitest";
 import { BandcampSite } from "../../../lab/sites/bandcamp.ts";
@@ -38,7 +38,7 @@ test.each([
   ["a live channel", "https://www.twitch.tv/stand_in", 100],
   ["a past broadcast", "https://www.twitch.tv/videos/123456789", 100],
   ["a clip", "https://clips.twitch.tv/BraveStandIn-aB3_x", 50],
-])("%s of Twitch plays, its sound alone", async (_name, identifier, count) => {
+])("%s of Twitch plays, only its audio", async (_name, identifier, count) => {
   const stand = keep(await TwitchSite.start());
   const options = { playlistServer: stand.playlistServer };
   const bench = keep(await PluginBench.start(twitch, { hosts: stand.hosts, options }));
@@ -67,7 +67,7 @@ async function play(bench: PluginBench, source: string, identifier: string, coun
   return { codec: demuxer.stream.codec, packets };
 }
 
-const requestLink = () => Promise.reject(new Error("no link is wanted for what is a link"));
+const requestLink = () => Promise.reject(new Error("no link is requested for a link"));
 
 /** Wired as in src/media/probe/create-opener.ts. */
 function createOpener(): TrackOpener {

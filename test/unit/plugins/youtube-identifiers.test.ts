@@ -23,7 +23,7 @@ test.each([
   "https://www.youtube.com/shorts/dQw4w9WgXcQ",
   "https://www.youtube.com/live/dQw4w9WgXcQ?feature=share",
   "https://music.youtube.com/embed/dQw4w9WgXcQ",
-])("%s is a video", (identifier) => {
+])("the identifier %s is a video", (identifier) => {
   expect(read(identifier)).toEqual(VIDEO);
 });
 
@@ -32,7 +32,7 @@ test.each([
   ["https://www.youtube.com/watch?v=bad!bad!bad"],
   ["https://youtu.be/short"],
   ["ytsearch:"],
-])("%s is ours, and nothing", (identifier) => {
+])("the identifier %s is YouTube's, but names nothing", (identifier) => {
   expect(read(identifier)).toEqual({ kind: "nothing" });
 });
 
@@ -60,7 +60,7 @@ test.each([
     "www.youtube.com/watch_videos?video_ids=dQw4w9WgXcQ,x",
     { kind: "redirect", url: "https://www.youtube.com/watch_videos?video_ids=dQw4w9WgXcQ,x" },
   ],
-])("%s is %o", (identifier, query) => {
+])("the identifier %s is %o", (identifier, query) => {
   expect(read(identifier)).toEqual(query);
 });
 
@@ -86,6 +86,6 @@ test.each([
   "YTSEARCH:x",
   "scsearch:x",
   "",
-])("%s is not ours", (identifier) => {
+])("the identifier %s is not YouTube's", (identifier) => {
   expect(read(identifier)).toBeUndefined();
 });

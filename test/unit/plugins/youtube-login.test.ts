@@ -21,7 +21,7 @@ let pausesMs: number[];
 let onSleep: () => void;
 let lines: unknown[][];
 let cacheClock: FakeClock;
-/** What outlasts a life of the plugin. */
+/** Caches that outlast a life of the plugin. */
 let persisted: Map<string, MemoryCache<unknown>>;
 
 beforeEach(() => {
@@ -62,12 +62,12 @@ function loginWith(oauth: Partial<Host["options"]["oauth"]> = {}, signal = new A
       },
     },
   };
-  return new Login(host as unknown as Host); // only what is used
+  return new Login(host as unknown as Host); // only the members used
 }
 
 const paths = () => posted.map(({ url }) => url.replace("https://www.youtube.com/o/oauth2/", ""));
 
-test("without a refresh token the operator is told a code, and asked for until it is entered", async () => {
+test("the operator is shown a login code without a refresh token, and it is polled until it is entered", async () => {
   answers = [DEVICE, { error: "authorization_pending" }, { error: "slow_down" }, TOKENS, TOKENS];
   const login = loginWith();
   await login.begin();
@@ -81,7 +81,7 @@ test("without a refresh token the operator is told a code, and asked for until i
   expect(posted.at(-1)?.body).toMatchObject({ refresh_token: "the-refresh", grant_type: "refresh_token" });
 });
 
-test("no token and no secret is told to anybody", async () => {
+test("no token and no secret is logged", async () => {
   answers = [DEVICE, TOKENS];
   await loginWith().begin();
   expect(JSON.stringify(lines)).not.toMatch(/the-(access|refresh|app-secret|device-code)/);
@@ -100,11 +100,11 @@ test.each([
   answers = [...script];
   const login = loginWith();
   await login.begin();
-  expect(lines.at(-1)).toEqual([expect.stringContaining("going on without"), { reason }]);
+  expect(lines.at(-1)).toEqual([expect.stringContaining("continuing without"), { reason }]);
   expect(await login.accessToken(new AbortController().signal)).toBeUndefined();
 });
 
-test("a code that nobody enters is given up with its time", async () => {
+test("a code that is not entered is given up when it expires", async () => {
   answers = [DEVICE, ...Array.from({ length: 500 }, (): JsonMembers => ({ error: "authorization_pending" }))];
   await loginWith().begin();
   expect(pausesMs).toHaveLength(360);
@@ -114,7 +114,7 @@ test.each([
   ["it is off", { enabled: false }],
   ["it shall be skipped", { skipInitialization: true }],
   ["there is a refresh token", { refreshToken: "there" }],
-])("nobody is asked to log in where %s", async (_, oauth) => {
+])("the operator is not asked to log in where %s", async (_, oauth) => {
   await loginWith(oauth).begin();
   expect([posted, lines]).toEqual([[], []]);
 });
@@ -122,7 +122,7 @@ test.each([
 describe("a login", () => {
   const signal = new AbortController().signal;
 
-  test("outlasts the plugin's thread: nobody is asked again", async () => {
+  test("a login outlasts the plugin's thread: the operator is not asked again", async () => {
     answers = [DEVICE, TOKENS, TOKENS];
     await loginWith().begin();
     lines = [];
@@ -133,7 +133,7 @@ describe("a login", () => {
     expect(paths()).toEqual(["device/code", "token", "token"]);
   });
 
-  test("is not used where another one is configured, or none is wanted", async () => {
+  test("a login is not used if another one is configured, or logins are off", async () => {
     answers = [DEVICE, TOKENS];
     await loginWith().begin();
     expect(loginWith({ refreshToken: "set" }).refreshToken).toBe("set");
@@ -141,7 +141,7 @@ describe("a login", () => {
     expect([off.refreshToken, await off.accessToken(signal)]).toEqual([undefined, undefined]);
   });
 
-  test("is forgotten when that is asked for", async () => {
+  test("a login is forgotten on request", async () => {
     answers = [DEVICE, TOKENS];
     const login = loginWith();
     await login.begin();
@@ -149,7 +149,7 @@ describe("a login", () => {
     expect([login.refreshToken, loginWith().refreshToken]).toEqual([undefined, undefined]);
   });
 
-  test("whose code was told is waited for by the next thread, with the same code", async () => {
+  test("a code shown by an earlier thread is polled by the next one", async () => {
     const life = new AbortController();
     onSleep = () => life.abort(new Error("the thread ends"));
     answers = [DEVICE];
@@ -169,21 +169,21 @@ describe("a login", () => {
     expect(paths().filter((path) => path === "device/code")).toHaveLength(2);
   });
 
-  test("whose code was turned down is begun anew by the next thread", async () => {
+  test("a code that was denied is replaced by a new one in the next thread", async () => {
     answers = [DEVICE, { error: "access_denied" }, DEVICE, TOKENS];
     await loginWith().begin();
     await loginWith().begin();
     expect(paths()).toEqual(["device/code", "token", "device/code", "token"]);
   });
 
-  test("that YouTube replaces is the new one from then on, in place of the one that is configured", async () => {
+  test("a refresh token that YouTube replaces is the new one from then on, instead of the configured one", async () => {
     answers = [{ ...TOKENS, refresh_token: "the-next" }];
     const oauth = { refreshToken: "set" };
     await loginWith(oauth).accessToken(signal);
     expect([loginWith(oauth).refreshToken, loginWith().refreshToken]).toEqual(["the-next", undefined]);
   });
 
-  test("is exchanged for what YouTube gives, in its words, and nothing of it is kept", async () => {
+  test("a refresh token is exchanged for YouTube's raw answer, and nothing of it is stored", async () => {
     answers = [{ ...TOKENS, scope: "tv", token_type: "Bearer", more: 1 }, { error: "invalid_grant" }];
     const login = loginWith();
     const token = { access_token: "the-access", expires_in: 3600, scope: "tv", token_type: "Bearer" };

@@ -5,7 +5,7 @@ import type { PluginLink, PluginLinkRequest } from "../../../src/bridge/plugin-m
 import { troubleWith } from "../../support/plugin-bench.ts";
 import { startYoutubeBench, type YoutubeBench, type YoutubeBenchOptions } from "../../support/youtube-bench.ts";
 
-// protocol-v4.md section 5.5: one that a client has kept for years.
+// protocol-v4.md section 5.5: one from an old client.
 const OLD_TRACK =
   "QAAApgMABFNvbmcABkFydGlzdAAAAAAAAzwgAAtkUXc0dzlXZ1hjUQABACtodHRwczovL3d3dy55b3V0dWJlLmNvbS93YXRjaD92PWRRdzR3OVdn" +
   "WGNRAQAwaHR0cHM6Ly9pLnl0aW1nLmNvbS92aS9kUXc0dzlXZ1hjUS9tcWRlZmF1bHQuanBnAQAMR0JBUkw5MzAwMTM1AAd5b3V0dWJlAAAAAAAA" +
@@ -44,7 +44,7 @@ const queryOf = ({ url }: Link) => new URL(url).searchParams;
 const playersAsked = () => open.site.asked("player").map(({ clientName }) => clientName);
 
 describe("a link", () => {
-  test("is the best Opus of VISIONOS, without a script", async () => {
+  test("a link is the best Opus of VISIONOS, without a script", async () => {
     const link = await resolve("song0000001");
     expect(queryOf(link).get("itag")).toBe("251");
     expect(link).toMatchObject({
@@ -57,12 +57,12 @@ describe("a link", () => {
     expect(open.site.site.requestsTo("www.youtube.com", "/iframe_api")).toEqual([]);
   });
 
-  test("is had for a track that a client has kept", async () => {
+  test("a link is found for a stored track of a client", async () => {
     const link = await open.bench.resolve("youtube", OLD_TRACK);
     expect(link).toMatchObject({ kind: "link", variant: "251/1753333181840409" });
   });
 
-  test("is AAC where there is no Opus, and the plain file where there is nothing else", async () => {
+  test("a link is AAC if there is no Opus, and the plain file if there is nothing else", async () => {
     await restart((site) => ({ ...site.options, clients: ["IOS"] }));
     const link = await resolve("song0000001");
     expect(queryOf(link).get("itag")).toBe("140");
@@ -80,7 +80,7 @@ describe("a link", () => {
     expect(plain.rangeStep).toBeUndefined();
   });
 
-  test("of a live stream is its HLS playlist", async () => {
+  test("a link of a live stream is its HLS playlist", async () => {
     const link = await resolve("live0000001");
     expect(new URL(link.url).pathname).toContain("live.m3u8");
     expect([link.rangeStep, link.variant]).toEqual([undefined, undefined]);
@@ -88,7 +88,7 @@ describe("a link", () => {
     expect(playlist).toContain("#EXTM3U");
   });
 
-  test("of a live stream has its n solved, and a token where there is one, within its path", async () => {
+  test("a link of a live stream has its n solved, and a token if there is one, within its path", async () => {
     const pot = { token: ORIGIN_TOKEN, visitorData: "the-visitor" };
     await restart((site) => ({ ...site.options, clients: ["WEBEMBEDDED"], pot }));
     open.site.media.expectedToken = ORIGIN_TOKEN;
@@ -98,10 +98,12 @@ describe("a link", () => {
     expect(link.expiresAtEpochMs).toBe(Number(/expire\/(\d+)/.exec(link.url)?.[1]) * 1000);
   });
 
-  test("elsewhere than on YouTube's own servers is turned down", async () => {
+  test("a link to other than YouTube's own servers is refused", async () => {
     await restart(() => ({ mediaHosts: ["googlevideo.com"] }));
     const { message } = await troubleWith(resolve("song0000001"));
-    expect(message).toContain("Client [VISIONOS] failed: YouTube gave a media link to a host that is none of its own");
+    expect(message).toContain(
+      "Client [VISIONOS] failed: YouTube gave a media link to a host that is not one of YouTube's",
+    );
     expect(message).not.toContain("sig");
   });
 
@@ -112,14 +114,14 @@ describe("a link", () => {
     ["noreason001", "This video is unplayable."],
     ["upcoming001", "Premieres in 3 hours"],
     ["nostatus001", "No playability status block."],
-  ])("of %s is not to be had: %s", async (id, reason) => {
+  ])("a link of %s is unavailable: %s", async (id, reason) => {
     const { message } = await troubleWith(resolve(id));
     expect(message).toContain("(yts.version: 1.18.2) All clients failed to load the item.");
     expect(message).toContain(`Client [VISIONOS] failed: ${reason}`);
     expect(message).toContain("Client [WEB] failed: ");
   });
 
-  test("of a video with an age gate is had from the embedded player", async () => {
+  test("a link of a video with an age gate is that of the embedded player", async () => {
     const link = await resolve("agegate0001");
     expect(queryOf(link).get("c")).toBe("WEB_EMBEDDED_PLAYER");
     expect(await statusOf(link)).toBe(200);
@@ -128,19 +130,19 @@ describe("a link", () => {
     expect(asked?.context).toMatchObject({ thirdParty: { embedUrl: "https://google.com" } });
   });
 
-  test("of a video that wants a reload is had with another visitor", async () => {
+  test("a link of a video that demands a reload is requested with another visitor", async () => {
     expect(await statusOf(await resolve("reload00001"))).toBe(200);
     expect(open.site.asked("visitor_id").length).toBe(2);
   });
 
-  test("says that a client offers SABR only", async () => {
+  test("the error of a client that offers SABR only names it", async () => {
     await restart((site) => ({ ...site.options, clients: ["WEB"] }));
-    expect((await troubleWith(resolve("song0000001"))).message).toContain("is offered sound over SABR only");
+    expect((await troubleWith(resolve("song0000001"))).message).toContain("is offered audio over SABR only");
   });
 });
 
-describe("a link that was refused", () => {
-  test("because our address is barred is made anew by the same client, however often", async () => {
+describe("a refused link", () => {
+  test("a link refused because our address is barred is renewed by the same client, however often", async () => {
     const { variant, url } = await resolve("song0000001");
     const client = new URL(url).searchParams.get("c");
     for (let count = 0; count < 4; count++) {
@@ -150,7 +152,7 @@ describe("a link that was refused", () => {
     expect(queryOf(await resolve("song0000002")).get("c")).toBe(client);
   });
 
-  test("is had anew from the same client, then from another, and goes on with the same form", async () => {
+  test("a refused link is renewed by the same client, then by another, and continues with the same format", async () => {
     const first = await resolve("song0000001");
     open.site.expireLinks();
     expect(await statusOf(first)).toBe(403);
@@ -163,13 +165,13 @@ describe("a link that was refused", () => {
     expect(await statusOf(third)).toBe(200);
   });
 
-  test("keeps its itag where the bytes have changed meanwhile", async () => {
+  test("a refused link keeps its itag if the bytes have changed in the meantime", async () => {
     open.site.player.lastModified = "1";
     const link = await resolve("song0000001", { reason: "refused", variant: "250/1753333181840409" });
     expect([queryOf(link).get("itag"), link.variant]).toEqual(["250", "250/1"]);
   });
 
-  test("again and again sends other videos elsewhere, too", async () => {
+  test("a client whose links are refused repeatedly is tried last for other videos, too", async () => {
     open.site.player.offers.set("WEB", "open");
     for (const id of ["song0000001", "song0000002", "song-_00003"]) {
       await resolve(id);
@@ -178,7 +180,7 @@ describe("a link that was refused", () => {
     expect(queryOf(await resolve("dQw4w9WgXcQ")).get("c")).toBe("WEB");
   });
 
-  test("is not answered from what is kept", async () => {
+  test("a refused link is not answered from the cache", async () => {
     const urls = new Set([(await resolve("song0000001")).url, (await resolve("song0000001")).url]);
     expect(urls.size).toBe(1);
     urls.add((await resolve("song0000001", { reason: "expiring" })).url);
@@ -187,7 +189,7 @@ describe("a link that was refused", () => {
 });
 
 describe("a locked link", () => {
-  test("is opened by the player script, which is fetched once", async () => {
+  test("a locked link is unlocked by the player script, which is fetched once", async () => {
     await restart((site) => ({ ...site.options, clients: ["MWEB"] }));
     for (const id of ["song0000001", "song0000002", "song-_00003"]) expect(await statusOf(await resolve(id))).toBe(200);
     expect(
@@ -196,25 +198,25 @@ describe("a locked link", () => {
     expect(JSON.stringify(open.site.asked("player").at(-1)?.body)).toContain('"signatureTimestamp":20777');
   });
 
-  test("is opened by a script of another layout as well", async () => {
+  test("a locked link is unlocked by a script of another layout as well", async () => {
     await restart((site) => ({ ...site.options, clients: ["MWEB"] }));
     open.site.script = ROTATE_SCRIPT;
     expect(await statusOf(await resolve("song0000001"))).toBe(200);
   });
 
-  test("is opened with the script that /embed/ names where /iframe_api names none", async () => {
+  test("a locked link uses the script of /embed/ if /iframe_api names none", async () => {
     await restart((site) => ({ ...site.options, clients: ["MWEB"] }));
     open.site.fail({ at: /iframe_api$/, outcome: { text: "var nothing;" } });
     expect(await statusOf(await resolve("song0000001"))).toBe(200);
   });
 
-  test("without a script that can be had is left to clients that need none", async () => {
+  test("a locked link without an available script is left to clients that need none", async () => {
     await restart((site) => ({ ...site.options, clients: ["MWEB", "VISIONOS"] }));
     open.site.fail({ at: /iframe_api$|embed\/$/, outcome: { text: "<!doctype html>" } });
     expect(queryOf(await resolve("song0000001")).get("c")).toBe("VISIONOS");
   });
 
-  test("is opened by the operator's server where one is set", async () => {
+  test("a locked link is unlocked by the operator's server, if one is set", async () => {
     const remoteCipher = { password: CIPHER_PASSWORD };
     await restart((site) => ({
       ...site.options,
@@ -228,7 +230,7 @@ describe("a locked link", () => {
     expect(open.site.site.requestsTo("www.youtube.com").some(({ path }) => path.startsWith("/s/player/"))).toBe(false);
   });
 
-  test("stays locked where the operator's server does not answer; its password is told to nobody", async () => {
+  test("a locked link stays locked if the operator's server does not answer, and its password is not shown", async () => {
     await restart((site) => ({
       ...site.options,
       clients: ["MWEB"],
@@ -241,7 +243,7 @@ describe("a locked link", () => {
 });
 
 describe("tokens", () => {
-  test("of a provider go with the request and the link of WEB, and are asked for once a video", async () => {
+  test("tokens of a provider are sent with the request and the link of WEB, and requested once per video", async () => {
     await restart((site) => ({ ...site.options, clients: ["WEB"], pot: { providerUrl: site.providerUrl } }));
     open.site.player.offers.set("WEB", "locked");
     open.site.media.expectedToken = ORIGIN_TOKEN;
@@ -252,14 +254,14 @@ describe("tokens", () => {
     expect(open.site.asked("player").at(-1)?.body.serviceIntegrityDimensions).toEqual({ poToken: ORIGIN_TOKEN });
   });
 
-  test("of a provider that fails are done without", async () => {
+  test("tokens of a failing provider are left out", async () => {
     await restart((site) => ({ ...site.options, clients: ["WEB"], pot: { providerUrl: site.providerUrl } }));
     open.site.player.offers.set("WEB", "locked");
     open.site.fail({ at: /get_pot$/, outcome: { status: 500, json: { error: "no browser" } } });
     expect(queryOf(await resolve("song0000001")).has("pot")).toBe(false);
   });
 
-  test("that are set go with their visitor", async () => {
+  test("configured tokens are sent with their visitor", async () => {
     const pot = { token: ORIGIN_TOKEN, visitorData: "the-visitor" };
     await restart((site) => ({ ...site.options, clients: ["WEB"], pot }));
     open.site.player.offers.set("WEB", "locked");
@@ -267,7 +269,7 @@ describe("tokens", () => {
     expect(open.site.asked("player").at(-1)?.request.headers["x-goog-visitor-id"]).toBe("the-visitor");
   });
 
-  test("of a login are renewed with the application that youtube.com/tv names, and sent by TV alone", async () => {
+  test("tokens of a login are renewed with the application of youtube.com/tv, and sent by TV only", async () => {
     const oauth = { enabled: "true", refreshToken: REFRESH_TOKEN };
     await restart((site) => ({ ...site.options, clients: ["WEB", "TV"], oauth }));
     expect(await statusOf(await resolve("song0000001"))).toBe(200);
@@ -279,7 +281,7 @@ describe("tokens", () => {
     expect(open.site.site.requestsTo("www.youtube.com", "/o/oauth2/token")).toHaveLength(1);
   });
 
-  test("of a login are renewed once they are refused", async () => {
+  test("tokens of a login are renewed once they are refused", async () => {
     const oauth = { enabled: "true", refreshToken: REFRESH_TOKEN };
     await restart((site) => ({ ...site.options, clients: ["WEB", "TV"], oauth }));
     await resolve("song0000001");
@@ -288,15 +290,15 @@ describe("tokens", () => {
     expect(open.site.asked("player").at(-1)?.request.headers.authorization).toBe("Bearer access-token-2");
   });
 
-  test("of a login that is not accepted are told without being shown", async () => {
+  test("tokens of a refused login are reported without being shown", async () => {
     const oauth = { enabled: "true", refreshToken: "1//not-a-good-one" };
     await restart((site) => ({ ...site.options, clients: ["WEB", "TV"], oauth }));
     const { message } = await troubleWith(resolve("song0000001"));
-    expect(message).toContain("YouTube did not accept the refresh token of oauth (invalid_grant); log in anew");
+    expect(message).toContain("YouTube did not accept the refresh token of oauth (invalid_grant); log in again");
     expect(message).not.toContain("not-a-good-one");
   });
 
-  test("of a track's own go before those", async () => {
+  test("tokens of a track take precedence over those", async () => {
     await restart((site) => ({ ...site.options, clients: ["WEB", "TV"] }));
     open.site.player.accessToken = "of-the-track";
     const link = await resolve("song0000001", { userData: { "oauth-token": "of-the-track" } });

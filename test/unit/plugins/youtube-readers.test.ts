@@ -16,12 +16,12 @@ function nested(depth: number, innermost: unknown): unknown {
 describe("a walk", () => {
   const names = new Set(["wanted"]);
 
-  test("finds what is as deep as real pages are, in the order of the text", () => {
+  test("a walk finds members as deep as in real pages, in the order of the text", () => {
     const tree = { a: nested(15, { wanted: 1 }), b: [{ wanted: 2 }, { c: { wanted: 3 } }], wanted: 4 };
     expect(findMembers(tree, names, { countMax: 10 }).map(({ value }) => value)).toEqual([1, 2, 3, 4]);
   });
 
-  test("goes no deeper than 64, and finds no more than is wanted", () => {
+  test("a walk goes no deeper than 64, and finds no more than requested", () => {
     expect(findMembers(nested(31, { wanted: 1 }), names, { countMax: 10 })).toHaveLength(1);
     expect(findMembers(nested(40, { wanted: 1 }), names, { countMax: 10 })).toEqual([]);
     expect(findMembers(nested(100_000, { wanted: 1 }), names, { countMax: 10 })).toEqual([]);
@@ -29,18 +29,18 @@ describe("a walk", () => {
     expect(findMembers(many, names, { countMax: 100 })).toHaveLength(100);
   });
 
-  test("ends in a page that is all members", () => {
+  test("a walk ends in a page that is all members", () => {
     const wide = Array.from({ length: 500_000 }, () => ({ a: {} }));
     expect(findMembers([{ wanted: 1 }, wide], names, { countMax: 2 })).toHaveLength(1);
   });
 
-  test("leaves out what it is told to", () => {
+  test("a walk leaves out the given members", () => {
     const except = new Set(["aside"]);
     expect(findMembers({ aside: { wanted: 1 }, b: { wanted: 2 } }, names, { countMax: 9, except })).toHaveLength(1);
   });
 });
 
-test("members that an object has from elsewhere are none", () => {
+test("inherited members of an object are ignored", () => {
   expect(member({}, "constructor")).toBeUndefined();
   expect(member("text", "length")).toBeUndefined();
   expect(list({ a: { length: 3 } }, "a")).toEqual([]);
@@ -72,7 +72,7 @@ test.each([
 
 test.each([
   ["no id", { videoId: undefined }],
-  ["an id that is none", { videoId: "../../x" }],
+  ["an invalid id", { videoId: "../../x" }],
   ["no title", { title: {} }],
   ["a text why it cannot be played", { unplayableText: { simpleText: "no" } }],
 ])("an entry with %s is left out", (_, change) => {
@@ -81,7 +81,7 @@ test.each([
 });
 
 test.each([null, 5, "text", [], {}, { contents: null }, { contents: [] }, { contents: { a: [null, 5, {}] } }])(
-  "%j is no list, and no reader stumbles over it",
+  "%j is not a list, and no reader throws anything unexpected",
   (answer) => {
     const kinds = [readSearch, readMix, readPlaylistPage, (tree: unknown) => readVideo(tree, "song0000001")].map(
       (read) => {
@@ -97,7 +97,7 @@ test.each([null, 5, "text", [], {}, { contents: null }, { contents: [] }, { cont
   },
 );
 
-describe("the form that is taken", () => {
+describe("the chosen format", () => {
   const opus = {
     itag: 251,
     mimeType: 'audio/webm; codecs="opus"',
@@ -117,21 +117,21 @@ describe("the form that is taken", () => {
     ["has a length", { contentLength: undefined }],
     ["is not quietened", { isDrc: true }],
     ["has two channels", { audioChannels: 6 }],
-    ["has sound", { mimeType: 'video/webm; codecs="vp9"' }],
-  ])("%s", (_, change) => {
+    ["has audio", { mimeType: 'video/webm; codecs="vp9"' }],
+  ])("the chosen format %s", (_, change) => {
     const worse = { ...opus, bitrate: 999, ...change };
     expect(choose(worse, { ...opus, itag: 250 })).toBe(250);
     expect(choose({ ...opus, itag: 250 }, worse)).toBe(250);
   });
 
-  test("is Opus before Vorbis before AAC, and then the one with more bits", () => {
+  test("the chosen format is Opus before Vorbis before AAC, and then the one with more bits", () => {
     const aac = { ...opus, itag: 140, mimeType: 'audio/mp4; codecs="mp4a.40.2"', bitrate: 999 };
     const vorbis = { ...opus, itag: 171, mimeType: 'audio/webm; codecs="vorbis"', bitrate: 500 };
     expect(choose(aac, vorbis, { ...opus, itag: 249, bitrate: 50 }, opus)).toBe(251);
     expect(choose(aac, vorbis)).toBe(171);
   });
 
-  test("is told by what there is instead where there is none", () => {
+  test("a missing format is reported with those that there are", () => {
     const video = { ...opus, mimeType: 'video/mp4; codecs="avc1.4d401e"' };
     expect(() => choose(video)).toThrow(
       'No supported audio streams available, available types: video/mp4; codecs="avc1.4d401e"',

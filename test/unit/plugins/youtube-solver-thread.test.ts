@@ -59,7 +59,7 @@ beforeEach(() => {
   solver = createSolverThread({ clock: { now: () => clock.epochMs(), sleep } }, start);
 });
 
-/** Until all that waits for nothing but a turn has had it. */
+/** Until all pending callbacks have run. */
 async function settle(): Promise<void> {
   for (let iteration = 0; iteration < 20; iteration++) await Promise.resolve();
 }
@@ -77,7 +77,7 @@ async function solveFirst(): Promise<void> {
 }
 
 describe("the solver's thread", () => {
-  test("is started for the first job with the script, and sent another one only when it asks", async () => {
+  test("the solver thread starts with the first job and its script, which is sent again only on request", async () => {
     expect(threads).toEqual([]);
     await solveFirst();
     expect(threads[0]?.lastJob.script).toEqual({ text: "the script", isPrepared: false });
@@ -95,7 +95,7 @@ describe("the solver's thread", () => {
     expect(threads).toHaveLength(1);
   });
 
-  test("is ended after a minute without work, and its successor is given what it had prepared", async () => {
+  test("the solver thread ends after a minute without work, and its successor gets the prepared script", async () => {
     await solveFirst();
     await settle();
     clock.advance(59_999);
@@ -111,7 +111,7 @@ describe("the solver's thread", () => {
     expect(threads[1]?.lastJob.script).toEqual({ text: "prepared", isPrepared: true });
   });
 
-  test("that takes more than 15 s for a script is ended, and the next job has another", async () => {
+  test("a solver thread that takes more than 15 s for a script is ended, and the next job gets another", async () => {
     const work = solver.solve(REQUEST);
     const failed = expect(work).rejects.toMatchObject({
       isScriptUseless: true,
@@ -130,7 +130,7 @@ describe("the solver's thread", () => {
     expect(await next).toEqual(SOLUTIONS);
   });
 
-  test("that takes more than 4 s for a solution is ended", async () => {
+  test("a solver thread that takes more than 4 s for a solution is ended", async () => {
     await solveFirst();
     const failed = expect(solver.solve(REQUEST)).rejects.toThrow("more than 4000 ms");
     await settle();
@@ -139,7 +139,7 @@ describe("the solver's thread", () => {
     expect(threads[0]?.isEnded).toBe(true);
   });
 
-  test("that is gone costs its job only", async () => {
+  test("a solver thread that ends fails only its job", async () => {
     const failed = expect(solver.solve(REQUEST)).rejects.toThrow("the solver's thread ended: out of memory");
     const waiting = solver.solve(REQUEST);
     await settle();
@@ -150,7 +150,7 @@ describe("the solver's thread", () => {
     expect(await waiting).toEqual(SOLUTIONS);
   });
 
-  test("is thrown away with a script that failed", async () => {
+  test("the solver thread is discarded with a script that failed", async () => {
     const failed = expect(solver.solve(REQUEST)).rejects.toMatchObject({ message: "why", isScriptUseless: false });
     await settle();
     const jobId = threads[0]?.lastJob.jobId ?? 0;
@@ -159,7 +159,7 @@ describe("the solver's thread", () => {
     expect(threads[0]?.isEnded).toBe(true);
   });
 
-  test("has one job at a time, and only so many wait", async () => {
+  test("the solver thread has one job at a time, and a bounded queue", async () => {
     const works = Array.from({ length: 32 }, () => solver.solve(REQUEST));
     works.forEach((work) => void work.catch(() => undefined));
     await expect(solver.solve(REQUEST)).rejects.toMatchObject({ kind: "busy" });
@@ -182,7 +182,7 @@ describe("the solver's thread", () => {
 });
 
 describe("a script that fails", () => {
-  test("is left alone for ten minutes, while clients without one play", async () => {
+  test("a script that fails is not used for ten minutes, while clients without one play", async () => {
     const clock = new FakeClock();
     const starts: number[] = [];
     const startPort: StartPort = (on) => {
@@ -212,7 +212,7 @@ describe("a script that fails", () => {
     ["answers the question", "gave no solution for n"],
     ["answers its own failure", "gave no solution for n"],
     ["answers a megabyte", "answered too much"],
-  ] as const)("because it %s is told", async (name, text) => {
+  ] as const)("a script that fails because it %s is reported", async (name, text) => {
     const options = (site: { options: { mediaHosts: string[] } }) => ({ ...site.options, clients: ["MWEB"] });
     const { site, bench, close } = await startYoutubeBench({ options });
     site.script = HOSTILE_SCRIPTS[name];

@@ -19,10 +19,10 @@ const MIB = 2 ** 20;
 const ENDLESS_LIMIT_MS = 200;
 /** Where each script of HOSTILE_SCRIPTS that never ends spends its time. */
 const ENDLESS: Partial<Record<string, keyof SandboxLimits>> = {
-  "loops for ever when it is read": "openMs",
-  "loops for ever when it solves": "solveMs",
+  "loops endlessly when it is read": "openMs",
+  "loops endlessly when it solves": "solveMs",
   "never ends a regular expression": "solveMs",
-  "throws what is no error": "solveMs",
+  "throws no Error": "solveMs",
 };
 
 let limits: { -readonly [Name in keyof SandboxLimits]: SandboxLimits[Name] };
@@ -58,22 +58,22 @@ async function solveHostile(name: keyof typeof HOSTILE_SCRIPTS): Promise<SolverR
   return reply;
 }
 
-describe("an honest script", () => {
+describe("a normal script", () => {
   test.each([
     ["two statements", REVERSE_SCRIPT],
     ["one strict statement with a class", ROTATE_SCRIPT],
-  ])("of %s is solved", async (_, script) => {
+  ])("a script of %s is solved", async (_, script) => {
     const reply = await solve(script, { challenge: N, signature: script.lock(SIGNATURE) });
     expect(reply).toMatchObject({ kind: "solved", solutions: { challenge: script.solveN(N), signature: SIGNATURE } });
   });
 
-  test("whose function is written with commas, behind a strict beginning, is solved", async () => {
+  test("a script whose function is written with commas, behind a strict beginning, is solved", async () => {
     const text = `'use strict';${REVERSE_SCRIPT.text.replace(';a.set("alr","yes");', ',a.set("alr","yes");')}`;
     expect(text).toContain(',a.set("alr"');
     expect(await solve({ ...REVERSE_SCRIPT, text })).toMatchObject({ kind: "solved" });
   });
 
-  test("is prepared once and kept for the next challenges", async () => {
+  test("a script is prepared once and reused for the next challenges", async () => {
     const first = await solve(REVERSE_SCRIPT);
     const second = await session.handle({
       jobId: 2,
@@ -92,12 +92,12 @@ describe("an honest script", () => {
     expect(again).toMatchObject({ kind: "solved", solutions: { challenge: REVERSE_SCRIPT.solveN(N) } });
   });
 
-  test("is asked for when it is not there", async () => {
+  test("a missing script is requested", async () => {
     const reply = await session.handle({ jobId: 1, scriptId: "unseen", challenges: { challenge: N } });
     expect(reply).toEqual({ jobId: 1, kind: "script-requested" });
   });
 
-  test("loses what only acts, and nothing else", () => {
+  test("a script loses only its side effects", () => {
     const code = prepareScript(REVERSE_SCRIPT.text);
     expect(code).not.toContain("g.boot(");
     expect(code).toContain("var window=globalThis");
@@ -105,7 +105,7 @@ describe("an honest script", () => {
     expect(code.length - REVERSE_SCRIPT.text.length).toBeLessThan(200);
   });
 
-  test("of two megabytes is prepared and run", async () => {
+  test("a script of two megabytes is prepared and run", async () => {
     const ballast = Array.from({ length: 25_000 }, (_, index) => {
       return `g.b${index}=function(a,b){var c=[${index},a],d={x:b,y:c};return c.map(function(e){return e+d.x})};`;
     }).join("\n");
@@ -118,10 +118,10 @@ describe("an honest script", () => {
 
 describe("a hostile script", () => {
   const names = Object.keys(HOSTILE_SCRIPTS) as (keyof typeof HOSTILE_SCRIPTS)[]; // a literal's own keys
-  test.each(names)("that %s costs its own job only", async (name) => {
+  test.each(names)("a hostile script that %s fails its own job only", async (name) => {
     const reply = await solveHostile(name);
     if (reply.kind === "solved") {
-      // What came out is told apart from a solution by whoever asked.
+      // The caller distinguishes the output from a solution.
       const { challenge } = reply.solutions;
       expect(challenge === N || challenge?.startsWith("enhanced_except_")).toBe(true);
     } else {
@@ -131,7 +131,7 @@ describe("a hostile script", () => {
   });
 
   test.each(["takes all memory when it is read", "takes all memory when it solves"] as const)(
-    "that %s gets no more than 64 MiB",
+    "a hostile script that %s gets no more than 64 MiB",
     async (name) => {
       const before = process.memoryUsage().rss;
       expect(await solve(HOSTILE_SCRIPTS[name])).toMatchObject({ kind: "failed" });
@@ -140,28 +140,28 @@ describe("a hostile script", () => {
   );
 
   test.each([
-    ["loops for ever when it is read", "the player script took too long"],
-    ["loops for ever when it solves", "the player script took too long"],
+    ["loops endlessly when it is read", "the player script took too long"],
+    ["loops endlessly when it solves", "the player script took too long"],
     ["never ends a regular expression", "the player script took too long"],
     ["answers a megabyte", "the player script answered too much"],
     ["throws at once", "the player script failed: out of order"],
     ["has two functions that disagree", "the player script failed: several functions answer differently"],
     ["has no function that unlocks", "the player script has no function that unlocks links"],
-    ["answers what is no JSON", "the player script answered what cannot be read"],
+    ["returns no JSON", "the player script answered what cannot be read"],
     ["is no script", "the player script cannot be read from 1:0 on"],
     ["is nested too deeply", "the player script cannot be read"],
     ["changes the language", "the player script failed: not a function"],
-  ] as const)("that %s is told as: %s", async (name, message) => {
+  ] as const)("a hostile script that %s is reported as: %s", async (name, message) => {
     expect(await solveHostile(name)).toMatchObject({ kind: "failed", message });
   });
 
-  test("finds no way out of the sandbox", async () => {
+  test("a hostile script cannot leave the sandbox", async () => {
     const reply = await solve(CURIOUS_SCRIPT);
     expect(reply).toMatchObject({ kind: "solved", solutions: { challenge: "nothing-found" } });
   });
 
   test("is thrown away with its sandbox", async () => {
-    const code = prepareScript(HOSTILE_SCRIPTS["loops for ever when it solves"].text);
+    const code = prepareScript(HOSTILE_SCRIPTS["loops endlessly when it solves"].text);
     const sandbox = await Sandbox.open(code, { ...SHORT_LIMITS, solveMs: ENDLESS_LIMIT_MS });
     const startedMs = performance.now();
     expect(() => sandbox.solve({ challenge: N })).toThrow("took too long");
@@ -172,7 +172,7 @@ describe("a hostile script", () => {
 });
 
 test.each(['";globalThis.hit=1;"', "$" + "{globalThis.hit=1}", "\\u0022);hit=1;(\\u0022", "*/hit=1/*"])(
-  "a challenge such as %s is a text and nothing else",
+  "a challenge such as %s is treated as text only",
   async (challenge) => {
     const reply = await solve(REVERSE_SCRIPT, { challenge, signature: SIGNATURE });
     expect(reply).toMatchObject({ kind: "solved", solutions: { challenge: challenge.split("").reverse().join("") } });

@@ -43,23 +43,23 @@ async function trackOf(bench: PluginBench, identifier = PAGE) {
   return track;
 }
 
-test("a song of the stand-in leads to its bytes, and after its link was refused to a new one", async () => {
+test("a song of the test site leads to its bytes, and to a new link after a refusal", async () => {
   const bench = await start();
   const bytes = countedSong({ seconds: 1 });
   fake.addSong(PAGE, { title: "Counted", bytes, mimeType: "audio/ogg" });
   const { encoded } = await trackOf(bench);
   const first = await bench.resolve(SOURCE, encoded);
-  if (first.kind !== "link") throw new Error("a link was wanted");
+  if (first.kind !== "link") throw new Error("expected a link");
   expect(Buffer.from(await (await fetch(first.url)).arrayBuffer()).equals(bytes)).toBe(true);
   fake.site.expireLinks();
   expect((await fetch(first.url)).status).toBe(403);
   const next = await bench.resolve(SOURCE, encoded, { reason: "refused", status: 403, variant: first.variant });
-  if (next.kind !== "link") throw new Error("a link was wanted");
+  if (next.kind !== "link") throw new Error("expected a link");
   expect((await fetch(next.url)).status).toBe(200);
   expect(next.variant).toBe(first.variant);
 });
 
-test("what was just looked up plays without a second run, a link that is refused or ends is made anew", async () => {
+test("a loaded link plays without a second run, and a refused or expired one is requested again", async () => {
   const bench = await start();
   fake.answer(PAGE, { json: { ...VIDEO, ...FORMAT } });
   const { encoded } = await trackOf(bench);
@@ -74,7 +74,7 @@ test("what was just looked up plays without a second run, a link that is refused
   expect(fake.calls).toHaveLength(3);
 });
 
-test("a name of a format that could mean more is not asked for", async () => {
+test("an ambiguous format name is not requested", async () => {
   const bench = await start();
   fake.answer(PAGE, { json: { ...VIDEO, ...FORMAT } });
   const { encoded } = await trackOf(bench);
@@ -86,7 +86,7 @@ test("a name of a format that could mean more is not asked for", async () => {
   }
 });
 
-test("a kept link that ends soon is not given out", async () => {
+test("a cached link that expires soon is not used", async () => {
   const bench = await start();
   fake.answer(PAGE, { json: { ...VIDEO, ...FORMAT, url: `${FORMAT.url}?expires=${NOW_MS / 1000 + 100}` } });
   const { encoded } = await trackOf(bench);
@@ -94,7 +94,7 @@ test("a kept link that ends soon is not given out", async () => {
   expect(fake.calls).toHaveLength(2);
 });
 
-test("of several videos of one page it is the one that was found there", async () => {
+test("of several videos of one page the right one is played", async () => {
   const bench = await start();
   const entries = ["a", "b", "c"].map((id) => ({
     ...VIDEO,
@@ -112,7 +112,7 @@ test("of several videos of one page it is the one that was found there", async (
   expect(trouble.message).toBe("this track is no longer on its page");
 });
 
-test("a page that only leads on is followed once", async () => {
+test("a page that only redirects is followed once", async () => {
   const bench = await start();
   fake.answer(PAGE, { json: { ...VIDEO, ...FORMAT } });
   const { encoded } = await trackOf(bench);
@@ -132,7 +132,7 @@ test("a page that only leads on is followed once", async () => {
   expect(fake.calls).toHaveLength(count + 3);
 });
 
-test("a missing program is reported by its name alone, and its circuit breaker opens for a minute", async () => {
+test("a missing program is reported by its name only, and its circuit breaker opens for a minute", async () => {
   const bench = await start({ path: join(fake.path, "none", "yt-dlp") });
   await expect
     .poll(() => bench.lines.map(({ message }) => message))
@@ -150,7 +150,7 @@ test("a missing program is reported by its name alone, and its circuit breaker o
   expect(bench.backends).toMatchObject([{ name: "yt-dlp", failed: 2 }]);
 });
 
-test("a program that is removed later is no fault of the site", async () => {
+test("a program that is removed later does not count as a failure of the site", async () => {
   const bench = await start();
   fake.answer(PAGE, { json: VIDEO });
   await bench.load(SOURCE, PAGE);
@@ -168,7 +168,7 @@ test.each([
   ["2025.01.01.232811", 1],
   ["stable@2026.01.01", 1],
   ["of-my-own", 0],
-])("for the version %s there are %i warnings of its age, however often it is asked", async (version, count) => {
+])("the version %s causes %i warnings of its age, however often it is checked", async (version, count) => {
   fake.answerVersion({ stdout: `${version}\n` });
   clock = new FakeClock({ epochMs: NOW_MS });
   const bench = await start();
@@ -180,10 +180,10 @@ test.each([
   expect(bench.lines.filter(({ message }) => /older than 60 days/.test(message))).toHaveLength(count);
 });
 
-test("what is set as yt-dlp and tells no version is not asked for anything else", async () => {
+test("a program set as yt-dlp that reports no version is not run for anything else", async () => {
   fake.answerVersion({ stdout: "hello\nworld", exitCode: 1 });
   const bench = await start();
-  expect((await troubleWith(bench.load(SOURCE, PAGE))).message).toContain("tells no version");
+  expect((await troubleWith(bench.load(SOURCE, PAGE))).message).toContain("reports no version");
   expect(fake.calls).toEqual([]);
 });
 
@@ -203,7 +203,7 @@ test("the circuit breaker of a site that keeps failing opens, those of other and
   expect(await bench.load(SOURCE, "https://nico.ms/sm9")).toMatchObject({ kind: "track" });
 });
 
-test("after too many requests a site has its rest at once", async () => {
+test("too many requests to a site open its circuit breaker at once", async () => {
   const bench = await start();
   fake.answer(PAGE, { stdout: "null\n", stderr: "ERROR: [vimeo] 1: HTTP Error 429: Too Many Requests\n", exitCode: 1 });
   await troubleWith(bench.load(SOURCE, PAGE));
@@ -211,11 +211,11 @@ test("after too many requests a site has its rest at once", async () => {
   expect(fake.calls).toHaveLength(1);
 });
 
-test("without a path the plugin is off, and says so", async () => {
+test("the plugin without a path is off, and reports it", async () => {
   await expect(PluginBench.start(plugin, { options: {} })).rejects.toThrow(/plugins\.ytdlp\.path/);
 });
 
-test("what is no host among the sites is left out", async () => {
+test("an entry of the sites that is not a host is left out", async () => {
   const sites = ["vimeo.com", "https://www.example.org/videos", "no host!", "[::1]", ""];
   const bench = await start({ sites });
   expect(bench.manifest.sources.map(({ name, hosts }) => [name, hosts])).toEqual([
@@ -227,7 +227,7 @@ test("what is no host among the sites is left out", async () => {
   expect(readSites(many)).toMatchObject({ names: { length: 60 }, wrong: { length: 40 } });
 });
 
-test("the main thread can tell from the options alone which sources there are, and what they claim", async () => {
+test("the sources and their claims follow from the options alone on the main thread", async () => {
   for (const sites of [["example.org", "10.0.0.5"], ["nico.ms", "vimeo.com"], ["*"]]) {
     const bench = await start({ sites });
     const found = bench.manifest.sources.map(({ name, hosts, prefixes }) => ({ name, hosts, prefixes }));
@@ -252,7 +252,7 @@ test.each([
   expect(claimsOf({}).find((claims) => isClaimed(link, claims))?.name).toBe(name);
 });
 
-test("with a star the last source claims every link", () => {
+test("the last source claims every link if the sites contain a star", () => {
   expect(isClaimed("https://other.example.org/", claimsOf({ sites: ["*"] }).at(-1) ?? {})).toBe(true);
 });
 
@@ -260,14 +260,14 @@ test.each([
   ["vimeo", "1001", null, PAGE],
   ["vimeo", "1001", "https://vimeo.com/1001?h=0a1b2c", "https://vimeo.com/1001?h=0a1b2c"],
   ["niconico", "sm9", null, "https://www.nicovideo.jp/watch/sm9"],
-])("a track that Lavalink has made is played: %s %s with the address %s", async (sourceName, identifier, uri, page) => {
+])("a track encoded by Lavalink is played: %s %s with the address %s", async (sourceName, identifier, uri, page) => {
   const bench = await start();
   fake.answer(page, { json: { ...VIDEO, ...FORMAT } });
   const encoded = encodeTrack(httpTrack(identifier, { sourceName, uri, details: [] }), uri === null ? 1 : 3);
   expect(await bench.resolve(sourceName, encoded)).toMatchObject({ kind: "link", url: FORMAT.url });
 });
 
-test("with a star every public link is taken, and one into a network of one's own only when it is named", async () => {
+test("every public link is accepted with a star, and one into a private network only if it is listed", async () => {
   const bench = await start({ sites: ["*", "10.0.0.5"] });
   for (const page of ["https://videos.example.org/1", "http://10.0.0.5/1"])
     fake.answer(page, { json: { ...VIDEO, webpage_url: page } });

@@ -1,4 +1,4 @@
-// What yt-dlp prints, read without running anything: links, and what went wrong.
+// Parses yt-dlp's output without running anything: links and errors.
 
 import { expect, test } from "vitest";
 import { errorOf } from "../../../plugins/ytdlp/program-errors.ts";
@@ -25,12 +25,12 @@ test.each([
   ["?expires=3600", NOW_MS + 600_000],
   ["?expires=1600000000", NOW_MS + 600_000],
   ["", NOW_MS + 600_000],
-])("a link that ends with %j is good until then, at the least known ten minutes", (end, expiresAtMs) => {
+])("a link that ends with %j is valid until then, at the least known ten minutes", (end, expiresAtMs) => {
   const url = `https://media.example.org/song.ogg${end.replace("S", String(SOON_SECONDS))}`;
   expect(linkFor({ url })).toMatchObject({ url, expiresAtMs });
 });
 
-test("headers and cookies go with the link, but for what belongs to the connection", () => {
+test("headers and cookies are part of the link, except connection headers", () => {
   const http_headers = {
     "User-Agent": "Mozilla",
     Referer: PAGE,
@@ -49,7 +49,7 @@ test("headers and cookies go with the link, but for what belongs to the connecti
   expect(JSON.stringify(link.headers).length).toBeLessThan(13_000);
 });
 
-test("HLS is taken as it is, and long files in the steps that the site wants", () => {
+test("HLS is taken as it is, and long files in the steps that the site requires", () => {
   const url = "https://media.example.org/song.m3u8";
   expect(linkFor({ url, protocol: "m3u8_native" })).toMatchObject({ url, rangeStep: undefined });
   const step = { downloader_options: { http_chunk_size: 5_242_880 } };
@@ -57,18 +57,21 @@ test("HLS is taken as it is, and long files in the steps that the site wants", (
   expect(linkFor({ downloader_options: { http_chunk_size: 5 } })).toMatchObject({ rangeStep: undefined });
 });
 
-test.each(["http_dash_segments", "rtmp", "f4m", "websocket_frag", "mhtml"])("%s is refused, and named", (protocol) => {
-  expect(() => linkFor({ protocol, formats: [] })).toThrow(`only as ${protocol}, which this node does not play`);
-});
+test.each(["http_dash_segments", "rtmp", "f4m", "websocket_frag", "mhtml"])(
+  "the protocol %s is refused, and named",
+  (protocol) => {
+    expect(() => linkFor({ protocol, formats: [] })).toThrow(`only as ${protocol}, which this node does not play`);
+  },
+);
 
 test.each([{ url: "rtmp://x.example.org/" }, { url: undefined }, { url: 5 }, { acodec: "none" }, { has_drm: true }])(
-  "%j is no sound",
+  "a format with %j is not audio",
   (format) => {
     expect(() => linkFor(format)).toThrow(SourceError);
   },
 );
 
-test("where yt-dlp was told to choose picture and sound, the best sound is taken", () => {
+test("the best audio is used if yt-dlp was set to choose video and audio", () => {
   const formats = [
     {
       format_id: "dash",
@@ -119,14 +122,14 @@ test.each([
   ["ERROR: [x] 1: The read operation timed out", "unreachable", "timed out"],
   ["ERROR: [x] 1: The creator wants you to dance first", "unavailable", "dance first"],
   ["", "unavailable", "it gave no reason"],
-])("%j becomes %s", (stderr, kind, words) => {
+])("the error line %j becomes %s", (stderr, kind, words) => {
   const error = errorOf({ exitCode: 1, stdout: "", stderr: `WARNING: something\n${stderr}\n` }, []);
   expect(error.kind).toBe(kind);
   expect(error.message).toContain(words);
   expect(error.message).not.toMatch(/--cookies|caused by|github|\/home/);
 });
 
-test("errors hold no path, no query, no token and nothing that the operator has set", () => {
+test("errors contain no path, no query, no token and none of the operator's settings", () => {
   const customArgs = ["--flat-playlist", "--password", "open sesame", "--proxy=http://me:pw@proxy.example"];
   const stderr =
     "ERROR: [x] 1: cannot read '/home/op/my cookies.txt' and /var/lib/node/cookies with open sesame over " +
@@ -136,7 +139,7 @@ test("errors hold no path, no query, no token and nothing that the operator has 
   expect(message).toContain("https://cdn.example.org/…");
 });
 
-test("an end by the system and a busy site that names no time are told as that", () => {
+test("a kill by the system and a busy site without a pause are reported as such", () => {
   expect(errorOf({ exitCode: null, stdout: "", stderr: "" }, [])).toMatchObject({ kind: "unreachable" });
   const busy = (stderr: string) => errorOf({ exitCode: 1, stdout: "", stderr }, []).retryAfterMs;
   expect(busy("ERROR: HTTP Error 429: Too Many Requests")).toBe(30_000);

@@ -39,7 +39,7 @@ async function trackOf(identifier: string) {
   return track;
 }
 
-test("a link of a site becomes a track, and yt-dlp gets its arguments one by one", async () => {
+test("a link of a site becomes a track, and yt-dlp gets separate arguments", async () => {
   await start();
   fake.answer(PAGE, { json: VIDEO });
   const { info } = await trackOf(PAGE);
@@ -63,7 +63,7 @@ test("a link of a site becomes a track, and yt-dlp gets its arguments one by one
   ]);
 });
 
-test("links without a scheme and of names below a site are taken, those of other sites are not", async () => {
+test("links without a scheme and of subdomains are accepted, those of other sites are not", async () => {
   await start({ sites: ["vimeo.com", "*.example.org"] });
   for (const link of [PAGE, "https://player.vimeo.com/video/1", "https://www.example.org/a"])
     fake.answer(link, { json: VIDEO });
@@ -77,7 +77,7 @@ test("links without a scheme and of names below a site are taken, those of other
   expect(fake.calls).toHaveLength(count);
 });
 
-test("behind the prefix any public link is taken, but only pages of listed sites may be guessed at", async () => {
+test("the prefix accepts any public link, but only pages of listed sites may use the generic extractor", async () => {
   await start();
   const other = "https://videos.example.org/1";
   fake.answer(other, { json: { ...VIDEO, webpage_url: other } });
@@ -87,7 +87,7 @@ test("behind the prefix any public link is taken, but only pages of listed sites
   expect(fake.calls.map(({ args }) => args.includes("--use-extractors=default,-generic"))).toEqual([true, false]);
 });
 
-test("behind the prefix public links and searches are taken, and for anything else yt-dlp is not run", async () => {
+test("the prefix accepts public links and searches, and yt-dlp is not run for anything else", async () => {
   await start({ sites: ["vimeo.com", "*"] });
   const queries = [
     ...[
@@ -111,13 +111,13 @@ test("behind the prefix public links and searches are taken, and for anything el
   expect(fake.calls).toEqual([]);
 });
 
-test("a link that begins with a dash or holds signs of shells is one argument behind the options", async () => {
+test("a link that begins with a dash or contains shell characters is one argument after the options", async () => {
   await start();
   await troubleWith(bench.load(SOURCE, `ytdl:https://vimeo.com/--exec=a b?"'$(id)\n;--proxy`));
   expect(fake.calls[0]?.args.slice(-2)).toEqual(["--", "https://vimeo.com/--exec=a%20b?%22%27$(id);--proxy"]);
 });
 
-test("a search has as many tracks as it asks for, or as the operator says, and never more than 100", async () => {
+test("a search has the requested or configured number of tracks, and never more than 100", async () => {
   await start({ searchLimit: "3" });
   const entries = Array.from({ length: 300 }, (_, index) => ({
     _type: "url",
@@ -144,7 +144,7 @@ test("a search has as many tracks as it asks for, or as the operator says, and n
   expect(await bench.load(SOURCE, "ytdl:ytsearch:nothing")).toEqual({ kind: "empty" });
 });
 
-test("a playlist has its name, its tracks up to the limit, and leaves out what cannot be played", async () => {
+test("a playlist has its name and its tracks up to the limit, without those that cannot be played", async () => {
   await start({ playlistLoadLimit: "500" });
   const page = "https://www.nicovideo.jp/playlist/1";
   const good = Array.from({ length: 5000 }, (_, index) => ({
@@ -162,7 +162,7 @@ test("a playlist has its name, its tracks up to the limit, and leaves out what c
     { ...good[0], url: "x:y" },
   ];
   const json = { _type: "playlist", title: "My list", webpage_url: page, uploader: "Her", playlist_count: 5000 };
-  // With entries that are unavailable yt-dlp complains, and prints the others.
+  // yt-dlp reports unavailable entries as errors, and prints the others.
   fake.answer(page, {
     json: { ...json, entries: [...bad, ...good] },
     stderr: "ERROR: [x] 1: Private video\n",
@@ -181,7 +181,7 @@ test("a playlist has its name, its tracks up to the limit, and leaves out what c
   expect(tracks[0]?.info).toMatchObject({ identifier: "sm0", title: "Song 0", isStream: false });
 });
 
-test("of a link to one song of a list that one is selected, and of an endless mix a few are asked for", async () => {
+test("a link to one song of a list selects that song, and of an endless mix only a few are requested", async () => {
   await start({ mixPlaylistLoadLimit: "12" });
   const page = "https://www.youtube.com/watch?v=b&list=RDb";
   const entries = ["a", "b"].map((id) => ({
@@ -195,7 +195,7 @@ test("of a link to one song of a list that one is selected, and of an endless mi
   expect(fake.calls[0]?.args).toEqual(expect.arrayContaining(["--playlist-end", "12"]));
 });
 
-test("lists within lists are one, as deep as channels go", async () => {
+test("nested lists are flattened, as deep as channels are", async () => {
   await start();
   const song = (id: string) => ({ _type: "url", id, title: id, url: `https://vimeo.com/${id}` });
   const deep = { _type: "playlist", entries: [song("3"), { _type: "playlist", entries: [{ entries: [song("4")] }] }] };
@@ -204,7 +204,7 @@ test("lists within lists are one, as deep as channels go", async () => {
   expect(tracks.map(({ info }) => info.identifier)).toEqual(["1", "2", "3"]);
 });
 
-test("a live stream has no length, and one that has not begun is no track", async () => {
+test("a live stream has no length, and one that has not started is not a track", async () => {
   await start();
   fake.answer(PAGE, { json: { ...VIDEO, is_live: true, duration: 7 } });
   expect((await trackOf(PAGE)).info).toMatchObject({ isStream: true, isSeekable: false });
@@ -212,7 +212,7 @@ test("a live stream has no length, and one that has not begun is no track", asyn
   expect(await troubleWith(bench.load(SOURCE, "https://vimeo.com/2"))).toMatchObject({ code: "site-unavailable" });
 });
 
-test("members that are missing or of another kind do no harm", async () => {
+test("missing members and members of another type are harmless", async () => {
   await start();
   const odd = {
     id: 7,
@@ -236,7 +236,7 @@ test("members that are missing or of another kind do no harm", async () => {
   expect(info.uri).toBe("https://vimeo.com/some-good-song");
 });
 
-test("a link that no extractor knows is left to the others, but behind the prefix told", async () => {
+test("a link without an extractor is declined, but reported with the prefix", async () => {
   await start();
   expect(await bench.load(SOURCE, PAGE)).toBeUndefined();
   expect(await troubleWith(bench.load(SOURCE, `ytdl:${PAGE}`))).toMatchObject({
@@ -251,7 +251,7 @@ test("a link that no extractor knows is left to the others, but behind the prefi
   expect(trouble.message).toContain("knows no site for this link");
 });
 
-test("what is not found is an empty result", async () => {
+test("a missing item is an empty result", async () => {
   await start();
   fake.answer(PAGE, {
     stdout: "null\n",
@@ -261,7 +261,7 @@ test("what is not found is an empty result", async () => {
   expect(await bench.load(SOURCE, PAGE)).toEqual({ kind: "empty" });
 });
 
-test("arguments that yt-dlp does not know are told as that", async () => {
+test("arguments that yt-dlp rejects are reported as such", async () => {
   await start({ customLoadArgs: ["--no-such-thing"] });
   fake.answer(PAGE, { json: VIDEO });
   const { code, message } = await troubleWith(bench.load(SOURCE, PAGE));
@@ -269,7 +269,7 @@ test("arguments that yt-dlp does not know are told as that", async () => {
   expect(message).toMatch(/no such option: --no-such-thing.*customLoadArgs/);
 });
 
-test("the operator's arguments take the place of ours, but never end the options", async () => {
+test("the operator's arguments replace the defaults, but never end the options", async () => {
   await start({
     customLoadArgs: ["--", "--proxy", "http://proxy.example"],
     customPlaybackArgs: ["--socket-timeout", "3"],
@@ -289,7 +289,7 @@ test.each([
   ["nothing at all", { stdout: "" }, /no JSON object/],
   ["an object that is nothing", { json: {} }, /neither a video nor a list/],
   ["50 MB", { hugeBytes: 50_000_000 }, /wrote more than 16777216 bytes/],
-])("%s is told as a change", async (_, answer, message) => {
+])("an output of %s is reported as a change", async (_, answer, message) => {
   await start();
   fake.answer(PAGE, answer);
   const trouble = await troubleWith(bench.load(SOURCE, PAGE));
@@ -297,19 +297,19 @@ test.each([
   expect(trouble.message).toMatch(message);
 });
 
-test("other lines around the object do no harm", async () => {
+test("other lines around the object are harmless", async () => {
   await start();
   fake.answer(PAGE, { stdout: `[debug] hello\n${JSON.stringify(VIDEO)}\n` });
   expect((await trackOf(PAGE)).info.title).toBe("A made-up song");
 });
 
-test("a crash is told, with nothing of the program's making", async () => {
+test("a crash is reported, without any text of the program", async () => {
   await start();
   fake.answer(PAGE, { killsItself: true });
   expect(await troubleWith(bench.load(SOURCE, PAGE))).toMatchObject({ code: "site-unreachable" });
 });
 
-test("a run that takes too long is ended and told", async () => {
+test("a run that takes too long is ended and reported", async () => {
   await start({ timeoutMs: "1000" });
   fake.answer(PAGE, { hangs: true });
   const trouble = await troubleWith(bench.load(SOURCE, PAGE));
@@ -317,7 +317,7 @@ test("a run that takes too long is ended and told", async () => {
   expect(trouble.message).toMatch(/yt-dlp did not finish within 1000 ms/);
 });
 
-test("a process that yt-dlp leaves behind does not keep its answer", async () => {
+test("a process that yt-dlp leaves behind does not delay its answer", async () => {
   await start();
   fake.answer(PAGE, { json: VIDEO, leavesChild: true });
   expect((await trackOf(PAGE)).info.title).toBe("A made-up song");

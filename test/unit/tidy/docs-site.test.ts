@@ -1,4 +1,4 @@
-// The docs site before it is built: every page has its place, and what the pages name is there.
+// The docs site before it is built: every page is in the side bar, and everything that the pages name exists.
 
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -11,12 +11,12 @@ const MADE = [CONFIG_EXAMPLE_PAGE, OPENAPI_PAGE];
 const DOCUMENTS = projectFiles("").filter(({ path }) => path.endsWith(".md"));
 
 test("every page is in the side bar, once, and the side bar has no others", () => {
-  // What is on the front door of the repository is on that of the site, which README.md stands for there.
+  // The pictures of README.md are on the site's start page, which README.md links to.
   const pages = DOCUMENTS.map(({ path }) => path).filter((path) => path !== "README.md");
   expect([...PAGES].toSorted()).toEqual([...pages, ...MADE].toSorted());
 });
 
-test("every page has an address of its own, and a title", () => {
+test("every page has a separate address, and a title", () => {
   const routes = PAGES.map((page) => routeOf(page));
   expect(new Set(routes).size).toBe(PAGES.length);
   const untitled = PAGES.filter((page) => !MADE.includes(page) && !existsSync(PROJECT_ROOT + page)).concat(
@@ -51,7 +51,7 @@ test("links, headings and code blocks are found in a page, and none in code", ()
   ]);
 });
 
-test("links lead to pages of the site; other files are named, or linked to where sources can be read", () => {
+test("links have pages of the site as targets; other files are named, or linked in the source repository", () => {
   const page = [
     "[rest](rest.md#bounds) [all](../../config.example.yml) [why](../decisions) [home](../../README.md#start)",
     "[tick-loop.ts](../../src/media/scheduler/tick-loop.ts) [the lab](../../lab/quality) [web](https://example.org/a.md)",
@@ -70,7 +70,7 @@ test("links lead to pages of the site; other files are named, or linked to where
   );
 });
 
-test("docs/index.md leads to every page of the side bar's first level, but for those about the project", () => {
+test("docs/index.md links to every page of the side bar's first level, except those about the project", () => {
   const front = new Set(linksOf(readFileSync(`${PROJECT_ROOT}docs/index.md`, "utf8")).map(({ target }) => target));
   const firstLevel = PAGES.filter((page) => /^docs\/(tutorial|how-to|explanation)\//.test(page));
   expect(firstLevel.filter((page) => !front.has(page.slice("docs/".length)))).toEqual([]);

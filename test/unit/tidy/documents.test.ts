@@ -52,7 +52,7 @@ test("docs/reference/compatibility.md names every recording that is answered oth
   expect(named.length).toBeGreaterThan(30);
 });
 
-test("VERSION is the one of package.json, and CHANGELOG.md begins with what comes next", () => {
+test("VERSION is that of package.json, and CHANGELOG.md begins with the next version", () => {
   expect(VERSION).toBe(PACKAGE.version);
   expect(read("CHANGELOG.md")).toMatch(/^# Changelog\n[\s\S]*?\n## Next\n/);
 });
@@ -84,7 +84,7 @@ test("README.md names the clients in the versions they are tested in", () => {
   expect(named.length).toBeGreaterThan(11);
 });
 
-test("every npm script a document names is there", () => {
+test("every npm script that a document names exists", () => {
   const named = DOCUMENTS.flatMap(({ path, text }) =>
     [...text.matchAll(/npm run ([\w:-]*\w)/g)].map((match) => ({ path, script: match[1] ?? "" })),
   );
@@ -99,7 +99,7 @@ test("CONTRIBUTING.md has a row for every suite", () => {
   expect(suites).toHaveLength(5);
 });
 
-test("links lead to a file that is there, and to a heading that is in it", () => {
+test("every link has an existing file, and an existing heading in it, as its target", () => {
   const anchors = new Map(DOCUMENTS.map(({ path, text }) => [path, headingsOf(text).map(({ anchor }) => anchor)]));
   const links = DOCUMENTS.flatMap(({ path, text }) => linksOf(text).map(({ target }) => ({ path, target })));
   const broken = links.filter(({ path, target }) => {

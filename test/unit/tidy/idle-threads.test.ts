@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { projectFiles } from "../../support/project-files.ts";
 
-/** What a thread's entry loads at once, by static imports of values. */
+/** The modules that a thread's entry loads at once, by static imports of values. */
 function loadedBy(entry: string): Map<string, string> {
   const texts = new Map(projectFiles("src/").map(({ path, text }) => [path, text]));
   const packages = new Map<string, string>();

@@ -1,4 +1,4 @@
-// What a file imports, read from its text. For the tidy tests.
+// Finds the imports of a file in its text. For the tidy tests.
 
 import { posix } from "node:path";
 import type { ProjectFile } from "../../support/project-files.ts";

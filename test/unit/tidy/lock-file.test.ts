@@ -19,9 +19,9 @@ const LOCK = JSON.parse(readFileSync(`${PROJECT_ROOT}package-lock.json`, "utf8")
 const PACKAGES = Object.entries(LOCK.packages).filter(([path, { link }]) => path !== "" && link !== true);
 
 /**
- * For other machines than the one the lock file was written on, whose registry serves none of these: npm takes them by
- * name and version alone. `node .ci/complete-lock.mjs` completes them where the registry has them; then they leave
- * here.
+ * Packages for other platforms than the one that wrote the lock file, whose registry does not serve them: npm installs
+ * them by name and version alone. `node .ci/complete-lock.mjs` adds the hashes where the registry has them; then remove
+ * them here.
  */
 const WITHOUT_INTEGRITY = [
   ...["android-arm64", "android-x64", "darwin-arm64", "darwin-x64"].map((machine) => `@biomejs/cli-${machine}`),
@@ -40,12 +40,12 @@ const WITHOUT_INTEGRITY = [
   ),
 ].map((name) => `node_modules/${name}`);
 
-test("every package of the lock file is held to its bytes, but for machines whose registry we do not have", () => {
+test("every package of the lock file has an integrity hash, except for platforms that our registry does not serve", () => {
   const bare = PACKAGES.filter(([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ""));
   expect(bare.map(([path]) => path).toSorted()).toEqual(WITHOUT_INTEGRITY.toSorted());
 });
 
-test("what is not held to its bytes is optional, and never installed on the machines that the tests run on", () => {
+test("a package without an integrity hash is optional, and never installed on the platforms that run the tests", () => {
   const installable = WITHOUT_INTEGRITY.filter((path) => {
     const { optional, os = [], cpu = [], libc = ["glibc"] } = LOCK.packages[path] ?? {};
     return optional !== true || (os.includes("linux") && cpu.includes("x64") && libc.includes("glibc"));

@@ -1,4 +1,4 @@
-// What the documents tell people to type and to write: commands, their options, environment variables, configuration.
+// The commands, options, environment variables and configuration that the documents ask users to type or write.
 
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
@@ -17,7 +17,7 @@ import { PROJECT_ROOT, type ProjectFile, projectFiles } from "../../support/proj
 const DOCUMENTS = projectFiles("").filter(({ path }) => path.endsWith(".md"));
 const HELP = readFileSync(`${PROJECT_ROOT}src/cli/run-command.ts`, "utf8");
 
-/** Of the command `tonearm` itself, as its help has them. */
+/** The subcommands of `tonearm`, from its help. */
 const COMMANDS = new Set(["start", ...Array.from(HELP.matchAll(/^ {2}tonearm \[?(\w+)/gm), ([, name = ""]) => name)]);
 const GENERAL_OPTIONS = new Set(Array.from(HELP.matchAll(/--([a-z]+)/g), ([, name = ""]) => name));
 
@@ -29,7 +29,7 @@ const ROOTS = new Set(ALL_KEYS.map(({ path }) => path.split(".", 1)[0] ?? ""));
 
 interface Typed {
   readonly path: string;
-  /** One command line, without a backslash at its end, what is behind it in the block, or a comment. */
+  /** One command line, without a backslash at its end, its continuation in the block, or a comment. */
   readonly line: string;
 }
 
@@ -50,7 +50,7 @@ function optionsOf(line: string): string[] {
 }
 
 describe("commands that documents name", () => {
-  test("are there, where they are those of tonearm", () => {
+  test("every tonearm command in a document exists", () => {
     const called = TYPED.flatMap(({ path, line }) =>
       Array.from(line.matchAll(/(?:^|[;&|] |npx (?:--yes )?)tonearm ([a-z]\w*)/g), ([, name = ""]) => ({ path, name })),
     );
@@ -59,7 +59,7 @@ describe("commands that documents name", () => {
     expect(COMMANDS.size).toBeGreaterThan(2);
   });
 
-  test("have the options that are named with them: their own, or a key of the configuration", () => {
+  test("every option in a tonearm command is one of the command's, or a key of the configuration", () => {
     const wrong = TYPED.flatMap(({ path, line }) => {
       const call = /^(?:npx (?:--yes )?tonearm|tonearm|npm start --|npm run (?:start|doctor) --) (.*)$/.exec(line)?.[1];
       const hasOwnOptions = /^(?:demo|canary) /.test(call ?? "");
@@ -71,7 +71,7 @@ describe("commands that documents name", () => {
     expect(TYPED.filter(({ line }) => /^npm start -- --server\.port/.test(line)).length).toBeGreaterThan(0);
   });
 
-  test("are in the table of the lab, where npm run bench or npm run lab is told a name", () => {
+  test("every name that a document passes to npm run bench or npm run lab is in the table of the lab", () => {
     const named = TYPED.flatMap(({ path, line }) => {
       const [, script = "", name = ""] = /^(?:[A-Z_]+=\S+ )*npm run (bench|lab) -- (\S+)/.exec(line) ?? [];
       return script === "" || name === "NAME" ? [] : [{ path, script, name }];
@@ -80,7 +80,7 @@ describe("commands that documents name", () => {
     expect(named.length).toBeGreaterThan(30);
   });
 
-  test("have these options also where they are tools of the project", () => {
+  test("every option in a command of the lab exists in its program", () => {
     const used = TYPED.flatMap(({ path, line }) => {
       const [, command = "", script = "", rest = ""] = /^(npm run ([\w:-]+) --) (.*)$/.exec(line) ?? [];
       const folder = sourcesOf(script, rest.split(" ", 1)[0] ?? "");

@@ -11,7 +11,7 @@ const NAMES = new Set(FILES.map(({ path }) => posix.basename(path)));
  */
 const STARTS = ["", "src/", "src/media/", "src/control/", "lab/", "test/", "test/unit/", "docs/", "docs/decisions/"];
 
-/** The protocols' specifications that comments cite beside RFCs; they are no part of the project. */
+/** The protocol specifications that comments cite beside RFCs; they are not part of the project. */
 const SPECIFICATIONS = ["protocol-v4.md", "discord-voice.md"];
 
 /** A path below one of our folders, or the name of a file that people write. */
@@ -47,7 +47,7 @@ test("paths and names of files are found in documents and comments (or the rule 
   expect(isThere("tidy/unnamed-files.test.ts", "src/x.ts")).toBe(false);
 });
 
-test("every file that a document or a comment names is there", () => {
+test("every file that a document or a comment names exists", () => {
   const gone = FILES.flatMap((file) =>
     namedIn(file)
       .filter((name) => !isThere(name, file.path) && !SPECIFICATIONS.includes(name))
@@ -62,7 +62,7 @@ const FOREIGN = new Set(["CustomSource", "DiscardPadding", "DynamicUser", "Limit
 /** `AudioPlayer`, `WorkerPool#relieve`, `transcoder.skipTo`: a word of code with a capital inside. */
 const WORD_OF_CODE = /`((?:[A-Za-z_]\w*[.#])*[A-Za-z_]\w*)(?:\(\))?`/g;
 
-test("what the documents about the code call by its name is there", () => {
+test("every identifier that the documents about the code name exists", () => {
   const code = new Set(
     FILES.filter(({ path }) => /\.tsx?$/.test(path)).flatMap(({ text }) => text.match(/\w+/g) ?? []),
   );

@@ -1,5 +1,5 @@
-// docs/reference/websocket.md and sources.md beside the code. Configuration, REST, filters, errors and metrics have
-// tests like these where their tables are made: test/unit/config, control/api, filters and metrics, and
+// Compares docs/reference/websocket.md and sources.md with the code. Configuration, REST, filters, errors and metrics
+// have tests like these where their tables are generated: test/unit/config, control/api, filters and metrics, and
 // documents.test.ts.
 
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ function read(path: string): string {
   return readFileSync(PROJECT_ROOT + path, "utf8");
 }
 
-/** What stands below a heading, up to the next of the same level or above. */
+/** The text below a heading, up to the next heading of the same level or above. */
 function sectionOf(page: string, heading: string): string {
   const level = /^#+/.exec(heading)?.[0].length ?? 0;
   const rest = page.slice(page.indexOf(`\n${heading}\n`) + heading.length + 1);
@@ -32,7 +32,7 @@ function rowsOf(section: string): string[][] {
   );
 }
 
-/** Of each of these rows: the words in back quotes, or the text. */
+/** The first cell of each row: the words in back quotes, or the text. */
 function firstCells(section: string): string[] {
   return rowsOf(section).flatMap(([cell = ""]) => (cell.includes("`") ? wordsIn(cell) : [cell]));
 }
@@ -74,7 +74,7 @@ describe("docs/reference/websocket.md", () => {
     const constants = new Map<string, number>(Object.entries(closeCodes));
     const codes = modules.flatMap(({ text }) => [
       ...Array.from(text.matchAll(/\.close\((\w+)\b/g), ([, code = ""]) => constants.get(code) ?? Number(code)),
-      // What the library does with a message beyond it (RFC 6455 section 7.4.1).
+      // The library's close code for a longer message (RFC 6455 section 7.4.1).
       ...(/maxPayload:/.test(text) ? [1009] : []),
     ]);
     const sent = new Set(codes.filter((code) => code >= 1000));
@@ -90,7 +90,7 @@ describe("docs/reference/websocket.md", () => {
     const known = v3Operation.options.map(({ shape: { op, ...members } }) => ({ op: op.value, members }));
     expect([...named.keys()].toSorted()).toEqual(known.map(({ op }) => op).toSorted());
     for (const { op, members } of known) {
-      // Its members beside the guild are the filters themselves.
+      // Its members other than the guild are the filters themselves.
       const names = op === "filters" ? ["guildId"] : Object.keys(members);
       expect(
         names.filter((name) => !named.get(op)?.includes(`\`${name}\``)),
@@ -117,7 +117,7 @@ describe("docs/reference/sources.md", () => {
     })),
   );
 
-  test("names every plugin that comes with the node, with its sources, and no others", () => {
+  test("sources.md names every built-in plugin, with its sources, and no others", () => {
     const listed = rows.flatMap(({ sources, plugin = "" }) => sources.map((name) => `${plugin} ${name}`));
     const there = [...known.map(({ plugin, name }) => `${plugin} ${name}`), " local", " http"];
     expect(listed.toSorted()).toEqual([...new Set(there)].toSorted());

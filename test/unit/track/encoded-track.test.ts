@@ -71,7 +71,7 @@ describe("reading", () => {
     expect(stringifyJson(trackToJson(track))).toContain('"length":9223372036854775807,');
   });
 
-  test("padding may be missing, and the string is kept as it was sent", () => {
+  test("an encoded track without its padding is read, and kept as it was sent", () => {
     const unpadded = SONG_V3.replace(/=+$/, "");
     expect(decodeTrack(unpadded)).toMatchObject({ encoded: unpadded, info: { title: "Song" } });
   });
@@ -97,7 +97,7 @@ describe("reading", () => {
     }
   });
 
-  test("album fields that an old track lacks are absent", () => {
+  test("album fields that an old track does not have are absent", () => {
     const bytes = Buffer.from(SONG_V2, "base64").toString("latin1").replace("\u0007youtube", "\u0007spotify");
     expect(decodeTrack(Buffer.from(bytes, "latin1").toString("base64")).pluginInfo).toMatchObject({
       albumName: null,
@@ -119,7 +119,7 @@ describe("refusing", () => {
     ["wrong padding", `${SONG_V1}=`, "wrongly padded"],
     ["padding in the middle", "QA==AAAA", "wrongly padded"],
     ["a single digit at the end", `${SONG_V1}A`, "wrongly padded"],
-    ["a container that nobody knows", unknownContainer(), 'its container "nosuch" is not known'],
+    ["an unknown container", unknownContainer(), 'its container "nosuch" is not known'],
   ];
 
   test.each(refusals)("%s", (_name, encoded, reason) => {
@@ -157,7 +157,7 @@ describe("writing", () => {
     expect(rewritten(encoded)).toBe(encoded);
   });
 
-  test("turns older versions into version 3", () => {
+  test("writing an older version produces version 3", () => {
     for (const old of [SONG_V1, SONG_V2]) {
       expect(Buffer.from(rewritten(old), "base64")[4]).toBe(3);
       expect(decodeTrack(rewritten(old)).info).toEqual(decodeTrack(old).info);
@@ -183,7 +183,7 @@ describe("writing", () => {
     expect(title).toBe("😀".repeat(Math.floor(65_535 / 6)));
   });
 
-  test("moves the position and nothing else", () => {
+  test("writing at another position changes only the position", () => {
     const moved = trackAtPosition({ ...decodeTrack(SONG_V3), userData: { a: 1 } }, 3000);
     expect(decodeTrack(moved.encoded).info).toEqual({ ...decodeTrack(SONG_V3).info, position: 3000 });
     expect(trackToJson(moved)).toMatchObject({ userData: { a: 1 }, info: { position: 3000 } });
@@ -193,15 +193,18 @@ describe("writing", () => {
 describe("recorded tracks", () => {
   const recorded = readLines("encoded-tracks.jsonl").map((line) => JSON.parse(line));
 
-  test.each(recorded.map((track) => [track.case, track]))("%s decodes to what was recorded", (_name, track) => {
-    const decoded = trackToJson(decodeTrack(track.encoded));
-    expect(JSON.parse(stringifyJson(decoded))).toEqual({
-      encoded: track.encoded,
-      info: track.info,
-      pluginInfo: track.pluginInfo,
-      userData: {},
-    });
-  });
+  test.each(recorded.map((track) => [track.case, track]))(
+    "the recorded track %s decodes to the recorded fields",
+    (_name, track) => {
+      const decoded = trackToJson(decodeTrack(track.encoded));
+      expect(JSON.parse(stringifyJson(decoded))).toEqual({
+        encoded: track.encoded,
+        info: track.info,
+        pluginInfo: track.pluginInfo,
+        userData: {},
+      });
+    },
+  );
 
   test.each(recorded.map((track) => [track.case, track]))("%s is encoded to the same bytes", (_name, track) => {
     const info: TrackInfo = { ...track.info, length: track.info.isStream ? UNKNOWN_LENGTH_MS : track.info.length };

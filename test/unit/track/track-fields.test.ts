@@ -29,7 +29,10 @@ function layouts(layout: readonly TrackField[], sourceName = SOURCE): TrackLayou
   return new Map([[sourceName, layout]]);
 }
 
-/** What is written is read as it was, and written to the same bytes; whoever knows less writes the same bytes, too. */
+/**
+ * A written track is read unchanged, and written to the same bytes; a reader with fewer layouts writes the same bytes,
+ * too.
+ */
 function expectRoundTrip(info: TrackInfo, details: TrackDetails, extraLayouts?: TrackLayouts): void {
   const encoded = writeEncodedTrack(info, details);
   const read = readEncodedTrack(encoded, extraLayouts);
@@ -41,7 +44,7 @@ function expectRoundTrip(info: TrackInfo, details: TrackDetails, extraLayouts?: 
 }
 
 describe("fields of plugins", () => {
-  test("any fields with any values come back", () => {
+  test("fields of plugins survive a round trip with any values", () => {
     const random = seededRandom(fuzzSeed());
     for (let round = 0; round < 500; round++) {
       const layout = Array.from({ length: Math.floor(random() * 6) }, (_, index) => randomField(`f${index}`, random));
@@ -52,7 +55,7 @@ describe("fields of plugins", () => {
     }
   });
 
-  test("that are missing or of another type are empty", () => {
+  test("fields that are missing or of another type are empty", () => {
     const values = { album: 3, label: false, toString: "x" };
     expect(fieldsOfTrack(LAYOUT, values).map(({ value }) => value)).toEqual(["", null, false]);
     expect(fieldsOfTrack(LAYOUT).map(({ value }) => value)).toEqual(["", null, false]);
@@ -61,7 +64,7 @@ describe("fields of plugins", () => {
   });
 
   test.each([0, 1, 2])(
-    "an older track that has %i of them lacks the others, which are written from then on",
+    "an older track that has only %i of the fields gets empty others, which are written from then on",
     (count) => {
       const older: TrackDetails = { kind: "fields", fields: FIELDS.fields.slice(0, count) };
       const { info, details } = readEncodedTrack(writeEncodedTrack(infoOf(), older), layouts(LAYOUT));
@@ -74,14 +77,14 @@ describe("fields of plugins", () => {
     },
   );
 
-  test.each([0, 1, 2])("a newer track is read by who knows %i of them, and loses none", (count) => {
+  test.each([0, 1, 2])("a newer track is read by a reader that knows %i of its fields, and loses none", (count) => {
     const encoded = writeEncodedTrack(infoOf(), FIELDS);
     const read = readEncodedTrack(encoded, layouts(LAYOUT.slice(0, count)));
     expect(read).toMatchObject({ info: infoOf(), details: { kind: "fields", fields: FIELDS.fields.slice(0, count) } });
     expect(writeEncodedTrack(read.info, read.details)).toBe(encoded);
   });
 
-  test("may be those of a source that has none in the format, and change no other", () => {
+  test("the fields may belong to a source that has none in the format, and change no other", () => {
     expect(
       readEncodedTrack(writeEncodedTrack(infoOf({ sourceName: "soundcloud" }), FIELDS), layouts(LAYOUT, "soundcloud"))
         .details,
@@ -90,13 +93,13 @@ describe("fields of plugins", () => {
     expect(readEncodedTrack(encoded, layouts(LAYOUT, "http"))).toEqual({ info, details });
   });
 
-  test("that are damaged make the track undecodable, and the field is named", () => {
+  test("a damaged field makes the track undecodable, and the error names the field", () => {
     const encoded = encodedWith(Buffer.from([0, 1, 0xff]));
     expect(() => readEncodedTrack(encoded, layouts(LAYOUT))).toThrow("its field album is not modified UTF-8");
     expect(() => readEncodedTrack(encodedWith(Buffer.from([0, 9])), layouts(LAYOUT))).toThrow(NodeError);
   });
 
-  test("are shown in pluginInfo unless the source has its own", () => {
+  test("fields of plugins are shown in pluginInfo unless the source has its own", () => {
     const derived = { album: "Ä\u0000😀", label: "L", isExplicit: true };
     expect(createTrack(infoOf(), FIELDS).pluginInfo).toEqual(derived);
     expect(decodeTrack(createTrack(infoOf(), FIELDS).encoded, layouts(LAYOUT)).pluginInfo).toEqual(derived);
@@ -106,8 +109,8 @@ describe("fields of plugins", () => {
   });
 });
 
-describe("sources that nobody knows", () => {
-  test("are read, and what they have added is kept whatever it is", () => {
+describe("unknown sources", () => {
+  test("tracks of unknown sources are read, and their additional bytes are preserved", () => {
     const random = seededRandom(fuzzSeed());
     for (let round = 0; round < 500; round++) {
       const bytes = Uint8Array.from({ length: Math.floor(random() * 40) }, () => Math.floor(random() * 256));
@@ -115,19 +118,19 @@ describe("sources that nobody knows", () => {
     }
   });
 
-  test("keep what they have added at another position", () => {
+  test("tracks of unknown sources keep their additional bytes at another position", () => {
     const added = Buffer.from("anything at all");
     const moved = trackAtPosition(decodeTrack(encodedWith(added)), 77);
     expect(moved).toMatchObject({ info: infoOf({ position: 77 }), pluginInfo: {} });
     expect(decodeTrack(moved.encoded).details).toEqual({ kind: "unknown", bytes: new Uint8Array(added) });
   });
 
-  test("keep nothing else in memory", () => {
+  test("tracks of unknown sources retain no other memory", () => {
     const { details } = decodeTrack(encodedWith(Buffer.from("some bytes")));
     expect(details.kind === "unknown" && details.bytes.buffer.byteLength).toBe(10);
   });
 
-  test("are refused without a whole position", () => {
+  test("tracks of unknown sources are refused without a whole position", () => {
     const bytes = Buffer.from(encodedWith(Buffer.alloc(0)), "base64").subarray(0, -1);
     bytes.writeUInt32BE(0x40000000 + bytes.length - 4);
     expect(() => decodeTrack(bytes.toString("base64"))).toThrow("it ends within the field position");
@@ -136,7 +139,7 @@ describe("sources that nobody knows", () => {
 
 const recorded = readLines("encoded-tracks.jsonl").map((line) => JSON.parse(line));
 test.each(recorded.map((track) => [track.case, track]))(
-  "the recorded track %s is written back the same by who knows its source, and by who does not",
+  "the recorded track %s is written back unchanged by a reader that knows its source, and by one that does not",
   (_name, { encoded, info: { sourceName } }) => {
     for (const text of [encoded, renamed(encoded, sourceName)]) {
       const { info, details } = readEncodedTrack(text);
@@ -151,7 +154,7 @@ function encodedWith(bytes: Uint8Array): string {
   return writeEncodedTrack(infoOf(), { kind: "unknown", bytes });
 }
 
-/** The same track of a source that nobody knows, with a name as long. */
+/** The same track with an unknown source, whose name has the same length. */
 function renamed(encoded: string, sourceName: string): string {
   const bytes = Buffer.from(encoded, "base64").toString("latin1");
   const size = String.fromCharCode(0, sourceName.length);

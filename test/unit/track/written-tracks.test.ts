@@ -28,7 +28,7 @@ test("each part can be transferred: its memory is its own", () => {
   for (const part of parts) expect(part.buffer.byteLength).toBe(part.length);
 });
 
-test("the first is the first that was written, as it can be played; of none there is none", () => {
+test("the first track of a written list is returned in playable form; undefined for an empty list", () => {
   const [track] = MANY;
   expect(firstTrack(MANY)).toBe(track);
   expect(firstTrack(writeTracks(MANY))).toEqual(track);

@@ -1,5 +1,5 @@
-// Reads raw AAC in ADTS frames: files, radio streams, HLS segments of packed audio. Its length is not known without
-// reading it whole, so clients see a stream, as with Lavalink. Audio thread.
+// Reads raw AAC in ADTS frames: files, radio streams, HLS segments of packed audio. The length is not known without
+// reading everything, so clients see a stream, as with Lavalink. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { AudioStream, Packet } from "../../format/packet.ts";
@@ -56,9 +56,9 @@ function findStart(bytes: Uint8Array, options: { lastStart: number; isEnd: boole
 }
 
 /**
- * Reads from `endBytes`, behind the tags, to the first frame, over at most `ADTS_JUNK_BYTES_MAX` of anything else. The
+ * Reads from `endBytes`, behind the tags, to the first frame, across at most `ADTS_JUNK_BYTES_MAX` of other data. The
  * source stays open when it throws.
- * @throws NodeError "media-damaged" when there is no frame, and those of the source and of the budget
+ * @throws NodeError "media-damaged" when there is no frame, and the errors of the source and of the budget
  */
 export async function openAdts(parts: ReaderParts, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
   const { source, work } = parts;
@@ -66,7 +66,7 @@ export async function openAdts(parts: ReaderParts, { tags, endBytes }: LeadingTa
   const isFound = await findAdtsFrame(cursor, { junkBytesMax: ADTS_JUNK_BYTES_MAX, work });
   const header = isFound ? parseAdtsHeader(cursor.view(ADTS_HEADER_BYTES)) : undefined;
   if (header === undefined)
-    throw new NodeError("media-damaged", "the AAC file cannot be read: no sound in its first part");
+    throw new NodeError("media-damaged", "the AAC file cannot be read: no audio in its first part");
   return new AdtsDemuxer(parts, { tags, header, firstFrame: cursor.position });
 }
 

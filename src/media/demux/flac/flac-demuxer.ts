@@ -16,11 +16,11 @@ import type { Tags } from "../tags.ts";
 import { type FlacHeader, readFlacHeader } from "./flac-header.ts";
 import { FRAME_BYTES_MIN, FrameEnd, findSync } from "./frame-end.ts";
 
-/** Longest frame that is believed: 65,535 samples of 8 channels with 32 bits, uncompressed, are 2 MiB. */
+/** Longest frame that is accepted: 65,535 samples of 8 channels with 32 bits, uncompressed, are 2 MiB. */
 const FRAME_BYTES_MAX = 2 * 1024 * 1024 + 1024;
-/** Bytes looked through for the ends of frames that had none, ahead of the bytes that were passed. */
+/** Bytes scanned for the ends of frames that had none, beyond the bytes that were passed. */
 const VAIN_BYTES_MAX = 4 * FRAME_BYTES_MAX;
-/** How much further each look for the end of a frame goes at least. */
+/** Minimum of bytes by which each scan for the end of a frame goes further. */
 const SNIFF_BYTES = 4096;
 /** Bytes looked through for headers in one step: where each seems to be one, a good many checksums. */
 const STEP_BYTES = 8 * 1024;
@@ -29,15 +29,16 @@ const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** A seek reads through this much instead of halving on. */
 const RANGE_BYTES_MIN = 64 * 1024;
 const ID3V1_BYTES = 128;
-/** Searched for a header from one place in a seek: two of the longest frames. Then that half counts as empty. */
+/**
+ * Bytes scanned for a header from one position in a seek: two of the longest frames. Then that half counts as empty.
+ */
 const PROBE_BYTES_MAX = 4 * 1024 * 1024;
-/** All such searches of one seek together; then it plays on from the best place so far. */
+/** Bytes scanned in all such searches of one seek; then playback continues from the best position so far. */
 const SEARCH_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Reads the metadata blocks from `endBytes` on, behind ID3 tags where there are some. The source stays open when it
- * throws.
- * @throws NodeError "media-damaged", "memory-exhausted", and those of the source
+ * Reads the metadata blocks from `endBytes` on, behind any ID3 tags. The source stays open when it throws.
+ * @throws NodeError "media-damaged", "memory-exhausted", and the errors of the source
  */
 export async function openFlac(parts: ReaderParts, leading: LeadingTags): Promise<Demuxer> {
   const cursor = new ByteCursor(parts.source, leading.endBytes);
@@ -111,7 +112,7 @@ class FlacDemuxer implements Demuxer {
     this.#source.close();
   }
 
-  /** Start of a frame at or before the sample, at most a short way before: by the seek table, then by halving. */
+  /** Start of a frame at or shortly before the sample: by the seek table, then by bisection. */
   async #findFrameBefore(sample: number): Promise<number> {
     const { header, firstFrame } = this.#opened;
     const range = await header.seekTable?.around(sample, this.#work);
@@ -167,7 +168,7 @@ class FlacDemuxer implements Demuxer {
     const { scannedBytes } = end;
     if (scannedBytes > FRAME_BYTES_MAX) return this.#giveUp(scannedBytes);
     if (scannedBytes + FLAC_HEADER_BYTES_MAX > cursor.bufferedBytes && !end.isLast) {
-      // Each look goes half as far again, so that a long frame is not fetched anew for every few bytes.
+      // Each scan goes half as far again, so that a long frame is not fetched again for every few bytes.
       const isThere = cursor.has(scannedBytes + Math.max(SNIFF_BYTES, scannedBytes >> 1));
       if (!isThere && !cursor.isShort) return WAIT;
       end.isLast = !isThere;
@@ -175,7 +176,7 @@ class FlacDemuxer implements Demuxer {
     const bytes = cursor.view(cursor.bufferedBytes);
     const found = end.find(bytes, scannedBytes + STEP_BYTES);
     if (found === "later") return AGAIN;
-    // The rest of the data is for `takeLast`: what is asked for here is not there.
+    // `takeLast` handles the rest of the data: the requested bytes do not exist.
     if (found === undefined) return end.isLast && !cursor.has(bytes.length + 1) ? WAIT : AGAIN;
     return found.isWhole ? this.#packet(found.sizeBytes, end.header) : this.#drop(found.sizeBytes);
   }
@@ -208,7 +209,7 @@ class FlacDemuxer implements Demuxer {
     return this.#drop(1);
   }
 
-  /** Steps over a frame whose checksum is wrong, or over bytes that hold none. */
+  /** Skips a frame whose checksum is wrong, or bytes that hold no frame. */
   #drop(sizeBytes: number): Step {
     this.#damageBytes += sizeBytes;
     this.#vainBytes = Math.max(0, this.#vainBytes - sizeBytes);

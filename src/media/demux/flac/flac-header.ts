@@ -1,5 +1,5 @@
-// The metadata blocks in front of a FLAC file's sound (RFC 9639 section 8): stream facts, seek table, comments.
-// Pictures and padding are stepped over unread. Audio thread.
+// The metadata blocks in front of a FLAC file's audio (RFC 9639 section 8): stream facts, seek table, comments.
+// Pictures and padding are skipped unread. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteCursor } from "../byte-cursor.ts";

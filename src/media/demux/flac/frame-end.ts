@@ -1,12 +1,12 @@
-// Looks for the end of a FLAC frame, a step at a time: each byte is looked at once and goes into the checksum once,
-// however many headers seem to stand in the frame. Audio thread.
+// Searches for the end of a FLAC frame, a step at a time: each byte is scanned once and enters the checksum once,
+// however many headers seem to be in the frame. Audio thread.
 
 import { FLAC_HEADER_BYTES_MAX, type FlacFrameHeader, flacCrc16, parseFlacFrameHeader } from "../flac-frame-header.ts";
 
 /** The smallest frame: header and two checksums. */
 export const FRAME_BYTES_MIN = 8;
 /**
- * The sum stays this far behind the search: an end that lies before what was found, by an old tag, can still be
+ * The checksum stays this far behind the search: an end marked by an old tag, before the found header, can still be
  * checked.
  */
 const SUM_LAG_BYTES = 192;
@@ -21,7 +21,7 @@ export class FrameEnd {
   readonly header: FlacFrameHeader;
   /** Bytes of the frame that hold no end. */
   scannedBytes = FRAME_BYTES_MIN;
-  /** What is buffered is all there is. */
+  /** True when the buffered bytes are all the remaining data. */
   isLast = false;
   #sum = 0;
   #summedBytes = 0;
@@ -31,8 +31,8 @@ export class FrameEnd {
   }
 
   /**
-   * Looks on up to `untilBytes`. The frame at the start of `bytes` ends at the header with the next number, or at a
-   * later one if that checksum is right. "later": not yet looked at everything; undefined: none in these bytes.
+   * Scans on up to `untilBytes`. The frame at the start of `bytes` ends at the header with the next number, or at a
+   * later one if that checksum is right. "later": not everything is scanned yet; undefined: no end in these bytes.
    */
   find(bytes: Uint8Array, untilBytes: number): Found | "later" | undefined {
     const { header } = this;
@@ -54,7 +54,7 @@ export class FrameEnd {
     return last < lastInAll ? "later" : undefined;
   }
 
-  /** True when the bytes up to `end` end with their own CRC-16; not far behind what was looked at. */
+  /** True when the bytes up to `end` end with their own CRC-16; `end` must not be far behind the scanned bytes. */
   isWhole(bytes: Uint8Array, end: number): boolean {
     const crc = flacCrc16(bytes, { start: this.#summedBytes, end: end - 2, crc: this.#sum });
     return crc === ((bytes[end - 2]! << 8) | bytes[end - 1]!);

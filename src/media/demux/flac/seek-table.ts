@@ -1,5 +1,4 @@
-// The seek points of a FLAC file (RFC 9639 section 8.5), looked up in the bytes as they stand in the file. Audio
-// thread.
+// The seek points of a FLAC file (RFC 9639 section 8.5), searched in the raw bytes of the file. Audio thread.
 
 import type { DemuxWork } from "../demux-work.ts";
 
@@ -7,7 +6,7 @@ import type { DemuxWork } from "../demux-work.ts";
 const POINT_BYTES = 18;
 /** A sample of all ones is a placeholder; only those follow. */
 const PLACEHOLDER = 0xffffffff;
-/** Points looked at in one step. */
+/** Points checked in one step. */
 const STEP_COUNT = 1024;
 
 interface SeekRange {
@@ -20,7 +19,7 @@ export class SeekTable {
   readonly #view: DataView;
   readonly #count: number;
 
-  /** Over the body of the block, which is kept. */
+  /** Reads from the body of the block, which is retained. */
   constructor(body: Uint8Array) {
     this.#view = new DataView(body.buffer, body.byteOffset, body.byteLength);
     this.#count = Math.floor(body.length / POINT_BYTES);

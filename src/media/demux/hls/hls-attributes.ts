@@ -6,10 +6,10 @@ export type AttributeList = ReadonlyMap<string, string>;
 
 const ATTRIBUTES_MAX = 64;
 
-/** The attributes of a tag line, quotes taken off. What is not well formed ends the list. */
+/** The attributes of a tag line, without quotes. A malformed attribute ends the list. */
 export function parseAttributes(line: string): AttributeList {
   const attributes = new Map<string, string>();
-  // Every part can match in one way only, so a hostile line costs no more than its length.
+  // Every part can match in one way only, so the time of a hostile line is linear in its length.
   const pattern = /\s*([A-Z0-9-]+)\s*=(?:\s*"([^"]*)"\s*|([^",]*))(?:,|$)/y;
   pattern.lastIndex = line.indexOf(":") + 1;
   while (attributes.size < ATTRIBUTES_MAX && pattern.lastIndex < line.length) {

@@ -36,40 +36,40 @@ export interface HlsOptions {
   readonly budget: TrackBudget;
   /** Ends the opening; afterwards `close` does. */
   readonly signal: AbortSignal;
-  /** Of a site's track: what `url` came from. Its headers go with every request. */
+  /** The plugin's track link that `url` came from. Its headers are sent with every request. */
   readonly link?: TrackLink | undefined;
 }
 
 /** Segments in a row that may be missing or damaged before the stream is given up. */
 const BAD_SEGMENTS_MAX = 3;
-/** The same for segments that are well and hold no sound: nobody hears what is fetched for ever. */
+/** Like the limit for failed segments, for valid segments without audio: fetching must not continue forever unheard. */
 const SILENT_SEGMENTS_MAX = 10;
 /** Decoded before a seek target so that it sounds right: 80 ms for Opus, a few frames for MP3 and AAC. */
 const PRE_ROLL_MS = 100;
-/** What the first packets of a segment may lie before its start and still be encoder delay, not another clock. */
+/** How far the first packets of a segment may lie before its start and still be encoder delay, not another clock. */
 const ENCODER_DELAY_MS_MAX = 500;
 
 /** How far the media's clock and the playlist's durations may be apart and still be taken for the same. */
 const CLOCK_ERROR_MS_MAX = 1_000;
 
-/** A segment on its way or ready; undefined: the stream has ended meanwhile. */
+/** A segment that is loading or ready; resolves to undefined when the stream has ended in the meantime. */
 interface Fetch {
   readonly loading: Promise<FetchedSegment | undefined>;
 }
 
-/** The one that was wanted, or what stands in its place where the link has been renewed. */
+/** The requested segment, or its replacement where the link has been renewed. */
 interface FetchedSegment extends LoadedSegment {
   readonly requested: HlsSegment;
   readonly segment: HlsSegment;
   readonly isByTime: boolean;
 }
 
-/** The segment whose packets are being handed out. */
+/** The segment whose packets are being returned. */
 interface OpenedSegment {
   readonly segment: HlsSegment;
   readonly demuxer: Demuxer;
   readonly clockMs: number | undefined;
-  /** What is added to its packets' times; undefined until the first packet is there. */
+  /** Offset added to its packets' times; undefined until the first packet arrives. */
   shiftMs: number | undefined;
 }
 
@@ -77,7 +77,7 @@ export class HlsDemuxer implements Demuxer {
   readonly #options: HlsOptions;
   readonly #list: SegmentList;
   readonly #loader: SegmentLoader;
-  /** Ends what is in flight; replaced at a seek. */
+  /** Aborts requests in flight; replaced at a seek. */
   #abort = new AbortController();
   #current: OpenedSegment | undefined;
   #ahead: Promise<Fetch | undefined> | undefined;
@@ -85,11 +85,14 @@ export class HlsDemuxer implements Demuxer {
   /** Where the next segment begins if it follows the last one; undefined: where the playlist says. */
   #timeMs: number | undefined = 0;
   #lastSegment: HlsSegment | undefined;
-  /** What brings the media's own clock to ours, learnt from the first segment; holds until a discontinuity. */
+  /** Offset from the media's own clock to ours, measured at the first segment; valid until a discontinuity. */
   #clock: { readonly discontinuity: number; readonly offsetMs: number } | undefined;
   /** Packets that end before this are left out after a seek. */
   #fromMs = Number.NEGATIVE_INFINITY;
-  /** The same where other segments have taken over: then those are left out that have less than half behind it. */
+  /**
+   * True after other segments have taken over: then packets with less than half of their audio after `#fromMs` are left
+   * out too.
+   */
   #isJoining = false;
   #badSegments = 0;
   #silentSegments = 0;
@@ -147,7 +150,7 @@ export class HlsDemuxer implements Demuxer {
       if (this.#isClosed) throw closedError();
       const current = this.#current;
       const packet = await this.#nextOf(current);
-      if (current !== this.#current) continue; // A seek came in between.
+      if (current !== this.#current) continue; // A seek happened in between.
       if (packet !== undefined && current !== undefined) {
         this.#stream = continuedStream(this.#stream, current.demuxer.stream);
         const aligned = this.#align(packet, current);
@@ -186,7 +189,7 @@ export class HlsDemuxer implements Demuxer {
     this.#current = undefined;
     const ahead = this.#ahead;
     this.#ahead = undefined;
-    // Whatever became of it, nobody wants it any more.
+    // Its result is no longer needed, whether it succeeded or failed.
     ahead?.then((fetch) => fetch?.loading.then((loaded) => loaded?.source.close())).catch(() => undefined);
   }
 
@@ -218,7 +221,7 @@ export class HlsDemuxer implements Demuxer {
           return this.#afterAbort();
         }
         this.#ahead = this.#fetchNext(signal);
-        // Reported by whoever waits for it next.
+        // Reported by the next caller that awaits it.
         this.#ahead.catch(() => undefined);
         await this.#openSegment(loaded, signal);
         if (signal.aborted) return this.#afterAbort();
@@ -230,7 +233,7 @@ export class HlsDemuxer implements Demuxer {
     }
   }
 
-  /** A seek wants the caller to look again; a close ends it. */
+  /** True after a seek: the caller must check again. False after a close. */
   #afterAbort(): boolean {
     if (this.#isClosed) throw closedError();
     return true;
@@ -245,12 +248,12 @@ export class HlsDemuxer implements Demuxer {
     const segment = await this.#list.next(signal);
     if (segment === undefined) return undefined;
     const loading = this.#load(segment, signal);
-    // Reported by whoever waits for it next.
+    // Reported by the next caller that awaits it.
     loading.catch(() => undefined);
     return { loading };
   }
 
-  /** Loads it; where the link is expiring or refused, from the playlist that one made anew leads to. */
+  /** Loads a segment; where the link is expiring or refused, from the playlist behind the renewed link. */
   async #load(requested: HlsSegment, signal: AbortSignal): Promise<FetchedSegment | undefined> {
     const { link } = this.#options;
     let found: RenewedSegment = { segment: requested, isByTime: false };
@@ -282,7 +285,7 @@ export class HlsDemuxer implements Demuxer {
       const before = this.#lastSegment;
       const isNeighbour = before === undefined || requested.sequence === before.sequence + 1;
       if (isByTime) this.#join();
-      // In a finished stream, what was left out in between keeps its time.
+      // In a finished stream, the segments left out in between keep their time.
       if (!isNeighbour && this.isSeekable) this.#timeMs = undefined;
       if (before !== undefined && before.discontinuity !== segment.discontinuity) this.#stream = undefined;
       this.#stream = continuedStream(this.#stream, demuxer.stream);
@@ -294,9 +297,9 @@ export class HlsDemuxer implements Demuxer {
     }
   }
 
-  /** Other segments take over: what of them was heard in those before is left out. */
+  /** Other segments take over: their part that was already played from the earlier ones is left out. */
   #join(): void {
-    if (this.#timeMs === undefined) return; // After a seek; its own place is what counts.
+    if (this.#timeMs === undefined) return; // After a seek its own position counts.
     this.#fromMs = this.#timeMs;
     this.#isJoining = true;
     this.#timeMs = undefined;
@@ -306,7 +309,7 @@ export class HlsDemuxer implements Demuxer {
     return timestampMs + (this.#isJoining ? durationMs / 2 : durationMs) > this.#fromMs;
   }
 
-  /** Notes it and goes on, unless it is one too many or will not pass. */
+  /** Records the error and continues, unless it is one too many or permanent. */
   #noteBadSegment(error: unknown): void {
     if (error instanceof InputReplacedError) throw error;
     this.#badSegments++;
@@ -319,7 +322,7 @@ export class HlsDemuxer implements Demuxer {
   #noteSilentSegment(): void {
     this.#silentSegments++;
     if (this.#silentSegments <= SILENT_SEGMENTS_MAX) return;
-    const reason = `${this.#silentSegments} segments in a row hold no sound`;
+    const reason = `${this.#silentSegments} segments in a row hold no audio`;
     throw new NodeError("media-damaged", `following an HLS stream: ${reason}`);
   }
 
@@ -332,7 +335,10 @@ export class HlsDemuxer implements Demuxer {
     return { ...packet, timestampMs };
   }
 
-  /** What brings the segment's first packet to where the last one ended, or to the segment's place in the playlist. */
+  /**
+   * The offset that moves the segment's first packet to the end of the last segment, or to the segment's position in
+   * the playlist.
+   */
   #shiftOf({ timestampMs }: Packet, { segment, clockMs }: OpenedSegment): number {
     const expectedMs = this.#timeMs ?? segment.startMs;
     // Encoder delay at the very start keeps its negative times, to be dropped by the pipeline.
@@ -340,16 +346,16 @@ export class HlsDemuxer implements Demuxer {
     const shiftMs = isDelay ? 0 : expectedMs - timestampMs;
     this.#clock ??= { discontinuity: segment.discontinuity, offsetMs: shiftMs - (clockMs ?? 0) };
     if (this.#timeMs !== undefined || this.#clock.discontinuity !== segment.discontinuity) return shiftMs;
-    // Without a clock, a segment whose times begin at 0 has times of its own.
+    // Without a clock, a segment whose times begin at 0 has its own time base.
     if (clockMs === undefined && Math.abs(timestampMs) < ENCODER_DELAY_MS_MAX) return shiftMs;
-    // The media's own clock is more exact than the durations of the playlist, where it goes on from segment to segment.
+    // The media's own clock is more exact than the durations of the playlist, if it continues from segment to segment.
     const distanceMs = this.#clock.offsetMs + (clockMs ?? 0) - shiftMs;
     const errorMs = distanceMs - Math.round(distanceMs / CLOCK_WRAP_MS) * CLOCK_WRAP_MS;
     return Math.abs(errorMs) <= CLOCK_ERROR_MS_MAX ? shiftMs + errorMs : shiftMs;
   }
 }
 
-/** The stream to show: the object already shown while nothing about it changed, so that decoders go on. */
+/** The stream to report: the same object as long as nothing about it changed, so that decoders continue. */
 function continuedStream(shown: AudioStream | undefined, found: AudioStream): AudioStream {
   if (shown === undefined || shown === found) return found;
   const isSame =

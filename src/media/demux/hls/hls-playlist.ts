@@ -1,5 +1,5 @@
 // Reads HLS playlists (RFC 8216): master playlists with their variants and renditions, media playlists with their
-// segments. Line by line, in turns; unknown tags are passed over. Audio thread.
+// segments. Line by line, in time slices; unknown tags are ignored. Audio thread.
 
 import type { ByteWindow } from "../../input/byte-window.ts";
 import type { TrackBudget } from "../../quota/track-budget.ts";
@@ -16,13 +16,13 @@ export interface HlsVariant {
   /** Empty when the playlist does not say. */
   readonly codecs: readonly string[];
   readonly hasResolution: boolean;
-  /** Group of its picture. Twitch has one that is called `audio_only` and is none. */
+  /** Group of its video. Twitch has a group `audio_only` that holds no video. */
   readonly videoGroup: string | undefined;
-  /** Group of its separate sound, or undefined when the sound is in the variant itself. */
+  /** Group of its separate audio, or undefined when the audio is in the variant itself. */
   readonly audioGroup: string | undefined;
 }
 
-/** A separate sound track (EXT-X-MEDIA of TYPE=AUDIO). Without an address the sound is in the variant. */
+/** A separate audio track (EXT-X-MEDIA of TYPE=AUDIO). Without an address the audio is in the variant. */
 export interface HlsRendition {
   readonly url: URL | undefined;
   readonly groupId: string;
@@ -36,15 +36,15 @@ export interface HlsMaster {
   readonly renditions: readonly HlsRendition[];
 }
 
-/** Of either. Real ones have some ten. */
+/** Limit for variants and for renditions. Real playlists have some ten. */
 const VARIANTS_MAX = 256;
-/** Of one variant. */
+/** Limit per variant. */
 const CODECS_MAX = 16;
 
 /**
- * Reads a playlist found at `url`, against which its addresses are resolved. Takes the text over: a media playlist
- * keeps it, and gives its memory back when it is closed.
- * @throws NodeError "hls-playlist-invalid", or "hls-unsupported" when it is encrypted in a way we do not know
+ * Reads a playlist found at `url`, against which its addresses are resolved. Takes ownership of the text: a media
+ * playlist retains it, and releases its memory when it is closed.
+ * @throws NodeError "hls-playlist-invalid", or "hls-unsupported" when its encryption method is unknown
  */
 export async function readHlsPlaylist(
   data: ByteWindow,

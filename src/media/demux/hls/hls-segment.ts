@@ -1,5 +1,4 @@
-// A segment of an HLS stream as whoever loads it needs it: where its bytes are, and how they are to be read. Audio
-// thread.
+// A segment of an HLS stream, as its loader needs it: where its bytes are, and how to read them. Audio thread.
 
 export interface ByteRange {
   readonly offsetBytes: number;

@@ -1,6 +1,6 @@
-// The segments of an HLS media playlist, kept as the text they came in: a hundred thousand of them take no more memory
-// than their bytes. The text is walked through once, in turns, and later from the nearest of the places noted on the
-// way. Audio thread.
+// The segments of an HLS media playlist, stored as the received text: a hundred thousand of them take no more memory
+// than their bytes. The text is walked through once, in time slices, and later from the nearest position recorded on
+// the way. Audio thread.
 
 import type { ByteWindow } from "../../input/byte-window.ts";
 import type { TrackBudget } from "../../quota/track-budget.ts";
@@ -13,7 +13,7 @@ import { type FoundSegment, SegmentWalk, WALK_START, type WalkPosition } from ".
 
 /** A day of one-second segments. */
 const SEGMENTS_MAX = 100_000;
-/** A place is noted after so many segments, and takes about so much memory. */
+/** A position is recorded once per this many segments; it takes about this many bytes of memory. */
 const SEGMENTS_PER_POSITION = 64;
 const POSITION_BYTES = 256;
 const TARGET_MS_MIN = 1_000;
@@ -28,7 +28,7 @@ export class MediaPlaylist {
   readonly #budget: TrackBudget;
   /** In their order. */
   readonly #positions: WalkPosition[] = [WALK_START];
-  /** The last walk, where nobody is on it: most often it goes on from there. */
+  /** The last walk, while unused: most often the next one continues from there. */
   #walk: SegmentWalk | undefined;
   #firstSequence = 0;
   #segmentCount = 0;
@@ -67,7 +67,7 @@ export class MediaPlaylist {
     return this.#firstSequence;
   }
 
-  /** One less than the first when there is none. */
+  /** Sequence number of the last segment; one less than the first when there is none. */
   get lastSequence(): number {
     return this.#firstSequence + this.#segmentCount - 1;
   }
@@ -86,7 +86,7 @@ export class MediaPlaylist {
     return this.#endMs;
   }
 
-  /** The first segment from this number on that can be had; undefined when there is none. */
+  /** The first available segment from this number on; undefined when there is none. */
   async segmentFrom(sequence: number): Promise<HlsSegment | undefined> {
     const walk = this.#walkFrom((position) => position.sequence <= sequence, sequence);
     for (;;) {
@@ -139,7 +139,7 @@ export class MediaPlaylist {
       this.#endMs = found.startMs + found.durationMs;
       if (this.#segmentCount % SEGMENTS_PER_POSITION === 0) this.#notePosition(walk.position);
     }
-    // Required by the standard, and still missing in places; then the longest segment is the best guess.
+    // The standard requires it, but some playlists omit it; then the longest segment is the best estimate.
     const targetMs = walk.targetDurationMs || longestMs;
     this.#targetDurationMs = Math.min(Math.max(targetMs, TARGET_MS_MIN), TARGET_MS_MAX);
     this.#isEnded = walk.isEnded;
@@ -151,7 +151,7 @@ export class MediaPlaylist {
     this.#positions.push(position);
   }
 
-  /** A walk from the last place of those that fit, or the one of last time where that is nearer to this number. */
+  /** A walk from the last recorded position that fits, or the previous walk when that is nearer to this number. */
   #walkFrom(isBefore: (position: WalkPosition) => boolean, sequence?: number): SegmentWalk {
     let [low, high] = [0, this.#positions.length - 1];
     while (low < high) {

@@ -1,5 +1,5 @@
-// Ogg within HLS: a segment may be a stream of its own, or a piece of one that began in the first segment and lack the
-// headers in front. Those are kept, and put before such pieces. Part of segment-loader.ts. Audio thread.
+// Ogg within HLS: a segment may be a separate stream, or a piece of one that began in the first segment, without the
+// headers in front. The headers are retained and put before such pieces. Part of segment-loader.ts. Audio thread.
 
 import { ByteWindow } from "../../input/byte-window.ts";
 import type { TrackBudget } from "../../quota/track-budget.ts";
@@ -53,7 +53,7 @@ export class OggSegments {
     this.#headers = undefined;
   }
 
-  /** The pages in front of the first sound, whose granule alone is not 0. */
+  /** Retains the pages in front of the first audio page, the first whose granule is not 0. */
   #keep(segment: ByteWindow): void {
     let at = 0;
     for (let count = 0; count < HEADER_PAGES_MAX && at <= HEADERS_BYTES_MAX; count++) {

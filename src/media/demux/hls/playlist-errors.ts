@@ -1,4 +1,4 @@
-// What is said of an HLS playlist that cannot be played. Audio thread.
+// Error messages for HLS playlists that cannot be played. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 

@@ -1,5 +1,5 @@
-// The lines of a playlist, one at a time, out of the pieces it was received in: nothing is decoded that nobody looks
-// at, and a step never takes longer than one line of bounded length does. Audio thread.
+// The lines of a playlist, one at a time, out of the received pieces: only lines that are read get decoded, and a step
+// never takes longer than one line of bounded length. Audio thread.
 
 import type { ByteWindow } from "../../input/byte-window.ts";
 import { decodeText } from "../../input/legacy-text.ts";
@@ -8,7 +8,7 @@ import { invalidPlaylist } from "./playlist-errors.ts";
 /** Signed addresses have one or two KiB. */
 const LINE_BYTES_MAX = 16 * 1024;
 const BLOCK_BYTES = 64 * 1024;
-/** Of blanks, so many are passed over in one step. */
+/** Blank lines skipped in one step. */
 const BLANKS_PER_STEP = 1024;
 const [NEWLINE, HASH] = [0x0a, 0x23];
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];

@@ -1,5 +1,5 @@
-// Loads HLS playlists: as they are, where they have changed, by way of a master playlist, and from the link of a site's
-// track. Part of segment-list.ts. Audio thread.
+// Loads HLS playlists: directly, again after changes, through a master playlist, and from the link of a plugin's track.
+// Part of segment-list.ts. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { Logger } from "../../../log/log.ts";
@@ -18,7 +18,7 @@ export interface PlaylistAccess {
   readonly client: HttpClient;
   readonly pace: RequestPace;
   readonly logger: Logger;
-  /** Of a site's track: its headers go with every request, which leaves from where it is good from. */
+  /** The plugin's track link: its headers are sent with every request, which uses the egress the link is valid for. */
   readonly link?: TrackLink | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface LoadedPlaylist<Playlist = MediaPlaylist> {
 
 interface StreamLoading {
   readonly signal: AbortSignal;
-  /** False: a refusal may be the link's, and one made anew may change it. */
+  /** False: a refusal may be due to the link, and a renewed one may fix it. */
   readonly isRenewed: boolean;
 }
 
@@ -40,10 +40,10 @@ interface StreamLoading {
 const PLAYLIST_BYTES_MAX = 8 * 1024 * 1024;
 /** How many streams of a master playlist are tried. */
 const VARIANTS_TRIED_MAX = 3;
-/** What says that a link leads to an HLS playlist no more. */
+/** Error codes which show that a link no longer leads to an HLS playlist. */
 const NO_PLAYLIST_CODES: readonly string[] = ["hls-playlist-invalid", "input-answer-invalid"];
 
-/** The playlist at `url`, or of a master playlist that of the stream that suits best and can be loaded. */
+/** Loads the playlist at `url`; for a master playlist, the playlist of the best suited stream that can be loaded. */
 export async function loadStream(
   url: URL,
   access: PlaylistAccess,
@@ -68,8 +68,8 @@ export async function loadStream(
 }
 
 /**
- * The same from where a link leads to, which is renewed once if it is refused.
- * @throws NodeError "link-refused"; InputReplacedError where it leads to something else
+ * Loads the playlist that a link leads to, and renews the link once if it is refused.
+ * @throws NodeError "link-refused"; InputReplacedError when it leads to something else
  */
 export async function loadLinked(
   link: TrackLink,

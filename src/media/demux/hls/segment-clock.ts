@@ -1,7 +1,7 @@
-// The time a segment carries inside: of MPEG-TS the first timestamp of its sound, of packed audio the one in its ID3
-// tag. These run on from segment to segment and tell exactly where one belongs. Pure. Audio thread.
+// The time inside a segment: in MPEG-TS the first timestamp of its audio, in packed audio the one in its ID3 tag. These
+// times continue from segment to segment and show exactly where one belongs. Pure. Audio thread.
 
-/** Timestamps have 33 bits of 90 kHz and begin anew after 26.5 hours. */
+/** Timestamps have 33 bits of 90 kHz and wrap around after 26.5 hours. */
 export const CLOCK_WRAP_MS = 2 ** 33 / 90;
 
 const TS_PACKET_BYTES = 188;
@@ -14,7 +14,7 @@ export function segmentClockMs(bytes: Uint8Array): number | undefined {
   return bytes[0] === 0x49 && bytes[1] === 0x44 && bytes[2] === 0x33 ? id3TimestampMs(bytes) : undefined;
 }
 
-/** ISO 13818-1: the PTS of the first PES packet whose stream id is one of sound. */
+/** ISO 13818-1: the PTS of the first PES packet whose stream id is one of audio. */
 function firstAudioMs(bytes: Uint8Array): number | undefined {
   for (let at = 0; at + TS_PACKET_BYTES <= bytes.length; at += TS_PACKET_BYTES) {
     if (bytes[at] !== 0x47) return undefined;

@@ -1,6 +1,6 @@
-// Which HLS segment comes next: walks a finished playlist, and for a live one loads it again as the standard says,
-// starts near the live edge and catches up when it fell out of the window. Where the link to the playlist is renewed,
-// it finds the same segment again in the one that it leads to then. Audio thread.
+// Determines the next HLS segment: walks a finished playlist, and for a live one reloads it as the standard says,
+// starts near the live edge and catches up after falling out of the window. When the link to the playlist is renewed,
+// it finds the same segment again in the playlist behind the new link. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import { pause } from "../../../lib/pause.ts";
@@ -16,7 +16,7 @@ import { type LoadedPlaylist, loadAgain, loadLinked, loadStream, type PlaylistAc
 export interface RenewedSegment {
   /** Undefined: the stream ended before it. */
   readonly segment: HlsSegment | undefined;
-  /** The segments are others: it is the one that holds the moment at which the wanted one began. */
+  /** True when the playlist has other segments: this one holds the moment at which the requested one began. */
   readonly isByTime: boolean;
 }
 
@@ -26,12 +26,12 @@ const IDLE_MS_MIN = 60_000;
 /** A live playlist is loaded again no sooner than this, and a large one not until reading it was worth the while. */
 const RELOAD_MS_MIN = 1_000;
 const RELOAD_BYTES_PER_MS = 512;
-/** Caches may hand out an old playlist once or twice; after that the stream has begun anew. */
+/** Caches may return an old playlist once or twice; after that the stream counts as restarted. */
 const BACKWARD_LOADS_MAX = 3;
 /** Starts of segments that are as close are the same: durations have six digits at most. */
 const SAME_START_MS = 1;
 
-/** What to hand out next. */
+/** The next segment to return. */
 type Next =
   | { readonly kind: "sequence"; readonly sequence: number }
   | { readonly kind: "position"; readonly positionMs: number }
@@ -42,20 +42,20 @@ export class SegmentList {
   #url: URL;
   /** Where that was found. */
   #askedUrl: URL;
-  /** Of the link, when the playlist was last found by it. */
+  /** The link's destination when it last led to the playlist. */
   #destination: RequestDestination | undefined;
   #playlist: MediaPlaylist;
   #validator: Validator;
   #loadedAtMs: number;
-  /** When the playlist last brought something new. */
+  /** When the playlist last had new segments. */
   #movedAtMs: number;
   #hasMoved = true;
   #next: Next;
   #backwardLoads = 0;
 
   /**
-   * Opens the playlist at `url`, or of a master playlist the stream that suits best and can be loaded.
-   * @throws NodeError "hls-playlist-invalid", "hls-unsupported" and those of downloads and links
+   * Opens the playlist at `url`; for a master playlist, the best suited stream that can be loaded.
+   * @throws NodeError "hls-playlist-invalid", "hls-unsupported" and the errors of downloads and links
    */
   static async open(url: URL, access: PlaylistAccess, signal: AbortSignal): Promise<SegmentList> {
     const { link } = access;
@@ -96,7 +96,7 @@ export class SegmentList {
     return this.#playlist.isEnded && this.#playlist.segmentCount > 0 ? this.#playlist.endMs : undefined;
   }
 
-  /** The segment that follows, or undefined after the last. Of a live stream it may take a while to appear. */
+  /** The next segment, or undefined after the last. In a live stream it may take a while to appear. */
   async next(signal: AbortSignal): Promise<HlsSegment | undefined> {
     for (;;) {
       const segment = await this.#find();
@@ -115,7 +115,7 @@ export class SegmentList {
     this.#next = { kind: "position", positionMs };
   }
 
-  /** The link is about to expire, or leads to a playlist that was not loaded yet: `renew` is due. */
+  /** True when `renew` is due: the link is about to expire, or leads to a playlist that has not been loaded yet. */
   get isStale(): boolean {
     const { link } = this.#options;
     return link !== undefined && (link.isExpiring || link.destination !== this.#destination);
@@ -123,7 +123,7 @@ export class SegmentList {
 
   /**
    * Renews the link, and finds a segment again in the playlist that it leads to now.
-   * @param status with which the segment was refused; undefined: the list is stale, and where that cannot be helped for
+   * @param status HTTP status that refused the segment; undefined: the list is stale, and when it cannot be renewed for
    * now, the segment stays as it is
    */
   async renew(segment: HlsSegment, status: number | undefined, signal: AbortSignal): Promise<RenewedSegment> {
@@ -163,11 +163,11 @@ export class SegmentList {
     if (next.kind === "position") return playlist.sequenceAt(next.positionMs);
     if (next.kind === "live edge") return playlist.liveStart();
     if (playlist.isEnded || next.sequence >= playlist.firstSequence) return next.sequence;
-    this.#options.logger.debug("fell behind a live stream, going on near its edge");
+    this.#options.logger.debug("fell behind a live stream: continuing near its live edge");
     return playlist.liveStart();
   }
 
-  /** Loads the playlist again: a target duration after the last time, half of one if that brought nothing new. */
+  /** Reloads the playlist: a target duration after the last time, half of one if that had nothing new. */
   async #reload(signal: AbortSignal): Promise<void> {
     const { clock, upstream } = this.#options.pace.budget;
     const { targetDurationMs, sizeBytes } = this.#playlist;
@@ -201,14 +201,14 @@ export class SegmentList {
     }
   }
 
-  /** Goes over to a playlist loaded from a renewed link, with the segment that was wanted of the one before. */
+  /** Switches to a playlist loaded from a renewed link, at the segment that was requested from the previous one. */
   async #findAgain(
     { sequence, startMs }: HlsSegment,
     loaded: LoadedPlaylist,
     signal: AbortSignal,
   ): Promise<RenewedSegment> {
     const { playlist } = loaded;
-    // Numbers of finished playlists need not begin alike; a live one goes on with them.
+    // Numbers of finished playlists may start differently; a live one continues them.
     const isFinished = this.#playlist.isEnded && playlist.isEnded;
     const requested = isFinished ? playlist.firstSequence + sequence - this.#playlist.firstSequence : sequence;
     const candidate = isFinished ? await playlist.segmentFrom(requested) : undefined;
@@ -256,7 +256,7 @@ export class SegmentList {
   }
 }
 
-/** A live stream goes on with one of its numbers, or with the next, which may not be there yet. */
+/** A live stream continues with one of its numbers, or with the next, which may not be there yet. */
 function followsOn(sequence: number, { firstSequence, lastSequence }: MediaPlaylist): boolean {
   return sequence >= firstSequence && sequence <= lastSequence + 1;
 }

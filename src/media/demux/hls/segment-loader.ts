@@ -1,5 +1,5 @@
 // Fetches HLS segments ready for a demuxer: byte ranges, decryption, the initialisation section in front, timestamps of
-// packed audio taken off. Keys and initialisation sections are kept. Audio thread.
+// packed audio removed. Keys and initialisation sections are cached. Audio thread.
 
 import { createDecipheriv } from "node:crypto";
 import { NodeError } from "../../../errors.ts";
@@ -13,7 +13,7 @@ import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
 import { OggSegments } from "./ogg-segments.ts";
 import { segmentClockMs } from "./segment-clock.ts";
 
-/** Ten seconds of video at 20 Mbit/s. Sound alone has some 200 KiB. Two are held at a time. */
+/** Ten seconds of video at 20 Mbit/s. Audio only has some 200 KiB. Two are held at a time. */
 const SEGMENT_BYTES_MAX = 24 * 1024 * 1024;
 /** Real initialisation sections have one or two KiB. */
 const MAP_BYTES_MAX = 1024 * 1024;
@@ -22,7 +22,7 @@ const KEY_BYTES = 16;
 const RETAINED_MAX = 8;
 /** In front of packed audio there is one; each is looked for. */
 const ID3_TAGS_MAX = 16;
-/** The first timestamp of a segment's sound is looked for in this much of it, video and all. */
+/** The first timestamp of a segment's audio is searched in this many bytes of it, including video. */
 const CLOCK_BYTES_MAX = 1024 * 1024;
 
 export interface LoadedSegment {
@@ -34,7 +34,7 @@ export interface LoadedSegment {
 interface SegmentLoaderOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;
-  /** Of a site's track: its headers go with every request, which leaves from where it is good from. */
+  /** The plugin's track link: its headers are sent with every request, which uses the egress the link is valid for. */
   readonly link?: TrackLink | undefined;
 }
 
@@ -107,7 +107,7 @@ export class SegmentLoader {
     throw new NodeError("media-damaged", `decrypting an HLS segment: its key has ${sizeBytes} bytes instead of 16`);
   }
 
-  /** The bytes, kept for the segments that follow. */
+  /** Copies the bytes and caches them for the following segments. */
   #keep(retained: Map<string, Uint8Array>, name: string, data: ByteWindow): Uint8Array {
     const { memory } = this.#options.pace.budget;
     const bytes = Uint8Array.from(data.read(0, data.endBytes) ?? []);
@@ -122,7 +122,7 @@ export class SegmentLoader {
     return bytes;
   }
 
-  /** Gives back what it has kept. */
+  /** Releases the cached keys and sections. */
   close(): void {
     for (const retained of [this.#keys, this.#maps]) {
       for (const { length } of retained.values()) this.#options.pace.budget.memory.release(length);

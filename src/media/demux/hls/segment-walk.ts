@@ -1,5 +1,5 @@
-// Walks through the text of an HLS media playlist (RFC 8216 section 4.3) line by line and says what segments it names.
-// A walk may begin anew at any place that an earlier one has come to. Audio thread.
+// Walks through the text of an HLS media playlist (RFC 8216 section 4.3) line by line and returns the segments it
+// names. A walk can restart at any position that an earlier one has reached. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteWindow } from "../../input/byte-window.ts";
@@ -20,13 +20,13 @@ interface TagsInForce {
 /** Behind a segment: all that what follows depends on. */
 export interface WalkPosition extends TagsInForce {
   readonly atBytes: number;
-  /** Of the next segment, as are the next two. */
+  /** Of the next segment, like the next two fields. */
   readonly sequence: number;
   readonly discontinuity: number;
   readonly startMs: number;
   readonly segmentCount: number;
   readonly targetDurationMs: number;
-  /** Where the last segment's range ended, and where its address stands; undefined when it had none. */
+  /** Where the last segment's range ended, and where its address is; undefined when it had none. */
   readonly range: { readonly endBytes: number; readonly addressAtBytes: number } | undefined;
 }
 
@@ -64,9 +64,9 @@ export class SegmentWalk {
   #unknownEncryption: string | undefined;
   /** True when one of them was known. */
   #hasNewKey = false;
-  /** Of the last segment with a range. */
+  /** Address of the last segment with a range. */
   #rangeAddress: string | undefined;
-  /** Of the next segment. */
+  /** Duration of the next segment. */
   #durationMs: number | undefined;
   #rangeText: string | undefined;
   #isGap = false;
@@ -80,7 +80,7 @@ export class SegmentWalk {
     }
   }
 
-  /** Where a walk can begin anew. To be asked right behind a segment. */
+  /** Where a walk can restart. Only valid right behind a segment. */
   get position(): WalkPosition {
     return { ...this.#position, atBytes: this.#lines.atBytes };
   }

@@ -1,16 +1,16 @@
-// Which stream of an HLS master playlist is played: we want its sound, as good as Discord can carry it, and no video if
-// that can be helped. Pure. Audio thread.
+// Chooses which stream of an HLS master playlist is played: its audio, as good as Discord can carry it, and without
+// video if possible. Pure. Audio thread.
 
 import type { HlsMaster, HlsRendition, HlsVariant } from "./hls-playlist.ts";
 
 /**
- * More than this of sound alone is wasted: 320 kbit/s of AAC or MP3 is beyond what is left after Opus at 128 to 384.
- * Lossless and surround variants lie above it.
+ * More audio than this is wasted: 320 kbit/s of AAC or MP3 is beyond what is left after Opus at 128 to 384. Lossless
+ * and surround variants lie above it.
  */
 const AUDIO_BANDWIDTH_BPS_MAX = 400_000;
 /**
- * Variants with video below this usually carry 32 to 64 kbit/s of sound, above it 96 to 128; from there on only the
- * picture gets better. So the first above it is the cheapest with good sound.
+ * Variants with video below this usually carry 32 to 64 kbit/s of audio, above it 96 to 128; from there on only the
+ * picture improves. So the first above it is the cheapest with good audio.
  */
 const VIDEO_BANDWIDTH_BPS_MIN = 500_000;
 
@@ -25,7 +25,7 @@ export function chooseVariants({ variants, renditions }: HlsMaster): URL[] {
   return [...new Map(urls.map((url) => [url.href, url])).values()];
 }
 
-/** Sound tracks of their own, of the group the richest variant uses: they cost the same few bits in all of them. */
+/** Separate audio tracks of the group that the richest variant uses: they cost the same few bits in every variant. */
 function separateAudio(variants: readonly HlsVariant[], renditions: readonly HlsRendition[]): URL[] {
   const byBandwidth = [...variants].sort((a, b) => b.bandwidthBps - a.bandwidthBps);
   const groups = new Set(byBandwidth.map(({ audioGroup }) => audioGroup));
@@ -44,7 +44,7 @@ function audioOnly(variants: readonly HlsVariant[]): URL[] {
   return [...within, ...beyond].map(({ url }) => url);
 }
 
-/** The cheapest with good sound first, then richer ones, then poorer ones. */
+/** The cheapest variant with good audio first, then richer ones, then poorer ones. */
 function withVideo(variants: readonly HlsVariant[]): URL[] {
   const candidates = variants.filter(hasVideo).sort((a, b) => a.bandwidthBps - b.bandwidthBps);
   const good = candidates.filter(({ bandwidthBps }) => bandwidthBps >= VIDEO_BANDWIDTH_BPS_MIN);
@@ -57,7 +57,7 @@ function hasVideo({ hasResolution, codecs, videoGroup }: HlsVariant): boolean {
   return hasResolution || codecs.some((codec) => !PLAYABLE_AUDIO.test(codec) && !OTHER_AUDIO.test(codec));
 }
 
-/** False when it says that all its sound is of kinds we cannot decode, or that it has none. */
+/** False when it declares only audio codecs that we cannot decode, or no audio. */
 function isPlayable({ codecs }: HlsVariant): boolean {
   return codecs.length === 0 || codecs.some((codec) => PLAYABLE_AUDIO.test(codec));
 }

@@ -29,7 +29,7 @@ export function splitBlock(block: Uint8Array): BlockParts | undefined {
 function splitLaces(body: Uint8Array, lacing: number): Uint8Array[] | undefined {
   const first = body[0];
   if (first === undefined) return undefined;
-  // A lace count and nothing else: as many packets of nothing.
+  // A lace count and nothing else: that many empty packets.
   if (body.length === 1) return [];
   const count = first + 1;
   const laces = lacing === 1 ? readXiphLaces(body) : lacing === 3 ? ebmlSizes(body, count) : fixedSizes(body, count);

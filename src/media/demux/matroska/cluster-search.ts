@@ -1,6 +1,6 @@
-// Finds the cluster for a seek in a Matroska file without cues: looks for cluster headers, by their identifier, where
-// the target should be by its share of the length, and every second time in the middle, so that it comes to an end
-// whatever the file says of itself. Each look is a request of its own where the file is on the net. Audio thread.
+// Finds the cluster for a seek in a Matroska file without cues: searches for cluster headers, by their identifier,
+// where the target should be by its share of the length, and every second time in the middle, so that the search ends
+// whatever the file claims. Each step is a separate request when the file is remote. Audio thread.
 
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
@@ -10,7 +10,7 @@ import { ID, parseElementHeader, readUnsigned } from "./ebml.ts";
 const RANGE_BYTES_MIN = 64 * 1024;
 /** Farthest search for a cluster from one middle; then that half counts as empty. */
 const PROBE_BYTES_MAX = 8 * 1024 * 1024;
-/** All such searches of one seek together; then it plays on from the best place so far. */
+/** Bytes scanned in all such searches of one seek; then playback continues from the best position so far. */
 const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
 const SNIFF_BYTES = 64;
 /** How a cluster begins: `ID.cluster` of ebml.ts. */
@@ -24,7 +24,7 @@ interface Cluster {
 interface ClusterTarget {
   /** Where clusters begin. */
   readonly startBytes: number;
-  /** What is looked for. */
+  /** The timestamp that is searched for. */
   readonly units: number;
   /** From this far before it, it is read to. */
   readonly nearUnits: number;

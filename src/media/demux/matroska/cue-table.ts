@@ -4,12 +4,12 @@ import type { DemuxWork } from "../demux-work.ts";
 import { SeekIndex } from "../seek-index.ts";
 import { ID, readElements, readUnsigned } from "./ebml.ts";
 
-/** Fields of a point and places in it: one per track. */
+/** Fields of a point and positions in it: one per track. */
 const FIELD_COUNT_MAX = 256;
 
 export interface CueScale {
   readonly unitMs: number;
-  /** What positions count from. */
+  /** The origin of positions. */
   readonly segmentStart: number;
   /** The track that is played; cues of others count only where it has none. */
   readonly trackNumber: number;
@@ -29,7 +29,7 @@ export class CueTable {
     return this.#seekPoints.count;
   }
 
-  /** True when the cues are those of the track itself. */
+  /** True when the cues belong to the track itself. */
   get isOwn(): boolean {
     return this.#isOwn;
   }

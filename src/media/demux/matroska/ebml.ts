@@ -77,7 +77,7 @@ export function parseElementHeader(bytes: Uint8Array, start = 0): ElementHeader 
   return size && { id, headerBytes: idBytes + size.lengthBytes, sizeBytes: size.value };
 }
 
-/** The same at the cursor, which must have `ELEMENT_HEADER_BYTES_MAX` bytes or the rest of the data. */
+/** The element header at the cursor, which must have `ELEMENT_HEADER_BYTES_MAX` bytes or the rest of the data. */
 export async function peekElementHeader(cursor: ByteCursor): Promise<ElementHeader | undefined> {
   return parseElementHeader(await cursor.peek(ELEMENT_HEADER_BYTES_MAX));
 }
@@ -102,12 +102,12 @@ interface Element {
   readonly body: Uint8Array;
 }
 
-/** Elements looked at below one parent; real files have far fewer (a cue list may have thousands). */
+/** Elements read below one parent; real files have far fewer (a cue list may have thousands). */
 const CHILD_COUNT_MAX = 65_536;
 
 /**
- * The children in the body of a parent that is held whole, at most `countMax`; stops at the first one that is
- * malformed. Whoever reads many takes turns.
+ * The children in the body of a parent that is held completely, at most `countMax`; stops at the first malformed one.
+ * Callers that read many do so in time slices.
  */
 export function* readElements(body: Uint8Array, countMax = CHILD_COUNT_MAX): Generator<Element> {
   let at = 0;

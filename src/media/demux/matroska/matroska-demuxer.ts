@@ -26,14 +26,14 @@ import {
 } from "./ebml.ts";
 import { type MatroskaHeader, readCues, readMatroskaHeader } from "./matroska-header.ts";
 
-/** Largest block of the audio track that is believed. */
+/** Largest block of the audio track that is accepted. */
 const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
 /** Damage that is searched for the next cluster before the stream counts as over. */
 const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
 const CUES_BYTES_MAX = 4 * 1024 * 1024;
 /** Block times are rounded to milliseconds; within this of the counted time the counted one is right. */
 const TIME_TOLERANCE_MS = 10;
-/** From a cluster so far before it, a place is read to: cheaper than to look for a nearer one. */
+/** A seek from a cluster at most this far before the target reads on: cheaper than searching for a nearer cluster. */
 const READ_THROUGH_MS = 2000;
 
 /** Fields of a block group; real ones have a handful. */
@@ -47,8 +47,8 @@ const SKIPPED_IDS = new Set<number>([
 
 /**
  * Reads up to the first cluster, and chooses the track to play. The source stays open when it throws.
- * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", "memory-exhausted", and those of the
- * source
+ * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", "memory-exhausted", and the errors of
+ * the source
  */
 export async function openMatroska(parts: ReaderParts): Promise<Demuxer> {
   const header = await readMatroskaHeader(new ByteCursor(parts.source), parts.work);
@@ -105,7 +105,7 @@ class MatroskaDemuxer implements Demuxer {
   }
 
   async seek(positionMs: number): Promise<void> {
-    // The first block tells where the time of a recording without a head starts.
+    // The first block shows where the time of a recording without a head starts.
     if (this.#baseMs === undefined) await this.#pump.next();
     const { track, lengthMs } = { ...this.#header };
     if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
@@ -154,7 +154,7 @@ class MatroskaDemuxer implements Demuxer {
         lengthUnits: lengthMs === undefined ? undefined : lengthMs / unitMs,
       });
     }
-    // Cues of a video track say little about where its sound stands: go back half a second further.
+    // Cues of a video track say little about the position of its audio: go back half a second further.
     const positionBytes = cues.positionBefore(cues.isOwn ? unshiftedMs : unshiftedMs - 500);
     return Math.max(firstCluster, positionBytes ?? firstCluster);
   }
@@ -229,7 +229,7 @@ class MatroskaDemuxer implements Demuxer {
     return this.#packets(this.#cursor.take(header.sizeBytes), 0);
   }
 
-  /** A block with fields of its own; the block stands first in what real muxers write. */
+  /** A block group; real muxers write the block first, before the group's other fields. */
   #blockGroup(header: ElementHeader): Step {
     const total = header.headerBytes + header.sizeBytes;
     if (this.#cursor.position + total > this.#clusterEnd || header.sizeBytes < 6) return this.#lose();
@@ -286,7 +286,7 @@ class MatroskaDemuxer implements Demuxer {
     return this.#laced.shift() ?? AGAIN;
   }
 
-  /** What stands here makes no sense: the next steps look for a cluster. */
+  /** The data here is invalid: the next steps search for a cluster. */
   #lose(): Step {
     this.#isLost = true;
     this.#cursor.skip(1);

@@ -1,4 +1,4 @@
-// Reads what stands around the sound in a Matroska or WebM file: facts, tracks, tags, and where the cue list is. All
+// Reads the elements around the audio of a Matroska or WebM file: facts, tracks, tags, and where the cue list is. All
 // sizes are bounded; nothing here is read twice. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
@@ -18,9 +18,9 @@ import {
 } from "./ebml.ts";
 import { chooseTrack, type MatroskaTrack } from "./matroska-track.ts";
 
-/** Largest body of a header element that is looked at; the rest of a longer one is skipped. */
+/** Largest body of a header element that is read; the rest of a longer one is skipped. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
-/** All of them together. */
+/** Limit of all bodies together. */
 const READ_BYTES_MAX = 16 * 1024 * 1024;
 /** Elements in front of the first cluster. */
 const ELEMENT_COUNT_MAX = 1024;
@@ -54,9 +54,9 @@ interface Parts {
   tags: Tags;
   cuesBody: Uint8Array | undefined;
   positions: Map<number, number>;
-  /** Of the file, where it is known. */
+  /** End of the file, when known. */
   readonly endBytes: number;
-  /** Of bodies read so far. */
+  /** Bytes of bodies read so far. */
   readBytes: number;
   readonly work: DemuxWork;
 }
@@ -121,11 +121,11 @@ async function readHead(cursor: ByteCursor, parts: Parts): Promise<number> {
     await readPart(cursor, header, parts);
   }
   if (parts.tracksBody !== undefined)
-    throw new NodeError("media-no-audio", "the Matroska file ends before its first sound");
+    throw new NodeError("media-no-audio", "the Matroska file ends before its first audio");
   throw damaged("its head is cut off or broken");
 }
 
-/** Tracks and tags may stand behind the sound; they are worth a jump where jumping is cheap. */
+/** Tracks and tags may be behind the audio; they are worth a jump when jumping is cheap. */
 async function readDistant(cursor: ByteCursor, parts: Parts): Promise<void> {
   if (!cursor.source.isRandomAccess) return;
   const isTitled = parts.tags.title !== undefined || parts.title !== undefined;
@@ -158,7 +158,7 @@ async function readPart(cursor: ByteCursor, header: ElementHeader, parts: Parts)
 }
 
 async function readBody(id: number, body: Uint8Array, parts: Parts): Promise<void> {
-  // These two are kept.
+  // These two are retained.
   if (id === ID.tracks) parts.tracksBody = body;
   else if (id === ID.cues) parts.cuesBody = body;
   else {

@@ -1,5 +1,5 @@
-// From a Matroska track entry to the pipeline's description of its sound (RFC 9559 section 5.1.4, codec mappings of the
-// Matroska project). Audio thread.
+// Converts a Matroska track entry to the pipeline's description of its audio (RFC 9559 section 5.1.4, codec mappings of
+// the Matroska project). Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import { SAMPLE_RATE_HZ, SAMPLES_PER_MS } from "../../format/audio-format.ts";
@@ -19,9 +19,9 @@ export interface MatroskaTrack {
   readonly stream: AudioStream;
   /** Samples of a packet where it is fixed (AAC, ALAC). */
   readonly frameSamples: number;
-  /** Time before the first sample to be heard. */
+  /** Time before the first audible sample. */
   readonly codecDelayMs: number;
-  /** What the decoder needs before a seek target as the file says; 0 when it does not. */
+  /** Audio that the decoder needs before a seek target, as the file says; 0 when it does not. */
   readonly seekPreRollMs: number;
   /** Bytes that were stripped from the front of every packet (content compression 3). */
   readonly strippedPrefix: Uint8Array | undefined;

@@ -1,5 +1,5 @@
-// Which byte each MP3 frame starts at, as far as it was read: grows while the file plays and while a seek counts its
-// way forward, so that no frame is counted twice. Audio thread.
+// The byte position of each MP3 frame read so far: grows while the file plays and while a seek counts forward, so that
+// no frame is counted twice. Audio thread.
 
 import type { DemuxWork } from "../demux-work.ts";
 
@@ -19,7 +19,7 @@ export class FrameIndex {
   readonly #work: DemuxWork;
   readonly #blocks: Float64Array[] = [];
   #count = 0;
-  /** Known from a table ahead of what was read; in order of frames. */
+  /** Positions from a table ahead of the frames read so far; in order of frames. */
   readonly #ahead: readonly FramePosition[];
 
   constructor(work: DemuxWork, ahead: readonly FramePosition[]) {
@@ -27,14 +27,14 @@ export class FrameIndex {
     this.#ahead = ahead;
   }
 
-  /** Notes where a frame starts. Frames may come in any order; what does not continue the index is let go. */
+  /** Records where a frame starts. Frames may come in any order; those that do not continue the index are dropped. */
   add(frame: number, positionBytes: number): void {
     const isNext = frame === this.#count * STRIDE_FRAMES;
     if (!isNext || this.#count >= ENTRY_COUNT_MAX) return;
     const within = this.#count % BLOCK_ENTRIES;
     if (within === 0) {
       // Without memory for more, what lies behind is counted as well.
-      if (!this.#work.tryTake(BLOCK_ENTRIES * Float64Array.BYTES_PER_ELEMENT, "the places of its frames")) return;
+      if (!this.#work.tryTake(BLOCK_ENTRIES * Float64Array.BYTES_PER_ELEMENT, "the positions of its frames")) return;
       this.#blocks.push(new Float64Array(BLOCK_ENTRIES));
     }
     this.#blocks.at(-1)![within] = positionBytes;

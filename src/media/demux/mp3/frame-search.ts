@@ -9,15 +9,15 @@ import { MPEG_STREAM_MASK, parseMpegAudioHeader } from "../mpeg-audio-header.ts"
 const SNIFF_BYTES = 8192;
 const CONFIRM_BYTES = 3 * 1441 + 4;
 
-/** How far to look for frames, and what the looking may take. */
+/** How far to search for frames, and which budget the search uses. */
 export interface FrameSearch {
   readonly junkBytesMax: number;
   readonly work: DemuxWork;
 }
 
 /**
- * Moves the cursor to the first confirmed frame, at most `junkBytesMax` ahead; false when there is none. Confirmed are
- * three frames in a row, fewer only where the data ends.
+ * Moves the cursor to the first confirmed frame, at most `junkBytesMax` ahead; false when there is none. Three frames
+ * in a row confirm each other; fewer suffice only where the data ends.
  */
 export async function findFrame(cursor: ByteCursor, { junkBytesMax, work }: FrameSearch): Promise<boolean> {
   const limit = cursor.position + junkBytesMax;

@@ -1,5 +1,5 @@
-// Reads MP3 files and streams frame by frame: steps over tags and damage, counts frames so that times and seeks are
-// exact, and takes encoder padding off both ends where the file tells it. Audio thread.
+// Reads MP3 files and streams frame by frame: skips tags and damage, counts frames so that times and seeks are exact,
+// and removes encoder padding at both ends when the file declares it. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { AudioStream, Packet } from "../../format/packet.ts";
@@ -18,9 +18,7 @@ import { type Mp3Summary, parseSummary } from "./mp3-summary.ts";
 
 /** Junk in front of the first frame and between frames that is searched. */
 export const MP3_JUNK_BYTES_MAX = 1024 * 1024;
-/**
- * Bytes of frames at the start that show whether the bit rate varies: many only where nothing else tells the length.
- */
+/** Bytes of frames at the start that show whether the bit rate varies: many only when nothing else gives the length. */
 const SAMPLE_BYTES = { file: 64 * 1024, stream: 8 * 1024 };
 /** A seek counts frames over this distance; beyond it a table of seek points is taken where there is one. */
 const COUNT_BYTES_MAX = 32 * 1024 * 1024;
@@ -31,24 +29,24 @@ const PRE_ROLL_FRAMES_MAX = 10;
 const FRAME_BYTES_MAX = 1441;
 
 /**
- * Reads from `endBytes`, behind the tags, to the first frame, over at most `MP3_JUNK_BYTES_MAX` of anything else, and
- * its summary (Xing, Info, VBRI) where it is one. The source stays open when it throws.
- * @throws NodeError "media-damaged" when there is no frame, "media-no-audio" when there is only the summary, and those
- * of the source
+ * Reads from `endBytes`, behind the tags, to the first frame, across at most `MP3_JUNK_BYTES_MAX` of other data, and
+ * its summary (Xing, Info, VBRI) if it is one. The source stays open when it throws.
+ * @throws NodeError "media-damaged" when there is no frame, "media-no-audio" when there is only the summary, and the
+ * errors of the source
  */
 export async function openMp3(parts: ReaderParts, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
   const { source, work } = parts;
   const search = { junkBytesMax: MP3_JUNK_BYTES_MAX, work };
   const cursor = new ByteCursor(source, endBytes);
   if (!(await findFrame(cursor, search))) {
-    throw new NodeError("media-damaged", "the MP3 file cannot be read: no sound in its first part");
+    throw new NodeError("media-damaged", "the MP3 file cannot be read: no audio in its first part");
   }
   const first = cursor.position;
   let header = await headerAt(cursor);
   const summary = parseSummary(await cursor.peek(header.sizeBytes), header);
   if (summary !== undefined) {
     cursor.skip(header.sizeBytes);
-    if (!(await findFrame(cursor, search))) throw new NodeError("media-no-audio", "the MP3 file holds no sound");
+    if (!(await findFrame(cursor, search))) throw new NodeError("media-no-audio", "the MP3 file holds no audio");
     header = await headerAt(cursor);
   }
   const isGuessed = summary === undefined && source.isRandomAccess;
@@ -94,7 +92,7 @@ interface Layout {
   readonly summary: Mp3Summary | undefined;
   readonly header: MpegAudioHeader;
   readonly sample: { isConstant: boolean; frameBytes: number };
-  /** Start of the first frame of any kind, and of the first with sound. */
+  /** Start of the first frame of any kind, and of the first with audio. */
   readonly summaryStart: number;
   readonly firstFrame: number;
   /** Header of that frame. */
@@ -110,13 +108,13 @@ class Mp3Demuxer implements Demuxer {
   readonly #pump: PacketPump;
   readonly #index: FrameIndex;
   #stream: AudioStream;
-  /** A header of the stream, to tell its frames from chance. */
+  /** A header of the stream, to distinguish its frames from chance matches. */
   #streamWord: number;
-  /** All frames seen so far have one bit rate, so that places can be calculated. */
+  /** All frames seen so far have one bit rate, so that positions can be calculated. */
   #isConstant: boolean;
   #frame = 0;
   #samplesPerFrame: number;
-  /** Added to all times: the sound before a change of rate within the file. */
+  /** Added to all times: the length of the audio before a change of rate within the file. */
   #baseMs = 0;
   #damageBytes = 0;
 
@@ -179,7 +177,7 @@ class Mp3Demuxer implements Demuxer {
     return this.#layout.summary?.startSamples ?? 0;
   }
 
-  /** Frames to decode before the first that is heard: it may lean on the bytes of many when those are small. */
+  /** Frames to decode before the first audible one: it may depend on the bytes of many when they are small. */
   get #preRollFrames(): number {
     const { header } = this.#layout;
     if (!this.#isConstant) return PRE_ROLL_FRAMES_MAX;
@@ -194,7 +192,7 @@ class Mp3Demuxer implements Demuxer {
     this.#pump.dropUntil(this.#timeMs(frame));
   }
 
-  /** The place of a frame when all have one size (but for a byte of padding now and then). */
+  /** The position of a frame when all have one size (except a byte of padding now and then). */
   async #calculate(frame: number): Promise<FramePosition | undefined> {
     const { firstFrame, header } = this.#layout;
     const frameBytes = exactFrameBytes(header);
@@ -210,7 +208,7 @@ class Mp3Demuxer implements Demuxer {
     return { frame: Math.round((positionBytes - firstFrame) / frameBytes), positionBytes };
   }
 
-  /** The place of a frame by counting headers from the last known one before it. */
+  /** The position of a frame by counting headers from the last known one before it. */
   async #count(frame: number): Promise<FramePosition> {
     let { frame: at, positionBytes } = this.#index.before(frame) ?? {
       frame: 0,
@@ -240,7 +238,7 @@ class Mp3Demuxer implements Demuxer {
     return { frame: at, positionBytes };
   }
 
-  /** The place of a frame by the table of hundredths: right to about a hundredth of the length. */
+  /** The position of a frame by the table of hundredths: accurate to about a hundredth of the length. */
   async #estimate(frame: number): Promise<FramePosition | undefined> {
     const { summary, summaryStart } = this.#layout;
     const sizeBytes = summary?.sizeBytes ?? (this.#source.sizeBytes ?? 0) - summaryStart;
@@ -326,7 +324,7 @@ class Mp3Demuxer implements Demuxer {
   }
 }
 
-/** Seek points of a VBRI table, which counts from the first frame with sound. */
+/** Seek points of a VBRI table, which counts from the first frame with audio. */
 function positionsOfRuns({ summary, firstFrame }: Layout): FramePosition[] {
   const { sizesBytes = [], frames = 0 } = summary?.runs ?? {};
   let next = firstFrame;

@@ -1,4 +1,4 @@
-// The frame without sound that many MP3 files start with (Xing, Info or VBRI): length, seek points, encoder padding.
+// The frame without audio that many MP3 files start with (Xing, Info or VBRI): length, seek points, encoder padding.
 // Audio thread.
 
 import type { MpegAudioHeader } from "../mpeg-audio-header.ts";
@@ -9,20 +9,20 @@ const DECODER_DELAY_SAMPLES = 529;
 export interface Mp3Summary {
   /** "vbr" for Xing and VBRI, "cbr" for Info: the same frame written by encoders at a constant bit rate. */
   readonly kind: "cbr" | "vbr";
-  /** Frames of sound behind this one; undefined when it does not say. */
+  /** Audio frames behind this one; undefined when it does not say. */
   readonly frameCount: number | undefined;
-  /** Bytes from this frame to the end of the sound; undefined when it does not say. */
+  /** Bytes from this frame to the end of the audio; undefined when it does not say. */
   readonly sizeBytes: number | undefined;
   /** Where each hundredth of the time starts, in 1/256 of the bytes. */
   readonly hundredths: Uint8Array | undefined;
   /** Bytes of consecutive runs of frames, and frames in each run (VBRI): exact seek points. */
   readonly runs: { readonly sizesBytes: readonly number[]; readonly frames: number } | undefined;
-  /** Samples to drop at the start and at the end of the decoded sound. */
+  /** Samples to drop at the start and at the end of the decoded audio. */
   readonly startSamples: number;
   readonly endSamples: number;
 }
 
-/** Reads the summary out of a whole frame; undefined when the frame is sound. */
+/** Reads the summary from a complete frame; undefined when the frame is audio. */
 export function parseSummary(frame: Uint8Array, header: MpegAudioHeader): Mp3Summary | undefined {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
   // A CRC is no reason to move: encoders write the tag behind the plain side information.

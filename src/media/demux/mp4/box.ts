@@ -28,11 +28,12 @@ interface Box {
   readonly body: Uint8Array;
 }
 
-/** Children looked at below one parent. */
+/** Children read below one parent. */
 const CHILD_COUNT_MAX = 1024;
 
 /**
- * The boxes in `body` from `start`; stops at the first that makes no sense. A box that is cut off gives what is there.
+ * The boxes in `body` from `start`; stops at the first invalid one. A box that is cut off yields the bytes that are
+ * there.
  */
 export function* readBoxes(body: Uint8Array, start = 0): Generator<Box> {
   let at = start;

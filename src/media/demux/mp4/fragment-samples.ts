@@ -2,11 +2,11 @@
 
 import type { DemuxWork } from "../demux-work.ts";
 
-/** Samples in one fragment that are believed; 6 minutes of AAC. */
+/** Samples in one fragment that are accepted; 6 minutes of AAC. */
 export const SAMPLE_COUNT_MAX = 16_384;
 /** Samples that memory is taken for at first; doubled where there are more. */
 const FIRST_COUNT = 128;
-/** Place, time, duration and size of a sample: 64 bits each. */
+/** Position, time, duration and size of a sample: 64 bits each. */
 const SAMPLE_NUMBERS = 4;
 
 export interface FragmentSample {
@@ -35,7 +35,7 @@ export class FragmentSamples {
     return this.#count >= SAMPLE_COUNT_MAX;
   }
 
-  /** When the first begins; undefined when there is none. */
+  /** Start time of the first sample; undefined when there is none. */
   get startTicks(): number | undefined {
     return this.#startTicks;
   }

@@ -7,7 +7,7 @@ import { Fields, findBox, readBoxes } from "./box.ts";
 import { FragmentSamples, SAMPLE_COUNT_MAX } from "./fragment-samples.ts";
 import type { Movie } from "./movie.ts";
 
-/** Entries of a table looked at in one step: some tens of microseconds. */
+/** Entries of a table read in one step: some tens of microseconds. */
 const STEP_COUNT = 256;
 
 export interface FragmentContext {
@@ -173,7 +173,7 @@ export async function readSegmentIndex(
   return seekPoints.count === 0 ? undefined : { seekPoints, endTicks: ticks };
 }
 
-/** Adds the track's places in an `mfra` body. */
+/** Adds the track's seek points in an `mfra` body. */
 export async function readRandomAccess(
   mfra: Uint8Array,
   { trackId, seekPoints, work }: { trackId: number; seekPoints: SeekIndex; work: DemuxWork },
@@ -198,7 +198,7 @@ export async function readRandomAccess(
   }
 }
 
-/** What stands in front of the sound of an MP4 file. */
+/** The part of an MP4 file in front of the audio. */
 export interface Mp4Head {
   readonly movie: Movie;
   readonly index: SegmentIndex | undefined;

@@ -19,7 +19,7 @@ import { Mp4Packets, SAMPLE_BYTES_MAX } from "./mp4-packets.ts";
 /** Largest `moof`: 6 minutes of AAC take 200 kB. */
 const FRAGMENT_BYTES_MAX = 4 * 1024 * 1024;
 const INDEX_BYTES_MAX = 4 * 1024 * 1024;
-/** Fragments a seek without an index may step over, and places kept. */
+/** Fragments that a seek without an index may skip, and positions retained. */
 const HOP_COUNT_MAX = 65_536;
 /** Damage that is searched for the next fragment before the stream counts as over. */
 const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
@@ -34,7 +34,7 @@ export async function openFragmented(parts: ReaderParts, head: Mp4Head): Promise
   return new FragmentedDemuxer(parts, { head, seekPoints, lengthMs });
 }
 
-/** `mfro`, the last box, tells how far back `mfra` starts. */
+/** Reads `mfra`; `mfro`, the last box, says how far back it starts. */
 async function readTailIndex({ source, work }: ReaderParts, movie: Movie, seekPoints: SeekIndex): Promise<void> {
   if (source.sizeBytes === undefined || source.sizeBytes < 16) return;
   const tail = await new ByteCursor(source, source.sizeBytes - 16).peek(16);
@@ -144,7 +144,7 @@ class FragmentedDemuxer implements Demuxer {
   }
 
   async seek(positionMs: number): Promise<void> {
-    // The first fragment tells where the time starts.
+    // The first fragment shows where the time starts.
     if (!this.#hasBase) await this.#pump.next();
     if (this.info.lengthMs !== undefined && positionMs >= this.info.lengthMs) return this.#pump.finish();
     const ticks = this.#packets.seekTicks(positionMs);
@@ -268,7 +268,7 @@ class FragmentedDemuxer implements Demuxer {
     });
   }
 
-  /** Looks for the next fragment behind damage. */
+  /** Searches for the next fragment behind damage. */
   #search(): Step {
     const cursor = this.#cursor;
     cursor.skip(1);

@@ -10,13 +10,13 @@ export interface Gapless {
   readonly musicSamples: number;
 }
 
-/** What the items seen so far have told. */
+/** Values from the items read so far. */
 export interface ItemList {
   readonly tags: Tags;
   gapless: Gapless | undefined;
 }
 
-/** Takes what the body of one item tells into `list`. */
+/** Adds the value in the body of one item to `list`. */
 export function readItem(type: string, body: Uint8Array, list: ItemList): void {
   if (type === "\u00a9nam") setTag(list.tags, "title", readData(body));
   else if (type === "\u00a9ART") setTag(list.tags, "author", readData(body));

@@ -10,9 +10,9 @@ import { readOwned } from "../owned-bytes.ts";
 import { BOX_HEADER_BYTES_MAX, Fields, parseBoxHeader } from "./box.ts";
 import { type ItemList, readItem } from "./item-list.ts";
 
-/** All boxes looked at. */
+/** Limit of all boxes read. */
 const BOX_COUNT_MAX = 65_536;
-/** What is kept of one track: 24 hours of AAC with every packet in a chunk of its own need 30 MB. */
+/** Memory retained for one track: 24 hours of AAC with every packet in a separate chunk need 30 MB. */
 const TRACK_BYTES_MAX = 32 * 1024 * 1024;
 /** Most that is read of the boxes without a count, by name. Longer ones are cut off. */
 const SMALL_BOXES: Readonly<Record<string, number>> = {
@@ -56,9 +56,9 @@ const READ: Readonly<Record<string, readonly string[]>> = {
 export type Boxes = Map<string, Uint8Array>;
 
 interface MovieBoxes {
-  /** Those of `moov` itself. */
+  /** The boxes of `moov` itself. */
   readonly own: Boxes;
-  /** Those of the track that was wanted. */
+  /** The boxes of the requested track. */
   readonly track: Boxes | undefined;
   readonly list: ItemList;
 }
@@ -67,7 +67,7 @@ interface MovieBoxesOptions {
   /** Where `moov` ends; the cursor stands at its first child. */
   readonly endBytes: number;
   readonly work: DemuxWork;
-  /** Asked of each track with sound, until one is wanted. May throw. */
+  /** Called for each audio track until it returns true. May throw. */
   readonly isNeeded: (track: Boxes) => boolean;
 }
 
@@ -92,13 +92,13 @@ function isAudioTrack(track: Boxes): boolean {
 class MovieWalk {
   readonly own: Boxes = new Map();
   track: Boxes | undefined;
-  /** Tags of `udta`, which come first, and of a `meta` beside it. */
+  /** Tags of `udta`, which take precedence, and of a `meta` beside it. */
   innerList: ItemList | undefined;
   outerList: ItemList | undefined;
   readonly #cursor: ByteCursor;
   readonly #options: MovieBoxesOptions;
   #boxCount = 0;
-  /** The track that is being read, and what is kept of it. */
+  /** The retained boxes of the track that is being read. */
   #current: Boxes = new Map();
   #currentBytes = 0;
   #isInUserData = false;
@@ -161,7 +161,7 @@ class MovieWalk {
     boxes.set(type, body);
   }
 
-  /** What a table needs for as many entries as it says it has. */
+  /** Bytes that a table needs for the number of entries it claims. */
   async #tableBytes(type: string): Promise<number> {
     const { countAt, entryBytes } = TABLES[type] ?? { countAt: 0, entryBytes: 0 };
     const fields = new Fields(await this.#cursor.peek(countAt + 4));

@@ -1,5 +1,5 @@
 // Reads the `moov` box of an MP4 file (ISO 14496-12 section 8.2): the audio track that is played, its sample table,
-// where its sound starts and ends, and the tags. Audio thread.
+// where its audio starts and ends, and the tags. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { AudioStream } from "../../format/packet.ts";
@@ -20,7 +20,7 @@ export interface Movie {
   /** Units of the track's times in a second. */
   readonly timescale: number;
   readonly table: SampleTable;
-  /** Time of the first sample to be heard, and of the first that is not any more (infinite: play all). */
+  /** Time of the first audible sample, and of the first that is no longer audible (infinite: play all). */
   readonly startTicks: number;
   readonly endTicks: number;
   /** Length of the track's media in ticks as the header says; 0 when it does not. */
@@ -73,7 +73,7 @@ function readEntry(track: Boxes): EntryResult {
   throw new NodeError("media-damaged", "the MP4 file cannot be read: its audio track has no tables");
 }
 
-/** Units per second of a movie or media header; both have it in the same place. */
+/** Units per second of a movie or media header; both have it at the same offset. */
 function readTimescale(header: Uint8Array | undefined): number {
   const fields = new Fields(header ?? new Uint8Array(0));
   return fields.u8(0) === 1 ? fields.u32(20) : fields.u32(12);
@@ -115,7 +115,7 @@ interface RangeContext extends TrackContext {
   readonly timescale: number;
 }
 
-/** What is to be heard: by the edit list (section 8.6.6), else by iTunes' note, else by the codec. */
+/** The audible range: by the edit list (section 8.6.6), else by iTunes' note, else by the codec. */
 function readRange(elst: Uint8Array | undefined, context: RangeContext): { startTicks: number; endTicks: number } {
   const { timescale, gapless, entry, table, movieTimescale } = context;
   const { stream, preSkipSamples } = entry;
@@ -169,7 +169,7 @@ function readFragmentDefaults(
   return { ...found, lengthMs: isKnown ? Math.floor((1000 * units) / context.movieTimescale) : undefined };
 }
 
-/** What a movie says about itself; fragmented files find their length elsewhere. */
+/** Container facts from the movie; fragmented files find their length elsewhere. */
 export function mp4Info(movie: Movie, lengthMs: number | undefined): ContainerInfo {
   const { title, author, isrc } = movie.tags;
   return { probeName: "mp4", title, author, isrc, artworkUrl: undefined, lengthMs };

@@ -1,4 +1,4 @@
-// Opens MP4, M4A and MOV files and reads those with one index for the whole file; fragmented ones go on to
+// Opens MP4, M4A and MOV files and reads those with one index for the whole file; passes fragmented ones to
 // fragmented-demuxer.ts. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
@@ -16,17 +16,17 @@ import { openFragmented } from "./fragmented-demuxer.ts";
 import { type Movie, mp4Info, readMovie } from "./movie.ts";
 import { Mp4Packets, SAMPLE_BYTES_MAX } from "./mp4-packets.ts";
 
-/** Largest `moov` that is gone through: the tables of a film of several hours take about 16 MiB. */
+/** Largest `moov` that is read: the tables of a film of several hours take about 16 MiB. */
 const MOVIE_BYTES_MAX = 64 * 1024 * 1024;
 const INDEX_BYTES_MAX = 1024 * 1024;
-/** Boxes at the top of the file in front of the sound. */
+/** Boxes at the top of the file in front of the audio. */
 const BOX_COUNT_MAX = 1024;
 
 /**
- * Reads up to the sound. Where the index stands behind it and the source only goes forward, the sound is kept in memory
- * meanwhile. The source stays open when it throws.
- * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", "memory-exhausted", and those of the
- * source
+ * Reads up to the audio. When the index is behind it and the source only goes forward, the audio is buffered in memory.
+ * The source stays open when it throws.
+ * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", "memory-exhausted", and the errors of
+ * the source
  */
 export async function openMp4(parts: ReaderParts): Promise<Demuxer> {
   const head = await readHead(parts);
@@ -66,7 +66,7 @@ async function readHead({ source, work }: ReaderParts): Promise<Mp4Head | "index
   }
   if (movie === undefined) throw damaged("its index (moov) is missing, the file was probably cut off");
   if (movie.fragments === undefined && movie.table.sampleCount === 0) {
-    throw new NodeError("media-no-audio", "the MP4 file holds no sound");
+    throw new NodeError("media-no-audio", "the MP4 file holds no audio");
   }
   return { movie, index, bodyStart: cursor.position };
 }
@@ -138,7 +138,7 @@ class Mp4Demuxer implements Demuxer {
   }
 }
 
-/** The length shown is that of the media with its encoder padding, as clients are used to from Lavalink. */
+/** The length shown to clients: that of the media with its encoder padding, as in Lavalink. */
 function lengthMsOf(movie: Movie): number | undefined {
   const ticks = movie.mediaTicks || movie.table.totalTicks;
   return ticks > 0 ? Math.floor((1000 * ticks) / movie.timescale) : undefined;

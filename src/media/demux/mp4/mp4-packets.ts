@@ -1,11 +1,12 @@
-// Turns MP4 samples into packets: times from the first sample to be heard, padding cut off at the end. Audio thread.
+// Turns MP4 samples into packets: times count from the first audible sample, padding is cut off at the end. Audio
+// thread.
 
 import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
 import type { Packet } from "../../format/packet.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import type { Movie } from "./movie.ts";
 
-/** Largest sample that is believed: a second of 32-bit ALAC in eight channels, and more. */
+/** Largest sample that is accepted: a second of 32-bit ALAC in eight channels, and more. */
 export const SAMPLE_BYTES_MAX = 4 * 1024 * 1024;
 /** A sample this much shorter than usual was cut; less is rounding of coarse timescales. */
 const CUT_SHARE = 0.9;
@@ -14,7 +15,7 @@ const CUT_SHARE = 0.9;
 interface SampleTime {
   readonly ticks: number;
   readonly durationTicks: number;
-  /** Time at which the sound ends as far as is known; infinite when open. */
+  /** Time at which the audio ends as far as is known; infinite when open. */
   readonly endTicks: number;
 }
 
@@ -23,7 +24,7 @@ export class Mp4Packets {
   readonly #opusClock: PacketClock | undefined;
   /** FLAC and ALAC: the last frame is as short as the music, not padded. */
   readonly #isExact: boolean;
-  /** Time of the first sample to be heard, moved on for fragmented files that do not start at 0. */
+  /** Time of the first audible sample, moved forward for fragmented files that do not start at 0. */
   #startTicks: number;
   #nominalTicks: number;
 

@@ -1,5 +1,5 @@
-// From an MP4 sample description to the pipeline's description of its sound: mp4a with its elementary stream descriptor
-// (ISO 14496-14, 14496-1), Opus, FLAC, ALAC, and the QuickTime forms of them. Audio thread.
+// Converts an MP4 sample description to the pipeline's description of its audio: mp4a with its elementary stream
+// descriptor (ISO 14496-14, 14496-1), Opus, FLAC, ALAC, and their QuickTime forms. Audio thread.
 
 import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
 import type { AudioCodec, AudioStream } from "../../format/packet.ts";
@@ -13,10 +13,10 @@ export interface SampleEntry {
   readonly preSkipSamples: number;
 }
 
-/** What the description came to: playable, or the name of what is not. */
+/** A playable entry, or the name of an unsupported codec. */
 export type EntryResult = SampleEntry | { readonly unsupported: string };
 
-/** Reads the body of an `stsd` box. `timescale` tells the decoded rate of HE-AAC that does not announce itself. */
+/** Reads the body of an `stsd` box. `timescale` gives the decoded rate of HE-AAC that does not signal itself. */
 export function readSampleEntry(stsd: Uint8Array, timescale: number): EntryResult {
   for (const { type, body } of readBoxes(stsd, 8)) return readEntry(type, { body, timescale });
   return { unsupported: "none" };

@@ -6,7 +6,7 @@ import { Fields } from "./box.ts";
 import type { Boxes } from "./movie-boxes.ts";
 
 const NO_BYTES = new Uint8Array(0);
-/** Entries of a table looked at in one step: some microseconds. */
+/** Entries of a table read in one step: some microseconds. */
 const STEP_COUNT = 1024;
 
 interface TableReading {
@@ -34,7 +34,7 @@ export class SampleTable {
   readonly #runs: Fields;
   #runCount: number;
 
-  // The sample looked at.
+  // The current sample.
   #sample = 0;
   #ticks = 0;
   #timeEntry = 0;
@@ -44,7 +44,9 @@ export class SampleTable {
   #sampleInChunk = 0;
   #offset = 0;
 
-  /** Over the bodies of the boxes of `stbl`, which are kept and may be written to. Looks at the first sample. */
+  /**
+   * Reads from the bodies of the boxes of `stbl`, which are retained and may be written to. Selects the first sample.
+   */
   static async read(boxes: Boxes, { work, fileBytes }: TableReading): Promise<SampleTable> {
     const table = new SampleTable(boxes, { work, fileBytes });
     await table.#tidyTimes(boxes.get("stts") ?? NO_BYTES);
@@ -75,7 +77,7 @@ export class SampleTable {
     return this.#sample >= this.sampleCount || this.#chunk >= this.#chunkCount;
   }
 
-  /** Place, size and time of the sample looked at. */
+  /** Position, size and time of the current sample. */
   get offsetBytes(): number {
     return this.#offset;
   }
@@ -92,7 +94,7 @@ export class SampleTable {
     return this.#timeEntry < this.#timeCount ? this.#times.u32(12 + 8 * this.#timeEntry) : 0;
   }
 
-  /** Looks at the next sample. */
+  /** Selects the next sample. */
   advance(): void {
     this.#offset += this.sizeBytes;
     this.#ticks += this.durationTicks;
@@ -103,7 +105,7 @@ export class SampleTable {
     if (this.#sampleInChunk >= this.#samplesPerChunk(this.#run)) this.#enterChunk(this.#chunk + 1);
   }
 
-  /** Looks at the last sample that starts at or before `ticks`, or at the first. */
+  /** Selects the last sample that starts at or before `ticks`, or the first. */
   async seek(ticks: number): Promise<void> {
     let sample = 0;
     let at = 0;
@@ -121,7 +123,7 @@ export class SampleTable {
     await this.#moveTo(Math.min(sample, this.sampleCount));
   }
 
-  /** Looks at the sample of that number. */
+  /** Selects the sample with that number. */
   async #moveTo(sample: number): Promise<void> {
     this.#sample = sample;
     this.#ticks = 0;

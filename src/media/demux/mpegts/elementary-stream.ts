@@ -1,17 +1,17 @@
 // Cuts the AAC or MP3 frames out of one elementary stream of MPEG-TS, whose PES packets may start anywhere in a frame,
-// and gives each its time. Audio thread.
+// and assigns each its time. Audio thread.
 
 import type { AudioStream, Packet } from "../../format/packet.ts";
 import { ADTS_HEADER_BYTES, parseAdtsHeader } from "../adts/adts-header.ts";
 import { parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 
-/** A frame is at most 8191 bytes; what is longer without one is junk. */
+/** A frame is at most 8191 bytes; more bytes without a frame are junk. */
 const HELD_BYTES_MAX = 64 * 1024;
 /** The clock of PES times. */
 const TICKS_PER_MS = 90;
-/** A time this far from the counted one is believed: sound is missing. Less is rounding. */
+/** A time this far from the counted one is trusted: audio is missing. Less is rounding. */
 const GAP_MS_MIN = 50;
-/** A jump this far, or back, is a new clock (spliced files): the count goes on. */
+/** A jump this far, or back, is a new clock (spliced files): the count continues. */
 const GAP_MS_MAX = 10_000;
 
 export type TsCodec = "aac" | "mp3";
@@ -27,7 +27,7 @@ export class ElementaryStream {
   stream: AudioStream | undefined;
   readonly #codec: TsCodec;
   #held: Uint8Array = new Uint8Array(0);
-  /** The time that belongs to the first frame starting at or behind this place in `#held`. */
+  /** The time of the first frame that starts at or behind this offset in `#held`. */
   #pendingPts: { at: number; ticks: number } | undefined;
   #timeMs = 0;
   /** PES time at which `#timeMs` was 0, adjusted at every splice. */
@@ -42,7 +42,7 @@ export class ElementaryStream {
     return this.#timeMs;
   }
 
-  /** Forgets what is held back after lost packets; the time goes on. */
+  /** Discards the buffered bytes after lost packets; the time continues. */
   drop(): void {
     this.#held = new Uint8Array(0);
     this.#pendingPts = undefined;

@@ -1,5 +1,5 @@
-// Reads the first AAC or MP3 stream out of MPEG-TS files, streams and HLS segments. Like Lavalink it shows no length;
-// seeking counts its way through. Audio thread.
+// Reads the first AAC or MP3 stream from MPEG-TS files, streams and HLS segments. Like Lavalink it shows no length;
+// seeking counts through the packets. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { AudioStream, Packet } from "../../format/packet.ts";
@@ -25,15 +25,15 @@ import {
   type TsStream,
 } from "./ts-packets.ts";
 
-/** Packets read for the tables and the first sound: 6 MB, several seconds of video in between. */
+/** Packets read for the tables and the first audio: 6 MB, several seconds of video in between. */
 const OPEN_STEP_COUNT_MAX = 32_768;
 const DAMAGE_BYTES_MAX = 1024 * 1024;
-/** Where Lavalink looks for a bare AAC frame first: it then calls the stream `adts`. */
+/** Lavalink first searches this many bytes for a raw AAC frame: it then calls the stream `adts`. */
 const PROBE_BYTES = 1000;
 
 /**
- * Reads up to the first sound, 6 MB at most. The source stays open when it throws.
- * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", and those of the source
+ * Reads up to the first audio, 6 MB at most. The source stays open when it throws.
+ * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", and the errors of the source
  */
 export async function openMpegTs(parts: ReaderParts): Promise<Demuxer> {
   const head = await new ByteCursor(parts.source).peek(TS_SNIFF_BYTES);
@@ -64,7 +64,7 @@ class TsDemuxer implements Demuxer {
   #foreignName: string | undefined;
   #stream: AudioStream | undefined;
   #continuity: number | undefined;
-  /** False until the first unit starts, and after lost packets: what comes before is the middle of a frame. */
+  /** False until the first unit starts, and after lost packets: bytes before a unit are the middle of a frame. */
   #isSynced = false;
   #packets: Packet[] = [];
   #packetIndex = 0;
@@ -108,7 +108,7 @@ class TsDemuxer implements Demuxer {
         `cannot play the audio codec of the MPEG-TS stream: ${this.#foreignName}`,
       );
     }
-    throw new NodeError("media-no-audio", "the MPEG-TS stream holds no AAC or MP3 sound");
+    throw new NodeError("media-no-audio", "the MPEG-TS stream holds no AAC or MP3 audio");
   }
 
   next(): Promise<Packet | undefined> {
@@ -157,7 +157,7 @@ class TsDemuxer implements Demuxer {
     if (!cursor.has(188)) return WAIT;
     if (!isAtSync(cursor)) return this.#resync();
     const packet = parseTsPacket(cursor.view(188));
-    // What stands behind the 188 bytes belongs to the stride; at the end of the file it may be missing.
+    // Bytes behind the 188 belong to the stride; at the end of the file they may be missing.
     cursor.skip(this.#layout.packetBytes);
     if (packet !== undefined) {
       this.#damageBytes = 0;
@@ -222,7 +222,7 @@ class TsDemuxer implements Demuxer {
   }
 }
 
-/** Stream types (ISO 13818-1 table 2-34, ATSC A/52, ETSI TS 101 154); undefined for what is no sound. */
+/** Stream types (ISO 13818-1 table 2-34, ATSC A/52, ETSI TS 101 154); undefined for streams other than audio. */
 function codecOf(entry: TsStream): TsCodec | { readonly name: string } | undefined {
   if (entry.type === 0x0f) return "aac";
   if (entry.type === 0x03 || entry.type === 0x04) return "mp3";

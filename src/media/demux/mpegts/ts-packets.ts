@@ -92,7 +92,7 @@ export function readPat(body: Uint8Array): number[] {
 export interface TsStream {
   readonly pid: number;
   readonly type: number;
-  /** Tags of its descriptors, which tell the codec of private streams. */
+  /** Tags of its descriptors, which give the codec of private streams. */
   readonly descriptors: readonly number[];
 }
 

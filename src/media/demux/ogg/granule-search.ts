@@ -1,4 +1,4 @@
-// Finds places in an Ogg file by its granule positions: where to start for a seek, and how long the stream is. Audio
+// Finds positions in an Ogg file by its granule positions: where to start for a seek, and how long the stream is. Audio
 // thread.
 
 import { ByteCursor } from "../byte-cursor.ts";
@@ -7,7 +7,7 @@ import { type OggPage, PAGE_BYTES_MAX, PageReader } from "./ogg-page.ts";
 
 /** Farthest search for a page of the stream from one middle; then that half counts as empty. */
 const PROBE_BYTES_MAX = 8 * 1024 * 1024;
-/** All such searches of one seek together; then it plays on from the best place so far. */
+/** Bytes scanned in all such searches of one seek; then playback continues from the best position so far. */
 const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
 /** How far from the end the last page of the stream is looked for. */
 const TAIL_BYTES_MAX = 1024 * 1024;
@@ -18,7 +18,7 @@ interface OggPosition {
   readonly granule: number | undefined;
 }
 
-/** The place behind the last page of the stream that ends at or before `granule`. */
+/** The position behind the last page of the stream that ends at or before `granule`. */
 export async function findPositionBefore(
   { source, work }: ReaderParts,
   range: { serial: number; startBytes: number; granule: number },

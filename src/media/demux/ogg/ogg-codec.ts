@@ -12,12 +12,12 @@ import { isVorbisHeader, parseVorbisIdentification } from "../vorbis-packet.ts";
 
 export interface OggHeaders {
   readonly stream: AudioStream;
-  /** Samples at the start of the granule count that are not to be heard. */
+  /** Samples at the start of the granule count that must not be played. */
   readonly preSkipSamples: number;
   readonly tags: Tags;
 }
 
-/** What the headers came to: complete, more packets wanted, or broken. */
+/** State of the headers: complete, more packets needed, or broken. */
 type HeaderResult = OggHeaders | "more" | "broken";
 
 /** Collects the header packets of one logical stream. */
@@ -118,7 +118,7 @@ function flacHeaders(infoBlock: Uint8Array, tags: Tags): HeaderResult {
   return { stream, preSkipSamples: 0, tags };
 }
 
-/** The stream for a STREAMINFO body; the description holds that block alone. */
+/** The stream for a STREAMINFO body; the description holds only that block. */
 export function flacStream(info: { sampleRateHz: number; channelCount: number }, body: Uint8Array): AudioStream {
   const description = new Uint8Array(42);
   description.set([0x66, 0x4c, 0x61, 0x43, 0x80, 0, 0, 34]);

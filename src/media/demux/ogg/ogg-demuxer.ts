@@ -58,7 +58,7 @@ interface Opened {
   readonly headers: OggHeaders;
   readonly serial: number;
   readonly dataStart: number;
-  /** The last granule of a file that is one stream; undefined for live and chained ones, or when nobody asked. */
+  /** The last granule of a file that is one stream; undefined for live and chained ones, or when not requested. */
   readonly endGranule: number | undefined;
   readonly isSeekable: boolean;
 }
@@ -114,7 +114,7 @@ class OggDemuxer implements Demuxer {
   #nextHeaders: { serial: number; read: HeaderReader } | undefined;
   /** Granule at which the next packet starts, as counted; undefined after a jump. */
   #granule: number | undefined;
-  /** The same at the start of the file. */
+  /** The first granule at the start of the file. */
   #firstGranule: number | undefined;
   #endMs = 0;
   #hasData = false;
@@ -155,7 +155,7 @@ class OggDemuxer implements Demuxer {
 
   async seek(positionMs: number): Promise<void> {
     const { lengthMs } = this.info;
-    // The first page tells where the count of samples starts.
+    // The first page shows where the sample count starts.
     if (this.#link.baseGranule === undefined) await this.#pump.next();
     if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
     const targetMs = Math.max(0, positionMs) - seekPreRollMs(this.stream);
@@ -211,7 +211,7 @@ class OggDemuxer implements Demuxer {
     } else if (page.serial === this.#link.serial) this.#addDataPage(page);
   }
 
-  /** A stream that starts after sound was heard takes over: the chain goes on. */
+  /** A stream that starts after audio was played takes over: the chain continues. */
   #startNextLink(page: OggPage): void {
     const read = createHeaderReader(page.body);
     if (read === undefined || this.#nextHeaders !== undefined) return;
@@ -234,7 +234,7 @@ class OggDemuxer implements Demuxer {
     }
   }
 
-  /** What sets the decoder of the current link up is kept; that of the first link too, for the way back. */
+  /** Retains the decoder setup of the current link, and that of the first link for a seek back. */
   #takeMemory({ stream }: OggHeaders): void {
     const sizeBytes = stream.description?.length ?? 0;
     this.#parts.work.take(sizeBytes, "the set-up of its decoder");
@@ -242,12 +242,12 @@ class OggDemuxer implements Demuxer {
     this.#linkBytes = sizeBytes;
   }
 
-  /** Each link costs a new decoder: those that bring next to nothing to decode are damage. */
+  /** Each link costs a new decoder: too many links with almost nothing to decode are damage. */
   #countLink(): void {
     const isShort = this.#endMs - this.#link.startMs < SHORT_LINK_MS;
     this.#shortLinks = isShort ? this.#shortLinks + 1 : 0;
     if (this.#shortLinks <= SHORT_LINKS_MAX) return;
-    throw new NodeError("media-damaged", "the Ogg file cannot be played: one stream after another without sound");
+    throw new NodeError("media-damaged", "the Ogg file cannot be played: one stream after another without audio");
   }
 
   #addDataPage(page: OggPage): void {

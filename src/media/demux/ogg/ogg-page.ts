@@ -24,13 +24,15 @@ export interface OggPage {
   readonly body: Uint8Array;
 }
 
-/** How far to look for a page, and what the looking may take. */
+/** How far to search for a page, and which budget the search uses. */
 interface PageSearch {
   readonly junkBytesMax: number;
   readonly work: DemuxWork;
 }
 
-/** The next page could not be read yet: bytes are missing, or some junk was skipped and the search goes on. */
+/**
+ * The next page, or why it could not be read yet: bytes are missing, or some junk was skipped and the search continues.
+ */
 type PageResult = OggPage | "wait" | { readonly skippedBytes: number };
 
 /**
@@ -38,7 +40,10 @@ type PageResult = OggPage | "wait" | { readonly skippedBytes: number };
  */
 const VAIN_BYTES_MAX = 4 * PAGE_BYTES_MAX;
 
-/** Finds and reads pages at a cursor. What it checks stays in proportion to what it passes, whatever headers claim. */
+/**
+ * Finds and reads pages at a cursor. The bytes it checks stay in proportion to the bytes it passes, whatever headers
+ * claim.
+ */
 export class PageReader {
   readonly cursor: ByteCursor;
   #vainBytes = 0;

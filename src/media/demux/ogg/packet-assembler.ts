@@ -2,13 +2,13 @@
 
 import type { OggPage } from "./ogg-page.ts";
 
-/** Longest packet kept; what is longer (a tag block with pictures) is cut off there. */
+/** Longest packet retained; a longer one (a tag block with pictures) is cut off there. */
 const PACKET_BYTES_MAX = 1024 * 1024;
 
 export class PacketAssembler {
   #pieces: Uint8Array[] = [];
   #piecesBytes = 0;
-  /** True while a packet goes on into the next page. */
+  /** True while a packet continues in the next page. */
   #isOpen = false;
   #sequence: number | undefined;
 
@@ -20,7 +20,7 @@ export class PacketAssembler {
     this.#sequence = undefined;
   }
 
-  /** The packets that end on the page, in order. One whose start is missing is left out. */
+  /** The packets that end on the page, in order. A packet whose start is missing is left out. */
   add(page: OggPage): Uint8Array[] {
     const isInOrder = this.#sequence === undefined || (this.#sequence + 1) >>> 0 === page.sequence;
     if (!isInOrder || !page.isContinued) this.reset();

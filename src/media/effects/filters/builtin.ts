@@ -1,5 +1,5 @@
-// The filters of the protocol, in the order in which sound passes them (protocol-v4.md section 3.3), with Tonearm's own
-// in front of them and behind. Audio thread.
+// The filters of the protocol, in the order in which audio passes them (protocol-v4.md section 3.3), with Tonearm's own
+// filters before and after them. Audio thread.
 
 import { channelMix } from "./channel-mix.ts";
 import { chorus } from "./chorus.ts";
@@ -30,7 +30,7 @@ export const FILTERS_BEFORE_TIMESCALE: readonly FilterDefinition[] = [
   tremolo,
 ];
 
-/** Work on samples as they are heard. */
+/** Filters that work on output samples, after timescale. */
 export const FILTERS_AFTER_TIMESCALE: readonly FilterDefinition[] = [
   karaoke,
   equalizer,

@@ -1,4 +1,4 @@
-// Tonearm's filter of that name: a second voice beside the first, `delay` behind it and wavering. Audio thread.
+// Tonearm's chorus filter: a second voice beside the first, `delay` behind it and wavering. Audio thread.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../../format/audio-format.ts";

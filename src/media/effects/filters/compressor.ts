@@ -1,6 +1,6 @@
-// Tonearm's filter of that name: what is louder than a threshold becomes softer, both sides alike, so that nothing
-// moves between them. Loudness is measured and gain calculated in decibels, every 32 samples; the gain glides in
-// between. Audio thread; no allocation.
+// Tonearm's compressor filter: makes audio above a threshold softer, both sides alike, so that the stereo image does
+// not move. Loudness is measured and gain calculated in decibels, every 32 samples; the gain glides in between. Audio
+// thread; no allocation.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../../format/audio-format.ts";
@@ -11,13 +11,13 @@ const BLOCK_SAMPLES = 32;
 const BLOCKS_PER_MS = SAMPLES_PER_MS / BLOCK_SAMPLES;
 /** A peak counts for 10 to 20 ms, so that the gain does not follow the waves of a bass. */
 const WINDOW_BLOCKS = 10 * BLOCKS_PER_MS;
-/** What is softer (-180 dB) is as good as silence. */
+/** Anything softer (-180 dB) counts as silence. */
 const LEVEL_MIN = 1e-9;
 const DECIBELS = 20 / Math.LN10;
 
 class CompressorFilter implements AudioFilter {
   readonly #settings: SettingsOf<"compressor">;
-  /** Share of the way to its target that the gain goes per block, down and up again. */
+  /** Share of the distance to its target that the gain moves per block, down and up again. */
   readonly #attackShare: number;
   readonly #releaseShare: number;
   #reductionDb: number;
@@ -25,7 +25,7 @@ class CompressorFilter implements AudioFilter {
   #target = 0;
   #targetLevel = 0;
   #gain: number;
-  /** Of the window that runs, and of the one before it. */
+  /** Peak of the current window, and of the one before it. */
   #peak: number;
   #lastPeak: number;
   #windowBlocksLeft: number;
@@ -97,7 +97,7 @@ class CompressorFilter implements AudioFilter {
   }
 }
 
-/** Of an exponential approach with that time constant. */
+/** Share per block of an exponential approach with that time constant. */
 function shareOf(timeMs: number): number {
   return 1 - Math.exp(-1 / (timeMs * BLOCKS_PER_MS));
 }

@@ -1,5 +1,4 @@
-// What the last milliseconds sounded like, in a ring: the memory of the echo. Audio thread; allocates only
-// when made.
+// The last milliseconds of audio, in a ring buffer: the memory of the echo. Audio thread; allocates only when created.
 
 /** 5 ms. */
 const FADE_SAMPLES = 240;
@@ -7,14 +6,14 @@ const FADE_SAMPLES = 240;
 export class DelayLine {
   readonly left: Float32Array;
   readonly right: Float32Array;
-  /** Any place, negative ones too, `&` this is an index. */
+  /** Any position, also a negative one, `&` this is an index. */
   readonly mask: number;
   /** Where the next sample goes; the one written last is just before it. */
   at = 0;
 
   /**
    * Holds at least `delaySamples`, and 5 ms more, which a longer line that continues this one fades in (together
-   * rounded up to a power of two); at first those that `previous` holds.
+   * rounded up to a power of two); initially filled with the samples that `previous` holds.
    */
   constructor(delaySamples: number, previous?: DelayLine) {
     const length = 2 ** Math.ceil(Math.log2(delaySamples + FADE_SAMPLES + 1));
@@ -53,7 +52,7 @@ export class DelayLine {
 }
 
 /**
- * Added to what is kept in a feedback loop and subtracted again: rounds 64-bit numbers to -240 dB, so that what fades
- * becomes silence and never a subnormal number, which would be slow.
+ * Added to values stored in a feedback loop and subtracted again: rounds 64-bit numbers to -240 dB, so that a decaying
+ * signal becomes silence and never a subnormal number, which would be slow.
  */
 export const ROUNDING = 4096;

@@ -1,7 +1,7 @@
-// The filter of that name: `offset + scale * (sinOffset + sin(x * sinScale)) * (cosOffset + cos(…)) * (tanOffset +
-// tan(…))`, cut to full scale, as upstream. What comes out depends on nothing but the sample that goes in, so it is
-// read from a table made with the settings: three trigonometric functions per sample would cost ten times as much. The
-// loops are in distortion-kernel.ts. Audio thread; no allocation once made.
+// The distortion filter: `offset + scale * (sinOffset + sin(x * sinScale)) * (cosOffset + cos(…)) * (tanOffset +
+// tan(…))`, clipped to full scale, as upstream. The output depends only on the input sample, so it is read from a table
+// computed when the settings change: three trigonometric functions per sample would cost ten times as much. The loops
+// are in distortion-kernel.ts. Audio thread; no allocation once created.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { type Curve, type DistortionKernel, sharedDistortionKernel } from "../../kernels/distortion-kernel.ts";
@@ -23,7 +23,7 @@ export class DistortionFilter extends KernelFilter {
     this.#table = previous !== undefined && isSame(previous.#curve, curve) ? previous.#table : kernel.makeTable(curve);
   }
 
-  /** Beyond full scale the curve is not defined (upstream knows 16-bit sound only): what goes in is cut, too. */
+  /** Beyond full scale the curve is not defined (upstream knows 16-bit audio only): the input is clipped, too. */
   protected override run(count: number): void {
     this.#kernel.run(this.#table, count);
   }

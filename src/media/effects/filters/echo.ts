@@ -1,5 +1,5 @@
-// Tonearm's filter of that name: the sound once more after `delay`, and again, each time by `decay` softer. Left and
-// right by themselves. Audio thread; no allocation once made.
+// Tonearm's echo filter: repeats the audio after `delay`, and again, each time softer by `decay`. Left and right are
+// independent. Audio thread; no allocation once created.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../../format/audio-format.ts";
@@ -7,7 +7,7 @@ import type { AudioFilter } from "./audio-filter.ts";
 import { DelayLine, ROUNDING } from "./delay-line.ts";
 import { defineFilter } from "./filter-definition.ts";
 
-/** 5 ms. A step in what goes round would be heard as a click one delay later, when the cross-fade is long over. */
+/** 5 ms. A step in the feedback loop would be audible as a click one delay later, when the cross-fade is long over. */
 const GLIDE_SAMPLES = 240;
 
 class EchoFilter implements AudioFilter {
@@ -16,11 +16,11 @@ class EchoFilter implements AudioFilter {
   readonly #delaySamples: number;
   readonly #decay: number;
   readonly #line: DelayLine;
-  /** While gliding: where the echo came from, and by how much softer. */
+  /** While gliding: the previous delay and decay. */
   #fromDelaySamples: number;
   #fromDecay: number;
   #glidedSamples = 0;
-  /** The line was empty: sound is faded into it. */
+  /** True when the line was empty: audio is faded into it. */
   #isFresh: boolean;
 
   constructor({ delay, decay, mix }: SettingsOf<"echo">, previous: EchoFilter | undefined) {
@@ -69,7 +69,7 @@ class EchoFilter implements AudioFilter {
     this.#line.at = at;
   }
 
-  /** The same from the old delay and decay to the new ones. */
+  /** Processes samples while gliding from the old delay and decay to the new ones. */
   #glide(left: Float32Array, right: Float32Array, count: number): void {
     const { left: lineLeft, right: lineRight, mask } = this.#line;
     const [mix, decay, fromDecay] = [this.#mix, this.#decay, this.#fromDecay];

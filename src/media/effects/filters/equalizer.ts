@@ -1,4 +1,4 @@
-// The filter of that name: fifteen band-passes side by side, each added to the sound with its gain, cut to full scale.
+// The equalizer filter: fifteen band-passes side by side, each added to the audio with its gain, clipped to full scale.
 // Upstream's bands and sum, in 64-bit floats: in 32 bits the lowest band has noise at -66 dB. The loops are in
 // equalizer-kernel.ts. Audio thread; no allocation.
 
@@ -27,8 +27,8 @@ interface Band {
 }
 
 /**
- * Each band is 3 dB down a third of an octave below its centre. Upstream keeps the numbers in 32 bits, which moves the
- * low bands by up to 1 % of their width: so do we, and calculate in 64. Its lowest band is a step beside the formula's.
+ * Each band is 3 dB down a third of an octave below its centre. Upstream stores the numbers in 32 bits, which moves the
+ * low bands by up to 1 % of their width: so do we, but calculate in 64. Its lowest band is one step off the formula's.
  */
 const BANDS: readonly Band[] = CENTRES_HZ.map((centreHz) => {
   if (centreHz === 25) return { g: Math.fround(1.9984648), b: Math.fround(0.9984755), a: Math.fround(0.00076226668) };
@@ -72,7 +72,7 @@ export class EqualizerFilter extends KernelFilter {
     this.#state.fill(0, HISTORY_OFFSET);
   }
 
-  /** What rings in a band does not depend on its gain, so it rings on. */
+  /** Copies the state of each band: its ringing does not depend on its gain, so it rings on. */
   #continue(previous: EqualizerFilter): void {
     this.#state.set(previous.#state.subarray(HISTORY_OFFSET), HISTORY_OFFSET);
     for (const [index, band] of this.#bands.entries()) {
@@ -84,7 +84,7 @@ export class EqualizerFilter extends KernelFilter {
     }
   }
 
-  /** Left and right by themselves: one may be silent while the other plays. */
+  /** Left and right are independent: one may be silent while the other plays. */
   #silenceFadedBands(): void {
     const state = this.#state;
     for (let index = 0; index < this.#bands.length; index++) {

@@ -1,5 +1,5 @@
-// What a filter says about itself: the door into a player's sound chain (builtin.ts). A definition has no state; what
-// it creates belongs to one player. What members it has, and when it is off, stands in the filter table. Audio thread.
+// How a filter registers in a player's effect chain (builtin.ts). A definition has no state; the filters it creates
+// belong to one player. The filter table defines its members and when it is off. Audio thread.
 
 import {
   activeSettingsIn,
@@ -13,14 +13,14 @@ import type { AudioFilter } from "./audio-filter.ts";
 export interface FilterDefinition {
   readonly name: FilterName;
   /**
-   * The filter with its settings in `filters`; undefined where they leave it off. `previous` is what this definition
-   * created before, still at work: its state (phases, what was heard) is copied, never shared, because the old one goes
-   * on for the length of a cross-fade.
+   * The filter with its settings in `filters`; undefined when they leave it off. `previous` is the filter that this
+   * definition created before, still in use: its state (phases, past audio) is copied, never shared, because the old
+   * one continues for the length of a cross-fade.
    */
   create(filters: FilterSettings, previous: AudioFilter | undefined): AudioFilter | undefined;
 }
 
-/** `create` makes a `type` from settings that are checked and filled in, and would change the sound. */
+/** `create` makes a `type` from settings that are validated and complete, and that change the audio. */
 export function defineFilter<Name extends FilterName, Filter extends AudioFilter>(
   name: Name,
   type: abstract new (...parameters: never[]) => Filter,

@@ -1,14 +1,14 @@
-// A row of filters that can be exchanged while sound runs through it: for 20 ms the old row and the new one work side
-// by side, and a cross-fade leads from one to the other. A filter that stays goes on from a copy of its state. Audio
-// thread; allocates only when filters are set.
+// A row of filters that can be replaced while audio runs through it: for 20 ms the old row and the new one work side by
+// side, with a cross-fade from one to the other. A filter that stays continues from a copy of its state. Audio thread;
+// allocates only when filters are set.
 
 import type { FilterSettings } from "../../../filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 
-/** New filters run unheard for 5 ms, until their delay lines are full… */
+/** New filters run inaudibly for 5 ms, until their delay lines are full. */
 const WARM_UP_SAMPLES = 240;
-/** …and are faded in over 15 ms. */
+/** Length of their fade in after that: 15 ms. */
 const FADE_SAMPLES = 720;
 const CHANGE_SAMPLES = WARM_UP_SAMPLES + FADE_SAMPLES;
 
@@ -20,7 +20,7 @@ type Row = readonly { readonly definition: FilterDefinition; readonly filter: Au
 interface Change {
   readonly from: Row;
   doneSamples: number;
-  /** The old row's sound. */
+  /** The old row's output. */
   readonly left: Float32Array;
   readonly right: Float32Array;
 }
@@ -33,12 +33,12 @@ export class FilterStage {
   readonly #definitions: readonly FilterDefinition[];
   #row: Row = [];
   #change: Change | undefined;
-  /** Set while a change was under way: comes next. Only the newest counts. */
+  /** Settings that arrived during a change; they apply after it. Only the newest count. */
   #waiting: FilterSettings | undefined;
-  /** What came in last. */
+  /** The last input sample. */
   #lastLeft = 0;
   #lastRight = 0;
-  /** The same before a jump, for as long as that is faded over. */
+  /** The last input sample before a jump, until the fade over the jump ends. */
   #seamLeft = 0;
   #seamRight = 0;
   #seamSamplesLeft = 0;
@@ -47,18 +47,18 @@ export class FilterStage {
     this.#definitions = definitions;
   }
 
-  /** True when sound comes out as it goes in. */
+  /** True when audio passes through unchanged. */
   get isNeutral(): boolean {
     return this.#row.length === 0 && this.#change === undefined && this.#waiting === undefined;
   }
 
-  /** True when sound that went through it is heard again later. */
+  /** True when audio that went through it is audible again later. */
   get isEchoing(): boolean {
     if (this.#change === undefined) return isEchoing(this.#row);
     return isEchoing(this.#change.from) || (this.#change.doneSamples > 0 && isEchoing(this.#row));
   }
 
-  /** Replaces all filters. Heard at once, or when the change under way is through (20 ms at most). */
+  /** Replaces all filters. Takes effect at once, or after the change in progress (20 ms at most). */
   set(settings: FilterSettings): void {
     if (this.#change !== undefined) {
       this.#waiting = settings;
@@ -71,7 +71,7 @@ export class FilterStage {
     this.#change = { from, doneSamples: 0, left, right };
   }
 
-  /** Nothing was heard before: ends a change at once, and filters forget what they heard. */
+  /** Nothing was played before: ends a change at once, and clears the filters' state. */
   settle(): void {
     this.#change = undefined;
     if (this.#waiting !== undefined) this.#row = this.#create(this.#waiting);
@@ -81,9 +81,9 @@ export class FilterStage {
   }
 
   /**
-   * What comes next does not follow on what was heard: a seek. The seam is faded over elsewhere; but filters that
-   * remember would repeat it. For them sound goes from its last value to the new place without a step. What rings rings
-   * on.
+   * Marks a seek: the next audio does not continue the last. The seam is faded over elsewhere, but filters with a
+   * memory would repeat it. For them the audio moves from its last value to the new position without a step. Ringing
+   * continues.
    */
   jump(): void {
     if (this.isNeutral) return;

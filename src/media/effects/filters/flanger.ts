@@ -1,5 +1,5 @@
-// Tonearm's filter of that name: the sound beside itself a moment later, the moment between `delay` and `depth` less
-// than that, and fed back: a comb that sweeps through it. Audio thread.
+// Tonearm's flanger filter: adds the audio a moment later, the moment between `delay` and `depth` less than that, and
+// feeds it back: a comb that sweeps through the audio. Audio thread.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { SAMPLES_PER_MS } from "../../format/audio-format.ts";

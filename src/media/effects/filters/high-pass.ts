@@ -1,6 +1,5 @@
-// Tonearm's filter of that name: takes away what lies below a frequency, 12 dB per octave (Butterworth). A
-// state-variable filter, whose state means the same at any frequency, so that a change does not ring. Audio thread; no
-// allocation.
+// Tonearm's high-pass filter: removes audio below a frequency, 12 dB per octave (Butterworth). A state-variable filter,
+// whose state means the same at any frequency, so that a change does not ring. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { INAUDIBLE, SAMPLE_RATE_HZ } from "../../format/audio-format.ts";

@@ -6,7 +6,7 @@ import { INAUDIBLE, SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { defineFilter } from "./filter-definition.ts";
 
-/** A narrower band would ring on for minutes; it lets nothing through. */
+/** A narrower band would ring for minutes; it passes nothing. */
 const WIDTH_HZ_MIN = 0.01;
 /** As upstream, bands repeat above 48 kHz; somewhere numbers have to end. */
 const BAND_HZ_MAX = 1e6;

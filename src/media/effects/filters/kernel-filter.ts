@@ -1,10 +1,10 @@
-// What all filters share whose loop is WebAssembly: sound is copied into the loop's memory, worked on there, and copied
+// Base of all filters whose loop is WebAssembly: audio is copied into the loop's memory, processed there, and copied
 // back. Audio thread; allocates only for calls with more than a frame.
 
 import { KERNEL_SAMPLES } from "../../kernels/numbers/block.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 
-/** Places in a loop's memory, each of `KERNEL_SAMPLES`. */
+/** Offsets in a loop's memory, each of `KERNEL_SAMPLES`. */
 interface KernelAudio {
   readonly left: Float32Array;
   readonly right: Float32Array;

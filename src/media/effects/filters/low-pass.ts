@@ -1,5 +1,5 @@
-// The filter of that name: each sample moves the sound by a part of the way, `(x - y) / smoothing`. Upstream's formula;
-// it starts at the first sample it hears instead of at silence. Audio thread; no allocation.
+// The low-pass filter: each sample moves the output by a part of the difference, `(x - y) / smoothing`. Upstream's
+// formula; it starts at the first input sample instead of at silence. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { INAUDIBLE } from "../../format/audio-format.ts";

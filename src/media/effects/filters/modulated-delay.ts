@@ -1,13 +1,13 @@
-// The sound beside itself a little later, by a delay that swings: chorus and flanger. The right side swings a quarter
-// of a turn ahead of the left one, which makes it wide. The loop is in modulated-delay-kernel.ts. Audio thread; no
-// allocation once made.
+// Adds the audio a little later, by a delay that swings: chorus and flanger. The right side swings a quarter of a turn
+// ahead of the left one, which makes it wide. The loop is in modulated-delay-kernel.ts. Audio thread; no allocation
+// once created.
 
 import { type Drive, ModulatedDelayKernel, STILL } from "../../kernels/modulated-delay-kernel.ts";
 import { DELAY_SAMPLES_MIN } from "../../kernels/numbers/modulated-delay.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 import { Oscillator } from "./oscillator.ts";
 
-/** 5 ms: a step in the delay or in what is fed back would be heard. */
+/** 5 ms: a step in the delay or in the feedback would be audible. */
 const GLIDE_SAMPLES = 240;
 
 export interface ModulatedDelaySettings {
@@ -15,9 +15,9 @@ export interface ModulatedDelaySettings {
   /** The delay swings between these two: four samples at least, 85 ms at most. */
   readonly delaySamplesMin: number;
   readonly delaySamplesMax: number;
-  /** Share of the delayed sound that is delayed again, below 1. */
+  /** Share of the delayed audio that is delayed again, below 1. */
   readonly feedback: number;
-  /** Share of the delayed sound in what is heard. */
+  /** Share of the delayed audio in the output. */
   readonly mix: number;
 }
 
@@ -26,7 +26,7 @@ export class ModulatedDelay extends KernelFilter {
   readonly #mix: number;
   readonly #oscillator: Oscillator;
   readonly #target: Readonly<Drive>;
-  /** On its way to the target for as long as a glide lasts. */
+  /** Moves to the target during a glide. */
   readonly #drive: Drive;
   #glideSamplesLeft = GLIDE_SAMPLES;
 
@@ -45,7 +45,7 @@ export class ModulatedDelay extends KernelFilter {
     const shortest = Math.max(delay.delaySamplesMin, DELAY_SAMPLES_MIN);
     this.#mix = mix;
     this.#target = { centre: (longest + shortest) / 2, swing: (longest - shortest) / 2, feedback, input: 1 };
-    // Sound is faded into an empty line.
+    // Audio is faded into an empty line.
     this.#drive = previous === undefined ? { ...this.#target, input: 0 } : { ...previous.#drive };
     this.#oscillator = new Oscillator(frequencyHz, previous === undefined ? undefined : previous.#oscillator);
   }

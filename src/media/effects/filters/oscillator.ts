@@ -1,6 +1,6 @@
-// The sine behind tremolo, vibrato and rotation. The phase is kept in cycles as a 64-bit number and wrapped, so that it
-// neither drifts nor stops (upstream's 32-bit phase does both); within a block a rotating pointer saves the sine of
-// each sample, and its rounding is gone with the next block. Audio thread; no allocation.
+// The sine behind tremolo, vibrato and rotation. The phase is stored in cycles as a 64-bit number and wrapped, so that
+// it neither drifts nor stops (upstream's 32-bit phase does both); within a block a rotating pointer saves computing
+// the sine of each sample, and its rounding errors end with the block. Audio thread; no allocation.
 
 import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
 
@@ -15,7 +15,7 @@ export class Oscillator {
   readonly #stepCosine: number;
   #cycles: number;
 
-  /** Starts where `previous` is, or at phase 0. Any finite frequency is taken; negative ones turn backwards. */
+  /** Starts at the phase of `previous`, or at 0. Any finite frequency is accepted; negative ones turn backwards. */
   constructor(frequencyHz: number, previous?: Oscillator) {
     this.#cyclesPerSample = (frequencyHz / SAMPLE_RATE_HZ) % 1;
     this.#stepSine = Math.sin(TURN * this.#cyclesPerSample);

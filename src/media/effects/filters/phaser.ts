@@ -1,7 +1,7 @@
-// Tonearm's filter of that name: four all-pass stages beside the sound itself, so that two notches sweep through it.
-// The right side sweeps a quarter of a turn ahead of the left one. The loop is in phaser-kernel.ts. Feedback is
-// two samples late: with one, each sample waits for all stages of the last, 0.62 instead of 0.40 ms per second. Audio
-// thread; no allocation.
+// Tonearm's phaser filter: four all-pass stages beside the dry audio, so that two notches sweep through it. The right
+// side sweeps a quarter of a turn ahead of the left one. The loop is in phaser-kernel.ts. Feedback is two samples late:
+// with one, each sample waits for all stages of the last, 0.62 instead of 0.40 ms per second. Audio thread; no
+// allocation.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { INAUDIBLE, SAMPLE_RATE_HZ } from "../../format/audio-format.ts";

@@ -1,10 +1,10 @@
-// The interface of a filter that changes how long sound lasts (timescale), 48 kHz stereo. It cannot work in place:
-// track samples are pushed in, and as many as are ready are read out. Keeps count of the track samples it holds, so
-// that the position stays exact through every change of speed. Audio thread; no allocation once it runs.
+// The interface of a filter that changes the length of audio (timescale), 48 kHz stereo. It cannot work in place: track
+// samples are pushed in, and as many as are ready are read out. It counts the track samples it holds, so that the
+// position stays exact through every change of speed. Audio thread; no allocation once it runs.
 //
-// How EffectChain uses it: as long as fewer than a frame are available, it pulls track samples (already through the
-// filters before), pushes them, and reads the frame for the filters behind. Position of what is read last = track
-// samples pushed so far minus `heldSamples`.
+// How EffectChain uses it: while less than a frame is available, it pulls track samples (already through the filters
+// before), pushes them, and reads the frame for the filters after. Position of the last sample read = track samples
+// pushed so far minus `heldSamples`.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 
@@ -23,34 +23,31 @@ export interface RateFilter {
   readInto(left: Float32Array, right: Float32Array, lengthSamples: number): number;
 
   /**
-   * Track samples pushed whose sound has not been read, as a fraction where need be: those waiting for more input and
-   * those that lie finished. The first sample out belongs to the first in: there is no delay to subtract, only this. 0
-   * when everything has been read after a flush.
+   * Track samples pushed whose output has not been read, possibly a fraction: samples that wait for more input and
+   * finished ones. The first output sample belongs to the first input sample: there is no delay to subtract, only this.
+   * 0 when everything has been read after a flush.
    */
   readonly heldSamples: number;
 
-  /** Track samples per sample read, for what is read next: speed times rate. */
+  /** Track samples per sample read, for the next samples read: speed times rate. */
   readonly rate: number;
 
-  /**
-   * The track is over, no more of it is coming: makes all that is held available, tail included. `push` may start anew
-   * later.
-   */
+  /** Ends the track: makes all held samples available, tail included. `push` may start again later. */
   flush(): void;
 
   /**
-   * New settings without a seam; undefined means off: the filter goes to its identity. Takes effect with the sound that
-   * is not yet finished, so at most a few tens of milliseconds late.
+   * New settings without a seam; undefined means off: the filter glides to its identity. Takes effect with the audio
+   * that is not finished yet, so at most a few tens of milliseconds late.
    */
   change(settings: SettingsOf<"timescale"> | undefined): void;
 
   /**
-   * True when switched off and all sound made with other settings has been read: what comes out from here on is, bit
-   * for bit, what went in, and all that is held can be read (availableSamples === heldSamples). EffectChain then reads
-   * it empty without pushing, and drops the filter: so the way back to passing packets through is open.
+   * True when switched off and all audio made with other settings has been read: from here on the output equals the
+   * input, bit for bit, and all held samples can be read (availableSamples === heldSamples). EffectChain then reads it
+   * empty without pushing, and drops the filter: so packets can be passed through again.
    */
   readonly isIdentity: boolean;
 
-  /** Drops what is held (a seek, another track). Settings stay. */
+  /** Drops held samples (a seek, another track). Settings stay. */
   reset(): void;
 }

@@ -1,7 +1,7 @@
-// Tonearm's filter of that name: a room. Eight delay lines feed each other through a Hadamard matrix, which keeps
-// energy, so that how long the room rings is decided by one gain per line; all-pass filters in front make the first
-// echoes dense. As dense as Freeverb's 16 combs with less memory to read. The loop is in reverb-kernel.ts. Audio
-// thread; no allocation once made, but for small objects in the 5 ms after a change.
+// Tonearm's reverb filter: simulates an acoustic room. Eight delay lines feed each other through a Hadamard matrix,
+// which preserves energy, so that one gain per line sets how long the room rings; all-pass filters in front make the
+// first echoes dense. As dense as Freeverb's 16 combs with less memory to read. The loop is in reverb-kernel.ts. Audio
+// thread; no allocation once created, except small objects in the 5 ms after a change.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
@@ -9,12 +9,12 @@ import { LINE_SAMPLES, ReverbKernel, type ReverbTuning } from "../../kernels/rev
 import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 
-/** Until the sound is 60 dB softer: 0.4 s in the smallest room, 8 s in the largest. */
+/** Time until the audio is 60 dB softer: 0.4 s in the smallest room, 8 s in the largest. */
 const DECAY_SECONDS_MIN = 0.4;
 const DECAY_SECONDS_RATIO = 20;
 /** Share that a line's low-pass keeps of its last sample at damping 1. */
 const DAMPING_MAX = 0.8;
-/** 5 ms: a step in what goes round would be heard. */
+/** 5 ms: a step in the feedback loop would be audible. */
 const GLIDE_SAMPLES = 240;
 
 export class ReverbFilter extends KernelFilter {
@@ -33,7 +33,7 @@ export class ReverbFilter extends KernelFilter {
     super(kernel);
     this.#kernel = kernel;
     this.#target = tuningOf(settings);
-    // Sound is faded into an empty room.
+    // Audio is faded into an empty room.
     this.#now = previous === undefined ? { ...this.#target, input: 0 } : previous.#now;
   }
 
@@ -58,8 +58,7 @@ function tuningOf({ roomSize, damping, width, mix }: SettingsOf<"reverb">): Reve
   const decaySamples = SAMPLE_RATE_HZ * DECAY_SECONDS_MIN * DECAY_SECONDS_RATIO ** roomSize;
   const gains = LINE_SAMPLES.map((samples) => 10 ** ((-3 * samples) / decaySamples));
   const keep = damping * DAMPING_MAX;
-  // The longer a room rings, the more sound there is in it at a time: this makes all of them about as loud as what goes
-  // in.
+  // The longer a room rings, the more energy it holds at a time: this makes every room about as loud as its input.
   const shortestGain = Math.max(...gains);
   const level = (mix * Math.sqrt((1 - shortestGain ** 2) * 2)) / shortestGain;
   return {

@@ -1,4 +1,4 @@
-// The filter of that name ("8D"): the sound wanders from side to side, each side between silence and full. Upstream's
+// The rotation filter ("8D"): the sound wanders from side to side, each side between silence and full. Upstream's
 // formula. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";

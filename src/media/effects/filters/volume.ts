@@ -1,6 +1,6 @@
-// The player's volume (0 to 1000), the last stage before the Opus encoder, and the filter of that name (0 to 5).
-// Upstream's curves, in floats, and clamped where upstream's samples wrap around (protocol-v4.md section 3.3). Audio
-// thread; no allocation.
+// The player's volume (0 to 1000), the last stage before the Opus encoder, and the volume filter (0 to 5). Upstream's
+// curves, in floats, and clamped where upstream's samples wrap around (protocol-v4.md section 3.3). Audio thread; no
+// allocation.
 
 import { clamp } from "../../format/clamp.ts";
 import type { AudioFilter } from "./audio-filter.ts";
@@ -9,17 +9,14 @@ import { defineFilter } from "./filter-definition.ts";
 /** A change is spread over 10 ms, so that it does not click. */
 const RAMP_SAMPLES = 480;
 
-/**
- * What samples are multiplied by: 1 at 100, a tangent curve up to 150, a line above. Cut to four digits like
- * upstream's.
- */
+/** The gain of a volume: 1 at 100, a tangent curve up to 150, a line above. Cut to four digits like upstream's. */
 export function volumeGain(volume: number): number {
   if (volume === 100) return 1;
   if (volume <= 150) return Math.floor(Math.tan(0.0079 * volume) * 10_000) / 10_000;
   return (2.4621 * volume) / 150;
 }
 
-/** The same for the filter of that name, 0 to 5; at 1 it is off. */
+/** The gain of the volume filter, 0 to 5; at 1 it is off. */
 function filterVolumeGain(volume: number): number {
   return volume <= 1.5 ? Math.tan(0.79 * volume) : (2.4612 * volume) / 1.5;
 }
@@ -38,7 +35,7 @@ export class VolumeFilter implements AudioFilter {
     this.#targetGain = this.#gain;
   }
 
-  /** True when sound passes unchanged, so that the filter (or transcoding as a whole) may be left out. */
+  /** True when audio passes unchanged, so that the filter (or transcoding as a whole) may be left out. */
   get isNeutral(): boolean {
     return this.#gain === 1 && this.#targetGain === 1;
   }
@@ -48,12 +45,12 @@ export class VolumeFilter implements AudioFilter {
     this.continueFrom(this.#gain);
   }
 
-  /** What the last sample was multiplied by. */
+  /** The gain of the last sample. */
   get gain(): number {
     return this.#gain;
   }
 
-  /** What comes next follows on sound that was multiplied by this: from there it is a ramp to what is set. */
+  /** Starts from the gain of the audio before: a ramp leads from it to the current setting. */
   continueFrom(gain: number): void {
     this.#gain = gain;
     this.#step = (this.#targetGain - gain) / RAMP_SAMPLES;
@@ -75,7 +72,7 @@ export class VolumeFilter implements AudioFilter {
     this.#gain = gain;
   }
 
-  /** A ramp under way ends at once. */
+  /** Ends a ramp in progress at once. */
   reset(): void {
     this.#gain = this.#targetGain;
   }

@@ -1,39 +1,39 @@
-// Decides by how much a track is made louder or quieter, and moves there unnoticed. With a tag the gain is right from
+// Decides by how much a track is made louder or quieter, and moves there inaudibly. With a tag the gain is right from
 // the first sample on; otherwise it starts from the loudness of most masters and follows the integrated, gated
-// measurement, so that silence and fade-outs do not move it. It increases slowly, as a quiet beginning may turn loud,
+// measurement, so that silence and fade-outs do not move it. It increases slowly, as a quiet beginning may get loud,
 // and decreases faster. Audio thread; no allocation.
 
 import type { LoudnessMeter } from "./loudness-meter.ts";
 
-/** What music mostly is mastered to: the gain starts from there. */
+/** The usual mastering level of music: the gain starts from there. */
 const GUESS_LUFS = -12;
-/** A measured track is not raised by more: what comes may be louder than what was. */
+/** Limit for raising a measured track: the rest may be louder than the part so far. */
 const MEASURED_GAIN_DB_MAX = 12;
 /** A tag speaks for the whole track. */
 const TAGGED_GAIN_DB_MAX = 20;
 /** Below this nothing is learned: noise before the music, not music. */
 const LEARN_LUFS_MIN = -50;
-/** The gain does not rise while the last 400 ms are this far below the track: a pause or its end. */
+/** The gain does not increase while the last 400 ms are this far below the track: a pause or its end. */
 const PAUSE_LU = -10;
 /** The last 400 ms are not made louder than the target by more. */
 const SURPRISE_LU = 8;
 const INCREASE_DB_PER_S = 3;
 const DECREASE_DB_PER_S = 10;
-/** What was asked for is heard at once: 12 dB in 20 ms. */
+/** A requested change takes effect at once: 12 dB in 20 ms. */
 const RUSH_DB_PER_S = 600;
 
 export class GainRider {
   readonly #chunksPerSecond: number;
   #targetLufs: number;
   #taggedLufs: number | undefined;
-  /** What the measurement has come to, or the guess. */
+  /** The measurement so far, or the initial estimate. */
   #measuredLufs = GUESS_LUFS;
   #targetDb = 0;
   #gainDb = 0;
   #gain = 1;
   #isRushing = false;
 
-  /** `advance` will be called so many times per second of sound. */
+  /** `chunksPerSecond`: how often `advance` will be called per second of audio. */
   constructor(targetLufs: number, chunksPerSecond: number) {
     this.#targetLufs = targetLufs;
     this.#chunksPerSecond = chunksPerSecond;
@@ -50,7 +50,7 @@ export class GainRider {
     return this.#targetDb > this.#gainDb ? factorOf(this.#targetDb) : this.#gain;
   }
 
-  /** Another track, of which nothing has been heard: the gain is there at once. */
+  /** Starts another track, before any of it was played: the gain applies at once. */
   begin(taggedLufs: number | undefined): void {
     this.#taggedLufs = taggedLufs;
     this.#measuredLufs = GUESS_LUFS;
@@ -60,7 +60,7 @@ export class GainRider {
     this.#isRushing = false;
   }
 
-  /** What sounds has, or from here on has not, a tag. */
+  /** The playing audio has, or from here on no longer has, a tag. */
   setTagged(taggedLufs: number | undefined): void {
     // The next measurement starts where the gain is.
     if (taggedLufs === undefined) this.#measuredLufs = this.#targetLufs - this.#targetDb;
@@ -82,11 +82,11 @@ export class GainRider {
     this.#measuredLufs = integratedLufs;
     this.#aim();
     this.#targetDb = Math.min(this.#targetDb, this.#targetLufs + SURPRISE_LU - momentaryLufs);
-    // Where a rise under way has come to is where it waits.
+    // A gain increase in progress waits at its current value.
     if (momentaryLufs < integratedLufs + PAUSE_LU) this.#targetDb = Math.min(this.#targetDb, this.#gainDb);
   }
 
-  /** The factor for the next chunk of sound. */
+  /** The factor for the next chunk of audio. */
   advance(): number {
     if (this.#gainDb === this.#targetDb) return this.#gain;
     const differenceDb = this.#targetDb - this.#gainDb;

@@ -1,6 +1,6 @@
-// How loud a track is, by EBU R128 and ITU-R BS.1770-4: blocks of 400 ms that overlap by three quarters, an absolute
-// and a relative gate. Blocks are kept as counts in steps of 0.1 LU, so memory is bounded however long the track. Audio
-// thread; no allocation once made.
+// Measures how loud a track is, by EBU R128 and ITU-R BS.1770-4: blocks of 400 ms that overlap by three quarters, an
+// absolute and a relative gate. Blocks are stored as counts in steps of 0.1 LU, so memory is bounded however long the
+// track. Audio thread; no allocation once created.
 
 import { INAUDIBLE } from "../../format/audio-format.ts";
 import { type LoudnessKernel, sharedLoudnessKernel, WEIGHTING_NUMBERS } from "../../kernels/loudness-kernel.ts";
@@ -10,9 +10,9 @@ const STEP_SAMPLES = 4800;
 const STEPS_PER_BLOCK = 4;
 /** BS.1770-4 annex 1: the weighting's own gain at 997 Hz, taken off again. */
 const OFFSET_LU = -0.691;
-/** Blocks at or below the absolute gate do not count… */
+/** Blocks at or below the absolute gate do not count. */
 const ABSOLUTE_GATE_LUFS = -70;
-/** …nor do those this far below the mean of the others. */
+/** Blocks this far below the mean of the others do not count. */
 const RELATIVE_GATE_LU = -10;
 const BINS_PER_LU = 10;
 const LOUDNESS_LUFS_MAX = 20;
@@ -39,12 +39,12 @@ export class LoudnessMeter {
     this.#kernel = kernel;
   }
 
-  /** Of the last 400 ms, ungated; minus infinity before the first block and in silence. */
+  /** Loudness of the last 400 ms, ungated; minus infinity before the first block and in silence. */
   get momentaryLufs(): number {
     return this.#momentaryLufs;
   }
 
-  /** Of all since the last reset; undefined as long as nothing was above the absolute gate. */
+  /** Loudness since the last reset; undefined as long as nothing was above the absolute gate. */
   get integratedLufs(): number | undefined {
     return this.#integratedLufs;
   }

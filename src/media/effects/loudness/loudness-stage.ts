@@ -1,6 +1,6 @@
-// Brings every track to one loudness: the first thing that happens to track samples, in front of all filters. Stands
-// between the queue of track samples and what reads them: it takes 2.4 ms more from the queue than it gives, so the
-// limiter can look ahead and nothing is delayed. Audio thread; allocates only when it is switched on.
+// Brings every track to one loudness: the first step for track samples, before all filters. Sits between the queue of
+// track samples and their reader: it takes 2.4 ms more from the queue than it outputs, so the limiter can look ahead
+// and nothing is delayed. Audio thread; allocates only when it is switched on.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
@@ -11,13 +11,16 @@ import { GainRider } from "./gain-rider.ts";
 import { LoudnessMeter } from "./loudness-meter.ts";
 import { AHEAD_CHUNKS, PeakLimiter } from "./peak-limiter.ts";
 
-/** Track samples that are taken but not given: the chunks ahead, the begun one, and what the interpolation looks at. */
+/**
+ * Track samples taken but not yet output: the look-ahead chunks, the current one, and those that the interpolation
+ * needs.
+ */
 const HELD_SAMPLES = (AHEAD_CHUNKS + 1) * CHUNK_SAMPLES + REACH_BEHIND_SAMPLES - 1;
 const CHUNKS_PER_SECOND = SAMPLE_RATE_HZ / CHUNK_SAMPLES;
 /** Switched on and off over 20 ms: this much of the gain per chunk. */
 const SHARE_STEP = 1 / (CHUNKS_PER_SECOND * 0.02);
 
-/** Where track samples wait: a StereoFifo, or this stage. */
+/** A queue of track samples: a StereoFifo, or this stage. */
 export interface SampleQueue {
   readonly lengthSamples: number;
   /** Moves up to `lengthSamples` to the start of both arrays; returns how many there were. */
@@ -26,7 +29,7 @@ export interface SampleQueue {
 
 export type LoudnessSettings = SettingsOf<"loudness">;
 
-/** What is there while it is on. "leaving": the gain goes back to 1. "draining": it is 1, what is held is given out. */
+/** State while it is on. "leaving": the gain returns to 1. "draining": it is 1, held samples are output. */
 interface Running {
   readonly kernel: LoudnessKernel;
   /** Where new samples come into the kernel's memory. */
@@ -56,16 +59,16 @@ export class LoudnessStage implements SampleQueue {
   #running: Running | undefined;
   #track: SampleQueue | undefined;
   #taggedLufs: number | undefined;
-  /** Samples at the end of the held arrays that are taken and not given… */
+  /** Samples at the end of the held arrays that are taken and not output. */
   #heldSamples = 0;
-  /** …and how many of them, the last ones, are silence behind the end of the track. */
+  /** How many of those, the last ones, are silence behind the end of the track. */
   #paddingSamples = 0;
-  /** Given since the last jump, and the chunks whose peaks are known. */
+  /** Samples output since the last jump, and the chunks whose peaks are known. */
   #givenSamples = 0;
   #judgedChunks = 0;
   #isFinished = false;
 
-  /** Nothing is made before the stage is switched on: hardly a player has it. */
+  /** Allocates nothing before the stage is switched on: few players use it. */
   constructor(kernel: () => LoudnessKernel = sharedLoudnessKernel) {
     this.#whenOn = kernel;
   }
@@ -80,7 +83,7 @@ export class LoudnessStage implements SampleQueue {
     return this.#heldSamples - this.#paddingSamples;
   }
 
-  /** Undefined switches it off. Either is heard within 20 ms, without a click. */
+  /** Undefined switches it off. Both take effect within 20 ms, without a click. */
   set(settings: LoudnessSettings | undefined): void {
     const running = this.#running;
     if (settings === undefined) {
@@ -96,7 +99,7 @@ export class LoudnessStage implements SampleQueue {
     running.limiter.setCeiling(settings.peak);
   }
 
-  /** Another track, of which nothing has been heard yet, and its loudness by its tags. */
+  /** Starts another track, before any of it was played, with the loudness from its tags. */
   begin(taggedLufs: number | undefined): void {
     this.#taggedLufs = taggedLufs;
     this.jump();
@@ -107,7 +110,9 @@ export class LoudnessStage implements SampleQueue {
     running.rider.begin(taggedLufs);
   }
 
-  /** The same player's sound goes on, perhaps as another track: a chained stream, or one that was passed through. */
+  /**
+   * The same player's audio continues, perhaps with another track: a chained stream, or one that was passed through.
+   */
   continueWith(taggedLufs: number | undefined): void {
     this.#isFinished = false;
     if (taggedLufs === this.#taggedLufs) return;
@@ -118,7 +123,7 @@ export class LoudnessStage implements SampleQueue {
     else running?.rider.setTagged(taggedLufs);
   }
 
-  /** Forgets track samples that were taken but not given: a seek. What was measured stays. */
+  /** Discards track samples that were taken but not output: a seek. The measurement stays. */
   jump(): void {
     this.#restart(0);
     this.#isFinished = false;
@@ -126,7 +131,7 @@ export class LoudnessStage implements SampleQueue {
     if (this.#running !== undefined && this.#running.state !== "on") this.#running = undefined;
   }
 
-  /** No more sound is coming: what is held counts as there. */
+  /** No more audio is coming: held samples become readable. */
   finish(): void {
     this.#isFinished = true;
   }
@@ -160,7 +165,7 @@ export class LoudnessStage implements SampleQueue {
   #create(settings: LoudnessSettings): Running {
     const rider = new GainRider(settings.target, CHUNKS_PER_SECOND);
     rider.begin(this.#taggedLufs);
-    // What a stage that was being drained still holds comes first.
+    // Samples that a draining stage still holds come first.
     this.#restart(this.heldSamples);
     const limiter = new PeakLimiter(settings.peak, 1000 / CHUNKS_PER_SECOND);
     const kernel = this.#whenOn();
@@ -171,7 +176,7 @@ export class LoudnessStage implements SampleQueue {
     return { state: "on", ...buffers, rider, limiter, meter, share: 0, fromGain: 1, toGain: 1 };
   }
 
-  /** Counts from here on. Of what is held, keeps the last `heldSamples`, which are the track's. */
+  /** Restarts counting here. Of the held samples, keeps the last `heldSamples`, which belong to the track. */
   #restart(heldSamples: number): void {
     for (const held of [this.#heldLeft, this.#heldRight]) {
       held.copyWithin(this.#paddingSamples, 0);
@@ -184,7 +189,7 @@ export class LoudnessStage implements SampleQueue {
   }
 
   /**
-   * Brings what is held and enough new sound for `count` samples into the kernel's memory; measures, and finds the
+   * Copies the held samples and enough new ones for `count` samples into the kernel's memory; measures, and finds the
    * peaks.
    */
   #takeIn({ kernel, newLeft, newRight, rider, meter, limiter }: Running, count: number): void {
@@ -205,13 +210,13 @@ export class LoudnessStage implements SampleQueue {
 
   #emit(running: Running, to: { left: Float32Array; right: Float32Array; count: number }): void {
     const { kernel, limiter, rider } = running;
-    // The oldest held sample stands where the kernel's new ones begin, less what is held.
+    // The oldest held sample is at the start of the kernel's new ones, minus the number held.
     const offset = HELD_SAMPLES - this.#heldSamples;
     const within = this.#givenSamples % CHUNK_SAMPLES;
     const chunkCount = Math.ceil((within + to.count) / CHUNK_SAMPLES);
     let peak = 0;
     for (let chunk = 0; chunk < chunkCount; chunk++) {
-      // The first one may have been begun with the samples before.
+      // The first chunk may have started with earlier samples.
       if (chunk > 0 || within === 0) {
         while (!limiter.isReady) limiter.push(kernel.peaks[peak++]!, rider.advance());
         limiter.next();
@@ -234,7 +239,7 @@ export class LoudnessStage implements SampleQueue {
     this.#paddingSamples = Math.min(this.#paddingSamples, HELD_SAMPLES);
   }
 
-  /** The gain is 1 again: gives out what is held, then the track itself, and is off. */
+  /** The gain is 1 again: outputs the held samples, then the track itself, and is off. */
   #drain(left: Float32Array, right: Float32Array, count: number): number {
     const heldCount = Math.min(count, this.heldSamples);
     const start = HELD_SAMPLES - this.#heldSamples;
@@ -264,7 +269,7 @@ function copyTo(to: Float32Array, from: Float32Array, count: number): void {
   for (let sample = 0; sample < count; sample++) to[sample] = from[sample]!;
 }
 
-/** The chunk's factors, as far as the stage is switched on. */
+/** The chunk's factors, to the degree that the stage is switched on. */
 function shareOut(running: Running): void {
   const { limiter } = running;
   const targetShare = running.state === "on" ? 1 : 0;

@@ -1,26 +1,26 @@
-// Says by how much each chunk of sound must be turned down so that no peak is above the ceiling. Looks some chunks
-// ahead, so that the gain is already low when a peak comes, and lets it rise again slowly. Works on chunks; the samples
-// are the caller's. Audio thread; no allocation once made.
+// Computes by how much each chunk of audio must be turned down so that no peak is above the ceiling. Looks some chunks
+// ahead, so that the gain is already low when a peak comes, and then increases it slowly. Works on chunks; the samples
+// are the caller's. Audio thread; no allocation once created.
 
-/** Chunks looked ahead, over which the gain comes down. */
+/** Chunks of look-ahead, over which the gain decreases. */
 export const AHEAD_CHUNKS = 6;
-/** The gain's way back to 1: two thirds of it in this time. */
+/** Time constant of the gain's return to 1: two thirds of it in this time. */
 const RELEASE_MS = 150;
 /** So near to 1 is 1. */
 const RELEASED = 0.9999;
-/** The next power of two above what is looked at. */
+/** The next power of two above the look-ahead. */
 const RING_CHUNKS = 8;
 const RING_MASK = RING_CHUNKS - 1;
-/** By which peaks of sound up to 20 kHz may lie higher than what is found of them. */
+/** How much higher than the detected peak the true peak of audio up to 20 kHz may be. */
 const MARGIN_DB = 0.1;
 
 export class PeakLimiter {
   readonly #releaseShare: number;
   #ceiling: number;
-  /** Rings. Of the chunks that wait: the gain asked for, and the highest that the peak allows, up to 1. */
+  /** Ring buffers of the waiting chunks: the requested gain, and the highest that the peak allows, up to 1. */
   readonly #gains = new Float64Array(RING_CHUNKS);
   readonly #limits = new Float64Array(RING_CHUNKS);
-  /** What the limits of the last chunks given out came to; their mean is what is heard. */
+  /** Limits of the last chunks output; their mean is applied. */
   readonly #recent = new Float64Array(RING_CHUNKS);
   #pushedCount = 0;
   #givenCount = 0;
@@ -44,7 +44,7 @@ export class PeakLimiter {
     this.#ceiling = ceilingOf(ceilingDbtp);
   }
 
-  /** The next chunk that comes in: its highest peak, and the factor it is to be multiplied by. */
+  /** Adds the next input chunk: its highest peak, and the factor it is to be multiplied by. */
   push(peak: number, gain: number): void {
     const index = this.#pushedCount++ & RING_MASK;
     const isLoud = peak * gain > this.#ceiling;
@@ -53,7 +53,7 @@ export class PeakLimiter {
     if (isLoud) this.#lastLoud = this.#pushedCount;
   }
 
-  /** True when as much lies ahead as `next` looks at. */
+  /** True when enough chunks are ahead for `next`. */
   get isReady(): boolean {
     return this.#pushedCount - this.#givenCount > AHEAD_CHUNKS;
   }
@@ -66,7 +66,7 @@ export class PeakLimiter {
     return this.#endGain;
   }
 
-  /** Goes on to the next chunk that goes out. Only when ready. */
+  /** Advances to the next output chunk. Only when ready. */
   next(): void {
     const chunk = this.#givenCount++;
     const gain = this.#gains[chunk & RING_MASK]!;
@@ -80,7 +80,7 @@ export class PeakLimiter {
     this.#endGain = this.#smooth(chunk, limit) * Math.min(gain, this.#gains[(chunk + 1) & RING_MASK]!);
   }
 
-  /** Forgets what was pushed: a seek. */
+  /** Discards the pushed chunks: a seek. */
   reset(): void {
     this.#pushedCount = 0;
     this.#givenCount = 0;
@@ -101,7 +101,7 @@ export class PeakLimiter {
 
   /**
    * The mean of the last chunks' limits. Each of them was the lowest of the chunks from its own to the last one ahead,
-   * so none is above that of the chunk that goes out.
+   * so none is above the limit of the output chunk.
    */
   #smooth(chunk: number, limit: number): number {
     const recent = this.#recent;

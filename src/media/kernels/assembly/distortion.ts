@@ -1,4 +1,4 @@
-// The inner loops of the distortion: make the table of a curve, and read sound from it, four samples at a time.
+// The inner loops of the distortion: compute the table of a curve, and map audio through it, four samples at a time.
 // AssemblyScript; the plain loops are in ../distortion-kernel.ts, the memory in ../numbers/distortion.ts. Audio thread.
 
 import { F32_BYTES, F64_BYTES, VECTOR_BYTES } from "../numbers/block.ts";
@@ -16,7 +16,7 @@ import {
   ROW_VALUE_MAX,
 } from "../numbers/distortion.ts";
 
-/** Of each angle: its sine, then its cosine. */
+/** Offset of an angle's cosine behind its sine. */
 const COSINE = F64_BYTES;
 const ANGLE_BYTES = 2 * F64_BYTES;
 /** With it added, whole numbers stand in the low bits of a float. */
@@ -35,7 +35,7 @@ export function fill(row: u32, count: u32): void {
     const tangentAngle: usize = CURVE_ANGLES + 2 * ANGLE_BYTES;
     const tangent = load<f64>(CURVE_TAN_OFFSET) + load<f64>(tangentAngle) / load<f64>(tangentAngle + COSINE);
     let value = load<f64>(CURVE_OFFSET) + load<f64>(CURVE_SCALE) * (sine * cosine * tangent);
-    // What is no number (0 times infinity) is 0.
+    // NaN (0 times infinity) becomes 0.
     value = select<f64>(value, 0, f64.eq(value, value));
     store<f32>(at, f32(max<f64>(-ROW_VALUE_MAX, min<f64>(ROW_VALUE_MAX, value))), DISTORTION_TABLE);
     turn();
@@ -99,7 +99,7 @@ function shapeSide(from: usize, count: u32, middle: f32): void {
     const position = f32x4.mul(f32x4.add(cut(v128.load(at)), f32x4.splat(1)), scale);
     const whole = f32x4.floor(position);
     const part = f32x4.sub(position, whole);
-    // Times four the row numbers are places in the table.
+    // The row numbers times four are offsets in the table.
     const row = i32x4.shl(i32x4.sub(f32x4.add(whole, f32x4.splat(WHOLE)), f32x4.splat(WHOLE)), 2);
     // Each row with the next one.
     let ab = v128.load64_zero(i32x4.extract_lane(row, 0), DISTORTION_TABLE);

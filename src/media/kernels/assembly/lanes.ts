@@ -21,7 +21,7 @@ export function highHalves(a: v128, b: v128): v128 {
   return f32x4.shuffle(a, b, 2, 3, 6, 7);
 }
 
-/** a0 + a2, b0 + b2, a1 + a3, b1 + b3: half of the way to the sums of all lanes, see `sumsOfHalves`. */
+/** a0 + a2, b0 + b2, a1 + a3, b1 + b3: half of the sums of all lanes, see `sumsOfHalves`. */
 export function sumsOfPairs(a: v128, b: v128): v128 {
   return f32x4.add(lowPairs(a, b), highPairs(a, b));
 }

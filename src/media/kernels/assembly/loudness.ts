@@ -28,7 +28,7 @@ import {
 import { lowPairs } from "./lanes.ts";
 
 const CHUNK_BYTES = F32_BYTES * CHUNK_SAMPLES;
-/** Of a pair's taps: behind the one for half way, an even and an odd one for each early place. */
+/** Offsets in a pair's taps: after the half-way one, an even and an odd one for each early position. */
 const EVEN_1 = VECTOR_BYTES;
 const ODD_1 = 2 * VECTOR_BYTES;
 const EVEN_2 = 3 * VECTOR_BYTES;
@@ -75,8 +75,8 @@ function times(factor: f64, x: v128): v128 {
 }
 
 /**
- * Finds the peaks of `count` chunks (1 at least) from sample `start` on. A chunk with no sample above `quiet` is done
- * with, and one with nothing above `close` half way between samples.
+ * Finds the peaks of `count` chunks (1 at least) from sample `start` on. A chunk with no sample above `quiet` needs no
+ * more, nor does one with nothing above `close` half way between samples.
  */
 export function peaks(start: u32, count: u32, quiet: f32, close: f32): void {
   let left: usize = LOUDNESS_LEFT + F32_BYTES * start;
@@ -107,7 +107,7 @@ function around(chunk: usize): v128 {
   return f32x4.pmax(f32x4.pmax(first, second), f32x4.pmax(third, f32x4.abs(v128.load(at, 6 * VECTOR_BYTES))));
 }
 
-/** The highest of the 17 samples at byte address `chunk` and of what lies half way between them. */
+/** The highest of the 17 samples at byte address `chunk` and of the values half way between them. */
 function halfWay(chunk: usize): v128 {
   const end = chunk + CHUNK_BYTES;
   let highest = f32x4.splat(0);
@@ -132,7 +132,7 @@ function halfWay(chunk: usize): v128 {
   return highest;
 }
 
-/** The highest of six other places between each of the 16 samples at byte address `chunk` and the next. */
+/** The highest of six other positions between each of the 16 samples at byte address `chunk` and the next. */
 function otherPositions(chunk: usize): v128 {
   const end = chunk + CHUNK_BYTES;
   let highest = f32x4.splat(0);
@@ -177,10 +177,7 @@ function highestLane(x: v128): f32 {
   );
 }
 
-/**
- * Of `count` samples (1 at least) from number `start` on, those that are no numbers become 0, those beyond 16 become
- * 16.
- */
+/** In `count` samples (1 at least) from number `start` on, replaces NaN with 0 and limits values beyond 16 to 16. */
 export function makeSane(start: u32, count: u32): void {
   let at: usize = F32_BYTES * start;
   const end: usize = at + F32_BYTES * count;

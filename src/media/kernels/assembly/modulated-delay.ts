@@ -1,4 +1,4 @@
-// The inner loop of chorus and flanger: reads a delay line per side at a swinging place, by third-order Hermite
+// The inner loop of chorus and flanger: reads a delay line per side at a swinging position, by third-order Hermite
 // interpolation between the four samples around it, and feeds it. The right side is a quarter of a turn ahead: sine and
 // cosine of one pointer. Two samples at a time: left and right of the first and left and right of the second are the
 // lanes. AssemblyScript; the plain loop is in ../modulated-delay-kernel.ts, the memory in
@@ -47,7 +47,7 @@ export function swing(
   const along = f64x2.splat(stepCosine * stepCosine - stepSine * stepSine);
   const sine2: f64 = 2 * (stepSine * stepCosine);
   const across = f64x2.replace_lane(f64x2.splat(sine2), 1, -sine2);
-  // The sample before the place, where nothing swings: one ring further on, so never negative.
+  // The sample before the swing's centre position: one ring length further on, so never negative.
   let still = f64x2.splat(f64(i32(at) + LINE_MASK) - centre);
   const far = f64x2.splat(distance);
   const share = f32x4.splat(mix);
@@ -77,7 +77,7 @@ export function swing(
     const w1 = f32x4.add(f32x4.sub(f32x4.splat(1), f32x4.mul(f32x4.splat(2.5), t2)), f32x4.mul(f32x4.splat(1.5), t3));
     const w3 = f32x4.mul(f32x4.splat(0.5), f32x4.sub(t3, t2));
     const w2 = f32x4.sub(f32x4.splat(1), f32x4.add(f32x4.add(w0, w1), w3));
-    // The four samples around each place: transposed, the first of all four places are one vector, and so on.
+    // The four samples around each position: transposed, the first of all four positions are one vector, and so on.
     const lowAB = lowPairs(a, b);
     const lowCD = lowPairs(c, d);
     const highAB = highPairs(a, b);
@@ -86,7 +86,7 @@ export function swing(
       f32x4.add(f32x4.mul(w0, lowHalves(lowAB, lowCD)), f32x4.mul(w1, highHalves(lowAB, lowCD))),
       f32x4.add(f32x4.mul(w2, lowHalves(highAB, highCD)), f32x4.mul(w3, highHalves(highAB, highCD))),
     );
-    // What comes in, and what goes into the lines: left beside left.
+    // The input, and the feed of the lines: left beside left.
     const x = lowPairs(v128.load64_zero(n, DELAY_LEFT), v128.load64_zero(n, DELAY_RIGHT));
     const retained = bySide(f32x4.add(f32x4.add(x, f32x4.splat(f32(SILENCE_BIAS))), f32x4.mul(delayed, again)));
     const address: usize = F32_BYTES * at;
@@ -112,7 +112,7 @@ function turned(pointer: v128, along: v128, across: v128): v128 {
   return f64x2.add(f64x2.mul(pointer, along), f64x2.mul(across, f64x2.shuffle(pointer, pointer, 1, 0)));
 }
 
-/** From a sample's number to its place in a ring. */
+/** Converts a sample's number to its byte offset in a ring. */
 function ringBytes(sample: u32): usize {
   return F32_BYTES * (sample & LINE_MASK);
 }

@@ -1,13 +1,12 @@
-// The inner loop of the phaser: four all-pass stages (y = a x + z, then z = x - a y) and what is fed back, in 64 bits,
-// left and right in the two lanes. What is fed back is two samples old, so that a sample need not wait for all stages
-// of the one before. AssemblyScript; the plain loop is in ../phaser-kernel.ts, the memory in ../numbers/phaser.ts.
-// Audio thread.
+// The inner loop of the phaser: four all-pass stages (y = a x + z, then z = x - a y) and the feedback, in 64 bits, left
+// and right in the two lanes. The feedback is two samples old, so that a sample need not wait for all stages of the one
+// before. AssemblyScript; the plain loop is in ../phaser-kernel.ts, the memory in ../numbers/phaser.ts. Audio thread.
 
 import { F32_BYTES, VECTOR_BYTES } from "../numbers/block.ts";
 import { PHASER_LEFT, PHASER_RIGHT, PHASER_STATE } from "../numbers/phaser.ts";
 
 /**
- * Changes samples from number `start` to `end` in place. The stages' tuning (left, right) and the feedback move on by
+ * Processes samples from number `start` to `end` in place. The stages' tuning (left, right) and the feedback advance by
  * their steps with each sample.
  */
 export function phase(

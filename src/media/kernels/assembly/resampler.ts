@@ -1,10 +1,10 @@
-// The inner loops of the resampler: dot products of stereo sound with rows of filter taps, four samples at a time. And
-// the making of such rows, which takes ten times as long in JavaScript that has not been compiled yet. AssemblyScript;
-// the plain loops are in ../resampler-kernel.ts. Audio thread.
+// The inner loops of the resampler: dot products of stereo audio with rows of filter taps, four samples at a time; and
+// computing such rows, which takes ten times as long in JavaScript that has not been compiled yet. AssemblyScript; the
+// plain loops are in ../resampler-kernel.ts. Audio thread.
 //
 // All positions are byte addresses in the memory the host passes in. A row has a multiple of TAPS_STEP taps, or of
-// INTERPOLATED_TAPS_STEP where rows are interpolated. The tap loop stands written out in both functions: as a function
-// of its own it made the whole 40 % slower.
+// INTERPOLATED_TAPS_STEP where rows are interpolated. The tap loop is written out in both functions: as a separate
+// function it made the whole 40 % slower.
 
 import { F32_BYTES, F64_BYTES, VECTOR_BYTES } from "../numbers/block.ts";
 import { INTERPOLATED_TAPS_STEP, TAPS_STEP } from "../numbers/resampler.ts";
@@ -136,9 +136,9 @@ export function resample(
 }
 
 /**
- * The same with fewer rows than phases (rowsPerPhase < 1): taps are interpolated between the two nearest rows. Row
- * numbers are fixed-point with 32 bits behind the point: whole numbers and floats turned into each other cost more than
- * the taps.
+ * Like `resample`, with fewer rows than phases (rowsPerPhase < 1): taps are interpolated between the two nearest rows.
+ * Row numbers are fixed-point with 32 bits behind the point: converting between whole numbers and floats costs more
+ * than the taps.
  */
 export function resampleInterpolated(
   table: usize,

@@ -1,6 +1,6 @@
 // The inner loop of the reverb: four diffusers, eight delay lines, their low-passes and the matrix between them, four
-// samples at a time. The four lanes are samples, but for the low-passes: there each sample waits for the one before, so
-// the lanes are lines, and vectors are transposed on the way in and out. AssemblyScript; the plain loop is in
+// samples at a time. The four lanes are samples, except in the low-passes: there each sample waits for the one before,
+// so the lanes are lines, and vectors are transposed on the way in and out. AssemblyScript; the plain loop is in
 // ../reverb-kernel.ts, the memory in ../numbers/reverb.ts. Audio thread.
 
 import { F32_BYTES, GROUP_SAMPLES, SILENCE_BIAS, VECTOR_BYTES } from "../numbers/block.ts";
@@ -40,7 +40,7 @@ const LINE_4 = 4 * LINE_STRIDE_BYTES;
 const LINE_5 = 5 * LINE_STRIDE_BYTES;
 const LINE_6 = 6 * LINE_STRIDE_BYTES;
 const LINE_7 = 7 * LINE_STRIDE_BYTES;
-/** From the start of a ring to where its first samples stand once more. */
+/** From the start of a ring to the copy of its first samples. */
 const LINE_END = F32_BYTES * REVERB_LINE_SIZE;
 const DIFFUSER_0 = DIFFUSERS;
 const DIFFUSER_1 = DIFFUSERS + DIFFUSER_STRIDE_BYTES;
@@ -49,8 +49,8 @@ const DIFFUSER_3 = DIFFUSERS + 3 * DIFFUSER_STRIDE_BYTES;
 const DIFFUSER_END = F32_BYTES * DIFFUSER_SIZE;
 
 /**
- * Changes samples from number `start` to `end`, a multiple of four of them, in place; `at` is the lines' next sample, a
- * multiple of four. `keep` is what a low-pass keeps of its last sample, the others are the gains of what is heard.
+ * Processes samples from number `start` to `end`, a multiple of four of them, in place; `at` is the lines' next sample,
+ * a multiple of four. `keep` is the share that a low-pass retains of its last sample, the others are output gains.
  */
 export function reverberate(start: u32, end: u32, at: u32, keep: f32, dry: f32, wet: f32, cross: f32): void {
   const k = f32x4.splat(keep);
@@ -64,7 +64,7 @@ export function reverberate(start: u32, end: u32, at: u32, keep: f32, dry: f32, 
   do {
     const left = v128.load(n, REVERB_LEFT);
     const right = v128.load(n, REVERB_RIGHT);
-    // Diffusers, two per side: kept = in - 0.6 past, out = past + 0.6 kept.
+    // Diffusers, two per side: stored = in - 0.6 past, out = past + 0.6 stored.
     const past0 = v128.load(diffuserBytes(at - DIFFUSER_0_SAMPLES), DIFFUSER_0, F32_BYTES);
     const kept0 = f32x4.sub(f32x4.add(left, f32x4.splat(f32(SILENCE_BIAS))), diffused(past0));
     const past1 = v128.load(diffuserBytes(at - DIFFUSER_1_SAMPLES), DIFFUSER_1, F32_BYTES);
@@ -118,12 +118,12 @@ export function reverberate(start: u32, end: u32, at: u32, keep: f32, dry: f32, 
     const x5 = highHalves(highE, highF);
     const x6 = lowHalves(highG, highH);
     const x7 = highHalves(highG, highH);
-    // What is heard.
+    // The output.
     const roomLeft = f32x4.sub(f32x4.add(x0, x4), f32x4.add(x2, x6));
     const roomRight = f32x4.sub(f32x4.add(x1, x5), f32x4.add(x3, x7));
     v128.store(n, mixed(left, roomLeft, roomRight, dry, wet, cross), REVERB_LEFT);
     v128.store(n, mixed(right, roomRight, roomLeft, dry, wet, cross), REVERB_RIGHT);
-    // The matrix: sums and differences of neighbours, of pairs, of halves; then what comes in.
+    // The matrix: sums and differences of neighbours, of pairs, of halves; then the input.
     const y0 = f32x4.add(x0, x1);
     const y1 = f32x4.sub(x0, x1);
     const y2 = f32x4.add(x2, x3);
@@ -158,7 +158,7 @@ export function reverberate(start: u32, end: u32, at: u32, keep: f32, dry: f32, 
   v128.store(REVERB_LOW_PASSED + VECTOR_BYTES, high);
 }
 
-/** From a sample's number to its place in a ring. */
+/** Converts a sample's number to its byte offset in a ring. */
 function lineBytes(sample: u32): usize {
   return F32_BYTES * (sample & LINE_MASK);
 }

@@ -1,5 +1,5 @@
-// The inner loop of the search for like places: how much a stretch of stereo sound has in common with another one, at
-// each of many places. Four samples at a time, at four places at a time. AssemblyScript; the plain loop is in
+// The inner loop of the search for similar positions: how much a stretch of stereo audio has in common with others, at
+// each of many positions. Four samples at a time, at four positions at a time. AssemblyScript; the plain loop is in
 // ../timescale-search-kernel.ts, the memory in ../numbers/timescale-search.ts. Audio thread.
 
 import { F32_BYTES, VECTOR_BYTES } from "../numbers/block.ts";

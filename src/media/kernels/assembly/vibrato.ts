@@ -1,7 +1,8 @@
-// The inner loop of the vibrato: reads a delay line at a swinging place, by third-order Hermite interpolation between
-// the four samples around it. Four output samples at a time: their places are the lanes of two 64-bit vectors, their
-// weights those of 32-bit ones, and so are the four samples around each place. The weights are the same for left and
-// right. AssemblyScript; the plain loop is in ../vibrato-kernel.ts, the memory in ../numbers/vibrato.ts. Audio thread.
+// The inner loop of the vibrato: reads a delay line at a swinging position, by third-order Hermite interpolation
+// between the four samples around it. Four output samples at a time: their positions are the lanes of two 64-bit
+// vectors, their weights those of 32-bit ones, and so are the four samples around each position. The weights are the
+// same for left and right. AssemblyScript; the plain loop is in ../vibrato-kernel.ts, the memory in
+// ../numbers/vibrato.ts. Audio thread.
 
 import { F32_BYTES, VECTOR_BYTES } from "../numbers/block.ts";
 import { VIBRATO_LEFT, VIBRATO_LEFT_OUT, VIBRATO_RIGHT, VIBRATO_RIGHT_OUT } from "../numbers/vibrato.ts";
@@ -11,8 +12,8 @@ import { highHalves, highPairs, lowHalves, lowPairs, sumsOfHalves, sumsOfPairs }
 const WHOLE: f64 = 4503599627370496;
 
 /**
- * The place of output n is `origin` + n - swing * sine, in samples; sine and cosine turn by a fixed angle each sample.
- * Outputs are written up to the next multiple of four.
+ * The position of output n is `origin` + n - swing * sine, in samples; sine and cosine turn by a fixed angle each
+ * sample. Outputs are written up to the next multiple of four.
  */
 export function vibrate(
   count: u32,
@@ -37,7 +38,7 @@ export function vibrate(
   let at: usize = 0;
   if (at >= end) return;
   do {
-    // The first two places, and the two behind them.
+    // The first two positions, and the two behind them.
     const first = f64x2.sub(still, f64x2.mul(far, s));
     const sAhead = f64x2.add(f64x2.mul(s, cosine2), f64x2.mul(c, sine2));
     const second = f64x2.sub(f64x2.add(still, f64x2.splat(2)), f64x2.mul(far, sAhead));
@@ -73,7 +74,7 @@ export function vibrate(
     const high23 = highPairs(w2, w3);
     const wd = lowHalves(high01, high23);
     const we = highHalves(high01, high23);
-    // Weights times samples, then the sums of the lanes. The first of four samples stands before the place.
+    // Weights times samples, then the sums of the lanes. The first of four samples is before the position.
     const leftAB = sumsOfPairs(
       f32x4.mul(wa, v128.load(a - F32_BYTES, VIBRATO_LEFT, F32_BYTES)),
       f32x4.mul(wb, v128.load(b - F32_BYTES, VIBRATO_LEFT, F32_BYTES)),

@@ -6,26 +6,26 @@ import { F32_BYTES, GROUP_SAMPLES, SIDE_BYTES } from "./block.ts";
 /** Samples in a side's ring, a power of two: 85 ms. */
 export const DELAY_LINE_SIZE = 4096;
 
-/** Of the delay: the interpolation looks two samples beyond it, and two are made at a time. */
+/** Shortest delay: the interpolation reads two samples beyond it, and two are processed at a time. */
 export const DELAY_SAMPLES_MIN = 4;
 
 /** The ring of the left side, f32. */
 export const DELAY_LEFT_LINE = 0;
 
-/** Its end, where its first samples stand once more. */
+/** End of the left ring, where its first samples are repeated. */
 export const DELAY_LEFT_LINE_END = DELAY_LEFT_LINE + F32_BYTES * DELAY_LINE_SIZE;
 
 /** The ring of the right side. */
 export const DELAY_RIGHT_LINE = DELAY_LEFT_LINE_END + F32_BYTES * GROUP_SAMPLES;
 
-/** Its end. */
+/** End of the right ring. */
 export const DELAY_RIGHT_LINE_END = DELAY_RIGHT_LINE + F32_BYTES * DELAY_LINE_SIZE;
 
-/** Sound, f32, in and out: left. */
+/** Audio, f32, in and out: left. */
 export const DELAY_LEFT = DELAY_RIGHT_LINE_END + F32_BYTES * GROUP_SAMPLES;
 
 /** Right. */
 export const DELAY_RIGHT = DELAY_LEFT + SIDE_BYTES;
 
-/** Sine and cosine for what comes next, f64. */
+/** Sine and cosine for the next sample, f64. */
 export const DELAY_POINTER = DELAY_RIGHT + SIDE_BYTES;

@@ -2,15 +2,13 @@
 
 import { SIDE_BYTES } from "./block.ts";
 
-/** Sound, f32, in and out: left. */
+/** Audio, f32, in and out: left. */
 export const PHASER_LEFT = 0;
 
 /** Right. */
 export const PHASER_RIGHT = PHASER_LEFT + SIDE_BYTES;
 
-/**
- * What is kept between calls, pairs of f64, left and right of each: four stages, what the last gave, and before that.
- */
+/** State between calls, pairs of f64, left and right of each: four stages, the last output, and the one before. */
 export const PHASER_STATE = PHASER_RIGHT + SIDE_BYTES;
 
 /** So many numbers. */

@@ -2,7 +2,7 @@
 
 import { F32_BYTES, KERNEL_SAMPLES, SIDE_BYTES } from "./block.ts";
 
-/** Samples of the past that are kept: the longest delay and the two behind it that the interpolation looks at. */
+/** Samples of the past that are retained: the longest delay and the two behind it that the interpolation reads. */
 export const PAST_SAMPLES = 104;
 
 /** The past and the block at work. */
@@ -14,7 +14,7 @@ export const VIBRATO_LEFT = 0;
 /** Right. */
 export const VIBRATO_RIGHT = VIBRATO_LEFT + F32_BYTES * VIBRATO_LINE_SAMPLES;
 
-/** What comes of it, f32: left. */
+/** Output, f32: left. */
 export const VIBRATO_LEFT_OUT = VIBRATO_RIGHT + F32_BYTES * VIBRATO_LINE_SAMPLES;
 
 /** Right. */

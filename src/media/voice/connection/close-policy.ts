@@ -1,25 +1,25 @@
 // What the node does when a voice gateway connection ends: a table by close code (discord-voice.md section 1.7) and the
-// plan that bounds the attempts. The node cannot rejoin a channel by itself, so its choices are to resume, to identify
-// once more with the same credentials, or to give up and let the client bring new ones. On the audio thread.
+// plan that limits the attempts. The node cannot rejoin a channel by itself, so it can resume, identify once more with
+// the same credentials, or give up and wait for new ones from the client. On the audio thread.
 
 import { CLOSE_NORMAL } from "../../../lib/close-codes.ts";
 import type { Random } from "../../../lib/random.ts";
 
 export type Reaction =
-  /** Open a new WebSocket and take the running session up again; sound goes on over UDP meanwhile. */
+  /** Open a new WebSocket and resume the session; audio continues over UDP meanwhile. */
   | "resume"
   /** Open a new WebSocket and identify with the same credentials: a new session. */
   | "identify"
-  /** The same, and ask for the encryption mode every server must offer. */
+  /** Identify, and select the encryption mode that every server must offer. */
   | "identifyWithXchacha";
 
 const LOST_CONNECTION: readonly Reaction[] = ["resume", "resume", "resume", "resume", "resume"];
 const GIVE_UP: readonly Reaction[] = [];
 
-/** Unknown encryption mode: the server's code for it, and ours when it offers none we know. */
+/** Unknown encryption mode: the server's code for it, also used by us when it offers no mode we know. */
 export const CLOSE_UNKNOWN_MODE = 4016;
 
-/** What to do at the first, second, … close with that code since the connection was last stable; then give up. */
+/** Reaction to the first, second, … close with that code since the connection was last stable; then give up. */
 const REACTIONS: ReadonlyMap<number, readonly Reaction[]> = new Map<number, readonly Reaction[]>([
   [CLOSE_NORMAL, ["resume"]],
   [4000, ["resume"]],
@@ -42,10 +42,10 @@ const REACTIONS: ReadonlyMap<number, readonly Reaction[]> = new Map<number, read
   [4022, GIVE_UP],
 ]);
 
-/** Closes that say we did something wrong, to be logged loudly. */
+/** Close codes that mean we did something wrong, logged as errors. */
 const OUR_MISTAKES: ReadonlySet<number> = new Set([4001, 4002, 4003, 4005, 4012, CLOSE_UNKNOWN_MODE, 4020]);
 
-/** The ladder of reactions to `code`; empty when there is nothing to try. */
+/** The sequence of reactions to `code`; empty when there is nothing to try. */
 export function reactionsTo(code: number): readonly Reaction[] {
   return REACTIONS.get(code) ?? (code < 4000 ? LOST_CONNECTION : GIVE_UP);
 }
@@ -55,7 +55,7 @@ export function isOurMistake(code: number): boolean {
   return OUR_MISTAKES.has(code);
 }
 
-/** A sentence for the log about what `code` means for the operator. */
+/** A sentence for the log that explains `code` to the operator. */
 export function explainClose(code: number): string {
   if (isOurMistake(code)) return "discord refused what this node sent: please report it";
   switch (code) {
@@ -68,7 +68,7 @@ export function explainClose(code: number): string {
     case 4022:
       return "the bot was disconnected or moved; new voice data usually follows";
     case 4017:
-      return "discord requires end-to-end encryption and did not accept what was offered";
+      return "discord requires end-to-end encryption and did not accept the offered version";
     case 4021:
       return "discord limits the rate of voice connections";
     default:
@@ -89,7 +89,7 @@ export interface Attempt {
   readonly delayMs: number;
 }
 
-/** Counts the attempts of one set of credentials. The count starts anew only after 30 s of a working session. */
+/** Counts the attempts of one set of credentials. The count is reset only after 30 s of a working session. */
 export class ReconnectPlan {
   readonly #random: Random;
   readonly #countByCode = new Map<number, number>();
@@ -107,7 +107,7 @@ export class ReconnectPlan {
     this.#outageSinceMs = undefined;
   }
 
-  /** What to do about a close, or undefined to give up. What cannot be resumed is identified anew. */
+  /** Reaction to a close, or undefined to give up. A session that cannot be resumed is identified again. */
   next(close: { code: number; nowMs: number; isResumable: boolean }): Attempt | undefined {
     this.#forgetWhenStable(close.nowMs);
     this.#outageSinceMs ??= close.nowMs;

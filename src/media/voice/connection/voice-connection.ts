@@ -1,6 +1,6 @@
-// One player's connection to Discord voice over its whole life: dials what the client brought, reconnects within
-// bounds, moves to another server without a gap, and tells the player what to do with its next frame. The player's only
-// door to media/voice. Long because all that can happen to its sessions changes one state. Audio thread.
+// One player's connection to Discord voice over its whole life: connects with the client's credentials, reconnects
+// within limits, moves to another server without a gap, and says what to do with the player's next frame. The player's
+// only entry to media/voice. Long because everything that can happen to its sessions changes one state. Audio thread.
 
 import type { VoiceReport } from "../../../bridge/audio-report.ts";
 import { areSameCredentials, type VoiceCredentials } from "../../../bridge/voice-credentials.ts";
@@ -21,20 +21,22 @@ import { type Attempt, explainClose, isOurMistake, ReconnectPlan, reactionsTo } 
 import { gatewayUrl, parseVoiceEndpoint } from "./voice-endpoint.ts";
 import { type SessionLoss, VoiceSession } from "./voice-session.ts";
 
-/** Waits between the tries to open the gateway for the first time. */
+/** Waits between the attempts to open the gateway for the first time. */
 const CONNECT_BACKOFF_MS: readonly number[] = [250, 750];
-/** In a move the old session goes on sounding for so long at most. */
+/** In a move the old session keeps sending for at most this long. */
 const MOVE_OVERLAP_MS_MAX = 10_000;
 
 /** The player implements it. */
 export interface VoiceListener {
   /** On every change. */
   onVoiceStatus(state: VoiceStatus): void;
-  /** Given up (Discord's code), or replaced or closed by us (1000, "", false). What is retried is not reported. */
+  /**
+   * Given up (Discord's code), or replaced or closed by us (1000, "", false). A close that is retried is not reported.
+   */
   onVoiceClosed(close: VoiceClose): void;
-  /** What has not left was made for a way or for keys that are given up: to be taken back, and made anew. */
+  /** Unsent frames were made for a send path or keys that are about to end: they can be revoked, and made again. */
   onSendPathChanging(): void;
-  /** What of it was not taken back when its way ended. */
+  /** Number of unsent frames that were not revoked when their send path ended. */
   onFramesLost(count: number): void;
 }
 
@@ -47,7 +49,7 @@ export interface VoiceConnectionOptions {
   readonly pacer: PacerLink;
   /** One for all voice connections of the thread. */
   readonly threadLimits: VoiceThreadLimits;
-  /** Does the work of a socket or timer in the player's name (media/scheduler/error-boundary.ts). */
+  /** Runs the work of a socket or timer in the player's name (media/scheduler/error-boundary.ts). */
   readonly work: (handler: () => void) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -55,16 +57,16 @@ export interface VoiceConnectionOptions {
   readonly listener: VoiceListener;
 }
 
-/** One set of credentials and what came of it so far. */
+/** One set of credentials and its progress so far. */
 interface Target {
   readonly credentials: VoiceCredentials;
   readonly url: string;
   readonly plan: ReconnectPlan;
-  /** The gateway was open once: from then on the client believes in this connection, and its end is reported. */
+  /** The gateway was open once: from then on the client relies on this connection, and its end is reported. */
   hasOpened: boolean;
   connectFailures: number;
   isXchachaForced: boolean;
-  /** A new session for want of a DAVE group is tried once. */
+  /** A new session because no DAVE group was formed is tried once. */
   hasBeenRebuiltForDave: boolean;
 }
 
@@ -75,7 +77,7 @@ type State =
       readonly target: Target;
       /** Undefined between two sessions. */
       readonly session: VoiceSession | undefined;
-      /** The session of the credentials before, which sounds until `session` can. */
+      /** The session of the previous credentials, which sends until `session` can. */
       readonly previous: VoiceSession | undefined;
       /** The next attempt, when one is due later. */
       readonly retry: { readonly timer: Timer; readonly run: () => void } | undefined;
@@ -102,10 +104,10 @@ export class VoiceConnection implements Voice {
   readonly #logger: Logger;
   readonly #limits: VoiceLimits;
   readonly #guardHandler: HandlerGuard;
-  /** What its timers throw is contained. */
+  /** Its timers run inside the handler guard. */
   readonly #clock: Clock;
   #state: State = { kind: "down" };
-  /** The session frames go to: the old one while a move is under way. */
+  /** The session that frames go to: during a move the old one. */
   #sendingSession: VoiceSession | undefined;
   #overlapTimer: Timer | undefined;
   #waiters: Waiter[] = [];
@@ -131,9 +133,9 @@ export class VoiceConnection implements Voice {
 
   /**
    * Resolves when the gateway's WebSocket is open. The same values on an open connection change nothing; other values
-   * move it, and the old session sounds on until the new one can. Rejects with NodeError "voice-connect-failed" when it
-   * could not be opened within `settings.connectTimeoutMs`; nothing is tried any further then. Who waits for values
-   * that other values replace is told so by the same error, at once.
+   * move it, and the old session keeps sending until the new one can. Rejects with NodeError "voice-connect-failed"
+   * when it could not be opened within `settings.connectTimeoutMs`; no further attempt follows. A pending call whose
+   * values are replaced by other values rejects with the same error, at once.
    */
   connect(credentials: VoiceCredentials): Promise<void> {
     if (this.#state.kind === "closed") return Promise.reject(connectFailed("the player is closed"));
@@ -153,7 +155,7 @@ export class VoiceConnection implements Voice {
       isXchachaForced: false,
       hasBeenRebuiltForDave: false,
     };
-    this.#rejectWaiters(connectFailed("newer voice data came before it was open"));
+    this.#rejectWaiters(connectFailed("newer voice data replaced it before it was open"));
     const opened = this.#waitForOpen(target);
     this.#moveTo(target);
     return opened;
@@ -170,7 +172,7 @@ export class VoiceConnection implements Voice {
     return false;
   }
 
-  /** Sends one silence frame: five of them end sound. False when nothing was sounding. */
+  /** Sends one silence frame; five of them end the audio. False when there was no audio to end. */
   sendSilence(dueMs: number): boolean {
     try {
       return this.#sendingSession?.sendSilence(dueMs) ?? false;
@@ -180,7 +182,7 @@ export class VoiceConnection implements Voice {
     }
   }
 
-  /** After the silence frames: tells Discord that we do not speak any more. */
+  /** Tells Discord, after the silence frames, that we no longer speak. */
   stopSpeaking(): void {
     this.#guardHandler(() => this.#sendingSession?.stopSpeaking())();
   }
@@ -201,7 +203,7 @@ export class VoiceConnection implements Voice {
     return this.#sendingSession?.sendBlockReason ?? "voiceNotReady";
   }
 
-  /** See `Voice`. The plan of attempts begins afresh as well; who calls it again and again is bounded elsewhere. */
+  /** See `Voice`. Also resets the reconnect plan; how often it may be called is limited by the caller. */
   rejoin(): boolean {
     const state = this.#state;
     if (state.kind !== "active" || !state.target.hasOpened) return false;
@@ -226,7 +228,7 @@ export class VoiceConnection implements Voice {
     return { state: session.stateName, gate, pingMs, dave: session.describeDave() };
   }
 
-  /** Ends it for good. Reports 1000 when it was connected. */
+  /** Closes for good. Reports 1000 when it was connected. */
   close(): void {
     if (this.#state.kind === "closed") return;
     const wasOpened = this.#state.kind === "active" && this.#state.target.hasOpened;
@@ -245,7 +247,7 @@ export class VoiceConnection implements Voice {
     this.#enter({ kind: "active", target, session: undefined, previous, retry: undefined });
     if (wasOpened) this.#report(CLOSED_BY_US);
     this.#publish();
-    // One that sounds since an earlier move has its timer already.
+    // A session that is kept since an earlier move has its timer already.
     if (previous !== undefined && (before.kind !== "active" || previous !== before.previous)) {
       this.#overlapTimer?.cancel();
       this.#overlapTimer = this.#clock.after(MOVE_OVERLAP_MS_MAX, () => this.#dropPrevious());
@@ -253,7 +255,7 @@ export class VoiceConnection implements Voice {
     this.#openSession(target);
   }
 
-  /** The session that goes on sounding while the next one is set up. */
+  /** The session that keeps sending while the next one is set up. */
   #pickSendingSession({ session, previous }: ActiveState): VoiceSession | undefined {
     if (session !== undefined && session.gate !== "hold") return session;
     return previous;
@@ -346,7 +348,7 @@ export class VoiceConnection implements Voice {
     this.#publish();
   }
 
-  /** A lost network does not stop packets that another way may carry; a server that closed will not take them. */
+  /** A lost network does not stop packets that another path may carry; a server that closed will not accept them. */
   #onPreviousLost({ code, isResumable }: SessionLoss): void {
     if (!isResumable || reactionsTo(code)[0] !== "resume") this.#dropPrevious();
   }
@@ -376,7 +378,7 @@ export class VoiceConnection implements Voice {
     this.#enter({ ...state, session: reaction === "resume" ? session : undefined, retry: { timer, run } });
   }
 
-  /** The client asked for the same again: do not make it wait for the back-off. */
+  /** The client sent the same values again: do not make it wait for the back-off. */
   #hurry({ retry }: ActiveState): void {
     if (retry === undefined) return;
     retry.timer.cancel();
@@ -405,7 +407,7 @@ export class VoiceConnection implements Voice {
     this.#publish();
   }
 
-  /** A mistake of ours: it costs this connection, and nobody else. */
+  /** A bug of ours: it ends this connection and affects no other. */
   #onThrown(error: unknown): void {
     this.#logger.error("a voice connection failed inside the node", { error });
     try {
@@ -455,7 +457,7 @@ export class VoiceConnection implements Voice {
     const sessions = next.kind === "active" ? [next.session, next.previous] : [];
     const { session, previous } = next.kind === "active" ? next : { session: undefined, previous: undefined };
     const sendingSession = previous ?? session;
-    // While what has not left can still be taken back.
+    // While unsent frames can still be revoked.
     if (sendingSession !== this.#sendingSession) this.#notify(() => this.#options.listener.onSendPathChanging());
     this.#sendingSession = sendingSession;
     if (previous === undefined) this.#overlapTimer?.cancel();

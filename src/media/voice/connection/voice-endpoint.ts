@@ -1,5 +1,5 @@
-// Reads the `endpoint` of a client's voice object and turns it into the gateway's address. First step of dialling
-// Discord, on the audio thread. Text from a client: never trusted, refused by returning undefined.
+// Parses the `endpoint` of a client's voice object into the gateway's address. First step of connecting to Discord, on
+// the audio thread. The text comes from a client and is never trusted; a bad one yields undefined.
 
 import { isIP, isIPv6 } from "node:net";
 
@@ -15,8 +15,8 @@ interface VoiceEndpoint {
 }
 
 /**
- * Reads `host`, `host:port`, `[v6]:port`, with or without a scheme in front or a path behind. The port is 443 when
- * missing. Undefined when it is none of these.
+ * Parses `host`, `host:port` or `[v6]:port`, with or without a scheme in front or a path behind. The port defaults to
+ * 443. Undefined for any other text.
  */
 export function parseVoiceEndpoint(endpoint: string): VoiceEndpoint | undefined {
   const authority = endpoint

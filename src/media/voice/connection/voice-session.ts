@@ -1,6 +1,7 @@
-// One voice session with Discord: from Identify through IP discovery and Session Description to flowing sound, across
-// any number of resumes (discord-voice.md sections 1.3, 1.5). A new Identify is a new one of these. Below the voice
-// connection, which decides about reconnecting and moves. Long because a session is one row of states. Audio thread.
+// One voice session with Discord: from Identify through IP discovery and Session Description to flowing audio, across
+// any number of resumes (discord-voice.md sections 1.3, 1.5). Each new Identify is a new VoiceSession. Below the voice
+// connection, which decides about reconnecting and moves. Long because a session is one sequence of states. Audio
+// thread.
 
 import { isIPv4 } from "node:net";
 import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
@@ -40,9 +41,9 @@ const UDP_REFUSED =
 const SILENCE_FRAME: Uint8Array = Uint8Array.of(0xf8, 0xff, 0xfe);
 
 export interface SessionLoss extends VoiceClose {
-  /** What made it impossible to open the gateway, if that was it. */
+  /** The error that prevented opening the gateway, if there was one. */
   readonly cause: unknown;
-  /** True when `resume()` makes sense; sound still goes out meanwhile. Otherwise the session is over. */
+  /** True when `resume()` makes sense; audio still goes out meanwhile. Otherwise the session is over. */
   readonly isResumable: boolean;
   /** True when trying again cannot help. */
   readonly isFinal: boolean;
@@ -50,20 +51,22 @@ export interface SessionLoss extends VoiceClose {
 
 type LossDetails = Partial<Pick<SessionLoss, "cause" | "code" | "isFinal">>;
 
-/** What a session needs of the connection it belongs to. */
+/** What a session needs from its connection. */
 interface VoiceSessionParent {
   /** The gateway's WebSocket is open, for the first time or again. */
   onSessionOpen(session: VoiceSession): void;
   /** Op 4 or Resumed: the session works. */
   onSessionWorking(session: VoiceSession): void;
-  /** Something of `gate`, `isOpen`, `isReady`, `pingMs` may be different now. */
+  /** One of `gate`, `isOpen`, `isReady`, `pingMs` may have changed. */
   onSessionChanged(session: VoiceSession): void;
   onSessionLost(session: VoiceSession, loss: SessionLoss): void;
-  /** End-to-end encryption does not come about; a new session might help. */
+  /** No DAVE group was formed; a new session might help. */
   onSessionStuck(session: VoiceSession): void;
-  /** What has not left is encrypted otherwise than what comes from now on, or its way ends: it can be taken back. */
+  /**
+   * Unsent frames are encrypted with other keys than the following ones, or their send path ends: they can be revoked.
+   */
   onSessionSendPathChanging(session: VoiceSession): void;
-  /** Nobody has taken these frames back before their way ended: they never leave. */
+  /** These frames were not revoked before their send path ended: they are never sent. */
   onSessionFramesLost(count: number): void;
 }
 
@@ -74,14 +77,14 @@ interface VoiceSessionOptions {
   readonly userId: string;
   readonly connectTimeoutMs: number;
   readonly isPlainFallbackAllowed: boolean;
-  /** Ask for the mode every server knows, whatever it offers. */
+  /** Select the mode that every server supports, whatever it offers. */
   readonly isXchachaForced: boolean;
   readonly guard: VoiceGuard;
   readonly sockets: Sockets;
   readonly pacer: PacerLink;
   readonly limits: VoiceLimits;
   readonly guardHandler: HandlerGuard;
-  /** What its timers throw is contained. */
+  /** Its timers run inside the handler guard. */
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -89,7 +92,7 @@ interface VoiceSessionOptions {
   readonly parent: VoiceSessionParent;
 }
 
-/** What a session keeps across resumes. */
+/** State that a session keeps across resumes. */
 interface Media {
   readonly ssrc: number;
   readonly secretKey: Uint8Array;
@@ -109,7 +112,7 @@ type State =
   | { readonly kind: "selecting"; readonly gateway: GatewaySocket; readonly path: VoiceSendPath; readonly ssrc: number }
   | { readonly kind: "resuming"; readonly gateway: GatewaySocket; readonly media: Media }
   | { readonly kind: "live"; readonly gateway: GatewaySocket; readonly media: Media }
-  /** Without a WebSocket, waiting to be told to resume; sound goes on. */
+  /** Without a WebSocket, waiting for `resume()`; audio continues. */
   | { readonly kind: "detached"; readonly media: Media }
   | { readonly kind: "closed" };
 
@@ -119,19 +122,19 @@ export class VoiceSession {
   readonly #parent: VoiceSessionParent;
   #dave: DaveSession;
   #state: State;
-  /** The `media` of the state, at hand for every frame. */
+  /** The `media` of the state, for quick access with every frame. */
   #media: Media | undefined;
   #stepTimer: Timer | undefined;
   #handshake = new AbortController();
   #lastSeq = -1;
   #pingMs = 0;
-  /** What Discord was told last; undefined when this SSRC was never announced. */
+  /** Last Speaking state sent to Discord; undefined when this SSRC was never announced. */
   #speaking: 0 | 1 | undefined;
-  /** Why the last frame that came while the gate was open had no way out. */
+  /** Why the last frame could not be sent although the gate was open. */
   #lastRefusal: SendBlockReason = "voiceNotReady";
   #udpErrorsBefore: number;
 
-  /** Dials at once. Throws NodeError "address-refused" for a literal address that may not be dialled. */
+  /** Connects at once. Throws NodeError "address-refused" for a literal address that must not be connected to. */
   constructor(options: VoiceSessionOptions) {
     this.#options = options;
     this.#clock = options.clock;
@@ -145,14 +148,14 @@ export class VoiceSession {
     return this.#canSpeak ? this.#dave.gate : "hold";
   }
 
-  /** Why frames have no way out, or the last one had none. */
+  /** Why frames cannot be sent, or the last one could not. */
   get sendBlockReason(): SendBlockReason {
     if (!this.#canSpeak) return "voiceNotReady";
     if (this.#dave.gate === "send") return this.#lastRefusal;
     return this.#dave.gate === "discard" && !this.#dave.hasCompany ? "nobodyThere" : "daveNotReady";
   }
 
-  /** Without a WebSocket sound goes on, but cannot begin: op 5 has to come before it. */
+  /** Without a WebSocket audio can continue but not begin, because op 5 must precede it. */
   get #canSpeak(): boolean {
     return this.#media !== undefined && (this.#speaking === 1 || this.#state.kind === "live");
   }
@@ -171,7 +174,7 @@ export class VoiceSession {
     return kind !== "opening" && kind !== "detached" && kind !== "closed";
   }
 
-  /** Frames have somewhere to go, or nobody is there to hear them. */
+  /** Frames can be sent, or the channel is empty. */
   get isReady(): boolean {
     return this.gate !== "hold";
   }
@@ -181,7 +184,7 @@ export class VoiceSession {
     return this.#pingMs;
   }
 
-  /** After a resumable loss: opens a new WebSocket and takes the session up again. */
+  /** After a resumable loss: opens a new WebSocket and resumes the session. */
   resume(): void {
     if (this.#state.kind !== "detached") return;
     const { media } = this.#state;
@@ -197,7 +200,7 @@ export class VoiceSession {
     return this.#dispatch(media, payload, dueMs) && !this.#hasNetworkFailed();
   }
 
-  /** The system tells of a packet that it could not send when the next one is due: that one is counted for it. */
+  /** The system reports a packet that it could not send when the next one is due; that next frame is counted for it. */
   #hasNetworkFailed(): boolean {
     const { udpErrors } = this.#options.counters;
     if (udpErrors === this.#udpErrorsBefore) return false;
@@ -206,7 +209,7 @@ export class VoiceSession {
     return true;
   }
 
-  /** Only while speaking: silence announces the end of sound and says nothing by itself. */
+  /** Only while speaking: silence frames end audio and have no other use. */
   sendSilence(dueMs: number): boolean {
     if (this.#media === undefined || this.#speaking !== 1) return false;
     return this.#dispatch(this.#media, SILENCE_FRAME, dueMs);
@@ -230,7 +233,7 @@ export class VoiceSession {
     return this.#media?.path.isDrained ?? true;
   }
 
-  /** Ends the session from our side; nothing is reported. */
+  /** Ends the session from our side, without a report. */
   close(): void {
     this.#enter({ kind: "closed" });
   }
@@ -378,8 +381,9 @@ export class VoiceSession {
       this.#fail("no common encryption mode", { code: CLOSE_UNKNOWN_MODE });
       return;
     }
-    // The address only matters to those who want to hear something: without an answer sound may flow all the same.
-    if (found === undefined) this.#options.logger.warn("no answer to IP discovery, going on without it");
+    // The external address matters only for receiving: without a response audio may still be sent.
+    if (found === undefined)
+      this.#options.logger.warn("no response to IP discovery, continuing without an external address");
     const { address, port } = found ?? { address: "0.0.0.0", port: 0 };
     const { gateway, ssrc } = this.#state;
     this.#enter({ kind: "selecting", gateway, path, ssrc });
@@ -452,14 +456,16 @@ export class VoiceSession {
     this.#parent.onSessionLost(this, { code, reason, isByRemote: false, cause, isResumable: false, isFinal });
   }
 
-  /** The WebSocket is gone. What can be resumed stays alive without it. */
+  /** The WebSocket is lost. A session that can be resumed stays alive without it. */
   #lose(close: VoiceClose & { readonly cause: unknown }): void {
     const media = this.#media;
     this.#enter(media === undefined ? { kind: "closed" } : { kind: "detached", media });
     this.#parent.onSessionLost(this, { ...close, isResumable: media !== undefined, isFinal: false });
   }
 
-  /** The only place that changes the state: releases what the next one does not hold and watches over its length. */
+  /**
+   * The only place that changes the state: releases what the next one does not hold and limits the time of each step.
+   */
   #enter(next: State): void {
     const before = this.#state;
     if (before.kind === "closed") return;
@@ -481,7 +487,7 @@ export class VoiceSession {
     if (isStep) this.#stepTimer = this.#clock.after(STEP_MS_MAX, () => this.#onStepTimeout(next.kind));
   }
 
-  /** What is put in again is put in elsewhere; the rest is lost. */
+  /** Revoked frames are sent over another path; the rest is lost. */
   #emptySendPath(): void {
     this.#parent.onSessionSendPathChanging(this);
     const count = this.revoke(RING_FRAMES);

@@ -1,5 +1,5 @@
-// What the frames of one voice session go out as: plain, or encrypted for a DAVE group. Written by dave-session.ts as
-// its groups and transitions come and go, read in the tick: a frame costs one call of the cipher. Audio thread.
+// How the frames of one voice session are sent: plain, or encrypted for a DAVE group. Written by dave-session.ts as its
+// groups and transitions change, read in the tick: a frame costs one call of the cipher. Audio thread.
 
 import type { VoiceCounters } from "../voice-counters.ts";
 import type { DaveGateState } from "./dave-gate.ts";
@@ -12,7 +12,7 @@ interface DaveFramesOptions {
   readonly counters: VoiceCounters;
   /** Half a second of frames could not be encrypted. Called in the tick. */
   readonly onFailing: () => void;
-  /** They go out otherwise than until now. */
+  /** Frames are sent with other keys from now on. */
   readonly onChanged: () => void;
 }
 
@@ -26,12 +26,12 @@ export class DaveFrames {
     this.#options = options;
   }
 
-  /** The protocol version sound is sent with now; 0 is plain. */
+  /** The protocol version that audio is sent with now; 0 is plain. */
   setVersion(version: number): void {
     this.start(version, this.#cipher);
   }
 
-  /** From now on for this group. */
+  /** Encrypts for this group from now on. */
   start(version: number, cipher: FrameCipher | undefined): void {
     const isChanged = version !== this.#version || cipher !== this.#cipher;
     this.#version = version;
@@ -39,12 +39,12 @@ export class DaveFrames {
     if (isChanged) this.#options.onChanged();
   }
 
-  /** The group is none any more that anybody listens to. */
+  /** Nobody listens to the group of the cipher any more. */
   dropCipher(): void {
     this.start(this.#version, undefined);
   }
 
-  /** They are encrypted with this very cipher. */
+  /** True when frames are encrypted with this very cipher. */
   isWith(cipher: FrameCipher | undefined): boolean {
     return this.#cipher !== undefined && this.#cipher === cipher;
   }
@@ -53,20 +53,20 @@ export class DaveFrames {
     return this.#version > 0 && this.#cipher !== undefined;
   }
 
-  /** What they go out as now, if the gate lets them. */
+  /** How frames are sent now, if the gate allows it. */
   describe(gate: DaveGateState): "encrypted" | "plain" | "waiting" {
     if (this.isEncrypting) return "encrypted";
     return gate === "send" ? "plain" : "waiting";
   }
 
-  /** They can go out as they should: the call is plain, or there is a group. */
+  /** Frames can be sent as intended: the call is plain, or there is a group. */
   get isFlowing(): boolean {
     return this.#version === 0 || this.#cipher !== undefined;
   }
 
   /**
-   * What to put into the packet for `opus`: a DAVE frame; the same bytes when plain, or without a group (whether they
-   * may go out then is the gate's to say); undefined when encrypting failed.
+   * The packet payload for `opus`: a DAVE frame; the same bytes when plain, or without a group (the gate decides
+   * whether they may be sent then); undefined when encrypting failed.
    */
   encrypt(opus: Uint8Array): Uint8Array | undefined {
     if (this.#version === 0 || this.#cipher === undefined) return opus;
@@ -75,7 +75,7 @@ export class DaveFrames {
       this.#failuresInARow = 0;
       return frame;
     } catch {
-      // Dropped, never sent plain; counted, and mended after half a second of it.
+      // Dropped, never sent plain; counted, and recovered from after half a second.
       const { counters, onFailing } = this.#options;
       counters.encryptFailures++;
       if (++this.#failuresInARow === FAILURES_IN_A_ROW_MAX) onFailing();

@@ -5,11 +5,11 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
 
 /**
- * With others in the channel, the player waits so long for a group before plain sound is tried; twice, where the group
- * is late because many begin at once here.
+ * With others in the channel, the player waits this long for a group before plain audio is tried; twice as long when
+ * the group is late because many sessions begin at once here.
  */
 const GROUP_WAIT_MS = 3000;
-/** The list of those present comes in the first moments after op 4; without it by then, nobody is there. */
+/** The list of users arrives within moments after op 4; without it by then, the channel is empty. */
 const ALONE_AFTER_MS = 1000;
 
 /** "send" the frame, "hold" it and the clock, or "discard" it and let time run. */
@@ -18,7 +18,7 @@ export type DaveGateState = "send" | "hold" | "discard";
 interface DaveGateOptions {
   readonly clock: Clock;
   readonly isPlainFallbackAllowed: boolean;
-  /** What may bring a group has come, and waits for its turn on this thread. */
+  /** A message that may bring a group has arrived and waits in this thread's queue. */
   readonly isGroupUnderWay: () => boolean;
   readonly onChanged: () => void;
   /** The wait for a group is over; once per wait. */
@@ -44,7 +44,7 @@ export class DaveGate {
     return this.#state;
   }
 
-  /** Op 4 has come; until then the gate stays shut whatever `update` says. */
+  /** Op 4 has arrived; until then the gate stays closed whatever `update` says. */
   start(): void {
     this.#isStarted = true;
     this.#aloneTimer?.cancel();
@@ -70,7 +70,7 @@ export class DaveGate {
     const { clock, isGroupUnderWay } = this.#options;
     this.#aloneTimer = clock.after(ALONE_AFTER_MS, () => {
       this.#aloneTimer = undefined;
-      // The list may be among what waits.
+      // The list may be among the waiting messages.
       if (isGroupUnderWay()) this.#listenForOthers();
       this.#decide();
     });

@@ -1,6 +1,6 @@
-// The messages about end-to-end encryption that wait for their turn in the thread's queue (group-queue.ts): one with
-// MLS work in it a turn, and those without with the one before. Of one session they are handled in the order in which
-// they came. Before the DAVE session, on the audio thread.
+// The DAVE messages of one session that wait in the thread's queue (group-queue.ts). One message with MLS work is
+// handled per slot, and messages without MLS work together with the previous one. The messages of one session are
+// handled in order of arrival. In front of the DAVE session, on the audio thread.
 
 import type { Clock } from "../../../lib/clock.ts";
 import type { HandlerGuard } from "../../pacer/handler-guard.ts";
@@ -8,33 +8,37 @@ import type { DaveMessage } from "../gateway/gateway-messages.ts";
 import { limitExceeded, type VoiceLimits } from "../voice-limits.ts";
 import type { GroupWaiter } from "./group-queue.ts";
 
-/** A channel of 99 that comes and goes at once brings some hundred. */
+/** A channel of 99 users that leave and join at once causes about a hundred. */
 const WAITING_MAX = 512;
 const WAITING_BYTES_MAX = 256 * 1024;
 /** A message without bytes of MLS in it. */
 const PLAIN_BYTES = 64;
 
 /**
- * Who waits for a first group is served as if what came had come that much sooner, but not before the wait began: in a
- * crowd some are heard soon, instead of all at its end. Nobody stays ahead of others for longer by it.
+ * A session that waits for its first group is served as if its messages had arrived this much sooner, but not before
+ * its wait began: in a crowd some sessions become audible soon, instead of all at the end. No session stays ahead of
+ * others for longer.
  */
 const HEAD_START_MS = 3000;
-/** What others can answer as well has so long until they have: their Welcome spares us half of the work of a start. */
+/**
+ * Answers that other members can give as well are delayed this long: their Welcome spares us half of the work of a
+ * start.
+ */
 const OTHERS_ANSWER_MS = 200;
 
-/** What the gateway says, and op 4: begin a group of our own. */
+/** A DAVE message of the gateway, or op 4: begin our own group. */
 export type DaveTask = DaveMessage | { readonly kind: "begin" };
 
 interface DaveInboxOptions {
   readonly limits: VoiceLimits;
   readonly clock: Clock;
   readonly guardHandler: HandlerGuard;
-  /** Since when its first group is waited for; undefined: it has one, or wants none. */
+  /** When the wait for its first group began; undefined: it has one, or needs none. */
   readonly waitsForGroupSinceMs: () => number | undefined;
-  /** It is to be handled with next to no MLS work. */
+  /** Whether it can be handled with next to no MLS work. */
   readonly isLight: (task: DaveTask) => boolean;
   readonly onTask: (task: DaveTask) => void;
-  /** More waits than any real channel brings. */
+  /** More messages wait than any real channel causes. */
   readonly onFull: (error: Error) => void;
 }
 
@@ -53,7 +57,7 @@ export class DaveInbox implements GroupWaiter {
     this.#options = options;
   }
 
-  /** Handles it now, or when what came before has been handled and there is time for it. */
+  /** Handles the task now, or after the earlier ones, when there is time for it. */
   take(task: DaveTask): void {
     const { limits, clock, isLight, onTask, onFull } = this.#options;
     if (this.#isClosed) return;
@@ -72,12 +76,12 @@ export class DaveInbox implements GroupWaiter {
     if (this.#waiting.length === 1) limits.groupQueue.enter(this);
   }
 
-  /** What has come is not known to its session yet. */
+  /** Messages have arrived that the session has not handled yet. */
   get isWaiting(): boolean {
     return this.#waiting.length > 0;
   }
 
-  /** One like this has come and waits. */
+  /** A message of this kind waits. */
   has(kind: DaveTask["kind"]): boolean {
     return this.#waiting.some(({ task }) => task.kind === kind);
   }

@@ -1,6 +1,6 @@
-// Proposals to change a DAVE group (op 27): which of them are of our group and epoch and few enough to be heeded, which
-// wait for the gateway to tell of whom they add, and the commit that answers them (discord-voice.md sections 3.4 and
-// 3.5). Part of the DAVE session, on the audio thread.
+// Proposals to change a DAVE group (op 27): selects those of our group and epoch, limits their number, holds those that
+// add users the gateway has not announced yet, and makes the commit that answers them (discord-voice.md sections 3.4
+// and 3.5). Part of the DAVE session, on the audio thread.
 
 import type { Timer } from "../../../lib/clock.ts";
 import type { LogFields } from "../../../log/log.ts";
@@ -12,21 +12,21 @@ const APPEND = 0;
 const HELD_MS_MAX = 5000;
 const HELD_MAX = 8;
 /**
- * Of one epoch, 500 bytes and 2.5 ms each to check: 16 of them. Others check and commit more than that; their Welcome
- * takes us in.
+ * Limit per epoch; a proposal has 500 bytes and costs 2.5 ms to check: 16 of them. Other members check and commit more
+ * than that, and their Welcome adds us.
  */
 const BYTES_MAX = 8 * 1024;
 
-/** What it needs of the DAVE session. */
+/** What proposals need from the DAVE session. */
 interface DaveProposalsOptions {
   readonly group: MlsGroup;
   /** Without ourselves. */
   readonly knownUserIds: ReadonlySet<string>;
-  /** Does the work later, contained as that of messages is. */
+  /** Runs the work later, guarded like the handling of messages. */
   readonly after: (delayMs: number, work: () => void) => Timer;
   /** The payload of op 28. */
   readonly sendCommit: (payload: Uint8Array) => void;
-  /** We do not know the group any more: it is to be joined anew. */
+  /** We have lost track of the group and must rejoin it. */
   readonly onLost: (reason: string) => void;
   readonly warn: (message: string, fields: LogFields) => void;
 }
@@ -40,29 +40,29 @@ export class DaveProposals {
     this.#options = options;
   }
 
-  /** New ones, as the gateway sent them. The group has begun. */
+  /** Adds proposals, as the gateway sent them. The group has begun. */
   take(operation: number, proposals: Buffer): void {
     const { group, onLost, warn } = this.#options;
     if (operation === APPEND && !this.#isTimely(proposals)) return;
-    // Alone we leave too many to the others; in a group we must not lose track of it.
+    // Without a group too many are left to the other members; in a group we must not lose track of it.
     if (group.proposalsBytes + proposals.length <= BYTES_MAX) this.#process(operation, proposals);
     else if (group.cipher !== undefined) onLost("too many proposals in one epoch");
     else warn("left many DAVE proposals to the other members", { sizeBytes: proposals.length });
   }
 
-  /** Some wait for the gateway to tell of further users. */
+  /** Some wait for the gateway to announce further users. */
   get areHeld(): boolean {
     return this.#held.length > 0;
   }
 
-  /** The gateway has told of further users: those that waited for it may be in order now. */
+  /** The gateway has announced further users: proposals that waited for them may be valid now. */
   retry(): void {
     const held = this.#held;
     this.drop();
     for (const proposals of held) this.#process(APPEND, proposals);
   }
 
-  /** None wait any more: the group has changed, or is given up. */
+  /** Drops waiting proposals: the group has changed, or is given up. */
   drop(): void {
     this.#held = [];
     this.#timer?.cancel();
@@ -94,7 +94,7 @@ export class DaveProposals {
     }
   }
 
-  /** Those that add somebody the gateway has not told us of wait for that, a short while. */
+  /** Holds proposals that add a user the gateway has not announced, for a short while. */
   #hold(proposals: Buffer): void {
     const heldBytes = this.#held.reduce((sum, held) => sum + held.length, proposals.length);
     if (this.#held.length >= HELD_MAX || heldBytes > BYTES_MAX) {

@@ -1,5 +1,5 @@
-// How often one session may ask to be taken out of its DAVE group and back in: what three times in a minute do not
-// mend, a new voice session may. Held by dave-session.ts, on the audio thread.
+// Limits how often one session may ask to be removed from its DAVE group and added again: when three times in a minute
+// do not help, a new voice session may. Held by dave-session.ts, on the audio thread.
 
 import type { Clock } from "../../../lib/clock.ts";
 
@@ -14,7 +14,7 @@ export class DaveRecoveries {
     this.#clock = clock;
   }
 
-  /** Counts one that is to begin; false when there have been too many. */
+  /** Counts a recovery that begins; false when there have been too many. */
   begin(): boolean {
     const nowMs = this.#clock.now();
     this.#begunMs = this.#begunMs.filter((atMs) => nowMs - atMs < RECOVERY_WINDOW_MS);

@@ -1,9 +1,9 @@
-// End-to-end encryption of one voice session: drives the MLS group through every message of the gateway and says
-// whether frames go out encrypted, plain or not at all (discord-voice.md sections 3.3 to 3.9). Between the voice
-// session and the MLS library, on the audio thread. All MLS work happens in message handlers, when dave-inbox.ts says
-// that there is time for it. Proposals are dave-proposals.ts's, frames dave-frames.ts's. Long because commits,
-// transitions and recovery work on the same few pieces of state: the group, what is pending in it and the timers that
-// bound the waiting.
+// End-to-end encryption of one voice session: drives the MLS group through every message of the gateway and decides
+// whether frames are sent encrypted, plain or not at all (discord-voice.md sections 3.3 to 3.9). Between the voice
+// session and the MLS library, on the audio thread. All MLS work happens in message handlers, when dave-inbox.ts finds
+// time for it. Proposals are handled by dave-proposals.ts, frames by dave-frames.ts. Long because commits, transitions
+// and recovery work on the same few pieces of state: the group, what is pending in it and the timers that limit the
+// waiting.
 
 import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
 import type { DaveReport } from "../../../bridge/audio-report.ts";
@@ -31,25 +31,25 @@ const POSTPONED_COMMIT_MS_MAX = 5000;
 /** Listeners keep the keys of the epoch before for 10 s. */
 const OLD_GROUP_MS_MAX = 8000;
 const TRANSITIONS_MAX = 64;
-/** A Discord call has far fewer; a bound against a gone-mad server. */
+/** A Discord call has far fewer; a limit against a broken server. */
 const KNOWN_USERS_MAX = 1000;
 
-/** What the DAVE session needs of the voice session. */
+/** What the DAVE session needs from the voice session. */
 interface DaveParent {
   sendDaveJson(opcode: number, data: unknown): void;
   sendDaveBinary(opcode: number, payload: Uint8Array): void;
   onDaveGateChanged(): void;
-  /** No group comes to be by the protocol's own means; only a new voice session may help. */
+  /** The protocol's own means cannot form a group; only a new voice session may help. */
   onDaveStuck(): void;
-  /** Frames are encrypted otherwise from now on than until now. */
+  /** Frames are encrypted with other keys from now on. */
   onDaveRekeyed(): void;
-  /** The gateway asks for more than any real one: the voice session has to end. */
+  /** The gateway exceeds a limit that no real one reaches: the voice session must end. */
   onDaveFlooded(error: Error): void;
 }
 
 interface DaveSessionOptions {
   readonly userId: string;
-  /** Undefined: learnt from the first message of the group. */
+  /** Undefined: taken from the first message of the group. */
   readonly channelId: string | undefined;
   readonly isPlainFallbackAllowed: boolean;
   readonly limits: VoiceLimits;
@@ -88,7 +88,7 @@ export class DaveSession {
 
   /** The version negotiated for the next group; 0 is plain. */
   #version = 0;
-  /** A key package is out and no group came of it yet. */
+  /** A key package has been sent and has not led to a group yet. */
   #isAwaitingGroup = false;
   #lastTransitionId = 0;
   #postponed: PostponedCommit | undefined;
@@ -96,7 +96,7 @@ export class DaveSession {
   readonly #recoveries: DaveRecoveries;
   #isRecovering = false;
 
-  /** Of an older group than `#group` while we recover. */
+  /** During recovery they use the keys of an older group than `#group`. */
   readonly #frames: DaveFrames;
   readonly #proposals: DaveProposals;
   readonly #gate: DaveGate;
@@ -143,7 +143,7 @@ export class DaveSession {
     });
     this.#warnings = new DaveWarnings(options);
     this.#recoveries = new DaveRecoveries(options.clock);
-    // The way to op 4 is a wait for others: time to make what it will ask for.
+    // Until op 4 we only wait for the network: time to prepare what op 4 will need.
     this.#queue.enterSpare(this, () => this.#prepareGroup());
   }
 
@@ -166,7 +166,7 @@ export class DaveSession {
     };
   }
 
-  /** Op 4: begins a group for `version`, or plain sound for 0. Messages that came before have been heeded. */
+  /** Op 4: begins a group for `version`, or plain audio for 0. Messages that arrived earlier have been handled. */
   start(version: number): void {
     if (this.#isClosed) return;
     this.#version = version;
@@ -179,7 +179,7 @@ export class DaveSession {
     this.#gate.start();
   }
 
-  /** What to put into the packet for `opus`: a DAVE frame, the same bytes when plain, undefined when that failed. */
+  /** The packet payload for `opus`: a DAVE frame, the same bytes when plain, undefined when encrypting failed. */
   encrypt(opus: Uint8Array): Uint8Array | undefined {
     return this.#frames.encrypt(opus);
   }
@@ -189,8 +189,8 @@ export class DaveSession {
   }
 
   /**
-   * After op 9. What was sent right before the connection broke may be lost, and a resume repeats only what the gateway
-   * has said: op 23 is sent again for transitions that the gateway may still be waiting with.
+   * After op 9. Messages sent right before the connection broke may be lost, and a resume repeats only the gateway's
+   * own messages: op 23 is sent again for transitions that the gateway may still be waiting with.
    */
   onResumed(): void {
     for (const [transitionId, { announcedMs }] of this.#transitions) {
@@ -212,7 +212,7 @@ export class DaveSession {
     return this.#options.limits.groupQueue;
   }
 
-  /** What costs next to no MLS work: others that wait for a turn are no reason to wait with it. */
+  /** True for a task with next to no MLS work, which need not wait behind other sessions. */
   #isLight(task: DaveTask): boolean {
     switch (task.kind) {
       case "userLeft":
@@ -265,7 +265,7 @@ export class DaveSession {
     }
   }
 
-  // Who is there.
+  // Users in the channel.
 
   #onUsersPresent(userIds: readonly string[]): void {
     const sizeBefore = this.#knownUserIds.size;
@@ -303,7 +303,7 @@ export class DaveSession {
 
   #onProposals(operation: number, proposals: Buffer): void {
     if (!this.#group.hasBegun || this.#group.hasSeen(proposals)) return;
-    // Somebody else's answer has won: ours is not needed any more.
+    // Another member's commit has won: ours is no longer needed.
     if (this.#isAwaitingGroup && this.#inbox.has("welcome")) return;
     this.#processPostponed();
     this.#proposals.take(operation, proposals);
@@ -319,10 +319,11 @@ export class DaveSession {
       return;
     }
     this.#group.learnGroupId(header.groupId, { isCertain: false });
-    // Of the past or repeated; or of a group we are not in yet, which our Welcome will bring.
+    // Past or repeated; or of a group we are not in yet, which our Welcome will bring.
     if (header.epoch < (this.#group.epoch ?? 0n) || (!isInGroup && header.epoch > 0n)) return;
     const whose = this.#group.whose(commit);
-    // The library merges the commit it made last, whichever is announced: an earlier one would lead us astray.
+    // The library merges the commit it made last, whichever is announced: an earlier one would put us into a wrong
+    // epoch.
     if (whose === "outdated") this.#recover(transitionId, "an outdated commit was announced");
     else if (!isInGroup && whose === "foreign") return;
     else if (this.#group.isFor(header.groupId)) this.#followCommit(transitionId, commit);
@@ -362,9 +363,9 @@ export class DaveSession {
 
   #onWelcome(transitionId: number, welcome: Buffer): void {
     if (!this.#isAwaitingGroup) {
-      // A repetition, unless it answers a key package that no group came of.
+      // A repetition, unless it answers a key package that has not led to a group.
       if (!this.#group.isAddedAgainBy(welcome)) return;
-      // Those were of the group that we leave. Its keys are used until the transition is executed.
+      // The pending transitions belong to the group we leave. Its keys are used until the transition is executed.
       this.#dropPending();
     }
     if (!this.#tryMls(() => this.#group.processWelcome(welcome), transitionId)) return;
@@ -379,7 +380,7 @@ export class DaveSession {
     if (this.#isSendingForGroup) this.#parent.onDaveRekeyed();
   }
 
-  /** We are in a group. With an id, others are told and sending waits for the transition to be executed. */
+  /** We are in a group. With an id, we confirm it and sending waits for the transition to be executed. */
   #onJoined(transitionId: number): void {
     this.#isAwaitingGroup = false;
     this.#isRecovering = false;
@@ -445,7 +446,7 @@ export class DaveSession {
       this.#startSending(version);
       return;
     }
-    // The reset of a sole member ends in such a downgrade: whoever comes next is greeted with a group, not plain sound.
+    // The reset of a sole member ends in such a downgrade: the next user to join gets a group, not plain audio.
     const isSoleMemberReset = version === 0 && this.#isAwaitingGroup && this.#knownUserIds.size === 0;
     if (!isSoleMemberReset) this.#frames.setVersion(version);
     this.#refresh();
@@ -474,8 +475,8 @@ export class DaveSession {
   }
 
   /**
-   * Asks to be taken out of the group and back in. The keys we had go on sending meanwhile: listeners keep them for 10
-   * s, so nothing is lost unless recovery takes longer.
+   * Asks to be removed from the group and added again. The old keys are used meanwhile: listeners keep them for 10 s,
+   * so nothing is lost unless recovery takes longer.
    */
   #recover(transitionId: number, reason: string, error?: unknown): void {
     if (this.#isRecovering && error === undefined) return;
@@ -514,7 +515,7 @@ export class DaveSession {
     return this.#frames.isWith(this.#group.cipher);
   }
 
-  /** Nothing the MLS library throws gets any further: without it there may still be a plain call. */
+  /** Catches exceptions of the MLS library: without it the call may still be plain. */
   #guard(work: () => void): void {
     const startedMs = this.#clock.now();
     try {
@@ -541,13 +542,13 @@ export class DaveSession {
   #onGroupTimeout(): void {
     this.#groupTimer = undefined;
     if (this.#inbox.isWaiting) {
-      // It may have come, and waits for its turn.
+      // It may have arrived and be waiting in the inbox.
       this.#armGroupTimer();
       return;
     }
     const keyPackage = this.#group.createKeyPackage();
     if (this.#knownUserIds.size === 0 || keyPackage === undefined) return;
-    this.#options.logger.warn("no DAVE group came to be", { isLastTry: this.#hasKeyPackageBeenRepeated });
+    this.#options.logger.warn("no DAVE group was formed in time", { isLastTry: this.#hasKeyPackageBeenRepeated });
     if (this.#hasKeyPackageBeenRepeated) {
       this.#parent.onDaveStuck();
       return;
@@ -564,7 +565,7 @@ export class DaveSession {
     this.#proposals.drop();
   }
 
-  // What becomes of a due frame.
+  // What happens to a due frame.
 
   #refresh(): void {
     if (this.#isClosed) return;

@@ -1,5 +1,5 @@
-// What goes wrong with one session's end-to-end encryption again and again is told now and then: what a gateway sends
-// must not fill the log. Held by dave-session.ts, on the audio thread.
+// Rate-limited warnings about one session's end-to-end encryption: a gateway's messages must not fill the log. Held by
+// dave-session.ts, on the audio thread.
 
 import type { Clock } from "../../../lib/clock.ts";
 import { TokenBucket } from "../../../lib/token-bucket.ts";

@@ -1,22 +1,22 @@
-// Whose turn it is to do MLS work: a piece of it cannot be interrupted and takes milliseconds, so all voice sessions of
-// a thread stand in one queue. One piece a turn of the event loop, and none while frames are short; then one now and
-// then all the same. Sound goes on with the keys it has meanwhile. docs/internals/tick.md has the order. One for each
-// audio thread.
+// Schedules MLS work: a piece of it cannot be interrupted and takes milliseconds, so all voice sessions of a thread
+// share one queue. One piece runs per event loop iteration, and none while frames are short, except one at regular
+// intervals. Audio continues with the old keys meanwhile. docs/internals/tick.md describes the order. One per audio
+// thread.
 
 import type { Clock, Timer } from "../../../lib/clock.ts";
 
-/** Once so much was done in a turn of the event loop, whoever it was for, the others wait for the next. */
+/** Once this much was done in an event loop iteration, for any session, the others wait for the next iteration. */
 const SLICE_MS_MAX = 1;
-/** Where frames are short all the time, a piece is done so long after the last. */
+/** When frames are always short, a piece is done this long after the last. */
 const HELD_UP_MS_MAX = 50;
-/** While frames are short: when to look again. */
+/** While frames are short: interval of the checks. */
 const RECHECK_MS = 2;
 
 /** A voice session that has MLS work to do. */
 export interface GroupWaiter {
-  /** Who has the least is served first: when its work came, or may be held to have come. */
+  /** The smallest rank is served first: when its work arrived, or may be treated as arrived. */
   readonly rankMs: number;
-  /** It has used up its own share of the thread for so long; 0: it has not. */
+  /** How long it must wait because its own share of the thread is used up, milliseconds; 0: not at all. */
   readonly shareWaitMs: number;
   /** Does one piece. True: there is more. Must not throw. */
   serve(): boolean;
@@ -24,18 +24,18 @@ export interface GroupWaiter {
 
 export interface GroupQueueOptions {
   readonly clock: Clock;
-  /** So many frames lie ready for everybody that a piece of MLS work is not heard. */
+  /** All players have so many ready frames that a piece of MLS work causes no gap. */
   readonly areFramesAhead: () => boolean;
 }
 
 export class GroupQueue {
   readonly #options: GroupQueueOptions;
   readonly #waiting = new Set<GroupWaiter>();
-  /** Work that nobody needs yet, by whose it is: done when there is no other. */
+  /** Optional work in advance, by owner: done when there is no other. */
   readonly #spare = new Map<object, () => void>();
   #timer: { readonly timer: Timer; readonly atMs: number } | undefined;
   #sliceMs = 0;
-  /** When a piece was done last, or the first of those that wait came. */
+  /** When the last piece was done, or the first of the waiting ones arrived. */
   #servedMs = 0;
 
   constructor(options: GroupQueueOptions) {
@@ -47,7 +47,7 @@ export class GroupQueue {
     return this.#waiting.size === 0 && this.#sliceMs < SLICE_MS_MAX && this.#options.areFramesAhead();
   }
 
-  /** Its `serve` is called when its turn has come, until that returns false. */
+  /** Calls the waiter's `serve` each time it is selected, until that returns false. */
   enter(waiter: GroupWaiter): void {
     if (this.#waiting.size === 0) this.#servedMs = this.#options.clock.now();
     this.#waiting.add(waiter);
@@ -59,7 +59,7 @@ export class GroupQueue {
     this.#rest();
   }
 
-  /** `work`, which must not throw, is done once while nobody has anything more urgent to do; or never. */
+  /** `work`, which must not throw, is done once while there is nothing more urgent to do; or never. */
   enterSpare(owner: object, work: () => void): void {
     this.#spare.set(owner, work);
     this.#arm(0);
@@ -70,7 +70,7 @@ export class GroupQueue {
     this.#rest();
   }
 
-  /** Counts what was done in this turn of the event loop, by whomever. */
+  /** Counts work done in this event loop iteration, for any session. */
   spend(usedMs: number): void {
     if (usedMs <= 0) return;
     this.#sliceMs += usedMs;

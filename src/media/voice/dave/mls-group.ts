@@ -1,18 +1,18 @@
-// The MLS group of one call as the DAVE session sees it: wraps the MLS library with what it leaves to its users (which
-// messages are repeated, whose commit is whose, group ids learnt late; discord-voice.md section 3.8). On the audio
-// thread.
+// The MLS group of one call as the DAVE session sees it: adds to the MLS library what it leaves to its users (detecting
+// repeated messages, matching commits to their authors, group ids learnt late; discord-voice.md section 3.8). On the
+// audio thread.
 
 import { createHash } from "node:crypto";
 import { generateP256Keypair, DAVESession as MlsSession, type SigningKeyPair } from "@snazzah/davey";
 import { isSnowflake } from "../../../lib/snowflake.ts";
 import { keyPackageRefOf } from "./key-package-ref.ts";
 
-/** Stands in for the channel id until the first message of the group brings it. */
+/** Placeholder for the channel id until the first message of the group contains it. */
 const UNKNOWN_CHANNEL_ID = "0";
 /** Remembered per epoch; the gateway bundles changes, so real epochs have one or two. */
 const REMEMBERED_MAX = 32;
 
-/** What frames are encrypted with. */
+/** Encrypts frames. */
 export interface FrameCipher {
   encryptOpus(frame: Buffer): Buffer;
 }
@@ -22,7 +22,7 @@ type ProposalsOutcome =
   | { readonly kind: "commit"; readonly payload: Buffer }
   /** Nothing is proposed any more. */
   | { readonly kind: "nothing" }
-  /** Somebody is to be added of whom the gateway has not told us. */
+  /** A proposal adds a user that the gateway has not announced. */
   | { readonly kind: "unknownUser" };
 
 export class MlsGroup {
@@ -32,15 +32,15 @@ export class MlsGroup {
   #channelId: string;
   #externalSender: Buffer | undefined;
   #session: MlsSession | undefined;
-  /** What the first `begin` will want. */
+  /** Made in advance for the first `begin`. */
   #prepared: { readonly session: MlsSession; readonly keyPackage: Buffer } | undefined;
-  /** Holds the private key of a key package that went out before the channel id was learnt. */
+  /** Holds the private key of a key package that was sent before the channel id was known. */
   #placeholder: MlsSession | undefined;
-  /** A key package went out, and no group was joined since. */
+  /** A key package was sent, and no group was joined since. */
   #isKeyPackageOut = false;
   /**
-   * Holds the private key of a key package that went out while the one before was not used yet. The gateway may use the
-   * older one first; a session in a group takes no Welcome, so the newer one needs a session of its own.
+   * Holds the private key of a key package that was sent while the previous one was still unused. The gateway may use
+   * the older one first; a session in a group accepts no Welcome, so the newer one needs a separate session.
    */
   #spare: { readonly session: MlsSession; readonly keyPackageRef: Buffer } | undefined;
   /** Digests: the messages themselves may be large. */
@@ -54,7 +54,7 @@ export class MlsGroup {
     this.#channelId = isSnowflake(channelId) ? channelId : UNKNOWN_CHANNEL_ID;
   }
 
-  /** Undefined while there is no group, not even one of our own. */
+  /** Undefined while there is no group, not even our own. */
   get epoch(): bigint | undefined {
     return this.#session?.epoch ?? undefined;
   }
@@ -68,7 +68,7 @@ export class MlsGroup {
     return this.#session !== undefined;
   }
 
-  /** Does ahead what the first `begin` can find done, if it is for this version. */
+  /** Does work of the first `begin` in advance, if that will be for this version. */
   prepare(version: number): void {
     if (this.#session !== undefined) return;
     const session = this.#createSession(version);
@@ -81,8 +81,8 @@ export class MlsGroup {
   }
 
   /**
-   * Leaves what was and begins a group of our own, which others join or which gives way to a Welcome. Returns our key
-   * package. `isOldCipherRetained`: who holds the old `cipher` may go on using it.
+   * Leaves the current group and begins our own, which others join or which a Welcome replaces. Returns our key
+   * package. `isOldCipherRetained`: the holder of the old `cipher` may keep using it.
    */
   begin(version: number, { isOldCipherRetained }: { readonly isOldCipherRetained: boolean }): Buffer {
     const prepared = this.#takePrepared(version);
@@ -96,12 +96,12 @@ export class MlsGroup {
     return prepared === undefined ? this.#createKeyPackage(this.#session) : this.#letOut(prepared.keyPackage);
   }
 
-  /** One more key package; those before stay good. Undefined before `begin`. */
+  /** One more key package; earlier ones stay valid. Undefined before `begin`. */
   createKeyPackage(): Buffer | undefined {
     return this.#session === undefined ? undefined : this.#createKeyPackage(this.#session);
   }
 
-  /** Op 25. Inside a group it cannot change: then it is kept for the next. */
+  /** Op 25. It cannot change inside a group: then it is stored for the next one. */
   setExternalSender(senderPackage: Buffer): void {
     if (this.#externalSender?.equals(senderPackage)) return;
     this.#externalSender = senderPackage;
@@ -113,7 +113,7 @@ export class MlsGroup {
     return this.#seenProposals.includes(digestOf(proposals));
   }
 
-  /** How much was proposed in this epoch so far: all of it is worked through again with every further proposal. */
+  /** Size of the proposals of this epoch: all of them are processed again with every further one. */
   get proposalsBytes(): number {
     return this.#proposalsBytes;
   }
@@ -152,8 +152,8 @@ export class MlsGroup {
   }
 
   /**
-   * True when the Welcome answers our newest key package although an older one may have brought us into the group
-   * already: the gateway has removed us and added us again.
+   * True when the Welcome answers our newest key package although an older one may have added us to the group already:
+   * the gateway has removed us and added us again.
    */
   isAddedAgainBy(welcome: Buffer): boolean {
     return this.#spare !== undefined && welcome.includes(this.#spare.keyPackageRef);
@@ -162,7 +162,7 @@ export class MlsGroup {
   /** Op 30. Throws when it cannot be used. */
   processWelcome(welcome: Buffer): void {
     // It answers the key package from before the channel id was known. Such a session can send but not follow commits:
-    // the next one makes us join anew, unheard.
+    // the next one makes us rejoin, without an audible gap.
     const spare = this.isAddedAgainBy(welcome) ? this.#spare?.session : undefined;
     if (spare !== undefined && this.#externalSender !== undefined) spare.setExternalSender(this.#externalSender);
     const addressee = spare ?? this.#placeholder ?? this.#openSession;

@@ -1,6 +1,5 @@
-// Reads the first bytes of MLS messages (discord-voice.md sections 3.9 and 4.4), so that late, repeated and foreign
-// ones can be told apart before the MLS library is bothered with them. Between gateway and DAVE session, on the audio
-// thread.
+// Parses the first bytes of MLS messages (discord-voice.md sections 3.9 and 4.4), so that late, repeated and foreign
+// ones are filtered out before they reach the MLS library. Between gateway and DAVE session, on the audio thread.
 
 /** Up to the epoch; an MLSMessage that holds a PublicMessage of a Discord group. */
 const HEADER_BYTES = 21;

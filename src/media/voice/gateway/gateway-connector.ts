@@ -1,5 +1,5 @@
-// How the WebSocket to a voice gateway comes to be: its socket, its TLS, its bounds. Beneath the gateway socket, on the
-// audio thread.
+// Opens the WebSocket to a voice gateway: socket, TLS and their limits. Beneath the gateway socket, on the audio
+// thread.
 
 import { isIP, type NetConnectOpts, type connect as netConnect } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -14,8 +14,8 @@ const FRAGMENTS_MAX = 64;
 /** Interim answers (HTTP 1xx) before the upgrade. */
 const INTERIM_ANSWERS_MAX = 4;
 /**
- * What every voice server speaks. Left out is Diffie-Hellman over numbers of the server's choice, of any size: 8,192
- * bits hold the thread for 300 ms, before any certificate is looked at.
+ * TLS settings that every voice server supports. Finite-field Diffie-Hellman is left out because the server chooses the
+ * size of its numbers: 8,192 bits block the thread for 300 ms, before any certificate is checked.
  */
 const TLS_LIMITS = {
   ciphers: "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20",
@@ -23,8 +23,8 @@ const TLS_LIMITS = {
 } as const;
 
 /**
- * A chain of certificates is checked in one go, whoever signed it, and each may cost milliseconds. Real chains have 3
- * to 6 kB.
+ * A certificate chain is checked in one go, whoever signed it, and each certificate may cost milliseconds. Real chains
+ * have 3 to 6 kB.
  */
 const TLS_HANDSHAKE_BYTES_MAX = 10 * 1024;
 
@@ -32,11 +32,11 @@ interface GatewayConnectOptions {
   readonly url: string;
   readonly guard: VoiceGuard;
   readonly sockets: Pick<Sockets, "connectTcp">;
-  /** Told of every slice of bytes from the network; false refuses it and all that follows. */
+  /** Called with the size of every slice of bytes from the network; false refuses it and all that follow. */
   readonly admit: (sizeBytes: number) => boolean;
 }
 
-/** Dials at once. Messages come one per turn of the event loop. */
+/** Connects at once. Delivers one message per event loop iteration. */
 export function connectGateway({ url, guard, sockets, admit }: GatewayConnectOptions): WebSocket {
   const isSecure = url.startsWith("wss:");
   return new WebSocket(url, {
@@ -64,13 +64,13 @@ export function connectGateway({ url, guard, sockets, admit }: GatewayConnectOpt
 type Admit = GatewayConnectOptions["admit"];
 
 function openTcp(sockets: GatewayConnectOptions["sockets"], options: NetConnectOpts, admit: Admit): PacedSocket {
-  // The path is that of the request, and none of a socket.
+  // `path` is the request's path, not that of a socket file.
   return new PacedSocket(sockets.connectTcp({ ...options, path: undefined, noDelay: true } as NetConnectOpts), {
     admit,
   });
 }
 
-/** Paced beneath TLS, for its own sake, and above it, where what arrived slice by slice comes out in one piece. */
+/** Paced beneath TLS, to limit TLS itself, and above it, where what arrived slice by slice comes out in one piece. */
 function openTls(connectPlain: (admit: Admit) => PacedSocket, options: NetConnectOpts, admit: Admit): PacedSocket {
   let handshakeBytes = 0;
   let isSecured = false;

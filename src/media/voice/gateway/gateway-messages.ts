@@ -30,7 +30,7 @@ export interface SessionDescriptionMessage {
   readonly daveVersion: number;
 }
 
-/** What concerns end-to-end encryption: handled by the DAVE session in every state of the connection. */
+/** Messages about end-to-end encryption: handled by the DAVE session in every state of the connection. */
 export type DaveMessage =
   | { readonly kind: "usersPresent"; readonly userIds: readonly string[] }
   | { readonly kind: "userLeft"; readonly userId: string }
@@ -61,7 +61,7 @@ interface GatewayFrame {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads a JSON frame; undefined when it is not even an object with an opcode. */
+/** Parses a JSON frame; undefined when it is not even an object with an opcode. */
 export function parseTextFrame(text: string): GatewayFrame | undefined {
   const envelope = parseJsonObject(text);
   if (envelope === undefined || !isUnsigned(envelope.op, 0xffff)) return undefined;
@@ -136,8 +136,8 @@ function parseTransition(opcode: 21 | 22 | 24, data: Fields): GatewayMessage | u
 }
 
 /**
- * Reads a binary frame: `seq` u16 BE, opcode u8, payload. Undefined when shorter than that. Payloads are copies, for
- * some are kept while others of the same network read are long gone.
+ * Parses a binary frame: `seq` u16 BE, opcode u8, payload. Undefined when shorter than that. Payloads are copies,
+ * because some are retained longer than the network buffer they arrived in.
  */
 export function parseBinaryFrame(bytes: Buffer): GatewayFrame | undefined {
   if (bytes.length < 3) return undefined;

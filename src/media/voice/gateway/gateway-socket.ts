@@ -1,6 +1,6 @@
-// One life of one WebSocket to the voice gateway: dial, read frames, heartbeat, notice death (discord-voice.md sections
-// 1.2, 1.4, 1.5), and end it when it wants more of us than any real one does. It knows nothing of sessions; a resume is
-// a second one of these. On the audio thread.
+// One WebSocket connection to the voice gateway: connects, reads frames, sends heartbeats, detects a dead connection
+// (discord-voice.md sections 1.2, 1.4, 1.5), and ends it when the server exceeds limits that no real one reaches. It
+// knows nothing of sessions; a resume creates a second one. On the audio thread.
 
 import WebSocket from "ws";
 import type { Clock, Timer } from "../../../lib/clock.ts";
@@ -14,15 +14,15 @@ import { connectGateway } from "./gateway-connector.ts";
 import { type GatewayMessage, OPCODE, parseBinaryFrame, parseTextFrame } from "./gateway-messages.ts";
 import type { ConnectAttempt } from "./voice-connect-attempts.ts";
 
-/** More often than Discord asks for (13.75 s): fresher ping, faster notice of a dead connection. */
+/** More often than Discord requires (13.75 s): fresher ping, faster detection of a dead connection. */
 const HEARTBEAT_MS_MAX = 5000;
 /** No server asks for more than one a second, and none gets more. */
 const HEARTBEAT_MS_MIN = 1000;
-/** Silence after a heartbeat that counts as death, in heartbeat intervals. */
+/** Silence after a heartbeat after which the connection counts as dead, in heartbeat intervals. */
 const ACK_INTERVALS_MAX = 2;
 /** How long the peer may take to answer our close frame. */
 const CLOSE_LINGER_MS = 1000;
-/** Heartbeats whose answer is awaited: two intervals' worth and one to spare. */
+/** Unacknowledged heartbeats: two intervals' worth and one to spare. */
 const OUTSTANDING_MAX = 4;
 
 export interface GatewaySocketListener {
@@ -41,7 +41,7 @@ interface GatewaySocketOptions {
   readonly sockets: Pick<Sockets, "connectTcp">;
   readonly limits: VoiceLimits;
   readonly guardHandler: HandlerGuard;
-  /** What its timers throw is contained. */
+  /** Its timers run inside the handler guard. */
   readonly clock: Clock;
   /** Last sequence number of the session so far, -1 for a new one. */
   readonly lastSeq: number;
@@ -53,7 +53,7 @@ export class GatewaySocket {
   readonly #clock: Clock;
   readonly #listener: GatewaySocketListener;
   readonly #attempt: ConnectAttempt;
-  /** Undefined while it waits for its turn to dial. */
+  /** Undefined while it waits for a permit to connect. */
   #socket: WebSocket | undefined;
   readonly #outstanding = new Map<number, number>();
   #lastSeq: number;
@@ -63,12 +63,12 @@ export class GatewaySocket {
   #heartbeatDueMs = 0;
   #timer: Timer;
   #hasOpened = false;
-  /** Why we want nothing more of this server; its end is under way. */
+  /** Why we refuse this server; the connection is being ended. */
   #refusal: Error | undefined;
   #isClosed = false;
 
   /**
-   * Dials as soon as there is a turn. Throws NodeError "address-refused" when the URL holds an address that may not be.
+   * Connects as soon as a permit is free. Throws NodeError "address-refused" when the URL holds a forbidden address.
    */
   constructor(options: GatewaySocketOptions) {
     this.#options = options;
@@ -82,7 +82,7 @@ export class GatewaySocket {
       remote: host,
       onPermit: options.guardHandler(() => this.#connect()),
       onOusted: options.guardHandler(() =>
-        this.#die("no answer to the WebSocket upgrade while many others wait to dial"),
+        this.#die("no answer to the WebSocket upgrade while many other connections wait"),
       ),
     });
   }
@@ -92,7 +92,7 @@ export class GatewaySocket {
     return this.#lastSeq;
   }
 
-  /** Frames that could not be read so far. */
+  /** Number of frames that could not be parsed so far. */
   get malformedCount(): number {
     return this.#malformedCount;
   }
@@ -105,7 +105,7 @@ export class GatewaySocket {
     this.#send(Buffer.concat([Uint8Array.of(opcode), payload]));
   }
 
-  /** Closes from our side; the listener hears nothing more. */
+  /** Closes from our side; the listener is not called any more. */
   close(code: number): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -129,13 +129,13 @@ export class GatewaySocket {
     this.#refuse(limitExceeded(`it leaves more than ${UNREAD_BYTES_MAX / 1024} kB of our answers unread`));
   }
 
-  /** Gives the connection up for dead: no close frame, the listener hears of it as a lost connection. */
+  /** Gives the connection up for dead: sends no close frame, and reports a lost connection to the listener. */
   #die(reason: string, cause?: unknown): void {
     this.#socket?.terminate();
     this.#end({ code: CLOSE_ABNORMAL, reason, isByRemote: true }, cause);
   }
 
-  /** The server wants too much of us. Told out of the caller's way, who may be in the midst of something. */
+  /** The server exceeds a limit. Reported asynchronously, because the caller may be in the middle of something. */
   #refuse(error: Error): void {
     this.#socket?.terminate();
     if (this.#isClosed || this.#refusal !== undefined) return;
@@ -161,7 +161,7 @@ export class GatewaySocket {
     const socket = connectGateway({ url, guard, sockets, admit: (sizeBytes) => this.#admit(sizeBytes) });
     this.#socket = socket;
     let cause: unknown;
-    // The library reports errors of a socket that was closed while dialling, and nobody else listens: stays for good.
+    // The library reports errors of a socket that was closed while connecting, and nobody else listens: never removed.
     socket.on(
       "error",
       guardHandler((error: Error) => {
@@ -172,7 +172,7 @@ export class GatewaySocket {
     );
     socket.on(
       "close",
-      // 1005 is how `ws` tells a close frame without a code.
+      // `ws` reports a close frame without a code as 1005.
       guardHandler((code: number, reason: Buffer) => this.#onGone(code, reason.toString("utf8"), cause)),
     );
     socket.on(
@@ -181,7 +181,7 @@ export class GatewaySocket {
     );
     socket.on(
       "message",
-      // `ws` hands out Buffers unless told otherwise.
+      // `ws` delivers Buffers by default.
       guardHandler((data: WebSocket.RawData, isBinary: boolean) => this.#onMessage(data as Buffer, isBinary)),
     );
     for (const name of ["ping", "pong"] as const) {
@@ -200,7 +200,7 @@ export class GatewaySocket {
     this.#listener.onGatewayOpen();
   }
 
-  /** Also counts what comes after our close frame, until the connection is gone. */
+  /** Also counts bytes that arrive after our close frame, until the connection is gone. */
   #admit(sizeBytes: number): boolean {
     const excess = this.#options.limits.takeBytes(sizeBytes);
     if (excess !== undefined) this.#refuse(excess);
@@ -229,7 +229,7 @@ export class GatewaySocket {
     else this.#listener.onGatewayMessage(message);
   }
 
-  /** The first heartbeat goes out at once, so that there is a ping soon. */
+  /** The first heartbeat is sent at once, so that the ping is known soon. */
   #startHeartbeat(intervalMs: number): void {
     this.#heartbeatMs = Math.max(HEARTBEAT_MS_MIN, Math.min(intervalMs, HEARTBEAT_MS_MAX));
     this.#timer.cancel();

@@ -1,26 +1,26 @@
-// Who of a thread's voice connections may dial at the same time. Servers that do not answer (a client names them) must
-// not take the turns of others: when all turns are taken and others wait, the one that has gone longest without an
-// answer, of the server that has most of them, loses its turn. On the audio thread.
+// Limits how many of a thread's voice connections connect at the same time. Servers that do not answer (a client names
+// them) must not block others: when all permits are taken and others wait, the server with the most unanswered attempts
+// loses its oldest one. On the audio thread.
 
 import type { Clock, Timer } from "../../../lib/clock.ts";
 
-/** At the same time, from dialling to the open WebSocket. */
+/** Concurrent attempts, each from its start to the open WebSocket. */
 const CONNECT_ATTEMPTS_MAX = 128;
-/** Real servers answer sooner; after that a dial may be ended in favour of those that wait. */
+/** Real servers answer sooner; after that an attempt may be ended in favour of those that wait. */
 const ANSWER_MS_MAX = 1000;
 
 interface ConnectAttemptOptions {
-  /** Who is dialled: `host:port`. */
+  /** The server: `host:port`. */
   readonly remote: string;
-  /** Its turn has come: called once, at once when there is room. */
+  /** Called once, when the attempt gets a permit; synchronously when one is free. */
   readonly onPermit: () => void;
-  /** It took too long while others wait: it has to give up. `enter` counts on nothing from it any more. */
+  /** It took too long while others wait and must give up. It holds no permit any more. */
   readonly onOusted: () => void;
 }
 
-/** A turn, or the wait for one. */
+/** A permit, or the wait for one. */
 export interface ConnectAttempt {
-  /** Answered, given up, or not wanted any more. Harmless when called again. */
+  /** The attempt was answered, given up, or is no longer needed. May be called again. */
   end(): void;
 }
 
@@ -80,7 +80,7 @@ export class VoiceConnectAttempts {
     entry.onPermit();
   }
 
-  /** Whoever waits for the server that has the fewest dials under way, the first of them. */
+  /** The first waiting entry of the server with the fewest attempts under way. */
   #pickNext(): Entry | undefined {
     const counts = this.#countByRemote();
     let next: Entry | undefined;
@@ -90,12 +90,12 @@ export class VoiceConnectAttempts {
     return next;
   }
 
-  /** Makes room; false when nobody has had long enough. */
+  /** Frees a permit; false when no attempt has had long enough. */
   #oust(): boolean {
     const counts = this.#countByRemote();
     const limitMs = this.#clock.now() - ANSWER_MS_MAX;
     let loser: Entry | undefined;
-    // In the order they began: the first of its server is the oldest.
+    // In order of their start: the first of its server is the oldest.
     for (const entry of this.#connecting) {
       if (entry.startedMs > limitMs) break;
       if (loser === undefined || (counts.get(entry.remote) ?? 0) > (counts.get(loser.remote) ?? 0)) loser = entry;

@@ -10,7 +10,7 @@ interface BodyOptions {
   /** Unpacked and packed alike. */
   readonly sizeBytesMax: number;
   readonly tooLarge: () => Error;
-  /** What it may take until it is whole; all of it is given back then. */
+  /** Memory reserved until the body is complete; all of it is released then. */
   readonly memory: ByteBudget;
   readonly noMemory: () => Error;
 }
@@ -20,14 +20,14 @@ interface Answer {
   readonly body: Readable;
 }
 
-/** Reads it whole. Rejects with `tooLarge`, `noMemory`, or with what went wrong on the way. */
+/** Reads the whole body. Rejects with `tooLarge`, `noMemory`, or the error of the transfer. */
 export async function readHttpBody(
   { headers, body }: Answer,
   options: BodyOptions,
 ): Promise<{ bytes: Buffer; text: string }> {
   const { memory, noMemory } = options;
   const parts: Buffer[] = [];
-  // Whoever reads is told of it, also when nobody reads any more.
+  // The reader gets errors; without a reader they must be handled, too.
   body.on("error", () => undefined);
   try {
     // Much that unpacks to nothing is too much, too.
@@ -77,7 +77,7 @@ async function* unpack(packed: AsyncIterable<Buffer>, encoding: string): AsyncGe
     }
     isNothing = isEmpty;
   }
-  // A failure of one side ends the other, and is told to whoever reads.
+  // A failure of one side ends the other, and is reported to the reader.
   pipeline(watched, unpacker, () => undefined);
   try {
     yield* unpacker;
@@ -93,7 +93,7 @@ function decoderOf(contentType: string): TextDecoder {
   try {
     return new TextDecoder(charset);
   } catch {
-    // A name that nobody knows.
+    // Ignore an unknown encoding name.
     return new TextDecoder();
   }
 }

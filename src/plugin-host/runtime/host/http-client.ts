@@ -1,5 +1,5 @@
-// A plugin's way out over HTTP: guarded connections, redirects followed by hand, bodies with an end, every wait
-// bounded, failures as SourceErrors without secrets. Plugin thread; the sound itself is fetched by audio workers.
+// A plugin's HTTP client: guarded connections, redirects followed by hand, bounded bodies and waits, failures as
+// SourceErrors without secrets. Plugin thread; the audio itself is fetched by audio workers.
 
 import { type Dispatcher, errors } from "undici";
 import type { PluginSettings } from "../../../bridge/plugin-messages.ts";
@@ -27,18 +27,18 @@ const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 const TIMEOUT_MS = 10_000;
 const SIZE_BYTES_MAX = 8 * 1024 * 1024;
 const SIZE_BYTES_LIMIT = 64 * 1024 * 1024;
-/** However many large ones are under way, each of them has room for so much … */
+/** However many large bodies are being read, each body has space for this much … */
 const LITTLE_BYTES = 512 * 1024;
 const LITTLE_BYTES_OF_ALL = REQUESTS_MAX * LITTLE_BYTES;
 /**
- * … and so much have all together, with room for one of the largest. Twice that, for in the end each is copied into one
- * piece, is less than the buffers that a plugin's thread may have.
+ * … and all together have this much, with space for one of the largest. Twice that, since in the end each is copied
+ * into one buffer, is less than the buffers that a plugin's thread may have.
  */
 const BODIES_BYTES_MAX = SIZE_BYTES_LIMIT + LITTLE_BYTES_OF_ALL;
-/** A `retry-after` beyond this is not believed. */
+/** Longest `retry-after` that is trusted. */
 const RETRY_AFTER_MS_MAX = 60 * 60_000;
 
-/** What a site has answered, its body still to come. */
+/** A site's answer, its body not read yet. */
 interface SentAnswer {
   readonly status: number;
   readonly body: { cancel(): void };
@@ -82,7 +82,7 @@ export class PluginHttpClient implements HttpClient {
     signal.throwIfAborted();
     const first = firstHop(url, request, this.#options.settings.http.userAgent);
     const late = new AbortController();
-    // The wait for a place counts, too: whoever asks has an answer by then.
+    // Includes the wait for a permit, so that the caller gets an answer by then.
     const timer = clock.after(timeoutMs, () => late.abort(new Error(`no whole answer within ${timeoutMs} ms`)));
     const ended = AbortSignal.any([signal, late.signal]);
     let release = (): void => undefined;
@@ -103,7 +103,7 @@ export class PluginHttpClient implements HttpClient {
       return await this.#semaphore.take(ended);
     } catch (error) {
       if (!late.aborted) throw error;
-      throw new SourceError("busy", `all ${REQUESTS_MAX} requests of this plugin at once were under way for too long`);
+      throw new SourceError("busy", `all ${REQUESTS_MAX} concurrent requests of this plugin were busy for too long`);
     }
   }
 
@@ -111,7 +111,7 @@ export class PluginHttpClient implements HttpClient {
     const headers = { accept: "application/json", ...request.headers };
     const text = await this.text(url, { ...request, headers });
     try {
-      // What it is of is the caller's to look at: nothing of it is trusted here.
+      // The caller checks its type: nothing is trusted here.
       return JSON.parse(text) as Value;
     } catch {
       const found = text.trimStart().startsWith("<") ? "a page" : "something else";
@@ -151,7 +151,7 @@ export class PluginHttpClient implements HttpClient {
       if (!isRedirect || request.redirect === "manual") return answer;
       hop = nextHop(hop, answer.status, location);
     }
-    throw new SourceError("changed", `${describe(first.url.href)} leads through more than ${REDIRECTS_MAX} redirects`);
+    throw new SourceError("changed", `${describe(first.url.href)} goes through more than ${REDIRECTS_MAX} redirects`);
   }
 
   async #ask(
@@ -203,13 +203,13 @@ export class PluginHttpClient implements HttpClient {
 /** Scheme, host and path: what follows may be a secret. */
 function describe(url: string): string {
   const parsed = parseUrl(url);
-  return parsed === undefined ? "an address that is none" : describeUrl(parsed);
+  return parsed === undefined ? "an invalid address" : describeUrl(parsed);
 }
 
 function firstHop(text: string, { query = {}, headers = {}, body, method }: HttpRequest, userAgent: string): Hop {
   const url = parseUrl(text);
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    throw new SourceError("invalid", "the address of a request is none; it has to begin with https:// or http://");
+    throw new SourceError("invalid", "the address of a request is invalid; it has to begin with https:// or http://");
   }
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, String(value));
@@ -234,11 +234,11 @@ function bodyOf(body: HttpRequest["body"]): { readonly text?: string; readonly t
   return { text: JSON.stringify(body satisfies JsonMembers | readonly unknown[]), type: "application/json" };
 }
 
-/** Secrets of one host are not for another; what was posted is asked for afterwards, as browsers do. */
+/** Secrets of one host are not sent to another; after a POST the target is requested with GET, as in browsers. */
 function nextHop({ url, method, headers, body }: Hop, status: number, location: string): Hop {
   const to = parseUrl(location, url.href);
   if (to === undefined || (to.protocol !== "https:" && to.protocol !== "http:")) {
-    throw new SourceError("changed", `${describe(url.href)} redirects to what is no address`);
+    throw new SourceError("changed", `${describe(url.href)} redirects to an invalid address`);
   }
   const isAsSafe = to.host === url.host && (to.protocol === url.protocol || to.protocol === "https:");
   const forwarded = isAsSafe ? headers : withoutSecrets(headers);
@@ -251,7 +251,7 @@ function withoutSecrets(headers: Record<string, string>): Record<string, string>
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !isSecretName(name)));
 }
 
-/** What the operator has put in place of a host. */
+/** Applies the operator's replacement of a host. */
 function replaced(url: URL, hosts: Readonly<Record<string, string>>): URL {
   const base = Object.hasOwn(hosts, url.hostname) ? parseUrl(hosts[url.hostname]!) : undefined; // it has it
   if (base === undefined) return url;
@@ -274,7 +274,7 @@ function retryAfterOf(text: string | undefined, clock: Clock): number | undefine
 
 const fromThisMachine: Leave = ({ sendFrom }) => sendFrom(undefined);
 
-/** No address to leave from was to be had. */
+/** No address to send from was available. */
 function unsent(error: unknown): SourceError {
   return new SourceError("busy", error instanceof Error ? error.message : String(error), { cause: error });
 }

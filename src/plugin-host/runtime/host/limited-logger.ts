@@ -8,7 +8,7 @@ import type { PluginLogger } from "../../../plugin-api/plugin.ts";
 
 const LINES_PER_MINUTE = 100;
 const FIELDS_MAX = 50;
-/** Of a message, of each field, of a stack. */
+/** For a message, for each field, for a stack. */
 const TEXT_LENGTH_MAX = 4096;
 
 interface LimitedLoggerOptions {
@@ -40,7 +40,7 @@ export function createPluginLogger({ logger, clock, hide }: LimitedLoggerOptions
 
 type Hide = LimitedLoggerOptions["hide"];
 
-/** What gets to the main thread whatever it was: a line of a log is no reason to fail. */
+/** Converts any value for the main thread: an unusual value in a log line must not cause a failure. */
 function shownValue(value: unknown, hide: Hide): unknown {
   if (value === null || value === undefined || typeof value === "number" || typeof value === "boolean") return value;
   if (value instanceof Error) return shownError(value, hide);

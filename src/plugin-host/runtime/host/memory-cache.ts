@@ -1,11 +1,11 @@
-// A plugin's cache: values by key that last for a while, the ones unused for longest giving way; equal wishes at the
-// same time are one. Plugin thread.
+// A plugin's cache: values by key that expire after a while and are evicted least recently used first; concurrent equal
+// requests share one. Plugin thread.
 
 import type { Clock } from "../../../lib/clock.ts";
 import { unlessAborted } from "../../../lib/unless-aborted.ts";
 import type { Cache, CacheOptions } from "../../../plugin-api/plugin.ts";
 
-/** From this share of its life on, a value that is kept fresh is made anew. */
+/** Share of its life after which a value that is kept fresh is renewed. */
 const FRESH_SHARE = 0.9;
 
 interface Entry<Value> {
@@ -14,7 +14,7 @@ interface Entry<Value> {
   readonly staleMs: number;
 }
 
-/** Stores the values of a persisted cache, and has those that an earlier thread has left. */
+/** Stores the values of a persisted cache, and loads those that an earlier thread has stored. */
 export interface CachePersistence {
   readonly left: readonly { readonly key: string; readonly value: unknown; readonly ttlMs: number }[];
   persist(key: string, value: unknown, ttlMs: number): void;
@@ -58,7 +58,7 @@ export class MemoryCache<Value> implements Cache<Value> {
 
   #put(key: string, value: Value, ttlMs: number): void {
     this.#entries.delete(key);
-    // A time that is none would keep it for ever.
+    // An invalid time would keep it forever.
     if (!(ttlMs > 0)) return;
     const nowMs = this.#clock.now();
     this.#entries.set(key, { value, untilMs: nowMs + ttlMs, staleMs: nowMs + ttlMs * FRESH_SHARE });
@@ -72,7 +72,7 @@ export class MemoryCache<Value> implements Cache<Value> {
   delete(key: string): void {
     this.#persistence?.forget(key);
     this.#entries.delete(key);
-    // Whoever asks from now on gets nothing of what was begun before.
+    // Requests from now on must not get values started before.
     this.#flights.delete(key);
   }
 
@@ -96,7 +96,7 @@ export class MemoryCache<Value> implements Cache<Value> {
     return entry;
   }
 
-  /** Waits for what is being made, or begins it. */
+  /** Waits for the value being made, or starts making it. */
   async #join(key: string, make: Make<Value>, signal: AbortSignal): Promise<Value> {
     const flight = this.#flights.get(key) ?? this.#begin(key, make);
     flight.waiting += 1;
@@ -107,7 +107,7 @@ export class MemoryCache<Value> implements Cache<Value> {
     }
   }
 
-  /** In the background, until the old value ends: then it is for those who wait, or for nobody. */
+  /** In the background, until the old value expires: from then on it runs only while callers wait for it. */
   #refresh(key: string, make: Make<Value>, untilMs: number): void {
     const flight = this.#begin(key, make);
     flight.waiting += 1;
@@ -120,7 +120,7 @@ export class MemoryCache<Value> implements Cache<Value> {
     flight.waiting -= 1;
     if (flight.waiting > 0) return;
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
-    flight.abort.abort(new DOMException("nobody waits for it any more", "AbortError"));
+    flight.abort.abort(new DOMException("no caller waits for it any moreore", "AbortError"));
   }
 
   #begin(key: string, make: Make<Value>): Flight<Value> {
@@ -140,7 +140,7 @@ export class MemoryCache<Value> implements Cache<Value> {
 
   async #make(key: string, make: () => ReturnType<Make<Value>>, own: () => Flight<Value>): Promise<Value> {
     try {
-      // Not before it is known as under way.
+      // Start only once it is registered as running.
       await Promise.resolve();
       const made = await make();
       const { value, ttlMs } = isTimed(made) ? made : { value: made as Value, ttlMs: this.#options.ttlMs }; // the rest

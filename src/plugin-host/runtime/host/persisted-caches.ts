@@ -1,5 +1,5 @@
 // Connects the persisted caches of a plugin to the main thread, which stores their values: sends new values, and hands
-// out those that an earlier thread has left. Plugin thread.
+// out those that an earlier thread has stored. Plugin thread.
 
 import type { PersistedValue, PluginEvent } from "../../../bridge/plugin-messages.ts";
 import type { Clock } from "../../../lib/clock.ts";

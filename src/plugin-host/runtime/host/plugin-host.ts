@@ -1,5 +1,5 @@
-// What a plugin is given: puts the parts of this folder together behind the interface of `tonearm/plugin`, and keeps
-// what the plugin registers. Plugin thread; one for each life of a plugin.
+// The plugin's host object: assembles the parts of this folder behind the interface of `tonearm/plugin`, and collects
+// the plugin's registrations. Plugin thread; one for each life of a plugin.
 
 import { setMaxListeners } from "node:events";
 import type { BackendReport } from "../../../bridge/plugin-messages.ts";
@@ -37,7 +37,7 @@ const DISPOSE_TIMEOUT_MS = 1000;
 
 type Call = (argument: Json, signal: AbortSignal) => Promise<Json>;
 
-/** What the host stands on. */
+/** Dependencies of the host. */
 interface HostParts<Options> {
   /** The plugin's name. */
   readonly plugin: string;
@@ -82,7 +82,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
     this.#parts = parts;
     this.options = options;
     this.userAgent = userAgent;
-    // Each request that is under way listens.
+    // Each pending request adds a listener.
     setMaxListeners(0, this.signal);
     this.http = this.#endingHttp(http);
     this.log = log;
@@ -153,7 +153,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
     const { clock, persisted } = this.#parts;
     const cache = known ?? new MemoryCache(options, clock, options.persist ? persisted.persistenceOf(name) : undefined);
     this.#caches.set(name, cache);
-    // What a plugin keeps under a name is the plugin's to know.
+    // The type of the values under a name is the plugin's responsibility.
     return cache as Cache<unknown> as Cache<Value>;
   };
 
@@ -166,7 +166,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly count = (event: string, by = 1): void => {
     const name = String(event).slice(0, NAME_LENGTH_MAX);
     if (!this.#counts.has(name) && this.#counts.size >= EVENT_NAMES_MAX) return;
-    // A counter holds whole numbers, and rises.
+    // A counter is a whole number, and only increases.
     if (!Number.isSafeInteger(by) || by < 1) return;
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + by);
     this.#parts.onReport();
@@ -197,8 +197,8 @@ export class LivingHost<Options> implements PluginHost<Options> {
   }
 
   /**
-   * Runs `work` with a signal that is aborted with the plugin, too. By hand: what `AbortSignal.any` makes of a signal
-   * that lives as long as the thread would be kept as long.
+   * Runs `work` with a signal that also aborts with the plugin. Done by hand: the result of `AbortSignal.any` with a
+   * signal that lives as long as the thread would be retained as long.
    */
   async #whileAlive<Value>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
     this.signal.throwIfAborted();

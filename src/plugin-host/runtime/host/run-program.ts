@@ -14,7 +14,7 @@ const TIMEOUT_MS = 30_000;
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const CONCURRENCY_MAX = 2;
 const STDERR_LENGTH = 4096;
-/** Wishes that may wait for their turn. */
+/** Runs that may wait for a permit. */
 const WAITING_MAX = 64;
 /** So long after its end what it has started may hold its output open. */
 const LINGER_MS = 1000;
@@ -22,7 +22,7 @@ const LINGER_MS = 1000;
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 export interface ProgramsOptions {
-  /** What programs inherit, but for passwords and tokens. Default: the node's. */
+  /** The programs' environment, without passwords and tokens. Default: the node's. */
   readonly env?: NodeJS.ProcessEnv;
   /** Called when a program runs, and when it has exited. */
   readonly onProgram?: (pid: number, isRunning: boolean) => void;
@@ -51,7 +51,7 @@ export class Programs {
     }
   }
 
-  /** Kills what still runs; whoever waits for it is told so. */
+  /** Kills running programs; their callers get an error. */
   close(): void {
     const reason = new SourceError("unreachable", "the plugin is ended, and the programs that it has started with it");
     for (const running of this.#running) running.stop(reason);
@@ -83,7 +83,7 @@ export class Programs {
 
   #logStart(child: Child): void {
     const { pid } = child;
-    // It was not started; why comes as an event.
+    // Not started; the reason arrives as an event.
     if (pid === undefined) return;
     this.#onProgram(pid, true);
     child.on("exit", () => this.#onProgram(pid, false));
@@ -99,8 +99,8 @@ export class Programs {
         env: this.#env,
       });
     } catch (error) {
-      // What cannot be an argument at all: a zero byte, or more than the system takes. Some reasons are thrown, others
-      // come as an event.
+      // An invalid argument: a zero byte, or too long for the system. Some errors are thrown, others arrive as an
+      // event.
       throw notRun(basename(program), error);
     }
   }
@@ -111,7 +111,7 @@ interface RunningOptions {
   readonly outputBytesMax: number;
 }
 
-/** One program from its start until nothing is wanted of it any more. */
+/** One program from its start until its result is complete or unneeded. */
 class RunningProgram {
   readonly result: Promise<RunResult>;
   readonly #name: string;
@@ -142,7 +142,7 @@ class RunningProgram {
 
   #read(outputBytesMax: number): void {
     const { stdout, stderr } = this.#child;
-    // They are missing where the process has no file descriptors left; then comes an error event.
+    // Missing if the process has no file descriptors left; an error event follows.
     stdout?.on("data", (part: Buffer) => {
       this.#sizeBytes += part.length;
       if (this.#sizeBytes <= outputBytesMax) this.#stdout.push(part);
@@ -155,8 +155,8 @@ class RunningProgram {
   }
 
   /**
-   * What it has started ends with it, so that its output ends, too. Only what has left its group can hold that open any
-   * longer, and is not waited for.
+   * Kills its child processes, so that its output ends, too. Only a process that left its group can hold the output
+   * open, and is not waited for.
    */
   #onExit(clock: Clock, resolve: () => void): void {
     this.#killGroup();
@@ -190,7 +190,7 @@ class RunningProgram {
   }
 }
 
-/** Its path is the operator's, and the message goes to clients. */
+/** The path is the operator's secret, and the message goes to clients. */
 function notRun(name: string, error: unknown): SourceError {
   const { code } = error as NodeJS.ErrnoException; // of spawn
   const kind = code === "ERR_INVALID_ARG_VALUE" || code === "E2BIG" ? "invalid" : "unreachable";

@@ -1,4 +1,4 @@
-// So many at once, the others wait in line, and the line has an end. Plugin thread; requests and programs take places.
+// Semaphore with a bounded queue. Plugin thread; used for requests and programs.
 
 import { SourceError } from "../../../plugin-api/plugin.ts";
 
@@ -11,7 +11,7 @@ interface SemaphoreOptions {
 
 interface Waiting {
   readonly runningMax: number;
-  /** A place has been counted for it. */
+  /** Called with a permit already counted. */
   readonly go: () => void;
 }
 
@@ -25,12 +25,12 @@ export class Semaphore {
   }
 
   /**
-   * Resolves with what gives the place back, once. `runningMax`: fewer or more than usual, at least 1. Rejects with a
-   * SourceError `busy` where too many wait, or the reason of `signal`.
+   * Resolves with a function that releases the permit, once. `runningMax`: fewer or more than usual, at least 1.
+   * Rejects with a SourceError `busy` if too many wait, or with the reason of `signal`.
    */
   async take(signal: AbortSignal, runningMax = this.#options.runningMax): Promise<() => void> {
     signal.throwIfAborted();
-    // What is no number must not be no limit.
+    // NaN must not mean no limit.
     const ownMax = Math.max(1, Number.isNaN(runningMax) ? 1 : runningMax);
     if (this.#running < ownMax) this.#running += 1;
     else await this.#wait(signal, ownMax);
@@ -44,8 +44,8 @@ export class Semaphore {
   }
 
   /**
-   * Hands free places to those who wait. They are counted here and not when the waiting one wakes up: whoever comes in
-   * between would take the place, and the one who has waited would be last in line again.
+   * Hands free permits to waiting callers. They are counted here and not when the caller resumes: otherwise a caller in
+   * between could take the permit, and the one that waited would be last in the queue again.
    */
   #passOn(): void {
     for (const waiting of this.#waiting) {

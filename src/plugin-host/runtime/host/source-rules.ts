@@ -1,5 +1,4 @@
-// What a source that a plugin registers must be like. Plugin thread; the main thread trusts nothing that is not of this
-// form.
+// Validates the sources that a plugin registers. Plugin thread; the main thread trusts only valid ones.
 
 import type { Source, TrackField } from "../../../plugin-api/plugin.ts";
 
@@ -11,9 +10,9 @@ const ENDING = /^\.[a-z0-9.-]+$/;
 const FIELDS_MAX = 32;
 const FIELD_TYPES: readonly TrackField["type"][] = ["text", "optionalText", "flag"];
 
-/** Throws an Error that says what is wrong with it. */
+/** Throws an Error that describes the violation. */
 export function checkSource(source: Source): void {
-  // Its methods are not copied with it where it is an object of a class.
+  // The methods of a class instance are not copied.
   const { name, prefixes = [], hosts = [], endings = [], words = [], fields = [] } = source;
   if (typeof name !== "string" || !NAME.test(name))
     throw new Error("a source has a name of 1 to 64 letters, digits, dots, dashes and underscores");

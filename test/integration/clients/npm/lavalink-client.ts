@@ -48,7 +48,7 @@ class LavalinkClientDriver implements SearchingDriver {
     });
     this.#manager.nodeManager.on("resumed", () => binding.report("resumed"));
     this.#manager.on("trackStart", () => binding.report("start"));
-    // In place of `trackEnd`, where nothing follows.
+    // Emitted instead of `trackEnd` when the queue is empty.
     this.#manager.on("queueEnd", () => binding.report("end"));
     this.#manager.on("trackError", () => binding.report("exception"));
     this.#manager.on("trackStuck", () => binding.report("stuck"));

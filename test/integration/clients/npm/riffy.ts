@@ -1,5 +1,5 @@
-// Drives riffy as a bot would. Of most calls it says neither when they are answered nor that they failed, so the driver
-// waits for the answer: a connection that is cut before would end in a rejection that nobody handles.
+// Drives riffy as a bot would. For most calls riffy reports neither the response nor a failure, so the driver waits for
+// the response: closing the connection earlier would end in an unhandled rejection.
 
 import { once } from "node:events";
 import { type Player, Riffy, type Track } from "riffy";

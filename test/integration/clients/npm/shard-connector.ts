@@ -21,7 +21,7 @@ export class ShardConnector extends Connector {
   }
 
   override sendPacket(_shardId: number, payload: unknown): void {
-    this.#binding.send(payload as VoiceStateRequest); // shoukaku sends nothing else
+    this.#binding.send(payload as VoiceStateRequest); // shoukaku sends no other payload
   }
 
   /** Begins when the driver says so. */

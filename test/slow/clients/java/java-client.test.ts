@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => env?.close());
 
 // Needs a JDK, Maven and Maven Central.
-it.skipIf(!hasMaven)("lavalink-client understands the node, and the listener hears the music", async () => {
+it.skipIf(!hasMaven)("lavalink-client works with the node, and the listener receives the music", async () => {
   await runScenario(env, {
     name: "dev.arbjerg:lavalink-client",
     afterDrop: "resumes",

@@ -1,5 +1,5 @@
-"""What the Python drivers share: the lines they exchange with the test (process-driver.ts), and a bot of discord.py that
-was never logged in but knows its user, its guild and its voice channel, and whose shard is the test's."""
+"""Shared by the Python drivers: the lines they exchange with the test (process-driver.ts), and a bot of discord.py that
+was never logged in but has its user, its guild and its voice channel, and whose shard is the test's."""
 
 import asyncio
 import json
@@ -13,22 +13,22 @@ import discord
 BINDING = SimpleNamespace(**json.loads(os.environ["CLIENT_BINDING"]))
 
 
-def tell(line):
+def write(line):
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 
 
 def report(event):
-    tell({"report": event})
+    write({"report": event})
 
 
 def send_voice_state(guild_id, channel_id):
     channel = None if channel_id is None else str(channel_id)
-    tell({"send": {"op": 4, "d": {"guild_id": str(guild_id), "channel_id": channel}}})
+    write({"send": {"op": 4, "d": {"guild_id": str(guild_id), "channel_id": channel}}})
 
 
 async def serve(driver):
-    """Carries out what the test asks for, each call in a task of its own, until the test ends the process."""
+    """Carries out the test's calls, each in a separate task, until the test ends the process."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -45,20 +45,20 @@ async def answer(driver, line):
     method = getattr(driver, line["call"])
     try:
         value = await (method(line["argument"]) if "argument" in line else method())
-        tell({"id": line["id"], "value": value})
+        write({"id": line["id"], "value": value})
     except Exception:
-        tell({"id": line["id"], "error": traceback.format_exc()})
+        write({"id": line["id"], "error": traceback.format_exc()})
 
 
 class Shard:
-    """The gateway connection of discord.py, as far as joining a voice channel needs it."""
+    """The part of discord.py's gateway connection that joining a voice channel needs."""
 
     async def voice_state(self, guild_id, channel_id, self_mute=False, self_deaf=False):
         send_voice_state(guild_id, channel_id)
 
 
 async def start_bot():
-    """A discord.py client as it is once it is logged in."""
+    """A discord.py client in the state after its login."""
     bot = discord.Client(intents=discord.Intents.default())
     await bot._async_setup_hook()
     state = bot._connection
@@ -84,5 +84,5 @@ async def start_bot():
 
 
 async def hand_to_bot(bot, packet):
-    """A packet of the gateway, as discord.py's own connection hands it on."""
+    """Passes on a gateway packet as discord.py's own connection does."""
     getattr(bot._connection, f"parse_{packet['t'].lower()}")(packet["d"])

@@ -1,5 +1,5 @@
 """Drives lavalink.py as a bot of any library would, which sends op 4 itself. The client reconnects without the id of its
-session (it makes the headers before it knows it), so it is not asked to resume; it moves its players instead."""
+session (it builds the headers before it has the id), so resuming is not tested; it moves its players instead."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Drives mafic, on discord.py, as a bot would. It takes up a session only when a new process names it, so not after a drop."""
+"""Drives mafic, on discord.py, as a bot would. It resumes a session only when a new process names it, so not after a drop."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from driving import BINDING, hand_to_bot, report, serve, start_bot
 
 
 class Player(mafic.Player):
-    """There is no event for updates."""
+    """Reports updates, for which mafic has no event."""
 
     def update_state(self, state):
         super().update_state(state)

@@ -5,7 +5,7 @@ import asyncio
 import wavelink
 from driving import BINDING, hand_to_bot, report, serve, start_bot
 
-# YouTube Music is its default.
+# YouTube Music is wavelink's default.
 SOURCES = {
     "soundcloud": {"source": wavelink.TrackSource.SoundCloud},
     "youtube": {"source": wavelink.TrackSource.YouTube},

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => env?.close());
 
 // Needs cargo and crates.io.
-it.skipIf(!hasCargo)("lavalink-rs understands the node, and the listener hears the music", async () => {
+it.skipIf(!hasCargo)("lavalink-rs works with the node, and the listener receives the music", async () => {
   await runScenario(env, {
     name: "lavalink-rs",
     afterDrop: "resumes",

@@ -57,7 +57,7 @@ test("a plugin that is not there is 404", async () => {
 });
 
 test("a plugin that cannot be set up is 503, with the reason", async () => {
-  const message = "reloading the plugin songs: no key; the old one stays";
+  const message = "reloading the plugin songs failed: no key; the old one stays in use";
   await start({ reload: () => Promise.reject(new NodeError("plugin-off", message)) });
   const answer = await server.request("POST", "/v4/tonearm/plugins/songs/reload");
   expect(answer).toMatchObject({ status: 503, json: { message } });
@@ -86,7 +86,7 @@ test("options of a plugin that is not there are 404", async () => {
 
 test.each([
   [400, "plugin-options-wrong", "plugins.songs.lmit: there is no such option; did you mean limit?"],
-  [503, "plugin-off", "reloading the plugin songs: no key; the old one stays"],
+  [503, "plugin-off", "reloading the plugin songs failed: no key; the old one stays in use"],
   [503, "requests-busy", "songs: too many changes of its options at once"],
 ] as const)("options that cannot be changed are %i for %s, with the reason", async (status, code, message) => {
   await start({ change: () => Promise.reject(new NodeError(code, message)) });

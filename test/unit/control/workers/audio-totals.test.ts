@@ -42,7 +42,7 @@ const REPORT: PlayerReport = {
 };
 
 describe("totals", () => {
-  test("grow by what a worker has sent since it spoke last, also when another one is in its place", () => {
+  test("totals grow by what a worker has sent since its last report, also after it was replaced", () => {
     const totals = new AudioTotals();
     totals.addCounters(COUNTERS, undefined);
     totals.addCounters({ ...COUNTERS, framesSent: 150, packetsSent: 165 }, COUNTERS);
@@ -62,14 +62,14 @@ describe("totals", () => {
     expect(totals.inputReopened).toBe(4);
   });
 
-  test("count what was missing while there was no worker to tell", () => {
+  test("totals count frames that were missed while no worker could report them", () => {
     const totals = new AudioTotals();
     totals.addIncident({ ...INCIDENT, cause: "workerLost", framesLost: 40 });
     expect(totals.lostFrames.workerLost).toBe(40);
     expect(totals.incidents.workerLost).toBe(1);
   });
 
-  test("count what Discord closed by its codes, and those that it does not document together", () => {
+  test("totals count Discord's close codes one by one, and undocumented ones together", () => {
     const totals = new AudioTotals();
     for (const code of [4014, 4014, 4006, 1006, 4999]) totals.addVoiceClose(code);
     expect(totals.voiceClosed).toMatchObject({ 4014: 2, 4006: 1, other: 2, 4001: 0 });

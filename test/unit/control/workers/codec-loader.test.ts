@@ -31,14 +31,14 @@ it("a codec is loaded once for all audio threads, also for later ones", async ()
   for (const answer of answers) expect(answer).toMatchObject({ loaded: { wasm: { startName: "start-1" } } });
 });
 
-it("a native library is opened anew for each, as it may have been closed", async () => {
+it("a native library is opened again for each request, as it may have been closed", async () => {
   const port = createLoader().connect();
   expect(await ask(port, "aac")).toMatchObject({ loaded: { path: "/library-1" } });
   expect(await ask(port, "aac")).toMatchObject({ loaded: { path: "/library-2" } });
 });
 
 it.each(["mp3", "flac"] as const)(
-  "a thread that fails over %s tells those that wait, and the next wish starts another",
+  "a codec thread that fails over %s fails the pending requests, and the next request starts another",
   async (codec) => {
     const port = createLoader().connect();
     expect(await ask(port, codec)).toMatchObject({ codec, failure: expect.any(String) });
@@ -46,7 +46,7 @@ it.each(["mp3", "flac"] as const)(
   },
 );
 
-it("the thread ends when nobody has wanted anything for long", async () => {
+it("the codec thread ends when nothing was requested for 10 s", async () => {
   const port = createLoader().connect();
   await ask(port, "aac");
   clock.advance(10_000);

@@ -23,7 +23,7 @@ function start() {
   return { gone, sent, asker: { send: (answer: LinkCommand) => sent.push(answer), gone: gone.signal } };
 }
 
-test("only a wish for a link is dealt with", async () => {
+test("only an event that requests a link is handled", async () => {
   const { asker, sent } = start();
   expect(serveLinks({ type: "ready" }, undefined, asker)).toBe(false);
   expect(serveLinks(LINK_REQUESTED, { link: async () => LINK }, asker)).toBe(true);
@@ -43,7 +43,7 @@ test("what a source throws by mistake is an error like any other", async () => {
   expect(sent).toMatchObject([{ type: "linkError", linkId: 3, error: { code: "internal" } }]);
 });
 
-test("a source that is asked for a thread that is gone already is told so", async () => {
+test("a source gets an aborted signal when the requesting thread is already gone", async () => {
   const { asker, gone } = start();
   gone.abort();
   const reported: boolean[] = [];
@@ -56,7 +56,7 @@ test("a source that is asked for a thread that is gone already is told so", asyn
   expect(reported).toEqual([true]);
 });
 
-test("once the thread is gone, the source is told, and its answer goes nowhere", async () => {
+test("once the thread is gone, the source's signal fires and its answer is dropped", async () => {
   const { asker, sent, gone } = start();
   const reported: boolean[] = [];
   let give = (_link: PlayableLink): void => undefined;

@@ -19,7 +19,7 @@ function setup({ complexityMax = 10, canLower = true, isOn = true } = {}) {
   return { governor, steps, report };
 }
 
-test("while there is room, nothing changes and everybody is admitted", () => {
+test("while there is capacity, nothing changes and every player is admitted", () => {
   const { governor, steps, report } = setup();
   report(0.59, 600);
   expect(steps).toEqual([]);
@@ -38,7 +38,7 @@ test("encoders go down a step at a time, each given time to show, and then new p
   expect(() => governor.admit(0.6)).not.toThrow();
 });
 
-test("a thread that is as good as full takes nobody, whatever encoders could save", () => {
+test("a thread that is nearly full admits no player, whatever encoders could save", () => {
   const { governor } = setup();
   expect(governor.hasCapacity(0.85)).toBe(false);
 });
@@ -53,14 +53,14 @@ test("where encoders have one complexity, further players are refused where it w
   expect(() => governor.admit(0.1)).not.toThrow();
 });
 
-test("what is configured is never exceeded", () => {
+test("the configured complexity is never exceeded", () => {
   const { steps, report } = setup({ complexityMax: 5 });
   report(0.9, 60);
   report(0.1, 600);
   expect(steps).toEqual([4, 1, 0, 1, 4, 5]);
 });
 
-test("encoders go up again when there has been room for ten seconds, one step each", () => {
+test("complexity is raised when there has been capacity for ten seconds, one step each", () => {
   const { governor, steps, report } = setup();
   report(0.9, 10);
   expect(governor.complexity).toBe(0);
@@ -71,7 +71,7 @@ test("encoders go up again when there has been room for ten seconds, one step ea
   expect(steps).toEqual([1, 4, 5, 7, 10]);
 });
 
-test("load between the limits changes nothing, and a moment of it makes the ten seconds begin anew", () => {
+test("load between the limits changes nothing, and a moment of it restarts the ten seconds", () => {
   const { governor, steps, report } = setup();
   report(0.9, 2);
   const { complexity } = governor;
@@ -85,7 +85,7 @@ test("load between the limits changes nothing, and a moment of it makes the ten 
   expect(governor.complexity).toBe(complexity);
 });
 
-test("a step up that has to be taken back makes the next try wait twice as long", () => {
+test("a raise that has to be undone makes the next attempt wait twice as long", () => {
   const { steps, report } = setup();
   report(0.9, 1);
   report(0.3, 11);
@@ -98,7 +98,7 @@ test("a step up that has to be taken back makes the next try wait twice as long"
   expect(steps).toEqual([7, 10, 7, 10]);
 });
 
-test("switched off it does nothing and refuses nobody", () => {
+test("a governor that is switched off does nothing and refuses no player", () => {
   const { governor, steps, report } = setup({ isOn: false });
   report(0.99, 60);
   expect(steps).toEqual([]);

@@ -83,7 +83,7 @@ test("the pacer is started when the first worker asks for it, and every worker i
   expect(wakeUpMemory.byteLength).toBe(WAKE_UP_FLAG_BYTES);
   for (const { reported } of [first, second])
     expect(reported.map((command) => command.wakeUpMemory)).toEqual([wakeUpMemory]);
-  // What each has been given leads to what the pacer has been given.
+  // Each worker's port leads to the port that the pacer has received.
   expect(threads.last.received).toEqual(ports);
   expect(first.reported[0]?.port).not.toBe(second.reported[0]?.port);
 });
@@ -92,7 +92,7 @@ test.each([
   ["ends", (thread: FakePacer) => thread.exit(7)],
   ["fails", (thread: FakePacer) => thread.emit("error", new Error("broken"))],
   ["hangs", (thread: FakePacer) => Object.assign(thread, { isHanging: true })],
-])("a pacer that has run long and then %s is replaced at once, and every worker is connected anew", (_name, lose) => {
+])("a pacer that has run long and then %s is replaced at once, and every worker is connected again", (_name, lose) => {
   const [first, second, gone] = [hire(), hire(), hire()];
   for (const client of [first, second, gone]) keeper.serve(client);
   const lost = threads.last.ready();
@@ -119,7 +119,7 @@ test("a pacer that has run long leaves no pause", () => {
   expect(client.reported).toHaveLength(2);
 });
 
-test("one that fails again and again is started once a second, and who asks meanwhile waits with the others", () => {
+test("a pacer that fails again and again is restarted once a second, and new workers wait with the others", () => {
   const [first, second] = [hire(), hire()];
   keeper.serve(first);
   for (let round = 1; round <= 5; round++) {
@@ -143,7 +143,7 @@ test("one that never gets ready is given up and replaced", () => {
   expect(client.reported).toHaveLength(2);
 });
 
-test("is not started anew when no worker is left, but for the next that comes", () => {
+test("a lost pacer is not restarted while no worker is left, but for the next worker", () => {
   const client = hire();
   keeper.serve(client);
   threads.last.ready();
@@ -156,7 +156,7 @@ test("is not started anew when no worker is left, but for the next that comes", 
   expect([threads.started.length, next.reported.length]).toEqual([2, 1]);
 });
 
-test("a worker that is gone is not served", () => {
+test("a worker that is gone is not connected", () => {
   const client = hire();
   client.leave();
   keeper.serve(client);
@@ -169,7 +169,7 @@ test("what the pacer logs is logged, and which thread it was", () => {
   expect(lines).toEqual([{ level: "warn", message: "odd", fields: { count: 1, thread: "pacer" } }]);
 });
 
-test("closed, it ends the thread, starts no other and serves nobody", async () => {
+test("closing the keeper ends the thread, and no worker is connected afterwards", async () => {
   const client = hire();
   keeper.serve(client);
   threads.last.ready();

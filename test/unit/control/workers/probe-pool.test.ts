@@ -51,7 +51,7 @@ function start(
   });
 }
 
-/** Has the thread do something, see worker-scripts/obedient-lookups.mjs. */
+/** Makes the thread do something, see the worker script. */
 function ask(url: string, signal = new AbortController().signal): Promise<ProbeResult> {
   return probePool.probe({ kind: "http", url, container: undefined }, { signal });
 }
@@ -75,7 +75,7 @@ function untilLogged(isEnough: () => boolean): Promise<void> {
 }
 
 describe("looking inputs up", () => {
-  test("no thread runs before there is something to look up", async () => {
+  test("no thread runs before there is an input to probe", async () => {
     start();
     expect(clock.pendingCount).toBe(0);
     expect(await ask("nothing")).toEqual(EMPTY);
@@ -84,11 +84,11 @@ describe("looking inputs up", () => {
   test("passes answers, errors and log lines on", async () => {
     start();
     expect(await ask("nothing")).toEqual(EMPTY);
-    await expect(ask("fail")).rejects.toMatchObject({ code: "media-no-audio", message: "no sound" });
+    await expect(ask("fail")).rejects.toMatchObject({ code: "media-no-audio", message: "no audio" });
     expect(lines).toContainEqual({ message: "asked probe", fields: { requestId: 2, thread: "probe" } });
   });
 
-  test("one that nobody waits for any more is ended on the thread as well", async () => {
+  test("a probe that nobody waits for any more is ended on the thread as well", async () => {
     start();
     const abort = new AbortController();
     const waiting = ask("wait", abort.signal);
@@ -101,7 +101,7 @@ describe("looking inputs up", () => {
     await expect(ask("nothing", abort.signal)).rejects.toBe(reason);
   });
 
-  test("a wish for an address is answered, and what failed is passed on", async () => {
+  test("a route request is answered, and failed addresses are passed on", async () => {
     const failed: unknown[] = [];
     start({
       routes: {
@@ -116,19 +116,19 @@ describe("looking inputs up", () => {
     expect(failed).toEqual(["192.0.2.9"]);
   });
 
-  test("a wish for a link is answered", async () => {
+  test("a link request is answered", async () => {
     start({ links: { link: async ({ track }) => linkTo(`http://site.example/${track.sourceName}`) } });
     void ask("link").catch(() => undefined);
     await seen("asked link");
   });
 
-  test("a wish for a link is answered with an error where nobody has any", async () => {
+  test("a link request is answered with an error where there is no link source", async () => {
     start();
     void ask("link").catch(() => undefined);
     await seen("asked linkError");
   });
 
-  test("the thread is ended after 15 s without a look-up, and started again by the next", async () => {
+  test("the probe thread ends after 15 s without a probe, and the next probe starts it again", async () => {
     start();
     await ask("nothing");
     expect(clock.pendingCount).toBe(1);
@@ -140,7 +140,7 @@ describe("looking inputs up", () => {
     expect(logged("probe thread ready")).toHaveLength(2);
   });
 
-  test("closing ends the thread, and nothing is looked up after it", async () => {
+  test("closing the pool ends the thread, and no input is probed afterwards", async () => {
     start();
     await ask("nothing");
     await probePool.close();
@@ -152,7 +152,7 @@ describe("looking inputs up", () => {
 
 describe("a probe thread that is lost", () => {
   test.each(["exit", "throw", "fill-heap"])(
-    "by %s: whose work it was is given up after once more alone",
+    "a probe whose thread is lost %s is given up after one isolated retry",
     async (how) => {
       start();
       const abort = new AbortController();
@@ -161,8 +161,8 @@ describe("a probe thread that is lost", () => {
       await seen("asked probe", 2);
       const culprit = ask(`${how} named`);
       await expect(culprit).rejects.toMatchObject({ code: "probe-crashed", cause: { code: "worker-lost" } });
-      // Asked again on the thread that replaced the lost one, and still waiting there. The last words of a thread that
-      // is lost may be lost with it, so those of the guilty one are not counted.
+      // Asked again on the thread that replaced the lost one, and still waiting there. The last messages of a thread
+      // that is lost may be lost with it, so those of the culprit are not counted.
       const askedOf = (id: number) => logged("asked probe").filter(({ fields }) => fields.requestId === id).length;
       await untilLogged(() => askedOf(1) === 2 && askedOf(2) === 2);
       expect(askedOf(3)).toBeLessThanOrEqual(2);
@@ -185,7 +185,7 @@ describe("a probe thread that is lost", () => {
     await expect(control).rejects.toBe(reason);
   });
 
-  test("a suspect that had nothing to do with it is answered", async () => {
+  test("a suspect that did not cause the loss is answered", async () => {
     start();
     await ask("nothing");
     const suspect = ask("suspect");
@@ -202,7 +202,7 @@ describe("a probe thread that is lost", () => {
     expect(await ask("nothing")).toEqual(EMPTY);
   });
 
-  test("suspects are looked at one after the other, so each loss has one to blame", async () => {
+  test("suspects are probed one after the other, so each loss has one culprit", async () => {
     start();
     await ask("nothing");
     const abort = new AbortController();
@@ -211,7 +211,7 @@ describe("a probe thread that is lost", () => {
     await expect(ask("exit")).rejects.toMatchObject({ code: "probe-crashed" });
     const culprit = ask("exit named");
     await seen("the probe thread was lost", 4);
-    // Time enough for a thread of its own to start and be lost.
+    // Time enough for an isolated thread to start and be lost.
     await expect(ask("exit")).rejects.toMatchObject({ code: "probe-crashed" });
     abort.abort(reason);
     await expect(suspect).rejects.toBe(reason);

@@ -26,7 +26,7 @@ function setup(cpuShare: number | undefined, queuedShare = 0) {
   return { clock, heartbeat, watch, silences: () => silences };
 }
 
-/** Looks after which a thread that does not beat is told of. */
+/** Checks after which a thread without a heartbeat is reported. */
 function checksUntilSilent(
   { clock, silences }: ReturnType<typeof setup>,
   meanwhile: () => void = () => undefined,
@@ -39,7 +39,7 @@ function checksUntilSilent(
   return Number.POSITIVE_INFINITY;
 }
 
-test("a thread that runs without beating is told of after two thirds of a second, once", () => {
+test("a thread that runs without a heartbeat is reported after two thirds of a second, once", () => {
   const bench = setup(1);
   expect(checksUntilSilent(bench)).toBe(13);
   bench.clock.advance(60_000);
@@ -50,11 +50,11 @@ test("one that hardly gets to run is given as much processor time", () => {
   expect(checksUntilSilent(setup(0.25))).toBe(43);
 });
 
-test("one that does not run at all is told of after three seconds", () => {
+test("a thread that does not run at all is reported after three seconds", () => {
   expect(checksUntilSilent(setup(0))).toBe(60);
 });
 
-test("one that others leave hardly a processor is not told of before it has had its time", () => {
+test("a thread that gets hardly any processor time is not reported before it has had its time", () => {
   expect(checksUntilSilent(setup(0.05, 0.95))).toBe(203);
   expect(checksUntilSilent(setup(0, 0.9))).toBe(Number.POSITIVE_INFINITY);
 });
@@ -67,7 +67,7 @@ test("where processor time is not known, after 18 looks", () => {
   expect(checksUntilSilent(setup(undefined))).toBe(18);
 });
 
-test("each beat makes the count begin anew", () => {
+test("each heartbeat restarts the count", () => {
   const { clock, heartbeat, silences } = setup(1);
   for (let round = 0; round < 50; round++) {
     clock.advance(600);

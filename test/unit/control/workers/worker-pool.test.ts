@@ -19,7 +19,7 @@ import { linkTo } from "../../../support/scripted-links.ts";
 
 const START_MS = 15_250;
 const CHECK_INTERVAL_MS = 50;
-/** Looks without a beat after which a worker counts as hanging that does not say which thread it is. */
+/** Checks without a heartbeat after which a worker counts as hanging that does not say which thread it is. */
 const CHECKS = 18;
 /** As bridge/heartbeat.ts numbers them. */
 const ACTIVITY_CODES = { prepare: 3, read: 4 } as const;
@@ -57,7 +57,7 @@ class FakePooledPlayer implements PooledPlayer {
     this.#note(event.type === "position" ? `position ${event.report.positionMs}` : event.type);
   }
 
-  /** Resolves when the next thing of that name happens. */
+  /** Resolves when the next event of that name happens. */
   next(what: string): Promise<void> {
     return new Promise((resolve) => this.#waiting.push({ what, resolve }));
   }
@@ -146,8 +146,8 @@ function lossLogged(): Promise<LogFields> {
   return logged("an audio worker was lost");
 }
 
-describe("a pool of sound workers", () => {
-  test("serves a player before its worker is ready: what it is told waits", async () => {
+describe("a pool of audio workers", () => {
+  test("a player is served before its worker is ready: its commands wait", async () => {
     start("obedient");
     const player = attach();
     expect(player.log).toEqual(["assigned 0"]);
@@ -174,7 +174,7 @@ describe("a pool of sound workers", () => {
     expect(lines).toContainEqual({ message: "from the worker", fields: { n: 1, worker: 0 } });
   });
 
-  test("a worker's wish for an address is answered, and what failed is passed on", async () => {
+  test("a worker's route request is answered, and failed addresses are passed on", async () => {
     const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/30"] });
     start("obedient", 1, { routes: planner });
     const player = await settled();
@@ -182,7 +182,7 @@ describe("a pool of sound workers", () => {
     await orderOf(player, "ban 192.0.2.0");
     await orderOf(player, "route 4");
     await orderOf(player, "nothing");
-    const reported = lines.filter(({ message }) => message === "told a route").map(({ fields }) => fields);
+    const reported = lines.filter(({ message }) => message === "received a route").map(({ fields }) => fields);
     expect(reported).toEqual([
       { routeId: 5, address: "192.0.2.0", worker: 0 },
       { routeId: 5, address: "192.0.2.1", worker: 0 },
@@ -190,7 +190,7 @@ describe("a pool of sound workers", () => {
     expect(planner.status().details.failingAddresses).toMatchObject([{ failingAddress: "/192.0.2.0" }]);
   });
 
-  test("a worker's wish for a link is answered with one, or with why there is none", async () => {
+  test("a worker's link request is answered with a link, or with the reason why there is none", async () => {
     const requests: unknown[] = [];
     const link = linkTo("http://site.example/song");
     const links: LinkSource = {
@@ -204,16 +204,16 @@ describe("a pool of sound workers", () => {
     const player = await settled();
     await orderOf(player, "link site");
     await orderOf(player, "link other");
-    await until(() => lines.filter(({ message }) => message === "told of a link").length === 2);
+    await until(() => lines.filter(({ message }) => message === "received a link").length === 2);
     const track = { sourceName: "site", encoded: "QAAA", userData: {} };
     expect(requests[0]).toEqual({ track, reason: "refused", status: 403, variant: "r" });
-    expect(lines.filter(({ message }) => message === "told of a link").map(({ fields }) => fields)).toEqual([
+    expect(lines.filter(({ message }) => message === "received a link").map(({ fields }) => fields)).toEqual([
       { type: "link", linkId: 6, link, code: undefined, worker: 0 },
       { type: "linkError", linkId: 6, link: undefined, code: "source-unavailable", worker: 0 },
     ]);
   });
 
-  test("a link for a worker that was lost meanwhile is called off, and not told to the next", async () => {
+  test("a link for a lost worker is cancelled, and not sent to its replacement", async () => {
     let signal: AbortSignal | undefined;
     let give = (_link: PlayableLink): void => undefined;
     const links: LinkSource = {
@@ -234,7 +234,7 @@ describe("a pool of sound workers", () => {
     await moved;
     give(linkTo("http://site.example/late"));
     await orderOf(player, "nothing");
-    expect(lines.filter(({ message }) => message === "told of a link")).toEqual([]);
+    expect(lines.filter(({ message }) => message === "received a link")).toEqual([]);
   });
 
   test("spreads players evenly while the loads are alike, also before it is ready", () => {
@@ -265,7 +265,7 @@ describe("a pool of sound workers", () => {
     expect(indexes).toEqual([light.handle?.workerIndex, heavy.handle?.workerIndex]);
   });
 
-  test("a player that has left hears nothing more", async () => {
+  test("a player that has left receives no more events", async () => {
     start("obedient");
     const player = await settled();
     pool.detach(player);
@@ -321,12 +321,12 @@ describe("a worker that fails", () => {
       ]);
       expect(player.handle?.playerId).not.toBe(playerId);
       expect(bystander.log).not.toContain("lost");
-      // The one that was sound all along, not the new one that has yet to show that it starts.
+      // The worker that was stable all along, not the new one that has yet to show that it starts.
       expect(player.handle?.workerIndex).toBe(bystander.handle?.workerIndex);
     },
   );
 
-  test("a lone worker is replaced at once, and its player is told to begin again there", async () => {
+  test("a single worker is replaced at once, and its player is notified to begin again there", async () => {
     start("obedient");
     const player = await settled();
     await expect(orderOf(player, "exit")).rejects.toMatchObject({ code: "worker-lost" });
@@ -362,7 +362,7 @@ describe("a worker that fails", () => {
     const player = await settled();
     void orderOf(player, "hang").catch(() => undefined);
     await logged("hangs");
-    // The first look sees the beats until then.
+    // The first check sees the heartbeats until then.
     clock.advance(CHECKS * CHECK_INTERVAL_MS);
     expect(player.log).not.toContain("lost");
     clock.advance(CHECK_INTERVAL_MS);
@@ -415,8 +415,8 @@ describe("a worker that fails", () => {
   });
 });
 
-describe("whoever costs a worker", () => {
-  test("goes on alone, and the others go on together", async () => {
+describe("a player that crashes a worker", () => {
+  test("a suspect continues isolated, and the others continue together", async () => {
     start("obedient");
     const [culprit, bystander] = [await settled(), await settled()];
     await setCurrentTask(culprit, "read");
@@ -428,7 +428,7 @@ describe("whoever costs a worker", () => {
     expect(await lossLogged()).toMatchObject({ attributedPlayer: 1, activity: "read" });
   });
 
-  test("and its own worker too is told so, and stays apart", async () => {
+  test("a player that crashes its isolated worker is notified as the culprit and stays isolated", async () => {
     start("obedient");
     const [culprit, bystander] = [await settled(), await settled()];
     await setCurrentTask(culprit, "prepare");
@@ -441,7 +441,7 @@ describe("whoever costs a worker", () => {
     expect(bystander.log.filter((entry) => entry.startsWith("lost"))).toEqual(["lost"]);
   });
 
-  test("those who share a worker with the guilty ones are never blamed, however often it is lost", async () => {
+  test("players that share a worker with culprits are never attributed its losses, however often it is lost", async () => {
     start("obedient");
     const bystander = await settled();
     for (const restartMs of [0, 250]) {
@@ -456,7 +456,7 @@ describe("whoever costs a worker", () => {
     expect(bystander.handle?.isIsolated).toBe(false);
   });
 
-  test("makes room for the next when suspect no more; with no room, what it did is given up at once", async () => {
+  test("a player that is no longer suspect makes space for the next; without space, what a suspect did is given up at once", async () => {
     start("obedient");
     const culprits: FakePooledPlayer[] = [];
     for (let count = 0; count < 4; count++) {
@@ -487,7 +487,7 @@ describe("whoever costs a worker", () => {
     ]);
   });
 
-  test("leaves nothing behind: its own worker is closed when it has gone", async () => {
+  test("an isolated worker is closed when its player has left", async () => {
     start("obedient");
     const culprit = await settled();
     pool.isolate(culprit);
@@ -506,7 +506,7 @@ describe("isolated workers", () => {
     return player;
   }
 
-  /** Without a look at the signs of life, which do not come in the time of this clock. */
+  /** Without checking the signs of life, which do not follow this clock. */
   function passSecond(): void {
     clock.stall(1000);
     clock.advance(0);
@@ -541,7 +541,7 @@ describe("isolated workers", () => {
 });
 
 describe("a spare worker", () => {
-  test("takes the place of one that is lost at once", async () => {
+  test("a spare worker replaces a lost one at once", async () => {
     start("obedient");
     const player = await settled();
     expect(pool.load.hasSpare).toBe(false);
@@ -555,7 +555,7 @@ describe("a spare worker", () => {
 });
 
 describe("busy workers", () => {
-  test("make encoders work less hard, on new workers as well, and then nobody new is admitted", async () => {
+  test("busy workers get a lower encoder complexity, new workers too, and then no new player is admitted", async () => {
     start("obedient");
     const player = await settled();
     expect(() => pool.admit(player)).not.toThrow();
@@ -575,7 +575,7 @@ describe("busy workers", () => {
     await logged("complexity 0");
   });
 
-  test("a silent player whose worker has no room plays on another that has", async () => {
+  test("a silent player whose worker has no capacity plays on another that has", async () => {
     start("obedient", 2);
     const [first, second] = [await settled(), await settled()];
     await setLoad(first, 0.95);
@@ -586,7 +586,7 @@ describe("busy workers", () => {
     expect(second.log).not.toContain("lost");
   });
 
-  test("count what is promised: many starts at once do not all fit because none is measured yet", async () => {
+  test("promised load counts: many starts at once do not all fit because none is measured yet", async () => {
     start("obedient");
     const players = Array.from({ length: 200 }, attach);
     let admitted = 0;

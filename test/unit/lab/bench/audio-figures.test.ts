@@ -18,23 +18,23 @@ function audioOf(audio: Partial<WindowAudio>): WindowAudio {
   };
 }
 
-test("what RTP says was lost or left out is missing, and silence is told apart", () => {
+test("packets lost or skipped by RTP count as missing, and silence is counted separately", () => {
   const figures = audioFigures(audioOf({ lostPackets: 3, skippedFrames: 4, silentFrames: 5 }));
   expect(figures).toMatchObject({ packetsMissing: 7, packetsLost: 3, framesLeftOut: 4, silentFrames: 5 });
 });
 
-test("a player that just stops is missing although RTP has no gap", () => {
+test("packets of a player that just stops are missing although RTP has no gap", () => {
   const figures = dueFigures(audioOf({ packets: 1500 }), 4);
   expect(figures).toEqual({ packetsDue: 2000, packetsMissing: 492 });
 });
 
-test("a packet at each edge of the window is missing to nobody", () => {
+test("a packet at each edge of the window does not count as missing", () => {
   const figures = dueFigures(audioOf({ packets: 1992 }), 4);
   expect(figures.packetsMissing).toBe(0);
   expect(dueFigures(audioOf({ packets: 1991 }), 4).packetsMissing).toBe(1);
 });
 
-test("packets that are gone by RTP are not counted twice, and more than were due make up for none", () => {
+test("packets missing by RTP are not counted twice, and surplus packets do not compensate for them", () => {
   const late = audioOf({ packets: 1990, lostPackets: 10 });
   expect(dueFigures(late, 4).packetsMissing).toBe(10);
   const many = audioOf({ packets: 2050, skippedFrames: 3 });

@@ -2,21 +2,21 @@ import { expect, test } from "vitest";
 import { parseBenchOptions, USAGE, WrongArgument } from "../../../../lab/bench/compare/options.ts";
 import { WORKLOADS } from "../../../../lab/bench/compare/workloads.ts";
 
-test("without arguments our node runs every workload alone", () => {
+test("our node runs every workload alone without arguments", () => {
   const options = parseBenchOptions([]);
   expect(options.plans.map(({ name }) => name)).toEqual(["tonearm"]);
   expect(options.workloads).toEqual(WORKLOADS);
   expect(options).toMatchObject({ rounds: 6, seconds: 10, daveVersion: 1, ramp: undefined });
 });
 
-test("a URL is a node that runs, and anything else a command", () => {
+test("--against with a URL is a running node, and anything else a command", () => {
   const [, running] = parseBenchOptions(["--against", "http://127.0.0.1:2333/", "--password", "p", "--pid", "7"]).plans;
   expect(running).toEqual({ name: "other", url: "http://127.0.0.1:2333", password: "p", pid: 7 });
   const [, started] = parseBenchOptions(["--against", "java -jar Lavalink.jar", "--name", "lavalink"]).plans;
   expect(started).toMatchObject({ name: "lavalink", command: { args: ["-c", "java -jar Lavalink.jar"] } });
 });
 
-test("the ramp takes what plays steadily, and nothing else", () => {
+test("the ramp accepts steady workloads only", () => {
   expect(parseBenchOptions(["--ramp"]).workloads.map(({ name }) => name)).toEqual(["passthrough", "mp3"]);
   expect(() => parseBenchOptions(["--ramp", "--only", "seeks"])).toThrow(/no workload "seeks" for --ramp/);
 });
@@ -31,11 +31,11 @@ test.each([
   [["--against", "http://127.0.0.1", "--pid", "me"], /--pid is me/],
   [["--media", "/nowhere"], /\/nowhere is no folder/],
   [["--loudly"], /--loudly/],
-])("%s is refused in words", (args, words) => {
+])("the bench refuses %s with a message", (args, words) => {
   expect(() => parseBenchOptions(args)).toThrow(WrongArgument);
   expect(() => parseBenchOptions(args)).toThrow(words);
 });
 
-test("the help names every workload", () => {
+test("the help of the bench names every workload", () => {
   for (const { name } of WORKLOADS) expect(USAGE).toContain(name);
 });

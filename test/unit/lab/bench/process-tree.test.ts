@@ -17,8 +17,8 @@ afterEach(async () => {
 });
 
 /**
- * A process whose child has used as much processor as it is told, and holds as much memory, once this resolves. Its
- * name has a parenthesis in it, as names may.
+ * A process whose child has used this much processor time, and holds this much memory, once this resolves. Its name has
+ * a parenthesis in it, as names may.
  */
 async function startFamily({ busyMs = 0, megabytes = 0 }): Promise<number> {
   const child = `
@@ -36,28 +36,28 @@ async function startFamily({ busyMs = 0, megabytes = 0 }): Promise<number> {
   return started.pid ?? 0;
 }
 
-test("a tree's processor time is that of the children too", async () => {
+test("a tree's processor time includes that of the children", async () => {
   const pid = await startFamily({ busyMs: 300 });
   const tree = readProcessTree(pid);
   expect(tree?.processes).toBe(2);
   expect(tree?.cpuSeconds).toBeGreaterThanOrEqual(0.29);
 });
 
-test("so is its memory, by either count", async () => {
+test("a tree's memory includes that of the children, by either count", async () => {
   const pid = await startFamily({ megabytes: 200 });
   expect(readProcessTree(pid)?.residentBytes).toBeGreaterThan(200 * MEGABYTE);
   expect(readPssBytes(pid)).toBeGreaterThan(200 * MEGABYTE);
   expect(readPssBytes(pid)).toBeLessThanOrEqual(readProcessTree(pid)?.residentBytes ?? 0);
 });
 
-test("a tree ends as a whole, and then there is nothing to be read of it", async () => {
+test("a tree ends as a whole, and can then no longer be read", async () => {
   const pid = await startFamily({});
   await endProcessTree(pid, 10_000);
   await expect.poll(() => readProcessTree(pid)).toBeUndefined();
   expect(readPssBytes(pid)).toBeUndefined();
 });
 
-test("who listens on a port is found, and nobody where nobody does", async () => {
+test("the process that listens on a port is found, and none on an unused port", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo; // listens on TCP
@@ -67,7 +67,7 @@ test("who listens on a port is found, and nobody where nobody does", async () =>
   expect(findListeningProcess(port)).toBeUndefined();
 });
 
-test("what others did on the machine is what was busy, less what we were", () => {
+test("the use of other processes is the busy time of the machine less ours", () => {
   const stat = (user: number, system: number, idle: number, steal: number) =>
     `cpu  ${user} 0 ${system} ${idle} 0 0 0 ${steal} 0 0\ncpu0 1 2 3\n`;
   const before = { ...readMachine([], stat(1000, 500, 8000, 0)), ourTicks: 200 };
@@ -76,7 +76,7 @@ test("what others did on the machine is what was busy, less what we were", () =>
   expect(machineUse(before, { ...after, ourTicks: 1200 }, 0).othersPercent).toBe(0);
 });
 
-test("our own part of it is that of our trees", async () => {
+test("our own use of the machine is that of our process trees", async () => {
   const pid = await startFamily({ busyMs: 200 });
   expect(readMachine([pid]).ourTicks).toBeGreaterThanOrEqual(19);
   expect(readMachine([]).ourTicks).toBe(0);

@@ -14,7 +14,7 @@ function resultOf(ours: Figures[], other: Figures[], notes: string[] = []): Work
 
 const RUN = { about: ["2 cores"], nodes: ["tonearm", "other"], ramps: [] };
 
-test("nodes take turns, and who begins changes with every round", () => {
+test("nodes alternate, and each round starts with another one", () => {
   expect(measuringOrder(2, 3)).toEqual([0, 1, 1, 0, 0, 1]);
   expect(measuringOrder(1, 2)).toEqual([0, 0]);
 });
@@ -29,36 +29,36 @@ describe("a workload's table", () => {
     ["other broke a rule"],
   );
 
-  test("has the figures of both, and their ratio by pairs", () => {
+  test("a workload's table has the figures of both nodes, and their ratio by pairs", () => {
     const cpu = workloadTable(result)
       .split("\n")
       .find((line) => line.includes("CPU of all"));
     expect(cpu).toMatch(/\| 45\.0 \(30\.0 to 60\.0\) \| 60\.0 \(40\.0 to 80\.0\) \| 0\.75 \|$/);
   });
 
-  test("compares no counts of mishaps", () => {
+  test("a workload's table has no ratios of error counts", () => {
     const mishaps = workloadTable(resultOf([{ packetsMissing: 4 }], [{ packetsMissing: 2 }]));
     expect(mishaps).toMatch(/\| packets missing \| 4 \| 2 \| {2}\|/);
   });
 
-  test("says what was not measured, and leaves out what nobody has", () => {
+  test("a workload's table marks figures that were not measured, and leaves out those without any value", () => {
     const table = workloadTable(result);
     expect(table).toMatch(/\| packets missing \| 2 \(0 to 4\) \| not measured \| {2}\|/);
     expect(table).not.toContain("memory");
     expect(table).toContain("- other broke a rule");
   });
 
-  test("is one of our node alone when there is no other", () => {
+  test("a workload's table has our node alone when there is no other", () => {
     const alone = { ...result, nodes: result.nodes.slice(0, 1) };
     expect(workloadTable(alone)).toContain("|  | tonearm |\n");
   });
 
-  test("says so when nothing was measured at all", () => {
+  test("a workload's table says so when nothing was measured", () => {
     expect(workloadTable(resultOf([], []))).toContain("Nothing was measured.");
   });
 });
 
-test("JSON has every turn, the ratios beside them, and why the run broke off", () => {
+test("JSON has every measurement, the ratios, and why the run was interrupted", () => {
   const run = { ...RUN, workloads: [resultOf([{ cpuPercent: 1 }], [{ cpuPercent: 4 }])], trouble: "other: ended" };
   const { workloads, trouble } = JSON.parse(runJson(run));
   expect(workloads[0].nodes[1].measurements).toEqual([{ cpuPercent: 4 }]);
@@ -70,13 +70,13 @@ test("the chart has a row for each workload, and one for each ramp", () => {
   const rows = { ...RUN, workloads: [resultOf([{ cpuPercentPerPlayer: 1.5, othersPercent: 12 }], [])] };
   expect(runChart(rows)).toContain(">mp3</text>");
   expect(runChart(rows)).toContain(">1.500</text>");
-  expect(runChart(rows)).toContain("Others kept 12 % of all cores busy");
+  expect(runChart(rows)).toContain("Other processes used 12 % of all cores");
   const broken = { ...rows, trouble: "other: ended" };
   expect(runChart(broken)).toContain("The run broke off: other: ended");
 });
 
 describe("a ramp", () => {
-  test("carries what comes whole and within a frame, and says why it does not carry the rest", () => {
+  test("a ramp step holds when packets are complete and within a frame of their time, and otherwise has a reason", () => {
     expect(whyNotCarried({ latenessMsP99: 20, packetsMissing: 0, listenerCpuPercent: 99 })).toBeUndefined();
     expect(whyNotCarried({ latenessMsP99: 20.1, packetsMissing: 0 })).toBe("late by 20.1 ms at p99");
     expect(whyNotCarried({ latenessMsP99: 31, packetsMissing: 7, framesLeftOut: 5, listenerCpuPercent: 97 })).toBe(
@@ -84,7 +84,7 @@ describe("a ramp", () => {
     );
   });
 
-  test("looks once at what is carried, and twice at what is not", async () => {
+  test("a ramp measures a held step once, and a failed one twice", async () => {
     for (const [outcomes, attempts, isHeld] of [
       [[true], 1, true],
       [[false, true], 2, true],
@@ -112,14 +112,14 @@ describe("a ramp", () => {
     ],
   };
 
-  test("finds the most that were carried, what of a core that took, and where it broke", () => {
+  test("a ramp finds the most players that were carried, their share of a core, and the failing step", () => {
     expect(ramp.nodes.map(findingOf)).toEqual([
       { held: 300, playersPerCore: 600, broke: { players: 400, reason: "late by 31.0 ms at p99" } },
       { held: 200, playersPerCore: undefined, broke: undefined },
     ]);
   });
 
-  test("is told as a table and drawn", () => {
+  test("a ramp is shown as a table and in the chart", () => {
     expect(rampTable(ramp)).toContain("| tonearm | 300 | 600 | 400: late by 31.0 ms at p99 |");
     expect(rampTable(ramp)).toContain("| other | 200 | not measured | never, as far as was tried |");
     expect(runChart({ ...RUN, workloads: [], ramps: [ramp] })).toContain(">600</text>");

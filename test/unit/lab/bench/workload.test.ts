@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { paced } from "../../../../lab/bench/compare/workload.ts";
 import { WORKLOADS } from "../../../../lab/bench/compare/workloads.ts";
 
-test("every workload has a name of its own, and says what it is", () => {
+test("every workload has a unique name and a description", () => {
   const names = WORKLOADS.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   expect(WORKLOADS.every(({ detail }) => detail.length > 5)).toBe(true);
 });
 
-test("what is paced is begun one by one, without waiting for what was begun before", async () => {
+test("paced acts start one by one, without waiting for earlier ones", async () => {
   const begun: number[] = [];
   let release: () => void = () => undefined;
   const released = new Promise<void>((resolve) => {
@@ -23,7 +23,7 @@ test("what is paced is begun one by one, without waiting for what was begun befo
   expect(begun).toEqual([0, 1, 2, 3, 4]);
 });
 
-test("what fails in it is told when all have begun", async () => {
+test("the failure of a paced act is reported when all have started", async () => {
   let count = 0;
   const pacing = paced(3, 0, async (index) => {
     count++;

@@ -59,7 +59,7 @@ class Bot extends EventEmitter {
   }
 }
 
-test("a bot is greeted, and after Identify told who it is and of its guild", () => {
+test("a bot gets Hello, and after Identify READY and GUILD_CREATE", () => {
   const bot = new Bot();
   expect(bot.receivedOps).toEqual([10]);
   expect(bot.connection.intents).toBeUndefined();
@@ -69,7 +69,7 @@ test("a bot is greeted, and after Identify told who it is and of its guild", () 
   expect(bot.connection.intents).toBe(GUILDS | VOICE_STATES);
 });
 
-test("without the intent for guilds it is not told of any", () => {
+test("a bot without the guilds intent gets no guild", () => {
   const bot = new Bot();
   bot.identify({ intents: 0 });
   expect(bot.receivedOps).toEqual([10, "READY"]);
@@ -80,15 +80,15 @@ test.each([
   ["an intent that is not switched on", (bot: Bot) => bot.identify({ intents: GUILDS | MESSAGE_CONTENT }), 4014],
   ["a second Identify", (bot: Bot) => [bot.identify(), bot.identify()], 4005],
   ["op 4 before Identify", (bot: Bot) => bot.say('{"op":4,"d":{}}'), 4003],
-  ["what is no JSON", (bot: Bot) => bot.say("{"), 4002],
-  ["an opcode that there is not", (bot: Bot) => [bot.identify(), bot.say('{"op":99,"d":null}')], 4001],
+  ["invalid JSON", (bot: Bot) => bot.say("{"), 4002],
+  ["an unknown opcode", (bot: Bot) => [bot.identify(), bot.say('{"op":99,"d":null}')], 4001],
 ])("%s closes the connection", (_what, act, code) => {
   const bot = new Bot();
   act(bot);
   expect(bot.closedWith).toBe(code);
 });
 
-test("a heartbeat is answered, and one that tells of messages never sent is complained of", () => {
+test("a heartbeat is answered, and one that acknowledges messages never sent is reported", () => {
   const bot = new Bot();
   bot.identify();
   bot.say('{"op":1,"d":2}');

@@ -31,8 +31,8 @@ class World {
   }
 }
 
-describe("what only the bot may ask", () => {
-  test("is refused with another token, or without", () => {
+describe("routes of the bot", () => {
+  test("a route of the bot is refused with another token, or without", () => {
     const world = new World();
     expect(world.ask("GET", "/gateway/bot", undefined, "Bot another").status).toBe(401);
     expect(world.ask("GET", "/gateway/bot", undefined, TOKEN).status).toBe(401);
@@ -40,7 +40,7 @@ describe("what only the bot may ask", () => {
     expect(world.problems).toEqual([]);
   });
 
-  test("is complained of where there is nothing", () => {
+  test("a request to an unknown route is reported", () => {
     const world = new World();
     expect(world.ask("GET", "/guilds/1").status).toBe(404);
     expect(world.problems).toEqual([expect.stringContaining("GET /guilds/1")]);
@@ -50,7 +50,7 @@ describe("what only the bot may ask", () => {
 describe("commands", () => {
   const play = { name: "play", description: "Play something" };
 
-  test("are registered, and come back with their ids", () => {
+  test("commands are registered, and returned with their ids", () => {
     const world = new World();
     const { status, json } = world.ask("PUT", COMMANDS, [play]);
     expect({ status, json }).toMatchObject({ status: 200, json: [{ ...play, id: "500000000000000001" }] });
@@ -62,7 +62,7 @@ describe("commands", () => {
     { name: "play" },
     { name: "play", description: "x".repeat(101) },
     { name: "play", description: "An option of no type", options: [{ name: "query", description: "Words" }] },
-  ])("are refused where Discord would: %j", (command) => {
+  ])("a command that Discord would refuse is refused: %j", (command) => {
     const world = new World();
     expect(world.ask("PUT", COMMANDS, [command])).toMatchObject({ status: 400, json: { code: 50_035 } });
     expect(world.commands).toEqual([]);
@@ -71,7 +71,7 @@ describe("commands", () => {
 });
 
 describe("an interaction", () => {
-  test("is answered at once, or put off and then answered", () => {
+  test("an interaction is answered at once, or deferred and then answered", () => {
     const atOnce = new World();
     expect(atOnce.ask("POST", CALLBACK, { type: 4, data: { content: "Playing" } }, "").status).toBe(204);
     expect(atOnce.interactions[0]).toMatchObject({ state: "answered", answer: "Playing" });
@@ -82,7 +82,7 @@ describe("an interaction", () => {
     expect(later.interactions[0]).toMatchObject({ state: "answered", answer: "Playing" });
   });
 
-  test("has one first answer, and none is edited before", () => {
+  test("an interaction has one first answer, and none is edited before", () => {
     const world = new World();
     expect(world.ask("PATCH", ANSWER, { content: "Playing" }).status).toBe(404);
     world.ask("POST", CALLBACK, { type: 5 });
@@ -90,7 +90,7 @@ describe("an interaction", () => {
     expect(world.problems).toHaveLength(2);
   });
 
-  test("is not answered with nothing, nor with more than a message holds", () => {
+  test("an interaction cannot be answered with an empty message, nor with one that is too long", () => {
     const world = new World();
     expect(world.ask("POST", CALLBACK, { type: 4, data: { content: "" } }).status).toBe(400);
     expect(world.ask("POST", CALLBACK, { type: 4, data: { content: "x".repeat(2001) } }).status).toBe(400);

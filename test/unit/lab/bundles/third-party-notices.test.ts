@@ -19,7 +19,7 @@ function install(path: string, manifest: object, files: Readonly<Record<string, 
   return `${folder}/lib/a.js`;
 }
 
-test("tells name, version, licence and its text of each package, once", async () => {
+test("third-party notices have name, version, licence and its text of each package, once", async () => {
   const one = install(
     "node_modules/@some/one",
     { name: "@some/one", version: "1.2.3", license: "MIT" },
@@ -39,7 +39,7 @@ test("tells name, version, licence and its text of each package, once", async ()
   ).toEqual(["@some/one 1.2.3 (MIT)", "Do as you like.", "two 2.0.0 (ISC)", "By me.", "Likewise."]);
 });
 
-test("a package without a licence is not handed on", async () => {
+test("a package without a licence is not distributed", async () => {
   const path = install("node_modules/odd", { name: "odd", version: "1.0.0" });
   await expect(thirdPartyNotices([path])).rejects.toThrow("odd names no licence");
 });

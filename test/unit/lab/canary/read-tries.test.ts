@@ -4,7 +4,7 @@ import { TRIES } from "../../../../lab/canary/tries.ts";
 
 const BASE = { one: { search: "a", link: "b" }, two: { link: "c" } };
 
-test("what an operator names takes the place of the canary's own, member by member; null is not tried", () => {
+test("an operator's list replaces the canary's, member by member; null is not tried", () => {
   expect(readTries("one: { link: d }\nthree: { search: 'e:f' }", BASE)).toEqual({
     one: { search: "a", link: "d" },
     two: { link: "c" },
@@ -15,17 +15,17 @@ test("what an operator names takes the place of the canary's own, member by memb
 });
 
 test.each([
-  ["a member that there is not", "one: { serach: a }", "serach"],
+  ["an unknown member", "one: { serach: a }", "serach"],
   ["no text", "one: { link: 7 }", "one.link"],
   ["an empty text", "one: { link: '' }", "one.link"],
   ["a list", "[a]", "expected record"],
   ["no YAML", "{ a", "must end with a }"],
   ["far too much", "x".repeat(70_000), "more than 65536 characters"],
-])("%s is refused by name", (_what, text, message) => {
+])("a list of tries with %s is refused with its name", (_what, text, message) => {
   expect(() => readTries(text, BASE)).toThrow(message);
 });
 
-test("all that is tried are identifiers of some source, each link of another one", () => {
+test("all tries are identifiers of some source, each link of a different one", () => {
   const all = Object.values(TRIES).flatMap(({ search, link }) => [search, link].filter((one) => one != null));
   expect(all.length).toBeGreaterThan(10);
   for (const identifier of all) expect(identifier).toMatch(/^(?:https:\/\/|[a-z-]+:)\S/);

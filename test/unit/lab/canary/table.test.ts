@@ -12,7 +12,7 @@ const TRIED: Tried = {
   backends: ["WEB", "TV (failed 1 of 2)"],
 };
 
-test("a line has its cells below those of the head, and what was found on a line of its own", () => {
+test("a line has its cells below those of the head, and the result on a separate line", () => {
   const [line = "", found] = tableLines(TRIED).split("\n");
   expect(found).toBe("    One");
   for (const [title, cell] of [
@@ -26,7 +26,7 @@ test("a line has its cells below those of the head, and what was found on a line
   }
 });
 
-test("whatever a site has said is one line of plain text, and not a long one", () => {
+test("text from a site is printed as one short line of plain text", () => {
   const found = `\u001b[2J\u0007one\r\ntwo\n${"x".repeat(1000)}`;
   const text = tableLines({ ...TRIED, identifier: `a\nb${"c".repeat(200)}`, found, backends: ["\u001b[31mW"] });
   expect(text.split("\n")).toHaveLength(3);
@@ -34,7 +34,7 @@ test("whatever a site has said is one line of plain text, and not a long one", (
   expect(text.length).toBeLessThan(600);
 });
 
-test("the last line names what failed", () => {
+test("the last line of the canary's table names the failures", () => {
   const failed: Tried = { ...TRIED, outcome: "failed", what: "audio" };
   expect(lastLine([TRIED, failed, { ...failed, source: "tunes" }])).toBe("FAILED: songs (audio), tunes (audio)\n");
   expect(lastLine([TRIED, { ...TRIED, outcome: "skipped" }])).toBe("Nothing failed.\n");

@@ -1,4 +1,4 @@
-// The conformance kit against nodes with each route planner: the rules are kept, and a broken status is found.
+// The conformance kit against nodes with each route planner: all checks pass, and a broken status is found.
 
 import { afterEach, expect, test } from "vitest";
 import { formatResults } from "../../../../lab/conformance/report.ts";
@@ -24,14 +24,14 @@ async function failed(routePlanner: PlannerControl): Promise<string[]> {
   return results.filter(({ outcome }) => outcome !== "pass").map(({ name, expected }) => `${name}: ${expected}`);
 }
 
-test.each(STRATEGIES)("a node that does %s keeps the rules", async (strategy) => {
+test.each(STRATEGIES)("a node with the planner %s passes the checks", async (strategy) => {
   const { planner } = createPlanner({ strategy, ipBlocks: ["2001:db8::/32"] });
   planner.answer({ type: "routeRequested", routeId: 1, families: [6] });
   planner.onFailure({ type: "routeFailed", address: "2001:db8::7", reason: "banned" });
   expect(await failed(planner)).toEqual([]);
 });
 
-test("a status without one of its members is found", async () => {
+test("a planner status with a missing member fails the checks", async () => {
   const { planner } = createPlanner({ strategy: "NanoSwitch", ipBlocks: ["2001:db8::/32"] });
   const { class: name, details } = planner.status();
   const { currentAddressIndex: _, ...rest } = details;

@@ -140,15 +140,15 @@ const WRONG: readonly (readonly [check: string, tampering: Tampering])[] = [
       json.guildId = Number(json.guildId);
     }),
   ],
-  ["DELETE is 204 without a body, and the player is gone", status(204, 200)],
+  ["DELETE is 204 without a body and removes the player", status(204, 200)],
   [
     "position is where a new track starts",
     inJson((json) => {
       json.state.position = 0;
     }),
   ],
-  ["what is refused changes nothing and makes no player", status(404, 200)],
-  ["tremolo {} comes back with every member", inJson((json) => void delete json.filters.tremolo.depth)],
+  ["a refused update changes nothing and creates no player", status(404, 200)],
+  ["tremolo {} is returned with every member", inJson((json) => void delete json.filters.tremolo.depth)],
   [
     "{} clears them",
     inJson((json) => {
@@ -188,12 +188,12 @@ test.each(WRONG)("a wrong answer is found: %s", async (name, tampering) => {
   expect(formatResults([result])).toContain("0 passed, 1 failed, 0 skipped");
 });
 
-test("a check that cannot be carried out is skipped and says why", async () => {
-  const result = await run("missing tags are told as unknown", `http://127.0.0.1:${server.port}`);
+test("a check that cannot be carried out is skipped with a reason", async () => {
+  const result = await run("missing tags are reported as unknown", `http://127.0.0.1:${server.port}`);
   expect(result).toMatchObject({ outcome: "skip", reason: expect.stringContaining("media server") });
 });
 
-test("every check has a name of its own and cites its rule", () => {
+test("every check has a unique name and cites its rule", () => {
   const names = CHECKS.map(({ name }) => name);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   expect(CHECKS.filter(({ rule }) => !/^(spec|sheet|recording|design|discord-voice)/.test(rule))).toEqual([]);

@@ -44,7 +44,7 @@ async function join(): Promise<ReferenceVoiceClient> {
 
 let frameNumber = 0;
 
-/** Sends frames and expects each listener to hear exactly them. */
+/** Sends frames and expects each listener to receive exactly them. */
 async function expectReceived(listeners: readonly Listener[], { isEncrypted = true } = {}): Promise<void> {
   const frames = Array.from({ length: 5 }, () => Buffer.from([0xfc, 1, frameNumber++ & 0xff, 3, 4, 5]));
   const before = listeners.map((listener) => listener.receivedCount);
@@ -73,19 +73,22 @@ describe("a first group", () => {
     ["listener", 0],
     ["listener", 65_535],
     ["first", 0],
-  ] as const)("with the commit of the %s and id %i is heard", async (commitWinner, id) => {
-    const channel = channelWith();
-    channel.policy.commitWinner = commitWinner;
-    channel.policy.firstTransitionId = id;
-    await join();
-    expect(client.count(commitWinner === "bot" ? 29 : 30)).toBe(1);
-    expect(client.count(22)).toBe(id === 0 ? 0 : 1);
-    expectSameCode(channel);
-    await expectReceived(channel.listeners);
-    discord.assertClean();
-  });
+  ] as const)(
+    "a first group with the commit of the %s and id %i is formed, and its frames are decrypted",
+    async (commitWinner, id) => {
+      const channel = channelWith();
+      channel.policy.commitWinner = commitWinner;
+      channel.policy.firstTransitionId = id;
+      await join();
+      expect(client.count(commitWinner === "bot" ? 29 : 30)).toBe(1);
+      expect(client.count(22)).toBe(id === 0 ? 0 : 1);
+      expectSameCode(channel);
+      await expectReceived(channel.listeners);
+      discord.assertClean();
+    },
+  );
 
-  test("forms when somebody joins a bot that is alone, with op 25 ahead of op 4", async () => {
+  test("a first group forms when a listener joins a lone bot, with op 25 ahead of op 4", async () => {
     const channel = channelWith({ listenerIds: [] });
     channel.policy.externalSenderAt = "beforeSessionDescription";
     const voice = discord.issueVoice({ guildId: GUILD, userId: BOT, channelId: CHANNEL });
@@ -103,7 +106,7 @@ describe("a first group", () => {
 });
 
 describe("a running group", () => {
-  test("takes the bot in, which stays silent until op 22", async () => {
+  test("a running group adds the bot, which stays silent until op 22", async () => {
     const channel = channelWith({ listenerIds: ["81", "82"] });
     channel.policy.executeDelayMs = 50;
     await timeFor(clock, join());
@@ -113,24 +116,27 @@ describe("a running group", () => {
     discord.assertClean();
   });
 
-  test.each(["announce", "execute"] as const)("takes in a third member; listeners process at %s", async (when) => {
-    const channel = channelWith();
-    await join();
-    channel.policy.commitWinner = "listener";
-    channel.policy.listenersProcess = when;
-    channel.policy.executeDelayMs = 30;
-    const [first] = channel.listeners;
-    const adding = channel.addListener("82");
-    await client.until(() => client.count(29) === 2);
-    await expectReceived(first === undefined ? [] : [first]);
-    const second = await timeFor(clock, adding);
-    await client.until(() => client.has(22));
-    await expectReceived([first, second].flatMap((listener) => listener ?? []));
-    expectSameCode(channel);
-    discord.assertClean();
-  });
+  test.each(["announce", "execute"] as const)(
+    "a running group adds a third member; listeners process at %s",
+    async (when) => {
+      const channel = channelWith();
+      await join();
+      channel.policy.commitWinner = "listener";
+      channel.policy.listenersProcess = when;
+      channel.policy.executeDelayMs = 30;
+      const [first] = channel.listeners;
+      const adding = channel.addListener("82");
+      await client.until(() => client.count(29) === 2);
+      await expectReceived(first === undefined ? [] : [first]);
+      const second = await timeFor(clock, adding);
+      await client.until(() => client.has(22));
+      await expectReceived([first, second].flatMap((listener) => listener ?? []));
+      expectSameCode(channel);
+      discord.assertClean();
+    },
+  );
 
-  test("announces the bot's own commit when it wins", async () => {
+  test("a running group announces the bot's own commit when it wins", async () => {
     const channel = channelWith();
     await join();
     await channel.addListener("82");
@@ -139,7 +145,7 @@ describe("a running group", () => {
     discord.assertClean();
   });
 
-  test("loses a member and reuses its leaf for the next", async () => {
+  test("a running group loses a member and reuses its leaf for the next", async () => {
     const channel = channelWith({ listenerIds: ["81", "82"] });
     await join();
     await channel.removeListener("81");
@@ -151,7 +157,7 @@ describe("a running group", () => {
     discord.assertClean();
   });
 
-  test("uses ids up to 65535 and goes on with 1", async () => {
+  test("transition ids of a running group go up to 65535 and continue with 1", async () => {
     const channel = channelWith();
     await join();
     channel.policy.nextTransitionId = 65_535;
@@ -163,7 +169,7 @@ describe("a running group", () => {
     discord.assertClean();
   });
 
-  test("survives 25 listeners that come at once", async () => {
+  test("a running group survives 25 listeners that join at once", async () => {
     const channel = channelWith();
     await join();
     for (let index = 0; index < 24; index++) channel.enter(String(900 + index));
@@ -175,26 +181,29 @@ describe("a running group", () => {
 });
 
 describe("the last member", () => {
-  test.each([1, 0])("begins anew when alone (op 21 with version %i) and meets the next listener", async (version) => {
-    const channel = channelWith();
-    channel.policy.soleMemberVersion = version;
-    await join();
-    await channel.removeListener(channel.listener);
-    expect(client.last(24)).toEqual({ protocol_version: 1, epoch: 1 });
-    expect(client.last(21)).toEqual({ protocol_version: version, transition_id: 0 });
-    expect(discord.session(GUILD).countOf(26)).toBe(2);
-    expect(client.isEncrypting).toBe(false);
-    await channel.addListener("82");
-    await client.until(() => client.isEncrypting);
-    await expectReceived(channel.listeners);
-    discord.assertClean();
-  });
+  test.each([1, 0])(
+    "a bot that remains alone resets its group (op 21 with version %i) and is joined by the next listener",
+    async (version) => {
+      const channel = channelWith();
+      channel.policy.soleMemberVersion = version;
+      await join();
+      await channel.removeListener(channel.listener);
+      expect(client.last(24)).toEqual({ protocol_version: 1, epoch: 1 });
+      expect(client.last(21)).toEqual({ protocol_version: version, transition_id: 0 });
+      expect(discord.session(GUILD).countOf(26)).toBe(2);
+      expect(client.isEncrypting).toBe(false);
+      await channel.addListener("82");
+      await client.until(() => client.isEncrypting);
+      await expectReceived(channel.listeners);
+      discord.assertClean();
+    },
+  );
 
-  test("may be a listener: the bot comes back into a first group", async () => {
+  test("a bot that returns to a lone listener joins a new first group", async () => {
     const channel = channelWith();
     await join();
     client.close();
-    await discord.until(() => !channel.isInGroup(BOT), "bot gone");
+    await discord.until(() => !channel.isInGroup(BOT), "bot left");
     await channel.settled();
     await join();
     await expectReceived(channel.listeners);
@@ -203,7 +212,7 @@ describe("the last member", () => {
 });
 
 describe("a downgrade", () => {
-  test("makes frames plain from op 22 on, and an upgrade encrypts them again", async () => {
+  test("a downgrade makes frames plain from op 22 on, and an upgrade encrypts them again", async () => {
     const channel = channelWith();
     await join();
     await expectReceived(channel.listeners);
@@ -229,7 +238,7 @@ describe("recovery", () => {
     discord.assertClean();
   });
 
-  test("a broken Welcome is answered the same way", async () => {
+  test("a broken Welcome is answered with op 31, and the bot is removed and added again", async () => {
     const channel = channelWith({ listenerIds: ["81", "82"] });
     await channel.settled();
     channel.breakNextWelcome();
@@ -256,7 +265,7 @@ describe("recovery", () => {
     discord.assertClean();
   });
 
-  test("repeated op 25, 29, 30 and an unknown op 22 disturb nobody", async () => {
+  test("repeated op 25, 29, 30 and an unknown op 22 have no effect", async () => {
     const channel = channelWith({ listenerIds: ["81", "82"] });
     discord.faults.add("welcome", { kind: "duplicate" });
     await join();
@@ -303,7 +312,7 @@ test.each(["externalSender", "proposals", "announceCommit", "executeTransition"]
   },
 );
 
-test("a voice server change in the same channel: both servers are heard until the old one closes", async () => {
+test("a voice server change in the same channel lets both servers receive until the old one closes", async () => {
   const channel = channelWith({ listenerIds: ["81", "82"] });
   const old = await join();
   await expectReceived(channel.listeners);
@@ -321,7 +330,7 @@ test("a voice server change in the same channel: both servers are heard until th
   discord.assertClean();
 });
 
-test("a move to another channel makes a group of its own", async () => {
+test("a move to another channel makes a new group", async () => {
   channelWith();
   const old = await join();
   const voice = discord.moveVoice({ guildId: GUILD, channelId: "400000000000000004" });

@@ -1,4 +1,4 @@
-// What the fake Discord notices about a bot whose DAVE is wrong.
+// The DAVE mistakes of a bot that the fake Discord reports.
 
 import { DAVESession } from "@snazzah/davey";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -69,12 +69,12 @@ function untilViolation(kind: string): Promise<void> {
   return discord.until(() => discord.violations.some((violation) => violation.kind === kind), kind);
 }
 
-test("no key package", async () => {
+test("a missing key package is reported", async () => {
   await connect([26]);
   await timeFor(clock, untilViolation("dave-key-package-missing"));
 });
 
-test("a key package of somebody else, and one that is none", async () => {
+test("a foreign key package and an invalid one are reported", async () => {
   await connect([26]);
   client.sendBinary(26, new DAVESession(1, "5", CHANNEL).getSerializedKeyPackage());
   await untilViolation("dave-key-package");
@@ -83,14 +83,14 @@ test("a key package of somebody else, and one that is none", async () => {
   await client.until(() => client.closeCode === 4002);
 });
 
-test("no commit: the call goes on with the listener's", async () => {
+test("a missing commit is reported, and the call continues with the listener's", async () => {
   await connect([28]);
   await client.until(() => client.has(27));
   await timeFor(clock, untilViolation("dave-commit-missing"));
   await client.until(() => client.isEncrypting);
 });
 
-test("a bot that identifies again during a negotiation is not sent the Welcome of the member it was", async () => {
+test("a bot that identifies again during a negotiation does not get the Welcome for its previous member", async () => {
   await connect([28]);
   await client.until(() => client.has(27));
   const before = client;
@@ -102,7 +102,7 @@ test("a bot that identifies again during a negotiation is not sent the Welcome o
   expect(discord.violations).toEqual([]);
 });
 
-test("a bot that identifies again after its connection was lost is asked nothing as the member it was", async () => {
+test("a bot that identifies again after a lost connection is no longer addressed as its previous member", async () => {
   await join();
   const before = client;
   before.drop();
@@ -116,7 +116,7 @@ test("a bot that identifies again after its connection was lost is asked nothing
   before.close();
 });
 
-test("a commit of a group with another id", async () => {
+test("a commit of a group with another id is reported", async () => {
   await connect([28]);
   await client.until(() => client.has(27));
   const outsider = new DAVESession(1, BOT, "4");
@@ -129,7 +129,7 @@ test("a commit of a group with another id", async () => {
   expect(discord.violations[0]?.detail).toContain("group id");
 });
 
-test("a commit although nothing was proposed", async () => {
+test("a commit without a proposal is reported", async () => {
   await join();
   await channel.addListener("81");
   const proposals = client.messages.findLast(({ op }) => op === 27)?.payload;
@@ -144,7 +144,7 @@ test("a commit although nothing was proposed", async () => {
   expect(discord.violations).toHaveLength(1);
 });
 
-test("a commit for proposals of a group that has been dissolved since is only late", async () => {
+test("a commit for proposals of a dissolved group is only counted as late", async () => {
   await join();
   client.mute.add(28);
   await timeFor(clock, channel.addListener("81"));
@@ -172,7 +172,7 @@ test("a transition without op 23 is executed after two seconds, and reported aft
   expect(clock.now() - beganMs).toBeGreaterThanOrEqual(8000);
 });
 
-test("an op 23 that comes after its transition was executed is late, which is no mistake", async () => {
+test("an op 23 after the execution of its transition is late, which is no violation", async () => {
   await join();
   client.mute.add(23);
   await timeFor(clock, channel.addListener("81"));
@@ -185,7 +185,7 @@ test("an op 23 that comes after its transition was executed is late, which is no
   expect(discord.violations).toEqual([]);
 });
 
-test("op 23 for transition 0 and for one that does not exist", async () => {
+test("op 23 for transition 0 and for an unknown one is reported", async () => {
   await join();
   client.send(23, { transition_id: 0 });
   client.send(23, { transition_id: 77 });
@@ -193,7 +193,7 @@ test("op 23 for transition 0 and for one that does not exist", async () => {
   expect(discord.violations.map(({ kind }) => kind)).toEqual(["dave-transition-ready", "dave-transition-ready"]);
 });
 
-test("op 31 for a sound commit: the bot is removed and added again all the same", async () => {
+test("op 31 for a valid commit is reported, and the bot is removed and added again all the same", async () => {
   await join();
   client.send(31, { transition_id: 0 });
   await untilViolation("dave-commit");
@@ -201,7 +201,7 @@ test("op 31 for a sound commit: the bot is removed and added again all the same"
   await client.until(() => client.has(30));
 });
 
-test("an encrypted frame before op 22", async () => {
+test("an encrypted frame before op 22 is reported", async () => {
   await channel.addListener("81");
   channel.policy.executeDelayMs = 200;
   await connect();
@@ -225,7 +225,7 @@ test("a sender key changed before op 22 is noticed by a listener that is slower"
   expect(channel.listener.undeliveredCount).toBe(1);
 });
 
-test("an encrypted frame in a stage channel", async () => {
+test("an encrypted frame in a stage channel is reported", async () => {
   await join();
   const voice = discord.moveVoice({ guildId: GUILD, channelId: "9", daveVersion: 0 });
   const { dave } = client;
@@ -237,7 +237,7 @@ test("an encrypted frame in a stage channel", async () => {
   expect(client.last(4)).toMatchObject({ dave_protocol_version: 0 });
 });
 
-test("what may be plain and what encrypted depends on the group, with a second of grace", () => {
+test("plain and encrypted frames are allowed by the state of the group, with a second of grace", () => {
   const nothing = () => undefined;
   const member = {
     userId: BOT,

@@ -71,8 +71,8 @@ afterEach(async () => {
   await discord.close();
 });
 
-describe("an honest client", () => {
-  test.each(TRANSPORT_MODES)("is heard in %s", async (mode) => {
+describe("a well-behaved client", () => {
+  test.each(TRANSPORT_MODES)("the fake Discord receives frames encrypted with %s", async (mode) => {
     const client = await connect({ mode });
     client.speaking(1);
     const frames = await play(client, 60);
@@ -85,7 +85,7 @@ describe("an honest client", () => {
     discord.assertClean();
   });
 
-  test("learns its address by IP discovery and may send keepalives", async () => {
+  test("a client learns its address by IP discovery and may send keepalives", async () => {
     const client = await connect();
     const answer = await client.discover();
     expect(answer.toString("ascii", 8, answer.indexOf(0, 8))).toBe("127.0.0.1");
@@ -96,7 +96,7 @@ describe("an honest client", () => {
     discord.assertClean();
   });
 
-  test("gets heartbeats acknowledged with its own nonce", async () => {
+  test("heartbeats are acknowledged with the client's nonce", async () => {
     await start({ heartbeatIntervalMs: 20 });
     const client = await connect();
     await client.until(() => client.count(6) >= 3);
@@ -104,7 +104,7 @@ describe("an honest client", () => {
     discord.assertClean();
   });
 
-  test("hears of listeners that are there, come and go", async () => {
+  test("a client is notified of listeners that are present, join and leave", async () => {
     const client = await connect();
     expect(client.last(11)).toEqual({ user_ids: [DEFAULT_LISTENER_ID] });
     await discord.channel(CHANNEL).addListener("77");
@@ -114,7 +114,7 @@ describe("an honest client", () => {
     expect(client.last(13)).toEqual({ user_id: "77" });
   });
 
-  test("numbers its messages across the wrap", async () => {
+  test("messages to a client are numbered across the wrap", async () => {
     await start({ firstSeq: 65_534 });
     const client = await connect();
     await discord.channel(CHANNEL).addListener("77");
@@ -125,7 +125,7 @@ describe("an honest client", () => {
 });
 
 describe("Resume", () => {
-  test("replays what was missed, and sound goes on", async () => {
+  test("Resume replays missed messages, and audio continues", async () => {
     const client = await connect();
     client.speaking(1);
     await play(client, 3);
@@ -142,7 +142,7 @@ describe("Resume", () => {
     expect(discord.channel(CHANNEL).listener.receivedCount).toBe(9);
   });
 
-  test("is refused with 4006 for another session, an unknown number, and after a close that forbids it", async () => {
+  test("Resume is refused with 4006 for another session, an unknown number, and after a close that forbids it", async () => {
     const client = await connect();
     client.drop();
     await discord.until(() => !discord.session(GUILD).isConnected, "lost connection");
@@ -158,7 +158,7 @@ describe("Resume", () => {
     expect(await closeCodeOf(client)).toBe(4006);
   });
 
-  test("replays a message that a cut connection swallowed", async () => {
+  test("Resume replays a message that was lost with a cut connection", async () => {
     const client = await connect();
     discord.session(GUILD).faults.add("clientsConnect", { kind: "terminate" });
     await discord.channel(CHANNEL).addListener("77");
@@ -170,8 +170,8 @@ describe("Resume", () => {
   });
 });
 
-describe("what Discord refuses", () => {
-  test("closes with its code", async () => {
+describe("refused messages", () => {
+  test("credentials that Discord refuses are closed with its code", async () => {
     const voice = issue();
     const attempts: [ReferenceClientOptions["identify"], number][] = [
       [{ token: "stolen" }, 4004],
@@ -236,7 +236,7 @@ describe("what Discord refuses", () => {
     expect(kinds()).toContain("gateway-heartbeat-missing");
   });
 
-  test("a heartbeat must acknowledge what was sent and nothing else", async () => {
+  test("a heartbeat must acknowledge exactly the messages sent", async () => {
     const client = await connect();
     client.send(3, { t: 1, seq_ack: 9999 });
     client.send(3, { t: 2 });
@@ -244,17 +244,17 @@ describe("what Discord refuses", () => {
     expect(kinds()).toEqual(["gateway-seq-ack", "gateway-seq-ack"]);
   });
 
-  test("a discovery request with rubbish in it gets no answer", async () => {
+  test("a malformed discovery request gets no answer", async () => {
     const client = await connect();
     const request = client.discoveryRequest();
     request[20] = 1;
     client.sendUdp(request);
-    await client.discover(); // what comes from one socket comes in order
+    await client.discover(); // datagrams of one socket arrive in order
     expect(kinds()).toEqual(["discovery-malformed"]);
   });
 });
 
-describe("sound that is wrong", () => {
+describe("faulty audio", () => {
   test.each([
     ["a repeated sequence", "rtp-sequence", { sequence: 65_535 }],
     ["a hole in the sequence", "rtp-lost", { sequence: 5 }],
@@ -263,7 +263,7 @@ describe("sound that is wrong", () => {
     ["a used nonce", "nonce-reuse", { nonce: 1 }],
     ["a foreign SSRC", "rtp-unknown-ssrc", { ssrc: 1 }],
     ["a header extension", "rtp-header", { firstByte: 0x90 }],
-  ])("%s is reported", async (_name, kind, overrides) => {
+  ])("a packet with %s is reported", async (_name, kind, overrides) => {
     const client = await connect();
     client.speaking(1);
     await play(client, 2);
@@ -274,7 +274,7 @@ describe("sound that is wrong", () => {
     expect(() => discord.assertClean()).toThrow(kind);
   });
 
-  test("frames left out on purpose are counted, not reported", async () => {
+  test("frames skipped on purpose are counted, not reported", async () => {
     const client = await connect();
     client.speaking(1);
     await play(client, 1);
@@ -284,7 +284,7 @@ describe("sound that is wrong", () => {
     expect(kinds()).toEqual([]);
   });
 
-  test("sound without op 5, and a stop without silence, are reported when settled", async () => {
+  test("audio without op 5, and a stop without silence, are reported when settled", async () => {
     const client = await connect();
     await play(client, 1);
     expect(() => discord.assertClean()).toThrow("speaking-missing");
@@ -309,7 +309,7 @@ describe("sound that is wrong", () => {
 });
 
 describe("a move", () => {
-  test("closes the old connection with 4014 and retires its credentials", async () => {
+  test("a move closes the old connection with 4014 and retires its credentials", async () => {
     const client = await connect();
     const old = client.options.voice;
     const moved = discord.moveVoice({ guildId: GUILD, channelId: "400", daveVersion: 0 });
@@ -325,7 +325,7 @@ describe("a move", () => {
     expect(discord.channel("400").listener.receivedCount).toBe(3);
   });
 
-  test("can leave the old connection sounding until the new one identifies", async () => {
+  test("a move can leave the old connection playing until the new one identifies", async () => {
     const client = await connect();
     client.speaking(1);
     const moved = discord.moveVoice({ guildId: GUILD, closeOld: "afterIdentify", closeCode: 4022 });
@@ -337,7 +337,7 @@ describe("a move", () => {
 });
 
 describe("faults", () => {
-  test("a client that comes with TLS is turned away, and counted as such", async () => {
+  test("a client that connects with TLS is refused, and counted as such", async () => {
     const [host = "", port] = discord.endpoint.split(":");
     for (const hello of ["\u0016\u0003\u0001 and what follows", "no HTTP at all\r\n\r\n"]) {
       const socket = connectTcp(Number(port), host);
@@ -348,7 +348,7 @@ describe("faults", () => {
     expect(discord.upgradeCount).toBe(0);
   });
 
-  test("an upgrade is refused with a status, dropped, or answered with silence", async () => {
+  test("a fault refuses an upgrade with a status, drops it, or leaves it unanswered", async () => {
     const client = newClient();
     discord.faults.add("upgrade", { kind: "status", status: 521 });
     await expect(client.open()).rejects.toThrow("521");
@@ -365,7 +365,7 @@ describe("faults", () => {
     ["hello", 8],
     ["ready", 2],
     ["sessionDescription", 4],
-  ] as const)("%s withheld never comes, closed with a code or late it does as scripted", async (step, op) => {
+  ] as const)("a fault withholds %s, closes with a code in its place, or delays it", async (step, op) => {
     discord.faults.add(step, { kind: "withhold" }).add(step, { kind: "close", code: 4015 });
     discord.faults.add(step, { kind: "delay", delayMs: 30 });
     const silent = newClient();
@@ -381,7 +381,7 @@ describe("faults", () => {
     await timePasses(clock, () => late.has(op));
   });
 
-  test("discovery answers are dropped, preceded by a stranger's, or UDP is dead altogether", async () => {
+  test("a fault drops discovery answers, sends a foreign one first, or makes UDP unreachable", async () => {
     const client = await connect();
     const session = discord.session(GUILD);
     session.faults.add("discovery", { kind: "withhold" }, 2).add("discovery", { kind: "foreignAnswer" });
@@ -393,14 +393,14 @@ describe("faults", () => {
     client.sendUdp(client.discoveryRequest());
     await discord.until(() => session.discoveryCount === before + 2, "requests");
     expect((await client.discover()).toString("ascii", 8, 17)).toBe("127.0.0.1");
-    expect(answers).toBe(1); // a connected socket never sees the stranger
+    expect(answers).toBe(1); // a connected socket never receives the foreign answer
     session.isUdpReachable = false;
     client.sendPacket(Buffer.from([1]));
     session.isUdpReachable = true;
     discord.assertClean();
   });
 
-  test("heartbeat acknowledgements can be withheld for ever", async () => {
+  test("a fault can withhold heartbeat acknowledgements without end", async () => {
     await start({ heartbeatIntervalMs: 10 });
     discord.faults.add("heartbeatAck", { kind: "withhold" }, Number.POSITIVE_INFINITY);
     const client = await connect();
@@ -410,7 +410,7 @@ describe("faults", () => {
 });
 
 describe("a cut", () => {
-  test("after the Session Description is mended by Resume, and sound goes on", async () => {
+  test("a cut after the Session Description is repaired by Resume, and audio continues", async () => {
     discord.faults.add("sessionDescription", { kind: "terminate", when: "after" });
     const client = newClient();
     await walkTo(client, "sessionDescription");
@@ -423,7 +423,7 @@ describe("a cut", () => {
     expect(discord.connections.map((record) => record.binding)).toEqual(["identify", "resume"]);
   });
 
-  test("that loses the Session Description needs a new Identify, which gets a new SSRC", async () => {
+  test("a cut that loses the Session Description needs a new Identify, which gets a new SSRC", async () => {
     discord.faults.add("sessionDescription", { kind: "terminate", canResume: false });
     const client = newClient();
     await walkTo(client, "sessionDescription");
@@ -438,7 +438,7 @@ describe("a cut", () => {
     discord.assertClean();
   });
 
-  test("leaves half a second to what was sent for the old SSRC, until the new Identify is that old", async () => {
+  test("packets for the old SSRC are accepted until half a second after the new Identify", async () => {
     const client = await connect();
     client.drop();
     const again = await connect({ voice: client.options.voice });
@@ -446,7 +446,7 @@ describe("a cut", () => {
     const late = Buffer.alloc(40);
     late.writeUInt16BE(0x8078, 0);
     late.writeUInt32BE(client.ssrc, 8);
-    // One socket for both streams: what has come after it says that it has come.
+    // One socket for both streams: the second shows that the first has arrived.
     clock.advance(500);
     again.sendUdp(late);
     await play(again, 1);
@@ -458,7 +458,7 @@ describe("a cut", () => {
     expect(discord.session(GUILD).frameCount).toBe(2);
   });
 
-  test("longer than the Resume window ends the session", async () => {
+  test("a cut longer than the Resume window ends the session", async () => {
     await start({ resumeWindowMs: 5000 });
     const client = await connect();
     const next = await connect({ guildId: "5", userId: "6", voice: issue({ guildId: "5", userId: "6" }) });
@@ -477,7 +477,7 @@ describe("a cut", () => {
     expect(await closeCodeOf(client)).toBe(4006);
   });
 
-  test("of UDP comes back to the sender as an error", async () => {
+  test("a cut of UDP is reported to the sender as an error", async () => {
     const client = await connect();
     const udp = await client.udp();
     const refused = once(udp, "error");
@@ -490,7 +490,7 @@ describe("a cut", () => {
 });
 
 describe("many players", () => {
-  test("are kept apart by SSRC, on several sockets, and counted without keeping frames", async () => {
+  test("many players are distinguished by SSRC, on several sockets, and counted without keeping frames", async () => {
     await start({ keepFrames: false, decryptEvery: 4, udpSocketCount: 3, firstSsrc: 0xffff_fff0 });
     const players = await Promise.all(
       Array.from({ length: 8 }, async (_, index) => {
@@ -517,7 +517,7 @@ describe("many players", () => {
     expect(discord.stats().total.packets).toBe(0);
   });
 
-  test("tell when their first sound came, silence before it aside", async () => {
+  test("the time of a player's first audio is recorded, without silence before it", async () => {
     const client = await connect();
     const { receiver } = discord.session(GUILD);
     client.sendOpus(SILENCE_FRAME);
@@ -532,7 +532,7 @@ describe("many players", () => {
     expect(discord.receivers).toEqual([receiver]);
   });
 
-  test("in one channel hear of each other, and listeners of each", async () => {
+  test("players in one channel are notified of each other, and listeners of each", async () => {
     const first = await connect();
     const second = await connect({ userId: "9", voice: issue({ userId: "9" }) });
     await first.until(() => first.count(11) === 2);

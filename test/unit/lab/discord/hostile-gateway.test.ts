@@ -25,7 +25,7 @@ interface Victim {
   error: Error | undefined;
 }
 
-/** Nothing of what is no JSON: binary messages, and garbage. */
+/** Returns nothing for data that is not JSON: binary messages, and garbage. */
 function readMessage(data: Buffer): { readonly op?: number; readonly d?: { readonly port: number } } {
   try {
     return JSON.parse(data.toString());
@@ -64,13 +64,13 @@ async function connect(behaviour: HostileBehaviour): Promise<{ gateway: HostileG
 describe("the hostile gateway", () => {
   const floods = Object.keys(FLOODS) as FloodName[];
 
-  test.each(floods)("%s floods, or is refused by any WebSocket", async (behaviour) => {
+  test.each(floods)("the hostile gateway floods with %s, or any WebSocket refuses it", async (behaviour) => {
     const { gateway, victim } = await connect(behaviour);
     await until(() => gateway.bytesSent > 300_000 || victim.error !== undefined);
     expect(gateway.connectionCount).toBe(1);
   });
 
-  test("genuine proposals come after the one who signed them", async () => {
+  test("the hostile gateway sends genuine proposals after their external sender", async () => {
     const { victim } = await connect("proposals");
     await until(() => victim.messages.some((message) => message[2] === 27));
     const first = (op: number) => victim.messages.findIndex((message) => message[0] !== 0x7b && message[2] === op);
@@ -78,7 +78,7 @@ describe("the hostile gateway", () => {
     expect(first(27)).toBeGreaterThan(first(25));
   });
 
-  test("datagrams flood the port that asked for discovery", async () => {
+  test("the hostile gateway floods the port that asked for discovery with datagrams", async () => {
     const { victim, gateway } = await connect("udp-flood");
     await until(() => victim.datagrams.length > 1000);
     expect(gateway.datagramsSent).toBeGreaterThanOrEqual(1000);
@@ -93,7 +93,7 @@ describe("the hostile gateway", () => {
     expect(victim.closeCode).toBe(code);
   });
 
-  test("every flood can be asked for by name", () => {
+  test("every flood of the hostile gateway has a name", () => {
     expect(HOSTILE_BEHAVIOURS).toEqual(expect.arrayContaining(Object.keys(FLOODS)));
     expect(HOSTILE_BEHAVIOURS).toContain("drip");
   });

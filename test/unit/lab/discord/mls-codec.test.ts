@@ -26,7 +26,7 @@ function newKeyPackage(userId: string): { readonly session: DAVESession; readonl
   return { session, bytes: session.getSerializedKeyPackage() };
 }
 
-/** Alice's commit that adds two users, what was asked of her, and one of the two added. */
+/** Alice's commit that adds two users, the offer it answers, and one of the two added. */
 function makeCommit() {
   const groupId = encodeGroupId(CHANNEL);
   const sender = new ExternalSender(groupId);
@@ -64,7 +64,7 @@ function expectSturdy(bytes: Buffer, parse: (bytes: Buffer) => unknown): void {
   expect(parse(Buffer.concat([bytes, Buffer.from([0])]))).toBeUndefined();
 }
 
-test("vectors carry their length in the shortest of three forms", () => {
+test("MLS vectors have their length in the shortest of three forms", () => {
   expect(encodeVector(Buffer.alloc(63)).subarray(0, 1)).toEqual(Buffer.from([63]));
   expect(encodeVector(Buffer.alloc(64)).subarray(0, 2)).toEqual(Buffer.from([0x40, 64]));
   expect(encodeVector(Buffer.alloc(16_383)).subarray(0, 2)).toEqual(Buffer.from([0x7f, 0xff]));
@@ -72,13 +72,13 @@ test("vectors carry their length in the shortest of three forms", () => {
 });
 
 describe("a key package", () => {
-  test("of davey is right for its owner and nobody else", () => {
+  test("a key package of davey is valid for its owner only", () => {
     const keyPackage = defined(parseKeyPackage(newKeyPackage(ALICE).bytes));
     expect(keyPackageProblem(keyPackage, ALICE)).toBeUndefined();
     expect(keyPackageProblem(keyPackage, "12")).toContain("identity");
   });
 
-  test("is refused for each thing that is wrong with it", () => {
+  test("a key package is refused for each of its errors", () => {
     const keyPackage = defined(parseKeyPackage(newKeyPackage(ALICE).bytes));
     const leaf = (changes: Partial<KeyPackage["leaf"]>) => ({
       ...keyPackage,
@@ -105,7 +105,7 @@ describe("a key package", () => {
     for (const [wrong, problem] of cases) expect(keyPackageProblem(wrong, ALICE)).toContain(problem);
   });
 
-  test("parses bare and wrapped, and nothing else", () => {
+  test("a key package is parsed bare and wrapped, and in no other form", () => {
     const { bytes } = newKeyPackage(ALICE);
     const wrapped = Buffer.concat([Buffer.from([0, 1, 0, 5]), bytes]);
     expect(parseKeyPackage(wrapped)).toEqual(parseKeyPackage(bytes));
@@ -114,14 +114,14 @@ describe("a key package", () => {
 });
 
 describe("a commit", () => {
-  test("of davey covers what was proposed, and its Welcome those who are added", () => {
+  test("a commit of davey covers the proposals, and its Welcome the added members", () => {
     const { message, offer, commitBytes } = makeCommit();
     const { commit, welcome } = defined(parseCommitWelcome(message));
     expect(commit.bytes).toEqual(commitBytes);
     expect(commitProblem(offer, commit, welcome)).toBeUndefined();
   });
 
-  test("is refused for each thing that is wrong with it", () => {
+  test("a commit is refused for each of its errors", () => {
     const { message, offer } = makeCommit();
     const { commit, welcome } = defined(parseCommitWelcome(message));
     const [first = ""] = commit.proposalRefs;
@@ -137,7 +137,7 @@ describe("a commit", () => {
       [{}, { pathLeaf: otherKey }, welcome, "signature key"],
       [{}, {}, undefined, "no Welcome"],
       [{}, {}, half, "Welcome is for 1 members"],
-      [{ added: new Map() }, {}, welcome, "nobody is added"],
+      [{ added: new Map() }, {}, welcome, "no member is added"],
     ];
     for (const [offerChanges, commitChanges, theWelcome, problem] of cases) {
       const found = commitProblem({ ...offer, ...offerChanges }, { ...commit, ...commitChanges }, theWelcome);
@@ -145,7 +145,7 @@ describe("a commit", () => {
     }
   });
 
-  test("and its Welcome survive cuts and flips in the parser", () => {
+  test("the parser survives truncated and flipped commits and Welcomes", () => {
     expectSturdy(makeCommit().message, (bytes) => {
       const parsed = parseCommitWelcome(bytes);
       // Cut exactly between the two it is a commit without a Welcome.
@@ -153,7 +153,7 @@ describe("a commit", () => {
     });
   });
 
-  test("lets a member join with a Welcome cut down to its entry", () => {
+  test("a member can join with a Welcome cut down to its entry", () => {
     const { message, offer, alice, bob, commitBytes } = makeCommit();
     const { welcome } = defined(parseCommitWelcome(message));
     const [keyPackage] = offer.added.values();

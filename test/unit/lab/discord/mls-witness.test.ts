@@ -77,7 +77,7 @@ async function joinAsWitness(): Promise<{ readonly key: Buffer; readonly epochAu
   const witness = createWitness((bytes) => {
     welcome = bytes;
   });
-  // Its key package is due from here on, so no group forms before it has come.
+  // Its key package is due from here on, so no group forms before it has arrived.
   group.join(witness);
   const voice = discord.issueVoice({ guildId: GUILD, userId: BOT, channelId: CHANNEL });
   client = new ReferenceVoiceClient({ guildId: GUILD, userId: BOT, voice });
@@ -116,7 +116,7 @@ test("ts-mls joins from the bot's Welcome and opens the bot's frames", async () 
   discord.assertClean();
 });
 
-test("a listener hears frames sealed by hand with that key, and tells encrypted silence", async () => {
+test("a listener decrypts frames sealed by hand with that key, and reports encrypted silence", async () => {
   const { key } = await joinAsWitness();
   const { listener } = discord.channel(CHANNEL);
   const opus = Buffer.from([0xfc, 1, 2, 3]);
@@ -128,7 +128,7 @@ test("a listener hears frames sealed by hand with that key, and tells encrypted 
   await discord.until(() => listener.receivedCount === 2, "silence");
   expect(discord.violations.map((violation) => violation.kind)).toEqual(["silence-encrypted"]);
   expect(listener.undeliveredCount).toBe(0);
-  // The same counter once more: a listener refuses to open it.
+  // The same counter once more: a listener refuses to decrypt it.
   client.sendPacket(sealFrame(key, 1, opus));
   await discord.until(() => listener.undeliveredCount === 1, "refusal");
 });

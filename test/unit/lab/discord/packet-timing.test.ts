@@ -11,7 +11,7 @@ function timingOf(arrivalsMs: readonly number[], firstTimestamp = 0): PacketTimi
   return timing;
 }
 
-/** Every 20 ms, with what is given added to single ones. */
+/** A packet every 20 ms, with delays added to single ones. */
 function everyFrame(count: number, more: Readonly<Record<number, number>> = {}): number[] {
   return Array.from({ length: count }, (_, index) => 1000 + 20 * index + (more[index] ?? 0));
 }
@@ -44,23 +44,23 @@ test("a stream that leaves its grid for good is late from there on, and unsteady
   expect(summary.spacingMsMax).toBeCloseTo(12);
 });
 
-test("one packet that comes early moves nobody's grid", () => {
+test("an early packet does not move the grid", () => {
   const summary = steadinessOf([timingOf(everyFrame(100, { 10: -15 }))]);
   expect(summary.latenessMsMax).toBeCloseTo(0);
 });
 
-test("each stream has a grid of its own", () => {
+test("each stream has its own grid", () => {
   const shifted = everyFrame(100).map((arrivalMs) => arrivalMs + 9.5);
   expect(steadinessOf([timingOf(everyFrame(100)), timingOf(shifted)]).latenessMsMax).toBeCloseTo(0);
 });
 
-test("jitter is RFC 3550's: a sixteenth of each difference, and the rest of what was there", () => {
+test("jitter is RFC 3550's: a sixteenth of each difference plus fifteen sixteenths of the previous value", () => {
   const summary = steadinessOf([timingOf([0, 20, 48, 60])]); // differences 0, 8, 8
   const [second, third] = [8 / 16, 8 / 16 + (8 - 8 / 16) / 16];
   expect(summary.jitterMs).toBeCloseTo((0 + second + third) / 3);
 });
 
-test("a frame that was left out is as long as its timestamp says, and sound after a stop has a grid of its own", () => {
+test("a skipped frame is as long as its timestamp says, and audio after a stop has a new grid", () => {
   const timing = new PacketTiming();
   timing.begin();
   timing.add(0, 0);
@@ -71,7 +71,7 @@ test("a frame that was left out is as long as its timestamp says, and sound afte
   expect(steadinessOf([timing])).toMatchObject({ packets: 4, latenessMsMax: 0, spacingMsMax: 0 });
 });
 
-test("only what comes in the window counts", () => {
+test("only packets within the window count", () => {
   const timing = new PacketTiming();
   timing.add(0, 0);
   timing.begin();

@@ -21,7 +21,7 @@ function feed(
 }
 
 describe("op 5 and silence", () => {
-  test("sound, five silence frames, op 5 zero is right, and so is sound again", () => {
+  test("audio, five silence frames, op 5 zero are accepted, and so is audio after that", () => {
     const { rules, reported } = newRules();
     rules.onSpeaking(1, 0);
     feed(rules, { count: 10, fromMs: 0 });
@@ -33,7 +33,7 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual([]);
   });
 
-  test("op 5 may arrive up to 500 ms behind the sound, or ahead of the silence", () => {
+  test("op 5 may arrive up to 500 ms behind the audio, or ahead of the silence", () => {
     const { rules, reported } = newRules();
     rules.onFrame(false, 0);
     rules.onSpeaking(1, 500);
@@ -48,7 +48,7 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual([]);
   });
 
-  test("op 5 of a stop may come behind the sound after it, once for each stop", () => {
+  test("op 5 of a stop may arrive behind the audio after it, once for each stop", () => {
     const { rules, reported } = newRules();
     rules.onSpeaking(1, 0);
     feed(rules, { count: 3, fromMs: 0 });
@@ -63,7 +63,7 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual(["silence-missing"]);
   });
 
-  test("a first op 5 zero that the sound overtakes ends nothing", () => {
+  test("a first op 5 zero that the audio overtakes ends nothing", () => {
     const { rules, reported } = newRules();
     rules.onFrame(false, 0);
     rules.onSpeaking(0, 1);
@@ -72,7 +72,7 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual([]);
   });
 
-  test("op 5 later than that, or never, is reported once", () => {
+  test("op 5 more than 500 ms late, or missing, is reported once", () => {
     const late = newRules();
     late.rules.onFrame(false, 0);
     late.rules.onSpeaking(1, 501);
@@ -83,7 +83,7 @@ describe("op 5 and silence", () => {
     expect(never.reported).toEqual(["speaking-missing"]);
   });
 
-  test("four silence frames are too few", () => {
+  test("four silence frames at a stop are too few", () => {
     const { rules, reported } = newRules();
     rules.onSpeaking(1, 0);
     feed(rules, { count: 3, fromMs: 0 });
@@ -93,7 +93,7 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual(["silence-missing"]);
   });
 
-  test("sound that breaks off without silence is reported after a second", () => {
+  test("audio that stops without silence frames is reported after a second", () => {
     const { rules, reported } = newRules();
     rules.onSpeaking(1, 0);
     rules.onFrame(false, 0);
@@ -103,7 +103,7 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual(["silence-missing"]);
   });
 
-  test("op 5 that says 1 again just before the first sound after a second's pause has been 0 meanwhile", () => {
+  test("op 5 with 1 just before the first audio after a second's pause implies a zero in between", () => {
     const { rules, reported } = newRules();
     rules.onSpeaking(1, 0);
     rules.onFrame(false, 0);
@@ -115,7 +115,7 @@ describe("op 5 and silence", () => {
     expect(reported).toEqual([]);
   });
 
-  test("silence without op 5 zero is reported, unless the client has no connection to say it on", () => {
+  test("silence without op 5 zero is reported, unless the client has no connection to send it on", () => {
     for (const isReachable of [true, false]) {
       const { rules, reported } = newRules();
       rules.onSpeaking(1, 0);
@@ -128,7 +128,7 @@ describe("op 5 and silence", () => {
 });
 
 describe("lateness", () => {
-  test("is measured against the absolute schedule of the earliest packet", () => {
+  test("lateness is measured against the absolute schedule of the earliest packet", () => {
     const statistics = new ArrivalStatistics();
     // Late start by 3 ms, then on time, then one 10 ms late: against the anchor of the on-time ones.
     const arrivals = [3, 20, 40, 70, 80];
@@ -140,14 +140,14 @@ describe("lateness", () => {
     expect(summary.gapMsMax).toBeCloseTo(30);
   });
 
-  test("does not drift with packets that are 20.1 ms apart: they come later and later", () => {
+  test("lateness does not drift with packets that are 20.1 ms apart: they are later and later", () => {
     const statistics = new ArrivalStatistics();
     for (let index = 0; index <= 100; index++) statistics.add(960 * index, 20.1 * index);
     expect(statistics.summary().latenessMsMax).toBeCloseTo(10);
     expect(statistics.summary().latenessMsP99).toBeCloseTo(9.9, 0);
   });
 
-  test("forgives a pause between stretches and skipped timestamps, not a stall", () => {
+  test("lateness ignores a pause between runs of audio and skipped timestamps, but not a stall", () => {
     const statistics = new ArrivalStatistics();
     statistics.add(0, 0);
     statistics.endRun();
@@ -158,7 +158,7 @@ describe("lateness", () => {
     expect(statistics.summary().latenessMsMax).toBe(700);
   });
 
-  test("of several streams merges, and clears", () => {
+  test("lateness of several streams can be merged and cleared", () => {
     const one = new ArrivalStatistics();
     const other = new ArrivalStatistics();
     for (let index = 0; index < 99; index++) one.add(960 * index, 20 * index);
@@ -186,7 +186,7 @@ describe("lateness", () => {
 });
 
 describe("the Resume buffer", () => {
-  test("knows what came after a number, across the wrap", () => {
+  test("the Resume buffer returns the messages after a number, across the wrap", () => {
     const buffer = new ReplayBuffer(65_535);
     for (let message = 0; message < 3; message++) buffer.add((seq) => String(seq), 0);
     expect(buffer.after(-1)?.map((message) => message.data)).toEqual(["65535", "0", "1"]);
@@ -195,7 +195,7 @@ describe("the Resume buffer", () => {
     expect(buffer.after(2)).toBeUndefined();
   });
 
-  test("holds 256 messages and cannot replay from before them", () => {
+  test("the Resume buffer has 256 messages and cannot replay older ones", () => {
     const buffer = new ReplayBuffer(0);
     for (let message = 0; message < 257; message++) buffer.add((seq) => String(seq), 0);
     expect(buffer.after(0)).toBeUndefined();
@@ -203,7 +203,7 @@ describe("the Resume buffer", () => {
     expect(buffer.after(1)?.length).toBe(255);
   });
 
-  test("accepts acknowledgements that grow and are not two seconds behind", () => {
+  test("the Resume buffer accepts acknowledgements that grow and are not two seconds behind", () => {
     const buffer = new ReplayBuffer(65_535);
     expect(buffer.judgeAck(-1, 0)).toBeUndefined();
     for (let message = 0; message < 3; message++) buffer.add((seq) => String(seq), 1000);
@@ -217,7 +217,7 @@ describe("the Resume buffer", () => {
   });
 });
 
-test("faults strike in script order, as often as asked, and can be cleared", () => {
+test("faults are injected in script order, as often as set, and can be cleared", () => {
   const script = new FaultScript();
   script.add("ready", { kind: "withhold" }).add("ready", { kind: "close", code: 4015 }, 2);
   expect(script.take("hello")).toBeUndefined();

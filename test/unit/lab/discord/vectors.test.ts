@@ -33,11 +33,11 @@ const PACKETS: [TransportMode, Buffer][] = [
 ];
 
 describe("transport encryption", () => {
-  test.each(PACKETS)("%s opens the vector", (mode, packet) => {
+  test.each(PACKETS)("transport encryption %s decrypts the vector", (mode, packet) => {
     expect(openTransport(mode, SECRET_KEY, packet)).toEqual(FRAME_1);
   });
 
-  test.each(PACKETS)("%s refuses every flipped byte and every cut", (mode, packet) => {
+  test.each(PACKETS)("transport encryption %s refuses every flipped byte and every truncation", (mode, packet) => {
     for (let index = 0; index < packet.length; index++) {
       const broken = Buffer.from(packet);
       broken[index] = (broken[index] ?? 0) ^ 1;
@@ -47,13 +47,13 @@ describe("transport encryption", () => {
   });
 });
 
-test("HChaCha20 (draft-irtf-cfrg-xchacha-03 section 2.2.1)", () => {
+test("HChaCha20 matches the vector of draft-irtf-cfrg-xchacha-03 section 2.2.1", () => {
   const subkey = hChaCha20(SECRET_KEY, hex("000000090000004a0000000031415927"));
   expect(subkey).toEqual(hex("82413b4227b27bfed30e42508a877d73a0f9e4d58a74a853c12ec41326d3ecdc"));
 });
 
 describe("DAVE frames", () => {
-  test("ratchet", () => {
+  test("the DAVE key ratchet matches the vectors", () => {
     const first = stepRatchet(hex("cedd61b1b8a1ca69046554282cf70b7b"), 0);
     expect(first.key).toEqual(hex("7530f9a9945e2d2e06d0651f7b2a864b"));
     const second = stepRatchet(first.nextSecret, 1);
@@ -66,14 +66,14 @@ describe("DAVE frames", () => {
   test.each([
     [1, FRAME_1],
     [300, FRAME_300],
-  ])("frame with counter %i", (counter, frame) => {
+  ])("a DAVE frame with counter %i matches the vector", (counter, frame) => {
     const { key } = stepRatchet(hex("cedd61b1b8a1ca69046554282cf70b7b"), 0);
     expect(sealFrame(key, counter, OPUS)).toEqual(frame);
     expect(openFrame(key, frame)).toEqual(OPUS);
     expect(isDaveFrame(frame)).toBe(true);
   });
 
-  test("are told from plain Opus, also when it ends in the marker", () => {
+  test("DAVE frames are distinguished from plain Opus, also when it ends in the marker", () => {
     expect(isDaveFrame(OPUS)).toBe(false);
     expect(isDaveFrame(hex("f8fffe"))).toBe(false);
     expect(isDaveFrame(hex("fafa"))).toBe(false);
@@ -83,7 +83,7 @@ describe("DAVE frames", () => {
   });
 });
 
-test("IP discovery answer", () => {
+test("the IP discovery answer matches the vector", () => {
   const answer = encodeDiscoveryAnswer(0x0004eb23, "91.90.123.93", 54_148);
   const address = Buffer.alloc(64);
   address.write("91.90.123.93");

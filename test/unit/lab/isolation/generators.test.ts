@@ -18,12 +18,12 @@ test("fields become bytes in their order, bits sharing bytes, groups with their 
   expect([...render(group("file", [lengthed(fields), raw("end", "x")]))]).toEqual([5, 1, 2, 2, 1, 0xa1, 0x78]);
 });
 
-test("a length that lies is written as it is claimed", () => {
+test("a false length is written as claimed", () => {
   const liar = { ...lengthed([num("value", 7, 1)]), claimedBytes: 200 };
   expect([...render(liar)]).toEqual([200, 7]);
 });
 
-test("every change is told, and each kind of field is changed", () => {
+test("every change is reported, and each kind of field is changed", () => {
   const received = new Set<string>();
   for (let seed = 0; seed < 400; seed++) {
     const inner = lengthed([num("number", 7, 4), raw("bytes", "abcdef")]);

@@ -23,7 +23,7 @@ function measured(attack: WindowTraits, changes: Partial<Measured> = {}): Measur
   return { control: windowOf(), attack: windowOf(attack), ...nothing, ...changes };
 }
 
-test("an attack that nobody notices is no problem", () => {
+test("an attack without an effect on control players is no problem", () => {
   expect(judge(measured({}))).toEqual([]);
 });
 
@@ -32,15 +32,15 @@ test("a gap may be 40 ms longer than in the control, and no more", () => {
   expect(judge(measured({ gapMs: 66 }))).toEqual(["a gap of 66 ms, allowed are 65"]);
 });
 
-test("time for which the listeners themselves did not run is allowed for", () => {
+test("time for which the listeners themselves were starved is subtracted", () => {
   expect(judge(measured({ gapMs: 160, versionMs: 190, ownDelayMs: 103 }))).toEqual([]);
   expect(judge(measured({ gapMs: 170, ownDelayMs: 103 }))).toEqual(["a gap of 170 ms, allowed are 165"]);
 });
 
-test("packets without sound count as missing, and so do those that are not there", () => {
+test("packets without audio count as missing, and so do absent ones", () => {
   expect(judge(measured({ packets: 196 }))).toEqual([]);
-  expect(judge(measured({ packets: 180 }))).toEqual(["10 % of an honest player's sound is missing"]);
-  expect(judge(measured({ silentPackets: 100 }))).toEqual(["50 % of an honest player's sound is missing"]);
+  expect(judge(measured({ packets: 180 }))).toEqual(["10 % of a control player's audio is missing"]);
+  expect(judge(measured({ silentPackets: 100 }))).toEqual(["50 % of a control player's audio is missing"]);
 });
 
 test("GET /version may take 100 ms more than in the control, and must not fail", () => {
@@ -49,13 +49,13 @@ test("GET /version may take 100 ms more than in the control, and must not fail",
   expect(judge(measured({ versionFailures: 1 }))).toEqual(["GET /version failed 1 times"]);
 });
 
-test("what is lost is told whatever the machine did", () => {
-  const problems = judge(measured({}, { lostWorkers: 1, losses: ["an honest player has no track any more"] }));
-  expect(problems).toEqual(["1 audio worker(s) lost", "an honest player has no track any more"]);
+test("losses are reported however busy the machine was", () => {
+  const problems = judge(measured({}, { lostWorkers: 1, losses: ["a control player has lost its track"] }));
+  expect(problems).toEqual(["1 audio worker(s) lost", "a control player has lost its track"]);
   expect(judge(measured({}, { hasNodeEnded: true }))).toContain("the node ended");
 });
 
-test("memory that does not come back in time is a problem", () => {
+test("memory that is not released in time is a problem", () => {
   const memory = { beforeBytes: 100e6, afterBytes: 300e6, backAfterSeconds: undefined };
   expect(judge(measured({}, { memory }))).toEqual(["memory of 300 MB after 20 s, before it was 100 MB"]);
 });

@@ -22,7 +22,7 @@ function sourceOf(text: string): URL {
   return file;
 }
 
-it("loops are built again when one is missing or they were made from something else, and not otherwise", async () => {
+it("audio loops are built again when one is missing or their sources have changed, and not otherwise", async () => {
   const [loop, builtFrom] = [new URL("phaser.wasm", folder), new URL("built-from.sha256", folder)];
   let compiled: string[] = [];
   const compile = async (source: URL) => {
@@ -48,20 +48,20 @@ it("loops are built again when one is missing or they were made from something e
   expect(readFileSync(loop, "utf8")).toBe("the loop of phaser.ts");
 });
 
-it("a source that does not compile is refused in the compiler's words", async () => {
+it("a source that does not compile is refused with the compiler's message", async () => {
   await expect(compileKernel(sourceOf("export function f(): i32 { return 1.5; }"))).rejects.toThrow(
     /loop\.ts does not compile:\n.*Conversion from type 'f64' to 'i32'/,
   );
 });
 
-it("a source with data of its own is refused: it would stand where the sound is", async () => {
+it("a source with static data is refused: the data would overlap the audio", async () => {
   const source = sourceOf(
     "const TABLE: StaticArray<i32> = [1, 2];\nexport function f(i: i32): i32 { return TABLE[i]; }",
   );
   await expect(compileKernel(source)).rejects.toThrow("needs static data or a runtime");
 });
 
-it("data are refused behind the end that they are allowed, and only there", async () => {
+it("static data behind the allowed end are refused, and only there", async () => {
   const source = sourceOf(
     "const TABLE = memory.data<u32>([1, 2]);\nexport function f(i: usize): u32 { return load<u32>(TABLE + i); }",
   );

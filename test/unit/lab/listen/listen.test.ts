@@ -11,7 +11,7 @@ import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import { ENCODER_DELAY_SAMPLES } from "../../../../src/media/format/audio-format.ts";
 
-/** Sound that never repeats: a few gliding tones, computed at any moment, also between samples. */
+/** Audio that never repeats: a few gliding tones, computed at any moment, also between samples. */
 const musicAt = (time: number) =>
   0.2 * Math.sin(time * 0.03 + 4 * Math.sin(time * 0.0003)) +
   0.15 * Math.sin(time * 0.071 + 7 * Math.sin(time * 0.00021)) +
@@ -37,7 +37,7 @@ test("noise of known level gives its signal-to-noise ratio, whatever delay and g
   expect(Math.abs(signalToNoiseDb(reference, noisy) - expected)).toBeLessThan(0.3);
 });
 
-test("identical sound is beyond measure, silence and other sound have nothing in common", () => {
+test("identical audio has no measurable difference, silence and other audio have nothing in common", () => {
   const audio = music(20_000);
   expect(signalToNoiseDb(audio, audio)).toBeGreaterThan(120);
   expect(align(audio, new Float32Array(20_000))).toBeUndefined();
@@ -60,7 +60,7 @@ test("there is no pitch in silence", () => {
   expect(pitchCents(new Float32Array(48_000), 440, 48_000)).toBeUndefined();
 });
 
-test("a click put in is found where it is, and music alone has none", () => {
+test("an inserted click is found at its position, and music has none", () => {
   const audio = music(48_000);
   expect(findClicks(audio)).toEqual([]);
   const jump = audio.map((value, index) => (index >= 20_000 ? value + 0.1 : value));
@@ -73,7 +73,7 @@ test("a click put in is found where it is, and music alone has none", () => {
   expect(findClicks(cut).length).toBeLessThanOrEqual(1);
 });
 
-test("a gap put in is found with its length; silence before and after the sound is none", () => {
+test("an inserted gap is found with its length; silence before and after the audio is none", () => {
   const audio = music(48_000);
   expect(findGaps(audio)).toEqual([]);
   const broken = audio.map((value, index) => (index < 500 || index >= 47_000 ? 0 : value)).fill(0, 9600, 9600 + 960);
@@ -83,7 +83,7 @@ test("a gap put in is found with its length; silence before and after the sound 
   expect(Math.abs(gap!.lengthSamples - 960)).toBeLessThan(10);
 });
 
-test("bit-exact means an unbroken run of what was sent", () => {
+test("bit-exact means an unbroken run of the sent packets", () => {
   const sent = [1, 2, 3, 4, 5].map((value) => new Uint8Array(10).fill(value));
   expect(isBitExact(sent, sent)).toBe(true);
   expect(isBitExact(sent, sent.slice(1, 4))).toBe(true);
@@ -92,7 +92,7 @@ test("bit-exact means an unbroken run of what was sent", () => {
   expect(isBitExact(sent, [new Uint8Array(10).fill(2), new Uint8Array(9).fill(3)])).toBe(false);
 });
 
-test("what an encoder sent is heard with its delay, and a lost packet is a gap", async () => {
+test("decoded audio has the encoder's delay, and a lost packet is a gap", async () => {
   const encoder = await OpusFrameEncoder.create({ complexity: 10, bitrateBps: 256_000 });
   const audio = music(960 * 30);
   const packets = Array.from({ length: 30 }, (_, frame) => {
@@ -109,7 +109,7 @@ test("what an encoder sent is heard with its delay, and a lost packet is a gap",
   expect(findGaps(lossy.left).length).toBe(1);
 });
 
-test("a WAV file comes back as it was written", async () => {
+test("a WAV file is read as it was written", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tonearm-"));
   const path = join(folder, "sound.wav");
   const left = music(1000);
@@ -121,7 +121,7 @@ test("a WAV file comes back as it was written", async () => {
   expect(Math.max(...read.right)).toBeCloseTo(1, 3);
 });
 
-test("a fit finds amplitude, phase and what else there is", () => {
+test("a fit finds amplitude, phase and the residual", () => {
   const tone = makeTone({ frequencyHz: 440, sampleRateHz: 48_000, lengthSamples: 9600, amplitude: 0.3, phase: 0.7 });
   const other = makeTone({ frequencyHz: 5000, sampleRateHz: 48_000, lengthSamples: 9600, amplitude: 0.001 });
   const fit = fitTone(

@@ -20,13 +20,13 @@ test("beats are counted", () => {
   expect(attacksPerSecond).toBeLessThan(6);
 });
 
-test("two sides that have nothing in common are wide, one sound on both is not", () => {
+test("two sides that have nothing in common are wide, the same signal on both is not", () => {
   const [one, other] = [noiseSong(1)[0], chordSong(1)[0]];
   expect(classesOf(characterOfSong([one, other.map((value) => value * 0.3)]))).toContain("wide");
   const { sideShare } = characterOfSong([one, one]);
   expect(sideShare).toBeLessThan(1e-6);
 });
 
-test("what is turned down far enough is quiet, and else what it was", () => {
+test("an attenuated excerpt is quiet, and otherwise keeps its character", () => {
   expect(classesOf(characterOfSong(chordSong(1, 0.05)))).toEqual(["tonal", "quiet"]);
 });

@@ -13,7 +13,7 @@ async function run(
   return { status, out: out.join(""), errors: errors.join("") };
 }
 
-test("what cannot be understood is told, with status 2", async () => {
+test("the encoder bench refuses invalid arguments with a message and status 2", async () => {
   expect(await run()).toEqual({ status: 2, out: "", errors: "say where music is: --music FOLDER\n" });
   expect((await run("--frames", "many")).errors).toBe('--frames is "many", no number\n');
   expect((await run("--encoder", "libopus:11")).errors).toMatch(
@@ -23,13 +23,13 @@ test("what cannot be understood is told, with status 2", async () => {
   expect((await run("--louder")).status).toBe(2);
 });
 
-test("--help says how", async () => {
+test("--help of the encoder bench prints the usage", async () => {
   const { status, out } = await run("--help");
   expect(status).toBe(0);
   expect(out).toContain("npm run bench -- encoder --music FOLDER");
 });
 
-test("--frames without music makes all its sound itself, and tells what went through", async () => {
+test("--frames without music generates all its audio, and reports the counts", async () => {
   // `npm run lab -- encoder-exact` names a number, which may be followed by another.
   const { status, out } = await run("--frames", "100000", "--frames", "200", "--encoder", "libopus:0");
   expect(status).toBe(0);

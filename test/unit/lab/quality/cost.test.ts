@@ -22,7 +22,7 @@ function repeating(times: number): EncoderKind {
   };
 }
 
-test("an encoder that does three times the work costs three times as much, measured in turns", async () => {
+test("an encoder that does three times the work costs three times as much, measured in alternating rounds", async () => {
   const options = { music: beatSong(1), bitrateBps: 96_000, rounds: 40 };
   const [first, second] = await measureCost([repeating(1), repeating(3)], options);
   expect(first?.ratioMedian).toBe(1);

@@ -8,7 +8,7 @@ import { seededRandom } from "../../../../lab/seeded-random.ts";
 const TARGETS_BPS = [64_000, 96_000, 128_000];
 const COMPARISON = { encoder: "own", against: "other", targetBps: 96_000, measure: "noiseToMaskDb" } as const;
 
-/** An encoder whose score falls by 10 with each factor of e in rate, from `level` at 1 bit/s. */
+/** An encoder whose score decreases by 10 with each factor of e in rate, from `level` at 1 bit/s. */
 function judgementsOf(encoder: string, level: number, rateFactor: number): EncoderJudgement[] {
   return TARGETS_BPS.map((targetBps) => {
     const bitrateBps = targetBps * rateFactor;
@@ -31,7 +31,7 @@ function excerptsWith(ownLevel: (index: number) => number, ownRate: (index: numb
   }));
 }
 
-test("an encoder that is as good at the same rate is even, however much it spends", () => {
+test("an encoder that is as good at the same rate scores even, however much it spends", () => {
   const spending = excerptsWith(
     () => 0,
     (index) => 0.9 + 0.01 * index,
@@ -41,7 +41,7 @@ test("an encoder that is as good at the same rate is even, however much it spend
   expect(difference?.worthOfRate).toBeCloseTo(0, 9);
 });
 
-test("what one spends on the hard and saves on the easy counts only where the rate is shared", () => {
+test("rate moved from easy to hard excerpts counts only where the total rate is shared", () => {
   const excerpts = excerptsWith(
     () => 0,
     (index) => (index === 0 ? 2 : 1 - 1 / 19),
@@ -54,7 +54,7 @@ test("what one spends on the hard and saves on the easy counts only where the ra
   expect(difference?.meanAtSharedRate).toBeCloseTo(plain, 6);
 });
 
-test("an encoder that is better is told to be, with what it is worth in rate", () => {
+test("a better encoder is reported as better, with its worth in rate", () => {
   const random = seededRandom(2);
   const better = excerptsWith(
     () => -1 - 0.5 * random(),
@@ -70,7 +70,7 @@ test("an encoder that is better is told to be, with what it is worth in rate", (
   expect(transient).toMatch(/^\| transient \(10\) \| better -1\./);
 });
 
-test("the excerpt that fares worst comes first", () => {
+test("the worst excerpt is listed first", () => {
   const excerpts = excerptsWith(
     (index) => (index === 7 ? 3 : -1),
     () => 1,
@@ -80,7 +80,7 @@ test("the excerpt that fares worst comes first", () => {
   expect(worst?.difference).toBeCloseTo(3, 9);
 });
 
-test("an excerpt that takes the same at every bitrate is compared as it is", () => {
+test("an excerpt with the same actual rate at every bitrate is compared as it is", () => {
   const still = excerptsWith(
     () => -2,
     () => 1,

@@ -18,7 +18,7 @@ async function run(plan: Omit<ExactPlan, "onBad">): Promise<ExactRun & { readonl
   return { ...(await runExactly({ ...plan, onBad: (frame) => bad.push(frame) })), bad };
 }
 
-/** What is asked of encoders, by how often. */
+/** Counts of the requests to encoders. */
 class Asked {
   readonly options: JudgedOptions[] = [];
   resets = 0;
@@ -26,7 +26,7 @@ class Asked {
   givenHeads = 0;
 }
 
-/** libopus, but that each packet and its final range, as a decoder of its own has it, may be falsified. */
+/** libopus, except that each packet and its final range, from a separate decoder, may be falsified. */
 function falsified(
   change: (
     packet: Uint8Array,
@@ -71,14 +71,14 @@ function falsified(
   };
 }
 
-test("libopus takes every hard sound", async () => {
+test("libopus encodes every hard signal without a fault", async () => {
   const { frames, rangesCompared, framesByName, bad } = await run({ kind: LIBOPUS, frameCount: 3000, seed: 4 });
   expect(bad).toEqual([]);
   expect([frames, rangesCompared]).toEqual([3000, 0]);
   expect(Object.keys(framesByName).toSorted()).toEqual(HARD_SIGNALS.toSorted());
 });
 
-test("our own encoder takes them too, and music, and ends every packet as libopus's decoder does", async () => {
+test("our own encoder encodes hard signals and music with the final range of libopus's decoder", async () => {
   const plan = { kind: encoderKindOf("tonearm"), frameCount: 3000, seed: 11, music: MUSIC };
   const { rangesCompared, framesByName, bad } = await run(plan);
   expect(bad).toEqual([]);
@@ -86,7 +86,7 @@ test("our own encoder takes them too, and music, and ends every packet as libopu
   expect(framesByName.music).toBeGreaterThan(1000);
 });
 
-test("encoders are of every setting, are reset and make packets that stand alone", async () => {
+test("a run uses encoders with every setting, resets and independent packets", async () => {
   const asked = new Asked();
   const control = falsified((packet, finalRange) => ({ packet, finalRange }), asked);
   const { frames, rangesCompared, bad } = await run({ kind: control, frameCount: 3000, seed: 2 });
@@ -99,7 +99,7 @@ test("encoders are of every setting, are reset and make packets that stand alone
   expect(asked.givenHeads).toBeGreaterThan(20);
 });
 
-test("a final range that is wrong is told with its frame, and all others are compared", async () => {
+test("a wrong final range is reported with its frame, and all others are compared", async () => {
   const wrong = falsified((packet, finalRange, frame) => ({
     packet,
     finalRange: frame === 40 ? finalRange + 1 : finalRange,
@@ -115,7 +115,7 @@ test.each([
   ["of another length", (packet: Uint8Array) => Uint8Array.from(packet, (byte, at) => (at === 0 ? byte - 8 : byte))],
   ["empty", () => new Uint8Array()],
   ["too long", () => new Uint8Array(1300).fill(0xfc)],
-])("a packet that is %s is found", async (_what, change) => {
+])("a packet that is %s is reported", async (_what, change) => {
   const wrong = falsified((packet, finalRange, frame) => ({
     packet: frame === 20 ? change(packet) : packet,
     finalRange,
@@ -124,7 +124,7 @@ test.each([
   expect(bad.map(({ frame, fault }) => [frame, fault])).toEqual([[20, expect.stringMatching(/packet/)]]);
 });
 
-test("a bit that is changed in a packet changes its final range", async () => {
+test("a changed bit in a packet changes its final range", async () => {
   const wrong = falsified((packet, finalRange, frame) => {
     if (frame !== 30) return { packet, finalRange };
     return { packet: Uint8Array.from(packet, (byte, at) => (at === 2 ? byte ^ 0x10 : byte)), finalRange };

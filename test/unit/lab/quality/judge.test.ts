@@ -24,11 +24,11 @@ async function throughLibopus(song: Stereo, complexity: number, bitrateBps: numb
   return (await roundTrip(kind, passage)).audio;
 }
 
-test("the delay of an encoder is found by listening", async () => {
+test("the delay of an encoder is measured from its output", async () => {
   expect(await delayOf(encoderKindOf("libopus:0"))).toBe(ENCODER_DELAY_SAMPLES);
 });
 
-test.each(names)("a %s that comes back as it was is not to be told from itself", (name) => {
+test.each(names)("a %s that is returned unchanged is indistinguishable from the original", (name) => {
   const { scores } = judged(SONGS[name], SONGS[name]);
   expect(scores.noiseToMaskDb).toBeLessThan(-100);
   expect(scores.audibleSteps).toBe(0);
@@ -36,7 +36,7 @@ test.each(names)("a %s that comes back as it was is not to be told from itself",
   expect(scores.unlikeness).toBeLessThan(1e-6);
 });
 
-test.each(names)("every step from 64 to 192 kbit/s is heard in a %s by both measures", async (name) => {
+test.each(names)("both measures detect every step from 64 to 192 kbit/s in a %s", async (name) => {
   const scores = [];
   for (const bitrateBps of [64_000, 96_000, 128_000, 192_000]) {
     scores.push(judged(SONGS[name], await throughLibopus(SONGS[name], 10, bitrateBps)).scores);
@@ -47,7 +47,7 @@ test.each(names)("every step from 64 to 192 kbit/s is heard in a %s by both meas
   }
 });
 
-test("an encoder that does not look for beats is heard at one", async () => {
+test("an encoder without transient detection scores worse at a beat", async () => {
   const [careless, careful] = [
     judged(SONGS.beat, await throughLibopus(SONGS.beat, 0, 96_000)).scores,
     judged(SONGS.beat, await throughLibopus(SONGS.beat, 5, 96_000)).scores,
@@ -56,7 +56,7 @@ test("an encoder that does not look for beats is heard at one", async () => {
   expect(careless.unlikeness).toBeGreaterThan(careful.unlikeness);
 });
 
-/** What an encoder may do wrong, on top of what libopus does. */
+/** Faults of an encoder, on top of those of libopus. */
 const FAULTS: Readonly<Record<string, (coded: Stereo) => Stereo>> = {
   "noise added on the right": ([left, right]) => {
     const random = seededRandom(3);
@@ -78,7 +78,7 @@ const FAULTS: Readonly<Record<string, (coded: Stereo) => Stereo>> = {
   },
 };
 
-test.each(Object.keys(FAULTS))("%s: both measures hear it", async (fault) => {
+test.each(Object.keys(FAULTS))("both measures detect a fault: %s", async (fault) => {
   const song: Stereo = [
     SONGS.beat[0].map((value, at) => value + SONGS.noise[0][at]! * 0.2),
     SONGS.beat[1].map((value, at) => value + SONGS.noise[1][at]! * 0.2),
@@ -89,7 +89,7 @@ test.each(Object.keys(FAULTS))("%s: both measures hear it", async (fault) => {
   expect(bad.unlikeness).toBeGreaterThan(good.unlikeness * 1.2);
 });
 
-test("noise far below what the sound masks is not heard", () => {
+test("noise far below the masking threshold is not counted as audible", () => {
   const random = seededRandom(4);
   const soft = SONGS.noise.map((channel) => channel.map((value) => value + 1e-5 * (random() - 0.5)));
   const { scores } = judged(SONGS.noise, [soft[0]!, soft[1]!]);
@@ -98,14 +98,14 @@ test("noise far below what the sound masks is not heard", () => {
   expect(scores.unlikeness).toBeLessThan(0.1);
 });
 
-test("the second that is damaged is the one to listen to", () => {
+test("the damaged second is reported as the worst", () => {
   const song = chordSong(4);
   const random = seededRandom(5);
   const damaged = song.map((channel) =>
     channel.map((value, at) => (at > 2 * 48_000 && at < 3 * 48_000 ? value + 0.05 * (random() - 0.5) : value)),
   );
   const { noisiestSecond, unlikestSecond } = judged(song, [damaged[0]!, damaged[1]!]);
-  // Seconds of the excerpt itself: its lead is not counted.
+  // Seconds of the excerpt itself: its lead-in is not counted.
   expect(Math.abs(noisiestSecond - 1.5)).toBeLessThan(0.1);
   expect(Math.abs(unlikestSecond - 1.5)).toBeLessThan(0.1);
 });

@@ -4,7 +4,7 @@ import { seamTable } from "../../../../lab/quality/report.ts";
 import { compareSeams } from "../../../../lab/quality/seams.ts";
 import { chordSong } from "../../../support/judged-songs.ts";
 
-test("libopus after itself, and ours with none, one and two frames led, at the same seams", async () => {
+test("seams of libopus after itself and after our encoder with none, one and two frames led are compared", async () => {
   const seams = await compareSeams([chordSong(3), chordSong(2)], encoderKindOf("tonearm"));
   expect(seams.map(({ plan }) => [plan.kind.name, plan.ledFrames])).toEqual([
     ["libopus:10", 0],
@@ -19,7 +19,7 @@ test("libopus after itself, and ours with none, one and two frames led, at the s
   expect(led).toBeLessThan(free!);
 });
 
-test("the table has decibels below the sound, and how many seams there were", () => {
+test("the seam table has decibels below the audio, and the number of seams", () => {
   const plan = { kind: encoderKindOf("tonearm"), ledFrames: 2 };
   const table = seamTable([{ plan, errors: [0.1, 0.01, 0.001] }]);
   expect(table).toContain("of all (3)");

@@ -1,4 +1,4 @@
-// What the listener of a simulation takes for right, and what it counts as missing.
+// The rules of a simulation's listener, and what it counts as missing.
 
 import { beforeEach, expect, test } from "vitest";
 import { SimulatedListener } from "../../../../lab/simulate/simulated-listener.ts";
@@ -31,7 +31,7 @@ test("a packet that is left out without a cause is a fault", () => {
   expect(listener.missingCount).toBe(0);
 });
 
-test("packets left out where that is allowed are missing, and no fault", () => {
+test("packets left out where that is allowed are counted as missing, and are no fault", () => {
   receive(0, 9);
   listener.allow(ONE_MINUTE);
   receive(13, 20);
@@ -39,7 +39,7 @@ test("packets left out where that is allowed are missing, and no fault", () => {
   expect(listener.missingCount).toBe(3);
 });
 
-test("of several places that were sought, the nearest is the one that is heard", () => {
+test("the nearest of several seek targets is taken for the received one", () => {
   receive(0, 9);
   listener.allow(ONE_MINUTE);
   for (const positionMs of [9900, 8744, 9077]) listener.expectSeek(positionMs, 1500);
@@ -49,7 +49,7 @@ test("of several places that were sought, the nearest is the one that is heard",
   expect(listener.missingCount).toBe(0);
 });
 
-test("what is lost of a new place may be as much as was to be heard since it was sought", () => {
+test("packets lost after a seek may be as many as were due since the seek", () => {
   receive(0, 9);
   listener.allow(ONE_MINUTE);
   listener.expectSeek(9580, 1500);
@@ -59,14 +59,14 @@ test("what is lost of a new place may be as much as was to be heard since it was
   expect(listener.missingCount).toBe(480);
 });
 
-test("no packet of a new place is left out without a cause", () => {
+test("a packet of a new position that is left out without a cause is a fault", () => {
   receive(0, 9);
   listener.expectSeek(5000, 1500);
   receive(5001, 5010);
   expect(listener.faults).toHaveLength(1);
 });
 
-test("what is sought in a track before its first packet is sought in that track", () => {
+test("a seek before the first packet of a track applies to that track", () => {
   receive(0, 9);
   listener.expectSeek(3000, 1500);
   listener.expect({ id: 2, song: 1, first: 100 }, 1000);
@@ -76,7 +76,7 @@ test("what is sought in a track before its first packet is sought in that track"
   expect(listener.missingCount).toBe(0);
 });
 
-test("each seek in a pause throws away the packet that was ready, and no more", () => {
+test("each seek in a pause drops the packet that was ready, and no more", () => {
   receive(0, 9);
   listener.pause(true);
   listener.expectSeek(500, 1500);
@@ -88,7 +88,7 @@ test("each seek in a pause throws away the packet that was ready, and no more", 
   expect(listener.missingCount).toBe(0);
 });
 
-test("from the old place, packets are left out by no more than the seeks since", () => {
+test("no more packets of the old position are left out than there were seeks since", () => {
   receive(0, 9);
   listener.expectSeek(5000, 1500);
   receive(11, 15);
@@ -126,7 +126,7 @@ test("a pause excuses no more lost packets than were due before it, and none wit
   expect(listener.faults).toHaveLength(2);
 });
 
-test("a track that is over may be heard only while its worker hears of commands late", () => {
+test("a track that is over may be received only while its worker gets commands late", () => {
   receive(0, 9);
   listener.stop();
   listener.allow({ why: "worker held up", lossMs: 700, lateMs: 500 });

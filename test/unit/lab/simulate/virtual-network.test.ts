@@ -23,7 +23,7 @@ afterEach(() => {
   server.removeAllListeners("connection");
 });
 
-test("a connection that is cut while it is dialled fails for who dials it, and nobody has its other end", async () => {
+test("a connection that is cut while it is established fails for the client, and the server never gets its end", async () => {
   const port = network.listen(server);
   const socket = network.connect(port);
   const failed = once(socket, "error");

@@ -8,7 +8,7 @@ let server: WebSocketServer | undefined;
 afterEach(() => server?.close());
 
 test.each(["<html>", "null", "5", ""])(
-  "a node that says %j is left, and what it said before is kept",
+  "the bot disconnects from a node that sends %j, and keeps earlier messages",
   async (nonsense) => {
     const node = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     server = node;

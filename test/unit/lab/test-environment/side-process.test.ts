@@ -18,10 +18,10 @@ class FakeChild extends EventEmitter {
 
 function create() {
   const child = new FakeChild();
-  return { child, ask: asking<string>(child as unknown as ChildProcess) }; // what is used of one
+  return { child, ask: asking<string>(child as unknown as ChildProcess) }; // the members used here
 }
 
-test("each question gets its own answer, whatever their order, or is told what went wrong", async () => {
+test("each request to a side process gets its own answer, whatever the order, or its error", async () => {
   const { child, ask } = create();
   const answers = [ask("first"), ask("second"), ask("third")];
   expect(child.asked.map(({ request }) => request)).toEqual(["first", "second", "third"]);
@@ -35,7 +35,7 @@ test("each question gets its own answer, whatever their order, or is told what w
   ]);
 });
 
-test("what is not answered when the process ends never will be, and is told so", async () => {
+test("requests that are pending when the side process ends are rejected", async () => {
   const { child, ask } = create();
   const answer = ask("anything");
   child.emit("exit");

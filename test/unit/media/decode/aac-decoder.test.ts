@@ -7,7 +7,7 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 
 const { stream, packets } = readCodecFixture("aac");
 
-test("without the optional package the error says what to install", async () => {
+test("the AAC decoder without the optional package reports what to install", async () => {
   const attempt = createAacDecoder(stream, { load: () => Promise.reject(new Error("Cannot find module")) });
   await expect(attempt).rejects.toMatchObject({
     code: "codec-unavailable",
@@ -44,7 +44,7 @@ const audioData = (numberOfFrames: number, sampleRate: number, numberOfChannels:
   close: () => undefined,
 });
 
-test("a packet that yields nothing is given up after a quarter of a second and the next one plays", async () => {
+test("a packet that yields nothing is dropped after a quarter of a second and the next one plays", async () => {
   const clock = new FakeClock();
   let isMute = true;
   const load = async () => fakePackage((output) => isMute || output(audioData(1024, 44_100, 2, 0.5)));
@@ -57,14 +57,14 @@ test("a packet that yields nothing is given up after a quarter of a second and t
   expect(clock.pendingCount).toBe(0);
 });
 
-test("the block says the true rate and channels, also where HE-AAC doubles them without saying so", async () => {
+test("the AAC decoder's block reports the true rate and channels, also when HE-AAC doubles them implicitly", async () => {
   const load = async () => fakePackage((output) => output(audioData(2048, 44_100, 2, 0.5)));
   const decoder = await createAacDecoder({ ...stream, sampleRateHz: 22_050, channelCount: 1 }, { load });
   const block = await decoder.decode(packets[0]!);
   expect([block.lengthSamples, block.sampleRateHz, block.channels.length]).toEqual([2048, 44_100, 2]);
 });
 
-test("packets with ADTS headers are believed more than the container", async () => {
+test("the AAC decoder trusts ADTS headers over the container", async () => {
   const adts = readCodecFixture("adts");
   const decoder = await createDecoder({ ...adts.stream, sampleRateHz: 22_050, channelCount: 1 });
   const block = await decoder.decode(adts.packets[0]!);
@@ -72,7 +72,7 @@ test("packets with ADTS headers are believed more than the container", async () 
   decoder.close();
 });
 
-test("sound of a packet before a reset does not come after it", async () => {
+test("the AAC decoder drops audio of packets from before a reset", async () => {
   const late: (() => void)[] = [];
   let packet = 0;
   const load = async () =>
@@ -90,7 +90,7 @@ test("sound of a packet before a reset does not come after it", async () => {
   expect([block.lengthSamples, block.channels[0]![0]]).toEqual([100, 2]);
 });
 
-test("two outputs of one packet both arrive, in order", async () => {
+test("two outputs of one AAC packet both arrive, in order", async () => {
   let value = 0;
   const load = async () =>
     fakePackage((output) => {
@@ -106,12 +106,12 @@ test("two outputs of one packet both arrive, in order", async () => {
   expect(received).toEqual([1, 2, 3, 4, 5]);
 });
 
-test("a stream without channels is refused", async () => {
+test("an AAC stream without channels is refused", async () => {
   const attempt = createDecoder({ ...stream, channelCount: 0 });
   await expect(attempt).rejects.toMatchObject({ code: "media-unsupported-codec" });
 });
 
-test("decoders in place of failed ones are few, and come back with time", async () => {
+test("the AAC decoder rations replacements of failed decoders, and regains them with time", async () => {
   const clock = new FakeClock();
   const replacements = new TokenBucket({ clock, burst: 3, perSecond: 1 });
   let isBroken = true;

@@ -1,4 +1,4 @@
-// Packets and headers that ask for more time or memory than the sound in them is worth.
+// Packets and headers that demand more time or memory than their audio justifies.
 
 import { describe, expect, it, test } from "vitest";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
@@ -37,7 +37,7 @@ interface Books {
   readonly classCount?: number;
 }
 
-/** A set-up header whose books take few bytes: all entries of one have the same length, which is said once. */
+/** A set-up header whose books take few bytes: all entries of one have the same length, which is coded once. */
 function vorbisSetup({ count, entries, dimension = 1, lookup = 0, classCount = 1 }: Books): Uint8Array {
   const bits = new BitWriter();
   for (const character of "\x05vorbis") bits.write(character.charCodeAt(0), 8);
@@ -66,23 +66,26 @@ function vorbisSetup({ count, entries, dimension = 1, lookup = 0, classCount = 1
 }
 
 describe("a Vorbis set-up header", () => {
-  it.each(["vorbis", "vorbis6"])("of a real stream (%s) is let through, whole only", (name) => {
-    const description = readCodecFixture(name).stream.description!;
-    const start = Buffer.from(description).lastIndexOf("\x05vorbis");
-    expect(isVorbisSetupBounded(description.subarray(start))).toBe(true);
-    expect(isVorbisSetupBounded(description.subarray(start, start + 2000))).toBe(false);
-  });
+  it.each(["vorbis", "vorbis6"])(
+    "a Vorbis set-up header of a real stream (%s) is accepted, but only complete",
+    (name) => {
+      const description = readCodecFixture(name).stream.description!;
+      const start = Buffer.from(description).lastIndexOf("\x05vorbis");
+      expect(isVorbisSetupBounded(description.subarray(start))).toBe(true);
+      expect(isVorbisSetupBounded(description.subarray(start, start + 2000))).toBe(false);
+    },
+  );
 
   it.each([
     ["a book of four million entries", { count: 1, entries: 2 ** 22 }],
     ["256 books of 4096 entries", { count: 256, entries: 4096 }],
     ["entries of many dimensions", { count: 1, entries: 1024, dimension: 60_000, lookup: 1 }],
-    ["more ways to class than there are", { count: 1, entries: 1024, dimension: 50, classCount: 64 }],
-  ])("with %s is refused", (_what, books) => {
+    ["more classifications than allowed", { count: 1, entries: 1024, dimension: 50, classCount: 64 }],
+  ])("a Vorbis set-up header with %s is refused", (_what, books) => {
     expect(isVorbisSetupBounded(vorbisSetup(books))).toBe(false);
   });
 
-  it("of that form, but small, is let through", () => {
+  it("a Vorbis set-up header of that form, but small, is accepted", () => {
     expect(isVorbisSetupBounded(vorbisSetup({ count: 4, entries: 256, dimension: 2, classCount: 4 }))).toBe(true);
   });
 });
@@ -94,7 +97,7 @@ test("Vorbis of more than eight channels is refused", async () => {
   await expect(createDecoder({ ...stream, description })).rejects.toMatchObject({ code: "media-unsupported-codec" });
 });
 
-test("a Vorbis packet far larger than its sound is damage", async () => {
+test("a Vorbis packet far larger than its audio counts as damage", async () => {
   const { stream, packets } = readCodecFixture("vorbis");
   const decoder = await createDecoder(stream);
   for (const packet of packets.slice(0, 3)) decoder.decode(packet);
@@ -122,7 +125,7 @@ test.each([
   expect(parseFlacFrameSize(Uint8Array.from(bytes))).toBeUndefined();
 });
 
-test("the fixtures' FLAC frames say what they hold", async () => {
+test("the fixtures' FLAC frames declare their contents", async () => {
   const { stream, packets } = readCodecFixture("flac");
   const decoder = await createDecoder(stream);
   for (const packet of packets) {
@@ -147,7 +150,7 @@ test("a megabyte behind the header of a small FLAC frame is damage", async () =>
   expect(decoder.decode(packets[0]!)).toMatchObject({ lengthSamples: 4608 });
 });
 
-test("a packet full of MP3 frames gives a few of them, and nothing of it comes later", async () => {
+test("a packet full of MP3 frames yields a few of them, and none of the rest appears later", async () => {
   const { stream, packets } = readCodecFixture("mp3");
   const decoder = await createDecoder(stream);
   const frame = packets[2]!;
@@ -192,7 +195,7 @@ test.each(["mp3", "flac", "vorbis", "alac", "aac"])(
   },
 );
 
-test("a decoder that there is no memory for is not made, and one that fails to be made keeps none", async () => {
+test("a decoder without enough memory is not created, and one that fails in creation retains none", async () => {
   const { stream } = readCodecFixture("vorbis");
   const poor = createTrackBudget({ memoryBytes: 1000 });
   await expect(createDecoder(stream, { budget: poor })).rejects.toMatchObject({ code: "memory-exhausted" });
@@ -202,9 +205,9 @@ test("a decoder that there is no memory for is not made, and one that fails to b
   expect(budget.memory.usedBytes).toBe(0);
 });
 
-test("ALAC that takes long is decoded in turns of the thread, to the same sound", async () => {
+test("slow ALAC packets are decoded in time slices, to the same audio", async () => {
   const { stream, packets } = readCodecFixture("alac6");
-  // Every look at it takes a millisecond.
+  // Every clock check takes a millisecond.
   const clock = new FakeClock();
   const now = clock.now.bind(clock);
   clock.now = () => {

@@ -43,7 +43,7 @@ async function tonePackets(frequencies: readonly number[], frameMs = 20): Promis
   return packets;
 }
 
-/** All sound of a synchronous decoder, one array per channel. */
+/** All output of a synchronous decoder, one array per channel. */
 function decodeAll(decoder: Decoder, packets: readonly Uint8Array[]): Float32Array[] {
   const channels: number[][] = [];
   for (const packet of packets) {
@@ -59,7 +59,7 @@ function decodeAll(decoder: Decoder, packets: readonly Uint8Array[]): Float32Arr
 const levelOf = (channel: Float32Array | undefined, frequencyHz: number) =>
   fitTone(channel!.subarray(9600, 43_200), frequencyHz, 48_000).amplitude;
 
-test.each([5, 10, 20, 40, 60])("stereo packets of %i ms decode to the sound that was encoded", async (frameMs) => {
+test.each([5, 10, 20, 40, 60])("stereo Opus packets of %i ms decode to the audio that was encoded", async (frameMs) => {
   const decoder = await createDecoder(opusStream(2, opusHead(2)));
   const [left, right] = decodeAll(decoder, await tonePackets([440, 1000], frameMs));
   decoder.close();
@@ -69,7 +69,7 @@ test.each([5, 10, 20, 40, 60])("stereo packets of %i ms decode to the sound that
   expect(levelOf(left, 1000)).toBeLessThan(0.01);
 });
 
-test("a mono stream decodes to one channel", async () => {
+test("a mono Opus stream decodes to one channel", async () => {
   const decoder = await createDecoder(opusStream(1, opusHead(1)));
   const channels = decodeAll(decoder, await tonePackets([440]));
   expect(channels.length).toBe(1);
@@ -77,14 +77,14 @@ test("a mono stream decodes to one channel", async () => {
   decoder.close();
 });
 
-test("the header's output gain is applied", async () => {
+test("the Opus header's output gain is applied", async () => {
   const decoder = await createDecoder(opusStream(1, opusHead(1, { gainQ8: -6 * 256 })));
   const channels = decodeAll(decoder, await tonePackets([440]));
   expect(levelOf(channels[0], 440)).toBeCloseTo(0.5 * 10 ** (-6 / 20), 2);
   decoder.close();
 });
 
-test("six channels come from four streams in one packet, each in its place", async () => {
+test("six Opus channels are decoded from four streams in one packet, each to its position", async () => {
   const streams = await Promise.all([
     tonePackets([300, 400]),
     tonePackets([500, 600]),
@@ -110,7 +110,7 @@ test("six channels come from four streams in one packet, each in its place", asy
   }
 });
 
-/** The same packet in the framing of RFC 6716 appendix B (code 0: its length stands behind the header byte). */
+/** The packet in the framing of RFC 6716 appendix B (code 0: its length follows the header byte). */
 function selfDelimited(packet: Uint8Array): Uint8Array {
   const frame = parseOpusPacket(packet)!.frames[0]!;
   const length =
@@ -118,7 +118,7 @@ function selfDelimited(packet: Uint8Array): Uint8Array {
   return Uint8Array.from([packet[0]! & 0xfc, ...length, ...frame]);
 }
 
-test("after a reset the sound is that of a new decoder", async () => {
+test("an Opus decoder after a reset decodes like a new one", async () => {
   const packets = await tonePackets([440, 1000]);
   const decoder = await createDecoder(opusStream(2));
   const fresh = decodeAll(decoder, packets.slice(20));
@@ -128,31 +128,34 @@ test("after a reset the sound is that of a new decoder", async () => {
   decoder.close();
 });
 
-test.each([1, 2, 6])("random bytes never throw before the fiftieth in a row (%i channels)", async (channelCount) => {
-  const seed = 99 + channelCount;
-  const random = seededRandom(seed);
-  const description =
-    channelCount === 6 ? opusHead(6, { family: 1, table: [4, 2, 0, 4, 1, 2, 3, 5] }) : opusHead(channelCount);
-  const decoder = await createDecoder(opusStream(channelCount, description));
-  let damagedRun = 0;
-  for (let round = 0; round < 3000; round++) {
-    const packet = Uint8Array.from({ length: Math.floor(random() * 400) }, () => Math.floor(random() * 256));
-    if (damagedRun === 49) {
-      // One good packet (a frame that was not sent) clears the count.
-      decoder.reset();
-      damagedRun = 0;
-      if (channelCount === 6) break;
-      decoder.decode(Uint8Array.of(0xfc));
-      continue;
+test.each([1, 2, 6])(
+  "random Opus bytes never throw before the fiftieth in a row (%i channels)",
+  async (channelCount) => {
+    const seed = 99 + channelCount;
+    const random = seededRandom(seed);
+    const description =
+      channelCount === 6 ? opusHead(6, { family: 1, table: [4, 2, 0, 4, 1, 2, 3, 5] }) : opusHead(channelCount);
+    const decoder = await createDecoder(opusStream(channelCount, description));
+    let damagedRun = 0;
+    for (let round = 0; round < 3000; round++) {
+      const packet = Uint8Array.from({ length: Math.floor(random() * 400) }, () => Math.floor(random() * 256));
+      if (damagedRun === 49) {
+        // One good packet (a frame that was not sent) clears the count.
+        decoder.reset();
+        damagedRun = 0;
+        if (channelCount === 6) break;
+        decoder.decode(Uint8Array.of(0xfc));
+        continue;
+      }
+      const block = decoder.decode(packet) as PcmBlock;
+      damagedRun = block.lengthSamples === 0 ? damagedRun + 1 : 0;
+      expect(block.lengthSamples, `seed ${seed} round ${round}`).toBeLessThanOrEqual(5760);
     }
-    const block = decoder.decode(packet) as PcmBlock;
-    damagedRun = block.lengthSamples === 0 ? damagedRun + 1 : 0;
-    expect(block.lengthSamples, `seed ${seed} round ${round}`).toBeLessThanOrEqual(5760);
-  }
-  decoder.close();
-});
+    decoder.close();
+  },
+);
 
-test("fifty damaged packets in a row are an error, forty-nine are not", async () => {
+test("fifty damaged Opus packets in a row are an error, forty-nine are not", async () => {
   const decoder = await createDecoder(opusStream(2));
   for (let packet = 0; packet < 49; packet++) decoder.decode(new Uint8Array(0));
   expect(() => decoder.decode(new Uint8Array(0))).toThrow(expect.objectContaining({ code: "media-decode-failed" }));
@@ -163,12 +166,12 @@ test.each([
   ["damaged", new Uint8Array(8)],
   ["of an unknown mapping", opusHead(2, { family: 255, table: [2, 0, 0, 1] })],
   ["with a mapping beyond its streams", opusHead(2, { family: 1, table: [1, 1, 0, 9] })],
-])("a header that is %s is refused", async (_, description) => {
+])("an Opus header that is %s is refused", async (_, description) => {
   const attempt = createDecoder(opusStream(2, description));
   await expect(attempt).rejects.toMatchObject({ code: "media-unsupported-codec" });
 });
 
-test("closing twice is harmless, and a closed decoder is silent", async () => {
+test("closing an Opus decoder twice is harmless, and a closed one is silent", async () => {
   const decoder = await createDecoder(opusStream(2));
   decoder.close();
   decoder.close();

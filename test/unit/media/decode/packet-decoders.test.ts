@@ -25,7 +25,7 @@ async function decodeAll(decoder: Decoder, packets: readonly Uint8Array[]) {
   return { channels: channels.map((channel) => Float32Array.from(channel)), lengths, rates: [...rates] };
 }
 
-/** What the encoder left of the tones: LAME scales by 0.95, FFmpeg's AAC encoder adds noise. */
+/** Checks the tones as the encoder leaves them: LAME scales by 0.95, FFmpeg's AAC encoder adds noise. */
 function expectTones(name: string, channels: readonly Float32Array[]): void {
   const scale = name === "mp3" ? 0.95 : 1;
   const residueDbMax = name === "aac" || name === "adts" ? -35 : -45;
@@ -39,7 +39,7 @@ function expectTones(name: string, channels: readonly Float32Array[]): void {
   }
 }
 
-test.each(FIXTURES)("%s: every packet becomes its sound, both channels, right level and rate", async (name) => {
+test.each(FIXTURES)("%s: every packet decodes to both channels, at the right level and rate", async (name) => {
   const { stream, packets } = readCodecFixture(name);
   const decoder = await createDecoder(stream);
   const { channels, lengths, rates } = await decodeAll(decoder, packets);
@@ -85,7 +85,7 @@ test.each(["alac", "alac24"])("%s is bit-exact", async (name) => {
   }
 });
 
-test("six ALAC channels come centre first", async () => {
+test("six ALAC channels are output centre first", async () => {
   const { stream, packets } = readCodecFixture("alac6");
   const decoder = await createDecoder(stream);
   const { channels } = await decodeAll(decoder, packets);
@@ -104,7 +104,7 @@ test.each([
   await expect(createDecoder({ ...stream, description })).rejects.toMatchObject({ code: "media-unsupported-codec" });
 });
 
-test("six Vorbis channels come in Vorbis order", async () => {
+test("six Vorbis channels are output in Vorbis order", async () => {
   const { stream, packets } = readCodecFixture("vorbis6");
   const decoder = await createDecoder(stream);
   const { channels } = await decodeAll(decoder, packets);
@@ -115,7 +115,7 @@ test("six Vorbis channels come in Vorbis order", async () => {
   decoder.close();
 });
 
-test.each(FIXTURES)("%s: after a reset the sound is that of a new decoder", async (name) => {
+test.each(FIXTURES)("%s: a decoder after a reset decodes like a new one", async (name) => {
   const { stream, packets } = readCodecFixture(name);
   const half = packets.slice(Math.floor(packets.length / 2));
   const fresh = await createDecoder(stream);
@@ -137,7 +137,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test.each(FIXTURES)("%s: damage in between is skipped in silence, and what follows is sound again", async (name) => {
+test.each(FIXTURES)("%s: damaged packets are skipped in silence, and later packets decode again", async (name) => {
   const output = [vi.spyOn(console, "error"), vi.spyOn(console, "log"), vi.spyOn(console, "warn")];
   const { stream, packets } = readCodecFixture(name);
   const seed = 4;
@@ -158,7 +158,7 @@ test.each(FIXTURES)("%s: damage in between is skipped in silence, and what follo
   for (const spy of output) expect(spy).not.toHaveBeenCalled();
 });
 
-test.each(FIXTURES)("%s: the very next packet after damage is sound again", async (name) => {
+test.each(FIXTURES)("%s: the very next packet after damage decodes again", async (name) => {
   const { stream, packets } = readCodecFixture(name);
   const seed = 21;
   const random = seededRandom(seed);
@@ -229,7 +229,7 @@ test.each(FIXTURES)("%s: fifty empty packets in a row are an error", async (name
   decoder.close();
 });
 
-test.each(FIXTURES)("%s: closing twice, and in the middle of a packet, is harmless", async (name) => {
+test.each(FIXTURES)("%s: closing a decoder twice, and in the middle of a packet, is harmless", async (name) => {
   const { stream, packets } = readCodecFixture(name);
   const decoder = await createDecoder(stream);
   const pending = decoder.decode(packets[0]!);

@@ -33,7 +33,7 @@ test.each([
   ["float 32 big-endian", layout("float", 32, true), [0xbf, 0x80, 0, 0, 0x3f, 0, 0, 0], [-1, 0.5]],
   ["float 64", layout("float", 64), [0, 0, 0, 0, 0, 0, 0xe0, 0x3f], [0.5]],
   ["float 64 big-endian", layout("float", 64, true), [0x3f, 0xe0, 0, 0, 0, 0, 0, 0], [0.5]],
-])("%s", async (_, pcm, bytes, expected) => {
+])("PCM samples decode from %s", async (_, pcm, bytes, expected) => {
   expect(await decode(pcm, bytes)).toEqual([expected]);
 });
 
@@ -46,7 +46,7 @@ test.each([
   expect(values?.map((value) => value * 2 ** 15 + 0)).toEqual([...expected]);
 });
 
-test("channels are taken apart and an incomplete last sample is left out", async () => {
+test("PCM channels are separated and an incomplete last sample is left out", async () => {
   const bytes = [0, 0x40, 0, 0xc0, 0, 0x20, 0, 0xe0, 7, 7, 7];
   expect(await decode(layout("signed", 16), bytes, 2)).toEqual([
     [0.5, 0.25],
@@ -54,7 +54,7 @@ test("channels are taken apart and an incomplete last sample is left out", async
   ]);
 });
 
-test("what is no number or absurdly large is silence", async () => {
+test("NaN and absurdly large PCM samples become silence", async () => {
   const floats = new Uint8Array(Float32Array.of(Number.NaN, Number.POSITIVE_INFINITY, 1e30, -0.25).buffer);
   expect(await decode(layout("float", 32), [...floats])).toEqual([[0, 0, 0, -0.25]]);
 });

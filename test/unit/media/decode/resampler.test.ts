@@ -48,7 +48,7 @@ test.each([44_100, 32_000, 22_050, 11_025, 8000, 44_056, 96_000, 47_999])(
   },
 );
 
-test.each([96_000, 88_200, 192_000, 705_600])("from %i Hz what lies above 24 kHz does not fold back", (rate) => {
+test.each([96_000, 88_200, 192_000, 705_600])("from %i Hz frequencies above 24 kHz do not fold back", (rate) => {
   for (const frequencyHz of [24_100, 25_000, 28_000, 33_000, 43_900, rate / 2 - 100]) {
     const received = resampledTone(rate, frequencyHz);
     const level = Math.sqrt(received.reduce((sum, value) => sum + value * value, 0) / received.length);
@@ -56,17 +56,20 @@ test.each([96_000, 88_200, 192_000, 705_600])("from %i Hz what lies above 24 kHz
   }
 });
 
-test.each([44_100, 8000, 96_000, 44_056])("the first sample from %i Hz is where it was: no delay", (rate) => {
-  const frequencyHz = 997;
-  const tone = makeTone({ frequencyHz, sampleRateHz: rate, lengthSamples: rate / 4, phase: 0.3 });
-  const received = resample(rate, tone).left;
-  const start = 2400;
-  const fit = fitTone(received.subarray(start, 9600), frequencyHz, 48_000);
-  const phase = fit.phase - (2 * Math.PI * frequencyHz * start) / 48_000 - 0.3;
-  const turns = phase / (2 * Math.PI);
-  const delaySamples = ((turns - Math.round(turns)) * 48_000) / frequencyHz;
-  expect(Math.abs(delaySamples)).toBeLessThan(0.001);
-});
+test.each([44_100, 8000, 96_000, 44_056])(
+  "resampling from %i Hz adds no delay: the first sample stays where it was",
+  (rate) => {
+    const frequencyHz = 997;
+    const tone = makeTone({ frequencyHz, sampleRateHz: rate, lengthSamples: rate / 4, phase: 0.3 });
+    const received = resample(rate, tone).left;
+    const start = 2400;
+    const fit = fitTone(received.subarray(start, 9600), frequencyHz, 48_000);
+    const phase = fit.phase - (2 * Math.PI * frequencyHz * start) / 48_000 - 0.3;
+    const turns = phase / (2 * Math.PI);
+    const delaySamples = ((turns - Math.round(turns)) * 48_000) / frequencyHz;
+    expect(Math.abs(delaySamples)).toBeLessThan(0.001);
+  },
+);
 
 test.each([1000, 8000, 11_025, 44_056, 44_100, 47_999, 96_000, 768_000])(
   "from %i Hz the length is right to the sample, in blocks of any size",
@@ -82,14 +85,14 @@ test.each([1000, 8000, 11_025, 44_056, 44_100, 47_999, 96_000, 768_000])(
   },
 );
 
-test("left and right stay apart", () => {
+test("the resampler keeps left and right separate", () => {
   const left = makeTone({ frequencyHz: 440, sampleRateHz: 44_100, lengthSamples: 22_050 });
   const out = resample(44_100, left, { right: new Float32Array(left.length) });
   expect(out.right.every((value) => value === 0)).toBe(true);
   expect(fitTone(out.left.subarray(2400, 21_600), 440, 48_000).amplitude).toBeCloseTo(0.5, 4);
 });
 
-test("a constant stays constant and reset forgets it", () => {
+test("a constant stays constant, and a reset clears it", () => {
   const resampler = new Resampler(44_100);
   const fifo = new StereoFifo();
   const ones = new Float32Array(2000).fill(1);
@@ -104,7 +107,7 @@ test("a constant stays constant and reset forgets it", () => {
   expect(after.every((value) => value === 0)).toBe(true);
 });
 
-test.each([44_100, 44_056, 96_000])("the plain loop and the SIMD loop agree at %i Hz", (rate) => {
+test.each([44_100, 44_056, 96_000])("the plain resampler loop and the SIMD loop agree at %i Hz", (rate) => {
   const fast = new ResamplerKernel(rate);
   while (fast.fillRow());
   const plain = new ResamplerKernel(rate, { isSimd: false });
@@ -123,13 +126,13 @@ test.each([44_100, 44_056, 96_000])("the plain loop and the SIMD loop agree at %
   expect(fast.outputLeft.some((value) => Math.abs(value) > 0.5)).toBe(true);
 });
 
-test("streams of one rate share a filter, and only a few are kept", () => {
+test("streams of one rate share a resampler filter, and only a few filters are cached", () => {
   const kernel = kernelForRate(44_100);
   expect(kernelForRate(44_100)).toBe(kernel);
   for (let rate = 20_000; rate < 28_000; rate += 1000) kernelForRate(rate);
   expect(kernelForRate(44_100)).not.toBe(kernel);
 });
 
-test.each([0, 999, 768_001, 44_100.5, Number.NaN])("a rate of %d Hz is refused", (rate) => {
+test.each([0, 999, 768_001, 44_100.5, Number.NaN])("resampling from a rate of %d Hz is refused", (rate) => {
   expect(() => new Resampler(rate)).toThrow(NodeError);
 });

@@ -19,7 +19,7 @@ function readAll(fifo: StereoFifo) {
   return { left, right };
 }
 
-/** What one channel alone, at 1, comes out as. */
+/** The output of each single channel, with the others silent, at 1. */
 function sharesOf(codec: AudioCodec, channelCount: number): [number, number][] {
   return Array.from({ length: channelCount }, (_, active) => {
     const fifo = new StereoFifo();
@@ -40,7 +40,7 @@ test("48 kHz stereo passes bit for bit, only its valid samples", () => {
   expect(readAll(fifo)).toEqual({ left: left.subarray(0, 3), right: right.subarray(0, 3) });
 });
 
-test("mono goes to both sides at full level", () => {
+test("mono is output on both sides at full level", () => {
   expect(sharesOf("mp3", 1)).toEqual([[1, 1]]);
 });
 
@@ -109,7 +109,7 @@ test("a stream may change rate and channels half way without losing a sample", (
   }
 });
 
-test("an absurd rate is refused, an empty block ignored", () => {
+test("the stereo converter refuses an absurd rate and ignores an empty block", () => {
   const converter = createConverter("pcm");
   const fifo = new StereoFifo();
   converter.push({ channels: [], lengthSamples: 0, sampleRateHz: 1 }, fifo);

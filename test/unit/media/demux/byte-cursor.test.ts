@@ -5,7 +5,7 @@ import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 const BYTES = Uint8Array.from({ length: 500_000 }, (_, index) => (index * 31) >> 3);
 
 describe("ByteCursor", () => {
-  it("looks ever further ahead without asking a forward-only source for anything twice", async () => {
+  it("a byte cursor peeks further and further without asking a forward-only source for anything twice", async () => {
     const source = new MemoryByteSource(BYTES, { isRandomAccess: false, isSizeKnown: false, readAheadBytes: 0 });
     const cursor = new ByteCursor(source);
     for (const count of [10, 40_000, 60_000, 150_000, 300_000]) {
@@ -16,7 +16,7 @@ describe("ByteCursor", () => {
     expect([cursor.isShort, cursor.endBytes, cursor.bufferedBytes]).toEqual([true, 500_000, 500_000]);
   });
 
-  it("says no at first when bytes are not there, and then has them", async () => {
+  it("a byte cursor first reports missing bytes, and then has them", async () => {
     const cursor = new ByteCursor(new MemoryByteSource(BYTES, { isRandomAccess: false, readAheadBytes: 0 }));
     expect([cursor.has(4), cursor.isShort]).toEqual([false, false]);
     await cursor.fill();
@@ -24,7 +24,7 @@ describe("ByteCursor", () => {
     expect(cursor.position).toBe(4);
   });
 
-  it("reads fewer bytes at the end and none behind it", async () => {
+  it("a byte cursor reads fewer bytes at the end and none behind it", async () => {
     const cursor = new ByteCursor(new MemoryByteSource(BYTES), 499_997);
     expect(await cursor.read(10)).toEqual(BYTES.subarray(499_997));
     expect(await cursor.read(10)).toHaveLength(0);
@@ -38,7 +38,7 @@ describe("ByteCursor", () => {
     expect(await cursor.read(1)).toEqual(BYTES.subarray(0, 1));
   });
 
-  it("moves to a pattern, or past what cannot be its start", async () => {
+  it("a byte cursor moves to a pattern, or past the bytes that cannot start it", async () => {
     const cursor = new ByteCursor(new MemoryByteSource(Uint8Array.of(9, 1, 1, 2, 3, 9)));
     await cursor.need(6);
     expect(cursor.scanFor([1, 2])).toEqual({ isFound: true, skippedBytes: 2 });
@@ -52,7 +52,7 @@ describe("ByteCursor", () => {
     expect(cursor.scanFor([1, 2])).toEqual({ isFound: false, skippedBytes: 0 });
   });
 
-  it("looks for a pattern a piece at a time", async () => {
+  it("a byte cursor scans for a pattern a piece at a time", async () => {
     const bytes = new Uint8Array(100_000);
     bytes.set([1, 2], 90_000);
     const cursor = new ByteCursor(new MemoryByteSource(bytes));
@@ -63,7 +63,7 @@ describe("ByteCursor", () => {
     expect(cursor.position).toBe(90_000);
   });
 
-  it("takes a little more at a time than it needs when much is kept already", async () => {
+  it("a byte cursor fetches a little more than it needs when much is already held", async () => {
     let askedCount = 0;
     class CountingSource extends MemoryByteSource {
       override readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined {

@@ -1,4 +1,4 @@
-// What container readers keep is taken from the track's memory before it is there, and given back when they are closed.
+// Container readers reserve the memory they retain before it is allocated, and release it when they are closed.
 
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ function hostile(name: string, sizeBytes: number): Uint8Array {
 }
 
 describe("a container reader", () => {
-  it.each(NAMES)("of %s leaves no memory taken when it is closed, wherever it stands", async (name) => {
+  it.each(NAMES)("a container reader of %s releases all memory when it is closed, wherever it is", async (name) => {
     const budget = createTrackBudget();
     for (const isRandomAccess of [true, false]) {
       const source = new MemoryByteSource(readMediaFixture(name), { isRandomAccess, isSizeKnown: isRandomAccess });
@@ -39,7 +39,7 @@ describe("a container reader", () => {
     ["mp4: runs of no chunks", 4],
     ["webm: a long cue list", 4],
     ["webm: Vorbis headers of zeros", 3],
-  ])("is refused for tables that have no room: %s", async (name, megabytes) => {
+  ])("a container reader rejects tables that exceed its memory: %s", async (name, megabytes) => {
     const bytes = hostile(name, megabytes * MEGABYTE);
     const budget = createTrackBudget({ memoryBytes: 2 * MEGABYTE });
     await expect(openDemuxer(new MemoryByteSource(bytes), {}, budget)).rejects.toMatchObject({
@@ -49,7 +49,7 @@ describe("a container reader", () => {
     expect(budget.memory.usedBytes).toBe(0);
   });
 
-  it("of MP4 counts what it keeps of the index, once", async () => {
+  it("an MP4 reader counts the memory of its index once", async () => {
     const budget = createTrackBudget();
     const source = new MemoryByteSource(hostile("mp4: times of no samples", 4 * MEGABYTE));
     const demuxer = await openDemuxer(source, {}, budget);
@@ -59,7 +59,7 @@ describe("a container reader", () => {
     expect(budget.memory.usedBytes).toBe(0);
   });
 
-  it("takes no more when it is closed in the middle of its work", async () => {
+  it("a container reader reserves nothing more after it is closed in the middle of its work", async () => {
     const budget = createTrackBudget();
     const work = new DemuxWork(budget);
     work.take(100, "its index");
@@ -70,8 +70,8 @@ describe("a container reader", () => {
   });
 });
 
-describe("bytes of one's own", () => {
-  it("are counted as they come, not as they are claimed", async () => {
+describe("owned bytes", () => {
+  it("owned bytes are counted as they arrive, not as they are claimed", async () => {
     const budget = createTrackBudget({ memoryBytes: MEGABYTE });
     const work = new DemuxWork(budget);
     const source = new MemoryByteSource(new Uint8Array(300_000), { isSizeKnown: false });
@@ -79,7 +79,7 @@ describe("bytes of one's own", () => {
     expect([bytes.length, budget.memory.usedBytes]).toEqual([300_000, 300_000]);
   });
 
-  it("end where memory does, before more is read", async () => {
+  it("owned bytes end at the memory limit, before more is read", async () => {
     const work = new DemuxWork(createTrackBudget({ memoryBytes: MEGABYTE }));
     const source = new MemoryByteSource(new Uint8Array(3 * MEGABYTE), { readAheadBytes: 0 });
     const cursor = new ByteCursor(source);

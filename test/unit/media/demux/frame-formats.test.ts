@@ -21,7 +21,7 @@ async function packetsOf(bytes: Uint8Array): Promise<readonly Uint8Array[]> {
 const TITLE = concat(ascii("TIT2"), be(6, 4), be(0, 2), ascii("\0Title"));
 
 describe("the FLAC reader", () => {
-  it("tolerates an ID3 tag in front and one behind", async () => {
+  it("the FLAC reader tolerates an ID3 tag in front and one behind", async () => {
     const file = readMediaFixture("small.flac");
     const bytes = concat(id3Tag(3, 0, TITLE), file, ascii("TAG"), new Uint8Array(125));
     const demuxer = await open(bytes);
@@ -29,7 +29,7 @@ describe("the FLAC reader", () => {
     expect(await packetsOf(bytes)).toEqual(await packetsOf(file));
   });
 
-  it("leaves out a damaged frame and keeps all others with their times", async () => {
+  it("the FLAC reader skips a damaged frame and keeps all others with their times", async () => {
     const file = readMediaFixture("plain.flac");
     const whole = await readPackets(await open(file));
     const bytes = file.slice();
@@ -54,7 +54,7 @@ describe("the WAV reader", () => {
   }
 
   it.each([0, 0xffffffff, 400_000, 176_400])(
-    "plays what is there when the header claims %i bytes",
+    "the WAV reader plays the bytes that exist when the header claims %i bytes",
     async (claimedBytes) => {
       const demuxer = await open(wav(claimedBytes, new Uint8Array(176_402)));
       expect(demuxer.info.lengthMs).toBe(1000);
@@ -64,14 +64,14 @@ describe("the WAV reader", () => {
     },
   );
 
-  it("plays a stream of unknown length to its last whole frame", async () => {
+  it("the WAV reader plays a stream of unknown length to its last complete frame", async () => {
     const demuxer = await open(wav(0, new Uint8Array(10_003)), { isRandomAccess: false, isSizeKnown: false });
     expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
     const packets = await readPackets(demuxer);
     expect(packets.reduce((sum, { data }) => sum + data.length, 0)).toBe(10_000);
   });
 
-  it("starts at the exact sample after a seek", async () => {
+  it("the WAV reader starts at the exact sample after a seek", async () => {
     const demuxer = await open(wav(176_400, new Uint8Array(176_400)));
     await demuxer.seek(123.456);
     const packet = await demuxer.next();
@@ -79,7 +79,7 @@ describe("the WAV reader", () => {
   });
 
   it.each(["pcm_u8", "pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_f32le", "pcm_f64le", "pcm_alaw", "pcm_mulaw"])(
-    "describes the samples of %s",
+    "the WAV reader describes the samples of %s",
     async (name) => {
       const demuxer = await open(readMediaFixture(`${name}.wav`));
       const expected = {
@@ -98,7 +98,7 @@ describe("the WAV reader", () => {
 });
 
 describe("the ADTS reader", () => {
-  it("reads tags in front, and steps over junk and tags between frames", async () => {
+  it("the ADTS reader reads tags in front, and skips junk and tags between frames", async () => {
     const file = readMediaFixture("aac.aac");
     const whole = await packetsOf(file);
     const half = whole.slice(0, 40).reduce((sum, { length }) => sum + length, 0);
@@ -118,11 +118,11 @@ describe("the MPEG-TS reader", () => {
   it.each([
     ["192 bytes, time code in front", (row: Uint8Array) => concat(new Uint8Array(4), row)],
     ["204 bytes, error correction behind", (row: Uint8Array) => concat(row, new Uint8Array(16))],
-  ])("reads packets of %s", async (_, wrap) => {
+  ])("the MPEG-TS reader reads packets of %s", async (_, wrap) => {
     expect(await packetsOf(concat(...rows.map(wrap)))).toEqual(await packetsOf(file));
   });
 
-  it("keeps its time when the clock of 33 bits starts again", async () => {
+  it("the MPEG-TS reader keeps its time when the clock of 33 bits wraps around", async () => {
     const wrapped = concat(...rows.map((row) => shiftPts(row, 2 ** 33 - 90_000 * 2.4)));
     const packets = await readPackets(await open(wrapped));
     const expectedPackets = await readPackets(await open(file));
@@ -131,7 +131,7 @@ describe("the MPEG-TS reader", () => {
     );
   });
 
-  it("loses only the frames of lost packets and moves the time on", async () => {
+  it("the MPEG-TS reader loses only the frames of lost packets and advances the time", async () => {
     const expectedPackets = await readPackets(await open(file));
     const packets = await readPackets(await open(concat(...rows.filter((_, index) => index < 40 || index > 60))));
     expect(packets.length).toBeGreaterThan(expectedPackets.length - 40);
@@ -168,7 +168,7 @@ describe("the MP4 item list", () => {
   it.each([
     ["MP4", (list: Uint8Array) => box("meta", be(0, 4), list)],
     ["QuickTime", (list: Uint8Array) => box("meta", box("hdlr", new Uint8Array(25)), list)],
-  ])("gives title, artist, ISRC and encoder padding in the form of %s", async (_, meta) => {
+  ])("the MP4 item list gives title, artist, ISRC and encoder padding in the form of %s", async (_, meta) => {
     const items = box(
       "ilst",
       box("\xa9nam", data("Song")),

@@ -12,7 +12,7 @@ import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
 const SIZE_BYTES = 200_000;
-/** What one packet may cost who takes it; here each that is handed out counts as so many steps. */
+/** Limit of packets read; here each returned packet counts as this many steps. */
 const PACKETS_MAX = 20_000;
 
 interface Cost {
@@ -55,7 +55,7 @@ describe.each(HOSTILE_FILES)("$name", (file) => {
   });
 });
 
-it("FLAC headers of frames that never end are followed for so many bytes as are passed, and a few frames", async () => {
+it("FLAC headers of frames that never end are followed only for as many bytes as are passed, and a few frames", async () => {
   const file = HOSTILE_FILES.find(({ name }) => name === "flac: headers of frames that never end");
   const slicer = new CountingSlicer();
   const source = new MemoryByteSource(file?.build(6_000_000) ?? new Uint8Array(0));

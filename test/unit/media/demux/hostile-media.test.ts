@@ -72,7 +72,7 @@ async function exercise(bytes: Uint8Array, isRandomAccess: boolean, random: () =
 }
 
 describe.each(NAMES)("%s", (name) => {
-  it.each(Object.entries(DAMAGES))("%s ends in packets, the end or a clear error, soon", async (kind, damage) => {
+  it.each(Object.entries(DAMAGES))("%s ends quickly in packets, the end or a clear error", async (kind, damage) => {
     const bytes = readMediaFixture(name);
     for (let round = 0; round < ROUNDS; round++) {
       const seed = SEED + round;
@@ -82,7 +82,8 @@ describe.each(NAMES)("%s", (name) => {
       await exercise(damaged, round % 2 === 0, random).catch((cause: unknown) => {
         throw new Error(`${name} ${kind}, seed ${seed}`, { cause });
       });
-      // Generous: a hang is minutes, a slow machine tenths of a second. Of this process's own time: others take theirs.
+      // Generous: a hang is minutes, a slow machine tenths of a second. CPU time of this process only: others use
+      // theirs.
       const { user } = process.cpuUsage(usedBefore);
       expect(user / 1000, `${name} ${kind}, seed ${seed}`).toBeLessThan(3000);
     }

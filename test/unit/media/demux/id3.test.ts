@@ -32,7 +32,7 @@ async function read(
 }
 
 describe("readId3", () => {
-  it("reads ID3v2.2", async () => {
+  it("readId3 reads ID3v2.2", async () => {
     const frames = concat(ascii("TT2"), be(6, 3), ascii("\0Title"), ascii("TP1"), be(7, 3), ascii("\0Artist"));
     const tag = id3Tag(2, 0, frames);
     const { tags, end } = await read(concat(tag, AUDIO));
@@ -40,7 +40,7 @@ describe("readId3", () => {
     expect(end).toBe(tag.length);
   });
 
-  it("reads all four text encodings of ID3v2.3 and v2.4", async () => {
+  it("readId3 reads all four text encodings of ID3v2.3 and v2.4", async () => {
     const latin = id3Tag(3, 0, frame3("TIT2", ascii("\0Stra\xdfe")));
     const utf16le = id3Tag(3, 0, frame3("TIT2", concat(Uint8Array.of(1), utf16("Straße"))));
     const utf16be = id3Tag(
@@ -52,12 +52,12 @@ describe("readId3", () => {
     for (const tag of [latin, utf16le, utf16be, utf8]) expect((await read(tag)).tags.title).toBe("Straße");
   });
 
-  it("takes the first of several values", async () => {
+  it("readId3 takes the first of several values", async () => {
     const tag = id3Tag(4, 0, frame3("TPE1", concat(Uint8Array.of(3), ascii("One\0Two"))));
     expect((await read(tag)).tags.author).toBe("One");
   });
 
-  it("undoes the unsynchronisation of a whole tag", async () => {
+  it("readId3 undoes the unsynchronisation of a whole tag", async () => {
     const picture = frame3(
       "APIC",
       concat(ascii("\0image/jpeg\0\0\0"), Uint8Array.of(0xff, 0xe0, 0xff, 0x00, 0xff, 0xff)),
@@ -70,7 +70,7 @@ describe("readId3", () => {
     expect(end).toBe(tag.length);
   });
 
-  it("jumps over a big picture without loading it", async () => {
+  it("readId3 jumps over a big picture without loading it", async () => {
     const frames = concat(frame3("APIC", new Uint8Array(5_000_000)), frame3("TSRC", ascii("\0USTEST2600001")));
     const size = [21, 14, 7, 0].map((shift) => (frames.length >> shift) & 0x7f);
     const tag = concat(ascii("ID3"), Uint8Array.of(3, 0, 0, ...size), frames);
@@ -79,7 +79,7 @@ describe("readId3", () => {
     expect(source.bytesRead).toBeLessThan(100_000);
   });
 
-  it("skips an extended header and reads one tag after another", async () => {
+  it("readId3 skips an extended header and reads one tag after another", async () => {
     const extended = concat(be(6, 4), new Uint8Array(6));
     const first = id3Tag(3, 0x40, concat(extended, frame3("TIT2", ascii("\0One"))));
     const second = id3Tag(
@@ -92,7 +92,7 @@ describe("readId3", () => {
     expect(end).toBe(first.length + second.length);
   });
 
-  it("is read once from a source that only runs forward", async () => {
+  it("an ID3 tag is read once from a source that only runs forward", async () => {
     const picture = frame3("APIC", new Uint8Array(200_000));
     const tag = id3Tag(3, 0, concat(picture, picture, frame3("TIT2", ascii("\0Behind"))));
     const bytes = concat(tag, readMediaFixture("cbr-noxing.mp3"));
@@ -102,7 +102,7 @@ describe("readId3", () => {
     expect(await readPackets(demuxer)).toHaveLength(78);
   });
 
-  it("stays where it is when there is no tag", async () => {
+  it("readId3 leaves the cursor in place when there is no tag", async () => {
     expect(await read(AUDIO)).toMatchObject({ tags: {}, end: 0 });
   });
 });

@@ -1,4 +1,4 @@
-// The tables that tell where sound lies, in any order and with entries that say nothing.
+// The tables of audio positions, in any order and with empty entries.
 
 import { describe, expect, it } from "vitest";
 import { be, concat } from "../../../../lab/media-files/bytes.ts";
@@ -42,7 +42,7 @@ describe("the sample table of MP4", () => {
   const OFFSETS = [1000, 2000, 2020, 3000, 4000, 4050];
   const TICKS = [0, 100, 200, 250, 300, 350];
 
-  it("gives each sample its place and time", async () => {
+  it("the MP4 sample table gives each sample its position and time", async () => {
     const { all, samples } = await samplesOf(plain);
     expect(all).toEqual(OFFSETS.map((offsetBytes, index) => ({ offsetBytes, ticks: TICKS[index] })));
     expect([samples.totalTicks, samples.sampleCount]).toEqual([400, 6]);
@@ -54,7 +54,7 @@ describe("the sample table of MP4", () => {
     stts: table([0, 7], [2, 100], [0, 9], [0, 0], [4, 50], [0, 1]),
   };
 
-  it("gives the same with entries between that say nothing", async () => {
+  it("the MP4 sample table ignores entries without samples in between", async () => {
     const { all, samples } = await samplesOf(untidy);
     expect(all).toEqual(OFFSETS.map((offsetBytes, index) => ({ offsetBytes, ticks: TICKS[index] })));
     expect(samples.totalTicks).toBe(400);
@@ -67,7 +67,7 @@ describe("the sample table of MP4", () => {
     [249, 2],
     [250, 3],
     [399, 5],
-  ])("finds the sample at %i ticks", async (ticks, index) => {
+  ])("the MP4 sample table finds the sample at %i ticks", async (ticks, index) => {
     for (const boxes of [plain, untidy]) {
       const { samples } = await samplesOf(boxes);
       await samples.seek(ticks);
@@ -75,7 +75,7 @@ describe("the sample table of MP4", () => {
     }
   });
 
-  it("ends behind its last sample", async () => {
+  it("the MP4 sample table ends behind its last sample", async () => {
     for (const boxes of [plain, untidy]) {
       const { samples } = await samplesOf(boxes);
       await samples.seek(400);
@@ -83,7 +83,7 @@ describe("the sample table of MP4", () => {
     }
   });
 
-  it("believes in no more samples of one size than the file has bytes for", async () => {
+  it("the MP4 sample table accepts no more samples of one size than the file has bytes for", async () => {
     const fixed = { ...plain, stsz: concat(be(0, 4), be(10, 4), be(0xffffffff, 4)) };
     expect((await samplesOf(fixed, 60)).samples.sampleCount).toBe(6);
   });
@@ -99,17 +99,20 @@ describe("the seek table of FLAC", () => {
     [4096, 500, 900],
     [8191, 500, 900],
     [8192, 900, undefined],
-  ])("tells what lies around sample %i, in whatever order", async (sample, lowBytes, highBytes) => {
-    const inOrder = concat(point(0, 0), point(4096, 500), point(8192, 900), PLACEHOLDER);
-    const mixed = concat(point(8192, 900), point(0, 0), point(4096, 500), PLACEHOLDER, point(1, 77));
-    for (const body of [inOrder, mixed]) {
-      expect(await new SeekTable(body).around(sample, work())).toEqual({ lowBytes, highBytes });
-    }
-  });
+  ])(
+    "the FLAC seek table gives the points around sample %i, in whatever order they are",
+    async (sample, lowBytes, highBytes) => {
+      const inOrder = concat(point(0, 0), point(4096, 500), point(8192, 900), PLACEHOLDER);
+      const mixed = concat(point(8192, 900), point(0, 0), point(4096, 500), PLACEHOLDER, point(1, 77));
+      for (const body of [inOrder, mixed]) {
+        expect(await new SeekTable(body).around(sample, work())).toEqual({ lowBytes, highBytes });
+      }
+    },
+  );
 });
 
-describe("a table of places", () => {
-  it("finds the latest at or before a time, in whatever order they came", () => {
+describe("a seek index", () => {
+  it("a seek index finds the latest point at or before a time, in whatever order they came", () => {
     const seekPoints = new SeekIndex(work());
     for (const [time, positionBytes] of [
       [30, 3],
@@ -122,7 +125,7 @@ describe("a table of places", () => {
     expect([seekPoints.earliest?.time, seekPoints.latest?.time, seekPoints.newest?.time]).toEqual([10, 30, 20]);
   });
 
-  it("keeps so many and no more, in memory that is counted", () => {
+  it("a seek index stores a limited number of points, in counted memory", () => {
     const budget = createTrackBudget();
     const seekPoints = new SeekIndex(new DemuxWork(budget));
     for (let time = 0; time < 100_000; time++) seekPoints.add(time, time);
@@ -132,7 +135,7 @@ describe("a table of places", () => {
 });
 
 describe("the index of MP3 frames", () => {
-  it("stops growing where there is no memory for it, and still tells what it knows", () => {
+  it("the MP3 frame index stops growing when memory runs out, and keeps answering", () => {
     const index = new FrameIndex(work(5000), []);
     for (let frame = 0; frame < 100_000; frame++) index.add(frame, frame * 10);
     expect(index.before(99_999)).toEqual({ frame: 511 * 32, positionBytes: 511 * 320 });

@@ -1,4 +1,4 @@
-// Which loudness comes out of the tags of a file: real files by FFmpeg, and built tags for what it cannot write.
+// Loudness from the tags of a file: real files by FFmpeg, and built tags for forms that it cannot write.
 
 import { describe, expect, it } from "vitest";
 import { ascii, be, concat, le } from "../../../../lab/media-files/bytes.ts";
@@ -36,7 +36,7 @@ function loudnessOf(tags: Tags, channelCount = 2) {
   return withTaggedLoudness({ ...STREAM, channelCount }, tags).loudnessLufs;
 }
 
-describe("a file's tags tell its loudness", () => {
+describe("loudness in a file's tags", () => {
   it.each([
     ["loudness.mp3", TAGGED_LUFS],
     ["loudness.ogg", TAGGED_LUFS],
@@ -44,13 +44,13 @@ describe("a file's tags tell its loudness", () => {
     ["loudness.mka", TAGGED_LUFS + 3.01],
     ["loudness.opus", -18],
     ["opus.ogg", undefined],
-  ])("%s", async (name, lufs) => {
+  ])("the loudness tag is read from %s", async (name, lufs) => {
     const loudness = await loudnessIn(readMediaFixture(name));
     if (lufs === undefined) expect(loudness).toBeUndefined();
     else expect(loudness).toBeCloseTo(lufs, 6);
   });
 
-  it("as iTunes writes it into MP4", async () => {
+  it("the loudness tag is read as iTunes writes it into MP4", async () => {
     const text = concat(be(1, 4), be(0, 4), ascii("-7.03 dB"));
     const mean = concat(be(0, 4), ascii("com.apple.iTunes"));
     const name = concat(be(0, 4), ascii("replaygain_track_gain"));
@@ -59,13 +59,13 @@ describe("a file's tags tell its loudness", () => {
     expect(await loudnessIn(bytes)).toBeCloseTo(TAGGED_LUFS, 6);
   });
 
-  it("in an ID3 tag before ADTS frames", async () => {
+  it("the loudness tag is read from an ID3 tag before ADTS frames", async () => {
     const frame = concat(ascii("\0replaygain_track_gain\0-7.03 dB"));
     const tag = id3Tag(3, 0, concat(ascii("TXXX"), be(frame.length, 4), be(0, 2), frame));
     expect(await loudnessIn(concat(tag, readMediaFixture("aac.aac")))).toBeCloseTo(TAGGED_LUFS, 6);
   });
 
-  it("anew for each song of a chained stream", async () => {
+  it("the loudness tag is read again for each song of a chained stream", async () => {
     const [head] = opusHeaders();
     const songs = ["-1280", undefined, "512"].map((gain, serial) => {
       const comment = ascii(`R128_TRACK_GAIN=${gain}`);
@@ -84,7 +84,7 @@ describe("a file's tags tell its loudness", () => {
     expect(received).toEqual([-18, -18, undefined, undefined, -25, -25]);
   });
 
-  it("also behind a change of rate in the file", async () => {
+  it("the loudness tag also applies behind a change of rate in the file", async () => {
     const tagged = readMediaFixture("loudness.mp3");
     const demuxer = await openDemuxer(
       new MemoryByteSource(concat(tagged, readMediaFixture("mpeg2.mp3"))),
@@ -105,14 +105,14 @@ describe("the texts of free ID3 frames", () => {
     ["UTF-8", 4, ascii("\u0003Replaygain_Track_Gain\0+1.5 dB\0more")],
     ["UTF-16", 3, concat(ascii("\u0001"), utf16("replaygain_track_gain\0"), utf16("+1.5 dB"))],
     ["ID3v2.2", 2, ascii("\0REPLAYGAIN_TRACK_GAIN\0+1.5 dB")],
-  ])("%s", async (_, version, body) => {
+  ])("the free ID3 frame %s is read", async (_, version, body) => {
     const head = version === 2 ? [ascii("TXX"), be(body.length, 3)] : [ascii("TXXX"), be(body.length, 4), be(0, 2)];
     const tags: Tags = {};
     await readId3(new ByteCursor(new MemoryByteSource(id3Tag(version, 0, concat(...head, body)))), tags, WORK);
     expect(tags).toEqual({ replayGain: "+1.5 dB" });
   });
 
-  it("other names say nothing, not even a title", async () => {
+  it("free ID3 frames with other names set nothing, not even a title", async () => {
     const frames = ["TITLE\0Other", "\0", "constructor\0x", "no end"].map((text) =>
       concat(ascii("TXXX"), be(text.length + 1, 4), be(0, 2), ascii(`\0${text}`)),
     );
@@ -122,7 +122,7 @@ describe("the texts of free ID3 frames", () => {
   });
 });
 
-describe("what a tag may say", () => {
+describe("the value of a loudness tag", () => {
   it.each([
     ["-7.03 dB", TAGGED_LUFS],
     ["+2,5", -20.5],
@@ -134,7 +134,7 @@ describe("what a tag may say", () => {
     ["NaN", undefined],
     ["1e3 dB", undefined],
     ["", undefined],
-  ])("ReplayGain %j", (replayGain, lufs) => {
+  ])("the ReplayGain value %j is parsed", (replayGain, lufs) => {
     expect(loudnessOf({ replayGain })).toEqual(lufs === undefined ? undefined : expect.closeTo(lufs, 6));
   });
 
@@ -144,16 +144,16 @@ describe("what a tag may say", () => {
     ["32767", undefined],
     ["1.5", undefined],
     ["-7 dB", undefined],
-  ])("R128 %j", (r128Gain, lufs) => {
+  ])("the R128 value %j is parsed", (r128Gain, lufs) => {
     expect(loudnessOf({ r128Gain })).toBe(lufs);
   });
 
-  it("R128 goes before ReplayGain, unless it is nonsense", () => {
+  it("an R128 tag is preferred to ReplayGain, unless it is invalid", () => {
     expect(loudnessOf({ r128Gain: "0", replayGain: "0 dB" })).toBe(-23);
     expect(loudnessOf({ r128Gain: "99999", replayGain: "0 dB" })).toBe(-18);
   });
 
-  it("one channel is heard twice, and of more than two nothing is known once they are mixed", () => {
+  it("one channel plays on both sides, and the loudness of more than two is unknown once they are mixed", () => {
     expect(loudnessOf({ r128Gain: "0" }, 1)).toBeCloseTo(-19.99, 6);
     expect(loudnessOf({ r128Gain: "0" }, 6)).toBeUndefined();
   });

@@ -62,23 +62,26 @@ async function open(bytes: Uint8Array, options: MemoryByteSourceOptions = {}) {
 }
 
 describe("the Matroska reader", () => {
-  it.each([true, false])("finds its place in a long file without cues (sizes known: %s)", async (isSizeKnown) => {
-    const { source, demuxer } = await open(webm({ clusterCount: 1200, isSizeKnown }));
-    for (const targetMs of [900_000, 17, 1_199_000, 455_555]) {
-      await demuxer.seek(targetMs);
-      const packet = await demuxer.next();
-      const number = opusPacketNumber(packet?.data ?? new Uint8Array(0));
-      expect(packet?.timestampMs).toBeCloseTo(number * 20 - 6.5, 6);
-      expect(packet?.timestampMs).toBeLessThanOrEqual(Math.max(-6.5, targetMs - 80));
-      expect(packet?.timestampMs).toBeGreaterThan(targetMs - 130);
-    }
-    expect(source.bytesRead).toBeLessThan(4_000_000);
-  });
+  it.each([true, false])(
+    "the Matroska reader seeks in a long file without cues (sizes known: %s)",
+    async (isSizeKnown) => {
+      const { source, demuxer } = await open(webm({ clusterCount: 1200, isSizeKnown }));
+      for (const targetMs of [900_000, 17, 1_199_000, 455_555]) {
+        await demuxer.seek(targetMs);
+        const packet = await demuxer.next();
+        const number = opusPacketNumber(packet?.data ?? new Uint8Array(0));
+        expect(packet?.timestampMs).toBeCloseTo(number * 20 - 6.5, 6);
+        expect(packet?.timestampMs).toBeLessThanOrEqual(Math.max(-6.5, targetMs - 80));
+        expect(packet?.timestampMs).toBeGreaterThan(targetMs - 130);
+      }
+      expect(source.bytesRead).toBeLessThan(4_000_000);
+    },
+  );
 
   it.each([
     ["cues", 0x1c53bb6b],
     ["tags", 0x1254c367],
-  ])("finds its place when the %s are said to stand where no file can reach", async (_name, id) => {
+  ])("the Matroska reader seeks when the %s are declared at a position beyond the file", async (_name, id) => {
     const seekEntry = concat(ebml(0x53ab, be(id, 4)), ebml(0x53ac, be(2 ** 62, 8)));
     const source = new MemoryByteSource(webm({ clusterCount: 1200, head: ebml(0x114d9b74, ebml(0x4dbb, seekEntry)) }));
     const asked = vi.spyOn(source, "readBuffered");
@@ -88,7 +91,7 @@ describe("the Matroska reader", () => {
     expect((await demuxer.next())?.timestampMs).toBeGreaterThan(899_800);
   });
 
-  it("looks in one or two places where it knows how long the file is", async () => {
+  it("a Matroska seek examines one or two positions when the file size is known", async () => {
     const readsOfSeek = async (bytes: Uint8Array, targetMs: number) => {
       const { source, demuxer } = await open(bytes);
       const positions: number[] = [0];
@@ -112,7 +115,7 @@ describe("the Matroska reader", () => {
     expect(unreported).toBeGreaterThan(2 * reported);
   });
 
-  it("lets the time of a live stream start at 0 wherever it is joined", async () => {
+  it("the Matroska reader starts the time of a live stream at 0 wherever it is joined", async () => {
     const bytes = webm({ clusterCount: 3, isSizeKnown: false, startMs: 3_600_000 });
     const { demuxer } = await open(bytes, { isRandomAccess: false, isSizeKnown: false });
     expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
@@ -122,7 +125,7 @@ describe("the Matroska reader", () => {
     expect(packets.at(-1)?.timestampMs).toBeCloseTo(149 * 20 - 6.5, 6);
   });
 
-  it("goes on at the next cluster behind damage, with the right time", async () => {
+  it("the Matroska reader continues at the next cluster behind damage, with the right time", async () => {
     const bytes = webm({ clusterCount: 5 });
     const clusterBytes = Math.floor(bytes.length / 5);
     bytes.fill(0, clusterBytes * 2 + 200, clusterBytes * 2 + 900);
@@ -136,7 +139,7 @@ describe("the Matroska reader", () => {
     }
   });
 
-  it("puts back what header stripping took from each packet", async () => {
+  it("the Matroska reader restores the bytes that header stripping removed from each packet", async () => {
     const compression = ebml(0x5034, concat(ebml(0x4254, be(3, 1)), ebml(0x4255, Uint8Array.of(0xfc))));
     const encodings = ebml(0x6d80, ebml(0x6240, compression));
     const { demuxer } = await open(webm({ clusterCount: 1, extraTrackFields: encodings }));
@@ -144,7 +147,7 @@ describe("the Matroska reader", () => {
     expect(packet?.data.subarray(0, 3)).toEqual(Uint8Array.of(0xfc, 0xfc, 0));
   });
 
-  it("looks for a block among the first fields of its group, not among thousands", async () => {
+  it("the Matroska reader searches for a block among the first fields of its group, not among thousands", async () => {
     const block = ebml(0xa1, concat(Uint8Array.of(0x81), be(0, 2), Uint8Array.of(0), opusPacket(7)));
     const voids = (count: number) => Array<Uint8Array>(count).fill(ebml(0xec, new Uint8Array(1)));
     const file = (count: number) =>
@@ -155,7 +158,7 @@ describe("the Matroska reader", () => {
     expect(counts).toEqual([1, 0]);
   });
 
-  it("refuses an encrypted track", async () => {
+  it("the Matroska reader refuses an encrypted track", async () => {
     const encryption = ebml(0x6d80, ebml(0x6240, ebml(0x5035, new Uint8Array(0))));
     await expect(open(webm({ clusterCount: 1, extraTrackFields: encryption }))).rejects.toMatchObject({
       code: "media-unsupported-codec",
@@ -163,7 +166,7 @@ describe("the Matroska reader", () => {
     });
   });
 
-  it("cuts the padding off the last packet", async () => {
+  it("the Matroska reader cuts the padding off the last packet", async () => {
     const { demuxer } = await open(readMediaFixture("opus.webm"));
     const packets = await readPackets(demuxer);
     expect(packets.at(-1)?.trimEndSamples).toBe(648);
@@ -175,7 +178,7 @@ describe("splitBlock", () => {
   const parts = [Uint8Array.of(1, 2, 3), Uint8Array.of(4, 5), Uint8Array.of(6, 7, 8, 9)];
   const head = (lacing: number) => concat(Uint8Array.of(0x81), be(0xfffe, 2), Uint8Array.of(lacing << 1));
 
-  it("reads track and signed time", () => {
+  it("splitBlock reads track and signed time", () => {
     expect(splitBlock(concat(head(0), ...parts))).toEqual({
       trackNumber: 1,
       relativeUnits: -2,
@@ -183,7 +186,7 @@ describe("splitBlock", () => {
     });
   });
 
-  it("undoes Xiph, EBML and fixed lacing", () => {
+  it("splitBlock undoes Xiph, EBML and fixed lacing", () => {
     const xiph = concat(head(1), Uint8Array.of(2, 3, 2), ...parts);
     const ebmlLaced = concat(head(3), Uint8Array.of(2, 0x83, 0xbe), ...parts);
     const fixed = concat(head(2), Uint8Array.of(2), Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9));
@@ -192,7 +195,7 @@ describe("splitBlock", () => {
     expect(splitBlock(fixed)?.frames).toEqual([Uint8Array.of(1, 2, 3), Uint8Array.of(4, 5, 6), Uint8Array.of(7, 8, 9)]);
   });
 
-  it("refuses laces that are longer than the block", () => {
+  it("splitBlock refuses laces that are longer than the block", () => {
     expect(splitBlock(concat(head(1), Uint8Array.of(1, 200), ...parts))).toBeUndefined();
     expect(splitBlock(concat(head(2), Uint8Array.of(1), Uint8Array.of(1, 2, 3)))).toBeUndefined();
     expect(splitBlock(Uint8Array.of(0x81))).toBeUndefined();

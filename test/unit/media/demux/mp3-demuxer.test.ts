@@ -11,7 +11,7 @@ function open(bytes: Uint8Array) {
   return openDemuxer(new MemoryByteSource(bytes), {}, createTrackBudget());
 }
 
-/** A frame of 128 kbit/s at 44.1 kHz that carries a summary instead of sound. */
+/** A frame of 128 kbit/s at 44.1 kHz that carries a summary instead of audio. */
 function vbriFrame(table: { frameCount: number; sizes: readonly number[]; framesPerEntry: number }): Uint8Array {
   const frame = mp3Frames({ kbps: 128, rateHz: 44_100, sizeBytes: 417 });
   const fields = [
@@ -42,7 +42,7 @@ describe("the MP3 reader", () => {
     },
   );
 
-  it("seeks a long file of constant rate to the exact frame without reading it through", async () => {
+  it("the MP3 reader seeks a long file of constant rate to the exact frame without reading through it", async () => {
     const bytes = mp3Frames({ kbps: 128, rateHz: 44_100, sizeBytes: 20_000_000 });
     const source = new MemoryByteSource(bytes);
     const demuxer = await openDemuxer(source, {}, createTrackBudget());
@@ -58,7 +58,7 @@ describe("the MP3 reader", () => {
     expect(source.bytesRead).toBeLessThan(400_000);
   });
 
-  it("counts frames of a file of varying rate only once", async () => {
+  it("the MP3 reader counts frames of a file of varying rate only once", async () => {
     const source = new MemoryByteSource(concat(...Array<Uint8Array>(40).fill(readMediaFixture("vbr-noxing.mp3"))));
     const demuxer = await openDemuxer(source, {}, createTrackBudget());
     await demuxer.seek(100_000);
@@ -71,7 +71,7 @@ describe("the MP3 reader", () => {
     expect(source.bytesRead - afterFirst).toBeLessThan(200_000);
   });
 
-  it("begins so many frames before a target that small ones, too, have all the bytes they lean on", async () => {
+  it("the MP3 reader begins enough frames before a target that small ones, too, have all the bytes they depend on", async () => {
     const demuxer = await open(readMediaFixture("vbr.mp3"));
     await demuxer.seek(2000);
     let frameCount = 0;
@@ -85,7 +85,7 @@ describe("the MP3 reader", () => {
     expect(bytes).toBeGreaterThan(511);
   });
 
-  it("uses the table of a VBRI frame for seeking", async () => {
+  it("the MP3 reader uses the table of a VBRI frame for seeking", async () => {
     const audio = mp3Frames({ kbps: 128, rateHz: 44_100, sizeBytes: 4_000_000 });
     const frameBytes = (144_000 * 128) / 44_100;
     const edges = Array.from({ length: 96 }, (_, index) => Math.floor(index * 100 * frameBytes));
@@ -101,7 +101,7 @@ describe("the MP3 reader", () => {
     expect(source.bytesRead).toBeLessThan(400_000);
   });
 
-  it("steps over junk between frames and over tags behind them", async () => {
+  it("the MP3 reader skips junk between frames and tags behind them", async () => {
     const song = readMediaFixture("cbr-noxing.mp3");
     const junk = Uint8Array.from({ length: 5000 }, (_, index) => (index * 37) % 251);
     const ape = concat(
@@ -121,7 +121,7 @@ describe("the MP3 reader", () => {
     expect(packets.map(({ data }) => data)).toEqual(whole.map(({ data }) => data));
   });
 
-  it("goes on with another stream when the file changes its rate", async () => {
+  it("the MP3 reader continues with another stream when the file changes its rate", async () => {
     const bytes = concat(readMediaFixture("cbr-noxing.mp3"), readMediaFixture("mpeg2.mp3"));
     const demuxer = await open(bytes);
     const first = demuxer.stream;

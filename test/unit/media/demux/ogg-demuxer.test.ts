@@ -35,7 +35,7 @@ async function open(bytes: Uint8Array, options: MemoryByteSourceOptions = {}) {
 }
 
 describe("the Ogg reader", () => {
-  it("finds its place in a long file by halving", async () => {
+  it("the Ogg reader seeks in a long file by bisection", async () => {
     const bytes = concat(...headPages(7), ...dataPages(7, { first: 0, end: 1500 }));
     const { source, demuxer } = await open(bytes);
     expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([1_500_000, true]);
@@ -49,7 +49,7 @@ describe("the Ogg reader", () => {
     expect(source.bytesRead).toBeLessThan(5_000_000);
   });
 
-  it("leaves the end of the file alone when it is to be played, and still finds every place", async () => {
+  it("the Ogg reader does not read the end of a file that is opened for playback, and still seeks everywhere", async () => {
     const bytes = concat(...headPages(7), ...dataPages(7, { first: 0, end: 600 }));
     const source = new MemoryByteSource(bytes);
     const demuxer = await openDemuxer(source, { isLengthNeeded: false }, createTrackBudget());
@@ -68,7 +68,7 @@ describe("the Ogg reader", () => {
     }
   });
 
-  it("finds its way back and forth in a chained file that is played", async () => {
+  it("the Ogg reader seeks back and forth in a chained file that is playing", async () => {
     const source = new MemoryByteSource(readMediaFixture("chained.ogg"));
     const demuxer = await openDemuxer(source, { isLengthNeeded: false }, createTrackBudget());
     expect((await readPackets(demuxer)).length).toBe(197);
@@ -84,7 +84,7 @@ describe("the Ogg reader", () => {
     expect(vorbis?.timestampMs).toBeGreaterThan(2900);
   });
 
-  it("steps over a damaged page and keeps the time of what follows", async () => {
+  it("the Ogg reader skips a damaged page and keeps the time of the rest", async () => {
     const pages = dataPages(7, { first: 0, end: 4 });
     pages[1]?.fill(0x99, 500, 600);
     const { demuxer } = await open(concat(...headPages(7), ...pages));
@@ -93,7 +93,7 @@ describe("the Ogg reader", () => {
     for (const packet of packets) expect(packet.timestampMs).toBeCloseTo(opusPacketNumber(packet.data) * 20 - 6.5, 6);
   });
 
-  it("lets the time of a live stream start at 0 wherever it is joined", async () => {
+  it("the Ogg reader starts the time of a live stream at 0 wherever it is joined", async () => {
     const bytes = concat(...headPages(7), ...dataPages(7, { first: 5000, end: 5003, isEnded: false }));
     const { demuxer } = await open(bytes, FORWARD);
     const packets = await readPackets(demuxer);
@@ -101,19 +101,22 @@ describe("the Ogg reader", () => {
     expect(packets.at(-1)?.timestampMs).toBeCloseTo(149 * 20 - 6.5, 6);
   });
 
-  it.each([{}, FORWARD])("follows chained streams with a new stream object and growing times", async (options) => {
-    const { demuxer } = await open(readMediaFixture("chained.ogg"), options);
-    expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
-    const first = demuxer.stream;
-    const opus = await readPackets(demuxer, 101);
-    expect(demuxer.stream).toBe(first);
-    const vorbis = await readPackets(demuxer);
-    expect([first.codec, demuxer.stream.codec]).toEqual(["opus", "vorbis"]);
-    expect([opus.length, vorbis.length]).toEqual([101, 96]);
-    expect(vorbis[0]?.timestampMs).toBeCloseTo(2000, 3);
-  });
+  it.each([{}, FORWARD])(
+    "the Ogg reader follows chained streams with a new stream object and growing times",
+    async (options) => {
+      const { demuxer } = await open(readMediaFixture("chained.ogg"), options);
+      expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
+      const first = demuxer.stream;
+      const opus = await readPackets(demuxer, 101);
+      expect(demuxer.stream).toBe(first);
+      const vorbis = await readPackets(demuxer);
+      expect([first.codec, demuxer.stream.codec]).toEqual(["opus", "vorbis"]);
+      expect([opus.length, vorbis.length]).toEqual([101, 96]);
+      expect(vorbis[0]?.timestampMs).toBeCloseTo(2000, 3);
+    },
+  );
 
-  it("skips pages of other streams that lie between", async () => {
+  it("the Ogg reader skips pages of other streams in between", async () => {
     const own = [...headPages(7), ...dataPages(7, { first: 0, end: 3 })];
     const other = dataPages(99, { first: 0, end: 5 });
     const { demuxer } = await open(
@@ -123,10 +126,10 @@ describe("the Ogg reader", () => {
     expect(await readPackets(demuxer)).toHaveLength(150);
   });
 
-  it("joins packets that go on into the next page", async () => {
+  it("the Ogg reader joins packets that continue in the next page", async () => {
     const long = opusPacket(1, 700);
     const whole = oggPage({ serial: 7, sequence: 2, granule: 960, flags: 4, packets: [long] });
-    // The same packet with its first 510 bytes on one page and the rest on the next.
+    // The packet again with its first 510 bytes on one page and the rest on the next.
     const first = splitPage(long.subarray(0, 510), { isContinued: false });
     const second = splitPage(long.subarray(510), { isContinued: true });
     const { demuxer: expected } = await open(concat(...headPages(7), whole));
@@ -137,7 +140,7 @@ describe("the Ogg reader", () => {
   });
 });
 
-/** One half of a packet as a page: the first half ends in full segments, so that it goes on. */
+/** One half of a packet as a page: the first half ends in full segments, so that it continues. */
 function splitPage(part: Uint8Array, options: { isContinued: boolean }): Uint8Array {
   const packets = options.isContinued ? [part] : [part.subarray(0, 0)];
   const page = { serial: 7, sequence: options.isContinued ? 3 : 2, flags: options.isContinued ? 5 : 0, packets };

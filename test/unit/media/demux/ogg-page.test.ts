@@ -11,7 +11,7 @@ import { createTrackBudget } from "../../../support/track-budgets.ts";
 const FALSE_PAGE = concat(ascii("OggS"), new Uint8Array(22), Uint8Array.of(255), new Uint8Array(255).fill(221));
 const PAGE = oggPage({ serial: 7, sequence: 0, granule: 0, flags: 2, packets: [new Uint8Array(900)] });
 
-/** Counts the bytes of whole pages that are looked at. */
+/** Counts the bytes of whole pages that are read. */
 class CountingCursor extends ByteCursor {
   viewedBytes = 0;
 
@@ -33,7 +33,7 @@ function falsePages(sizeBytes: number): Uint8Array[] {
 }
 
 describe("a search for a page", () => {
-  it("puts no more into checksums than it passes, and four pages", async () => {
+  it("a page search checksums no more bytes than it passes, plus four pages", async () => {
     const sizeBytes = 4_000_000;
     const { cursor, found } = search(concat(...falsePages(sizeBytes)));
     expect(await found).toBeUndefined();
@@ -41,7 +41,7 @@ describe("a search for a page", () => {
     expect(cursor.viewedBytes).toBeLessThan(sizeBytes + 6 * 65_307);
   });
 
-  it("finds the page behind a few false ones, and behind many when some room lies between", async () => {
+  it("a page search finds the page behind a few false ones, and behind many when enough bytes lie between", async () => {
     const near = concat(...falsePages(900), PAGE, new Uint8Array(70_000));
     expect((await search(near).found)?.positionBytes).toBe(4 * FALSE_PAGE.length);
     const far = concat(...falsePages(3_000_000), new Uint8Array(300_000), PAGE);

@@ -20,7 +20,7 @@ function pumpOver(step: PumpOptions["step"], source = new MemoryByteSource(new U
 }
 
 describe("a packet pump", () => {
-  it("gives the thread back while packets are dropped on the way to a place", async () => {
+  it("a packet pump yields the thread while packets are dropped on the way to a seek target", async () => {
     let count = 0;
     const { pump, slicer } = pumpOver(() => packet(count++));
     pump.dropUntil(20 * 100_000);
@@ -28,18 +28,18 @@ describe("a packet pump", () => {
     expect(slicer.count).toBeGreaterThanOrEqual(Math.floor(100_000 / 512));
   });
 
-  it("leaves out packets without content", async () => {
+  it("a packet pump leaves out packets without content", async () => {
     let count = 0;
     const { pump } = pumpOver(() => (count++ < 1000 ? packet(count, 0) : packet(count)));
     expect((await pump.next())?.data).toHaveLength(1);
   });
 
-  it("gives up when step after step brings no packet", async () => {
+  it("a packet pump gives up when step after step yields no packet", async () => {
     const { pump } = pumpOver(() => AGAIN);
     await expect(pump.next()).rejects.toMatchObject({ code: "media-damaged" });
   });
 
-  it("gives up when it has read a gigabyte without a packet", async () => {
+  it("a packet pump gives up when it has read a gigabyte without a packet", async () => {
     const megabyte = 1024 * 1024;
     const source = new MemoryByteSource(new Uint8Array(megabyte));
     const { pump, cursor } = pumpOver(() => {
@@ -54,7 +54,7 @@ describe("a packet pump", () => {
     expect(source.bytesRead / megabyte).toBeLessThan(1030);
   });
 
-  it("ends at its next turn when the reader is closed", async () => {
+  it("a packet pump ends at its next time slice when the reader is closed", async () => {
     const { pump, work } = pumpOver(() => AGAIN);
     const next = pump.next();
     work.close();

@@ -7,7 +7,7 @@ import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
-/** Files, the sound that must come before a seek target (milliseconds), and how far off times may be after a seek. */
+/** Files, the audio that must come before a seek target (milliseconds), and how far off times may be after a seek. */
 const FILES = [
   ["opus.webm", 80, 0.6],
   ["video.webm", 80, 0.6],
@@ -76,7 +76,7 @@ function expectLanding(
 }
 
 describe.each(FILES)("seeking in %s", (name, leadMs, slackMs) => {
-  it("lands early enough, on the right packet, with the right time, in any order of targets", async () => {
+  it("a seek lands early enough, on the right packet, with the right time, in any order of targets", async () => {
     const all = await readPackets(await open(name));
     const demuxer = await open(name);
     const end = endOf(all);
@@ -87,7 +87,7 @@ describe.each(FILES)("seeking in %s", (name, leadMs, slackMs) => {
     }
   });
 
-  it("ends the track behind its end, and comes back from there", async () => {
+  it("a seek behind the end ends the track, and a later one returns from there", async () => {
     const demuxer = await open(name);
     const all = await readPackets(await open(name));
     await demuxer.seek(endOf(all) + 60_000);
@@ -96,7 +96,7 @@ describe.each(FILES)("seeking in %s", (name, leadMs, slackMs) => {
     expectLanding(await readPackets(demuxer), all, { targetMs: endOf(all) / 2, leadMs, slackMs });
   });
 
-  it("runs forward to the target where the source cannot jump, but not back", async () => {
+  it("a seek runs forward to the target when the source cannot jump, but not back", async () => {
     const options = { isRandomAccess: false, isSizeKnown: false };
     const all = await readPackets(await open(name));
     const demuxer = await open(name, options);

@@ -15,7 +15,7 @@ function create(sizeBytes: number, { isSizeKnown = false } = {}) {
   return { bytes, source, budget, parts: { source, work: new DemuxWork(budget) } };
 }
 
-test("a source that is kept whole gives any of its bytes, wherever they lie", async () => {
+test("a spooled source returns any of its bytes, wherever they are", async () => {
   const { bytes, parts } = create(SIZE_BYTES);
   const spooled = await spoolSource(parts);
   expect([spooled.sizeBytes, spooled.isRandomAccess]).toEqual([SIZE_BYTES, true]);
@@ -30,7 +30,7 @@ test("a source that is kept whole gives any of its bytes, wherever they lie", as
   }
 });
 
-test("what is kept is counted, and given back with the source", async () => {
+test("a spooled source counts its memory, and releases it on close", async () => {
   const { source, budget, parts } = create(SIZE_BYTES);
   const spooled = await spoolSource(parts);
   expect(budget.memory.usedBytes).toBeGreaterThanOrEqual(SIZE_BYTES);
@@ -39,7 +39,7 @@ test("what is kept is counted, and given back with the source", async () => {
   expect([budget.memory.usedBytes, source.isClosed]).toEqual([0, true]);
 });
 
-test("more than 32 MiB is not kept, and not read where that is known before", async () => {
+test("more than 32 MiB is not spooled, and not read when the size is known before", async () => {
   const refusal = { code: "media-not-seekable" };
   const { source, parts } = create(SIZE_BYTES_MAX + 1, { isSizeKnown: true });
   await expect(spoolSource(parts)).rejects.toMatchObject(refusal);

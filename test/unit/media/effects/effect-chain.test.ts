@@ -21,7 +21,7 @@ const PRESETS = {
   loudness: { pluginFilters: { tonearm: { loudness: { target: -24, peak: -1 } } } },
 };
 
-/** A chain fed with a song of its own, heard 20 ms at a time. */
+/** A chain fed with a song, played 20 ms at a time. */
 class Listening {
   readonly chain = new EffectChain();
   readonly left: number[] = [];
@@ -34,7 +34,7 @@ class Listening {
     this.#at = at;
   }
 
-  /** Song time of what is heard next, in samples. */
+  /** Song time of the next output sample, in samples. */
   get renderedUntil(): number {
     return this.pushedSamples - this.#song.lengthSamples - this.chain.heldSamples;
   }
@@ -88,7 +88,7 @@ const largestStep = (audio: ArrayLike<number>) => {
 };
 
 describe.each(Object.entries(PRESETS))("%s", (name, filters) => {
-  it("is faded in and out without a step larger than the sound's own", () => {
+  it(`${name} fades in and out without a step larger than the audio's own`, () => {
     const listening = new Listening(tone);
     const before = listening.render(10);
     listening.chain.setFilters(filterSettings(filters));
@@ -100,7 +100,7 @@ describe.each(Object.entries(PRESETS))("%s", (name, filters) => {
     expect(largestStep(listening.left)).toBeLessThan(own * 1.1 + 0.001);
   });
 
-  it("is heard within 40 ms, and gone so soon that packets can pass again within 150 ms", () => {
+  it(`${name} is audible within 40 ms, and ends so soon that packets can pass again within 150 ms`, () => {
     const listening = new Listening(tone);
     const plain = new Listening(tone);
     listening.render(10);
@@ -120,7 +120,7 @@ describe.each(Object.entries(PRESETS))("%s", (name, filters) => {
     expect(peak(after.map((value, sample) => value - tone(at + sample)[0]))).toBeLessThan(1e-6);
   });
 
-  it("sent again unchanged changes nothing that is heard", () => {
+  it(`${name} sent again unchanged changes nothing in the output`, () => {
     const listening = new Listening(tone);
     const undisturbed = new Listening(tone);
     for (const { chain } of [listening, undisturbed]) {
@@ -138,7 +138,7 @@ describe.each(Object.entries(PRESETS))("%s", (name, filters) => {
   });
 });
 
-describe("filters that would do nothing", () => {
+describe("filters without an effect", () => {
   it.each([
     {},
     { volume: 1 },
@@ -164,13 +164,13 @@ describe("filters that would do nothing", () => {
     { lowPass: { smoothing: 1 } },
     { lowPass: { smoothing: 0 } },
     { unknown: { depth: 1 } },
-  ])("%j leaves the chain neutral", (filters) => {
+  ])("the filter %j without an effect leaves the chain neutral", (filters) => {
     const chain = new EffectChain();
     chain.setFilters(filterSettings(filters));
     expect(chain.isNeutral).toBe(true);
   });
 
-  it("are not switched on by one that does something", () => {
+  it("filters without an effect are not switched on by one that has an effect", () => {
     const alone = new Listening(tone);
     const beside = new Listening(tone);
     alone.chain.setFilters({ volume: 0.5 });
@@ -180,7 +180,7 @@ describe("filters that would do nothing", () => {
   });
 });
 
-it("a change during a change is heard when the first is through, the newest only", () => {
+it("a filter change during a change takes effect after the first one, the newest only", () => {
   const listening = new Listening(() => [0.5, 0.5]);
   listening.render(1);
   for (const volume of [0.1, 2, 0.5, 0.25]) listening.chain.setFilters({ volume });
@@ -210,7 +210,7 @@ it("tremolo keeps time for twenty minutes", () => {
 describe("loudness", () => {
   const filters = { pluginFilters: { tonearm: { loudness: { target: -14, peak: -1 } } } };
 
-  it("beside timescale lets the end of the song be heard", () => {
+  it("loudness beside timescale lets the end of the song play", () => {
     const chain = new EffectChain();
     chain.setFilters(filterSettings({ ...filters, timescale: { speed: 1.2, pitch: 1.2 } }));
     chain.begin(-14);
@@ -232,7 +232,7 @@ describe("loudness", () => {
     expect(chain.heldSamples).toBe(0);
   });
 
-  it("holds nothing of the old place after a seek", () => {
+  it("loudness holds no audio of the old position after a seek", () => {
     const listening = new Listening(tone);
     listening.chain.setFilters(filterSettings(filters));
     listening.render(5);
@@ -242,7 +242,7 @@ describe("loudness", () => {
   });
 });
 
-it("damaged sound is silenced, not remembered", () => {
+it("damaged audio is silenced, and does not stay in the filters", () => {
   for (const filters of Object.values(PRESETS)) {
     const listening = new Listening((sample) =>
       sample < 4800 ? tone(sample) : sample < 5000 ? [Number.NaN, Number.POSITIVE_INFINITY] : [1e30, -1e38],
@@ -252,7 +252,7 @@ it("damaged sound is silenced, not remembered", () => {
   }
 });
 
-it("silence stays silence and becomes no cheaper or dearer: no subnormal numbers are left behind", () => {
+it("silence stays silence at the same cost: no subnormal numbers remain", () => {
   for (const filters of Object.values(PRESETS)) {
     const listening = new Listening((sample) => (sample < 9600 ? tone(sample) : [0, 0]));
     listening.chain.setFilters(filterSettings(filters));

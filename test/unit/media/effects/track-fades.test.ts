@@ -22,7 +22,9 @@ function started(tonearm: Fades): TrackFades {
   return fades;
 }
 
-/** The gains of the next samples, in pieces of any length; `setPosition` is told before each piece, as the pipeline does. */
+/**
+ * The gains of the next samples, in pieces of any length; calls `setPosition` before each piece, as the pipeline does.
+ */
 function gains(
   fades: TrackFades,
   lengthSamples: number,
@@ -51,7 +53,7 @@ function largestStep(rendered: readonly number[]): number {
 }
 
 describe.each(CURVES)("a fade-in by %s", (curve) => {
-  it("follows its curve sample by sample, and then leaves sound alone", () => {
+  it("a fade-in follows its curve sample by sample, and then leaves the audio unchanged", () => {
     const length = 500 * SAMPLES_PER_MS;
     const fades = started({ fadeIn: { duration: 500, curve } });
     expect(fades.isNeutral).toBe(false);
@@ -64,7 +66,7 @@ describe.each(CURVES)("a fade-in by %s", (curve) => {
 });
 
 describe.each(CURVES)("a fade-out by %s", (curve) => {
-  it("follows its curve down to the end of the song", () => {
+  it("a fade-out follows its curve down to the end of the song", () => {
     const length = 300 * SAMPLES_PER_MS;
     const whole = 60_000 * SAMPLES_PER_MS;
     const fades = started({ fadeOut: { duration: 300, curve } });
@@ -79,7 +81,7 @@ describe.each(CURVES)("a fade-out by %s", (curve) => {
 describe("fade-in", () => {
   const fadeIn = { duration: 1000, curve: "linear" } as const;
 
-  it("set before the first sound counts, later it is the next song's", () => {
+  it("a fade-in set before the first sample applies, a later one applies to the next song", () => {
     const fades = new TrackFades();
     fades.set({ ...filters({ fadeIn }) });
     expect(fades.isNeutral).toBe(false);
@@ -89,7 +91,7 @@ describe("fade-in", () => {
     expect(late.isNeutral).toBe(true);
   });
 
-  it("taken away lets go within 20 ms, without a jump", () => {
+  it("a removed fade-in ends within 20 ms, without a jump", () => {
     const fades = started({ fadeIn });
     gains(fades, 20 * FRAME_SAMPLES);
     fades.set({});
@@ -100,14 +102,14 @@ describe("fade-in", () => {
     expect(fades.isNeutral).toBe(true);
   });
 
-  it("goes on with its own length when it is changed on the way", () => {
+  it("a fade-in continues with its own length when it is changed on the way", () => {
     const fades = started({ fadeIn });
     gains(fades, 10 * FRAME_SAMPLES);
     fades.set({ ...filters({ fadeIn: { duration: 100, curve: "sine" } }) });
     expect(gains(fades, FRAME_SAMPLES)[0]).toBeCloseTo(0.2, 3);
   });
 
-  it("of length 0 is none", () => {
+  it("a fade-in of length 0 does nothing", () => {
     expect(started({ fadeIn: { duration: 0, curve: "sine" } }).gain).toBe(1);
   });
 });
@@ -116,7 +118,7 @@ describe("the end", () => {
   const fadeOut = { duration: 1000, curve: "linear" } as const;
   const second = 1000 * SAMPLES_PER_MS;
 
-  it("lets sound alone until half a second before it begins to fall", () => {
+  it("a fade-out leaves the audio unchanged until half a second before it begins", () => {
     const fades = new TrackFades();
     fades.set({ ...filters({ fadeOut }) });
     fades.setPosition(1.6 * second, 60 * second);
@@ -126,14 +128,14 @@ describe("the end", () => {
     expect(fades.gain).toBe(1);
   });
 
-  it("that nobody knows does not fade", () => {
+  it("a song with an unknown end does not fade", () => {
     const fades = new TrackFades();
     fades.set({ ...filters({ fadeOut, crossfade: fadeOut }) });
     fades.setPosition(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
     expect([fades.isNeutral, fades.isEnding, fades.gain]).toEqual([true, false, 1]);
   });
 
-  it("that moves (a seek, a new end time) is followed over 20 ms", () => {
+  it("a fade-out follows an end that moves (a seek, a new end time) over 20 ms", () => {
     const fades = started({ fadeOut });
     gains(fades, FRAME_SAMPLES, () => fades.setPosition(0.25 * second, 60 * second));
     const rendered = gains(fades, 2 * FRAME_SAMPLES, (done) => fades.setPosition(10 * second - done, 60 * second));
@@ -142,7 +144,7 @@ describe("the end", () => {
     expect(rendered.slice(FRAME_SAMPLES)).toEqual(Array(FRAME_SAMPLES).fill(1));
   });
 
-  it("that was told wrong does not leave the song silent for longer than a second", () => {
+  it("a wrong end does not leave the song silent for longer than a second", () => {
     const fades = started({ fadeOut });
     const rendered = gains(fades, 3 * second, (done) => fades.setPosition(0.5 * second - done, 60 * second));
     expect(rendered[second]).toBe(0);
@@ -150,14 +152,14 @@ describe("the end", () => {
     expect(largestStep(rendered)).toBeLessThan(0.002);
   });
 
-  it("with crossfade is what crossfade says", () => {
+  it("a crossfade replaces the fade-out at the end", () => {
     const fades = started({ fadeOut, crossfade: { duration: 2000, curve: "sine" } });
     gains(fades, FRAME_SAMPLES, () => fades.setPosition(1.5 * second, 60 * second));
     expect(fades.gain).toBeCloseTo(fadeGain("sine", (1.5 * second - FRAME_SAMPLES) / (2 * second)), 3);
     expect(fades.isEnding).toBe(true);
   });
 
-  it("of a short song begins in its middle at the earliest", () => {
+  it("a fade-out of a short song begins in its middle at the earliest", () => {
     const fades = started({ crossfade: { duration: 10_000, curve: "sine" } });
     fades.setPosition(1.01 * second, 2 * second);
     expect([fades.isEnding, fades.gain]).toEqual([false, 1]);
@@ -166,10 +168,10 @@ describe("the end", () => {
   });
 });
 
-describe("two songs that change places", () => {
+describe("two songs in a crossfade", () => {
   const fade = { lengthSamples: 100 * SAMPLES_PER_MS, curve: "sine" } as const;
 
-  it("are together as loud as one, at every sample, also when the first one falls a moment later", () => {
+  it("two songs in a crossfade are together as loud as one, at every sample, also when the first fades out a moment later", () => {
     const [fadingOut, fadingIn] = [started({}), started({})];
     fadingIn.crossfadeIn(fade);
     fadingOut.crossfadeOut(fade, 648);
@@ -182,7 +184,7 @@ describe("two songs that change places", () => {
     expect(fadingOut.remainingFadeOutSamples).toBe(0);
   });
 
-  it("the one that comes in does so in place of its fade-in", () => {
+  it("a crossfade in replaces the song's fade-in", () => {
     const fadingIn = started({ fadeIn: { duration: 1000, curve: "linear" } });
     fadingIn.crossfadeIn(fade);
     const rendered = gains(fadingIn, fade.lengthSamples);
@@ -191,7 +193,7 @@ describe("two songs that change places", () => {
     expect(fadingIn.isNeutral).toBe(true);
   });
 
-  it("the one that goes falls from where it is", () => {
+  it("a crossfade out starts from the current gain", () => {
     const fades = started({ fadeIn: { duration: 200, curve: "linear" } });
     gains(fades, 100 * SAMPLES_PER_MS);
     fades.crossfadeOut(fade);
@@ -201,7 +203,7 @@ describe("two songs that change places", () => {
     expect(rendered.at(-1)).toBeLessThan(0.001);
   });
 
-  it("a fall can be cut short, and is not made longer", () => {
+  it("a fade-out can be cut short, and is not made longer", () => {
     const fades = started({});
     fades.crossfadeOut({ lengthSamples: 48_000, curve: "sine" });
     gains(fades, 24_000);
@@ -215,14 +217,14 @@ describe("two songs that change places", () => {
   });
 });
 
-describe("sound that is never heard is taken back", () => {
+describe("rewinding fades", () => {
   const taken = 5 * FRAME_SAMPLES;
 
   it.each<[string, Fades]>([
-    ["a fade-in under way", { fadeIn: { duration: 500, curve: "sine" } }],
+    ["a running fade-in", { fadeIn: { duration: 500, curve: "sine" } }],
     ["a fade-in that is over since", { fadeIn: { duration: 90, curve: "linear" } }],
     ["a fade-out", { fadeOut: { duration: 900, curve: "exponential" } }],
-  ])("from %s, which then goes on as before", (_name, tonearm) => {
+  ])("fades are rewound from %s, which then continues as before", (_name, tonearm) => {
     const lengthSamples = 48_000;
     const [control, fades] = [started(tonearm), started(tonearm)];
     const setPositionFrom = (one: TrackFades, start: number) => (done: number) =>
@@ -242,7 +244,7 @@ describe("sound that is never heard is taken back", () => {
     expect(fades.isNeutral).toBe(control.isNeutral);
   });
 
-  it("from before a fall was asked for: then it begins where the sound is", () => {
+  it("fades are rewound from before a fade-out was requested: then it begins where the audio is", () => {
     const fades = started({});
     const snapshot = { lastGain: undefined, glide: 0, glideSamples: 0 };
     gains(fades, FRAME_SAMPLES);

@@ -19,7 +19,7 @@ function encodeAll(encoder: FrameEncoder): Uint8Array[] {
   });
 }
 
-test("what is encoded is heard by an independent decoder: both channels, level, pitch, delay", async () => {
+test("an independent decoder decodes libopus packets with both channels, level, pitch and delay", async () => {
   const encoder = await OpusFrameEncoder.create(OPTIONS);
   const packets = encodeAll(encoder);
   encoder.close();
@@ -30,7 +30,7 @@ test("what is encoded is heard by an independent decoder: both channels, level, 
   expectTwoTones(pcm);
 });
 
-test("the bitrate is about what was asked for", async () => {
+test("the libopus bitrate is about the requested one", async () => {
   const encoder = await OpusFrameEncoder.create({ complexity: 5, bitrateBps: 64_000 });
   const noise = Float32Array.from({ length: 960 }, (_, index) => Math.sin(index * index) * 0.3);
   let size = 0;
@@ -40,7 +40,7 @@ test("the bitrate is about what was asked for", async () => {
   encoder.close();
 });
 
-test("a packet stays valid through the next encode and not longer", async () => {
+test("a libopus packet stays valid through the next encode and not longer", async () => {
   const encoder = await OpusFrameEncoder.create(OPTIONS);
   const first = encoder.encode(LEFT_TONE.subarray(0, 960), RIGHT_TONE.subarray(0, 960));
   const copy = first.slice();
@@ -52,7 +52,7 @@ test("a packet stays valid through the next encode and not longer", async () => 
   encoder.close();
 });
 
-test("reset starts a new stream: the same sound gives the same packets", async () => {
+test("a reset starts a new stream: the same audio gives the same packets", async () => {
   const encoder = await OpusFrameEncoder.create(OPTIONS);
   const before = encodeAll(encoder);
   expect(encodeAll(encoder)).not.toEqual(before);
@@ -62,7 +62,7 @@ test("reset starts a new stream: the same sound gives the same packets", async (
   encoder.close();
 });
 
-test("who joins at an independent packet hears its sound at full level at once, and only there", async () => {
+test("a listener that joins at an independent packet receives full level at once, and only there", async () => {
   const levels: number[] = [];
   for (const isIndependent of [true, false]) {
     const encoder = await OpusFrameEncoder.create(OPTIONS);
@@ -77,7 +77,7 @@ test("who joins at an independent packet hears its sound at full level at once, 
   expect(levels[1]).toBeLessThan(0.4);
 });
 
-test("sound that is no number does not spoil what follows", async () => {
+test("NaN samples do not affect the audio after them", async () => {
   const encoder = await OpusFrameEncoder.create(OPTIONS);
   const broken = new Float32Array(960).fill(Number.NaN);
   for (let frame = 0; frame < 3; frame++) encoder.encode(broken, broken);
@@ -90,7 +90,7 @@ test("sound that is no number does not spoil what follows", async () => {
   encoder.close();
 });
 
-test("the pool reuses encoders as new, keeps a bounded number, and frees them when closed", async () => {
+test("the pool reuses encoders as new, keeps a limited number, and frees them when closed", async () => {
   const opus = await loadLibopus();
   const pool = new EncoderPool(() => new OpusFrameEncoder(opus, OPTIONS), { idleCountMax: 2 });
   const encoders = [pool.acquire(), pool.acquire(), pool.acquire()];
@@ -110,7 +110,7 @@ test("the pool reuses encoders as new, keeps a bounded number, and frees them wh
 test.each([
   ["libopus", () => OpusFrameEncoder.create(OPTIONS)],
   ["our own encoder", () => TonearmFrameEncoder.create(OPTIONS)],
-])("packets that are taken back are made again bit for bit by %s", async (_name, create) => {
+])("rewound packets are made again bit for bit by %s", async (_name, create) => {
   const [encoder, control]: FrameEncoder[] = [await create(), await create()];
   if (encoder === undefined || control === undefined) throw new Error("two were made");
   const encode = (one: FrameEncoder, frame: number, side = LEFT_TONE) =>
@@ -133,7 +133,7 @@ test.each([
   control.close();
 });
 
-test("what was made independent is so again when it is taken back, at the complexity of now", async () => {
+test("a rewound independent packet is independent again, at the current complexity", async () => {
   const options = { ...OPTIONS };
   const [encoder, control] = [
     new OpusFrameEncoder(await loadLibopus(), options),
@@ -156,7 +156,7 @@ test("what was made independent is so again when it is taken back, at the comple
   control.close();
 });
 
-test("an encoder that cannot go back, as it is another one than then, leans on nothing instead", async () => {
+test("an encoder that cannot rewind, as it is a different one, makes an independent packet instead", async () => {
   const opus = await loadLibopus();
   const [encoder, control] = [new OpusFrameEncoder(opus, OPTIONS), new OpusFrameEncoder(opus, OPTIONS)];
   encodeAll(encoder);
@@ -168,7 +168,7 @@ test("an encoder that cannot go back, as it is another one than then, leans on n
   control.close();
 });
 
-test("an encoder is no larger than what is kept of it", async () => {
+test("an encoder is no larger than its saved state", async () => {
   const opus = await loadLibopus();
   const encoders = Array.from({ length: 3 }, () => opus.createEncoder(OPTIONS));
   const [first = 0, second = 0, third = 0] = encoders;
@@ -178,7 +178,7 @@ test("an encoder is no larger than what is kept of it", async () => {
   for (const encoder of encoders) opus.module._oc_destroy_encoder(encoder);
 });
 
-test("a closed encoder takes nothing back: what it was belongs to nobody, or to another", async () => {
+test("a closed encoder does not rewind: its memory belongs to nobody, or to another", async () => {
   const opus = await loadLibopus();
   const encoder = new OpusFrameEncoder(opus, OPTIONS);
   encoder.encode(LEFT_TONE.subarray(0, 960), RIGHT_TONE.subarray(0, 960));

@@ -7,7 +7,7 @@ const SECONDS = 2;
 const tone = (frequencyHz: number, amplitude: number): Float32Array =>
   makeTone({ frequencyHz, amplitude, sampleRateHz: 48_000, lengthSamples: SECONDS * 48_000 });
 
-/** The left side of what comes back of a sound from both sides, after its first second. */
+/** The left side of decoded audio that was encoded on both sides, after its first second. */
 async function decodedOf(audio: Float32Array): Promise<Float32Array> {
   const encoder = await TonearmFrameEncoder.create({ bitrateBps: 64_000 });
   const decoder = await ExactDecoder.create(2);
@@ -22,7 +22,7 @@ async function decodedOf(audio: Float32Array): Promise<Float32Array> {
   return decoded.subarray(48_000);
 }
 
-test("an offset twice as loud as the music takes nothing from it, and is gone", async () => {
+test("an offset twice as loud as the music takes nothing from it, and is removed", async () => {
   const decoded = await decodedOf(tone(440, 0.2).map((value) => value + 0.4));
   const mean = decoded.reduce((sum, value) => sum + value, 0) / decoded.length;
   expect(Math.abs(mean)).toBeLessThan(0.001);

@@ -27,7 +27,7 @@ function encodeSecond(encoder: { encode(left: Float32Array, right: Float32Array)
   return Array.from({ length: 50 }, (_, frame) => encoder.encode(...frameOf(music, frame)).slice());
 }
 
-test("what is encoded is heard by libopus's decoder: both channels, level, pitch, delay", async () => {
+test("libopus's decoder decodes Tonearm's packets with both channels, level, pitch and delay", async () => {
   const encoder = await TonearmFrameEncoder.create(OPTIONS);
   const decoder = await ExactDecoder.create(2);
   const pcm: number[] = [];
@@ -41,7 +41,7 @@ test("what is encoded is heard by libopus's decoder: both channels, level, pitch
   decoder.close();
 });
 
-test("one channel is heard as one", async () => {
+test("one channel is encoded as mono", async () => {
   const encoder = await TonearmFrameEncoder.create({ bitrateBps: 64_000, channelCount: 1 });
   const decoder = await ExactDecoder.create(1);
   const pcm: number[] = [];
@@ -74,7 +74,7 @@ test.each(HARD_SIGNALS)("%s: at every rate libopus arrives at the same final ran
   }
 });
 
-test("silence costs three bytes a packet, and the range says that nothing but that was coded", async () => {
+test("silence costs three bytes a packet, and the final range confirms that nothing else was coded", async () => {
   const encoder = await TonearmFrameEncoder.create(OPTIONS);
   const decoder = await ExactDecoder.create(2);
   for (let frame = 0; frame < 3; frame++) {
@@ -99,7 +99,7 @@ test.each([16, 64, 128, 320])("%d kbit/s: packets vary and keep the rate, or all
   }
 });
 
-test("a packet that stands alone sounds the same to who has heard nothing before", async () => {
+test("an independent packet decodes the same without earlier packets", async () => {
   const encoder = await TonearmFrameEncoder.create(OPTIONS);
   const [old, fresh] = [await ExactDecoder.create(2), await ExactDecoder.create(2)];
   for (let frame = 0; frame < 20; frame++) old.decode(encoder.encode(...frameOf(music, frame)));
@@ -111,7 +111,7 @@ test("a packet that stands alone sounds the same to who has heard nothing before
     const expected = old.decode(packet).slice();
     const decoded = fresh.decode(packet);
     ranges.push([encoder.finalRange, fresh.finalRange]);
-    // Of the first what overlaps with the frame before is missing; noise differs, as it goes on from that frame's.
+    // The first frame lacks the overlap with the frame before; noise differs, as it continues from that frame's.
     const from = frame === 20 ? 2 * 240 : 0;
     errors.push(Math.max(...expected.subarray(from).map((value, index) => Math.abs(value - decoded[from + index]!))));
   }
@@ -121,7 +121,7 @@ test("a packet that stands alone sounds the same to who has heard nothing before
   for (const each of [encoder, old, fresh]) each.close();
 });
 
-test("encoders of a thread do not hear each other, and a used one is as new once it is reset", async () => {
+test("encoders of a thread do not affect each other, and a used one is as new once it is reset", async () => {
   const alone = await TonearmFrameEncoder.create(OPTIONS);
   const expected = encodeSecond(alone);
   const [first, second] = [await TonearmFrameEncoder.create(OPTIONS), await TonearmFrameEncoder.create(OPTIONS)];
@@ -146,12 +146,12 @@ test("a packet outlives the next frame, and a closed encoder gives none", async 
   expect(() => encoder.encode(...frameOf(music, 2))).toThrow("the encoder is closed");
 });
 
-test("its memory grows with the encoders, up to a bound, and is used again", () => {
+test("the encoder kernel's memory grows with the encoders, up to a limit, and is reused", () => {
   const kernel = new OpusEncoderKernel(compileOpusEncoder());
   const slots = new Set<number>();
   expect(() => {
     for (;;) slots.add(kernel.acquire(2));
-  }).toThrow("there are as many encoders as there is room for");
+  }).toThrow("the Opus encoder's memory is full: it has no space for another encoder");
   expect(slots.size).toBeGreaterThan(1000);
   const [slot] = slots;
   kernel.release(slot!);
@@ -162,7 +162,7 @@ test("its memory grows with the encoders, up to a bound, and is used again", () 
   expect(kernel.encode(last, LEFT_TONE, RIGHT_TONE, settings, false, undefined, packet)).toBeGreaterThan(100);
 });
 
-test("the pool keeps them as it keeps those of libopus", () => {
+test("the pool keeps Tonearm's encoders like those of libopus", () => {
   const kernel = new OpusEncoderKernel(compileOpusEncoder());
   const pool = new EncoderPool(() => new TonearmFrameEncoder(kernel, OPTIONS), { idleCountMax: 1 });
   const [one, other] = [pool.acquire(), pool.acquire()];

@@ -31,7 +31,7 @@ let clock: FakeClock;
 let voice: AheadVoice;
 let workers: { readonly owner: AudioWorker; readonly renderer: AudioWorker };
 let events: { readonly owner: WorkerEvent[]; readonly renderer: WorkerEvent[] };
-/** The voice connection's gate changes, and its player is told. */
+/** Changes the voice connection's gate and notifies its player. */
 let setGate: (gate: AheadVoice["gate"]) => void;
 /** Opens the song on the host. */
 let openOnRenderer: () => Promise<ScriptedDemuxer>;
@@ -138,14 +138,14 @@ function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-describe("a song whose sound moves to another worker", () => {
-  it("is heard once from beginning to end, without a gap, and ends there", async () => {
+describe("a song whose audio moves to another worker", () => {
+  it("a moved song plays once from beginning to end, without a gap, and ends on the other worker", async () => {
     await playElsewhere();
     await tick(FRAME_COUNT);
     expect(voice.received).toEqual([...range(0, FRAME_COUNT - 1), -1, -1, -1, -1, -1]);
     const dues = voice.left.map(({ dueMs }) => dueMs);
     const gapsMs = dues.slice(1).map((dueMs, index) => dueMs - dues[index]!);
-    // The host stands in a phase of its own.
+    // The render worker serves it in a different phase.
     expect(gapsMs.filter((gapMs) => gapMs !== FRAME_MS).length).toBeLessThanOrEqual(1);
     expect(Math.max(...gapsMs)).toBeLessThan(2 * FRAME_MS);
     expect(Math.min(...gapsMs)).toBeGreaterThan(0);
@@ -157,7 +157,7 @@ describe("a song whose sound moves to another worker", () => {
     });
   });
 
-  it("loses nothing when its host is quicker than its own next frame", async () => {
+  it("a moved song loses nothing when its render worker is faster than its own next frame", async () => {
     play();
     await tick(20);
     const { port1, port2 } = new MessageChannel();
@@ -175,7 +175,7 @@ describe("a song whose sound moves to another worker", () => {
     port1.close();
   });
 
-  it("does there what the player is told from then on", async () => {
+  it("a moved song executes later commands on the render worker", async () => {
     await playElsewhere();
     post({ type: "seek", playerId: OWNER_ID, trackId: 7, seekId: 1, positionMs: 20_000 });
     await tick(10);
@@ -196,7 +196,7 @@ describe("a song whose sound moves to another worker", () => {
     expect(namesOf(events.owner)).toEqual(["handedOver"]);
   });
 
-  it("keeps the place of the last seek for the main thread", async () => {
+  it("a moved song reports the id of the last seek to the main thread", async () => {
     play();
     await tick(20);
     post({ type: "seek", playerId: OWNER_ID, trackId: 7, seekId: 3, positionMs: 4000 });
@@ -208,7 +208,7 @@ describe("a song whose sound moves to another worker", () => {
     });
   });
 
-  it("waits while the voice connection holds, and goes on where it was", async () => {
+  it("a moved song waits while the voice connection holds, and continues where it was", async () => {
     await playElsewhere();
     const last = voice.received.at(-1) ?? 0;
     const waiting = voice.waitingCount;
@@ -217,14 +217,14 @@ describe("a song whose sound moves to another worker", () => {
     const { length } = voice.received;
     voice.gate = "send";
     await tick(20);
-    // What was on its way to home when the gate closed is lost, a frame or two.
+    // Frames on their way to the owner worker when the gate closed are lost, one or two.
     expect(voice.received[length]).toBeLessThanOrEqual(last + 3 + waiting);
     expect(voice.received.slice(length)).toEqual(
       range(voice.received[length] ?? 0, (voice.received[length] ?? 0) + 18),
     );
   });
 
-  it("loses no frame when its voice connection is away at the end of a pause", async () => {
+  it("a moved song loses no frame when its voice connection is down at the end of a pause", async () => {
     await playElsewhere();
     post({ type: "pause", playerId: OWNER_ID, isPaused: true });
     await tick(10);
@@ -239,7 +239,7 @@ describe("a song whose sound moves to another worker", () => {
     expect(voice.received.at(-1)).toBe(frames.length - 1);
   });
 
-  it("stands still when the voice connection has failed, until there is one again", async () => {
+  it("a moved song stands still when the voice connection has failed, until there is one again", async () => {
     await playElsewhere();
     workers.owner.onFault(OWNER_ID, new Error("voice"));
     await tick(100);
@@ -250,10 +250,10 @@ describe("a song whose sound moves to another worker", () => {
     expect(voice.received[length]).toBeLessThanOrEqual((voice.received[length - 1] ?? 0) + 3);
   });
 
-  it("leaves out what comes later than three frames", async () => {
+  it("a moved song skips frames that are more than three frames late", async () => {
     await playElsewhere();
     const length = voice.received.length + voice.waitingCount;
-    // The home's thread stands still: messages wait.
+    // The owner worker's thread is blocked: messages wait.
     clock.advance(FRAME_MS);
     clock.stall(200);
     await settle();
@@ -262,7 +262,7 @@ describe("a song whose sound moves to another worker", () => {
     expect(voice.received.length).toBeGreaterThan(length + 3);
   });
 
-  it("is silent when its host is gone, and its voice stays", async () => {
+  it("a moved player is silent when its render worker is lost, and its voice connection stays", async () => {
     await playElsewhere();
     workers.renderer.close();
     const length = voice.received.length + voice.waitingCount;
@@ -271,7 +271,7 @@ describe("a song whose sound moves to another worker", () => {
     expect(voice.isClosed).toBe(false);
   });
 
-  it("ends everywhere with its player", async () => {
+  it("a moved song ends on both workers with its player", async () => {
     await playElsewhere();
     post({ type: "destroyPlayer", playerId: OWNER_ID, requestId: 2 });
     await tick(20);
@@ -282,7 +282,7 @@ describe("a song whose sound moves to another worker", () => {
   });
 });
 
-describe("a song stays where it is", () => {
+describe("a song that is not moved", () => {
   const staysAndSays = async (expected: readonly string[]) => {
     const { length } = voice.received;
     await tick(300);
@@ -291,7 +291,7 @@ describe("a song stays where it is", () => {
     expect(voice.received.slice(length)).toEqual(range(last - 299, last));
   };
 
-  it("when its host cannot open it", async () => {
+  it("a song stays when its render worker cannot open it", async () => {
     openOnRenderer = () => Promise.reject(new Error("refused"));
     play();
     await tick(20);
@@ -299,7 +299,7 @@ describe("a song stays where it is", () => {
     await staysAndSays(["handOverFailed"]);
   });
 
-  it("when its host has not opened it in time", async () => {
+  it("a song stays when its render worker has not opened it in time", async () => {
     openOnRenderer = () => new Promise(() => undefined);
     play();
     await tick(20);
@@ -307,7 +307,7 @@ describe("a song stays where it is", () => {
     await staysAndSays(["handOverFailed"]);
   });
 
-  it("when its host is lost before", async () => {
+  it("a song stays when its render worker is lost before it takes over", async () => {
     play();
     await tick(20);
     handOver();
@@ -316,7 +316,7 @@ describe("a song stays where it is", () => {
     await staysAndSays(["handOverFailed"]);
   });
 
-  it("when it is changed meanwhile", async () => {
+  it("a song stays when it is changed during the hand-over", async () => {
     play();
     await tick(20);
     handOver();
@@ -327,8 +327,8 @@ describe("a song stays where it is", () => {
   it.each([
     ["it is a stream", () => play({ lengthMs: undefined })],
     ["it is nearly over", () => play({ lengthMs: 11_000 })],
-    ["a filter remembers what was heard", () => post({ type: "setFilters", playerId: OWNER_ID, filters: FADING })],
-  ])("when %s", async (_why, prepare) => {
+    ["a filter depends on earlier audio", () => post({ type: "setFilters", playerId: OWNER_ID, filters: FADING })],
+  ])("a song stays when %s", async (_why, prepare) => {
     play();
     prepare();
     await tick(20);
@@ -339,8 +339,8 @@ describe("a song stays where it is", () => {
   });
 });
 
-describe("the counters", () => {
-  it("tell of frames of the host's that came too late, as lost by a worker", async () => {
+describe("counters of moves", () => {
+  it("remote frames that arrive too late are counted as lost by a worker", async () => {
     await playElsewhere();
     clock.advance(FRAME_MS);
     clock.stall(200);
@@ -351,7 +351,7 @@ describe("the counters", () => {
     expect(lost.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
   });
 
-  it("name a player whose sound could move, and one that has tried in vain only later again", async () => {
+  it("the report names a player that can move, and one whose move failed only later again", async () => {
     const heaviest = () => {
       const counters = events.owner.findLast((event) => event.type === "counters");
       return counters?.type === "counters" ? counters.worker.heaviestPlayer : undefined;

@@ -35,7 +35,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** What is opened by links that leave from these addresses, one after the other. */
+/** Links with these egress addresses, one after the other. */
 function links(...egresses: readonly Egress[]): ScriptedLinks {
   return new ScriptedLinks((nth) => {
     const egress = egresses[nth] ?? "machine";
@@ -74,7 +74,7 @@ test.each<[string, Egress, string]>([
   ["that address", { address: FOURTH }, FOURTH],
   ["any of the blocks", "blocks", FIRST],
   ["the machine's own", "machine", "127.0.0.1"],
-])("a link's bytes leave from where it says: %s", async (_what, egress, sender) => {
+])("a link's bytes are fetched from the link's egress: %s", async (_what, egress, sender) => {
   const source = await open(links(egress));
   expect(Buffer.compare(await source.read(0, 1000), FILE.subarray(0, 1000))).toBe(0);
   expect(senders()).toEqual([sender]);
@@ -83,7 +83,7 @@ test.each<[string, Egress, string]>([
 test.each<[string, Egress, string]>([
   ["the blocks", "blocks", FIRST],
   ["the machine's own address", "machine", "127.0.0.1"],
-])("what is no link leaves from %s, as the client has it", async (_what, egress, sender) => {
+])("an input that is not a link is fetched from %s, as the client is configured", async (_what, egress, sender) => {
   const deps = depsWith(links(), egress);
   const input = { kind: "http", url: `${site.url}/song`, container: undefined } as const;
   const { source } = await hurry(clock, openInput(input, deps));
@@ -91,8 +91,8 @@ test.each<[string, Egress, string]>([
   expect(senders()).toEqual([sender]);
 });
 
-describe("where the address is barred", () => {
-  test("before the link was used, nothing is asked of it, and another link is", async () => {
+describe("a link whose address is barred", () => {
+  test("a barred address before a link is used causes no request with it, and a new link is requested", async () => {
     planner.send({ type: "routeFailed", address: FIRST, reason: "banned" });
     const scripted = links({ address: FIRST }, { address: THIRD });
     await open(scripted);
@@ -100,7 +100,7 @@ describe("where the address is barred", () => {
     expect(senders()).toEqual([THIRD]);
   });
 
-  test("in the middle, the track goes on at the same byte with a link for another", async () => {
+  test("a barred address in the middle of a track continues it at the same byte with a link for another address", async () => {
     const scripted = links({ address: FIRST }, { address: SECOND });
     const source = await open(scripted);
     site.ban(FIRST);
@@ -110,7 +110,7 @@ describe("where the address is barred", () => {
     expect(senders().at(-1)).toBe(SECOND);
   });
 
-  test("and the next one, too, a third link is asked for, but not links without end", async () => {
+  test("a second barred address requests a third link, but not links without end", async () => {
     for (const address of [FIRST, SECOND]) site.ban(address);
     await open(links({ address: FIRST }, { address: SECOND }, { address: THIRD }));
     expect(senders()).toEqual([FIRST, SECOND, THIRD]);
@@ -121,7 +121,7 @@ describe("where the address is barred", () => {
     expect(barred.reasons).toEqual(["start", "refused 429", "refused 429", "refused 429"]);
   });
 
-  test("a playlist and its segments leave from it, and are taken up from another", async () => {
+  test("a playlist and its segments are fetched from the link's egress, and continue from another one", async () => {
     const hls = new ScriptedLinks((nth) =>
       linkTo(`${site.url}/index.m3u8`, { egress: { address: nth === 0 ? FIRST : SECOND } }),
     );

@@ -3,7 +3,7 @@ import { ByteWindow } from "../../../../src/media/input/byte-window.ts";
 import { patternBytes } from "../../../support/input-builders.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
-it("holds what was appended and not dropped, whatever the chunks (seeded)", () => {
+it("a byte window holds exactly the bytes that were appended and not dropped, for any chunks (seeded)", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = patternBytes(20_000, seed);
   const file = patternBytes(200_000, seed + 1);
@@ -24,7 +24,7 @@ it("holds what was appended and not dropped, whatever the chunks (seeded)", () =
   }
 });
 
-it("a read within one chunk is a view", () => {
+it("a read within one chunk returns a view", () => {
   const window = new ByteWindow(createTrackBudget().memory);
   const chunk = patternBytes(10_000);
   window.reset(1_000);
@@ -32,7 +32,7 @@ it("a read within one chunk is a view", () => {
   expect(window.read(1_010, 5)?.buffer).toBe(chunk.buffer);
 });
 
-it("bytes that come one at a time are held in few pieces", () => {
+it("bytes that arrive one at a time are held in few pieces", () => {
   const window = new ByteWindow(createTrackBudget().memory);
   const file = patternBytes(200_000);
   for (let at = 0; at < file.length; at++) window.append(Uint8Array.of(file[at]!));
@@ -40,14 +40,14 @@ it("bytes that come one at a time are held in few pieces", () => {
   expect(Buffer.compare(window.read(10_000, 150_000)!, file.subarray(10_000, 160_000))).toBe(0);
 });
 
-it("a small piece of a large buffer does not keep that alive", () => {
+it("a small piece of a large buffer does not keep the buffer alive", () => {
   const window = new ByteWindow(createTrackBudget().memory);
   const buffer = new ArrayBuffer(64 * 1024);
   window.append(new Uint8Array(buffer, 100, 5_000));
   expect(window.read(0, 5_000)?.buffer).not.toBe(buffer);
 });
 
-it("all it holds is taken from the memory it was given, and given back", () => {
+it("all bytes in a window are reserved from the given memory, and released again", () => {
   const { memory } = createTrackBudget({ memoryBytes: 100_000 });
   const window = new ByteWindow(memory);
   for (let count = 0; count < 8; count++) window.append(patternBytes(10_000));

@@ -18,7 +18,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, new Promise((resolve) => setImmediate(resolve, waiting))])) !== waiting;
 }
 
-it("a site that gives no answers holds up those who want something of it, and nobody else", async () => {
+it("a site that never answers delays only requests to itself", async () => {
   const { clock, take, takeMany } = start();
   await takeMany("slow.example", 128);
   const waiting = take("slow.example");
@@ -29,7 +29,7 @@ it("a site that gives no answers holds up those who want something of it, and no
   expect(clock.pendingCount).toBe(0);
 });
 
-it("an answer makes room for the next, a connection that is over for one more", async () => {
+it("an answer admits the next request, a closed connection admits one more", async () => {
   const { take, takeMany } = start();
   const shares = await takeMany("site.example", 128);
   const [first, second] = [take("site.example"), take("site.example")];
@@ -43,14 +43,14 @@ it("an answer makes room for the next, a connection that is over for one more", 
   await second;
 });
 
-it("many may hear one station, and still there is an end", async () => {
+it("many connections to one station are admitted, up to a limit", async () => {
   const { take } = start();
   for (let count = 0; count < 2_048; count++) (await take("radio.example")).opened();
   expect(await isSettled(take("radio.example"))).toBe(false);
   await expect(take("other.example")).resolves.toBeDefined();
 });
 
-it("all sites together have an end too, and who comes first is served first", async () => {
+it("connections to all sites together have a limit, and waiting requests are admitted in order", async () => {
   const { take } = start();
   const shares: ConnectionShare[] = [];
   for (let count = 0; count < 4_096; count++) shares.push(await take(`${count % 100}.example`));
@@ -62,13 +62,13 @@ it("all sites together have an end too, and who comes first is served first", as
   await second;
 });
 
-it("who is called off waits no longer and takes nothing", async () => {
+it("an aborted request stops waiting and takes no permit", async () => {
   const { clock, take, takeMany } = start();
   const shares = await takeMany("site.example", 128);
   const abort = new AbortController();
   const called = take("site.example", abort.signal);
-  abort.abort(new Error("not wanted"));
-  await expect(called).rejects.toThrow("not wanted");
+  abort.abort(new Error("aborted"));
+  await expect(called).rejects.toThrow("aborted");
   const next = take("site.example");
   shares[0]?.release();
   await next;

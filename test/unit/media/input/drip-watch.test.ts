@@ -13,6 +13,6 @@ function dripsAfter(sizeBytes: number, isAwaited: boolean): number | undefined {
   return undefined;
 }
 
-it("a byte now and then is dripping after half a minute", () => expect(dripsAfter(1, true)).toBe(16));
-it("the thinnest sound is not", () => expect(dripsAfter(60, true)).toBeUndefined());
-it("nothing drips while nobody waits", () => expect(dripsAfter(1, false)).toBeUndefined());
+it("a body of single bytes counts as dripping after half a minute", () => expect(dripsAfter(1, true)).toBe(16));
+it("the lowest bit rate of audio does not count as dripping", () => expect(dripsAfter(60, true)).toBeUndefined());
+it("a body does not count as dripping while no reader waits", () => expect(dripsAfter(1, false)).toBeUndefined());

@@ -24,7 +24,7 @@ async function open(name: string): Promise<ByteSource> {
   return (await openInput({ kind: "local", path: join(folder, name), container: undefined }, deps)).source;
 }
 
-it("reads any place exactly, across block borders and up to the end", async () => {
+it("a file source reads any position exactly, across block borders and up to the end", async () => {
   const source = await open("song.mp3");
   expect(source).toMatchObject({ sizeBytes: 400_000, isRandomAccess: true, mimeType: undefined });
   for (const [at, length] of [
@@ -42,7 +42,7 @@ it("reads any place exactly, across block borders and up to the end", async () =
   source.close();
 });
 
-it("the next block is there before it is needed", async () => {
+it("the next block of a file is read before it is needed", async () => {
   const source = await open("song.mp3");
   expect(source.readBuffered(0, 10)).toBeUndefined();
   await source.read(0, 10);
@@ -52,7 +52,7 @@ it("the next block is there before it is needed", async () => {
   source.close();
 });
 
-it("closing rejects pending and later reads, twice is fine", async () => {
+it("closing a file source rejects pending and later reads, and may happen twice", async () => {
   const source = await open("song.mp3");
   const pending = source.read(0, 300_000);
   source.close();
@@ -62,7 +62,7 @@ it("closing rejects pending and later reads, twice is fine", async () => {
   expect(source.readBuffered(0, 10)).toBeUndefined();
 });
 
-it("an empty file is an empty source, a file that shrinks ends early", async () => {
+it("an empty file is an empty source, and a file that shrinks ends early", async () => {
   expect(await (await open("empty.mp3")).read(0, 10)).toHaveLength(0);
   writeFileSync(join(folder, "shrinking.mp3"), FILE);
   const source = await open("shrinking.mp3");

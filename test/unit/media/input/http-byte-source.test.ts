@@ -8,7 +8,7 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { createInputDeps, hurry, inputSettings, patternBytes, until } from "../../../support/input-builders.ts";
 
 const FILE = patternBytes(700_000);
-/** Larger than what is skipped to seek on servers without ranges. */
+/** Larger than the gap that is skipped to seek on servers without ranges. */
 const LARGE = patternBytes(17 * 1024 * 1024);
 
 let cleanups: (() => unknown)[] = [];
@@ -65,7 +65,7 @@ function rangesAsked(server: MediaServer): unknown[] {
 }
 
 describe("a server with ranges", () => {
-  it("gives the whole file over one connection", async () => {
+  it("a server with ranges delivers the whole file over one connection", async () => {
     const { server, open } = await start();
     const input = await open("/song.mp3");
     expect(input.source).toMatchObject({ sizeBytes: FILE.length, isRandomAccess: true, mimeType: "audio/mpeg" });
@@ -73,7 +73,7 @@ describe("a server with ranges", () => {
     expect(rangesAsked(server)).toEqual(["bytes=0-"]);
   });
 
-  it("reads at the end, in the middle and at the start again", async () => {
+  it("a source reads at the end, in the middle and at the start again", async () => {
     const { open } = await start();
     const { source } = await open("/song.mp3");
     for (const at of [FILE.length - 1_000, 0, 300_000, 650_000, 70_000, 65_536, 10]) {
@@ -81,7 +81,7 @@ describe("a server with ranges", () => {
     }
   });
 
-  it("serves the head from memory for good", async () => {
+  it("the head stays readable from memory for good", async () => {
     const { server, open } = await start();
     const { source } = await open("/song.mp3");
     await source.read(0, 65_536);
@@ -90,7 +90,7 @@ describe("a server with ranges", () => {
     expect(server.requests.length).toBe(2);
   });
 
-  it("keeps less of the beginning and behind the reader once the track is open", async () => {
+  it("a source keeps less of the head and behind the reader once the track is open", async () => {
     const { server, open, deps } = await start({}, readAhead(64 * 1024));
     const { source } = await open("/song.mp3");
     const { memory } = deps.budget;
@@ -105,7 +105,7 @@ describe("a server with ranges", () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it("one who goes back often is given the room for it, after one more request", async () => {
+  it("a reader that goes back often gets more memory for it, after one more request", async () => {
     const { server, open } = await start({}, readAhead(64 * 1024));
     const { source } = await open("/song.mp3");
     source.aimReadAhead?.(64 * 1024);
@@ -117,7 +117,7 @@ describe("a server with ranges", () => {
     expect(server.requests.length).toBeLessThan(5);
   });
 
-  it("crosses a small gap without a new connection and a large one with", async () => {
+  it("a source crosses a small gap without a new connection and a large one with one", async () => {
     const { server, open } = await start({}, readAhead(16_384));
     const { source } = await open("/song.mp3");
     await source.read(0, 1_000);
@@ -127,7 +127,7 @@ describe("a server with ranges", () => {
     expect(rangesAsked(server)).toEqual(["bytes=0-", "bytes=600000-"]);
   });
 
-  it("ends exactly where the file ends", async () => {
+  it("a source ends exactly where the file ends", async () => {
     const { open } = await start();
     const { source } = await open("/song.mp3");
     expect(await source.read(FILE.length - 10, 100)).toHaveLength(10);
@@ -136,7 +136,7 @@ describe("a server with ranges", () => {
     expect(source.readBuffered(FILE.length, 1)).toHaveLength(0);
   });
 
-  it("keeps reads apart that wait at the same time", async () => {
+  it("concurrent reads get their own bytes", async () => {
     const { open } = await start();
     const { source } = await open("/song.mp3");
     const positions = [690_000, 5, 400_000, 399_000, 100_000];
@@ -146,7 +146,7 @@ describe("a server with ranges", () => {
     });
   });
 
-  it("reads ahead only within its bound", async () => {
+  it("a source reads ahead only within its bound", async () => {
     const { server, open } = await start({}, readAhead(100_000));
     const { source } = await open("/large.mp3");
     await source.read(0, 1_000);
@@ -157,7 +157,7 @@ describe("a server with ranges", () => {
     expect(server.requests[0]?.isOver).toBe(false);
   });
 
-  it("a read larger than the read-ahead is answered although that is full", async () => {
+  it("a read larger than the read-ahead is answered although the read-ahead is full", async () => {
     const { open } = await start({}, readAhead(100_000));
     const { source } = await open("/large.mp3");
     await source.read(0, 1_000);
@@ -174,7 +174,7 @@ describe("a server with ranges", () => {
   });
 });
 
-describe("servers with other habits", () => {
+describe("servers with unusual behaviour", () => {
   it.each([
     ["/norange/song.mp3", { sizeBytes: FILE.length, isRandomAccess: true, mimeType: "audio/mpeg" }],
     ["/norange/large.mp3", { sizeBytes: LARGE.length, isRandomAccess: false }],
@@ -182,7 +182,7 @@ describe("servers with other habits", () => {
     ["/chunked/song.mp3", { sizeBytes: undefined, isRandomAccess: false }],
     ["/close/song.mp3", { sizeBytes: undefined, isRandomAccess: false }],
     ["/ignores-range/song.mp3", { sizeBytes: FILE.length, isRandomAccess: true }],
-  ])("%s is told from its headers and read whole", async (path, expected) => {
+  ])("the length of %s is read from its headers, and the body completely", async (path, expected) => {
     const { open, clock } = await start();
     const input = await open(path);
     expect(input.source).toMatchObject(expected);
@@ -191,7 +191,7 @@ describe("servers with other habits", () => {
     expect(input.source.sizeBytes).toBe(file.length);
   });
 
-  it("a server that gives parts and not their sum is asked until there are no more", async () => {
+  it("a server that sends ranges without a total size is asked until there are no more", async () => {
     const { open, clock } = await start({
       script: ({ headers }) => {
         const first = Number(/\d+/.exec(String(headers.range))?.[0]);
@@ -207,7 +207,7 @@ describe("servers with other habits", () => {
     expect(input.source.sizeBytes).toBe(FILE.length);
   });
 
-  it("without ranges a small file is opened again to go back", async () => {
+  it("a small file on a server without ranges is opened again to go back", async () => {
     const { server, open } = await start();
     const input = await open("/norange/song.mp3");
     await input.source.read(600_000, 1_000);
@@ -215,7 +215,7 @@ describe("servers with other habits", () => {
     expect(server.requests.length).toBe(2);
   });
 
-  it("without ranges a stream of unknown length refuses to go back beyond its window", async () => {
+  it("a stream of unknown length without ranges refuses to go back beyond its window", async () => {
     const { open } = await start();
     const { source } = await open("/chunked/song.mp3");
     await source.read(500_000, 1_000);
@@ -225,7 +225,7 @@ describe("servers with other habits", () => {
     expect(await source.read(501_000, 100)).toHaveLength(100);
   });
 
-  it("a claim of ten gigabytes costs nothing", async () => {
+  it("a claimed size of ten gigabytes costs no memory", async () => {
     const { open } = await start({}, readAhead(64 * 1024));
     const { source } = await open("/huge");
     expect(source.sizeBytes).toBe(10_000_000_000);
@@ -246,17 +246,17 @@ describe("servers with other habits", () => {
     ["nonsense://", "input-url-invalid"],
     ["http://127.0.0.1:1/x.mp3", "input-unreachable"],
     ["http://no-such-host.invalid/x.mp3", "input-unreachable"],
-  ])("%s fails with %s", async (path, code) => {
+  ])("opening %s fails with %s", async (path, code) => {
     const { open } = await start();
     await expect(open(path)).rejects.toMatchObject({ code });
   });
 
-  it("TLS at a port without TLS is explained", async () => {
+  it("TLS at a port without TLS fails with an explanation", async () => {
     const { open, server } = await start();
     await expect(open(`${server.url.replace("http:", "https:")}/song.mp3`)).rejects.toThrow(/try http: instead/);
   });
 
-  it("a server that never answers is given up in time", async () => {
+  it("a server that never answers times out", async () => {
     const { open, clock } = await start();
     const opening = open("/hang/song.mp3");
     await expect(hurry(clock, opening)).rejects.toMatchObject({
@@ -268,14 +268,14 @@ describe("servers with other habits", () => {
 });
 
 describe("redirects and addresses", () => {
-  it("are followed, and the source knows where it ended up", async () => {
+  it("redirects are followed, and the source reports the final address", async () => {
     const { open, server } = await start();
     const input = await open("/redirect/song.mp3");
     expect(input.url).toBe(`${server.url}/song.mp3`);
     expect((await readAll(input)).equals(FILE)).toBe(true);
   });
 
-  it("five hops are followed, six are too many", async () => {
+  it("five redirects are followed, six are too many", async () => {
     const script: MediaServerOptions["script"] = ({ path }) => {
       const hops = Number(/^\/hops\/(\d+)$/.exec(path)?.[1] ?? Number.NaN);
       if (Number.isNaN(hops)) return undefined;
@@ -299,17 +299,17 @@ describe("redirects and addresses", () => {
     await expect(open("/to?file:///etc/passwd")).rejects.toMatchObject({ code: "input-url-invalid" });
   });
 
-  it("without the allow list loopback itself is refused", async () => {
+  it("loopback itself is refused without the allow list", async () => {
     const { open } = await start({}, { network: { allow: [] } });
     await expect(open("/song.mp3")).rejects.toMatchObject({ code: "address-refused" });
   });
 
-  it("icy: is http:, odd characters and fragments do no harm", async () => {
+  it("icy: means http:, and unusual characters and fragments are harmless", async () => {
     const { open, server } = await start({ files: { "trönc é.mp3": FILE } });
     expect((await open(`${server.url.replace("http:", "icy:")}/trönc é.mp3#x`)).source.sizeBytes).toBe(FILE.length);
   });
 
-  it("credentials go to their own host only and stay out of messages", async () => {
+  it("credentials are sent to their own host only and appear in no message", async () => {
     const other = await start();
     const { open, server } = await start({
       script: ({ path }) =>
@@ -329,7 +329,7 @@ describe("redirects and addresses", () => {
 
 describe("a lost connection", () => {
   it.each(["/cut/song.mp3", "/cut-norange/song.mp3", "/cut-norange/large.mp3"])(
-    "%s is taken up again and nothing is missing",
+    "a cut body at %s is resumed, and complete",
     async (path) => {
       const { open, clock, server } = await start();
       const input = await open(path);
@@ -339,7 +339,7 @@ describe("a lost connection", () => {
     },
   );
 
-  it("is reopened at the byte where it stopped, as the same version", async () => {
+  it("a lost connection is reopened at the byte where it stopped, as the same version", async () => {
     const { open, clock, server } = await start();
     await hurry(clock, readAll(await open("/cut/song.mp3")));
     const { range, "if-range": ifRange } = server.requests[1]?.headers ?? {};
@@ -347,13 +347,13 @@ describe("a lost connection", () => {
     expect(ifRange).toMatch(/^".+"$/);
   });
 
-  it("is an error when the file has changed", async () => {
+  it("a lost connection fails when the file has changed", async () => {
     const { open, clock } = await start();
     const reading = readAll(await open("/changing/song.mp3"));
     await expect(hurry(clock, reading)).rejects.toMatchObject({ code: "input-changed" });
   });
 
-  it("is an error when a server without ranges and versions sends another beginning", async () => {
+  it("a lost connection fails when a server without ranges and versions sends another beginning", async () => {
     const { open, clock } = await start({
       script: ({ earlierRequests }) =>
         earlierRequests === 0
@@ -363,14 +363,14 @@ describe("a lost connection", () => {
     await expect(hurry(clock, readAll(await open("/song")))).rejects.toMatchObject({ code: "input-changed" });
   });
 
-  it("is an error when the server can neither continue nor say how long the file is", async () => {
+  it("a lost connection fails when the server can neither resume nor report the file's length", async () => {
     const { open, clock, server } = await start();
     const input = await open("/cut-chunked/song.mp3");
     await expect(hurry(clock, readAll(input))).rejects.toMatchObject({ code: "input-interrupted" });
     expect(server.requests.length).toBe(1);
   });
 
-  it("what was buffered stays readable after it was given up", async () => {
+  it("buffered bytes stay readable after the retries are used up", async () => {
     const { open, clock } = await start({ script: cutAt(100_000, "refused") });
     const { source } = await open("/song");
     await expect(hurry(clock, source.read(90_000, 50_000))).rejects.toMatchObject({ code: "input-http-status" });
@@ -378,7 +378,7 @@ describe("a lost connection", () => {
     expect(Buffer.compare(await source.read(0, 10), FILE.subarray(0, 10))).toBe(0);
   });
 
-  it("is given up after seven connections when the file is always cut at the same place", async () => {
+  it("a file that is always cut at the same byte is given up after seven connections", async () => {
     const { open, clock, server } = await start();
     const input = await open("/truncated/song.mp3");
     await expect(hurry(clock, readAll(input))).rejects.toMatchObject({ code: "input-interrupted" });
@@ -387,13 +387,13 @@ describe("a lost connection", () => {
     expect(clock.now()).toBeLessThan(40_000);
   });
 
-  it("trouble that passes is sat out", async () => {
+  it("a temporary failure is retried until it passes", async () => {
     const { open, clock, server } = await start({ script: cutAt(100_000, "busy") });
     expect((await hurry(clock, readAll(await open("/song")))).equals(FILE)).toBe(true);
     expect(server.requests.length).toBe(6);
   });
 
-  it("any number of cuts does no harm while there is progress", async () => {
+  it("any number of cuts is harmless while there is progress", async () => {
     const { open, clock, server } = await start({
       script: () => ({ ...plainPlan(FILE, undefined), fault: { kind: "cut", afterBytes: 30_000 } }),
     });
@@ -401,7 +401,7 @@ describe("a lost connection", () => {
     expect(server.requests.length).toBeGreaterThan(20);
   });
 
-  it("an expired link is fetched anew through its redirect", async () => {
+  it("an expired link is requested again through its redirect", async () => {
     const { open, clock } = await start({
       script: ({ path, earlierRequests }) => {
         if (path === "/song") return statusPlan(302, { location: `/signed/${earlierRequests}` });
@@ -413,7 +413,7 @@ describe("a lost connection", () => {
     expect((await hurry(clock, readAll(await open("/song")))).equals(FILE)).toBe(true);
   });
 
-  it("a stalled one is reopened after the socket timeout", async () => {
+  it("a stalled connection is reopened after the socket timeout", async () => {
     const { open, clock, server } = await start();
     const input = await open("/stall/song.mp3");
     expect((await hurry(clock, readAll(input))).equals(FILE)).toBe(true);
@@ -421,7 +421,7 @@ describe("a lost connection", () => {
     expect(clock.now()).toBeGreaterThan(inputSettings.http.socketTimeoutMs);
   });
 
-  it("says that the server is waited for while it is, and that it was asked again", async () => {
+  it("a source reports while it waits for the server, and that it has retried", async () => {
     const { open, clock, deps } = await start({}, { http: { ...inputSettings.http, socketTimeoutMs: 1000 } });
     const { upstream } = deps.budget;
     const input = await open("/stall/song.mp3");
@@ -447,7 +447,7 @@ describe("a lost connection", () => {
   });
 });
 
-it("a stall where there is no second chance is waited for longer, but not for ever", async () => {
+it("a stalled stream that cannot be resumed gets a longer timeout, but not an endless one", async () => {
   const first = await start();
   const input = await first.open("/stall-chunked/song.mp3");
   const reading = readAll(input);
@@ -474,7 +474,7 @@ function cutAt(afterBytes: number, then: "busy" | "refused"): NonNullable<MediaS
 }
 
 describe("a silent reader", () => {
-  it("loses its connection after half a minute and gets it back when it reads on", async () => {
+  it("a silent reader loses its connection after half a minute and gets it back when it resumes", async () => {
     const { open, clock, server } = await start({}, readAhead(64 * 1024));
     const { source } = await open("/large.mp3");
     await source.read(0, 1_000);
@@ -488,7 +488,7 @@ describe("a silent reader", () => {
     expect(server.requests.length).toBe(2);
   });
 
-  it("keeps it when there would be no way back", async () => {
+  it("a silent reader keeps a connection that could not be reopened", async () => {
     const { open, clock, server } = await start({}, readAhead(64 * 1024));
     const { source } = await open("/chunked/large.mp3");
     await source.read(0, 1_000);
@@ -500,22 +500,25 @@ describe("a silent reader", () => {
     expect(await source.read(500_000, 1_000)).toHaveLength(1_000);
   });
 
-  it.each(["/chunked/large.mp3", "/large.mp3", "/radio/song.mp3"])("sets hardly a timer on %s", async (path) => {
-    const { open, clock } = await start({}, readAhead(64 * 1024));
-    const { source } = await open(path);
-    await source.read(0, 1_000);
-    await until(() => source.readBuffered(60_000, 1_000) !== undefined);
-    const before = clock.setCount;
-    for (let round = 0; round < 2_000; round++) {
-      await new Promise((resolve) => setImmediate(resolve));
-      clock.advance(100);
-    }
-    expect(clock.setCount - before).toBeLessThan(20);
-  });
+  it.each(["/chunked/large.mp3", "/large.mp3", "/radio/song.mp3"])(
+    "a silent reader sets hardly a timer on %s",
+    async (path) => {
+      const { open, clock } = await start({}, readAhead(64 * 1024));
+      const { source } = await open(path);
+      await source.read(0, 1_000);
+      await until(() => source.readBuffered(60_000, 1_000) !== undefined);
+      const before = clock.setCount;
+      for (let round = 0; round < 2_000; round++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        clock.advance(100);
+      }
+      expect(clock.setCount - before).toBeLessThan(20);
+    },
+  );
 });
 
 describe("a site that sends its bytes one at a time", () => {
-  it("is read right and fills no more memory than any other", async () => {
+  it("a site that sends single bytes is read correctly and takes no more memory than any other", async () => {
     const bytes = patternBytes(100_000);
     async function* drops(): AsyncGenerator<Uint8Array> {
       for (let at = 0; at < bytes.length; at++) yield bytes.subarray(at, at + 1);
@@ -556,7 +559,7 @@ it("a body that drips is given up within minutes, although it is never silent", 
   expect(clock.now()).toBeLessThan(600_000);
 });
 
-it("what would pass the memory of the track is refused", async () => {
+it("a read beyond the track's memory is refused", async () => {
   const { open, deps } = await start({}, readAhead(256 * 1024 * 1024));
   deps.budget.memory.take(deps.budget.memory.limitBytes - 1_000_000, "the test");
   const { source } = await open("/large.mp3");
@@ -564,7 +567,7 @@ it("what would pass the memory of the track is refused", async () => {
 });
 
 describe("closing", () => {
-  it("rejects what waits, drops the connection and may be done twice", async () => {
+  it("closing rejects pending reads, drops the connection and may happen twice", async () => {
     const { open, server } = await start();
     const { source } = await open("/stall/song.mp3");
     const waiting = source.read(600_000, 1_000);
@@ -576,20 +579,20 @@ describe("closing", () => {
     await until(() => server.requests[0]?.isOver === true);
   });
 
-  it("an opening can be called off", async () => {
+  it("opening a source can be aborted", async () => {
     const { deps, server } = await start();
     const abort = new AbortController();
     const input = { kind: "http", url: `${server.url}/hang/song.mp3`, container: undefined } as const;
     const opening = openInput(input, { ...deps, signal: abort.signal });
     await until(() => server.requests.length === 1);
-    abort.abort(new Error("no longer wanted"));
-    await expect(opening).rejects.toThrow("no longer wanted");
+    abort.abort(new Error("aborted"));
+    await expect(opening).rejects.toThrow("aborted");
     await until(() => server.requests[0]?.isOver === true);
   });
 });
 
 describe("stations", () => {
-  it("titles are taken out of the sound and told", async () => {
+  it("titles are removed from the audio and reported", async () => {
     const { open } = await start();
     const input = await open("/radio/song.mp3");
     const audio = await input.source.read(0, FILE.length * 2);
@@ -603,7 +606,7 @@ describe("stations", () => {
     });
   });
 
-  it("a station that drops is taken up again without end", async () => {
+  it("a station that drops is reconnected without end", async () => {
     const { open, clock, server } = await start();
     const input = await open("/icy/song.mp3");
     const audio = await hurry(clock, input.source.read(0, FILE.length * 10));
@@ -611,19 +614,19 @@ describe("stations", () => {
     expect(server.requests.length).toBeGreaterThanOrEqual(10);
   });
 
-  it("what looks like a station and is a file ends where its first body did, also when told late", async () => {
+  it("a file that looks like a station ends where its first body did, also when the length is reported late", async () => {
     for (const readBytes of [1_000, FILE.length + 1_000]) {
       const { open, clock } = await start();
       const { source } = await open("/icy/song.mp3");
       await hurry(clock, source.read(0, readBytes));
       source.expectEnd?.();
       const all = await hurry(clock, source.read(FILE.length - 70_000, 100_000));
-      expect(Buffer.compare(all, FILE.subarray(FILE.length - 70_000)), `told after ${readBytes} bytes`).toBe(0);
+      expect(Buffer.compare(all, FILE.subarray(FILE.length - 70_000)), `reported after ${readBytes} bytes`).toBe(0);
       expect(source.sizeBytes).toBe(FILE.length);
     }
   });
 
-  it("leaves nothing behind on the signal of a connection that is taken up again and again", async () => {
+  it("a connection that is resumed again and again leaves no listener on its signal", async () => {
     const { deps, clock, server } = await start();
     const abort = new AbortController();
     let listening = 0;
@@ -654,7 +657,7 @@ describe("stations", () => {
     expect(server.requests.length).toBeGreaterThanOrEqual(7);
   });
 
-  it("old Shoutcast servers are understood, guarded as well", async () => {
+  it("old Shoutcast servers are supported, with the guard", async () => {
     const { open, server } = await start();
     const input = await open("/shoutcast/song.mp3");
     expect(Buffer.compare(await input.source.read(0, 100_000), FILE.subarray(0, 100_000))).toBe(0);

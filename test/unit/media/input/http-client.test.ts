@@ -41,9 +41,9 @@ function countShares(): () => number {
   return () => count;
 }
 
-it("a body that nobody wants any more when its head arrives gives its connection back", async () => {
+it("a body that is unneeded when its head arrives returns its connection", async () => {
   const abort = new AbortController();
-  // The timer for the head is cancelled when it is there, just before the body is handed out.
+  // The timer for the head is cancelled when it arrives, just before the body is handed out.
   const clock: Clock = {
     now: () => systemClock.now(),
     epochMs: () => systemClock.epochMs(),
@@ -67,7 +67,7 @@ it("a body that nobody wants any more when its head arrives gives its connection
   client.close();
 });
 
-it("a Shoutcast server is not connected to for a signal that has fired already", async () => {
+it("a Shoutcast server gets no connection for a signal that is already aborted", async () => {
   const connected = vi.fn();
   const station = createTcpServer((socket) => {
     connected();

@@ -21,9 +21,9 @@ afterEach(() => {
 /** Asks a server that answers every request with this, byte by byte as it stands. */
 async function ask(answer: string | Buffer | ((socket: Socket) => void)): Promise<{
   readonly answered: Promise<HttpAnswer>;
-  /** Of the track, so far. */
+  /** Time slices of the track so far. */
   readonly sliceCount: () => number;
-  /** The same budget. */
+  /** The track's budget. */
   readonly budget: TrackBudget;
 }> {
   const server: Server = createServer((socket) => {
@@ -59,7 +59,7 @@ async function read(answer: HttpAnswer): Promise<{ readonly bytes: Buffer; reado
 
 const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
-it.each([8_000, 32_000])("a body of %i chunks of one byte is taken apart in turns", async (count) => {
+it.each([8_000, 32_000])("a body of %i one-byte chunks is parsed in time slices", async (count) => {
   const text = Array.from({ length: count }, (_, index) => String.fromCharCode(97 + (index % 26)));
   const { answered, sliceCount } = await ask(`${CHUNKED}${text.map((each) => `1\r\n${each}\r\n`).join("")}0\r\n\r\n`);
   const { bytes } = await read(await answered);
@@ -67,7 +67,7 @@ it.each([8_000, 32_000])("a body of %i chunks of one byte is taken apart in turn
   expect(sliceCount()).toBeGreaterThanOrEqual(count / 750 - 2);
 });
 
-it("whoever was given bytes and asks for no more is not at work", async () => {
+it("a reader that received bytes and requests no more uses no time slice", async () => {
   const { answered, sliceCount, budget } = await ask(`${CHUNKED}${"1\r\na\r\n".repeat(8_000)}0\r\n\r\n`);
   const { body } = await answered;
   // The first that was held back in the socket.
@@ -77,14 +77,14 @@ it("whoever was given bytes and asks for no more is not at work", async () => {
   expect(budget.usedMs).toBe(usedMs);
 });
 
-it("pieces that come together are handed out together", async () => {
+it("pieces that arrive together are handed out together", async () => {
   const { answered } = await ask(`${CHUNKED}${"1\r\nx\r\n".repeat(640)}0\r\n\r\n`);
   const { bytes, pieceCount } = await read(await answered);
   expect(bytes).toHaveLength(640);
   expect(pieceCount).toBeLessThan(60);
 });
 
-it("a body that nobody reads is not received", async () => {
+it("a body without a reader is not received", async () => {
   let sentBytes = 0;
   const { answered } = await ask((socket) => {
     const piece = Buffer.alloc(64 * 1024);
@@ -97,7 +97,7 @@ it("a body that nobody reads is not received", async () => {
   });
   const answer = await answered;
   let before = -1;
-  // Until nothing goes out any more: what the system's own buffers hold is on its way.
+  // Until no more is sent: the system's own buffers are full.
   while (sentBytes !== before) {
     before = sentBytes;
     for (let round = 0; round < 500; round++) await new Promise((resolve) => setImmediate(resolve));
@@ -106,7 +106,7 @@ it("a body that nobody reads is not received", async () => {
   answer.body.cancel();
 });
 
-it("a flood of tiny chunks is not buffered beyond what was asked for", async () => {
+it("a flood of tiny chunks is not buffered beyond the requested bytes", async () => {
   let server: Socket | undefined;
   const { answered } = await ask((socket) => {
     server = socket;
@@ -115,7 +115,7 @@ it("a flood of tiny chunks is not buffered beyond what was asked for", async () 
   });
   const { body } = await answered;
   for (let count = 0; count < 2_000; count++) await body.next();
-  // What the system's own buffers hold is on its way.
+  // The bytes in the system's own buffers are already sent.
   expect((server?.bytesWritten ?? 0) - (server?.writableLength ?? 0)).toBeLessThan(16 * 1024 * 1024);
   body.cancel();
 });
@@ -125,7 +125,7 @@ async function rounds(count: number): Promise<void> {
 }
 
 it.each([4_096, 16_384, 16_385, 20_480, 65_536])(
-  "a body of %i bytes that ends while nobody reads it is whole",
+  "a body of %i bytes that ends while no reader waits is complete",
   async (sizeBytes) => {
     const { answered } = await ask(
       Buffer.concat([Buffer.from("HTTP/1.1 200 OK\r\n\r\n"), Buffer.alloc(sizeBytes, "x")]),
@@ -137,7 +137,7 @@ it.each([4_096, 16_384, 16_385, 20_480, 65_536])(
 );
 
 it.each([16_384, 65_536])(
-  "a connection that is reset while %i bytes wait costs that answer only",
+  "a connection that is reset while %i bytes wait fails that answer only",
   async (sizeBytes) => {
     const { answered } = await ask((socket) => {
       socket.write(Buffer.concat([Buffer.from("HTTP/1.1 200 OK\r\n\r\n"), Buffer.alloc(sizeBytes, "x")]), () => {
@@ -154,7 +154,7 @@ it.each([16_384, 65_536])(
   },
 );
 
-it("the next answer of a connection is not held up by one that came whole while nobody read it", async () => {
+it("a complete body without a reader does not delay the next answer of its connection", async () => {
   const server = createHttpServer((_request, response) => response.end(Buffer.alloc(16_384)));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -172,7 +172,7 @@ it("the next answer of a connection is not held up by one that came whole while 
   }
 });
 
-it("announcements without end are not waited for", async () => {
+it("endless interim responses time out", async () => {
   const { answered } = await ask((socket) => {
     const flood = (): void => void (socket.destroyed || socket.write("HTTP/1.1 103 Soon\r\n\r\n".repeat(50), flood));
     flood();
@@ -183,21 +183,21 @@ it("announcements without end are not waited for", async () => {
   });
 });
 
-it("one or two announcements do no harm", async () => {
+it("one or two interim responses are accepted", async () => {
   const { answered } = await ask(
     `${"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(2)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`,
   );
   expect((await read(await answered)).bytes.toString()).toBe("ok");
 });
 
-it("what came before the connection was lost is handed out before the error", async () => {
+it("bytes received before the connection was lost are handed out before the error", async () => {
   const { answered } = await ask("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbeginning");
   const { body } = await answered;
   expect(Buffer.from((await body.next()) ?? []).toString()).toBe("beginning");
   await expect(body.next()).rejects.toMatchObject({ code: "input-interrupted" });
 });
 
-it("an answer with more headers than anybody needs is refused", async () => {
+it("an answer with too many headers is refused", async () => {
   const { answered } = await ask(`HTTP/1.1 200 OK\r\n${"x: y\r\n".repeat(20_000)}\r\n`);
   await expect(answered).rejects.toMatchObject({ code: "input-unreachable" });
 });

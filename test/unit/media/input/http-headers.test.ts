@@ -21,7 +21,9 @@ describe("Content-Range", () => {
     ["items 0-9/10", undefined],
     ["bytes 0-9/99999999999999999999", { firstBytes: 0, lastBytes: 9, sizeBytes: undefined }],
     ["", undefined],
-  ])("%j", (text, expected) => expect(contentRangeOf({ "content-range": text })).toEqual(expected));
+  ])("Content-Range %j is parsed", (text, expected) =>
+    expect(contentRangeOf({ "content-range": text })).toEqual(expected),
+  );
 });
 
 describe("sizes and types", () => {
@@ -46,7 +48,7 @@ describe("versions", () => {
     expect(ifRangeOf({ etag: 'W/"a"', lastModified: undefined })).toBeUndefined();
   });
 
-  it("differ only when tags, or without them dates, differ", () => {
+  it("versions differ only when tags, or without them dates, differ", () => {
     expect(isSameVersion({ ...none, etag: '"a"' }, { ...none, etag: '"b"' })).toBe(false);
     expect(isSameVersion({ etag: '"a"', lastModified: "x" }, { etag: 'W/"a"', lastModified: "y" })).toBe(true);
     expect(isSameVersion({ ...none, lastModified: "x" }, { ...none, lastModified: "y" })).toBe(false);

@@ -26,25 +26,28 @@ describe("stripping", () => {
   }
   const stream = Buffer.concat(parts);
 
-  it.each([1, 2, 7, 16, 99, 100, 101, 117, 10_000])("gives sound and titles from chunks of %i bytes", (chunkBytes) => {
-    const received: string[] = [];
-    const stripper = new IcyStripper(100, (title) => received.push(title));
-    const result: Uint8Array[] = [];
-    for (let at = 0; at < stream.length; at += chunkBytes) {
-      result.push(stripper.strip(stream.subarray(at, at + chunkBytes)));
-    }
-    expect(Buffer.concat(result).equals(audio)).toBe(true);
-    expect(received).toEqual(titles);
-  });
+  it.each([1, 2, 7, 16, 99, 100, 101, 117, 10_000])(
+    "audio and titles are separated in chunks of %i bytes",
+    (chunkBytes) => {
+      const received: string[] = [];
+      const stripper = new IcyStripper(100, (title) => received.push(title));
+      const result: Uint8Array[] = [];
+      for (let at = 0; at < stream.length; at += chunkBytes) {
+        result.push(stripper.strip(stream.subarray(at, at + chunkBytes)));
+      }
+      expect(Buffer.concat(result).equals(audio)).toBe(true);
+      expect(received).toEqual(titles);
+    },
+  );
 });
 
-it("sound between many titles comes in one piece", () => {
+it("audio between many titles is returned in one piece", () => {
   const stripper = new IcyStripper(1, () => undefined);
   const audio = stripper.strip(Buffer.from("s\0".repeat(1_000)));
   expect(Buffer.from(audio).toString()).toBe("s".repeat(1_000));
 });
 
-it("of a flood of titles only some are read, and the last", () => {
+it("in a flood of titles only some are decoded, and the last", () => {
   const received: string[] = [];
   const stripper = new IcyStripper(1, (title) => received.push(title));
   const flood = Array.from({ length: 2_000 }, (_, index) => [Buffer.from("s"), block(`StreamTitle='${index}';`)]);
@@ -63,22 +66,22 @@ describe("titles", () => {
     ["StreamTitle='';", undefined],
     ["nonsense", undefined],
     ["", undefined],
-  ])("%j is %j", (text, title) => expect(parseStreamTitle(Buffer.from(text))).toBe(title));
+  ])("a metadata block %j has the title %j", (text, title) => expect(parseStreamTitle(Buffer.from(text))).toBe(title));
 
-  it("are UTF-8 or, failing that, Windows-1252", () => {
+  it("titles are UTF-8 or, failing that, Windows-1252", () => {
     expect(parseStreamTitle(Buffer.from("StreamTitle='Käse';", "utf8"))).toBe("Käse");
     expect(parseStreamTitle(Buffer.from("StreamTitle='Käse';", "latin1"))).toBe("Käse");
   });
 });
 
 describe("headers", () => {
-  it("of a station and of none", () => {
+  it("headers of a station are recognised, others are not", () => {
     expect(stationOf({ "content-type": "audio/mpeg" })).toBeUndefined();
     expect(stationOf({ "icy-br": "128" })).toMatchObject({ name: undefined, streamTitle: undefined });
     expect(stationOf({ "icy-name": " One ", "icy-url": "" })).toMatchObject({ name: "One", url: undefined });
   });
 
-  it("of a station that tells a novel of itself are cut off", () => {
+  it("overlong station headers are cut off", () => {
     expect(stationOf({ "icy-name": "n".repeat(15_000) })?.name).toHaveLength(1_024);
   });
 
@@ -88,7 +91,7 @@ describe("headers", () => {
     ["-5", undefined],
     ["999999999999", undefined],
     ["x", undefined],
-  ])("an interval of %j is %j", (text, interval) => {
+  ])("a metadata interval of %j is %j", (text, interval) => {
     expect(metadataIntervalOf({ "icy-metaint": text })).toBe(interval);
   });
 });

@@ -32,9 +32,9 @@ describe("formats", () => {
     ["", undefined],
     ["<html>", undefined],
     ["ID3\0\0\0\nhttp://x/", undefined],
-  ])("%j is %s", (text, format) => expect(playlistFormatOf(Buffer.from(text))).toBe(format));
+  ])("a text beginning with %j is %s", (text, format) => expect(playlistFormatOf(Buffer.from(text))).toBe(format));
 
-  it("media files are none (seeded)", () => {
+  it("media files are not playlists (seeded)", () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     expect(playlistFormatOf(patternBytes(64_000, seed)), `seed ${seed}`).toBeUndefined();
   });
@@ -51,7 +51,7 @@ describe("first links", () => {
     ["[playlist]\r\nfile1 = icy://x:8000/live\r\n", "http://x:8000/live", undefined],
     ["words\n  https://x/a b  \n", "https://x/a%20b", undefined],
     [Buffer.from("#EXTM3U\n#EXTINF:1,K\xe4se\nhttp://x/", "latin1"), "http://x/", "Käse"],
-  ])("%j", (text, address, title) => expect(first(text)).toEqual([address, title]));
+  ])("the first link of %j is found", (text, address, title) => expect(first(text)).toEqual([address, title]));
 
   it("local lists may name local files and web addresses", () => {
     expect(first("#EXTM3U\nsong.mp3", LOCAL)[0]).toBe("/music/lists/song.mp3");
@@ -60,7 +60,7 @@ describe("first links", () => {
     expect(first("#EXTM3U\nhttp://x/a.mp3", LOCAL)[0]).toBe("http://x/a.mp3");
   });
 
-  it("the first few addresses and lines are tried and no more", () => {
+  it("only the first few addresses and lines are tried", () => {
     const wrong = "http://[\n".repeat(49);
     expect(first(`#EXTM3U\n${wrong}http://x/a`)[0]).toBe("http://x/a");
     expect(() => first(`#EXTM3U\n${wrong}http://[\nhttp://x/a`)).toThrow(/names no address/);
@@ -68,7 +68,7 @@ describe("first links", () => {
     expect(() => first(`#EXTM3U\n${"\n".repeat(2_000)}http://x/a`)).toThrow(/names no address/);
   });
 
-  it("a list without any is an error", () => {
+  it("a list without links is an error", () => {
     expect(() => first("#EXTM3U\n#EXTINF:1,x\n")).toThrow(/names no address/);
     expect(() => first("[playlist]\nFile1=file:///etc/passwd")).toThrow(/names no address/);
   });

@@ -1,4 +1,4 @@
-// Real requests over loopback: Linux lets every address of 127.0.0.0/8 be sent from, so the site sees who asks.
+// Real requests over loopback: Linux can send from every address of 127.0.0.0/8, so the site sees the source address.
 
 import type { LookupAddress } from "node:dns";
 import { afterEach, describe, expect, it } from "vitest";
@@ -28,7 +28,7 @@ afterEach(async () => {
 interface BenchOptions extends MediaServerOptions {
   readonly planner?: FakeRoutePlanner;
   readonly retriesMax?: number | undefined;
-  /** What names stand for. */
+  /** Addresses of names. */
   readonly names?: Readonly<Record<string, readonly string[]>>;
   readonly requestRoute?: OutgoingRoutesOptions["requestRoute"];
 }
@@ -107,8 +107,8 @@ function resolvedAddresses(addresses: readonly string[], family: number): Lookup
     .filter((found) => family === 0 || found.family === family);
 }
 
-describe("where requests leave from", () => {
-  it("each from the address named for it, also after a redirect and at a seek", async () => {
+describe("egress addresses of requests", () => {
+  it("each request is sent from the address named for it, also after a redirect and at a seek", async () => {
     const { open, senders, planner } = await start();
     const { source } = await open("/redirect/song.mp3");
     expect(Buffer.compare(await source.read(600_000, 1_000), FILE.subarray(600_000, 601_000))).toBe(0);
@@ -116,13 +116,13 @@ describe("where requests leave from", () => {
     expect(planner.reports).toEqual([]);
   });
 
-  it("old Shoutcast servers are asked from it as well", async () => {
+  it("old Shoutcast servers are requested from that address as well", async () => {
     const { get, senders } = await start({ planner: FakeRoutePlanner.loopback(1) });
     expect(await get("/shoutcast/song.mp3")).toBe(200);
     expect(senders()).toEqual(["127.16.0.1", "127.16.0.1"]);
   });
 
-  it("a name is dialled at an address of the family of the one sent from", async () => {
+  it("a name is connected to at an address of the egress family", async () => {
     const names = { "dual.example": ["::1", "127.0.0.1"] };
     const { get, site, senders, planner } = await start({ names });
     expect(await get(site.url.replace("127.0.0.1", "dual.example"))).toBe(404);
@@ -130,7 +130,7 @@ describe("where requests leave from", () => {
     expect(senders()).toEqual(["127.16.0.1"]);
   });
 
-  it("of a family without a block: unbound, with one warning for each host", async () => {
+  it("a host of a family without a block is requested unbound, with one warning per host", async () => {
     const names = { "old.example": ["127.0.0.1"] };
     const { get, site, senders, planner, lines } = await start({
       names,
@@ -144,7 +144,7 @@ describe("where requests leave from", () => {
   });
 
   it.each(["http://192.168.0.1/", "http://inside.example/"])(
-    "no address is asked for %s, which the guard refuses",
+    "no egress address is requested for %s, which the guard refuses",
     async (url) => {
       const { get, planner } = await start({ names: { "inside.example": ["192.168.0.1"] } });
       await expect(get(url)).rejects.toMatchObject({ code: "address-refused" });
@@ -152,12 +152,12 @@ describe("where requests leave from", () => {
     },
   );
 
-  it("a name that does not resolve is said to be unreachable", async () => {
+  it("a name that does not resolve is reported as unreachable", async () => {
     const { get } = await start();
     await expect(get("http://nowhere.example/")).rejects.toMatchObject({ code: "input-unreachable" });
   });
 
-  it("looking a name up is bounded, and can be given up", async () => {
+  it("resolving a name is bounded, and can be aborted", async () => {
     const { client, clock } = await start();
     const silent = new OutboundGuard([], { resolve: () => undefined });
     const planner = FakeRoutePlanner.loopback(1);
@@ -190,7 +190,7 @@ describe("where requests leave from", () => {
 });
 
 describe("an address that fails", () => {
-  it("is reported when the site answers 429, and another one is used", async () => {
+  it("a 429 bars the address, and another one is used", async () => {
     const { site, open, senders, planner } = await start({ planner: FakeRoutePlanner.loopback(5, "first") });
     site.ban("127.16.0.1");
     site.ban("127.16.0.2");
@@ -203,7 +203,7 @@ describe("an address that fails", () => {
     expect(senders()).toEqual(["127.16.0.1", "127.16.0.2", "127.16.0.3"]);
   });
 
-  it("is reported when this machine cannot send from it", async () => {
+  it("an address that this machine cannot send from is reported", async () => {
     // TEST-NET-3 (RFC 5737): no machine has it, binding fails before anything is sent.
     const planner = new FakeRoutePlanner(["203.0.113.1", "127.16.0.9"]);
     const { get, senders } = await start({ planner });
@@ -212,13 +212,13 @@ describe("an address that fails", () => {
     expect(senders()).toEqual(["127.16.0.9"]);
   });
 
-  it.each([401, 403, 404, 500, 503])("is not seen in HTTP %i", async (status) => {
+  it.each([401, 403, 404, 500, 503])("HTTP %i does not count against the address", async (status) => {
     const { get, planner, site } = await start();
     expect(await get(`/${status}`)).toBe(status);
     expect([planner.reports, site.requests.length]).toEqual([[], 1]);
   });
 
-  it.each(["drop", "refused"])("is not seen in a connection that is %s", async (how) => {
+  it.each(["drop", "refused"])("a connection that is %s does not count against the address", async (how) => {
     const { get, planner, site } = await start({ script: () => "drop" });
     const { url } = site;
     if (how === "refused") await site.close();
@@ -227,7 +227,7 @@ describe("an address that fails", () => {
   });
 
   it.each(["EADDRNOTAVAIL", "EADDRINUSE", "ENETUNREACH"])(
-    "is not seen in a connection that ends with %s",
+    "a connection that ends with %s does not count against the address",
     async (code) => {
       const { routes, planner } = await start();
       const error = Object.assign(new Error(code), { code, syscall: "connect" });
@@ -241,7 +241,7 @@ describe("an address that fails", () => {
     },
   );
 
-  it("is nothing a request from no address can show", async () => {
+  it("a request without an egress address reports no failure", async () => {
     const { get, planner } = await start({ planner: new FakeRoutePlanner([]) });
     expect(await get("/429")).toBe(429);
     expect(planner.reports).toEqual([]);
@@ -249,7 +249,7 @@ describe("an address that fails", () => {
 });
 
 describe("bounds", () => {
-  it("a request is repeated retriesMax times, then told with the last status", async () => {
+  it("a request is retried retriesMax times, then fails with the last status", async () => {
     const { get, planner, senders } = await start({ retriesMax: 2 });
     await expect(get("/429")).rejects.toMatchObject({
       code: "routes-exhausted",
@@ -259,7 +259,7 @@ describe("bounds", () => {
     expect(planner.failed).toEqual(senders());
   });
 
-  it("without a number it is repeated for a minute: ten times at once, then twice a second", async () => {
+  it("a request without a retry limit is retried for a minute: ten times at once, then twice a second", async () => {
     const { get, clock, senders } = await start({ retriesMax: undefined, planner: FakeRoutePlanner.loopback(500) });
     const pending = get("/429");
     await expect(hurry(clock, pending)).rejects.toMatchObject({ code: "routes-exhausted" });
@@ -268,7 +268,7 @@ describe("bounds", () => {
     expect(clock.now()).toBeLessThan(70_000);
   });
 
-  it("when the planner has none left, its error carries the last status", async () => {
+  it("a request that runs out of addresses fails with the last status", async () => {
     const { get, senders } = await start({ planner: FakeRoutePlanner.loopback(2), retriesMax: 10 });
     await expect(get("/429")).rejects.toMatchObject({
       code: "routes-exhausted",
@@ -291,7 +291,7 @@ describe("bounds", () => {
     expect(site.requests).toEqual([]);
   });
 
-  it("who gives up does not wait for the main thread or the next try", async () => {
+  it("an aborted request does not wait for the main thread or the next attempt", async () => {
     const abort = new AbortController();
     const { get } = await start({ requestRoute: () => new Promise(() => undefined) });
     const pending = get("/song.mp3", abort.signal);
@@ -303,12 +303,12 @@ describe("bounds", () => {
 describe("a site that refuses everyone", () => {
   const exhausted = { code: "routes-exhausted" };
 
-  it("costs eleven addresses a minute, not all of them", async () => {
+  it("a site that refuses everyone costs eleven addresses a minute, not all of them", async () => {
     const { get, planner, clock, senders } = await start({ planner: FakeRoutePlanner.loopback(50), retriesMax: 3 });
     for (let load = 0; load < 2; load++) await expect(get("/429")).rejects.toMatchObject(exhausted);
     expect([planner.reports.length, senders().length]).toEqual([8, 8]);
     await expect(get("/429")).rejects.toMatchObject(exhausted);
-    // The twelfth is not believed any more, and from then on each request is sent once.
+    // The twelfth is not trusted any more, and from then on each request is sent once.
     expect([planner.reports.length, senders().length]).toEqual([11, 12]);
     for (let load = 0; load < 5; load++) await expect(get("/429")).rejects.toMatchObject(exhausted);
     expect([planner.reports.length, senders().length]).toEqual([11, 17]);
@@ -317,7 +317,7 @@ describe("a site that refuses everyone", () => {
     expect(planner.reports).toHaveLength(15);
   });
 
-  it("is believed again after any other answer, and does not speak for other sites", async () => {
+  it("a site's refusals are trusted again after any other answer, and do not count for other sites", async () => {
     const { get, planner, site } = await start({
       planner: FakeRoutePlanner.loopback(50),
       retriesMax: 10,
@@ -333,7 +333,7 @@ describe("a site that refuses everyone", () => {
     expect(planner.reports).toHaveLength(33);
   });
 
-  it("is not one that refuses an address of which many requests make use", async () => {
+  it("a site that refuses a shared address does not count as refusing everyone", async () => {
     const { get, planner, site, senders } = await start({
       planner: FakeRoutePlanner.loopback(5, "first"),
       retriesMax: 3,
@@ -345,7 +345,7 @@ describe("a site that refuses everyone", () => {
     expect(senders().filter((from) => from === "127.16.0.2")).toHaveLength(30);
   });
 
-  it("may be this machine, while its network is down", async () => {
+  it("this machine is treated as such a site while its network is down", async () => {
     const addresses = Array.from({ length: 50 }, (_, index) => `203.0.113.${index}`);
     const { get, planner, clock, site } = await start({ planner: new FakeRoutePlanner(addresses), retriesMax: 3 });
     for (let load = 0; load < 8; load++) await expect(get("/song.mp3")).rejects.toMatchObject(exhausted);
@@ -355,7 +355,7 @@ describe("a site that refuses everyone", () => {
     expect(planner.reports).toHaveLength(15);
   });
 
-  it("is believed as often as one request may be repeated", async () => {
+  it("a site's refusals are trusted as often as one request may be retried", async () => {
     const { get, planner, clock } = await start({ planner: FakeRoutePlanner.loopback(50), retriesMax: 20 });
     await expect(hurry(clock, get("/429"))).rejects.toMatchObject(exhausted);
     expect(planner.reports).toHaveLength(21);
@@ -363,7 +363,7 @@ describe("a site that refuses everyone", () => {
 });
 
 describe("a song", () => {
-  it("is read whole while its addresses are banned one after the other", async () => {
+  it("a song is read completely while its addresses are banned one after the other", async () => {
     const { site, open, clock, planner } = await start({
       planner: FakeRoutePlanner.loopback(40, "first"),
       script: ({ path, headers }) => {
@@ -385,7 +385,7 @@ describe("a song", () => {
     expect(planner.reports.every(({ reason }) => reason === "banned")).toBe(true);
   });
 
-  it("outlives a moment without any free address", async () => {
+  it("a song survives a moment without any free address", async () => {
     const planner = FakeRoutePlanner.loopback(1);
     const { site, open, clock } = await start({
       planner,
@@ -404,7 +404,7 @@ describe("a song", () => {
   });
 });
 
-it("a status that is no ban comes through as it would without rotation", async () => {
+it("a status that is not a ban is returned as without rotation", async () => {
   const { open } = await start({ script: () => statusPlan(503) });
   await expect(open("/song.mp3")).rejects.toMatchObject({ code: "input-http-status" });
 });

@@ -19,7 +19,7 @@ const cleanups: (() => unknown)[] = [];
 let server: Server;
 let url: string;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
-/** What it was asked for, and from where. */
+/** Paths and source addresses of its requests. */
 const asked: string[] = [];
 
 beforeEach(async () => {
@@ -39,7 +39,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-/** A thread whose guard lets nothing private through. */
+/** A client whose guard allows no private address. */
 function createClient(hasRoutes = false): HttpClient {
   const guard = new OutboundGuard([]);
   const planner = FakeRoutePlanner.loopback(5);
@@ -52,7 +52,7 @@ function createClient(hasRoutes = false): HttpClient {
   return client;
 }
 
-/** The beginning of a track whose link this is. */
+/** The beginning of a track with this link. */
 async function readLink(client: HttpClient, link: Partial<SiteLink>): Promise<Uint8Array | undefined> {
   const whole = linkTo(`${url}/song`, { isOwnServer: true, ...link });
   const track = { sourceName: "subsonic", encoded: "a track", userData: {} };
@@ -78,16 +78,16 @@ async function read(client: HttpClient, input: PlayableInput, requestLink = noLi
   return bytes && Uint8Array.from(bytes);
 }
 
-it("the sound of a track of an own server is received from a private network", async () => {
+it("the audio of a track on an own server is received from a private network", async () => {
   expect(await readLink(createClient(), {})).toEqual(FILE);
 });
 
-it("a link that is of no own server is refused there", async () => {
+it("a link outside the own servers is refused in a private network", async () => {
   await expect(readLink(createClient(), { isOwnServer: false })).rejects.toMatchObject({ code: "address-refused" });
   expect(asked).toEqual([]);
 });
 
-it("what clients load by themselves is refused there, also while a connection to it is open or idle", async () => {
+it("identifiers from clients are refused there, also while a connection to it is open or idle", async () => {
   const client = createClient();
   const plain: PlayableInput = { kind: "http", url: `${url}/song`, container: undefined };
   await readLink(client, {});
@@ -98,7 +98,7 @@ it("what clients load by themselves is refused there, also while a connection to
   expect(asked).toHaveLength(2);
 });
 
-it("a redirect within the server is followed, one to another port or host of the network is refused", async () => {
+it("a redirect within the own server is followed, one to another port or host of the network is refused", async () => {
   const other = createServer((_request, response) => response.end("another service"));
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   cleanups.push(() => new Promise((resolve) => other.close(resolve)));
@@ -117,24 +117,24 @@ it("a redirect within the server is followed, one to another port or host of the
   }
 });
 
-it("a link of another plugin's server does not become one by leading there", async () => {
+it("a link that redirects to another plugin's server is refused there", async () => {
   const other = createServer((_request, response) => response.writeHead(302, { location: `${url}/song` }).end());
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   cleanups.push(() => new Promise((resolve) => other.close(resolve)));
   const client = createClient();
-  // The connection to it is there, and so is the leave for it.
+  // The connection exists, and so does the permission for it.
   await readLink(client, {});
   const link = { url: `http://127.0.0.1:${(other.address() as AddressInfo).port}/` };
   await expect(readLink(client, link)).rejects.toMatchObject({ code: "address-refused" });
   expect(asked).toHaveLength(1);
 });
 
-it("an own server is asked from the machine's own address, whatever blocks there are", async () => {
+it("an own server is requested from the machine's own address, whatever blocks are configured", async () => {
   expect(await readLink(createClient(true), {})).toEqual(FILE);
   expect(asked).toEqual(["127.0.0.1 /song"]);
 });
 
-it("an own server that does not speak HTTP is not asked in Shoutcast's way", async () => {
+it("an own server that does not speak HTTP is not asked in Shoutcast's protocol", async () => {
   answer = (request) => {
     request.socket.end("ICY 200 OK\r\n\r\nsound");
   };

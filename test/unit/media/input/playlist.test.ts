@@ -54,7 +54,7 @@ async function read(location: string): Promise<PlaylistTarget | undefined> {
   return readPlaylist(input, opened);
 }
 
-it("a list gives its first link, counted from where it really came from", async () => {
+it("a list returns its first link, relative to the list's final address", async () => {
   expect(await read("/to?/lists/one.m3u")).toEqual({
     kind: "link",
     input: { kind: "http", url: `${server.url}/lists/song.mp3`, container: undefined },
@@ -63,11 +63,11 @@ it("a list gives its first link, counted from where it really came from", async 
   expect(await read("/lists/one.pls")).toMatchObject({ input: { url: "http://radio.example/live" } });
 });
 
-it("an HLS playlist is told from a list by any of its tags", async () => {
+it("an HLS playlist is distinguished from a list by any of its tags", async () => {
   expect(await read("/live.m3u8")).toEqual({ kind: "hls", url: new URL(`${server.url}/live.m3u8`) });
 });
 
-it("media is no playlist, an empty list is an error", async () => {
+it("media is not a playlist, and an empty list is an error", async () => {
   expect(await read("/song.mp3")).toBeUndefined();
   await expect(read("/empty.m3u")).rejects.toMatchObject({ code: "playlist-empty" });
 });
@@ -80,7 +80,7 @@ it("a private link is refused when it is loaded", async () => {
   deps.client.close();
 });
 
-it("local lists lead to local files; local HLS is explained", async () => {
+it("local lists lead to local files, and local HLS fails with an explanation", async () => {
   expect(await read(join(folder, "list2.m3u"))).toMatchObject({
     input: { kind: "local", path: join(folder, "song.mp3") },
   });

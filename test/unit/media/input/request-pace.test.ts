@@ -4,7 +4,7 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { hurry } from "../../../support/input-builders.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
-it("many requests at once are served, a steady flood waits for twenty a second", async () => {
+it("many requests at once are served, and a steady flood is slowed to twenty a second", async () => {
   const clock = new FakeClock();
   const pace = new RequestPace(createTrackBudget({ clock }));
   const { signal } = new AbortController();
@@ -18,7 +18,7 @@ it("many requests at once are served, a steady flood waits for twenty a second",
   expect(clock.now()).toBeLessThan(110_000);
 });
 
-it("what is not used is had later, up to a bound", async () => {
+it("unused requests accumulate up to a bound", async () => {
   const clock = new FakeClock();
   const pace = new RequestPace(createTrackBudget({ clock }));
   const { signal } = new AbortController();

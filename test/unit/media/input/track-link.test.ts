@@ -23,7 +23,7 @@ interface Bench {
   readonly clock: FakeClock;
   readonly deps: InputDeps;
   readonly links: ScriptedLinks;
-  /** Links of sources that were told to go on elsewhere. */
+  /** Links of sources that were notified of a replacement. */
   readonly replaced: TrackLink[];
   open(): Promise<OpenedInput>;
   /** Opens it and reads all of it. */
@@ -91,26 +91,29 @@ const numbered = (changes: Partial<SiteLink> = {}): Site["link"] => {
 };
 
 describe("a link that is refused in the middle of its file", () => {
-  it.each([401, 403, 410])("with %i is renewed, and the file goes on at the same byte", async (status) => {
-    const { readAll, links, server, clock } = await start({
-      answer: refusedAfter(300_000, { status }),
-      link: numbered(),
-    });
-    expect((await readAll()).equals(FILE)).toBe(true);
-    expect(links.requests).toEqual([
-      { track: SITE_TRACK, reason: "start" },
-      { track: SITE_TRACK, reason: "refused", status, variant: "a" },
-    ]);
-    expect(server.requests.map(({ path, headers }) => [path, headers.range])).toEqual([
-      ["/0", "bytes=0-"],
-      ["/0", "bytes=300000-"],
-      ["/1", "bytes=300000-"],
-    ]);
-    // At once: nobody waits for a link that is good.
-    expect(clock.now()).toBeLessThan(5_000);
-  });
+  it.each([401, 403, 410])(
+    "a link refused with %i is renewed, and the file continues at the same byte",
+    async (status) => {
+      const { readAll, links, server, clock } = await start({
+        answer: refusedAfter(300_000, { status }),
+        link: numbered(),
+      });
+      expect((await readAll()).equals(FILE)).toBe(true);
+      expect(links.requests).toEqual([
+        { track: SITE_TRACK, reason: "start" },
+        { track: SITE_TRACK, reason: "refused", status, variant: "a" },
+      ]);
+      expect(server.requests.map(({ path, headers }) => [path, headers.range])).toEqual([
+        ["/0", "bytes=0-"],
+        ["/0", "bytes=300000-"],
+        ["/1", "bytes=300000-"],
+      ]);
+      // At once: a working link is not waited for.
+      expect(clock.now()).toBeLessThan(5_000);
+    },
+  );
 
-  it("also where it was a redirect's target that is gone, and what it began with is gone as well", async () => {
+  it("a link is renewed also when its redirect's target is gone, and its origin as well", async () => {
     const { readAll, links } = await start({
       answer: ({ path, earlierRequests }) => {
         if (path === "/1") return whole();
@@ -124,7 +127,7 @@ describe("a link that is refused in the middle of its file", () => {
     expect(links.reasons).toEqual(["start", "refused 404"]);
   });
 
-  it("is not taken for the same without a name where another version is behind it", async () => {
+  it("a renewed link without a variant name to another version counts as different", async () => {
     const site = { answer: refusedAfter(300_000), link: numbered({ variant: undefined }) };
     const { open, clock, replaced, links } = await start(site);
     const input = await open();
@@ -133,7 +136,7 @@ describe("a link that is refused in the middle of its file", () => {
     expect(replaced.length).toBe(1);
   });
 
-  it("is taken for the same without a name where size and version are", async () => {
+  it("a renewed link without a variant name counts as the same when size and version match", async () => {
     const { readAll, replaced } = await start({
       answer: ({ path, earlierRequests }) => {
         if (path === "/1") return whole();
@@ -148,33 +151,36 @@ describe("a link that is refused in the middle of its file", () => {
   });
 
   it.each([
-    ["another rendition", (nth: number) => `r${nth}`, FILE],
+    ["another variant", (nth: number) => `r${nth}`, FILE],
     ["another size", () => "a", FILE.subarray(0, 650_000)],
-    ["a size below what was read", () => "a", FILE.subarray(0, 100_000)],
-  ])("that leads to %s says so at once, while what was read ahead can be read", async (_, variant, other) => {
-    const { open, clock, replaced } = await start({
-      answer: ({ path, ...request }) =>
-        path === "/1" ? plainPlan(other, undefined) : refusedAfter(300_000)({ path, ...request }),
-      link: (nth, { server }) => linkTo(`${server.url}/${nth}`, { variant: variant(nth) }),
-    });
-    const { source } = await open();
-    await hurry(clock, source.read(200_000, 10_000));
-    await hurry(clock, new Promise<void>((resolve) => clock.after(100, resolve)));
-    expect(replaced.length).toBe(1);
-    expect(Buffer.compare(await source.read(290_000, 10_000), FILE.subarray(290_000, 300_000))).toBe(0);
-    await expect(hurry(clock, source.read(299_000, 2_000))).rejects.toMatchObject({ code: "input-changed" });
-  });
+    ["a size below the bytes read", () => "a", FILE.subarray(0, 100_000)],
+  ])(
+    "a renewed link that leads to %s is reported at once, while buffered bytes stay readable",
+    async (_, variant, other) => {
+      const { open, clock, replaced } = await start({
+        answer: ({ path, ...request }) =>
+          path === "/1" ? plainPlan(other, undefined) : refusedAfter(300_000)({ path, ...request }),
+        link: (nth, { server }) => linkTo(`${server.url}/${nth}`, { variant: variant(nth) }),
+      });
+      const { source } = await open();
+      await hurry(clock, source.read(200_000, 10_000));
+      await hurry(clock, new Promise<void>((resolve) => clock.after(100, resolve)));
+      expect(replaced.length).toBe(1);
+      expect(Buffer.compare(await source.read(290_000, 10_000), FILE.subarray(290_000, 300_000))).toBe(0);
+      await expect(hurry(clock, source.read(299_000, 2_000))).rejects.toMatchObject({ code: "input-changed" });
+    },
+  );
 });
 
 describe("a link that is refused", () => {
-  it("at the beginning is renewed once, and the error of the second says so", async () => {
+  it("a link refused at the beginning is renewed once, and a second refusal fails with its reason", async () => {
     const { open, links } = await start({ answer: () => statusPlan(403), link: numbered() });
     const failure: unknown = await open().catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "link-refused", message: expect.stringContaining("HTTP 403") });
     expect(links.reasons).toEqual(["start", "refused 403"]);
   });
 
-  it("in the middle, and the one made anew as well, ends the file there and asks no more", async () => {
+  it("a link refused in the middle, whose renewal is refused as well, ends the file there and asks no more", async () => {
     const { open, clock, links } = await start({
       answer: ({ path, earlierRequests }) => {
         if (path !== "/0" || earlierRequests > 0) return statusPlan(410);
@@ -187,25 +193,25 @@ describe("a link that is refused", () => {
     expect(links.reasons).toEqual(["start", "refused 410"]);
   });
 
-  it("again and again after next to nothing is renewed three times, with growing waits", async () => {
+  it("a link refused repeatedly without progress is renewed three times, with growing waits", async () => {
     const { open, clock, links } = await start({
       answer: refusedAfter(1_000, { linkCount: 100 }),
       link: numbered(),
     });
-    // Each goes on where the one before was cut, and is cut after so many of its own bytes.
+    // Each continues where the one before was cut, and is cut after as many bytes.
     const input = await open();
     await expect(readAll(clock, input)).rejects.toMatchObject({ code: "link-refused" });
     expect(links.reasons).toEqual(["start", "refused 403", "refused 403", "refused 403"]);
     expect(clock.now()).toBeGreaterThan(2_000);
   });
 
-  it("as often as it likes while each brings a piece of the file", async () => {
+  it("a link may be refused any number of times while each renewal brings a piece of the file", async () => {
     const { readAll, links } = await start({ answer: refusedAfter(70_000, { linkCount: 100 }), link: numbered() });
     expect((await readAll()).equals(FILE)).toBe(true);
     expect(links.requests.length).toBe(10);
   });
 
-  it("is asked for again where the source cannot name another one just now", async () => {
+  it("a link is requested again when the source cannot give another one at the moment", async () => {
     const trouble = new NodeError("input-unreachable", "the site's API is away");
     const { readAll, links } = await start({
       answer: refusedAfter(300_000, { linkCount: 3 }),
@@ -215,7 +221,7 @@ describe("a link that is refused", () => {
     expect(links.reasons).toEqual(["start", "refused 403", "refused 403"]);
   });
 
-  it("ends with what the source says where that is for good", async () => {
+  it("a link whose source fails for good ends with the source's error", async () => {
     const gone = new NodeError("input-not-found", "the track was deleted");
     const { open, clock, links } = await start({
       answer: refusedAfter(300_000),
@@ -230,7 +236,7 @@ describe("a link that is refused", () => {
 describe("a link that expires", () => {
   const epochMs = (clock: FakeClock, delayMs: number) => clock.epochMs() + delayMs;
 
-  it("within ten seconds is renewed before it is used", async () => {
+  it("a link that expires within ten seconds is renewed before it is used", async () => {
     const { readAll, links, server } = await start({
       answer: () => whole(),
       link: (nth, { server: { url }, clock }) =>
@@ -241,7 +247,7 @@ describe("a link that expires", () => {
     expect(server.requests.map(({ path }) => path)).toEqual(["/1"]);
   });
 
-  it("is renewed before a lost connection is opened again, and not while one lasts", async () => {
+  it("a link that expires is renewed before a lost connection is reopened, and not while one lasts", async () => {
     const { open, clock, links, server } = await start({
       answer: ({ path }) =>
         path === "/0" ? { ...plainPlan(FILE, undefined), fault: { kind: "cut", afterBytes: 600_000 } } : whole(),
@@ -258,7 +264,7 @@ describe("a link that expires", () => {
     expect(server.requests.at(-1)?.path).toBe("/1");
   });
 
-  it("is used on where there is no other", async () => {
+  it("an expired link stays in use when there is no other", async () => {
     const { readAll, links } = await start({
       answer: () => whole(),
       link: (nth, { server: { url }, clock }) =>
@@ -271,7 +277,7 @@ describe("a link that expires", () => {
   });
 
   it.each([0, -60_000, 4_000])(
-    "and is given out with %i ms to live is not asked for again and again",
+    "a link that is given out with %i ms to live is not renewed again and again",
     async (lifeMs) => {
       const { readAll, links } = await start({
         answer: () => ({ ...plainPlan(FILE, undefined), fault: { kind: "cut", afterBytes: 100_000 } }),
@@ -284,8 +290,8 @@ describe("a link that expires", () => {
   );
 });
 
-describe("what a link wants to be sent", () => {
-  it("goes with every request, and its secrets with none to another host", async () => {
+describe("headers that a link sets", () => {
+  it("a link's headers are sent with every request, and its secrets to no other host", async () => {
     const other = await MediaServer.start({ script: () => whole() });
     cleanups.push(() => other.close());
     const { readAll, server } = await start({
@@ -314,7 +320,7 @@ describe("what a link wants to be sent", () => {
     expect(other.requests[0]?.headers).toMatchObject({ range: "bytes=0-", "accept-encoding": "identity" });
   });
 
-  it("goes without its secrets also where what a redirect led to is asked again", async () => {
+  it("a link's secrets are left out also when a redirect's target is requested again", async () => {
     const other = await MediaServer.start({
       script: ({ earlierRequests }) =>
         earlierRequests > 0 ? whole() : { ...plainPlan(FILE, undefined), fault: { kind: "cut", afterBytes: 300_000 } },
@@ -338,12 +344,12 @@ describe("what a link wants to be sent", () => {
     [{ headers: { "content-length": "5" } }, "content-length"],
     [{ headers: { "Transfer-Encoding": "chunked" } }, "transfer-encoding"],
     [{ headers: { Connection: "close" } }, "connection"],
-    [{ headers: { "x-a": "1\r\nx-b: 2" } }, "a header that is none"],
-    [{ headers: { "x a": "1" } }, "a header that is none"],
+    [{ headers: { "x-a": "1\r\nx-b: 2" } }, "an invalid header"],
+    [{ headers: { "x a": "1" } }, "an invalid header"],
     [{ headers: { "x-a": "secret".repeat(5_000) } }, "too many headers"],
     [{ rangeStep: { bytes: 10, by: "header" } }, "steps"],
-    [{ url: "file:///etc/passwd" }, "none of http: or https:"],
-  ] as const)("is refused where it is not its to say: %j", async (changes, text) => {
+    [{ url: "file:///etc/passwd" }, "not http: or https:"],
+  ] as const)("an invalid link of a source is refused: %j", async (changes, text) => {
     const { open, server } = await start({
       answer: () => whole(),
       link: () => ({ ...linkTo("http://127.0.0.1:9/"), ...changes }),
@@ -355,7 +361,7 @@ describe("what a link wants to be sent", () => {
   });
 });
 
-describe("a file that is wanted in steps", () => {
+describe("a file that is requested in steps", () => {
   const STEP = 128 * 1024;
   const steps = Math.ceil(FILE.length / STEP);
 
@@ -367,7 +373,7 @@ describe("a file that is wanted in steps", () => {
     return { ...plainPlan(FILE.subarray(Number(first), Number(last) + 1), undefined), acceptsRanges: false };
   }
 
-  it("by a header is asked for step by step, without a wait or a lost connection", async () => {
+  it("a file with steps in a header is requested step by step, without a wait or a lost connection", async () => {
     const { readAll, server, deps, clock } = await start({
       answer: () => whole(),
       link: numbered({ rangeStep: { bytes: STEP, by: "header" } }),
@@ -380,7 +386,7 @@ describe("a file that is wanted in steps", () => {
   });
 
   it.each([`clen=${FILE.length}&sig=a%2Cb`, "sig=a%2Cb"])(
-    "by the query likewise, with its size known or not: %s",
+    "a file with steps in the query is requested step by step, with its size known or not: %s",
     async (query) => {
       const { open, server, deps, clock } = await start({
         answer: partOf,
@@ -399,7 +405,7 @@ describe("a file that is wanted in steps", () => {
     },
   );
 
-  it("by the query ends right where its size is a number of steps", async () => {
+  it("a file with steps in the query ends correctly when its size is a multiple of the step", async () => {
     const length = 4 * STEP;
     const { open, clock } = await start({
       answer: (request) => {
@@ -413,7 +419,7 @@ describe("a file that is wanted in steps", () => {
     expect((await readAll(clock, await open())).equals(FILE.subarray(0, length))).toBe(true);
   });
 
-  it("by the query is read whole where the site does not listen", async () => {
+  it("a file with steps in the query is read completely when the site ignores them", async () => {
     const { readAll, server } = await start({
       answer: () => ({ ...plainPlan(FILE, undefined), acceptsRanges: false }),
       link: (_, { server: { url } }) => linkTo(`${url}/v`, { rangeStep: { bytes: STEP, by: "query" } }),
@@ -422,7 +428,7 @@ describe("a file that is wanted in steps", () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it("keeps its step where it is lost within one, and its link is renewed", async () => {
+  it("a file keeps its step when it is lost within one, and its link is renewed", async () => {
     const { readAll, server, links } = await start({
       answer: (request) => {
         const part = partOf(request);
@@ -440,7 +446,7 @@ describe("a file that is wanted in steps", () => {
   });
 });
 
-it("a track may be played from what another source's track is played from", async () => {
+it("a track may be played from another source's track", async () => {
   const { open, clock, links } = await start({
     answer: ({ path }) => (path === "/other" ? whole() : undefined),
     link: (_, { server: { url } }) => ({

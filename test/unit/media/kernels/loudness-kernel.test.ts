@@ -21,7 +21,7 @@ function peakOf(at: (sample: number) => number, options = {}) {
   return Math.max(...kernel.peaks.subarray(0, SAMPLES / 16));
 }
 
-it("SIMD and plain loops agree", () => {
+it("the loudness kernel's SIMD and plain loops agree", () => {
   const random = seededRandom(7);
   const noise = Float32Array.from({ length: 2000 }, () => 2 * random() - 1);
   const [simd, plain] = [true, false].map((isSimd) => filled((sample) => noise[sample]!, { isSimd }));
@@ -45,7 +45,7 @@ describe.each([true, false])("peaks between samples (SIMD %s)", (isSimd) => {
     [6000, Math.PI / 8, 0.5],
     [997, 0, 0.9],
     [15_000, 1, 0.7],
-  ])("%s Hz at phase %s: told within +0.3 and -0.3 dB", (hz, phase, level) => {
+  ])("a peak between samples at %s Hz and phase %s is measured within +0.3 and -0.3 dB", (hz, phase, level) => {
     const peak = peakOf((sample) => level * Math.sin((2 * Math.PI * hz * sample) / 48_000 + phase), { isSimd });
     expect(Math.abs(20 * Math.log10(peak / level))).toBeLessThan(0.3);
   });
@@ -55,7 +55,7 @@ describe.each([true, false])("peaks between samples (SIMD %s)", (isSimd) => {
     expect(20 * Math.log10(peakOf(at, { isSimd }) / Math.SQRT1_2)).toBeCloseTo(3.01, 0);
   });
 
-  it("not above the limit they are found roughly, above it exactly", () => {
+  it("peaks not above the limit are measured roughly, those above it exactly", () => {
     const at = (sample: number) => Math.sin(1.9 * sample);
     const exact = filled(at, { isSimd });
     exact.findPeaks(START, 60, 0);
@@ -69,7 +69,7 @@ describe.each([true, false])("peaks between samples (SIMD %s)", (isSimd) => {
     }
   });
 
-  it("where nothing is loud only samples are looked at", () => {
+  it("in quiet audio only samples are examined", () => {
     const kernel = filled((sample) => Math.sin((Math.PI / 2) * sample + Math.PI / 4), { isSimd });
     kernel.findPeaks(START, 2, 1.5);
     expect(kernel.peaks[0]).toBeCloseTo(Math.SQRT1_2, 6);

@@ -7,28 +7,28 @@ import { BUILT_KERNELS, KERNEL_NAMES, kernelFileName, WasmKernel } from "../../.
 
 const NOT_THERE = new URL("not-there/", BUILT_KERNELS);
 
-it.each(KERNEL_NAMES)("%s: what runs is what its source gives", async (name) => {
+it.each(KERNEL_NAMES)("the built loop %s matches its source", async (name) => {
   const built = readFileSync(new URL(kernelFileName(name), BUILT_KERNELS));
   const compiled = await compileKernel(new URL(`${name}.ts`, ASSEMBLY));
   expect(built.equals(compiled)).toBe(true);
 });
 
-it("the Opus encoder: what runs is what its sources give", async () => {
+it("the built Opus encoder matches its sources", async () => {
   expect(readFileSync(new URL(OPUS_ENCODER_FILE, BUILT_KERNELS)).equals(await compileEncoder())).toBe(true);
 });
 
-it("each file of assembly/ is a loop, but for what they share", () => {
+it("each file of assembly/ is a loop, except the shared ones", () => {
   const files = readdirSync(ASSEMBLY).filter((name) => name.endsWith(".ts") && name !== "lanes.ts");
   expect(files.toSorted()).toEqual(KERNEL_NAMES.map((name) => `${name}.ts`));
 });
 
-it("a loop that was not built says what to do", () => {
+it("a loop that was not built reports what to do", () => {
   expect(() => new WasmKernel("reverb", NOT_THERE)).toThrow(
-    /cannot read the sound loop .*reverb\.wasm: run `npm run build`/,
+    /cannot read the audio loop .*reverb\.wasm: run `npm run build`/,
   );
 });
 
-it("its memory is as large as asked for, in whole pages, and never grows", () => {
+it("a loop's memory is as large as requested, in whole pages, and never grows", () => {
   const { memory, exports } = new WasmKernel<object>("reverb").createLoop({ isSimd: true, sizeBytes: 65_537 });
   expect(memory.byteLength).toBe(2 * 65_536);
   expect(Object.keys(exports ?? {})).toEqual(["reverberate"]);

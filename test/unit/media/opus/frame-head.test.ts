@@ -14,7 +14,7 @@ function noiseFrame(random: () => number): [Float32Array, Float32Array] {
   return [side(), side()];
 }
 
-test("what an encoder was told to begin with is what its packet says", async () => {
+test("a packet's head is the one that the encoder was given", async () => {
   const random = seededRandom(5);
   const encoder = await TonearmFrameEncoder.create({ bitrateBps: 128_000 });
   encoder.encode(...noiseFrame(random));
@@ -33,7 +33,7 @@ test("what an encoder was told to begin with is what its packet says", async () 
   encoder.close();
 });
 
-test("packets that are not one frame of 20 ms of CELT have none", () => {
+test("packets that are not one frame of 20 ms of CELT have no head", () => {
   const bytes = (toc: number) => Uint8Array.of(toc, 1, 2, 3);
   expect(readFrameHead(bytes(31 << 3))).toBeDefined();
   for (const toc of [0, 3 << 3, 15 << 3, 30 << 3, (31 << 3) | 1, (31 << 3) | 3]) {
@@ -42,7 +42,7 @@ test("packets that are not one frame of 20 ms of CELT have none", () => {
   for (const length of [0, 1, 2]) expect(readFrameHead(bytes(31 << 3).subarray(0, length))).toBeUndefined();
 });
 
-test("whatever a packet holds, what is read is within bounds", () => {
+test("a head read from any bytes is within bounds", () => {
   const random = seededRandom(6);
   let filteredCount = 0;
   for (let count = 0; count < HOSTILE_PACKETS; count++) {
@@ -65,9 +65,9 @@ function tonalSong(frameCount: number): Float32Array {
   });
 }
 
-test("packets of libopus follow on frames of ours that begin as those they replace", async () => {
+test("packets of libopus continue frames of ours that begin like those they replace", async () => {
   const song = await encodeSong([tonalSong(60), tonalSong(60)]);
-  // A knock comes out of nothing, so that its packet leans on how loud nothing was.
+  // A knock follows silence, so that its packet depends on how loud the silence was.
   const seams = Array.from({ length: 20 }, (_, index) => 20 + index).filter((seam) => seam % KNOCK_FRAMES !== 0);
   const kind = encoderKindOf("tonearm");
   const led = await seamErrors(song, seams, { kind, ledFrames: 2 });

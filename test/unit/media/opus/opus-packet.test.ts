@@ -27,7 +27,7 @@ async function realPackets(frameMs: number, count: number): Promise<Uint8Array[]
   return packets;
 }
 
-/** What one libopus decoder makes of the packets. */
+/** The output of one libopus decoder for the packets. */
 async function decode(packets: readonly Uint8Array[]): Promise<number[]> {
   const opus = await loadLibopus();
   const { module, packetPointer, pcmPointer } = opus;
@@ -63,7 +63,7 @@ test.each([5, 10, 20, 40, 60])("durations agree with libopus for %i ms", async (
   }
 });
 
-test("taking apart and building again gives the same frames, in every code and framing", () => {
+test("splitting and building an Opus packet again gives the same frames, in every code and framing", () => {
   const seed = 20_261_121;
   const random = seededRandom(seed);
   for (let round = 0; round < 2000; round++) {
@@ -83,13 +83,13 @@ test("taking apart and building again gives the same frames, in every code and f
   }
 });
 
-test("padding is skipped", () => {
+test("Opus padding is skipped", () => {
   // Code 3, one frame, padding flag, 2 bytes of padding.
   const parsed = parseOpusPacket(Uint8Array.of((31 << 3) | 3, 0x41, 2, 7, 8, 9, 0, 0));
   expect(parsed?.frames).toEqual([Uint8Array.of(7, 8, 9)]);
 });
 
-test("self-delimited packets (RFC 6716 appendix B) leave the bytes behind them alone", () => {
+test("self-delimited packets (RFC 6716 appendix B) leave the bytes behind them unread", () => {
   const toc = 31 << 3;
   const cases: [number[], number[][]][] = [
     [[toc, 2, 1, 2, 99], [[1, 2]]],
@@ -129,17 +129,17 @@ test.each([
   ["more than 120 ms", [(31 << 3) | 3, 7, 1, 1, 1, 1, 1, 1, 1]],
   ["more padding than bytes", [(31 << 3) | 3, 0x41, 200, 1]],
   ["equal frames that do not divide", [(28 << 3) | 3, 2, 1, 2, 3]],
-])("a packet of %s is refused", (_, packet) => {
+])("an Opus packet of %s is refused", (_, packet) => {
   expect(parseOpusPacket(Uint8Array.from(packet))).toBeUndefined();
   expect(isPassthroughPacket(Uint8Array.from(packet))).toBe(false);
 });
 
-test("a frame of more than 1275 bytes is refused", () => {
+test("an Opus frame of more than 1275 bytes is refused", () => {
   expect(isPassthroughPacket(Uint8Array.from([31 << 3, ...bytes(1275)]))).toBe(true);
   expect(isPassthroughPacket(Uint8Array.from([31 << 3, ...bytes(1276)]))).toBe(false);
 });
 
-test("random bytes are never read past their end, and libopus agrees about what is a packet", async () => {
+test("random bytes are never read past their end, and libopus agrees about which are packets", async () => {
   const seed = 7;
   const random = seededRandom(seed);
   const { module, packetPointer } = await loadLibopus();
@@ -155,7 +155,7 @@ test("random bytes are never read past their end, and libopus agrees about what 
   }
 });
 
-test.each([10, 5])("packets of %i ms are joined to 20 ms and sound the same", async (frameMs) => {
+test.each([10, 5])("Opus packets of %i ms are joined to 20 ms and sound the same", async (frameMs) => {
   const packets = await realPackets(frameMs, 24);
   const repacketizer = new OpusRepacketizer();
   const joined = packets.flatMap((packet) => repacketizer.push(packet) ?? []);
@@ -165,7 +165,7 @@ test.each([10, 5])("packets of %i ms are joined to 20 ms and sound the same", as
   expect(await decode(joined)).toEqual(await decode(packets));
 });
 
-test("packets of several 20 ms frames are split and sound the same", async () => {
+test("Opus packets of several 20 ms frames are split and sound the same", async () => {
   const single = await realPackets(20, 12);
   const frames = single.map((packet) => parseOpusPacket(packet));
   const triple = [0, 3, 6, 9].map((start) => {
@@ -180,7 +180,7 @@ test("packets of several 20 ms frames are split and sound the same", async () =>
   expect(triple.flatMap((packet) => repacketizer.push(packet) ?? [])).toEqual(single);
 });
 
-test("packets of 20 ms go through as they are", async () => {
+test("Opus packets of 20 ms pass unchanged", async () => {
   const repacketizer = new OpusRepacketizer();
   for (const packet of await realPackets(20, 3)) expect(repacketizer.push(packet)).toEqual([packet]);
 });

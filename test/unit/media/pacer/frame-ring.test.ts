@@ -22,7 +22,7 @@ function put(number: number): boolean {
   return writer.put(Buffer.alloc(1 + (number % PAYLOAD_BYTES_MAX), number), number * 20);
 }
 
-/** The number of the oldest frame, which leaves; its bytes and its moment have to be those that were put in. */
+/** Sends the oldest frame and returns its number; its bytes and deadline must be those that were put in. */
 function leave(): number | undefined {
   const { dueMs } = reader;
   const frame = reader.take();
@@ -37,15 +37,15 @@ function leave(): number | undefined {
   return number;
 }
 
-describe("a ring of frames", () => {
-  test("gives them out in order, each as it was put in, over and over", () => {
+describe("a frame ring", () => {
+  test("a frame ring returns frames in order, each as it was put in, over and over", () => {
     for (let number = 0; number < 5 * RING_FRAMES; number += 3) {
       for (const next of [number, number + 1, number + 2]) expect(put(next)).toBe(true);
       expect([leave(), leave(), leave(), leave()]).toEqual([number, number + 1, number + 2, undefined]);
     }
   });
 
-  test("keeps what came in place of the one that was looked at, until its own moment", () => {
+  test("a frame ring keeps a frame that replaced a revoked one until its own deadline", () => {
     put(1);
     expect(reader.dueMs).toBe(20);
     expect(writer.revoke(1)).toBe(1);
@@ -57,7 +57,7 @@ describe("a ring of frames", () => {
     expect([leave(), leave(), leave()]).toEqual([5, 6, undefined]);
   });
 
-  test("has room for so many and no more, until one has left for good", () => {
+  test("a frame ring accepts its capacity and no more, until a frame has been released", () => {
     for (let number = 0; number < RING_FRAMES; number++) expect(put(number)).toBe(true);
     expect(put(99)).toBe(false);
     expect(reader.take()).toBeDefined();
@@ -66,7 +66,7 @@ describe("a ring of frames", () => {
     expect([put(99), put(100)]).toEqual([true, false]);
   });
 
-  test("is empty when the last frame has left, not while it is leaving", () => {
+  test("a frame ring is empty when the last frame has been released, not while it is taken", () => {
     expect(writer.isEmpty).toBe(true);
     put(1);
     expect(writer.isEmpty).toBe(false);
@@ -79,22 +79,22 @@ describe("a ring of frames", () => {
     expect(writer.isEmpty).toBe(true);
   });
 
-  test("carries the largest frame whole", () => {
+  test("a frame ring carries the largest frame whole", () => {
     const largest = Buffer.from(Array.from({ length: PAYLOAD_BYTES_MAX }, (_, index) => index % 251));
     writer.put(largest, 0);
     expect(Buffer.compare(reader.take()!, largest)).toBe(0);
   });
 });
 
-describe("taking back", () => {
-  test("takes the newest, so many at most, and the others leave", () => {
+describe("revoking frames", () => {
+  test("revoking removes at most as many frames as requested, newest first, and the others are sent", () => {
     for (const number of [1, 2, 3, 4]) put(number);
     expect(writer.revoke(2)).toBe(2);
     expect(put(5)).toBe(true);
     expect([leave(), leave(), leave(), leave()]).toEqual([1, 2, 5, undefined]);
   });
 
-  test("takes nothing that is leaving or has left", () => {
+  test("revoking removes no frame that is taken or sent", () => {
     for (const number of [1, 2, 3]) put(number);
     leave();
     reader.take();
@@ -104,7 +104,7 @@ describe("taking back", () => {
     expect([writer.revoke(99), leave()]).toEqual([0, undefined]);
   });
 
-  test("of a full ring takes all, and it is as new", () => {
+  test("revoking a full ring removes all frames and leaves it as new", () => {
     for (let number = 0; number < RING_FRAMES; number++) put(number);
     expect(writer.revoke(99)).toBe(RING_FRAMES);
     for (let number = 50; number < 50 + RING_FRAMES; number++) expect(put(number)).toBe(true);
@@ -112,7 +112,7 @@ describe("taking back", () => {
   });
 });
 
-test("whatever comes in between, each frame leaves once or is taken back once, in order", () => {
+test("with random operations in between, each frame is sent once or revoked once, in order", () => {
   const seed = 20_261_123;
   const random = seededRandom(seed);
   let ready: number[] = [];

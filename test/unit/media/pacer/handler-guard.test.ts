@@ -5,7 +5,7 @@ const fail = (): never => {
   throw new Error("of the handler");
 };
 
-test("a handler's error goes to its owner, and work within work is named once", () => {
+test("an error in a guarded handler goes to its owner, and nested guarded work is named once", () => {
   const log: string[] = [];
   const guardHandler = createHandlerGuard({
     work: (handler) => {
@@ -18,7 +18,7 @@ test("a handler's error goes to its owner, and work within work is named once", 
   expect(log).toEqual(["named", "Error: of the handler"]);
 });
 
-test("handlers are named again after an error that its owner could not take", () => {
+test("guarded handlers are named again after an error that their owner could not handle", () => {
   let namedCount = 0;
   const guardHandler = createHandlerGuard({
     work: (handler) => {

@@ -1,4 +1,4 @@
-// A worker's end of the pacer: the pacer comes later than the first path, is lost, and is another one then.
+// A worker's end of the pacer: the pacer starts after the first path is opened, is lost, and is replaced.
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { type PacerEnd, PacerLink } from "../../../../src/media/pacer/pacer-link.ts";
@@ -8,7 +8,7 @@ import type { VoiceSendPath } from "../../../../src/media/pacer/voice-send-path.
 
 const KEY = { mode: XCHACHA_MODE, secretKey: new Uint8Array(32) };
 
-/** Notes what it is told. */
+/** Records the commands it receives. */
 class FakePacer implements PacerEnd {
   readonly offsetMs: number;
   readonly commands: PacerCommand[] = [];
@@ -38,7 +38,7 @@ class FakePacer implements PacerEnd {
     this.isClosed = true;
   }
 
-  /** What it was told, and of which outlet. */
+  /** The commands it received, with the RTP sender of each. */
   get story(): string[] {
     return this.commands.map((command) =>
       "rtpSenderId" in command ? `${command.type} ${command.rtpSenderId}` : "wake",
@@ -82,8 +82,8 @@ const outcome = ({ whenDiscovered }: VoiceSendPath) =>
     (error: Error) => error.message,
   );
 
-describe("a pacer that comes later", () => {
-  test("is asked for once, and told all that was said before, in order", () => {
+describe("a pacer that starts later", () => {
+  test("a pacer that starts later is requested once, and receives all earlier commands in order", () => {
     const [first, second] = [open(), open()];
     first.path.start(KEY, { ssrc: 1, sequence: 1, timestamp: 1 });
     second.path.rekey(KEY);
@@ -97,7 +97,7 @@ describe("a pacer that comes later", () => {
     expect([expected, first.reported, second.reported]).toEqual([1, [], []]);
   });
 
-  test("hears nothing of paths that are closed by then: they take no memory", () => {
+  test("a pacer that starts later is not told of paths that are closed by then, which take no memory", () => {
     for (let count = 0; count < 1000; count++) open().path.close();
     open();
     const pacer = new FakePacer();
@@ -105,15 +105,15 @@ describe("a pacer that comes later", () => {
     expect(pacer.story).toEqual(["open 1001"]);
   });
 
-  test("is not asked for where there is one already", () => {
+  test("a pacer is not requested when there is one already", () => {
     link.connect(new FakePacer());
     open();
     expect(expected).toBe(0);
   });
 });
 
-describe("another pacer", () => {
-  test("makes every path dead, once, and those opened from then on are its own", async () => {
+describe("a replacement pacer", () => {
+  test("a replacement pacer makes every open path dead, once, and serves paths opened from then on", async () => {
     const [first, second] = [new FakePacer(), new FakePacer()];
     link.connect(first);
     const [discovered, joining, closed] = [open(), open(), open()];
@@ -133,7 +133,7 @@ describe("another pacer", () => {
     expect(second.story).toEqual(["open 4"]);
   });
 
-  test("is not troubled by what the sessions of the one before begin meanwhile", () => {
+  test("a replacement pacer receives no later commands of the previous pacer's sessions", () => {
     link.connect(new FakePacer());
     const reopened: VoiceSendPath[] = [];
     const lost = link.open({
@@ -154,17 +154,17 @@ describe("another pacer", () => {
   });
 });
 
-describe("a path", () => {
-  test("hears what is told of it and nothing else, and nothing when it is closed", async () => {
+describe("a send path", () => {
+  test("a send path receives its own events only, and none after it is closed", async () => {
     const pacer = new FakePacer();
     link.connect(pacer);
     const [own, other] = [open(), open()];
     pacer.emit({ type: "udpError", rtpSenderId: 1 });
     pacer.emit({ type: "udpError", rtpSenderId: 77 });
-    pacer.emit({ type: "unreachable", rtpSenderId: 2, reason: "no way" });
+    pacer.emit({ type: "unreachable", rtpSenderId: 2, reason: "no route" });
     pacer.emit({ type: "dead", rtpSenderId: 1, reason: "nothing leaves" });
     expect(own.reported).toEqual(["udp error", "dead: nothing leaves"]);
-    expect([other.reported, await outcome(other.path)]).toEqual([[], "no way"]);
+    expect([other.reported, await outcome(other.path)]).toEqual([[], "no route"]);
     own.path.close();
     own.path.close();
     pacer.emit({ type: "udpError", rtpSenderId: 1 });
@@ -173,7 +173,7 @@ describe("a path", () => {
     expect(await outcome(own.path)).toBe("closed");
   });
 
-  test("writes down when frames are due in the pacer's time, and tells it in the worker's", () => {
+  test("a send path converts deadlines to the pacer's clock, and back to the worker's", () => {
     const pacer = new FakePacer(5000);
     link.connect(pacer);
     const { path } = open();
@@ -186,7 +186,7 @@ describe("a path", () => {
   });
 });
 
-test("two reports of lateness between two looks are added up, and none is told twice", () => {
+test("two lateness reports between two reads are added up, and each is read once", () => {
   const pacer = new FakePacer();
   link.connect(pacer);
   const report = (latenessMsMax: number, latenessCounts: number[]): Lateness => ({

@@ -1,4 +1,4 @@
-// What leaves when, and what becomes of outlets and workers that end. In the time of the test, over sockets of its own.
+// What is sent when, and what happens when RTP senders and workers end. On the test's clock, over fake sockets.
 
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { FrameRingWriter } from "../../../../src/media/pacer/frame-ring.ts";
@@ -16,7 +16,7 @@ const RTP = { ssrc: 1000, sequence: 10, timestamp: 960 };
 let clock: FakeClock;
 let sockets: FakeDatagrams;
 let pacer: Pacer;
-/** Whose packets left, in their order. */
+/** The sockets whose packets were sent, in order. */
 let left: FakeDatagramSocket[];
 
 beforeAll(prepareEncryption);
@@ -46,7 +46,7 @@ interface OpenSender {
   put(dueMs: number): void;
 }
 
-/** An outlet that has been opened, and no more. */
+/** An RTP sender that has only been opened. */
 function open({ client }: Worker, rtpSenderId = 1): OpenSender {
   const ring = new FrameRingWriter();
   client.execute({ type: "open", rtpSenderId, address: "127.0.0.1", port: 9, ssrc: 1000, ring: ring.memory });
@@ -63,11 +63,11 @@ async function start(worker: Worker, rtpSenderId = 1): Promise<OpenSender> {
   return sender;
 }
 
-/** What was told but how late packets were. */
+/** All reports except those of lateness. */
 const reportsIn = ({ events }: Worker) => events.filter(({ type }) => type !== "lateness");
 
-describe("what is due", () => {
-  test("leaves when it is, of all workers, and the pacer says when the next will be", async () => {
+describe("due frames", () => {
+  test("due frames of all workers are sent at their deadlines, and the pacer returns the next deadline", async () => {
     const [first, second] = [hire(), hire()];
     const [a, b, c] = [await start(first, 1), await start(first, 2), await start(second, 1)];
     for (const dueMs of [20, 40]) a.put(dueMs);
@@ -85,7 +85,7 @@ describe("what is due", () => {
     expect(left).toEqual([a.socket, c.socket, b.socket, a.socket]);
   });
 
-  test("leaves at once when the pacer is late, in order, and its time in the stream is when it was due", async () => {
+  test("due frames are sent at once and in order when the pacer is late, with the timestamp of their deadline", async () => {
     const sender = await start(hire());
     for (const dueMs of [20, 40, 80]) sender.put(dueMs);
     clock.stall(95);
@@ -94,7 +94,7 @@ describe("what is due", () => {
     expect(sender.socket.rtp.map((packet) => packet.readUInt32BE(4) / 960)).toEqual([1, 2, 4]);
   });
 
-  test("stays when it has been taken back", async () => {
+  test("a revoked frame is not sent", async () => {
     const sender = await start(hire());
     for (const dueMs of [20, 40]) sender.put(dueMs);
     expect(sender.ring.revoke(2)).toBe(2);
@@ -103,7 +103,7 @@ describe("what is due", () => {
     expect(sender.socket.rtp).toEqual([]);
   });
 
-  test("waits for the key", async () => {
+  test("due frames wait for the key", async () => {
     const worker = hire();
     const sender = open(worker);
     await settle();
@@ -115,8 +115,8 @@ describe("what is due", () => {
   });
 });
 
-describe("how late packets are", () => {
-  test("is told to each worker of its own, twice a second", async () => {
+describe("lateness reports", () => {
+  test("lateness is reported to each worker for its own packets, twice a second", async () => {
     const [first, second] = [hire(), hire()];
     const [a, b] = [await start(first), await start(second)];
     for (const dueMs of [20, 40]) a.put(dueMs);
@@ -135,7 +135,7 @@ describe("how late packets are", () => {
     expect(second.events.filter(({ type }) => type === "lateness")).toEqual([]);
   });
 
-  test("begins afresh with each report", async () => {
+  test("lateness counts start again after each report", async () => {
     const worker = hire();
     const sender = await start(worker);
     for (const lateMs of [9, 2]) {
@@ -152,8 +152,8 @@ describe("how late packets are", () => {
   });
 });
 
-describe("an outlet that fails", () => {
-  test("while it sends ends alone, and says why", async () => {
+describe("a failing RTP sender", () => {
+  test("an RTP sender that fails while it sends ends alone, and reports why", async () => {
     const worker = hire();
     const [broken, whole] = [await start(worker, 1), await start(worker, 2)];
     broken.socket.thrown = new Error("no more");
@@ -163,11 +163,11 @@ describe("an outlet that fails", () => {
     expect(whole.socket.rtp).toHaveLength(2);
     expect(broken.socket.isClosed).toBe(true);
     expect(reportsIn(worker).slice(2)).toEqual([{ type: "dead", rtpSenderId: 1, reason: "no more" }]);
-    // What has not left is the worker's again.
+    // Unsent frames can be revoked again.
     expect(broken.ring.revoke(9)).toBe(1);
   });
 
-  test("in a timer of its own ends alone", async () => {
+  test("an RTP sender that fails in a timer ends alone", async () => {
     const worker = hire();
     const [broken, whole] = [await start(worker, 1), await start(worker, 2)];
     clock.advance(5000);
@@ -178,7 +178,7 @@ describe("an outlet that fails", () => {
     expect(whole.socket.sent.filter(({ length }) => length === 8)).toHaveLength(1);
   });
 
-  test("takes no key any more, and leaves no timer", async () => {
+  test("an RTP sender that has failed accepts no key, and leaves no timer", async () => {
     const worker = hire();
     const sender = open(worker);
     await settle();
@@ -186,7 +186,7 @@ describe("an outlet that fails", () => {
     clock.stall(3000);
     sender.socket.fail(new Error("unreachable"));
     expect(reportsIn(worker).at(-1)).toEqual({ type: "dead", rtpSenderId: 1, reason: "unreachable" });
-    // The worker has not heard of it yet.
+    // The worker has not been notified yet.
     worker.client.execute({ type: "start", rtpSenderId: 1, key: KEY, rtp: RTP });
     worker.client.execute({ type: "rekey", rtpSenderId: 1, key: KEY });
     sender.put(clock.now());
@@ -195,7 +195,7 @@ describe("an outlet that fails", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  test("for want of a socket is told, and the next may do better", async () => {
+  test("an RTP sender that gets no socket reports it, and the next one may succeed", async () => {
     const worker = hire();
     sockets.isUsedUp = true;
     const ring = new FrameRingWriter().memory;
@@ -208,8 +208,8 @@ describe("an outlet that fails", () => {
   });
 });
 
-describe("opening", () => {
-  test("connects, asks for our address and tells it; answers are awaited meanwhile", async () => {
+describe("opening an RTP sender", () => {
+  test("opening an RTP sender connects, discovers our address and reports it, while responses are awaited", async () => {
     const worker = hire();
     const { socket } = open(worker);
     expect(pacer.isJoining).toBe(true);
@@ -220,7 +220,7 @@ describe("opening", () => {
     expect(pacer.isJoining).toBe(false);
   });
 
-  test("goes without an answer after three seconds", async () => {
+  test("opening an RTP sender continues without a response after three seconds", async () => {
     sockets.conduct.hasServer = false;
     const worker = hire();
     open(worker);
@@ -233,7 +233,7 @@ describe("opening", () => {
   test.each([
     ["the system connects it", { hasServer: true, connects: false }],
     ["an answer has come", { hasServer: false, connects: true }],
-  ])("that is closed before %s leaves nothing behind, and nothing is told", async (_name, conduct) => {
+  ])("an RTP sender that is closed before %s leaves nothing behind and reports nothing", async (_name, conduct) => {
     Object.assign(sockets.conduct, conduct);
     const worker = hire();
     const { socket } = open(worker);
@@ -244,7 +244,7 @@ describe("opening", () => {
     expect([worker.events, clock.pendingCount]).toEqual([[], 0]);
   });
 
-  test("what is said of an outlet that is not there is passed over", () => {
+  test("commands for an RTP sender that does not exist are ignored", () => {
     const { client, events } = hire();
     client.execute({ type: "start", rtpSenderId: 3, key: KEY, rtp: RTP });
     client.execute({ type: "rekey", rtpSenderId: 3, key: KEY });
@@ -254,8 +254,8 @@ describe("opening", () => {
   });
 });
 
-describe("a worker that is gone", () => {
-  test("is heard to the end of what lies ready, then its sockets close, and others go on", async () => {
+describe("a lost worker", () => {
+  test("a lost worker's ready frames are sent, then its sockets close, and others continue", async () => {
     const [lost, other] = [hire(), hire()];
     const [a, b, c] = [await start(lost, 1), await start(lost, 2), await start(other, 1)];
     for (const dueMs of [20, 40, 60, 80, 100]) for (const sender of [a, b, c]) sender.put(dueMs);
@@ -277,7 +277,7 @@ describe("a worker that is gone", () => {
   });
 });
 
-test("a pacer that is closed has closed all its sockets, sends nothing and leaves no timer", async () => {
+test("a closed pacer has closed all its sockets, sends nothing and leaves no timer", async () => {
   const worker = hire();
   const senders = [await start(worker, 1), await start(worker, 2), open(worker, 3)];
   for (const sender of senders) sender.put(0);

@@ -40,7 +40,7 @@ describe("transport encryption", () => {
     expect(sealOne(mode, payload, 1).toString("hex")).toBe(HEADER + expected);
   });
 
-  test.each(MODES)("%s opens again at every size up to the largest", (mode) => {
+  test.each(MODES)("%s packets open again at every size up to the largest", (mode) => {
     for (const size of [1, 3, 340, 1275, PAYLOAD_BYTES_MAX]) {
       const bytes = Buffer.alloc(size, size & 0xff);
       const packet = sealOne(mode, bytes, 77);
@@ -49,7 +49,7 @@ describe("transport encryption", () => {
     }
   });
 
-  test.each(MODES)("%s counts packets, and refuses rather than repeat a counter", (mode) => {
+  test.each(MODES)("%s counts packets, and refuses to repeat a counter", (mode) => {
     const packet = Buffer.alloc(PACKET_BYTES_MAX);
     const sealer = createSealer(mode, KEY, 0xffff_fffe);
     const counters = [1, 2].map(() => {
@@ -75,7 +75,7 @@ describe("transport encryption", () => {
     own.close();
   });
 
-  test("the cheaper mode is preferred whatever the server's order, and unknown modes are not taken", () => {
+  test("the cheaper encryption mode is preferred whatever the server's order, and unknown modes are ignored", () => {
     expect(chooseEncryptionMode(["aead_aes256_gcm_rtpsize", "aead_xchacha20_poly1305_rtpsize"])).toBe(MODES[0]);
     expect(chooseEncryptionMode(["xsalsa20_poly1305", "aead_aes256_gcm_rtpsize"])).toBe(MODES[1]);
     expect(chooseEncryptionMode(["xsalsa20_poly1305", "aead_aes256_gcm"])).toBeUndefined();
@@ -95,7 +95,7 @@ describe("RTP stream", () => {
     });
   }
 
-  test("sequence and timestamp wrap, each at its own width", () => {
+  test("RTP sequence and timestamp wrap, each at its own width", () => {
     const stream = new RtpStream(start);
     const packet = Buffer.alloc(12);
     const headers = [20, 40, 60].map((dueMs) => {
@@ -105,7 +105,7 @@ describe("RTP stream", () => {
     expect(headers).toEqual(["8078fffffffffc40fedcba98", "8078000000000000fedcba98", "80780001000003c0fedcba98"]);
   });
 
-  test("time without packets moves the timestamp across its wrap and leaves the sequence alone", () => {
+  test("time without packets moves the RTP timestamp across its wrap and leaves the sequence alone", () => {
     const headers = headersAt({ ssrc: 1, sequence: 5, timestamp: 2 ** 32 - 960 }, [1000, 1080]);
     expect(headers).toEqual([
       [5, 2 ** 32 - 960],
@@ -113,17 +113,17 @@ describe("RTP stream", () => {
     ]);
   });
 
-  test("it begins where it was told to, whenever its first packet is due", () => {
+  test("the RTP stream begins at its start values, whenever its first packet is due", () => {
     expect(headersAt({ ssrc: 1, sequence: 5, timestamp: 7 }, [123_456])).toEqual([[5, 7]]);
   });
 
-  test("time goes on by whole frames, to the nearest, and by one at least", () => {
+  test("the RTP timestamp advances by whole frames, to the nearest, and by at least one", () => {
     const duesMs = [0, 20.01, 39.99, 60, 71, 111, 111, 100];
     const frames = headersAt({ ssrc: 1, sequence: 0, timestamp: 0 }, duesMs).map(([, timestamp]) => timestamp! / 960);
     expect(frames).toEqual([0, 1, 2, 3, 4, 6, 7, 8]);
   });
 
-  test("it starts at random", () => {
+  test("the RTP stream starts at random values", () => {
     const random = { bytes: () => new Uint8Array(), uint32: () => 0x89ab_cdef, unit: () => 0 };
     expect(randomRtpStart(1000, random)).toEqual({ ssrc: 1000, sequence: 0xcdef, timestamp: 0x89ab_cdef });
   });
@@ -135,21 +135,21 @@ describe("IP discovery", () => {
   answer.write("91.90.123.93", 8);
   answer.write("d384", 72, "hex");
 
-  test("the request is 74 bytes with our SSRC and zeros", () => {
+  test("the discovery request is 74 bytes with our SSRC and zeros", () => {
     expect(encodeDiscoveryRequest(0x0004_eb23).toString("hex")).toBe(`000100460004eb23${"0".repeat(132)}`);
   });
 
-  test("the answer of the reference is understood", () => {
+  test("the discovery response of the reference is parsed", () => {
     expect(parseDiscoveryResponse(answer)).toEqual({ address: "91.90.123.93", port: 54_148 });
   });
 
-  test("an address field without an end is no address", () => {
+  test("a discovery response whose address field has no end is refused", () => {
     const full = Buffer.from(answer);
     full.fill(0x31, 8, 72);
     expect(parseDiscoveryResponse(full)).toBeUndefined();
   });
 
-  test("anything else is no answer", () => {
+  test("any packet that is no discovery response is refused", () => {
     const request = encodeDiscoveryRequest(1);
     const noAddress = Buffer.from(answer).fill(0, 8, 72);
     for (const packet of [
@@ -163,7 +163,7 @@ describe("IP discovery", () => {
     }
   });
 
-  test("random packets never throw", () => {
+  test("random packets never make the discovery parser throw", () => {
     const seed = 20_260_101;
     const random = seededRandom(seed);
     for (let round = 0; round < 2000; round++) {

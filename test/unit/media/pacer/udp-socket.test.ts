@@ -65,7 +65,7 @@ function discoveryAnswer(): Buffer {
 }
 
 describe("a UDP port that is flooded", () => {
-  test("reads some hundred datagrams and leaves the others to the system, while it goes on sending", async () => {
+  test("a flooded UDP port reads some hundred datagrams and leaves the others to the system, while it keeps sending", async () => {
     const { udp, received, entered, failures, say } = await prepare();
     const before = entered.count;
     await say(Buffer.alloc(200, 0x90), 5000);
@@ -76,14 +76,14 @@ describe("a UDP port that is flooded", () => {
     expect(failures).toEqual([]);
   });
 
-  test("listens again after a second", async () => {
+  test("a flooded UDP port receives again after a second", async () => {
     const { udp, clock, say } = await prepare();
     await say(Buffer.alloc(200, 0x90), 3000);
     clock.advance(1000);
     await settle();
     clock.advance(5000);
     const found = udp.discover(1, new AbortController().signal);
-    // What the system has kept of the flood comes first, and makes it deaf once more.
+    // The rest of the flood in the system's buffer arrives first, and receiving is paused once more.
     await until(() => {
       void say(discoveryAnswer());
       clock.advance(100);
@@ -92,7 +92,7 @@ describe("a UDP port that is flooded", () => {
     expect(await found).toEqual({ address: "203.0.113.9", port: 4000 });
   });
 
-  test("leaves no timer when it is closed meanwhile", async () => {
+  test("a flooded UDP port that is closed leaves no timer", async () => {
     const { udp, clock, say } = await prepare();
     await say(Buffer.alloc(200), 1000);
     expect(clock.pendingCount).toBe(1);
@@ -110,7 +110,7 @@ describe("IP discovery", () => {
     ["without an address", Buffer.concat([discoveryAnswer().subarray(0, 8), Buffer.alloc(66)])],
     ["with an address of noise", Buffer.concat([discoveryAnswer().subarray(0, 8), Buffer.alloc(66, 0xff)])],
     ["empty", Buffer.alloc(0)],
-  ])("waits for the right answer when one comes that is %s", async (_name, wrong) => {
+  ])("IP discovery waits for the right response when one arrives that is %s", async (_name, wrong) => {
     const { udp, say, failures } = await prepare();
     const found = udp.discover(1, new AbortController().signal);
     await say(wrong);
@@ -119,7 +119,7 @@ describe("IP discovery", () => {
     expect(failures).toEqual([]);
   });
 
-  test("an answer that comes when nobody waits any more is dropped", async () => {
+  test("a discovery response that arrives when nobody waits any more is dropped", async () => {
     const { udp, clock, say, failures } = await prepare();
     const found = udp.discover(1, new AbortController().signal);
     clock.advance(3000);

@@ -16,7 +16,7 @@ beforeEach(() => {
   pacer = new WakeUpFlag(memory);
 });
 
-/** Rings just when the pacer has said that it sleeps, and looks whether it may. */
+/** Signals just when the pacer has said that it sleeps, and checks whether it may. */
 class SignalledFlag extends WakeUpFlag {
   needsMessage: boolean | undefined;
 
@@ -27,27 +27,27 @@ class SignalledFlag extends WakeUpFlag {
 }
 
 describe("a pacer in its event loop", () => {
-  test("needs one message, whatever is due and however many ring", () => {
+  test("a pacer in its event loop needs one message, however many workers signal and whatever is due", () => {
     expect(pacer.sleep(pacer.signals)).toBe(true);
     expect(worker.signal(1e12)).toBe(true);
     expect([worker.signal(5), new WakeUpFlag(memory).signal(5)]).toEqual([false, false]);
   });
 
-  test("needs another when it has gone to sleep again", () => {
+  test("a pacer in its event loop needs another message when it has gone to sleep again", () => {
     for (const round of [1, 2, 3]) {
       expect(pacer.sleep(pacer.signals), `round ${round}`).toBe(true);
       expect(worker.signal(5), `round ${round}`).toBe(true);
     }
   });
 
-  test("does not go to sleep when somebody has rung since it looked", () => {
+  test("a pacer does not go to sleep when there was a signal since it last checked", () => {
     const seen = pacer.signals;
     expect(worker.signal(5)).toBe(false);
     expect(pacer.sleep(seen)).toBe(false);
     expect(pacer.sleep(pacer.signals)).toBe(true);
   });
 
-  test("does not stay asleep when somebody rings while it goes to sleep", () => {
+  test("a pacer does not stay asleep when it is signalled while it goes to sleep", () => {
     const signalled = new SignalledFlag(memory);
     const seen = pacer.signals;
     expect(signalled.sleep(seen)).toBe(false);
@@ -56,7 +56,7 @@ describe("a pacer in its event loop", () => {
     expect(worker.signal(5)).toBe(false);
   });
 
-  test("is called by a message alone: whoever rings after that still sends one", () => {
+  test("a message alone wakes the pacer, and later signals still send one", () => {
     pacer.sleep(pacer.signals);
     worker.call();
     expect(worker.signal(5)).toBe(true);
@@ -71,7 +71,7 @@ describe("a pacer that waits for the next frame", () => {
     return performance.now() - startedMs;
   }
 
-  test("does not wait when somebody has rung, or called, since it looked", () => {
+  test("a pacer does not wait when there was a signal or a message since it last checked", () => {
     for (const disturb of [() => worker.signal(5), () => worker.signal(1e12), () => worker.call()]) {
       const seen = pacer.signals;
       disturb();
@@ -79,13 +79,13 @@ describe("a pacer that waits for the next frame", () => {
     }
   });
 
-  test("goes on by itself when it is time, and needs no message then", () => {
+  test("a pacer that waits continues by itself when it is time, and needs no message then", () => {
     expect(wait(pacer.signals, 5)).toBeGreaterThan(0);
     expect(worker.signal(5)).toBe(false);
   });
 });
 
-test("calls are counted, rings are not taken for calls", () => {
+test("wake-up messages are counted separately from signals", () => {
   const before = pacer.calls;
   worker.signal(5);
   expect(pacer.calls).toBe(before);
@@ -94,7 +94,7 @@ test("calls are counted, rings are not taken for calls", () => {
   expect(pacer.calls).toBe(before + 2);
 });
 
-/** The shortest of many: what it takes where nobody disturbs it. */
+/** The shortest of many runs: the time without disturbance. */
 function shortestMs(work: () => void): number {
   const tookMs = Array.from({ length: 30 }, () => {
     const startedMs = performance.now();
@@ -105,10 +105,10 @@ function shortestMs(work: () => void): number {
 }
 
 describe("a worker between two frames", () => {
-  test("leaves its processor to a pacer that is overdue, and to no other", () => {
+  test("a worker between two frames yields its processor to a pacer that is overdue, and to no other", () => {
     const nowMs = 1_000_000;
     const yieldToPacer = () => worker.yieldToPacer(nowMs);
-    // What it writes before it waits; a wait of its own would hold this thread up.
+    // What the pacer writes before it waits; a real wait would block this thread.
     const plan = new Float64Array(memory, 16, 1);
     plan[0] = nowMs - 2;
     const overdueMs = shortestMs(yieldToPacer);

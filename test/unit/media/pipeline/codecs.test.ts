@@ -27,7 +27,7 @@ test.each([
   ["toString", []],
   [undefined, []],
 ])(
-  "a track found in %s has %o loaded while it is opened, libopus as the encoder cannot be; what is wrong is told later",
+  "a track found in %s has %o loaded while it is opened, libopus when the encoder fails; errors are reported later",
   async (container, names) => {
     const { asked, codecs } = setup();
     codecs.warmUp(container);
@@ -36,14 +36,14 @@ test.each([
   },
 );
 
-test("libopus is loaded in place of the encoder of our own where it is chosen", async () => {
+test("libopus is loaded instead of Tonearm's encoder when it is configured", async () => {
   const { asked, codecs } = setup("libopus");
   codecs.warmUp("mp3");
   await new Promise((resolve) => setImmediate(resolve));
   expect(asked.sort()).toEqual(["mp3", "opus"]);
 });
 
-test("the encoder is loaded once, ahead of whoever wants it; what failed is loaded anew", async () => {
+test("the encoder is loaded once, ahead of its first use, and again after a failure", async () => {
   let askedCount = 0;
   const readEncoder = async () => {
     askedCount++;
@@ -60,7 +60,7 @@ test("the encoder is loaded once, ahead of whoever wants it; what failed is load
   expect(askedCount).toBe(2);
 });
 
-test("what cannot run the encoder of our own encodes with libopus", async () => {
+test("a thread that cannot run Tonearm's encoder encodes with libopus", async () => {
   const fail = () => Promise.reject(new Error("no SIMD"));
   const modules = new CodecModules({ readWasm: readWasmCodec, readEncoder: fail, loadAac: fail });
   const encoder = await new Codecs({ complexity: 0, bitrateBps: 64_000, encoder: "tonearm" }, modules).acquireEncoder();
@@ -68,7 +68,7 @@ test("what cannot run the encoder of our own encodes with libopus", async () => 
   encoder.close();
 });
 
-test("the encoder that is chosen is the one that players get", async () => {
+test("players get the configured encoder", async () => {
   const encoder = await new Codecs({ complexity: 10, bitrateBps: 64_000, encoder: "tonearm" }).acquireEncoder();
   expect(encoder).toBeInstanceOf(TonearmFrameEncoder);
   encoder.close();

@@ -22,21 +22,21 @@ function fill(queue: PacketQueue, make: () => ReturnType<typeof entry>): number 
   return Number.POSITIVE_INFINITY;
 }
 
-describe("a queue of packets", () => {
-  it("is full of a second of sound, of half a megabyte, or of so many packets as no second holds", () => {
+describe("a packet queue", () => {
+  it("a packet queue is full with a second of audio, with half a megabyte, or with more packets than a second holds", () => {
     expect(fill(new PacketQueue(), () => entry(new Uint8Array(100), 20))).toBe(50);
     expect(fill(new PacketQueue(), () => entry(new Uint8Array(16_384)))).toBe(32);
     expect(fill(new PacketQueue(), () => entry(new Uint8Array(1)))).toBe(512);
   });
 
-  it("is low again when half of them are taken", () => {
+  it("a packet queue is low again when half of its packets are taken", () => {
     const queue = new PacketQueue();
     fill(queue, () => entry(new Uint8Array(1)));
     while (!queue.isLow) queue.shift();
     expect(queue.length).toBe(255);
   });
 
-  it("is full when small packets hold large buffers", () => {
+  it("a packet queue is full when small packets hold large buffers", () => {
     const buffers = () => entry(new Uint8Array(65_536).subarray(0, 10));
     const queue = new PacketQueue();
     expect(fill(queue, buffers)).toBe(64);
@@ -46,13 +46,13 @@ describe("a queue of packets", () => {
     expect(fill(new PacketQueue(), () => entry(shared.subarray(0, 10)))).toBe(512);
   });
 
-  it("is full when each of its packets brings a large description of its own", () => {
+  it("a packet queue is full when each of its packets has its own large description", () => {
     const data = new Uint8Array(1);
     const perStream = () => ({ ...entry(data), stream: { ...STREAM, description: new Uint8Array(1024 * 1024) } });
     expect(fill(new PacketQueue(), perStream)).toBe(4);
   });
 
-  it("counts buffers right however packets come and go", () => {
+  it("a packet queue counts buffers right however packets come and go", () => {
     const queue = new PacketQueue();
     const buffers = Array.from({ length: 4 }, () => new Uint8Array(65_536));
     const packets = buffers.flatMap((buffer) => [entry(buffer.subarray(0, 1)), entry(buffer.subarray(1, 2))]);
@@ -65,7 +65,7 @@ describe("a queue of packets", () => {
     expect(fill(queue, () => entry(new Uint8Array(65_536).subarray(0, 10)))).toBe(64);
   });
 
-  it("copies a small packet out of a very large buffer", () => {
+  it("a packet queue copies a small packet out of a very large buffer", () => {
     const queue = new PacketQueue();
     queue.push(entry(new Uint8Array(4_000_000).fill(7).subarray(100, 110)));
     const data = queue.shift()?.packet.data;

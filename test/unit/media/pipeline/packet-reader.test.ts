@@ -45,7 +45,7 @@ function setup(open: PacketReaderOptions["open"], onProgress: () => void = () =>
   return { reader, budget, slicer, heartbeat, failures };
 }
 
-/** Takes packets until there are none any more. */
+/** Takes packets until there are no more. */
 async function drain(reader: PacketReader, failures: readonly unknown[]): Promise<number> {
   let count = 0;
   await until(() => {
@@ -62,8 +62,8 @@ function hostile(name: string, sizeBytes: number): PacketReaderOptions["open"] {
   return (_input, work) => openDemuxer(new MemoryByteSource(bytes), {}, work.budget);
 }
 
-describe("a reader of packets", () => {
-  it("reads a file of empty laces through without a single packet, and gives the thread back", async () => {
+describe("a packet reader", () => {
+  it("a packet reader reads through a file of empty laces without a single packet, and yields the thread", async () => {
     const { reader, slicer, failures, heartbeat } = setup(hostile("webm: blocks of 256 empty laces", 70_000));
     expect([await drain(reader, failures), failures]).toEqual([0, []]);
     expect(slicer.count).toBeGreaterThan(15);
@@ -71,7 +71,7 @@ describe("a reader of packets", () => {
     expect(heartbeat.currentTask).toBeUndefined();
   });
 
-  it("stops at a bound of packets, however short they are", async () => {
+  it("a packet reader stops at a limit of packets, however short they are", async () => {
     const demuxer = new ScriptedDemuxer({ stream: STREAM, packets: packetsOf(10_000, 0.1) });
     const { reader, heartbeat } = setup(async () => demuxer);
     await until(() => reader.queue.isFull && heartbeat.currentTask === undefined);
@@ -80,23 +80,23 @@ describe("a reader of packets", () => {
   });
 
   it.each(["webm: packets without time", "ogg: packets without time"])(
-    "ends a track whose packets hold no sound: %s",
+    "a packet reader ends a track whose packets hold no audio: %s",
     async (name) => {
       const { reader, failures } = setup(hostile(name, 100_000));
       expect(await drain(reader, failures)).toBeLessThanOrEqual(4097);
-      expect(failures).toMatchObject([{ code: "media-damaged", message: expect.stringContaining("no sound") }]);
+      expect(failures).toMatchObject([{ code: "media-damaged", message: expect.stringContaining("no audio") }]);
     },
   );
 
-  it("lets packets pass that do not say how long they are, as long as time goes on", async () => {
+  it("a packet reader passes packets without a duration, as long as time advances", async () => {
     const packets = packetsOf(12_000, 5).map((packet) => ({ ...packet, durationMs: 0 }));
     const { reader, failures } = setup(async () => new ScriptedDemuxer({ stream: STREAM, packets }));
     expect([await drain(reader, failures), failures]).toEqual([12_000, []]);
   });
 
-  it("seeks to the same place twice within one burst", async () => {
+  it("a packet reader seeks to the same position twice within one burst", async () => {
     const demuxer = new ScriptedDemuxer({ stream: STREAM, packets: packetsOf(100, 20) });
-    // The first packet of the new place is here, and the burst goes on.
+    // The first packet of the new position has arrived, and the burst continues.
     const onProgress = (): void => {
       if (reader.runNumber === 1 && reader.seekTargetMs === undefined) reader.seek(1000);
     };
@@ -108,20 +108,20 @@ describe("a reader of packets", () => {
     reader.close();
   });
 
-  it("ends a track of one stream after another, none of which has sound", async () => {
+  it("a packet reader ends a track of one stream after another without audio", async () => {
     const { reader, failures } = setup(hostile("ogg: one stream after another", 100_000));
     expect(await drain(reader, failures)).toBeLessThan(70);
     expect(failures).toMatchObject([{ code: "media-damaged", message: expect.stringContaining("one stream after") }]);
   });
 
-  it("drops Opus packets that no encoder makes", async () => {
+  it("a packet reader drops Opus packets that no encoder makes", async () => {
     const stream = { ...STREAM, codec: "opus" } as const;
     const packets = [...packetsOf(1, 20, 70_000), ...packetsOf(2, 20, 100)];
     const { reader, failures } = setup(async () => new ScriptedDemuxer({ stream, packets }));
     expect([await drain(reader, failures), failures]).toEqual([2, []]);
   });
 
-  it("gives all memory back when it is closed, also while it opens or waits for its turn", async () => {
+  it("a packet reader releases all memory when it is closed, also while it opens or waits for its time slice", async () => {
     const bytes = HOSTILE_FILES.find(({ name }) => name === "webm: a long cue list")?.build(600_000);
     for (const slicesBefore of [0, 1, 5, 20, 50]) {
       const source = new MemoryByteSource(bytes ?? new Uint8Array(0));

@@ -1,4 +1,4 @@
-// Whatever decoder, filters or encoder throw, and whenever: the track fails with it, once, and nobody else notices.
+// Whatever decoder, filters or encoder throw, and whenever: the track fails with it, once, and no other track notices.
 
 import { afterEach, expect, it, vi } from "vitest";
 import type { Decoder } from "../../../../src/media/decode/decoder.ts";
@@ -63,7 +63,7 @@ function failingOnce(name: "decode" | "flush" | "reset" | "close", isLate = fals
   return createScriptedDecoder({ [name]: work });
 }
 
-it.each(["decode", "flush"] as const)("a decoder that throws in %s, at once or late", async (name) => {
+it.each(["decode", "flush"] as const)("a decoder that throws in %s, at once or late, fails its track", async (name) => {
   for (const isLate of [false, true]) {
     const setup = start({ decoder: failingOnce(name, isLate) });
     await play(setup);
@@ -72,7 +72,7 @@ it.each(["decode", "flush"] as const)("a decoder that throws in %s, at once or l
   }
 });
 
-it("a decoder that throws in reset, at a seek", async () => {
+it("a decoder that throws in reset, at a seek, fails its track", async () => {
   const setup = start({ decoder: failingOnce("reset") });
   await play(setup, 10);
   setup.pipeline.seek(500);
@@ -80,13 +80,13 @@ it("a decoder that throws in reset, at a seek", async () => {
   expect(setup.failures).toEqual([expect.any(RangeError)]);
 });
 
-it("a decoder that throws in close", async () => {
+it("a decoder that throws in close does not make closing the pipeline throw", async () => {
   const setup = start({ decoder: failingOnce("close") });
   await play(setup, 10);
   expect(() => setup.pipeline.close()).not.toThrow();
 });
 
-it("a decoder that throws when it takes over from passing through", async () => {
+it("a decoder that throws when it takes over from passthrough fails its track", async () => {
   const encoder = await OpusFrameEncoder.create({ complexity: 0, bitrateBps: 64_000 });
   const frame = new Float32Array(960);
   const data = Uint8Array.from(encoder.encode(frame, frame));
@@ -102,27 +102,30 @@ it("a decoder that throws when it takes over from passing through", async () => 
   expect(setup.failures).toEqual([expect.any(RangeError)]);
 });
 
-it.each(["prepare", "render", "begin", "finish", "jump"] as const)("a chain that throws in %s", async (name) => {
-  vi.spyOn(EffectChain.prototype, name).mockImplementation(fail);
-  const packets = createPackets(50).map((packet) => ({
-    ...packet,
-    trimEndSamples: packet.timestampMs === 980 ? 100 : 0,
-  }));
-  const setup = start({ packets });
-  await play(setup, 10);
-  setup.pipeline.seek(500);
-  await play(setup);
-  expect(setup.failures).toEqual([expect.any(RangeError)]);
-});
+it.each(["prepare", "render", "begin", "finish", "jump"] as const)(
+  "a chain that throws in %s fails its track",
+  async (name) => {
+    vi.spyOn(EffectChain.prototype, name).mockImplementation(fail);
+    const packets = createPackets(50).map((packet) => ({
+      ...packet,
+      trimEndSamples: packet.timestampMs === 980 ? 100 : 0,
+    }));
+    const setup = start({ packets });
+    await play(setup, 10);
+    setup.pipeline.seek(500);
+    await play(setup);
+    expect(setup.failures).toEqual([expect.any(RangeError)]);
+  },
+);
 
-it("an encoder that throws", async () => {
+it("an encoder that throws fails its track", async () => {
   const setup = start({});
   vi.spyOn(TonearmFrameEncoder.prototype, "encode").mockImplementation(fail);
   await play(setup);
   expect(setup.failures).toEqual([expect.any(RangeError)]);
 });
 
-it("a mix that throws, at every way in", async () => {
+it("a mix that throws, at every entry point, fails its track", async () => {
   const setup = start({});
   await play(setup, 10);
   vi.spyOn(EffectChain.prototype, "prepare").mockImplementation(fail);
@@ -138,7 +141,7 @@ it("a mix that throws, at every way in", async () => {
   expect(setup.failures).toHaveLength(1);
 });
 
-it("decoders that cannot be made, at once or late, leave no encoder behind", async () => {
+it("decoders that cannot be created, at once or late, leave no encoder behind", async () => {
   for (const createDecoder of [() => Promise.reject(new RangeError("none")), async () => fail()]) {
     let held = 0;
     const ours = new Codecs({ complexity: 0, bitrateBps: 64_000, encoder: "tonearm" });

@@ -1,5 +1,5 @@
-// Loudness in a whole pipeline: the tags reach the stage before the first frame, positions and ends are exact, and
-// there is a way from passing packets through to one loudness and back that nobody hears.
+// Loudness in a whole pipeline: the tags reach the stage before the first frame, positions and ends are exact, and the
+// switch from passthrough to normalization and back is inaudible.
 
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks } from "../../../../lab/listen/faults.ts";
@@ -18,7 +18,7 @@ const FRAME_MS = 20;
 const FRAME_SAMPLES = 960;
 const PRE_SKIP_MS = 6.5;
 const SONG_PACKETS = 150;
-/** Of the tone below, in both channels. */
+/** Loudness of the tone below, in both channels. */
 const SONG_LUFS = -20;
 const LOUDNESS = { pluginFilters: { tonearm: { loudness: { target: -14, peak: -1 } } } };
 const stereo = { sampleRateHz: 48_000, channelCount: 2, description: undefined } as const;
@@ -103,7 +103,7 @@ describe.each([
   ["Opus", OPUS],
   ["PCM", PCM],
 ])("%s", (_name, stream) => {
-  it("with a tag is at the target from the first frames on, exact in position and length", async () => {
+  it("loudness with a tag is at the target from the first frames on, exact in position and length", async () => {
     const { pipeline } = start({ ...stream, loudnessLufs: SONG_LUFS }, LOUDNESS);
     const { frames, positionsMs } = await render(pipeline);
     expect(Math.abs((await loudnessIn(frames, 1, 26)) + 14)).toBeLessThan(0.3);
@@ -113,14 +113,14 @@ describe.each([
     expect(Math.max(...errors)).toBeLessThan(PRE_SKIP_MS + 0.1);
   });
 
-  it("without a tag begins at the guess and goes to the target", async () => {
+  it("loudness without a tag begins at the estimate and moves to the target", async () => {
     const { frames } = await render(start(stream, LOUDNESS).pipeline);
     expect(Math.abs((await loudnessIn(frames, 1, 21)) + 22)).toBeLessThan(0.5);
     // 0.4 s until there is a measurement, then 3 dB a second.
     expect(Math.abs((await loudnessIn(frames, 125, 150)) + 15)).toBeLessThan(1);
   });
 
-  it("keeps the gain over a seek", async () => {
+  it("loudness keeps the gain over a seek", async () => {
     const { pipeline } = start(stream, LOUDNESS);
     await render(pipeline, 100);
     pipeline.seek(200);
@@ -131,12 +131,12 @@ describe.each([
     expect(await loudnessIn(frames, 1, 40)).toBeGreaterThan(-18);
   });
 
-  it("ends at its end time", async () => {
+  it("loudness ends at the track's end time", async () => {
     const { frames } = await render(start(stream, LOUDNESS, { endMs: 1000 }).pipeline);
     expect(Math.abs(frames.length - 50)).toBeLessThanOrEqual(1);
   });
 
-  it("with timescale beside it ends when the song is over", async () => {
+  it("loudness with timescale beside it ends when the song is over", async () => {
     const { pipeline } = start({ ...stream, loudnessLufs: SONG_LUFS }, { ...LOUDNESS, timescale: { speed: 1.5 } });
     const { frames } = await render(pipeline);
     expect(Math.abs(frames.length - SONG_PACKETS / 1.5)).toBeLessThanOrEqual(1.5);
@@ -144,7 +144,7 @@ describe.each([
   });
 });
 
-/** A chained stream: from its middle on another song, with a tag of its own. */
+/** A chained stream: from its middle on another song, with its own tag. */
 class TwoSongs extends ScriptedDemuxer {
   #count = 0;
 
@@ -157,16 +157,16 @@ class TwoSongs extends ScriptedDemuxer {
 
 const SECOND = { ...OPUS, loudnessLufs: SONG_LUFS - 4 };
 
-it("takes the tag of a chained stream's next song from where it starts", async () => {
+it("loudness takes the tag of a chained stream's next song from where it starts", async () => {
   const first = { ...OPUS, loudnessLufs: SONG_LUFS };
   const demuxer = new TwoSongs({ stream: first, packets: packets.get("opus") ?? [] });
   const { frames } = await render(start(first, LOUDNESS, { demuxer }).pipeline);
   expect(Math.abs((await loudnessIn(frames, 30, 70)) + 14)).toBeLessThan(0.3);
-  // On its way to -10 by 3 dB a second.
+  // Moving to -10 by 3 dB a second.
   expect(Math.abs((await loudnessIn(frames, 95, 145)) + 11.3)).toBeLessThan(0.5);
 });
 
-it("counts the output gain of an Opus header: tags are measured behind it", async () => {
+it("loudness counts the output gain of an Opus header: tags are measured behind it", async () => {
   const [head] = opusHeaders();
   const description = Uint8Array.from(head);
   new DataView(description.buffer).setInt16(16, -6 * 256, true);
@@ -175,7 +175,7 @@ it("counts the output gain of an Opus header: tags are measured behind it", asyn
   expect(Math.abs((await loudnessIn(frames)) + 14)).toBeLessThan(0.3);
 });
 
-it("is switched on while packets pass, and off again: at once, without a click, back to the file's", async () => {
+it("loudness is switched on during passthrough, and off again: at once, without a click, back to the file's", async () => {
   const { pipeline } = start({ ...OPUS, loudnessLufs: SONG_LUFS }, {});
   const before = await render(pipeline, 30);
   pipeline.setFilters(LOUDNESS);

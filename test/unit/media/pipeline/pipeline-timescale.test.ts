@@ -1,5 +1,5 @@
-// Timescale in a whole pipeline: positions, seeks and ends are in song time, and there is a way from passing packets
-// through to timescale and back that nobody hears.
+// Timescale in a whole pipeline: positions, seeks and ends are in song time, and the switch from passthrough to
+// timescale and back is inaudible.
 
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks } from "../../../../lab/listen/faults.ts";
@@ -18,7 +18,7 @@ const FRAME_SAMPLES = 960;
 const PRE_SKIP_MS = 6.5;
 const SONG_PACKETS = 150;
 const SONG_MS = SONG_PACKETS * FRAME_MS;
-/** What positions may be off by while the stretcher looks for a good place. */
+/** How far positions may be off while the stretcher searches for a good position. */
 const POSITION_MS_MAX = 40;
 const TONE_HZ = 353.7;
 const stereo = { sampleRateHz: 48_000, channelCount: 2, description: undefined } as const;
@@ -66,7 +66,7 @@ function start(stream: AudioStream, filters: object, options: Partial<PipelineOp
   return { pipeline };
 }
 
-/** Frames until there are `count` or no more come; `onFrame` hears how many there were. */
+/** Frames until there are `count` or no more come; `onFrame` receives how many there were. */
 async function frames(
   pipeline: Pipeline,
   count = Number.POSITIVE_INFINITY,
@@ -97,27 +97,30 @@ describe.each([
     [{ speed: 1.2, pitch: 1.2 }, 1.2],
     [{ rate: 0.8 }, 0.8],
     [{ speed: 0.85, pitch: 0.8 }, 0.85],
-  ] as const)("with %j ends when the song is over, and its position runs in song time", async (timescale, tempo) => {
-    const { pipeline } = start(stream, { timescale });
-    const errors: number[] = [];
-    const received = await frames(pipeline, undefined, (count) =>
-      errors.push(Math.abs(pipeline.positionMs - Math.min(SONG_MS, count * FRAME_MS * tempo))),
-    );
-    expect(Math.abs(received.length - SONG_PACKETS / tempo)).toBeLessThanOrEqual(1.5);
-    expect(Math.max(...errors)).toBeLessThan(POSITION_MS_MAX);
-    const { left } = await decodeReceived(received);
-    const pitch = ("pitch" in timescale ? timescale.pitch : 1) * ("rate" in timescale ? timescale.rate : 1);
-    expect(Math.abs(pitchCents(left.subarray(9600, -9600), TONE_HZ * pitch, 48_000) ?? 1200)).toBeLessThan(3);
-    expect(findClicks(left.subarray(FRAME_SAMPLES, -2 * FRAME_SAMPLES))).toEqual([]);
-  });
+  ] as const)(
+    "timescale with %j ends when the song is over, and its position runs in song time",
+    async (timescale, tempo) => {
+      const { pipeline } = start(stream, { timescale });
+      const errors: number[] = [];
+      const received = await frames(pipeline, undefined, (count) =>
+        errors.push(Math.abs(pipeline.positionMs - Math.min(SONG_MS, count * FRAME_MS * tempo))),
+      );
+      expect(Math.abs(received.length - SONG_PACKETS / tempo)).toBeLessThanOrEqual(1.5);
+      expect(Math.max(...errors)).toBeLessThan(POSITION_MS_MAX);
+      const { left } = await decodeReceived(received);
+      const pitch = ("pitch" in timescale ? timescale.pitch : 1) * ("rate" in timescale ? timescale.rate : 1);
+      expect(Math.abs(pitchCents(left.subarray(9600, -9600), TONE_HZ * pitch, 48_000) ?? 1200)).toBeLessThan(3);
+      expect(findClicks(left.subarray(FRAME_SAMPLES, -2 * FRAME_SAMPLES))).toEqual([]);
+    },
+  );
 
-  it("stops at its end time, which is in song time", async () => {
+  it("timescale stops at its end time, which is in song time", async () => {
     const { pipeline } = start(stream, { timescale: { speed: 2 } }, { endMs: 1000 });
     const received = await frames(pipeline);
     expect(Math.abs(received.length - 25)).toBeLessThanOrEqual(1);
   });
 
-  it("starts and seeks in song time, without a click", async () => {
+  it("timescale starts and seeks in song time, without a click", async () => {
     const { pipeline } = start(stream, { timescale: { speed: 2 } }, { startMs: 500 });
     const before = await frames(pipeline, 10);
     expect(Math.abs(pipeline.positionMs - 900)).toBeLessThan(POSITION_MS_MAX);
@@ -132,7 +135,7 @@ describe.each([
   });
 
   it.each([{ speed: 1.5 }, { speed: 1.2, pitch: 1.2 }, { pitch: 0.8 }, { rate: 0.7 }])(
-    "is changed to %j and back while it sounds: at once, without a click, with the right position",
+    "timescale is changed to %j and back during playback: at once, without a click, with the right position",
     async (timescale) => {
       const { pipeline } = start(stream, {});
       const before = await frames(pipeline, 20);
@@ -153,7 +156,7 @@ describe.each([
       expect(findClicks(left.subarray(FRAME_SAMPLES, -2 * FRAME_SAMPLES))).toEqual([]);
       if (stream !== OPUS) return;
       const own = packets.get(OPUS)!.map(({ data }) => Buffer.from(data).toString("base64"));
-      // Heard at most 80 ms later, and back to the very packets within 200 ms.
+      // Audible at most 80 ms later, and back to the very packets within 200 ms.
       expect(during.findIndex((frame) => !own.includes(Buffer.from(frame).toString("base64")))).toBeLessThanOrEqual(4);
       const last = [...after.slice(10), ...rest].map((frame) => Buffer.from(frame).toString("base64"));
       expect(last).toEqual(own.slice(-last.length));

@@ -59,7 +59,7 @@ afterEach(() => {
   for (const pipeline of opened.splice(0)) pipeline.close();
 });
 
-/** Lets what waits for input or a codec go on. */
+/** Lets code that waits for input or a codec continue. */
 const nextIteration = () => new Promise((next) => setImmediate(next));
 
 interface Setup {
@@ -110,7 +110,7 @@ async function nextFrame(pipeline: Pipeline): Promise<Uint8Array | undefined> {
     if (pipeline.isEnded) return undefined;
     await nextIteration();
   }
-  throw new Error(`nothing came: waiting for the ${pipeline.stallReason}`);
+  throw new Error(`no frame was produced: waiting for the ${pipeline.stallReason}`);
 }
 
 async function frames(pipeline: Pipeline, count: number): Promise<Uint8Array[]> {
@@ -119,14 +119,14 @@ async function frames(pipeline: Pipeline, count: number): Promise<Uint8Array[]> 
     const frame = await nextFrame(pipeline);
     if (frame === undefined) break;
     taken.push(frame);
-    // Between two ticks promises and small jobs get their turn.
+    // Between two ticks promises and small jobs run.
     for (let count = 0; count < 20; count++) await nextIteration();
   }
   return taken;
 }
 
 /**
- * Largest difference between heard sound and the song itself, `gain` times as loud, over a stretch of heard samples.
+ * Largest difference between output audio and the song itself, `gain` times as loud, over a stretch of output samples.
  */
 function worstError(
   received: Float32Array,
@@ -141,8 +141,8 @@ function worstError(
   return worst;
 }
 
-describe("passing through", () => {
-  it("gives the packets out as they came, and then is at its end", async () => {
+describe("passthrough", () => {
+  it("passthrough outputs the packets unchanged, and then reports the end", async () => {
     const { pipeline } = start(OPUS, opusPackets);
     const received = await frames(pipeline, 1000);
     expect(received).toEqual(opusPackets.map((packet) => packet.data));
@@ -150,34 +150,34 @@ describe("passing through", () => {
     expect(pipeline.positionMs).toBeCloseTo(150 * FRAME_MS - PRE_SKIP_MS, 5);
   });
 
-  it("tells song time after each packet", async () => {
+  it("passthrough reports song time after each packet", async () => {
     const { pipeline } = start(OPUS, opusPackets);
     await frames(pipeline, 10);
     expect(pipeline.positionMs).toBeCloseTo(10 * FRAME_MS - PRE_SKIP_MS, 5);
   });
 
-  it("starts within 10 ms of a start position", async () => {
+  it("passthrough starts within 10 ms of a start position", async () => {
     const { pipeline } = start(OPUS, opusPackets, { startMs: 1234 });
     const [first] = await frames(pipeline, 1);
     const index = opusPackets.findIndex((packet) => Buffer.compare(packet.data, first!) === 0);
     expect(Math.abs(opusPackets[index]!.timestampMs - 1234)).toBeLessThanOrEqual(10);
   });
 
-  it("stops at the end time", async () => {
+  it("passthrough stops at the end time", async () => {
     const { pipeline } = start(OPUS, opusPackets, { endMs: 500 });
     const received = await frames(pipeline, 1000);
     expect(received.length).toBe(26);
     expect(pipeline.isEnded).toBe(true);
   });
 
-  it("ignores an end time at or before the start", async () => {
+  it("passthrough ignores an end time at or before the start", async () => {
     const { pipeline } = start(OPUS, opusPackets, { startMs: 1000, endMs: 1000 });
     expect((await frames(pipeline, 1000)).length).toBeGreaterThan(90);
   });
 });
 
-describe("a chained file that goes on in another codec", () => {
-  it("is played on: what was passed through is not heard again, and the new sound is whole", async () => {
+describe("a chained file that continues in another codec", () => {
+  it("a chained file continues in another codec: no packet plays twice, and the new audio is complete", async () => {
     const changeMs = 50 * FRAME_MS - PRE_SKIP_MS;
     const demuxer = new ChainedDemuxer([
       ...opusPackets.slice(0, 50).map((packet) => ({ packet, stream: OPUS })),
@@ -198,7 +198,7 @@ describe("a chained file that goes on in another codec", () => {
     expect(worstError(audio, stretch)).toBeLessThan(0.02);
   });
 
-  it("and is closed while the next decoder is being made, closes that one too", async () => {
+  it("a chained file that is closed while the next decoder is being created closes that one too", async () => {
     const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000, encoder: "tonearm" });
     let openDecoders = 0;
     let isAsked = false;
@@ -242,7 +242,7 @@ describe("a chained file that goes on in another codec", () => {
 });
 
 describe("a volume change in the middle of passing through", () => {
-  it("is not heard as a seam: same place, no click, no gap, exact level", async () => {
+  it("a volume change during passthrough makes no seam: same position, no click, no gap, exact level", async () => {
     const { pipeline } = start(OPUS, opusPackets);
     const before = await frames(pipeline, 50);
     pipeline.setVolume(50);
@@ -252,7 +252,7 @@ describe("a volume change in the middle of passing through", () => {
 
     expect(findClicks(received.subarray(FRAME_SAMPLES))).toEqual([]);
     expect(findGaps(received.subarray(FRAME_SAMPLES))).toEqual([]);
-    // Frame n of what is heard plays the song from n * 20 ms on, less the source encoder's own delay.
+    // Frame n of the output plays the song from n * 20 ms on, less the source encoder's own delay.
     const loud = { from: 10 * FRAME_SAMPLES, to: 50 * FRAME_SAMPLES, songAtMs: 10 * FRAME_MS - PRE_SKIP_MS };
     const quiet = { from: 60 * FRAME_SAMPLES, to: 110 * FRAME_SAMPLES, songAtMs: 60 * FRAME_MS - PRE_SKIP_MS, gain };
     expect(worstError(received, loud)).toBeLessThan(0.02);
@@ -260,7 +260,7 @@ describe("a volume change in the middle of passing through", () => {
     expect(pipeline.positionMs).toBeCloseTo(110 * FRAME_MS - PRE_SKIP_MS, 3);
   });
 
-  it("back to 100 goes back to the packets themselves, again without a seam", async () => {
+  it("a volume change back to 100 returns to the packets themselves, again without a seam", async () => {
     const { pipeline } = start(OPUS, opusPackets);
     const first = await frames(pipeline, 30);
     pipeline.setVolume(50);
@@ -277,7 +277,7 @@ describe("a volume change in the middle of passing through", () => {
     expect(worstError(received, end)).toBeLessThan(0.02);
   });
 
-  it("takes hold within two frames", async () => {
+  it("a volume change during passthrough takes effect within two frames", async () => {
     const { pipeline } = start(OPUS, opusPackets);
     await frames(pipeline, 20);
     pipeline.setVolume(0);
@@ -289,7 +289,7 @@ describe("a volume change in the middle of passing through", () => {
 });
 
 describe("transcoding", () => {
-  it("keeps length, place, pitch and level of the song, whatever its rate", async () => {
+  it("transcoding keeps length, position, pitch and level of the song, whatever its rate", async () => {
     const { pipeline } = start(PCM, pcmPackets);
     const all = await frames(pipeline, 1000);
     const received = (await decodeReceived(all)).left;
@@ -300,13 +300,13 @@ describe("transcoding", () => {
     expect(pipeline.positionMs).toBeGreaterThanOrEqual(2000);
   });
 
-  it("starts exactly at a start position", async () => {
+  it("transcoding starts exactly at a start position", async () => {
     const { pipeline } = start(PCM, pcmPackets, { startMs: 777 });
     const received = (await decodeReceived(await frames(pipeline, 30))).left;
     expect(worstError(received, { from: 2 * FRAME_SAMPLES, to: 29 * FRAME_SAMPLES, songAtMs: 817 })).toBeLessThan(0.02);
   });
 
-  it("seeks exactly, without a click", async () => {
+  it("transcoding seeks exactly, without a click", async () => {
     const { pipeline } = start(PCM, pcmPackets);
     const before = await frames(pipeline, 10);
     pipeline.seek(1500);
@@ -320,7 +320,7 @@ describe("transcoding", () => {
 });
 
 describe("a seek", () => {
-  it("lets the old place sound until the new one is there", async () => {
+  it("a seek lets the old position play until the new one is ready", async () => {
     const { pipeline, demuxer } = start(OPUS, opusPackets);
     await frames(pipeline, 5);
     let arrive = (): void => undefined;
@@ -335,7 +335,7 @@ describe("a seek", () => {
     expect(Math.abs(pipeline.positionMs - 2020)).toBeLessThanOrEqual(10);
   });
 
-  it("past the end ends the track", async () => {
+  it("a seek past the end ends the track", async () => {
     const { pipeline } = start(OPUS, opusPackets);
     await frames(pipeline, 5);
     pipeline.seek(60_000);
@@ -344,7 +344,7 @@ describe("a seek", () => {
     expect(pipeline.isEnded).toBe(true);
   });
 
-  it("past the end time ends the track", async () => {
+  it("a seek past the end time ends the track", async () => {
     const { pipeline } = start(OPUS, opusPackets, { endMs: 1000 });
     await frames(pipeline, 5);
     pipeline.seek(1500);
@@ -353,7 +353,7 @@ describe("a seek", () => {
     expect(pipeline.isEnded).toBe(true);
   });
 
-  it("of several only the last counts", async () => {
+  it("of several seeks only the last one counts", async () => {
     const { pipeline } = start(OPUS, opusPackets);
     await frames(pipeline, 5);
     pipeline.seek(500);
@@ -366,7 +366,7 @@ describe("a seek", () => {
 });
 
 describe("failures", () => {
-  it("of reading are told at once, and what is buffered plays on", async () => {
+  it("a failure of reading is reported at once, and buffered audio plays on", async () => {
     const demuxer = new ScriptedDemuxer({ stream: OPUS, packets: opusPackets });
     demuxer.failAt(30, new NodeError("input-interrupted", "the connection broke"));
     const { pipeline, failures } = startOn(demuxer, {});
@@ -376,7 +376,7 @@ describe("failures", () => {
     expect(pipeline.isEnded).toBe(true);
   });
 
-  it("of opening leave nothing to play", async () => {
+  it("a failure of opening leaves nothing to play", async () => {
     const error = new NodeError("input-not-found", "nothing there");
     const { pipeline, failures } = startOn(new ScriptedDemuxer({ stream: OPUS, packets: [] }), {
       open: () => Promise.reject(error),
@@ -386,7 +386,7 @@ describe("failures", () => {
     expect(pipeline.isEnded).toBe(true);
   });
 
-  it("of a codec end the track though packets are there", async () => {
+  it("a failure of a codec ends the track though packets are there", async () => {
     const { pipeline, failures } = start({ ...PCM, pcm: undefined }, pcmPackets);
     expect(await nextFrame(pipeline)).toBeUndefined();
     expect(failures.length).toBe(1);
@@ -419,7 +419,7 @@ describe("timescale", () => {
     expect(pipeline.isEnded).toBe(true);
   });
 
-  it("an end time is one of the song", async () => {
+  it("an end time with timescale is in song time", async () => {
     const { pipeline } = start(PCM, pcmPackets, { endMs: 1000 });
     pipeline.setFilters(speedTwo);
     const received = await frames(pipeline, 100);
@@ -427,19 +427,19 @@ describe("timescale", () => {
     expect(pipeline.isEnded).toBe(true);
   });
 
-  it("a seek drops what is held and lands where it was asked to", async () => {
+  it("a seek with timescale drops held audio and lands at its target", async () => {
     const { pipeline } = start(PCM, pcmPackets);
     pipeline.setFilters(speedTwo);
     await frames(pipeline, 10);
     pipeline.seek(1500);
     const rest = await frames(pipeline, 100);
     expect(pipeline.landedMs).toBeCloseTo(1500, 0);
-    // Half a second of song at twice the speed, and what was heard until the seek had landed.
+    // Half a second of song at twice the speed, and the audio played until the seek had landed.
     expect(rest.length).toBeGreaterThanOrEqual(12);
     expect(rest.length).toBeLessThanOrEqual(16);
   });
 
-  it("taken away, the file's own packets come again, without a click", async () => {
+  it("removing timescale returns to the file's own packets, without a click", async () => {
     const { pipeline } = start(OPUS, opusPackets);
     const received = await frames(pipeline, 20);
     pipeline.setFilters(speedTwo);

@@ -18,27 +18,27 @@ beforeEach(() => {
   for (const entry of ENTRIES) recent.add(entry, 5);
 });
 
-describe("the packets that were taken last", () => {
-  it("are the newest so many, oldest first", () => {
+describe("recent packets", () => {
+  it("recent packets are the newest ones up to the limit, oldest first", () => {
     recent.add({ packet: { ...ENTRIES[0]!.packet, timestampMs: 100 }, stream: OPUS }, 4); // five were added
     expect(times(recent.newest(99))).toEqual([40, 60, 80, 100]);
     expect(times(recent.takeAll())).toEqual([40, 60, 80, 100]);
     expect(recent.newest(99)).toEqual([]);
   });
 
-  it("are looked at or taken out from the newest on", () => {
+  it("recent packets are read or removed from the newest on", () => {
     expect(times(recent.newest(2))).toEqual([60, 80]);
     expect(times(recent.takeNewest(3))).toEqual([40, 60, 80]);
     expect(times(recent.takeNewest(3))).toEqual([0, 20]);
     expect(times(recent.newest(2))).toEqual([]);
   });
 
-  it("are gone back to from the one that begins at a moment, to a rounding error", () => {
+  it("recent packets are removed from the one that begins at a moment, to a rounding error", () => {
     expect(times(recent.takeFrom(40.4))).toEqual([40, 60, 80]);
     expect(times(recent.newest(99))).toEqual([0, 20]);
   });
 
-  it("are not gone back to where none begins, or it may not pass through", () => {
+  it("recent packets are not removed when none begins at the moment, or it may not pass through", () => {
     expect([recent.takeFrom(40.6), recent.takeFrom(100)]).toEqual([undefined, undefined]);
     recent.add({ packet: { ...ENTRIES[0]!.packet, timestampMs: 100 }, stream: MP3 }, 6);
     expect(recent.takeFrom(100)).toBeUndefined();
@@ -46,21 +46,21 @@ describe("the packets that were taken last", () => {
   });
 });
 
-describe("within a packet, one that begins", () => {
+describe("a start behind a moment within a packet", () => {
   it.each([
     [21, 40],
     [35, 40],
     [35.5, 60],
     [39.5, 60],
-  ])("5 to 25 ms behind %d ms is at %d ms", (atMs, startMs) => {
+  ])("the start 5 to 25 ms behind %d ms is at %d ms", (atMs, startMs) => {
     expect(recent.startBehind(atMs)).toBe(startMs);
   });
 
-  it.each([20, 78, 81, 120])("is not there behind %d ms: a packet begins right there, or none is left", (atMs) => {
+  it.each([20, 78, 81, 120])("no start is found behind %d ms: a packet begins right there, or none is left", (atMs) => {
     expect(recent.startBehind(atMs)).toBeUndefined();
   });
 
-  it("is none to skip to when one of them may not pass through", () => {
+  it("no start is found when one of the packets may not pass through", () => {
     recent.add({ packet: { ...ENTRIES[0]!.packet, timestampMs: 100 }, stream: MP3 }, 6);
     expect([recent.startBehind(41), recent.startBehind(61)]).toEqual([60, undefined]);
   });

@@ -38,7 +38,9 @@ const PRIMING_SAMPLES = 648;
 
 const nextIteration = () => new Promise((next) => setImmediate(next));
 
-/** The first file ends after so many bytes, and its link is refused from then on; the next link leads to the second. */
+/**
+ * The first file ends after this many bytes, and its link is refused from then on; the next link leads to the second.
+ */
 async function play(files: readonly [Uint8Array, Uint8Array], cutAfterBytes: number) {
   const answer = ({ path, earlierRequests }: LoggedRequest): Answer => {
     if (path === "/1") return plainPlan(files[1], undefined);
@@ -84,13 +86,13 @@ async function framesOf<Frame>(pipeline: Pipeline, next: () => Frame | undefined
     const frame = next();
     if (frame === undefined) await nextIteration();
     else frames.push(frame);
-    // As between ticks: reading keeps ahead of what is played.
+    // As between ticks: reading stays ahead of playback.
     for (let round = 0; round < 8; round++) await nextIteration();
   }
   return frames;
 }
 
-/** The left channel of all that is heard. */
+/** The left channel of the whole output. */
 async function audioOf(pipeline: Pipeline): Promise<number[]> {
   const frames = await framesOf(pipeline, () => {
     const frame = pipeline.canRender() ? pipeline.render() : undefined;
@@ -99,8 +101,8 @@ async function audioOf(pipeline: Pipeline): Promise<number[]> {
   return frames.flat();
 }
 
-describe("a link whose new bytes are others, in the middle of a song", () => {
-  it("goes on with the next packet where packets are passed through", async () => {
+describe("a link whose bytes are replaced in the middle of a song", () => {
+  it("a replaced link continues with the next packet in passthrough", async () => {
     const files = [countedSong({ seconds: 30 }), countedSong({ seconds: 30, packetBytes: 160 })] as const;
     const { pipeline, links, failures } = await play(files, 60_000);
     const packets = await framesOf(pipeline, () => pipeline.produce()?.slice());
@@ -109,7 +111,7 @@ describe("a link whose new bytes are others, in the middle of a song", () => {
     expect([links.reasons, failures]).toEqual([["start", "refused 403"], []]);
   });
 
-  it("goes on at the next sample where sound is decoded", async () => {
+  it("a replaced link continues at the next sample when audio is decoded", async () => {
     const seconds = 12;
     const file = (bitsPerSample: 16 | 24): Uint8Array => {
       const data = new Uint8Array(seconds * 48_000 * 2 * (bitsPerSample / 8));
@@ -135,7 +137,7 @@ describe("a link whose new bytes are others, in the middle of a song", () => {
     expect(worst).toBeLessThan(1 / 16_384);
   });
 
-  it("goes on without a seam in MP3", async () => {
+  it("a replaced link continues without a seam in MP3", async () => {
     const file = readFileSync(new URL("chord.mp3", SONGS));
     const tagged = Buffer.concat([id3Tag(4, 0, new Uint8Array(5_000)), file]);
     const whole = await audioOf((await play([file, file], Number.POSITIVE_INFINITY)).pipeline);
@@ -167,7 +169,7 @@ const PACKETS: readonly Packet[] = Array.from({ length: 500 }, (_, index) => ({
   trimEndSamples: 0,
 }));
 
-describe("a reader whose bytes become others", () => {
+describe("a reader whose bytes are replaced", () => {
   async function replacedError(): Promise<InputReplacedError> {
     const links = new ScriptedLinks(() => linkTo("http://site.example/song"));
     const options = { track: SITE_TRACK, requestLink: links.requestLink, clock: new FakeClock(), logger: silentLogger };
@@ -205,7 +207,7 @@ describe("a reader whose bytes become others", () => {
     return demuxer;
   }
 
-  it("opens them with the link that it has, and marks what only warms the decoder up", async () => {
+  it("a reader opens replaced bytes with the link it has, and flags packets that only warm up the decoder", async () => {
     const error = await replacedError();
     const [first, second] = [ending(100, error), new ScriptedDemuxer({ stream: { ...STREAM }, packets: PACKETS })];
     const given: unknown[] = [];
@@ -222,7 +224,7 @@ describe("a reader whose bytes become others", () => {
     expect(news).toEqual(PACKETS.map(({ timestampMs }) => timestampMs));
   });
 
-  it("opens them before it has read the old ones to their end, where it is told in time", async () => {
+  it("a reader opens replaced bytes before it has read the old ones to their end, when notified in time", async () => {
     const error = await replacedError();
     const first = ending(400, error);
     const second = new ScriptedDemuxer({ stream: { ...STREAM }, packets: PACKETS });
@@ -240,7 +242,7 @@ describe("a reader whose bytes become others", () => {
     expect(news).toEqual(PACKETS.map(({ timestampMs }) => timestampMs));
   });
 
-  it("seeks in them where that was what it was doing", async () => {
+  it("a reader continues a seek in the replaced bytes", async () => {
     const error = await replacedError();
     const first = ending(60, error);
     const second = new ScriptedDemuxer({ stream: { ...STREAM }, packets: PACKETS });
@@ -256,7 +258,7 @@ describe("a reader whose bytes become others", () => {
     expect(landed.every(({ fromMs }) => fromMs === undefined)).toBe(true);
   });
 
-  it("fails where it cannot be sought, the old ones or the new ones", async () => {
+  it("a reader fails when it cannot seek, in the old bytes or the new ones", async () => {
     for (const [isOldSeekable, isNewSeekable] of [
       [false, true],
       [true, false],
@@ -271,7 +273,7 @@ describe("a reader whose bytes become others", () => {
     }
   });
 
-  it("fails with the reason where they cannot be opened", async () => {
+  it("a reader fails with the reason when replaced bytes cannot be opened", async () => {
     const error = await replacedError();
     const refused = new NodeError("link-refused", "no");
     const { drain, failures } = read(async (_, { link }) => {
@@ -282,7 +284,7 @@ describe("a reader whose bytes become others", () => {
     expect(failures).toEqual([refused]);
   });
 
-  it("fails after three times in which nothing new came", async () => {
+  it("a reader fails after three replacements without anything new", async () => {
     const error = await replacedError();
     let openings = 0;
     const { drain, failures } = read(async () => {

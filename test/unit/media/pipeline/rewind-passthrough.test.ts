@@ -1,4 +1,4 @@
-// Frames that were made ahead and not sent are taken back while packets pass through, and where that begins and ends.
+// Frames that were made ahead and not sent are rewound during passthrough, and where it begins and ends.
 
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks, findGaps } from "../../../../lab/listen/faults.ts";
@@ -36,9 +36,9 @@ const nextIteration = () => new Promise((next) => setImmediate(next));
 /** The packets of the song, from one on. */
 const packetsFrom = (first: number, end?: number) => song.packets.slice(first, end).map(({ data }) => data);
 
-describe("packets that were passed through and not sent", () => {
+describe("rewound passthrough packets", () => {
   it.each([undefined, 1000])(
-    "come again bit for bit and in order, from the first to the last (end: %s)",
+    "rewound passthrough packets come again bit for bit and in order, from the first to the last (end: %s)",
     async (endMs) => {
       const random = seededRandom(5);
       const player = start({ endMs });
@@ -55,7 +55,7 @@ describe("packets that were passed through and not sent", () => {
     },
   );
 
-  it("are none of the place that a seek has landed at", async () => {
+  it("passthrough packets from before a landed seek are not repeated after it", async () => {
     const player = start();
     await player.play(120);
     player.pipeline.seek(1000);
@@ -63,13 +63,13 @@ describe("packets that were passed through and not sent", () => {
     expect(player.rewind()).toBe(AHEAD_FRAMES);
     expect(player.pipeline.positionMs).toBe(2400);
     await player.play(1);
-    // All of the new place, too, down to where it is to begin.
+    // Everything from the new position, too, down to where it begins.
     expect(player.rewind()).toBe(AHEAD_FRAMES);
     await player.play();
     expect(wordsOf(player.sent)).toEqual(wordsOf([...packetsFrom(0, 120), ...packetsFrom(50)]));
   });
 
-  it("are as many as may be ahead, and none before the seek", async () => {
+  it("as many passthrough packets can be rewound as may be ahead, and none from before a seek", async () => {
     const { pipeline } = start({ startMs: 1000 });
     const made: number[] = [];
     while (made.length < 8) {
@@ -82,8 +82,8 @@ describe("packets that were passed through and not sent", () => {
   });
 });
 
-describe("a change from passing through to decoding", () => {
-  it("is heard with the next frame, though others were made until the decoder was there", async () => {
+describe("a change from passthrough to decoding", () => {
+  it("a change from passthrough takes effect with the next frame, though others were made until the decoder was ready", async () => {
     const player = start();
     await player.play(50);
     player.pipeline.setVolume(50);
@@ -109,7 +109,7 @@ describe("a change from passing through to decoding", () => {
     }
   });
 
-  it("that is taken back before the decoder is there leaves the packets as they are", async () => {
+  it("a change from passthrough that is undone before the decoder is ready leaves the packets unchanged", async () => {
     const player = start();
     await player.play(30);
     player.pipeline.setVolume(50);
@@ -122,7 +122,7 @@ describe("a change from passing through to decoding", () => {
     expect(wordsOf(player.sent)).toEqual(wordsOf(packetsFrom(0)));
   });
 
-  it("and back, again and again, loses and repeats nothing", async () => {
+  it("a change from passthrough and back, again and again, loses and repeats nothing", async () => {
     const random = seededRandom(3);
     const player = start();
     const iterations: number[] = [];
@@ -142,7 +142,7 @@ describe("a change from passing through to decoding", () => {
   });
 });
 
-it("timescale that is taken away again leads back to the packets, past frames that were taken back", async () => {
+it("removing timescale leads back to the packets, past rewound frames", async () => {
   const player = start();
   await player.play(20);
   player.pipeline.setFilters(filterSettings({ timescale: { speed: 1.3 } }));

@@ -1,5 +1,5 @@
-// Frames that were made ahead and not sent are taken back while a track is transcoded. The control is the same playing
-// without look-ahead, in which there is nothing to be taken back.
+// Frames that were made ahead and not sent are rewound while a track is transcoded. The control is the same playback
+// without look-ahead, in which there is nothing to rewind.
 
 import { afterEach, describe, expect, it } from "vitest";
 import { findClicks, findGaps } from "../../../../lab/listen/faults.ts";
@@ -41,7 +41,7 @@ function start(aheadFrames: number, options: Partial<PipelineOptions> = {}): Ahe
   return player;
 }
 
-/** Plays to the end, and now and then takes back some of what waits; returns how often. */
+/** Plays to the end, and now and then rewinds some of the waiting frames; returns how often. */
 async function playRewinding(player: AheadPlayer, seed: number): Promise<number> {
   const random = seededRandom(seed);
   let times = 0;
@@ -57,7 +57,7 @@ async function playRewinding(player: AheadPlayer, seed: number): Promise<number>
   return times;
 }
 
-describe("what is taken back and has not changed", () => {
+describe("rewound frames without a change", () => {
   it.each<[string, object]>([
     ["as it is", {}],
     ["with an equalizer", EQUALIZER],
@@ -65,7 +65,7 @@ describe("what is taken back and has not changed", () => {
     ["at 1.5 times the speed", { timescale: { speed: 1.5 } }],
     ["at twice the speed", { timescale: { speed: 2 } }],
     ["with fades, loudness, and filters that remember", FADES],
-  ])("is made again bit for bit, to the last frame: %s", async (_name, filters) => {
+  ])("rewound frames are made again bit for bit, to the last frame: %s", async (_name, filters) => {
     const options = { filters: filterSettings(filters), volume: 70 };
     const control = start(0, options);
     await control.play();
@@ -76,7 +76,7 @@ describe("what is taken back and has not changed", () => {
     expect(player.sentMs).toBe(control.sentMs);
   });
 
-  it("comes to its end again at an end time, and at another one that is set meanwhile", async () => {
+  it("rewound frames end again at an end time, and at another one that is set since", async () => {
     const player = start(AHEAD_FRAMES, { endMs: 1000 });
     const control = start(0);
     await control.play(60);
@@ -90,7 +90,7 @@ describe("what is taken back and has not changed", () => {
     expect(wordsOf(player.sent)).toEqual(wordsOf(control.sent));
   });
 
-  it("leans on nothing before it when silence was sent in between", async () => {
+  it("rewound frames depend on nothing before them when silence was sent in between", async () => {
     const player = start(AHEAD_FRAMES);
     await player.play(20);
     player.rewind();
@@ -104,8 +104,8 @@ describe("what is taken back and has not changed", () => {
   });
 });
 
-describe("a change for which frames were taken back", () => {
-  it("of the volume is heard as if nothing had been made ahead, bit for bit", async () => {
+describe("a change after a rewind", () => {
+  it("a volume change after a rewind sounds as if nothing had been made ahead, bit for bit", async () => {
     const [control, player] = [start(0), start(AHEAD_FRAMES)];
     for (const [frames, volume] of [
       [20, 40],
@@ -127,7 +127,7 @@ describe("a change for which frames were taken back", () => {
     expect(wordsOf(player.sent)).toEqual(wordsOf(control.sent));
   });
 
-  it("of the volume counts from what was heard, when another comes before any of it was sent", async () => {
+  it("a volume change after a rewind starts from the output, when another comes before any of it was sent", async () => {
     const [control, player] = [start(0), start(AHEAD_FRAMES)];
     await control.play(10);
     control.pipeline.setVolume(60);
@@ -159,7 +159,7 @@ describe("a change for which frames were taken back", () => {
     ],
     ["loudness", {}, tonearmFilter("loudness")],
   ])(
-    "of filters is heard with the first frame that is made anew, and without a click: %s",
+    "a filter change takes effect with the first frame that is made again, and without a click: %s",
     async (_name, before, after) => {
       const [control, player] = [start(0, { filters: before }), start(AHEAD_FRAMES, { filters: before })];
       const unchanged = start(0, { filters: before });
@@ -181,7 +181,7 @@ describe("a change for which frames were taken back", () => {
     },
   );
 
-  it("of filters comes behind what was made where there is an echo, which would be heard twice", async () => {
+  it("a filter change follows the frames already made when there is an echo, which would be audible twice", async () => {
     const echo = { pluginFilters: { tonearm: { echo: { delay: 250, decay: 0.4, mix: 0.3 } } } };
     const [control, player] = [start(0), start(AHEAD_FRAMES)].map((one) => {
       one.pipeline.setFilters(filterSettings(echo));
@@ -198,7 +198,7 @@ describe("a change for which frames were taken back", () => {
     expect(wordsOf(player.sent)).toEqual(wordsOf(control.sent));
   });
 
-  it("of the place is heard as if nothing had been made ahead, bit for bit", async () => {
+  it("a seek after a rewind sounds as if nothing had been made ahead, bit for bit", async () => {
     const [control, player] = [start(0), start(AHEAD_FRAMES)];
     for (const one of [control, player]) {
       await one.play(30);
@@ -218,8 +218,8 @@ describe("a change for which frames were taken back", () => {
   });
 });
 
-describe("as many frames can be taken back as", () => {
-  it("were made, up to the bound, and none more than once", async () => {
+describe("the number of frames that can be rewound", () => {
+  it("as many frames can be rewound as were made, up to the limit, and none more than once", async () => {
     const { pipeline } = start(0);
     expect(pipeline.rewindFramesMax).toBe(0);
     const made: number[] = [];
@@ -234,7 +234,7 @@ describe("as many frames can be taken back as", () => {
     expect([pipeline.positionMs, pipeline.rewindFramesMax]).toEqual([60, 0]);
   });
 
-  it("were not mixed with another track's", async () => {
+  it("frames that were mixed with another track's cannot be rewound", async () => {
     const { pipeline } = start(0);
     while (!pipeline.canRender()) await new Promise((next) => setImmediate(next));
     pipeline.produce();

@@ -55,7 +55,7 @@ function start({ decoder, packets, streamOf = () => SCRIPTED_STREAM, budget }: S
 
 const nextIteration = () => new Promise((next) => setImmediate(next));
 
-/** Plays until `seconds` have been heard or it fails; what it failed with. */
+/** Plays until `seconds` have been output or it fails; returns the failure. */
 async function playUntilFailed({ song, supply, failures }: Setup, seconds: number): Promise<unknown> {
   for (let received = 0; received < seconds * 48_000 && failures.length === 0; ) {
     try {
@@ -70,7 +70,7 @@ async function playUntilFailed({ song, supply, failures }: Setup, seconds: numbe
 }
 
 test.each([0, 1, 999, 768_001, 2 ** 31, -48_000, 44_100.5, Number.NaN, Number.POSITIVE_INFINITY])(
-  "sound at %d Hz is refused, at the first block and in the middle",
+  "audio at %d Hz is refused, at the first block and in the middle",
   async (sampleRateHz) => {
     for (const goodPackets of [0, 3]) {
       let count = 0;
@@ -112,7 +112,7 @@ test("another stream in every packet ends the track after a few decoders", async
   expect(setup.supply.taken).toBeLessThan(60);
 });
 
-test("a new stream every two seconds goes on for ever", async () => {
+test("a new stream every two seconds plays on forever", async () => {
   const streams = Array.from({ length: 60 }, () => ({ ...SCRIPTED_STREAM }));
   const setup = start({
     packets: createPackets(3000),
@@ -121,7 +121,7 @@ test("a new stream every two seconds goes on for ever", async () => {
   expect(await playUntilFailed(setup, 55)).toBeUndefined();
 });
 
-test("packets that hold no sound are taken a bounded number at a time, and end the track in the end", async () => {
+test("packets without audio are decoded a limited number at a time, and finally end the track", async () => {
   const decode = () => EMPTY_BLOCK;
   const setup = start({ decoder: createScriptedDecoder({ decode }), packets: createPackets(100_000) });
   setup.song.fill(setup.supply);
@@ -131,7 +131,7 @@ test("packets that hold no sound are taken a bounded number at a time, and end t
   expect(setup.supply.taken).toBeLessThan(3000);
 });
 
-test("one call decodes no more than what takes two milliseconds, the rest follows in its own turn", async () => {
+test("one call decodes at most two milliseconds, the rest follows in its own time slice", async () => {
   const clock = new FakeClock();
   const decode = () => {
     clock.stall(1.5);
@@ -149,7 +149,7 @@ test("one call decodes no more than what takes two milliseconds, the rest follow
   expect(setup.supply.taken).toBe(120);
 });
 
-test("a block of a minute is converted as it is wanted", async () => {
+test("a block of a minute is converted as it is needed", async () => {
   const decode = () => createBlock({ lengthSamples: 60_000, sampleRateHz: 1000 });
   const setup = start({ decoder: createScriptedDecoder({ decode }), packets: createPackets(2) });
   let longest = 0;
@@ -165,7 +165,7 @@ test("a block of a minute is converted as it is wanted", async () => {
   expect(longest).toBeLessThanOrEqual(2 * 1920);
 });
 
-test("a packet of a minute of uncompressed sound is decoded in pieces, to the same sound", () => {
+test("a packet of a minute of uncompressed audio is decoded in pieces, to the same audio", () => {
   const stream: AudioStream = {
     ...SCRIPTED_STREAM,
     codec: "pcm",
@@ -199,7 +199,7 @@ test("a packet of a minute of uncompressed sound is decoded in pieces, to the sa
   expect(Math.max(...lengths)).toBeLessThanOrEqual(1920);
 });
 
-test("a filter table that the track has no memory for ends it", async () => {
+test("a filter table that exceeds the track's memory ends the track", async () => {
   const setup = start({
     decoder: createScriptedDecoder({ decode: () => createBlock({ sampleRateHz: 44_100 }) }),
     packets: createPackets(4),
@@ -208,7 +208,7 @@ test("a filter table that the track has no memory for ends it", async () => {
   expect(await playUntilFailed(setup, 1)).toMatchObject({ code: "memory-exhausted" });
 });
 
-test("the memory of a filter table is counted, and given back at the end", async () => {
+test("the memory of a filter table is counted, and released at the end", async () => {
   const budget = createTrackBudget({ clock: new FakeClock() });
   const decode = () => createBlock({ sampleRateHz: 44_100 });
   const setup = start({ decoder: createScriptedDecoder({ decode }), packets: createPackets(4), budget });
@@ -218,7 +218,7 @@ test("the memory of a filter table is counted, and given back at the end", async
   expect(budget.memory.usedBytes).toBe(0);
 });
 
-test("what a decoder throws late is told once, and nothing is decoded after a close", async () => {
+test("a late decoder error is reported once, and nothing is decoded after a close", async () => {
   const decode = () => Promise.reject(new NodeError("media-decode-failed", "broken"));
   const setup = start({ decoder: createScriptedDecoder({ decode }), packets: createPackets(10) });
   setup.song.fill(setup.supply);

@@ -1,4 +1,4 @@
-// Frames that lie ready, and what becomes of them when something else is wanted.
+// Frames that are ready, and what happens to them when a request changes the audio.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { PlayCommand } from "../../../../src/bridge/commands.ts";
@@ -57,7 +57,7 @@ async function playing(frames = 20): Promise<void> {
   await tick(frames);
 }
 
-/** What a client is told of the position now. */
+/** The position as reported to a client now. */
 function positionMs(): number {
   const position = player.position;
   if (position === undefined) throw new Error("no track plays");
@@ -68,8 +68,8 @@ function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-describe("a player with frames that lie ready", () => {
-  it("is heard whole and once, though its worker is held up for 80 ms again and again", async () => {
+describe("a player with frames made ahead", () => {
+  it("a song plays completely and once, although its worker is repeatedly blocked for 80 ms", async () => {
     play();
     await readAhead();
     for (let stall = 0; stall < FRAME_COUNT / 5; stall++) {
@@ -83,7 +83,7 @@ describe("a player with frames that lie ready", () => {
     expect(new Set(dues.slice(1).map((dueMs, index) => dueMs - dues[index]!))).toEqual(new Set([FRAME_MS]));
   });
 
-  it("ends its track when the last frame has left, and not before", async () => {
+  it("a track ends when its last frame has been sent, and not before", async () => {
     await playing(FRAME_COUNT - LOOK_AHEAD_FRAMES);
     expect(voice.waitingCount).toBeGreaterThan(0);
     expect(voice.received).not.toContain(FRAME_COUNT - 1);
@@ -95,13 +95,13 @@ describe("a player with frames that lie ready", () => {
     expect(voice.stopCount).toBe(1);
   });
 
-  it("tells the position of what is heard, not of what lies ready", async () => {
+  it("the position is that of the sent frame, not of the frames made ahead", async () => {
     await playing();
     expect(voice.lookAheadMs).toBeGreaterThan(3 * FRAME_MS);
     expect(Math.abs(positionMs() - voice.received.length * FRAME_MS)).toBeLessThanOrEqual(FRAME_MS);
   });
 
-  it("is silent at once when it is paused, and goes on with the very next frame", async () => {
+  it("a pause silences frames made ahead at once, and the song resumes with the very next frame", async () => {
     await playing();
     const { length } = voice.received;
     player.pause(true);
@@ -116,7 +116,7 @@ describe("a player with frames that lie ready", () => {
     expect(later).toEqual(range(length, length + later.length - 1));
   });
 
-  it("is silent at once when it is stopped", async () => {
+  it("a stop silences frames made ahead at once", async () => {
     await playing();
     const { length } = voice.received;
     player.stop();
@@ -124,14 +124,14 @@ describe("a player with frames that lie ready", () => {
     expect(voice.received.slice(length)).toEqual(FIVE_SILENT);
   });
 
-  it("is heard to its end when it is told to stop after that", async () => {
+  it("a track that has ended is played to its last frame when a stop follows", async () => {
     await playing(FRAME_COUNT + 1);
     player.stop();
     await tick(10);
     expect(voice.received).toEqual([...range(0, FRAME_COUNT - 1), ...FIVE_SILENT]);
   });
 
-  it("is heard at its new place as soon as a seek has landed", async () => {
+  it("a seek takes effect as soon as its new position is ready", async () => {
     await playing();
     const { length } = voice.received;
     player.seek({ type: "seek", playerId: 1, trackId: 1, seekId: 1, positionMs: 2000 });
@@ -144,7 +144,7 @@ describe("a player with frames that lie ready", () => {
     expect(Math.abs(positionMs() - ((voice.received.at(-1) ?? 0) + 1) * FRAME_MS)).toBeLessThanOrEqual(FRAME_MS);
   });
 
-  it("ends where it is told to, also within what lies ready", async () => {
+  it("a new end time takes effect, also within the frames made ahead", async () => {
     await playing();
     const endFrames = voice.received.length + 2;
     expect(voice.lookAheadMs).toBeGreaterThan(3 * FRAME_MS);
@@ -154,7 +154,7 @@ describe("a player with frames that lie ready", () => {
     expect(events.map(({ type }) => type)).toContain("trackEnded");
   });
 
-  it("gives way at once to a track that is ready", async () => {
+  it("frames made ahead are replaced at once by a track that is ready", async () => {
     await playing();
     const { length } = voice.received;
     nextDemuxer = async () => new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: PACKETS.slice(100) });
@@ -166,24 +166,21 @@ describe("a player with frames that lie ready", () => {
     expect(later.at(-1)).toBeGreaterThanOrEqual(100);
   });
 
-  it.each(["hold", "down", "discard"] as const)(
-    "loses nothing of what had not left when the gate turns to %s",
-    async (gate) => {
-      await playing();
-      const { length } = voice.received;
-      voice.gate = gate;
-      player.onGateChanged();
-      expect(voice.waitingCount).toBe(0);
-      expect(positionMs()).toBe(length * FRAME_MS);
-      voice.gate = "send";
-      player.onGateChanged();
-      await tick(5);
-      const later = voice.received.slice(length);
-      expect(later).toEqual(range(length, length + later.length - 1));
-    },
-  );
+  it.each(["hold", "down", "discard"] as const)("no unsent frame is lost when the gate changes to %s", async (gate) => {
+    await playing();
+    const { length } = voice.received;
+    voice.gate = gate;
+    player.onGateChanged();
+    expect(voice.waitingCount).toBe(0);
+    expect(positionMs()).toBe(length * FRAME_MS);
+    voice.gate = "send";
+    player.onGateChanged();
+    await tick(5);
+    const later = voice.received.slice(length);
+    expect(later).toEqual(range(length, length + later.length - 1));
+  });
 
-  it("makes what had not left anew when the way or the keys change, for the same moments", async () => {
+  it("unsent frames are made again for the same deadlines when the send path or the keys change", async () => {
     await playing();
     const before = voice.revokedCount;
     player.onSendPathChanging();
@@ -194,7 +191,7 @@ describe("a player with frames that lie ready", () => {
     expect(new Set(dues.slice(1).map((dueMs, index) => dueMs - dues[index]!))).toEqual(new Set([FRAME_MS]));
   });
 
-  it("waits with its sound where nothing leaves for long, and says whose fault that was", async () => {
+  it("a player waits with its audio when nothing is sent for long, and reports the cause", async () => {
     await playing();
     voice.isStalled = true;
     await tick(25);
@@ -205,7 +202,7 @@ describe("a player with frames that lie ready", () => {
     expect(player.watch.takeReport()?.lostFrames?.workerLate).toBeGreaterThan(10);
   });
 
-  it("counts what was taken back as not sent", async () => {
+  it("revoked frames are not counted as sent", async () => {
     await playing();
     player.onSendPathChanging();
     await tick(10);
@@ -214,7 +211,7 @@ describe("a player with frames that lie ready", () => {
     expect(player.watch.counters.sentTotal).toBe(voice.received.filter((number) => number !== SILENCE).length);
   });
 
-  it("does not make frames anew for every one of many changes", async () => {
+  it("frames are not made again for every one of many changes", async () => {
     await playing();
     const before = voice.revokedCount;
     for (let change = 0; change < 200; change++) {

@@ -63,7 +63,7 @@ let player: AudioPlayer;
 let events: WorkerEvent[];
 let demuxers: ScriptedDemuxer[];
 let nextDemuxer: () => Promise<ScriptedDemuxer>;
-/** Of the track that is played last. */
+/** Budget of the track that was played last. */
 let budget: TrackBudget;
 
 beforeEach(async () => {
@@ -116,8 +116,8 @@ async function playFor(ms: number): Promise<void> {
   }
 }
 
-describe("playing", () => {
-  it("sends each frame once, in order, and ends with five silence frames and speaking off", async () => {
+describe("playing a track", () => {
+  it("a track sends each frame once, in order, and ends with five silence frames and speaking off", async () => {
     play();
     await readAhead();
     await tick(FRAME_COUNT + 10);
@@ -127,7 +127,7 @@ describe("playing", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  it("makes a frame when it is due if its turn to prepare had not come", async () => {
+  it("a player makes a frame when it is due if prepare has not run before", async () => {
     play();
     await tick(4);
     voice.log.length = 0;
@@ -137,7 +137,7 @@ describe("playing", () => {
     expect(voice.log).toEqual(["frame 3", "frame 4"]);
   });
 
-  it("reports the position once when it starts to run, and tells it exactly at any time", async () => {
+  it("a player reports its position once when time starts to run, and its exact position at any time", async () => {
     play();
     await readAhead();
     await tick(10);
@@ -145,7 +145,7 @@ describe("playing", () => {
     expect(player.position).toMatchObject({ trackId: 1, rate: 1, positionMs: voice.frames.length * FRAME_MS });
   });
 
-  it("tells the position anew when a stall has moved the song against the clock", async () => {
+  it("a player reports its position again when a stall has moved the song against the clock", async () => {
     play();
     await readAhead();
     await tick(5);
@@ -158,7 +158,7 @@ describe("playing", () => {
     expect(Math.abs(reckonedMs - voice.frames.length * FRAME_MS)).toBeLessThanOrEqual(FRAME_MS);
   });
 
-  it("goes on where it was after a pause, after silence, and lets RTP time pass", async () => {
+  it("a track continues where it was after a pause, after silence, and RTP time passes meanwhile", async () => {
     play();
     await readAhead();
     await tick(10);
@@ -177,7 +177,7 @@ describe("playing", () => {
     expect(Math.max(...gapsMs)).toBeGreaterThan(40 * FRAME_MS);
   });
 
-  it("started paused sends nothing and knows its position", async () => {
+  it("a track started paused sends nothing and knows its position", async () => {
     play({ isPaused: true, startMs: 1000 });
     await readAhead();
     await tick(10);
@@ -186,8 +186,8 @@ describe("playing", () => {
   });
 });
 
-describe("a seek", () => {
-  it("shows its target at once and goes on from there", async () => {
+describe("seeking", () => {
+  it("a seek reports its target at once and continues from there", async () => {
     play();
     await readAhead();
     await tick(5);
@@ -200,7 +200,7 @@ describe("a seek", () => {
     expect(player.position!.positionMs).toBeGreaterThanOrEqual(2020);
   });
 
-  it("while paused keeps its target until the music goes on", async () => {
+  it("a seek while paused keeps its target until the song resumes", async () => {
     play();
     await readAhead();
     await tick(5);
@@ -216,7 +216,7 @@ describe("a seek", () => {
     expect(voice.frames[received]).toBe(150);
   });
 
-  it("for another track than the one that plays is ignored", async () => {
+  it("a seek for another track than the playing one is ignored", async () => {
     play();
     await readAhead();
     player.seek({ type: "seek", playerId: 1, trackId: 99, seekId: 1, positionMs: 3000 });
@@ -225,7 +225,7 @@ describe("a seek", () => {
 });
 
 describe("a replaced track", () => {
-  it("sounds on until the new one can, and reports nothing any more", async () => {
+  it("a replaced track plays until the new one can, and reports nothing any more", async () => {
     play();
     await readAhead();
     await tick(5);
@@ -247,7 +247,7 @@ describe("a replaced track", () => {
     expect(eventsOf("trackEnded")).toEqual([]);
   });
 
-  it("is not heard any more when it is paused, also when the new one starts before the next deadline", async () => {
+  it("a replaced track stays silent once paused, also when the new one starts before the next deadline", async () => {
     play();
     await readAhead();
     await tick(5);
@@ -266,7 +266,7 @@ describe("a replaced track", () => {
     expect(voice.frames.at(-1)).toBeGreaterThanOrEqual(100);
   });
 
-  it("is not heard any more when voice holds, also when that opens before the next deadline", async () => {
+  it("a replaced track stays silent once voice holds, also when voice opens before the next deadline", async () => {
     play();
     await readAhead();
     await tick(5);
@@ -285,7 +285,7 @@ describe("a replaced track", () => {
     expect(voice.frames[length]).toBeGreaterThanOrEqual(100);
   });
 
-  it("does not hide that the new one is stuck", async () => {
+  it("a replaced track does not hide that the new one is stuck", async () => {
     nextDemuxer = async () =>
       new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: [...PACKETS, ...PACKETS, ...PACKETS] });
     play();
@@ -301,7 +301,7 @@ describe("a replaced track", () => {
     expect(eventsOf("trackStuck")).toEqual([{ type: "trackStuck", playerId: 1, trackId: 2, thresholdMs: STUCK_MS }]);
   });
 
-  it("falls silent when the new one fails", async () => {
+  it("a replaced track stops when the new one fails", async () => {
     play();
     await readAhead();
     await tick(5);
@@ -315,8 +315,8 @@ describe("a replaced track", () => {
   });
 });
 
-describe("voice", () => {
-  it("that is not ready holds the clock: no frame is lost", async () => {
+describe("voice states", () => {
+  it("a voice connection that is not ready holds the clock: no frame is lost", async () => {
     voice.gate = "hold";
     play();
     await readAhead();
@@ -327,7 +327,7 @@ describe("voice", () => {
     expect(voice.frames.slice(0, 5)).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it("alone in a channel lets time run without sending", async () => {
+  it("a voice connection in an empty channel lets time run without sending", async () => {
     voice.gate = "discard";
     play();
     await readAhead();
@@ -336,7 +336,7 @@ describe("voice", () => {
     expect(player.position!.positionMs).toBeGreaterThanOrEqual(900);
   });
 
-  it("that is gone parks the player, and the music goes on from there when it is back", async () => {
+  it("a voice connection that is lost parks the player, and the song continues from there when it is back", async () => {
     play();
     await readAhead();
     await tick(10);
@@ -350,7 +350,7 @@ describe("voice", () => {
     expect(voice.frames[received]).toBe(received);
   });
 
-  it("missing for 60 s ends the track as cleanup", async () => {
+  it("a voice connection missing for 60 s ends the track as cleanup", async () => {
     voice.gate = "down";
     play();
     await checkHealthFor(59_000);
@@ -359,7 +359,7 @@ describe("voice", () => {
     expect(eventsOf("trackEnded")).toMatchObject([{ reason: "cleanup" }]);
   });
 
-  it("closed by ourselves is not reported, closed by Discord is", () => {
+  it("a voice connection closed by ourselves is not reported, one closed by Discord is", () => {
     player.onVoiceClosed({ code: 1000, reason: "", isByRemote: false });
     player.onVoiceClosed({ code: 4014, reason: "Disconnected.", isByRemote: true });
     expect(eventsOf("voiceClosed")).toMatchObject([{ code: 4014, voiceId: 1 }]);
@@ -367,7 +367,7 @@ describe("voice", () => {
 });
 
 describe("a track without data", () => {
-  it("is stuck after the threshold, once, and recovers", async () => {
+  it("a track without data is stuck after the threshold, once, and recovers", async () => {
     let arrive = (): void => undefined;
     const stalled = new Promise<void>((resolve) => (arrive = resolve));
     nextDemuxer = async () => {
@@ -391,7 +391,7 @@ describe("a track without data", () => {
     expect(eventsOf("trackEnded")).toEqual([]);
   });
 
-  it("counts what was missed by its cause", async () => {
+  it("frames missed without data are counted by their cause", async () => {
     nextDemuxer = async () => {
       const demuxer = new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: PACKETS });
       demuxer.holdAt(10, new Promise(() => undefined));
@@ -408,7 +408,7 @@ describe("a track without data", () => {
   });
 });
 
-describe("a player that should sound and sends nothing", () => {
+describe("a silent player that should send audio", () => {
   /** Reads ten packets, and then no more; the next one that is opened reads on. */
   function hangOnce(): void {
     let opened = 0;
@@ -419,7 +419,7 @@ describe("a player that should sound and sends nothing", () => {
     };
   }
 
-  it("has its track opened anew where it is, before the client is told that it is stuck", async () => {
+  it("a silent player opens its track again at its position, before the client gets a stuck event", async () => {
     hangOnce();
     play({ lengthMs: FRAME_COUNT * FRAME_MS });
     await readAhead();
@@ -434,7 +434,7 @@ describe("a player that should sound and sends nothing", () => {
     expect(eventsOf("trackEnded")).toMatchObject([{ trackId: 1, reason: "finished" }]);
   });
 
-  it("says so: what was missing and why, and what was done about it", async () => {
+  it("a silent player reports what was missing and why, and the repair", async () => {
     hangOnce();
     play({ lengthMs: FRAME_COUNT * FRAME_MS });
     await readAhead();
@@ -460,7 +460,7 @@ describe("a player that should sound and sends nothing", () => {
     expect(player.watch.takeReport()).toBeUndefined();
   });
 
-  it("is told to be stuck once, and when it would have been, where opening anew does not help", async () => {
+  it("a silent player is reported as stuck once and at the usual time when opening again does not help", async () => {
     nextDemuxer = () => new Promise(() => undefined);
     play();
     await checkHealthFor(STUCK_MS - 500);
@@ -472,7 +472,7 @@ describe("a player that should sound and sends nothing", () => {
     expect(player.watch.takeReport()?.repairs).toHaveLength(1);
   });
 
-  it("goes on from what is live when its track is a stream, and its position goes on", async () => {
+  it("a silent stream continues at its live position, and its reported position continues", async () => {
     hangOnce();
     play({ lengthMs: undefined });
     await readAhead();
@@ -484,7 +484,7 @@ describe("a player that should sound and sends nothing", () => {
     expect(player.position?.positionMs).toBe(voice.frames.length * FRAME_MS);
   });
 
-  it("is left alone while a server is waited for: that is the source's to deal with", async () => {
+  it("a silent player is not repaired while a server is waited for, which is the source's task", async () => {
     nextDemuxer = async () => {
       const demuxer = new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: PACKETS });
       demuxer.holdAt(10, budget.upstream.await(new Promise<void>(() => undefined)));
@@ -499,7 +499,7 @@ describe("a player that should sound and sends nothing", () => {
     expect(player.watch.takeReport()?.openIncident?.cause).toBe("network");
   });
 
-  it("gets a new voice session when the gate stays shut beyond its own bounds, once", async () => {
+  it("a silent player gets a new voice session, once, when the gate stays closed beyond voice's timeouts", async () => {
     play();
     await readAhead();
     await tick(10);
@@ -514,7 +514,7 @@ describe("a player that should sound and sends nothing", () => {
     expect(report?.lostFrames?.daveNotReady).toBeGreaterThan(1000);
   });
 
-  it("gets one when voice takes its frames and lets none out", async () => {
+  it("a silent player gets a new voice session when voice accepts its frames and sends none", async () => {
     voice.gate = "discard";
     voice.sendBlockReason = "daveNotReady";
     nextDemuxer = async () => new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: numberedPackets(10_000) });
@@ -524,7 +524,7 @@ describe("a player that should sound and sends nothing", () => {
     expect(voice.rejoinCount).toBe(1);
   });
 
-  it("needs nothing when nobody is there to hear it, when it is paused, or has no voice", async () => {
+  it("a silent player needs no repair in an empty channel, when it is paused, or without voice", async () => {
     voice.gate = "discard";
     voice.sendBlockReason = "nobodyThere";
     play();
@@ -543,8 +543,8 @@ describe("a player that should sound and sends nothing", () => {
   });
 });
 
-describe("a frame", () => {
-  it("that nobody is there to hear is counted and makes no incident", async () => {
+describe("missing frames", () => {
+  it("a frame for an empty channel is counted and makes no incident", async () => {
     voice.gate = "discard";
     voice.sendBlockReason = "nobodyThere";
     play();
@@ -555,7 +555,7 @@ describe("a frame", () => {
     expect(report?.openIncident).toBeUndefined();
   });
 
-  it("that is late at the start of a track is not lost, whatever it waits for", async () => {
+  it("a frame that is late at the start of a track is not lost, whatever it waits for", async () => {
     voice.gate = "hold";
     play();
     await readAhead();
@@ -565,7 +565,7 @@ describe("a frame", () => {
     expect(player.watch.counters.lostTotal).toBe(0);
   });
 
-  it("dropped because the thread was late is lost by the worker", async () => {
+  it("a frame dropped because the thread was late is lost by the worker", async () => {
     play();
     await readAhead();
     await tick(10);
@@ -574,7 +574,7 @@ describe("a frame", () => {
     expect(player.watch.takeReport()).toMatchObject({ lostFrames: { workerLate: 9 } });
   });
 
-  it("missing at the end of a pause is none of the incident before it", async () => {
+  it("a frame missing at the end of a pause does not belong to the incident before it", async () => {
     voice.gate = "send";
     play();
     await readAhead();
@@ -589,7 +589,7 @@ describe("a frame", () => {
   });
 });
 
-it("a failure after some sound ends as finished, after the sound that was there", async () => {
+it("a failure after some audio ends the track as finished, after that audio", async () => {
   nextDemuxer = async () => {
     const demuxer = new ScriptedDemuxer({ stream: NUMBERED_STREAM, packets: PACKETS });
     demuxer.failAt(20, new NodeError("input-interrupted", "the connection broke"));
@@ -616,14 +616,14 @@ it("a failure in the middle of the tick ends the track, once", async () => {
   expect(eventsOf("trackEnded")).toEqual([{ type: "trackEnded", playerId: 1, trackId: 1, reason: "finished" }]);
 });
 
-it("closed while voice is being made closes that too", async () => {
+it("a player closed while its voice connection is being created closes that too", async () => {
   player.close();
   expect(voice.isClosed).toBe(true);
   expect(events).toEqual([]);
 });
 
-describe("something of the player throws", () => {
-  it("while a track plays: the track ends with its exception, and the player plays the next one", async () => {
+describe("exceptions in a player's code", () => {
+  it("an exception while a track plays ends the track with it, and the player plays the next one", async () => {
     play();
     await readAhead();
     await tick(5);
@@ -638,13 +638,13 @@ describe("something of the player throws", () => {
     expect(voice.frames.length).toBeGreaterThan(before);
   });
 
-  it("before it has sounded: the track has failed to load", async () => {
+  it("an exception before any audio fails the track's loading", async () => {
     play();
     player.onFault(new Error("thrown somewhere"));
     expect(eventsOf("trackEnded")).toMatchObject([{ reason: "loadFailed" }]);
   });
 
-  it("without a track: the voice connection is closed, and the client is told", () => {
+  it("an exception without a track closes the voice connection, and the client is notified", () => {
     player.onFault(new Error("thrown somewhere"));
     expect(eventsOf("voiceClosed")).toMatchObject([{ voiceId: 1, code: 1006, isByRemote: false }]);
     expect(voice.isClosed).toBe(true);

@@ -15,7 +15,7 @@ const FRAME_MS = 20;
 const SONG_FRAMES = 150;
 /** In a window of 40 ms, by encoder and curve. */
 const LEVEL_ERROR_MAX = 0.05;
-/** The same where packets of another encoder follow: they tell loudness as a change since the packet before. */
+/** Larger where packets of another encoder follow, because they code loudness as a change since the previous packet. */
 const SEAM_ERROR_MAX = 0.12;
 const crossfade = { duration: 800, curve: "sine" } as const;
 const FADE_WINDOWS = crossfade.duration / WINDOW_MS;
@@ -51,7 +51,7 @@ async function playFor(song: ToneSong, frames: number): Promise<void> {
   await own.tick(frames);
 }
 
-/** Without what a codec's start and the end of the last song sound like. */
+/** Ignores the artefacts of a codec's start and of the end of the last song. */
 async function expectFlawless(): Promise<Float32Array> {
   const received = await own.received();
   const audio = received.subarray(2400, -2400);
@@ -60,7 +60,7 @@ async function expectFlawless(): Promise<Float32Array> {
   return received;
 }
 
-/** Both follow a sine, and are equally loud in the middle of the way. */
+/** Both gains follow a sine, and are equal in the middle of the crossfade. */
 function expectCrossing(
   received: Float32Array,
   [from, to]: readonly [ToneSong, ToneSong],
@@ -79,23 +79,26 @@ function expectCrossing(
   expect(middleAt + FADE_WINDOWS / 2).toBeLessThan(up.length - 2);
 }
 
-describe("a track that is replaced", () => {
+describe("a replaced track with crossfade", () => {
   it.each([
     ["Opus", "Opus", () => [low, high] as const],
     ["PCM", "Opus", () => [pcmSong(425, SONG_FRAMES), high] as const],
     ["Opus", "PCM", () => [low, pcmSong(1925, SONG_FRAMES)] as const],
-  ])("falls while the next one rises, both heard at once: %s and %s", async (_from, _to, songs) => {
-    const [first, second] = songs();
-    await playFor(first, 30);
-    own.play(second);
-    await own.tick(FADE_FRAMES + 40);
-    expectCrossing(await expectFlawless(), [first, second]);
-    expect(own.voice.log).not.toContain("silence");
-    expect(own.ends).toEqual([]);
-    expect(own.demuxers[0]?.isClosed).toBe(true);
-  });
+  ])(
+    "a replaced track fades out while the next one fades in, both audible at once: %s and %s",
+    async (_from, _to, songs) => {
+      const [first, second] = songs();
+      await playFor(first, 30);
+      own.play(second);
+      await own.tick(FADE_FRAMES + 40);
+      expectCrossing(await expectFlawless(), [first, second]);
+      expect(own.voice.log).not.toContain("silence");
+      expect(own.ends).toEqual([]);
+      expect(own.demuxers[0]?.isClosed).toBe(true);
+    },
+  );
 
-  it("falls and rises in heard time with timescale, each song at its own place", async () => {
+  it("a crossfade with timescale runs in played time, each song at its own position", async () => {
     own.setFilters({ crossfade }, { timescale: { speed: 1.25, pitch: 1, rate: 1 } });
     await playFor(pcmSong(425, SONG_FRAMES), 30);
     own.play(high);
@@ -106,7 +109,7 @@ describe("a track that is replaced", () => {
     expect(Math.abs(own.player.position!.positionMs - receivedMs * 1.25)).toBeLessThan(160);
   });
 
-  it("is passed through before, and the next one behind, packet by packet to its end", async () => {
+  it("tracks on both sides of a crossfade are passed through, packet by packet to the end", async () => {
     await playFor(low, 30);
     own.setFilters({ crossfade });
     own.play(high);
@@ -123,7 +126,7 @@ describe("a track that is replaced", () => {
     expect(rest).toEqual(high.packets.slice(end - rest.length, end).map(({ data }) => data));
   });
 
-  it("sounds on at full until the next one is there", async () => {
+  it("a replaced track plays at full volume until the next one is ready", async () => {
     await playFor(low, 20);
     let arrive: (song: ToneSong) => void = () => undefined;
     own.play(() => new Promise((resolve) => (arrive = resolve)));
@@ -136,7 +139,7 @@ describe("a track that is replaced", () => {
     expectCrossing(await expectFlawless(), [low, high]);
   });
 
-  it("falls silent slowly when the next one cannot be played", async () => {
+  it("a replaced track fades out when the next one cannot be played", async () => {
     await playFor(low, 20);
     own.play(() => Promise.reject(new NodeError("input-not-found", "nothing there")));
     await own.tick(FADE_FRAMES + 20);
@@ -149,7 +152,7 @@ describe("a track that is replaced", () => {
     expect(own.demuxers[0]?.isClosed).toBe(true);
   });
 
-  it("is what the track behind a failed one comes in over", async () => {
+  it("a replaced track is what the track after a failed one fades in over", async () => {
     await playFor(low, 20);
     own.play(() => Promise.reject(new NodeError("input-not-found", "nothing there")));
     await own.tick(5);
@@ -163,7 +166,7 @@ describe("a track that is replaced", () => {
     expect(own.voice.log).not.toContain("silence");
   });
 
-  it("goes on falling when the next one stalls, whose position then stands still", async () => {
+  it("a replaced track keeps fading out when the next one stalls, whose position then stands still", async () => {
     await playFor(low, 20);
     let arrive = (): void => undefined;
     own.onOpen = (demuxer) => demuxer.holdAt(15, new Promise((resolve) => (arrive = resolve)));
@@ -183,7 +186,7 @@ describe("a track that is replaced", () => {
     expect(levelsOf(received, high.hz).at(-1)).toBeGreaterThan(0.97);
   });
 
-  it("that stalls itself ends without a click, and the next one goes on rising", async () => {
+  it("a replaced track that stalls ends without a click, and the next one keeps fading in", async () => {
     own.onOpen = (demuxer) => demuxer.holdAt(60, new Promise(() => undefined));
     await playFor(low, 40);
     own.onOpen = () => undefined;
@@ -194,7 +197,7 @@ describe("a track that is replaced", () => {
     expect(own.voice.log).not.toContain("silence");
   });
 
-  it("by a track that starts paused is gone at once", async () => {
+  it("a replaced track ends at once when the next one starts paused", async () => {
     await playFor(low, 20);
     own.play(high, { isPaused: true });
     await own.tick(20);
@@ -206,10 +209,10 @@ describe("a track that is replaced", () => {
   });
 });
 
-describe.each([{ crossfade }, {}])("with %j", (tonearm) => {
+describe.each([{ crossfade }, {}])("crossfade with %j", (tonearm) => {
   beforeEach(() => own.setFilters(tonearm));
 
-  it("a track that is replaced while it is paused is not heard again", async () => {
+  it("a track that is replaced while it is paused is not played again", async () => {
     await playFor(low, 20);
     own.player.pause(true);
     await own.tick(20);
@@ -226,7 +229,7 @@ describe.each([{ crossfade }, {}])("with %j", (tonearm) => {
     expect(own.frameCount).toBeGreaterThan(before + 15);
   });
 
-  it("a track that is replaced before it was heard is not heard at all", async () => {
+  it("a track that is replaced before it was audible is never played", async () => {
     await playFor(low, 20);
     let arrive: (song: ToneSong) => void = () => undefined;
     own.play(() => new Promise((resolve) => (arrive = resolve)));
@@ -241,7 +244,7 @@ describe.each([{ crossfade }, {}])("with %j", (tonearm) => {
 });
 
 describe("a third track", () => {
-  it("comes in over the second, when that is the louder one; the first makes room", async () => {
+  it("a third track fades in over the second, when that is the louder one; the first makes space", async () => {
     await playFor(low, 20);
     own.play(middle);
     await own.tick(FADE_FRAMES - 16);
@@ -253,13 +256,13 @@ describe("a third track", () => {
     const count = levels[0]!.map((_, at) => levels.filter((song) => song[at]! > 0.05).length);
     expect(count.filter((songs) => songs === 3).length).toBeLessThanOrEqual(1);
     expect(levels[1]!.some((level, at) => level > 0.5 && levels[2]![at]! > 0.5)).toBe(true);
-    // 100 ms until there is room.
+    // 100 ms until there is space.
     expect(levels[2]!.findIndex((level) => level > 0.05) - replacedAt / 2).toBeLessThanOrEqual(6);
     expect(levels[2]!.at(-1)).toBeGreaterThan(0.97);
     expect(own.demuxers.slice(0, 2).map(({ isClosed }) => isClosed)).toEqual([true, true]);
   });
 
-  it("comes in over the first, when the second was hardly heard", async () => {
+  it("a third track fades in over the first, when the second was hardly audible", async () => {
     await playFor(low, 20);
     own.play(middle);
     await own.tick(8);
@@ -273,7 +276,7 @@ describe("a third track", () => {
   });
 });
 
-it("of tracks that are replaced before they are heard none is left open", async () => {
+it("tracks that are replaced before they are audible are all closed", async () => {
   await playFor(low, 20);
   own.play(middle);
   await own.tick(8);
@@ -283,8 +286,8 @@ it("of tracks that are replaced before they are heard none is left open", async 
   expect(levelsOf(await expectFlawless(), high.hz).at(-1)).toBeGreaterThan(0.97);
 });
 
-describe("the natural end", () => {
-  it("is told when the song begins to fall, and the rest is heard when nothing follows", async () => {
+describe("the natural end with crossfade", () => {
+  it("the end is reported when the song begins to fade out, and the rest plays when nothing follows", async () => {
     own.play(low);
     await own.settle();
     while (own.ends.length === 0) await own.tick(1);
@@ -306,19 +309,19 @@ describe("the natural end", () => {
     expect(own.events.filter(({ type }) => type === "trackEnded" || type === "trackException").length).toBe(1);
   });
 
-  it("lets the track that is started on it come in over the rest", async () => {
+  it("the end lets the track that is started on it fade in over the rest", async () => {
     own.play(low);
     await own.settle();
     while (own.ends.length === 0) await own.tick(1);
     own.play(high);
     await own.tick(FADE_FRAMES + 20);
-    // It begins some frames later than the other one's fall, and rises in the time that is left.
+    // It begins some frames after the other one's fade out, and fades in within the remaining time.
     expectCrossing(await expectFlawless(), [low, high], 0.1);
     expect(own.voice.log).not.toContain("silence");
     expect(own.player.position).toMatchObject({ trackId: 2, rate: 1 });
   });
 
-  it("of songs one after the other: all are heard, each over the one before, Opus passed through between", async () => {
+  it("songs one after the other all play, each over the previous one, with Opus passed through between", async () => {
     const songs = [low, high, low, high];
     for (const song of songs) {
       own.play(song);
@@ -333,7 +336,7 @@ describe("the natural end", () => {
     expect(own.voice.log.filter((entry) => entry === "silence").length).toBe(5);
   });
 
-  it("is one of the end time", async () => {
+  it("the configured end time counts as the end", async () => {
     own.play(low, { endMs: 2000 });
     await own.settle();
     while (own.ends.length === 0) await own.tick(1);
@@ -343,7 +346,7 @@ describe("the natural end", () => {
     await expectFlawless();
   });
 
-  it("comes as early in heard time with timescale", async () => {
+  it("the end comes as early in played time with timescale", async () => {
     own.setFilters({ crossfade }, { timescale: { speed: 1.5, pitch: 1, rate: 1 } });
     own.play(pcmSong(425, 180));
     await own.settle();
@@ -354,7 +357,7 @@ describe("the natural end", () => {
     expect(Math.abs(own.frameCount - 120)).toBeLessThanOrEqual(2);
   });
 
-  it("comes at once behind a seek into the last part, which is still heard", async () => {
+  it("the end comes at once after a seek into the last part, which still plays", async () => {
     await playFor(low, 20);
     own.player.seek({ type: "seek", playerId: 1, trackId: 1, seekId: 1, positionMs: 2600 });
     await own.tick(4);
@@ -364,7 +367,7 @@ describe("the natural end", () => {
     expect(own.voice.log.at(-1)).toBe("stop");
   });
 
-  it("does not come while paused", async () => {
+  it("the end does not come while paused", async () => {
     await playFor(low, 20);
     own.player.pause(true);
     own.player.seek({ type: "seek", playerId: 1, trackId: 1, seekId: 1, positionMs: 2600 });
@@ -375,7 +378,7 @@ describe("the natural end", () => {
     expect(own.ends).toEqual(["1 finished"]);
   });
 
-  it("of a stream comes when it comes", async () => {
+  it("the end of a stream comes without a fade", async () => {
     own.play(low, { lengthMs: undefined });
     await own.settle();
     await own.tick(SONG_FRAMES - 5);
@@ -386,14 +389,14 @@ describe("the natural end", () => {
   });
 });
 
-describe("while two songs are heard", () => {
+describe("two audible songs", () => {
   beforeEach(async () => {
     await playFor(low, 20);
     own.play(high);
     await own.tick(20);
   });
 
-  it("a pause holds both, and both go on behind it", async () => {
+  it("a pause holds both audible songs, and both continue after it", async () => {
     own.player.pause(true);
     await own.tick(50);
     expect(own.voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
@@ -405,7 +408,7 @@ describe("while two songs are heard", () => {
     expect(levelsOf(received, high.hz)[1]).toBeGreaterThan(0.4);
   });
 
-  it("a stop is heard at once", async () => {
+  it("a stop silences both audible songs at once", async () => {
     const before = own.frameCount;
     own.player.stop();
     await own.tick(10);
@@ -415,7 +418,7 @@ describe("while two songs are heard", () => {
     expect(own.ends).toEqual([]);
   });
 
-  it("a voice connection that is gone holds both, and both go on when it is back", async () => {
+  it("a lost voice connection holds both audible songs, and both continue when it is back", async () => {
     const before = own.frameCount;
     own.voice.gate = "down";
     await own.tick(20);
@@ -426,7 +429,7 @@ describe("while two songs are heard", () => {
     expectCrossing(await expectFlawless(), [low, high]);
   });
 
-  it("volume and filters are heard on both", async () => {
+  it("volume and filters apply to both audible songs", async () => {
     own.player.setVolume(50);
     own.setFilters({ crossfade }, { volume: 0.5 });
     await own.tick(4);
@@ -438,7 +441,7 @@ describe("while two songs are heard", () => {
     expect(Math.sqrt(power)).toBeCloseTo(gain * Math.tan(0.79 * 0.5), 1);
   });
 
-  it("the new one can be sought in", async () => {
+  it("a seek works in the new one of two audible songs", async () => {
     own.player.seek({ type: "seek", playerId: 1, trackId: 2, seekId: 1, positionMs: 100 });
     await own.tick(4);
     expect(own.player.position!.positionMs).toBeGreaterThan(100);
@@ -449,13 +452,13 @@ describe("while two songs are heard", () => {
     expect(own.frameCount - last).toBeGreaterThan(5);
   });
 
-  it("crossfade taken away lets the two finish", async () => {
+  it("turning crossfade off lets both audible songs finish their crossfade", async () => {
     own.setFilters({});
     await own.tick(FADE_FRAMES);
     expectCrossing(await expectFlawless(), [low, high]);
   });
 
-  it("the end of the new one leaves the rest of the old one to be heard", async () => {
+  it("the end of the new song leaves the rest of the old one to be played", async () => {
     own.player.setEnd(2, own.player.position!.positionMs + 60);
     own.setFilters({});
     await own.tick(6);
@@ -472,7 +475,7 @@ describe("while two songs are heard", () => {
   });
 });
 
-it("the rest of a song that nobody can hear is given up after a minute", async () => {
+it("the rest of a song that has no voice connection is given up after a minute", async () => {
   own.play(low);
   await own.settle();
   while (own.ends.length === 0) await own.tick(1);

@@ -51,10 +51,10 @@ function expectFadeIn(found: readonly number[]): void {
   }
 }
 
-describe("fade-in", () => {
+describe("fade in", () => {
   beforeEach(() => own.setFilters({ fadeIn: fade }));
 
-  it("of Opus is decoded, and behind it come the file's own packets, each at its place", async () => {
+  it("a fade in of Opus is decoded, and followed by the file's own packets, each at its position", async () => {
     own.play(song);
     await own.settle();
     await own.tick(SONG_FRAMES + 10);
@@ -67,7 +67,7 @@ describe("fade-in", () => {
     expect(own.ends).toEqual(["1 finished"]);
   });
 
-  it("of any other codec, and with timescale, lasts as long as was asked for", async () => {
+  it("a fade in of any other codec, and with timescale, lasts as long as requested", async () => {
     own.setFilters({ fadeIn: fade }, { timescale: { speed: 1.5, pitch: 1, rate: 1 } });
     own.play(pcmSong(425, SONG_FRAMES));
     await own.settle();
@@ -75,7 +75,7 @@ describe("fade-in", () => {
     expectFadeIn(await levels());
   });
 
-  it("is one of each track, also of one that starts in its middle", async () => {
+  it("a fade in starts each track, also one that starts in its middle", async () => {
     own.play(song, { startMs: 1000 });
     await own.settle();
     await own.tick(FADE_FRAMES + 5);
@@ -89,7 +89,7 @@ describe("fade-in", () => {
     expect(second[quietest + FADE_WINDOWS / 2]).toBeLessThan(0.65);
   });
 
-  it("is not repeated behind a seek or a pause", async () => {
+  it("a fade in is not repeated after a seek or a pause", async () => {
     own.play(song);
     await own.settle();
     await own.tick(FADE_FRAMES + 10);
@@ -106,7 +106,7 @@ describe("fade-in", () => {
     expect(last).toBeLessThanOrEqual(FADE_FRAMES + 2);
   });
 
-  it("goes on over a pause where it was", async () => {
+  it("a fade in continues after a pause where it was", async () => {
     own.play(song);
     await own.settle();
     await own.tick(20);
@@ -117,7 +117,7 @@ describe("fade-in", () => {
     expectFadeIn(levelsOf(await own.received(), song.hz));
   });
 
-  it("set while a song plays is the next song's", async () => {
+  it("a fade in set while a song plays applies to the next song", async () => {
     own.setFilters({});
     own.play(song);
     await own.settle();
@@ -128,7 +128,7 @@ describe("fade-in", () => {
   });
 });
 
-describe("fade-out", () => {
+describe("fade out", () => {
   beforeEach(() => own.setFilters({ fadeOut: fade }));
 
   async function expectFadeOutBefore(endMs: number, startMs = 0): Promise<void> {
@@ -144,7 +144,7 @@ describe("fade-out", () => {
     expect(found.at(-1)).toBeLessThan(0.05);
   }
 
-  it("of Opus: the file's own packets until half a second before it, and as many frames as the song has", async () => {
+  it("a fade out of Opus keeps the file's packets until half a second before it, and the number of frames", async () => {
     own.play(song);
     await own.settle();
     await own.tick(SONG_FRAMES + 10);
@@ -154,7 +154,7 @@ describe("fade-out", () => {
     expect(own.voice.log.slice(-6)).toEqual(["silence", "silence", "silence", "silence", "silence", "stop"]);
   });
 
-  it("begins in time though the decoder takes long to load", async () => {
+  it("a fade out begins in time although the decoder takes long to load", async () => {
     own.codecs.beforeDecoder = () => new Promise((loaded) => own.clock.after(300, loaded));
     own.play(song);
     await own.settle();
@@ -162,14 +162,14 @@ describe("fade-out", () => {
     await expectFadeOutBefore(SONG_FRAMES * FRAME_MS);
   });
 
-  it("falls towards the end time", async () => {
+  it("a fade out ends at the end time", async () => {
     own.play(song, { endMs: 2000 });
     await own.settle();
     await own.tick(120);
     await expectFadeOutBefore(2000);
   });
 
-  it("with timescale lasts as long as was asked for", async () => {
+  it("a fade out with timescale lasts as long as requested", async () => {
     own.setFilters({ fadeOut: fade }, { timescale: { speed: 1.5, pitch: 1, rate: 1 } });
     own.play(pcmSong(425, SONG_FRAMES));
     await own.settle();
@@ -177,7 +177,7 @@ describe("fade-out", () => {
     await expectFadeOutBefore((SONG_FRAMES * FRAME_MS) / 1.5);
   });
 
-  it("is let go by a seek to before it, and comes again", async () => {
+  it("a fade out is cancelled by a seek to before it, and comes again", async () => {
     own.play(song);
     await own.settle();
     await own.tick(SONG_FRAMES - 15);
@@ -191,7 +191,7 @@ describe("fade-out", () => {
     expect(found.at(-1)).toBeLessThan(0.05);
   });
 
-  it("falls to the real end of a song that is shorter than its container says", async () => {
+  it("a fade out ends at the real end of a song that is shorter than its container says", async () => {
     own.play(song, { lengthMs: SONG_FRAMES * FRAME_MS + 400 });
     await own.settle();
     await own.tick(SONG_FRAMES + 10);
@@ -200,14 +200,14 @@ describe("fade-out", () => {
     expect(found.at(-1)).toBeLessThan(0.05);
   });
 
-  it("of a stream is none", async () => {
+  it("a stream has no fade out", async () => {
     own.play(song, { lengthMs: undefined });
     await own.settle();
     await own.tick(SONG_FRAMES + 10);
     expect(own.changed([song])).toEqual([-1, -1]);
   });
 
-  it("is not waited for by a stop", async () => {
+  it("a stop does not wait for a fade out", async () => {
     own.play(song);
     await own.settle();
     await own.tick(20);
@@ -218,7 +218,7 @@ describe("fade-out", () => {
   });
 });
 
-it("fades set, changed, dropped at random, songs that come, go, stop, fail: nothing breaks or leaks", async () => {
+it("random changes of fades and songs, with stops and failures, break and leak nothing", async () => {
   const seed = fuzzSeed();
   const random = seededRandom(seed);
   const pick = <T>(...choices: readonly T[]): T => choices[Math.floor(random() * choices.length)]!; // never empty
@@ -263,14 +263,14 @@ it("fades set, changed, dropped at random, songs that come, go, stop, fail: noth
   for (let round = 0; round < 500; round++) {
     pick(...actions)();
     await own.tick(Math.floor(random() * 12));
-    // Mostly something is to be heard.
+    // Most of the time something must be audible.
     if (own.player.position === undefined || random() < 0.2) {
       own.onOpen = () => undefined;
       own.voice.gate = "send";
       isPaused = false;
       trackId = own.play(pick(...songs), { startMs: pick(0, 0, random() * 2000) });
     }
-    // The song that plays, the one before, and one that is still loading or makes room.
+    // The song that plays, the previous one, and one that is still loading or fades out.
     expect(own.codecs.decoderCount, `seed ${seed}, round ${round}`).toBeLessThanOrEqual(4);
   }
   const received = await own.received();

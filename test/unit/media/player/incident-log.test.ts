@@ -18,7 +18,7 @@ function lose(cause: Parameters<IncidentLog["add"]>[0], frames: number): void {
   }
 }
 
-/** `ms` of whole sound, looked at twice a second. */
+/** `ms` of complete audio, checked twice a second. */
 function playFor(ms: number): void {
   for (let passedMs = 0; passedMs < ms; passedMs += 500) {
     clock.advance(Math.min(500, ms - passedMs));
@@ -27,7 +27,7 @@ function playFor(ms: number): void {
 }
 
 describe("an incident", () => {
-  it("begins with the first missing frame, ends with the last, and is over after a second of sound", () => {
+  it("an incident begins with the first missing frame, ends with the last, and is over after a second of audio", () => {
     clock.advance(5000);
     const startEpochMs = clock.epochMs();
     lose("network", 3);
@@ -42,28 +42,28 @@ describe("an incident", () => {
     expect(log.takeOver()).toEqual([]);
   });
 
-  it("takes in gaps with less than a second between them", () => {
+  it("an incident includes gaps with less than a second between them", () => {
     lose("inputStarved", 1);
     playFor(960);
     lose("inputStarved", 1);
     expect(log.open).toMatchObject({ framesLost: 2, lengthMs: 1000 });
   });
 
-  it("has the cause of most of its frames", () => {
+  it("an incident has the cause of most of its frames", () => {
     lose("voiceNotReady", 2);
     lose("daveNotReady", 3);
     lose("workerLate", 1);
     expect(log.open?.cause).toBe("daveNotReady");
   });
 
-  it("of deadlines that were dropped began with the first of them", () => {
+  it("an incident of dropped deadlines begins with the first of them", () => {
     clock.advance(1000);
     const dueEpochMs = clock.epochMs();
     log.add("workerLate", 5);
     expect(log.open).toMatchObject({ startEpochMs: dueEpochMs - 80, lengthMs: 100, framesLost: 5 });
   });
 
-  it("ends at once when no sound is wanted any more, and the next one begins anew", () => {
+  it("an incident ends at once when no audio is requested any more, and the next one is a new one", () => {
     lose("network", 2);
     log.noteRepair("reopen");
     log.end();
@@ -72,7 +72,7 @@ describe("an incident", () => {
     expect(log.open).toMatchObject({ cause: "decoderLate", framesLost: 1, repair: undefined });
   });
 
-  it("is one of a few in one report, however often sound is paused", () => {
+  it("a report contains a limited number of incidents, however often audio is paused", () => {
     for (let count = 0; count < 100; count++) {
       lose("network", 1);
       log.end();

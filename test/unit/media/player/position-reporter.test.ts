@@ -19,7 +19,7 @@ function playing() {
 }
 
 describe("the position reporter", () => {
-  it("says nothing while frames go out when they are due", () => {
+  it("the position reporter sends nothing while frames are sent at their deadlines", () => {
     const { clock, reports, reporter } = playing();
     for (let untilMs = 20; untilMs <= 1000; untilMs += 20) {
       clock.advance(20);
@@ -28,13 +28,13 @@ describe("the position reporter", () => {
     expect(reports.map(({ rate }) => rate)).toEqual([1]);
   });
 
-  it("tells of drift ten times a second at most, however late each frame is", () => {
+  it("the position reporter reports drift at most ten times a second, however late each frame is", () => {
     const { clock, reports, reporter } = playing();
     for (let untilMs = 20; untilMs <= 1000; untilMs += 20) {
       clock.advance(40);
       reporter.advance(untilMs, { rate: 1, dueMs: clock.now() });
     }
-    // Two seconds, of which the first frame begins with a report of its own.
+    // Two seconds, in which the first frame causes a separate report.
     expect(reports.length).toBeGreaterThan(10);
     expect(reports.length).toBeLessThanOrEqual(21);
     expect(reports.at(-1)?.positionMs).toBeGreaterThan(940);

@@ -30,23 +30,23 @@ function silence(stall: Stall | undefined, forMs: number, of = watch): number[] 
   return dueMs;
 }
 
-describe("a player that should sound and sends nothing", () => {
+describe("a silent player that should send audio", () => {
   it.each([
     ["a reader or decoder that hangs", HANGS, 5000],
     ["a server that does not send", STALLS, 90_000],
     ["frames that are held for DAVE", HELD, 10_000],
     ["frames that DAVE does not encrypt", SWALLOWED, 60_000],
     ["a voice gateway that is being connected", RECONNECTS, 120_000],
-  ])("is repaired once, because of %s, when those responsible have had their time", (_what, stall, afterMs) => {
+  ])("a silent player is repaired once, because of %s, after the component's own timeouts", (_what, stall, afterMs) => {
     expect(silence(stall, 600_000)).toEqual([afterMs]);
   });
 
-  it("is repaired before the client is told that its track is stuck, but not within five seconds", () => {
+  it("a silent player is repaired before its track is reported as stuck, but not within five seconds", () => {
     expect(silence(HANGS, 20_000, create(undefined, 30_000))).toEqual([15_000]);
     expect(silence(HANGS, 20_000, create(undefined, 500))).toEqual([5000]);
   });
 
-  it("is repaired again when it has sounded in between, four times an hour at most", () => {
+  it("a silent player is repaired again when it has sent audio in between, four times an hour at most", () => {
     const repairs: number[] = [];
     for (let round = 0; round < 10; round++) {
       repairs.push(...silence(HANGS, 5000));
@@ -56,14 +56,14 @@ describe("a player that should sound and sends nothing", () => {
     expect(repairs).toHaveLength(4);
   });
 
-  it("has patience anew for another track", () => {
+  it("a silent player's waiting time starts again for another track", () => {
     expect(silence(HANGS, 4500)).toEqual([]);
     watch.reset();
     expect(silence(HANGS, 4500)).toEqual([]);
     expect(silence(HANGS, 500)).toEqual([500]);
   });
 
-  it("waits while another is repaired, when very many are silent at once", () => {
+  it("a silent player waits while another is repaired, when very many are silent at once", () => {
     const repairs = createRepairBucket(clock);
     const many = Array.from({ length: 50 }, () => create(repairs));
     let count = 0;
@@ -75,8 +75,8 @@ describe("a player that should sound and sends nothing", () => {
   });
 });
 
-describe("nothing is wrong with a player", () => {
-  it("that sends", () => {
+describe("a player that needs no repair", () => {
+  it("a player that sends needs no repair", () => {
     for (let passedMs = 0; passedMs < 600_000; passedMs += 500) {
       watch.onSent();
       clock.advance(500);
@@ -84,14 +84,14 @@ describe("nothing is wrong with a player", () => {
     }
   });
 
-  it("that lacks nothing now and then", () => {
+  it("a player with short stalls now and then needs no repair", () => {
     for (let round = 0; round < 10; round++) {
       expect(silence(HANGS, 4500)).toEqual([]);
       expect(silence(undefined, 500)).toEqual([]);
     }
   });
 
-  it("whose thread stood still for a minute", () => {
+  it("a player whose thread was blocked for a minute needs no repair", () => {
     expect(silence(HANGS, 500)).toEqual([]);
     clock.stall(60_000);
     expect(watch.isRepairDue(HANGS)).toBe(false);

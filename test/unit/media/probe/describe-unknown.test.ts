@@ -10,11 +10,7 @@ function codeOf(text: string, mimeType?: string): string {
 describe("a feed", () => {
   test.each([
     ["RSS", `${XML}\n<rss version="2.0"><channel>`, undefined],
-    [
-      "RSS behind a mark of its encoding and a style sheet",
-      `\ufeff${XML}<?xml-stylesheet href="a.xsl"?>\n<RSS>`,
-      undefined,
-    ],
+    ["RSS behind a byte order mark and a style sheet", `\ufeff${XML}<?xml-stylesheet href="a.xsl"?>\n<RSS>`, undefined],
     ["RSS without a declaration", '  <rss version="2.0">', "text/html"],
     ["Atom", `${XML}<feed xmlns="http://www.w3.org/2005/Atom">`, "text/plain"],
     [
@@ -23,7 +19,7 @@ describe("a feed", () => {
       "application/rss+xml; charset=utf-8",
     ],
     ["Atom by its type", `${XML}<a:feed xmlns:a="http://www.w3.org/2005/Atom">`, "application/atom+xml"],
-  ])("is known: %s", (_what, text, mimeType) => {
+  ])("a feed is recognised: %s", (_what, text, mimeType) => {
     expect(codeOf(text, mimeType)).toBe("media-feed");
   });
 
@@ -34,7 +30,7 @@ describe("a feed", () => {
     ["JSON of that type", '{"feed":1}', "application/atom+xml"],
     ["nothing", "", "application/rss+xml"],
     ["a word that begins like it", `${XML}<rssx>`, undefined],
-  ])("is not %s", (_what, text, mimeType) => {
+  ])("%s is not described as a feed", (_what, text, mimeType) => {
     expect(codeOf(text, mimeType)).toBe("media-unknown-format");
   });
 });

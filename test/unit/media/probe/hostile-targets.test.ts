@@ -32,7 +32,7 @@ import { recordConnections } from "../../../support/worker-scripts/record-connec
 
 const budget = createTrackBudget();
 
-/** Only the site that leads on. */
+/** Only the site that holds the links. */
 const CLOSED = [`${SITE_ADDRESS}/32`];
 const OPEN = ["0.0.0.0/0", "::/0"];
 interface Route {
@@ -120,7 +120,7 @@ function fromLocalList(allow: readonly string[]): Attempt {
   };
 }
 
-/** The track's own text is where its link leads. */
+/** The track's encoded text is the target of its link. */
 function fromLink(allow: readonly string[]): Attempt {
   const opener = createOpener(allow, { requestLink: async ({ track }) => linkTo(track.encoded) });
   return async (url, signal) => {
@@ -158,9 +158,9 @@ function asVoiceEndpoint(networkAllow: readonly string[]): Attempt {
   };
 }
 
-// What comes of them.
+// The expected errors.
 
-/** Where the route does not take the text for an address at all, nothing is dialled either. */
+/** Errors of routes that do not accept the text as an address at all: nothing is connected to either. */
 const NO_ADDRESS = [
   "hls-playlist-invalid",
   "hls-unsupported",
@@ -171,7 +171,7 @@ const NO_ADDRESS = [
   "voice-connect-failed",
 ];
 
-it("the list is long, and each entry is different", () => {
+it("the list of hostile targets is long, and each entry is different", () => {
   expect(new Set(HOSTILE_TARGETS.map(({ url }) => url)).size).toBe(HOSTILE_TARGETS.length);
   expect(HOSTILE_TARGETS.length).toBeGreaterThanOrEqual(200);
 });
@@ -179,7 +179,7 @@ it("the list is long, and each entry is different", () => {
 describe.runIf(process.platform === "linux").each(ROUTES)("$name", ({ prepare }) => {
   let refused: string[];
 
-  it("reaches none of the targets", async () => {
+  it("a hostile address reaches none of the targets", async () => {
     const { visitorCount, recordedConnections } = range;
     const connectionCount = recordedConnections.length;
     const codes = await range.codesOf(prepare(CLOSED));
@@ -190,7 +190,7 @@ describe.runIf(process.platform === "linux").each(ROUTES)("$name", ({ prepare })
     expect([...codes].filter(([, code]) => ![...NO_ADDRESS, "address-refused"].includes(code))).toEqual([]);
   });
 
-  it("with everything allowed reaches exactly those that were refused", async () => {
+  it("a hostile address with everything allowed reaches exactly the refused targets", async () => {
     const connectionCount = range.recordedConnections.length;
     const reached = await range.reachedBy(prepare(OPEN));
     expect(reached.toSorted()).toEqual(refused.toSorted());
@@ -210,14 +210,14 @@ describe("the UDP address that a voice gateway names", () => {
    */
   async function contactedBy(networkAllow: readonly string[], udpPort: number): Promise<string[]> {
     const connectionCount = range.recordedConnections.length;
-    // Each waits a moment before it dials its gateway again: many wait together.
+    // Each waits a moment before it reconnects to its gateway: many wait together.
     await inParallel(addresses, (udpAddress) => meetGateway({ udpAddress, udpPort }, networkAllow), 64);
     return range.recordedConnections
       .slice(connectionCount)
       .flatMap(({ protocol, address }) => (protocol === "udp" ? address : []));
   }
 
-  it("gets no datagram", async () => {
+  it("a hostile UDP address from a voice gateway gets no datagram", async () => {
     const canary = await UdpCanary.start();
     cleanups.push(() => canary.close());
     expect(await contactedBy(["127.0.0.1/32"], canary.port)).toEqual([]);
@@ -225,7 +225,7 @@ describe("the UDP address that a voice gateway names", () => {
     expect(addresses.length).toBeGreaterThanOrEqual(200);
   });
 
-  it("with everything allowed gets some, when it is written as an address", async () => {
+  it("a UDP address from a voice gateway gets datagrams when everything is allowed and it is written as an address", async () => {
     const canary = await UdpCanary.start();
     cleanups.push(() => canary.close());
     const contacted = await contactedBy(OPEN, canary.port);
@@ -234,7 +234,7 @@ describe("the UDP address that a voice gateway names", () => {
   });
 });
 
-/** Connects, and leaves when the gateway has closed the session or its UDP address has been dialled. */
+/** Connects, and leaves when the gateway has closed the session or its UDP address has received a datagram. */
 async function meetGateway(ready: { udpAddress: string; udpPort: number }, networkAllow: readonly string[]) {
   const gateway = await ScriptedVoiceGateway.start(ready);
   const { connection, credentials, closes } = createVoice({ endpoint: gateway.endpoint, networkAllow });
@@ -269,11 +269,11 @@ describe.runIf(process.platform === "linux")("behind a proxy", () => {
     return ports;
   }
 
-  it("the proxy is asked for none of the targets", async () => {
+  it("a proxy is asked for none of the hostile targets", async () => {
     expect(await portsAskedFor([])).toEqual([]);
   });
 
-  it("with everything allowed it is asked for all of them", async () => {
+  it("a proxy is asked for all hostile targets when everything is allowed", async () => {
     expect(new Set(await portsAskedFor(OPEN))).toEqual(new Set(range.aims.map(({ port }) => port)));
   });
 });

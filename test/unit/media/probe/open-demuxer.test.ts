@@ -7,7 +7,7 @@ import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
-/** What a file must come to. `packets` as counted by ffprobe; times in milliseconds, trims in samples. */
+/** Expected facts about a file. `packets` as counted by ffprobe; times in milliseconds, trims in samples. */
 interface Facts {
   readonly probe: string;
   readonly codec: AudioCodec;
@@ -16,7 +16,7 @@ interface Facts {
   readonly packets: number;
   /** Encoder delay: the first packet starts this long before 0. */
   readonly delayMs?: number;
-  /** Sound to be heard: end of the last packet less its padding. */
+  /** End of the audio: end of the last packet less its padding. */
   readonly endMs: number;
   readonly lengthMs: number | undefined;
   readonly isSeekable?: boolean;
@@ -111,7 +111,7 @@ async function failure(bytes: Uint8Array, hints = {}): Promise<NodeError> {
 }
 
 describe.each(Object.entries(FILES))("%s", (name, facts) => {
-  it("is recognised, with its tags, length and stream", async () => {
+  it(`${name} is recognised, with its tags, length and stream`, async () => {
     const demuxer = await open(name);
     const { probeName, title, author, isrc, artworkUrl, lengthMs } = demuxer.info;
     expect([probeName, lengthMs, demuxer.isSeekable]).toEqual([facts.probe, facts.lengthMs, facts.isSeekable ?? true]);
@@ -124,7 +124,7 @@ describe.each(Object.entries(FILES))("%s", (name, facts) => {
     ["random access", {}],
     ["forwards only", FORWARD],
     ["forwards only, byte by byte", { ...FORWARD, readAheadBytes: 0 }],
-  ])("gives every packet at its time, %s", async (_, options) => {
+  ])(`${name} yields every packet at its time, %s`, async (_, options) => {
     const demuxer = await open(name, options);
     const packets = await readPackets(demuxer);
     expect(packets.length).toBe(facts.packets);
@@ -139,7 +139,7 @@ describe.each(Object.entries(FILES))("%s", (name, facts) => {
     expect(await demuxer.next()).toBeUndefined();
   });
 
-  it("says that a source without ranges cannot be seeked", async () => {
+  it("a reader on a source without ranges reports that it cannot seek", async () => {
     const demuxer = await open(name, FORWARD);
     const isSpooled = facts.probe === "mp4" && demuxer.isSeekable;
     expect(demuxer.isSeekable).toBe(isSpooled);
@@ -147,7 +147,7 @@ describe.each(Object.entries(FILES))("%s", (name, facts) => {
 });
 
 describe("openDemuxer", () => {
-  it("reads an MP4 file whose index is at the end from a server without ranges, and can then seek", async () => {
+  it("openDemuxer reads an MP4 file whose index is at the end from a server without ranges, and can then seek", async () => {
     const demuxer = await open("aac.m4a", FORWARD);
     expect(demuxer.isSeekable).toBe(true);
   });
@@ -157,20 +157,20 @@ describe("openDemuxer", () => {
     ["a text file", "hello\n", "text file"],
     ["German text", "Straße über Äpfel und Öl\n".repeat(40), "text file"],
     ["a web page", "<!DOCTYPE html><html><head><title>x</title>", "web page"],
-    ["a web page with a mark and spaces first", "\ufeff \n<html lang=en>", "web page"],
+    ["a web page with a byte order mark and spaces first", "\ufeff \n<html lang=en>", "web page"],
     ["JSON", '{"error": "not found"}', "JSON"],
     ["a playlist", "[playlist]\nFile1=http://127.0.0.1/a.mp3\n", "text file"],
     ["an HLS playlist", "#EXTM3U\n#EXTINF:6,\nhls0.ts\n", "text file"],
     ["XML", '<?xml version="1.0"?><smil/>', "XML"],
     ["a PDF", "%PDF-1.4\n\u0001\u0002\u0003\u0004", "a PDF document"],
-  ])("names %s", async (_, text, words) => {
+  ])("openDemuxer names %s", async (_, text, words) => {
     const error = await failure(new TextEncoder().encode(text));
     expect(error.code).toBe("media-unknown-format");
     expect(error.message).toContain("unknown file format: ");
     expect(error.message).toContain(words);
   });
 
-  it("does not take random bytes for sound", async () => {
+  it("openDemuxer does not take random bytes for audio", async () => {
     for (let seed = 1; seed <= 40; seed++) {
       const random = seededRandom(seed);
       const bytes = Uint8Array.from({ length: 20_000 }, () => Math.floor(random() * 256));
@@ -182,13 +182,13 @@ describe("openDemuxer", () => {
     ["speex.ogg", "media-unsupported-codec", "Speex"],
     ["ac3.mpegts", "media-unsupported-codec", "AC-3"],
     ["video-only.webm", "media-no-audio", "no audio track"],
-  ])("refuses %s and says why", async (name, code, words) => {
+  ])("openDemuxer refuses %s and says why", async (name, code, words) => {
     const error = await failure(readMediaFixture(name));
     expect(error.code).toBe(code);
     expect(error.message).toContain(words);
   });
 
-  it("is not misled by hints", async () => {
+  it("openDemuxer is not misled by hints", async () => {
     for (const [name, facts] of Object.entries(FILES)) {
       const hints = { mimeType: "audio/aac", fileName: "song.mp3", container: "wav" };
       const demuxer = await openDemuxer(new MemoryByteSource(readMediaFixture(name)), hints, createTrackBudget());
@@ -196,7 +196,7 @@ describe("openDemuxer", () => {
     }
   });
 
-  it("finds MP3 frames far behind junk only when something promises them", async () => {
+  it("openDemuxer finds MP3 frames far behind junk only when something promises them", async () => {
     const song = readMediaFixture("cbr-noxing.mp3");
     const bytes = Buffer.concat([new Uint8Array(300_000), song]);
     expect((await failure(bytes)).code).toBe("media-unknown-format");
@@ -204,7 +204,7 @@ describe("openDemuxer", () => {
     expect(await readPackets(demuxer)).toHaveLength(78);
   });
 
-  it("closes the source with the reader", async () => {
+  it("openDemuxer closes the source with the reader", async () => {
     const source = new MemoryByteSource(readMediaFixture("opus.webm"));
     const demuxer = await openDemuxer(source, {}, createTrackBudget());
     demuxer.close();
@@ -213,7 +213,7 @@ describe("openDemuxer", () => {
   });
 });
 
-it("a reader is not opened for a signal that has fired already", async () => {
+it("openDemuxer does not open a reader for a signal that is already aborted", async () => {
   const source = new MemoryByteSource(await readMediaFixture("opus.webm"));
   const opening = openDemuxer(source, { signal: AbortSignal.abort() }, createTrackBudget());
   await expect(opening).rejects.toMatchObject({ code: "input-closed" });

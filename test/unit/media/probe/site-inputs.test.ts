@@ -46,7 +46,7 @@ async function start(answer: (request: LoggedRequest) => Answer | undefined, cha
   return { opener, clock, links, work, server, containers };
 }
 
-it("a look at a site's track finds what its link leads to, and does not tell where that is", async () => {
+it("a probe of a plugin's track finds the media behind its link, and does not reveal the address", async () => {
   const { opener, clock, links, work, containers } = await start(
     ({ path }) =>
       path === "/0" ? statusPlan(302, { location: "/signed?token=secret" }) : plainPlan(SONG, "audio/ogg"),
@@ -64,7 +64,7 @@ it("a look at a site's track finds what its link leads to, and does not tell whe
   expect([links.reasons, containers]).toEqual([["start"], ["ogg"]]);
 });
 
-it("a look at one whose HLS is refused once finds it by the next link", async () => {
+it("a probe of a plugin's track whose HLS is refused once finds it through the next link", async () => {
   const files = finishedHls([{ name: "s", bytes: SONG, seconds: 8 }]);
   const { opener, clock, links, work } = await start(({ path }) => {
     if (path === "/0") return statusPlan(403);
@@ -77,7 +77,7 @@ it("a look at one whose HLS is refused once finds it by the next link", async ()
   expect(links.reasons).toEqual(["start", "refused 403"]);
 });
 
-it("a link to a list of links leads to what that names, without the link's headers", async () => {
+it("a link to a list of links leads to the listed address, without the link's headers", async () => {
   const { opener, clock, work, server } = await start(
     ({ path }) => plainPlan(path === "/song" ? SONG : Buffer.from("#EXTM3U\n/song\n"), undefined),
     { headers: { cookie: "a=b" } },
@@ -93,7 +93,7 @@ it("a link to a list of links leads to what that names, without the link's heade
   ]);
 });
 
-it("an opening begins anew where the link comes to lead to another file in the middle of its head", async () => {
+it("an opening starts again when the link changes to another file in the middle of its head", async () => {
   const { opener, clock, links, work } = await start(({ path, earlierRequests }) => {
     if (path === "/1") return plainPlan(countedSong({ seconds: 8, firstNumber: 5_000 }), undefined);
     if (earlierRequests > 0) return statusPlan(403);
@@ -106,7 +106,7 @@ it("an opening begins anew where the link comes to lead to another file in the m
   demuxer.close();
 });
 
-it("a site that is never content with its own links is given up", async () => {
+it("a plugin's track that keeps refusing its own links is given up", async () => {
   const { opener, clock, links, work } = await start(({ earlierRequests }) =>
     earlierRequests > 0 ? statusPlan(403) : { ...plainPlan(SONG, undefined), fault: { kind: "cut", afterBytes: 40 } },
   );

@@ -23,7 +23,7 @@ const STREAM: AudioStream = {
 const SILENT_STATION = { name: undefined, description: undefined, url: undefined, streamTitle: undefined };
 const FOREVER = new Promise<never>(() => undefined);
 
-/** What stands at an address. */
+/** The content at an address. */
 interface Content {
   readonly list?: PlaylistTarget;
   /** Address after redirects. */
@@ -42,7 +42,7 @@ function link(name: string, title?: string): PlaylistTarget {
   return { kind: "link", input: http(name), title };
 }
 
-/** An opener over places by name, with everything it opened. */
+/** An opener over named contents, with everything it opened. */
 function setup(contents: Readonly<Record<string, Content>>) {
   const clock = new FakeClock();
   const sources: MemoryByteSource[] = [];
@@ -96,8 +96,8 @@ const never = new AbortController().signal;
 
 const budget = createTrackBudget();
 
-describe("opening an input to play it", () => {
-  it("tells the demuxer's opener what is known, and leaves the source to the demuxer", async () => {
+describe("opening an input for playback", () => {
+  it("opening an input passes hints to the demuxer's opener, and leaves the source to the demuxer", async () => {
     const { opener, sources, hints } = setup({ "song.mp3": { url: "http://cdn.example/a/real.ogg?x=1" } });
     const demuxer = await opener.open({ ...http("song.mp3"), container: "ogg" }, { signal: never, budget });
     expect(hints).toMatchObject([
@@ -108,13 +108,13 @@ describe("opening an input to play it", () => {
     expect(sources[0]?.isClosed).toBe(true);
   });
 
-  it("follows lists that lead to lists and keeps only the last source open", async () => {
+  it("opening an input follows lists that lead to lists and keeps only the last source open", async () => {
     const { opener, sources } = setup({ a: { list: link("b") }, b: { list: link("c") } });
     await opener.open(http("a"), { signal: never, budget });
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true, true, false]);
   });
 
-  it("follows five of them, and gives up at the sixth with every source closed", async () => {
+  it("opening an input follows five lists, and gives up at the sixth with every source closed", async () => {
     const chain = (count: number) =>
       Object.fromEntries(
         Array.from({ length: count }, (_, index) => [String(index), { list: link(String(index + 1)) }]),
@@ -131,7 +131,7 @@ describe("opening an input to play it", () => {
     });
   });
 
-  it("opens HLS by its address and closes what was opened to recognise it", async () => {
+  it("opening an input opens HLS by its address and closes the source opened to recognise it", async () => {
     const { opener, sources, demuxers } = setup({
       a: { list: { kind: "hls", url: new URL("http://media.example/a") } },
     });
@@ -139,19 +139,19 @@ describe("opening an input to play it", () => {
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
-  it("passes on why the input cannot be opened", async () => {
+  it("opening an input passes on why it cannot be opened", async () => {
     const error = new NodeError("input-not-found", "nothing there");
     await expect(setup({ a: { error } }).opener.open(http("a"), { signal: never, budget })).rejects.toBe(error);
   });
 
-  it("closes the source when what it holds cannot be played", async () => {
+  it("opening an input closes the source when its content cannot be played", async () => {
     const error = new NodeError("media-unknown-format", "no music");
     const { opener, areAllClosed } = setup({ a: { open: () => Promise.reject(error) } });
     await expect(opener.open(http("a"), { signal: never, budget })).rejects.toBe(error);
     expect(areAllClosed()).toBe(true);
   });
 
-  it("closes the source of a track that is given up while its head is read", async () => {
+  it("opening an input closes the source of a track that is given up while its head is read", async () => {
     const { opener, sources } = setup({ a: { open: () => FOREVER } });
     const abort = new AbortController();
     void opener.open(http("a"), { signal: abort.signal, budget });
@@ -170,7 +170,7 @@ describe("opening an input to play it", () => {
     await expect.poll(() => sources[0]?.isClosed).toBe(true);
   });
 
-  it("aims the read-ahead by size and length, never below 64 KiB", async () => {
+  it("opening an input aims the read-ahead by size and length, never below 64 KiB", async () => {
     // A megabyte: of 40 s a quarter, of 400 s too little.
     const { opener, readAheads } = setup({
       a: { info: { lengthMs: 40_000 } },
@@ -182,15 +182,15 @@ describe("opening an input to play it", () => {
   });
 });
 
-describe("looking at an input", () => {
-  it("a probe that was given up before it begins hands its reason on to the input", async () => {
+describe("probing an input", () => {
+  it("a probe that was given up before it begins passes its reason on to the input", async () => {
     const { opener, signals } = setup({ a: {} });
     const reason = new Error("given up");
     await opener.probe(http("a"), { signal: AbortSignal.abort(reason), budget }).catch(() => undefined);
     expect(signals.map((signal) => signal.reason)).toEqual([reason]);
   });
 
-  it("describes it and closes everything", async () => {
+  it("a probe describes the input and closes everything", async () => {
     const info = {
       title: "Title",
       author: "Author",
@@ -205,7 +205,7 @@ describe("looking at an input", () => {
     expect(areAllClosed()).toBe(true);
   });
 
-  it("tells where redirects led, and only then", async () => {
+  it("a probe reports where redirects led, and only then", async () => {
     const { opener } = setup({ a: { url: "http://cdn.example/real" }, b: {} });
     expect(await opener.probe(http("a"), { signal: never, budget })).toMatchObject({
       location: "http://cdn.example/real",
@@ -229,7 +229,7 @@ describe("looking at an input", () => {
     [{ name: "Radio", url: "http://r/" }, {}, ["http://r/", "Radio"]],
     [{ name: "Radio", description: "All day" }, { title: "Tag", author: "Tagger" }, ["Tag", "Tagger"]],
     [undefined, {}, [undefined, undefined]],
-  ])("names a station by what it says of itself, tags first (%o, %o)", async (said, info, [title, author]) => {
+  ])("a probe names a station by its own information, tags first (%o, %o)", async (said, info, [title, author]) => {
     const station = said && { ...SILENT_STATION, ...said };
     expect(await setup({ a: { station, info } }).opener.probe(http("a"), { signal: never, budget })).toMatchObject({
       title,
@@ -237,7 +237,7 @@ describe("looking at an input", () => {
     });
   });
 
-  it("does not follow a list: it says where it leads and under which title", async () => {
+  it("a probe does not follow a list: it reports the target and its title", async () => {
     const { opener, sources } = setup({ a: { list: link("b", "First") } });
     expect(await opener.probe(http("a"), { signal: never, budget })).toEqual({
       kind: "reference",
@@ -247,12 +247,12 @@ describe("looking at an input", () => {
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
-  it.each(["input-not-found", "input-redirects"] as const)("is empty for %s", async (code) => {
+  it.each(["input-not-found", "input-redirects"] as const)("a probe is empty for %s", async (code) => {
     const { opener } = setup({ a: { error: new NodeError(code, "no") } });
     expect(await opener.probe(http("a"), { signal: never, budget })).toEqual({ kind: "empty" });
   });
 
-  it("passes other failures on and closes the source", async () => {
+  it("a probe passes other failures on and closes the source", async () => {
     const error = new NodeError("media-unknown-format", "no music");
     const { opener, areAllClosed, clock } = setup({ a: { open: () => Promise.reject(error) } });
     await expect(opener.probe(http("a"), { signal: never, budget })).rejects.toBe(error);
@@ -260,7 +260,7 @@ describe("looking at an input", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  it("ends after 15 s: the source is closed and the error says so, whatever the reading said", async () => {
+  it("a probe ends after 15 s: the source is closed and the error says so, whatever the reading said", async () => {
     const contents: Record<string, Content> = {};
     const { opener, clock, sources } = setup(contents);
     contents.a = {
@@ -283,7 +283,7 @@ describe("looking at an input", () => {
     await failure;
   });
 
-  it("ends when nobody waits for it any more: the source is closed", async () => {
+  it("a probe ends when it is cancelled: the source is closed", async () => {
     const { opener, sources, clock } = setup({ a: { open: () => FOREVER } });
     const abort = new AbortController();
     void opener.probe(http("a"), { signal: abort.signal, budget }).catch(() => undefined);

@@ -4,8 +4,8 @@ import { BudgetedSource } from "../../../../src/media/input/budgeted-source.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
-describe("a stretch of work", () => {
-  test("is over when it has taken its time, and a new one begins with the next turn", async () => {
+describe("a time slice", () => {
+  test("a time slice is over when its time is used, and a new one begins after the yield", async () => {
     const clock = new FakeClock();
     const budget = createTrackBudget({ clock });
     expect(budget.isSpent).toBe(false);
@@ -17,14 +17,14 @@ describe("a stretch of work", () => {
     expect(budget.isSpent).toBe(false);
   });
 
-  test("is over after so many steps where time does not tell", () => {
+  test("a time slice is over after a fixed number of steps when the clock stands still", () => {
     const budget = createTrackBudget({ clock: new FakeClock() });
     let steps = 1;
     while (!budget.isSpent) steps++;
     expect(steps).toBe(512);
   });
 
-  test("goes on over a wait that was none", async () => {
+  test("a time slice continues over a wait that was none", async () => {
     const clock = new FakeClock();
     const budget = createTrackBudget({ clock });
     for (let step = 1; step < 512; step++) {
@@ -40,7 +40,7 @@ describe("a stretch of work", () => {
     expect(budget.isSpent).toBe(false);
   });
 
-  test("counts as used, without the waits in between", async () => {
+  test("a time slice counts as used, without the waits in between", async () => {
     const clock = new FakeClock();
     const budget = createTrackBudget({ clock });
     budget.resume();
@@ -54,7 +54,7 @@ describe("a stretch of work", () => {
     expect(budget.usedMs).toBe(12);
   });
 
-  test("is marked as its owner's while it lasts", async () => {
+  test("a time slice runs under its owner's task", async () => {
     const heartbeat = new Heartbeat(Heartbeat.allocate());
     const budget = createTrackBudget({ clock: new FakeClock(), heartbeat, owner: 7 });
     expect(budget.isSpent).toBe(false);

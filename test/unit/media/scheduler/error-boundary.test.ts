@@ -4,7 +4,7 @@ import { ErrorBoundary } from "../../../../src/media/scheduler/error-boundary.ts
 import { createErrorBoundary } from "../../../support/error-boundaries.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
-test("what a player's work throws is its fault, and the caller goes on", () => {
+test("an exception in a player's work is that player's fault, and the caller continues", () => {
   const { boundary, faults, heartbeat } = createErrorBoundary();
   const error = new Error("thrown");
   const result = boundary.run(5, "command", () => {
@@ -17,7 +17,7 @@ test("what a player's work throws is its fault, and the caller goes on", () => {
   expect(boundary.run(5, "command", () => "done")).toBe("done");
 });
 
-test("a timer of a player's clock throws for that player alone", () => {
+test("an exception in a timer of a player's clock affects that player alone", () => {
   const clock = new FakeClock();
   const { boundary, faults } = createErrorBoundary();
   const fired: string[] = [];
@@ -30,7 +30,7 @@ test("a timer of a player's clock throws for that player alone", () => {
   expect(faults.map(({ playerId }) => playerId)).toEqual([5]);
 });
 
-test("what nobody has caught belongs to whoever the thread was working for", () => {
+test("an uncaught error is attributed to the player the thread was working for", () => {
   const { boundary, faults, heartbeat } = createErrorBoundary();
   const error = new Error("stray");
   expect(boundary.attribute(error)).toBe(false);

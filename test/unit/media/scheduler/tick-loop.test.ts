@@ -64,7 +64,7 @@ function gaps(times: readonly number[]): number[] {
 }
 
 describe("the tick loop", () => {
-  it("makes the first frame at once, its lead behind it, and then one each 20 ms", () => {
+  it("the tick loop makes the first frame at once, then its look-ahead, and then one every 20 ms", () => {
     const { clock, loop } = createLoop();
     const player = new RecordingPlayer(clock);
     loop.add(player);
@@ -78,7 +78,7 @@ describe("the tick loop", () => {
     expect(player.calls.join(" ")).not.toContain("send send");
   });
 
-  it("keeps at least its lead ready, and not much more", () => {
+  it("the tick loop keeps at least its look-ahead ready, and not much more", () => {
     const { clock, loop } = createLoop();
     const players = Array.from({ length: 60 }, () => new RecordingPlayer(clock));
     for (const player of players) loop.add(player);
@@ -90,7 +90,7 @@ describe("the tick loop", () => {
     }
   });
 
-  it("is held up for less than its lead, and no deadline is missed", () => {
+  it("the tick loop misses no deadline when it is blocked for less than its look-ahead", () => {
     const { clock, loop } = createLoop();
     const player = new RecordingPlayer(clock);
     loop.add(player);
@@ -103,7 +103,7 @@ describe("the tick loop", () => {
     expect(new Set(gaps(player.deadlines))).toEqual(new Set([FRAME_MS]));
   });
 
-  it("gives way between frames, but not while somebody is short of them", () => {
+  it("the tick loop yields between frames, but not while a player is short of them", () => {
     const ahead: boolean[] = [];
     const { clock, loop } = createLoop(LOOK_AHEAD_FRAMES, () => ahead.push(loop.isAhead));
     const players = Array.from({ length: 10 }, (_, index) => new RecordingPlayer(clock, 0, index + 1));
@@ -117,7 +117,7 @@ describe("the tick loop", () => {
     expect(ahead).not.toContain(false);
   });
 
-  it("says whether somebody is short of what could lie ready", () => {
+  it("the tick loop reports whether a player is short of frames that could be ready", () => {
     const { clock, loop } = createLoop();
     expect(loop.isAhead).toBe(true);
     const player = new RecordingPlayer(clock);
@@ -133,7 +133,7 @@ describe("the tick loop", () => {
     expect(loop.isAhead).toBe(true);
     loop.rewind(player, 4);
     expect(loop.isAhead).toBe(false);
-    // What it cannot make ahead nobody can wait for.
+    // Nobody can wait for what cannot be made ahead.
     player.isReady = false;
     clock.advance(FRAME_MS);
     expect(loop.isAhead).toBe(true);
@@ -141,7 +141,7 @@ describe("the tick loop", () => {
     expect(loop.isAhead).toBe(true);
   });
 
-  it("gives who has nothing to send ahead its turn when it is due", () => {
+  it("the tick loop serves a player with nothing to send ahead when its frame is due", () => {
     const { clock, loop } = createLoop();
     const player = new RecordingPlayer(clock);
     player.isReady = false;
@@ -156,7 +156,7 @@ describe("the tick loop", () => {
     expect(new Set(gaps(player.deadlines))).toEqual(new Set([FRAME_MS]));
   });
 
-  it("makes frames that were taken back anew, at once and for the same deadlines", () => {
+  it("the tick loop makes revoked frames again, at once and for the same deadlines", () => {
     const { clock, loop } = createLoop();
     const player = new RecordingPlayer(clock);
     loop.add(player);
@@ -170,7 +170,7 @@ describe("the tick loop", () => {
     expect(new Set(gaps(player.deadlines.slice(before)))).toEqual(new Set([FRAME_MS]));
   });
 
-  it("serves who is short of frames before those who are not", () => {
+  it("the tick loop serves players that are short of frames before those that are not", () => {
     const { clock, loop } = createLoop();
     const slow = Array.from({ length: 20 }, () => new RecordingPlayer(clock, 0.9));
     for (const player of slow) loop.add(player);
@@ -181,7 +181,7 @@ describe("the tick loop", () => {
     expect(Math.min(...late.lookAheadsMs)).toBeGreaterThanOrEqual(0);
   });
 
-  it("begins no frame before it is told to", () => {
+  it("the tick loop begins no frame before its start time", () => {
     const { clock, loop } = createLoop(1);
     const player = new RecordingPlayer(clock);
     loop.add(player, 85);
@@ -191,7 +191,7 @@ describe("the tick loop", () => {
     expect(player.sentAt[0]).toBeGreaterThanOrEqual(player.deadlines[0]! - FRAME_MS - 8);
   });
 
-  it("catches up at most three frames, back to back", () => {
+  it("the tick loop catches up at most three frames, back to back", () => {
     const { clock, loop } = createLoop(0);
     const player = new RecordingPlayer(clock);
     loop.add(player);
@@ -205,7 +205,7 @@ describe("the tick loop", () => {
   });
 
   it.each([0, LOOK_AHEAD_FRAMES])(
-    "drops the deadlines it missed beyond that and says how many, lead %i",
+    "the tick loop drops the deadlines it missed beyond that and reports how many, look-ahead %i",
     (lookAheadFrames) => {
       const { clock, loop } = createLoop(lookAheadFrames);
       const player = new RecordingPlayer(clock);
@@ -223,7 +223,7 @@ describe("the tick loop", () => {
     },
   );
 
-  it("serves few players in one waking", () => {
+  it("the tick loop serves few players in one wake-up", () => {
     const { clock, loop } = createLoop();
     const players = Array.from({ length: 25 }, () => new RecordingPlayer(clock));
     for (const player of players) loop.add(player);
@@ -231,7 +231,7 @@ describe("the tick loop", () => {
     expect(new Set(players.map((player) => player.deadlines[0]! % FRAME_MS)).size).toBe(1);
   });
 
-  it("spreads many players evenly over the 20 ms", () => {
+  it("the tick loop spreads many players evenly over the 20 ms", () => {
     const { clock, loop } = createLoop();
     const players = Array.from({ length: 200 }, () => new RecordingPlayer(clock));
     for (const player of players) loop.add(player);
@@ -245,7 +245,7 @@ describe("the tick loop", () => {
     expect(Math.max(...perPhase.values()) - Math.min(...perPhase.values())).toBeLessThanOrEqual(1);
   });
 
-  it("wakes for several phases at once", () => {
+  it("the tick loop wakes for several phases at once", () => {
     const { clock, loop } = createLoop();
     const players = Array.from({ length: 125 }, () => new RecordingPlayer(clock));
     for (const player of players) loop.add(player);
@@ -255,7 +255,7 @@ describe("the tick loop", () => {
     expect(clock.setCount - before).toBeLessThanOrEqual(50 * 3);
   });
 
-  it("stops serving a player that was removed, also from within its own send", () => {
+  it("the tick loop stops serving a player that was removed, also from within its own send", () => {
     const { clock, loop } = createLoop();
     const other = new RecordingPlayer(clock);
     const leaving = new (class extends RecordingPlayer {
@@ -272,7 +272,7 @@ describe("the tick loop", () => {
     expect(gaps(other.deadlines).every((gap) => gap === FRAME_MS)).toBe(true);
   });
 
-  it("rests when nobody is there", () => {
+  it("the tick loop sleeps without players", () => {
     const { clock, loop } = createLoop();
     const player = new RecordingPlayer(clock);
     loop.add(player);
@@ -282,7 +282,7 @@ describe("the tick loop", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  it("reports the share of time it used", () => {
+  it("the tick loop reports the share of time it used", () => {
     const { clock, loop } = createLoop();
     loop.add(new RecordingPlayer(clock, 4));
     clock.advance(200);
@@ -293,7 +293,7 @@ describe("the tick loop", () => {
     expect(load).toBeLessThan(0.25);
   });
 
-  it("one player's exception is its own: the others are made and sent on time", () => {
+  it("one player's exception affects no other: their frames are made and sent on time", () => {
     const { clock, loop, faults } = createLoop();
     const failing = new RecordingPlayer(clock, 0, 7);
     failing.send = () => {
@@ -313,7 +313,7 @@ describe("the tick loop", () => {
     expect(faults.length).toBeGreaterThan(10);
   });
 
-  it("what a player takes is charged to it, and it is marked as the one who is served", () => {
+  it("a player's time is charged to it, and it is named while it is served", () => {
     const { clock, loop, heartbeat } = createLoop();
     const costly = new RecordingPlayer(clock, 2, 7);
     const other = new RecordingPlayer(clock, 0, 8);

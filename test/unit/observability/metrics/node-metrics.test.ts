@@ -97,7 +97,7 @@ function counted() {
 }
 
 describe("the text", () => {
-  test("says how busy the audio threads are and what is done about it", () => {
+  test("metrics report the load of the audio threads and the measures against it", () => {
     const text = create().read(undefined);
     for (const line of [
       "tonearm_has_capacity 0",

@@ -12,13 +12,13 @@ describe("a bundle's text", () => {
     );
   });
 
-  test("lets nothing out of a block, and no sign in that turns it round", () => {
+  test("a part cannot end its block, and no control character in it changes the direction of text", () => {
     const text = bundleText("Whole", "x", [part("```\n# @everyone \u202e\u0007\u001b[31m\u200b")]);
     expect(text.match(/^```/gm)).toHaveLength(2);
     expect(text).toContain("'''\n# @everyone ???[31m?\n");
   });
 
-  test("keeps the beginning or the end of what is too long, in whole lines", () => {
+  test("the beginning or the end of a part that is too long is included, in whole lines", () => {
     const lines = Array.from({ length: 50 }, (_, index) => `line ${index}`).join("\n");
     expect(bundleText("W", "x", [part(lines, { lengthMax: 20 })])).toContain("line 0\nline 1\n… 48 lines are left out");
     expect(bundleText("W", "x", [part(lines, { lengthMax: 20, keeps: "end" })])).toContain(

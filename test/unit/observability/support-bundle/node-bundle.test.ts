@@ -67,8 +67,8 @@ function session(players: readonly PlayerDiagnosisJson[]) {
 
 test("a running node says how it does, whom it serves and what it lost, without names and titles", async () => {
   const text = await nodeBundle(running({ readSessions: () => [session([PLAYER])] }), KEY);
-  expect(text).toMatch(/^# What the running node says\n\nAs of 1970-01-01T00:00:00.000Z\./);
-  expect(text).toContain("has room: false, starts refused: 3, players moved: 2");
+  expect(text).toMatch(/^# State of the running node\n\nAs of 1970-01-01T00:00:00.000Z\./);
+  expect(text).toContain("has capacity: false, starts refused: 3, players moved: 2");
   expect(text).toMatch(/session session-\w{8} of user id-\w{8}: connected, resuming false, players 1, playing 1/);
   expect(text).toMatch(/guild id-\w{8}: sent 1000, lost inputStarved 30, pacerLate 2; worker 1, voice none/);
   expect(text).toContain("playing from: youtube 1");
@@ -91,7 +91,7 @@ test("the last warnings and errors are in it, and the newest stay when they are 
   expect(text).not.toContain("answered");
 });
 
-test("secrets that stand beside the configuration are hidden, too", async () => {
+test("secrets outside the configuration are hidden, too", async () => {
   vi.stubEnv("SOME_OTHER_TOKEN", "quietphrasequietphrase");
   const log = new LogRing();
   log.keep({ epochMs: 1, level: "error", written: "something sent quietphrasequietphrase away\n" });
@@ -99,7 +99,7 @@ test("secrets that stand beside the configuration are hidden, too", async () => 
   vi.unstubAllEnvs();
 });
 
-test("a line whose end was not kept does not end in half of a secret", async () => {
+test("a line that was cut off does not end in half of a secret", async () => {
   const secret = "quietphrasequietphrase";
   for (let length = 8192 - 30; length <= 8192; length++) {
     const log = new LogRing();

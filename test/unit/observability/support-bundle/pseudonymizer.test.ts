@@ -8,7 +8,7 @@ function pseudonymizer(...secrets: string[]): Pseudonymizer {
   return new Pseudonymizer({ secrets, key: KEY });
 }
 
-describe("a text in disguise", () => {
+describe("a pseudonymized text", () => {
   test("has other names for ids of Discord, the same ones wherever they stand", () => {
     const text = pseudonymizer().text("guild 817327181659111454, user=100000000000000001 (817327181659111454).");
     const [, guild = "", user = "", again] = /^guild (id-\w{8}), user=(id-\w{8}) \((.+)\)\.$/.exec(text) ?? [];
@@ -48,19 +48,19 @@ describe("a text in disguise", () => {
     },
   );
 
-  test("keeps of a link the host, without who logs in", () => {
+  test("a link is reduced to its host, without user and password", () => {
     const text = pseudonymizer().text(
       "could not read https://user:pass@media.example.com:8443/a/private.mp3?token=abc#x, again",
     );
     expect(text).toBe("could not read https://<redacted>@media.example.com:8443/… again");
   });
 
-  test("hides the folder of whoever runs it, known secrets, and what looks like one", () => {
+  test("the home folder, known secrets, and what looks like a secret are hidden", () => {
     const text = pseudonymizer("quiet phrase").text(`in ${homedir()}/music: quiet phrase, token=abcdef0123`);
     expect(text).toBe("in ~/music: <redacted>, token=<redacted>");
   });
 
-  test("of a log line leaves out what is played", () => {
+  test("what is played is left out of a log line", () => {
     const line = 'a track failed title="Never \\"gonna\\"" author=Rick identifier=dQw4w9WgXcQ code=load-failed';
     expect(pseudonymizer().logLine(line)).toBe(
       "a track failed title=<left out> author=<left out> identifier=<left out> code=load-failed",

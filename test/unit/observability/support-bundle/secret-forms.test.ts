@@ -40,7 +40,7 @@ describe("a known secret", () => {
     }
   });
 
-  test("that is too short to be told from other words is left", () => {
+  test("a secret that is too short to distinguish from other words is left", () => {
     expect(clean("a node", ["a", "", "  no "])).toBe("a node");
   });
 

@@ -30,7 +30,7 @@ describe("a source may be meant by", () => {
     ...["https://user:password@soundcloud.com/a", "user@soundcloud.com"],
     ...["https://artist.bandcamp.com/album/x", "a.b.bandcamp.com"],
     ...["PLx", "PL_-1", "dQw4w9WgXcQ", "-_-_-_-_-_-", "RD123"],
-  ])("%s", (identifier) => {
+  ])("a source's claims match %s", (identifier) => {
     expect(isClaimed(identifier, CLAIMS)).toBe(true);
   });
 });
@@ -49,17 +49,17 @@ describe("a source is not meant by", () => {
     ...["https://a.example/show.rss/", "https://a.example/?show.rss", "https://a.example/#.rss", "https://a.rss"],
     ...["a.example/show.rss", "show.rss", "ftp://a.example/show.rss", "https:///show.rss", "https://a.example/a.xml"],
     ...["PL with words", "PL/x", "plx", "dQw4w9WgXc", "dQw4w9WgXcQQ", "RD1234"],
-  ])("%s", (identifier) => {
+  ])("a source's claims do not match %s", (identifier) => {
     expect(isClaimed(identifier, CLAIMS)).toBe(false);
   });
 
-  test("anything where it claims nothing", () => {
+  test("a source without claims matches nothing", () => {
     expect(isClaimed("https://soundcloud.com/", {})).toBe(false);
   });
 });
 
 describe("long identifiers", () => {
-  test("are nobody's beyond 4,096 characters", () => {
+  test("identifiers beyond 4,096 characters match no source", () => {
     expect(isClaimed(`scsearch:${"x".repeat(4087)}`, CLAIMS)).toBe(true);
     for (const text of [
       `scsearch:${"x".repeat(4088)}`,
@@ -71,7 +71,7 @@ describe("long identifiers", () => {
   });
 
   test.each([
-    ["of an at sign that never comes", "a".repeat(4096)],
+    ["of an at sign that is missing", "a".repeat(4096)],
     ["of at signs", "@".repeat(4096)],
     ["of dots", ".".repeat(4096)],
     ["of a port without end", `https://a:${"1".repeat(4086)}`],
@@ -79,7 +79,7 @@ describe("long identifiers", () => {
     ["of endings", `https://a/${".rss".repeat(1000)}x`],
     ["of slashes", `https://a${"/".repeat(4000)}`],
     ["of spaces", " ".repeat(4096)],
-  ])("take time by their length, %s", (_what, identifier) => {
+  ])("matching takes time linear in the identifier's length, %s", (_what, identifier) => {
     const startMs = performance.now();
     for (let index = 0; index < 200; index++) isClaimed(identifier, CLAIMS);
     // By the square of it, it would be 3 s and more.

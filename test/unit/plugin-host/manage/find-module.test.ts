@@ -23,8 +23,8 @@ function url(path: string): string {
   return pathToFileURL(join(folder, path)).href;
 }
 
-describe("by its path", () => {
-  test("a file is the module, also behind a link", () => {
+describe("a plugin located by path", () => {
+  test("a file is the module, also behind a symbolic link", () => {
     const path = write("a b/song#1.mjs", "");
     expect(findModule({ path }, folder)).toBe(url("a b/song#1.mjs"));
     symlinkSync(path, join(folder, "link.mjs"));
@@ -50,40 +50,40 @@ describe("by its path", () => {
     ["main", { main: "a.js" }, "a.js"],
     ["index.js", {}, "index.js"],
     ["index.js where the others are of no form", { exports: 7, main: [] }, "index.js"],
-  ])("of a folder %s says which it is", (_what, json, entry) => {
+  ])("a folder's module is found by %s", (_what, json, entry) => {
     write("plugin/package.json", json);
     expect(findModule({ path: join(folder, "plugin") }, folder)).toBe(url(`plugin/${entry}`));
   });
 
-  test.each(["missing", "missing/plugin.mjs"])("nothing there is told: %s", (path) => {
+  test.each(["missing", "missing/plugin.mjs"])("a path without a module is reported: %s", (path) => {
     const whole = join(folder, path);
     const message = `the plugin at ${whole}: there is nothing that can be read`;
     expect(() => findModule({ path: whole }, folder)).toThrow(expect.objectContaining({ code: "plugin-off", message }));
   });
 
-  test.each(["{oops", "null", undefined])("a folder whose package.json is %s is told", (content) => {
+  test.each(["{oops", "null", undefined])("a folder whose package.json is %s is reported", (content) => {
     mkdirSync(join(folder, "plugin"));
     if (content !== undefined) write("plugin/package.json", content);
     expect(() => findModule({ path: join(folder, "plugin") }, folder)).toThrow("there is nothing that can be read");
   });
 });
 
-describe("by its package", () => {
-  test("it is where npm has put it: beside the configuration, or above", () => {
+describe("a plugin located by package", () => {
+  test("a package is found where npm installs it: beside the configuration, or above", () => {
     write("node_modules/@someone/songs/package.json", { exports: "./dist/plugin.js" });
     const expected = url("node_modules/@someone/songs/dist/plugin.js");
     expect(findModule({ package: "@someone/songs" }, folder)).toBe(expected);
     expect(findModule({ package: "@someone/songs" }, join(folder, "deeper/still"))).toBe(expected);
   });
 
-  test("one that is not installed is told, with what to do", () => {
+  test("a package that is not installed is reported, with the fix", () => {
     const message = "the package songs is not installed; run npm install songs beside application.yml";
     const asked = () => findModule({ package: "songs" }, folder);
     expect(asked).toThrow(expect.objectContaining({ code: "plugin-off", message }));
   });
 });
 
-test("an entry is called as the operator has named it", () => {
+test("an entry is named as in the configuration", () => {
   expect(describePlugin({ package: "songs" })).toBe("the plugin of the package songs");
   expect(describePlugin({ path: "/a/b.mjs" })).toBe("the plugin at /a/b.mjs");
 });

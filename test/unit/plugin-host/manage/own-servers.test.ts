@@ -23,6 +23,6 @@ it.each([
   "https://music.example@evil.test/",
   "ftp://192.168.1.5:4533/",
   "no address",
-])("%s is not", (address) => {
+])("%s is not on an own server", (address) => {
   expect(isOnOwnServer(address, SERVERS)).toBe(false);
 });

@@ -35,15 +35,15 @@ function fileAt(...path: readonly string[]): PersistedFile {
   return new PersistedFile({ path: join(folder, ...path), clock, logger });
 }
 
-describe("what was written", () => {
-  test("is read again as it was, by a node that starts later", async () => {
+describe("the stored values", () => {
+  test("stored values are restored unchanged by a node that starts later", async () => {
     await fileAt("new", "songs.json").write(VALUES);
     expect(await fileAt("new", "songs.json").read()).toEqual(VALUES);
     expect(lines).toEqual([]);
     expect(clock.pendingCount).toBe(0);
   });
 
-  test("may be read by its owner only, whatever stood there before", async () => {
+  test("the file is readable by its owner only, whatever file was there before", async () => {
     writeFileSync(join(folder, "songs.json"), "{}", { mode: 0o644 });
     writeFileSync(join(folder, "songs.json.new"), "left by a crash", { mode: 0o666 });
     await fileAt("songs.json").write(VALUES);
@@ -51,7 +51,7 @@ describe("what was written", () => {
     expect(readdirSync(folder)).toEqual(["songs.json"]);
   });
 
-  test("is JSON", async () => {
+  test("the file is JSON", async () => {
     await fileAt("songs.json").write(VALUES);
     expect(JSON.parse(readFileSync(join(folder, "songs.json"), "utf8"))).toEqual({
       format: 1,
@@ -63,7 +63,7 @@ describe("what was written", () => {
   });
 });
 
-test("where there is none, nothing is told", async () => {
+test("a missing file is not reported", async () => {
   expect(await fileAt("songs.json").read()).toEqual([]);
   expect(lines).toEqual([]);
 });
@@ -76,7 +76,7 @@ test.each([
   ["of broken values", '{"format":1,"values":[{"cache":"a","key":"b"}]}'],
   ["of values without a time", '{"format":1,"values":[{"cache":"a","key":"b","value":1}]}'],
   ["of more than 4 MiB", " ".repeat(4 * 1024 * 1024 + 1)],
-])("a file %s is put aside with one line, and the next is written in its place", async (_what, text) => {
+])("a file %s is renamed with one log line, and the next one is written in its place", async (_what, text) => {
   writeFileSync(join(folder, "songs.json"), text);
   const file = fileAt("songs.json");
   expect(await file.read()).toEqual([]);
@@ -89,7 +89,7 @@ test.each([
   expect(await file.read()).toEqual(VALUES);
 });
 
-test("a file that cannot be written is told once, until it can", async () => {
+test("a file that cannot be written is reported once, until it can be", async () => {
   mkdirSync(join(folder, "songs.json"));
   writeFileSync(join(folder, "songs.json", "x"), "");
   const file = fileAt("songs.json");

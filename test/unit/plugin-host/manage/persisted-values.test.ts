@@ -9,7 +9,7 @@ let clock: FakeClock;
 let lines: string[];
 let written: (readonly PersistedValue[])[];
 let onDisk: readonly PersistedValue[];
-/** Waited for by whoever writes. */
+/** Awaited by writers. */
 let disk: Promise<void>;
 
 beforeEach(() => {
@@ -37,7 +37,7 @@ function value(key: string, json = '"x"', untilMs = Number.POSITIVE_INFINITY): P
 const keysOf = (values: readonly PersistedValue[]) => values.map(({ key }) => key);
 
 describe("persisted values", () => {
-  test("is there until its time is over", () => {
+  test("a persisted value exists until it expires", () => {
     const persisted = create();
     persisted.persist(value("a", "1", clock.epochMs() + 100));
     persisted.persist(value("b"));
@@ -46,7 +46,7 @@ describe("persisted values", () => {
     expect(keysOf(persisted.all)).toEqual(["b"]);
   });
 
-  test("is what came last under a name, and nothing once it is forgotten", () => {
+  test("a persisted value is the last one under its name, and none once deleted", () => {
     const persisted = create();
     persisted.persist(value("a", "1"));
     persisted.persist(value("a", "2"));
@@ -56,7 +56,7 @@ describe("persisted values", () => {
     expect(persisted.all.map(({ json }) => json)).toEqual(["3"]);
   });
 
-  test("has 64 KiB a value at most: a larger one is left out, which is logged once", () => {
+  test("a persisted value of more than 64 KiB is left out, which is logged once", () => {
     const persisted = create();
     const largest = "x".repeat(64 * 1024 - "idsa".length);
     persisted.persist(value("a", largest));
@@ -65,7 +65,7 @@ describe("persisted values", () => {
     expect(lines).toEqual(["value of a plugin is too large to be persisted"]);
   });
 
-  test("has 1 MiB and 2,000 values in all: the oldest go", () => {
+  test("persisted values beyond 1 MiB or 2,000 in all evict the oldest", () => {
     const persisted = create();
     for (let index = 0; index < 20; index++) persisted.persist(value(`large ${index}`, "x".repeat(60_000)));
     expect(keysOf(persisted.all)).toEqual(Array.from({ length: 17 }, (_, index) => `large ${index + 3}`));
@@ -76,7 +76,7 @@ describe("persisted values", () => {
 });
 
 describe("the file", () => {
-  test("is read into it, but nothing that is newer is replaced", async () => {
+  test("the file is loaded, but replaces no newer values", async () => {
     onDisk = [value("a", "old"), value("b", "old")];
     const persisted = create();
     persisted.persist(value("a", "new"));
@@ -87,7 +87,7 @@ describe("the file", () => {
     ]);
   });
 
-  test("is written once for what comes within a second", async () => {
+  test("the file is written once for all changes within a second", async () => {
     const persisted = create();
     persisted.persist(value("a"));
     clock.advance(999);
@@ -103,7 +103,7 @@ describe("the file", () => {
     expect(written.map(keysOf)).toEqual([["b"], ["b", "c"]]);
   });
 
-  test("is not written where nothing has changed", async () => {
+  test("the file is not written without changes", async () => {
     const persisted = create();
     persisted.forget({ cache: "ids", key: "a" });
     persisted.persist(value("a", "x".repeat(100_000)));
@@ -112,7 +112,7 @@ describe("the file", () => {
     expect(written).toEqual([]);
   });
 
-  test("is written by one at a time, and at the end what was not written yet", async () => {
+  test("the file is written by one writer at a time, and pending changes at the end", async () => {
     let finish = (): void => undefined;
     disk = new Promise((resolve) => {
       finish = resolve;
@@ -131,7 +131,7 @@ describe("the file", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  test("need not be there", async () => {
+  test("the file need not exist", async () => {
     const persisted = create({ hasFile: false });
     await persisted.read();
     persisted.persist(value("a"));

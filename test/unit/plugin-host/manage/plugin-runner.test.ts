@@ -18,7 +18,7 @@ let threads: FakePluginThreads;
 let runner: PluginRunner;
 let manifests: PluginManifest[];
 let lines: { readonly message: string; readonly fields: object }[];
-/** What plugins ask of the node. */
+/** Requests of plugins to the node. */
 let requests: Parameters<PluginRunnerOptions["onLoadRequested"]>[];
 
 beforeEach(() => {
@@ -50,7 +50,7 @@ function create(more: Partial<PluginRunnerOptions> = {}): PluginRunner {
 
 function ask(identifier = "one", signal = new AbortController().signal, timeoutMs = 20_000): Promise<unknown> {
   const work = runner.request({ type: "load", source: "songs", identifier, depth: 0 }, { signal, timeoutMs });
-  // Looked at later.
+  // Checked later.
   work.catch(() => undefined);
   return work;
 }
@@ -71,7 +71,7 @@ async function lose(): Promise<void> {
 }
 
 describe("a plugin's thread", () => {
-  test("is started by the first request, which it may have before it is set up", async () => {
+  test("a plugin's thread starts with the first request, which it may receive before it is set up", async () => {
     expect(runner.state).toBe("idle");
     expect(threads.started).toHaveLength(0);
     const asked = ask();
@@ -91,7 +91,7 @@ describe("a plugin's thread", () => {
     expect(threads.started).toHaveLength(1);
   });
 
-  test("is ended after ten minutes without a request, disposing of what it held, and started by the next", async () => {
+  test("a plugin's thread ends after ten minutes without a request, disposes of its resources, and starts with the next", async () => {
     await run();
     clock.advance(10 * MINUTE_MS - 1);
     await run();
@@ -110,14 +110,14 @@ describe("a plugin's thread", () => {
     expect(runner.lossCount).toBe(0);
   });
 
-  test("passes errors on with their codes", async () => {
+  test("a plugin's thread passes errors on with their codes", async () => {
     await run();
     const asked = ask();
     await threads.last.replyError(new NodeError("site-busy", "songs: 429"));
     await expect(asked).rejects.toMatchObject({ code: "site-busy", message: "songs: 429" });
   });
 
-  test("is told of what nobody waits for any more, whether given up or too late", async () => {
+  test("a plugin's thread is notified of requests whose callers no longer wait, whether aborted or timed out", async () => {
     await run();
     const abort = new AbortController();
     const given = ask("one", abort.signal);
@@ -134,7 +134,7 @@ describe("a plugin's thread", () => {
     expect(threads.last.all("load")).toHaveLength(3);
   });
 
-  test("has 512 requests at most", async () => {
+  test("a plugin's thread accepts 512 requests at most", async () => {
     await run();
     for (let index = 0; index < 512; index++) void ask(`${index}`);
     await expect(ask("more")).rejects.toMatchObject({ code: "load-busy" });
@@ -143,7 +143,7 @@ describe("a plugin's thread", () => {
     expect(threads.last.all("load")).toHaveLength(514);
   });
 
-  test("a report of the thread brings the state of its backends and its counts", async () => {
+  test("a report of the thread contains the state of its backends and its counters", async () => {
     await run();
     const backends = [
       { name: "api", state: "closed", succeeded: 1, failed: 0, lastError: undefined, openUntilMs: undefined },
@@ -156,7 +156,7 @@ describe("a plugin's thread", () => {
 });
 
 describe("a thread that is lost", () => {
-  test.each(["exits", "throws", "hangs"])("when it %s: all that it was asked is rejected", async (how) => {
+  test.each(["exits", "throws", "hangs"])("a thread that is lost rejects all its requests: it %s", async (how) => {
     await run();
     const asked = [ask("one"), ask("two")];
     if (how === "exits") threads.last.exit(1);
@@ -171,14 +171,14 @@ describe("a thread that is lost", () => {
     expect(threads.alive).toHaveLength(0);
   });
 
-  test("is not taken to hang while it is asked nothing", async () => {
+  test("a thread without requests is not taken to hang", async () => {
     await run();
     threads.last.isHanging = true;
     clock.advance(5 * MINUTE_MS);
     expect(runner).toMatchObject({ state: "running", lossCount: 0 });
   });
 
-  test("is started anew after a pause, which doubles up to a minute while it keeps being lost", async () => {
+  test("a lost thread restarts after a pause, which doubles up to a minute with further losses", async () => {
     const pauses: number[] = [];
     for (let index = 0; index < 8; index++) {
       await lose();
@@ -189,16 +189,15 @@ describe("a thread that is lost", () => {
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
   });
 
-  test("refuses whoever asks meanwhile, and says when it is started anew", async () => {
+  test("a lost thread refuses requests in the meantime, and reports when it restarts", async () => {
     await lose();
     clock.advance(100);
-    const message =
-      /^the plugin songs stopped 1 times; it is started anew in 1 s: the thread of the plugin songs exited/;
+    const message = /^the plugin songs stopped 1 times; it restarts in 1 s: the thread of the plugin songs exited/;
     await expect(ask()).rejects.toMatchObject({ code: "plugin-lost", message: expect.stringMatching(message) });
     expect(threads.started).toHaveLength(1);
   });
 
-  test("that lived a minute is started anew at once, and its pauses begin anew", async () => {
+  test("a thread lost after a minute of life restarts at once, and its pauses start from the shortest again", async () => {
     for (let index = 0; index < 4; index++) {
       await lose();
       clock.advance(MINUTE_MS);
@@ -213,7 +212,7 @@ describe("a thread that is lost", () => {
     expect(runner.state).toBe("idle");
   });
 
-  test("while it starts is lost, too, when it says nothing for 15 s", async () => {
+  test("a starting thread that is silent for 15 s counts as lost, too", async () => {
     const asked = ask("one", undefined, 30_000);
     clock.advance(15_250);
     await expect(asked).rejects.toMatchObject({ code: "plugin-lost" });
@@ -222,7 +221,7 @@ describe("a thread that is lost", () => {
 });
 
 describe("a thread that is lost before anything is known of its plugin", () => {
-  test("is started again after its pauses, with nobody asking, until it is set up", async () => {
+  test("a thread lost before its manifest is known restarts after its pauses, without requests, until it is set up", async () => {
     const started = runner.start();
     threads.last.exit(1);
     await expect(started).rejects.toMatchObject({ code: "worker-lost" });
@@ -238,7 +237,7 @@ describe("a thread that is lost before anything is known of its plugin", () => {
     await threads.last.ready(MANIFEST);
     expect(runner).toMatchObject({ state: "running", lossCount: 2 });
     expect([threads.started.length, manifests.length]).toEqual([3, 1]);
-    // From now on it is started by who needs it; and it is ended when nobody does.
+    // From now on it starts on demand, and ends when it is idle.
     clock.advance(10 * MINUTE_MS);
     await settle();
     expect(runner.state).toBe("idle");
@@ -247,7 +246,7 @@ describe("a thread that is lost before anything is known of its plugin", () => {
     expect(threads.started).toHaveLength(4);
   });
 
-  test("is not started again once it is off, closed, or loaded anew by hand", async () => {
+  test("a thread lost before its manifest is known does not restart once it is off, closed, or reloaded by hand", async () => {
     for (const end of ["off", "closed", "reloaded"]) {
       runner = create();
       const count = threads.started.length;
@@ -283,21 +282,24 @@ describe("a program that a plugin's thread runs", () => {
     return { pid: child.pid!, exited: once(child, "exit").then(([, signal]) => signal) }; // the same
   }
 
-  test.each(["exits", "hangs", "is closed while it hangs"])("ends when its thread %s", async (how) => {
-    await run();
-    const { exited } = await runProgram();
-    void ask();
-    if (how === "exits") threads.last.exit(1);
-    else {
-      threads.last.isHanging = true;
-      threads.last.isObedient = false;
-      if (how !== "hangs") void runner.close();
-      clock.advance(10_000);
-    }
-    expect(await exited).toBe("SIGKILL");
-  });
+  test.each(["exits", "hangs", "is closed while it hangs"])(
+    "a program ends when its plugin's thread %s",
+    async (how) => {
+      await run();
+      const { exited } = await runProgram();
+      void ask();
+      if (how === "exits") threads.last.exit(1);
+      else {
+        threads.last.isHanging = true;
+        threads.last.isObedient = false;
+        if (how !== "hangs") void runner.close();
+        clock.advance(10_000);
+      }
+      expect(await exited).toBe("SIGKILL");
+    },
+  );
 
-  test("and has ended is forgotten: its number may be another's", async () => {
+  test("a program that has ended is forgotten, as its process id may be reused", async () => {
     await run();
     const other = await runProgram();
     threads.last.say({ type: "program", pid: other.pid, isRunning: false });
@@ -310,7 +312,7 @@ describe("a program that a plugin's thread runs", () => {
 });
 
 describe("a plugin that cannot be set up", () => {
-  test("is off, says why, and is not started again", async () => {
+  test("a plugin that cannot be set up is off, reports why, and does not restart", async () => {
     const asked = ask();
     threads.last.say({ type: "unusable", name: undefined, problem: "no default export", areOptionsWrong: false });
     const error = { code: "plugin-off", message: "the plugin songs is off: no default export" };
@@ -322,7 +324,7 @@ describe("a plugin that cannot be set up", () => {
     expect(lines).toMatchObject([{ fields: { plugin: "songs", problem: "no default export" } }]);
   });
 
-  test("is off from the start where that is known", async () => {
+  test("a plugin is off from the start if its error is known", async () => {
     runner = create({ problem: "an option is wrong" });
     expect(runner.state).toBe("off");
     await expect(ask()).rejects.toMatchObject({ code: "plugin-off" });
@@ -330,7 +332,7 @@ describe("a plugin that cannot be set up", () => {
     expect(threads.started).toHaveLength(0);
   });
 
-  test("rejects who starts it with the reason, as does a loss", async () => {
+  test("a plugin that cannot be set up, or is lost, rejects the start with the reason", async () => {
     const off = runner.start();
     threads.last.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: false });
     await expect(off).rejects.toMatchObject({ code: "plugin-off" });
@@ -340,7 +342,7 @@ describe("a plugin that cannot be set up", () => {
     await expect(lost).rejects.toMatchObject({ code: "worker-lost" });
   });
 
-  test("is good again once it was loaded anew", async () => {
+  test("a plugin that was off works again after a reload", async () => {
     const first = ask();
     threads.last.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: false });
     await expect(first).rejects.toThrow();
@@ -353,8 +355,8 @@ describe("a plugin that cannot be set up", () => {
   });
 });
 
-describe("loading it anew", () => {
-  test("goes on with the new one once that is set up, and ends the one before", async () => {
+describe("reloading a plugin", () => {
+  test("a reload switches to the new thread once it is set up, and ends the old one", async () => {
     await run();
     const [before] = threads.started;
     const reloaded = runner.reload();
@@ -369,7 +371,7 @@ describe("loading it anew", () => {
     expect(threads.last.all("load")).toHaveLength(1);
   });
 
-  test("has what runs finished by the one before", async () => {
+  test("a reload lets the old thread finish its pending requests", async () => {
     await run();
     const [before] = threads.started;
     const asked = ask("slow");
@@ -388,7 +390,7 @@ describe("loading it anew", () => {
     expect(threads.last.all("load")).toHaveLength(0);
   });
 
-  test("gives the one before 20 s to finish", async () => {
+  test("a reload gives the old thread 20 s to finish", async () => {
     await run();
     const [before] = threads.started;
     const asked = ask("slow", undefined, 60_000);
@@ -401,12 +403,12 @@ describe("loading it anew", () => {
     expect(before?.isEnded).toBe(true);
   });
 
-  test.each(["is unusable", "is lost"])("keeps the one before when the new one %s", async (how) => {
+  test.each(["is unusable", "is lost"])("a reload keeps the old thread when the new one %s", async (how) => {
     await run();
     const reloaded = runner.reload();
     if (how === "is lost") threads.last.exit(1);
     else threads.last.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: false });
-    const message = expect.stringMatching(/^loading the plugin songs anew: .+; the one before goes on$/);
+    const message = expect.stringMatching(/^reloading the plugin songs failed: .+; the old one stays in use$/);
     await expect(reloaded).rejects.toMatchObject({ code: "plugin-off", message });
     expect(runner).toMatchObject({ state: "running", lossCount: 0, trouble: undefined });
     const asked = ask();
@@ -414,7 +416,7 @@ describe("loading it anew", () => {
     expect(await asked).toEqual({ kind: "empty" });
   });
 
-  test("several times at once is one", async () => {
+  test("concurrent reloads are one", async () => {
     await run();
     const reloads = [runner.reload(), runner.reload(), runner.reload()];
     expect(threads.started).toHaveLength(2);
@@ -430,7 +432,7 @@ describe("loading it anew", () => {
     expect(threads.alive).toHaveLength(1);
   });
 
-  test("leaves no thread behind that was started meanwhile", async () => {
+  test("a reload leaves no thread behind that was started in the meantime", async () => {
     const reloaded = runner.reload();
     const [fresh] = threads.started;
     const asked = ask();
@@ -444,7 +446,7 @@ describe("loading it anew", () => {
     expect(threads.alive).toEqual([fresh]);
   });
 
-  test("begins its life anew: a loss right after it has a pause", async () => {
+  test("a reload resets the restart pauses: a loss right after it has a pause", async () => {
     await run();
     clock.advance(2 * MINUTE_MS);
     const reloaded = runner.reload();
@@ -456,7 +458,7 @@ describe("loading it anew", () => {
 });
 
 describe("closing", () => {
-  test("ends the thread, rejects what it was asked, and refuses more", async () => {
+  test("closing ends the thread, rejects its requests, and refuses further ones", async () => {
     await run();
     const asked = ask();
     await runner.close();
@@ -471,7 +473,7 @@ describe("closing", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  test("waits for 1.5 s at most", async () => {
+  test("closing waits for 1.5 s at most", async () => {
     await run();
     threads.last.isObedient = false;
     let isClosed = false;
@@ -486,7 +488,7 @@ describe("closing", () => {
     expect(threads.alive).toHaveLength(0);
   });
 
-  test("ends those that start or finish their work, too, and whoever waits for them is told", async () => {
+  test("closing ends starting and finishing threads, too, and rejects those waiting for them", async () => {
     const started = runner.start();
     await runner.close();
     await expect(started).rejects.toMatchObject({ code: "plugin-lost" });
@@ -504,7 +506,7 @@ describe("closing", () => {
   });
 });
 
-test("a thread that wants an address is answered by the planner, and tells it of those that fail", async () => {
+test("a thread's request for an address is answered by the planner, which also receives its failures", async () => {
   const { planner } = createPlanner({ ipBlocks: ["192.0.2.8/31"] });
   runner = create({ routes: planner });
   void ask();

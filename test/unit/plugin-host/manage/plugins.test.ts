@@ -42,7 +42,7 @@ beforeEach(() => {
 });
 afterEach(() => plugins.close());
 
-/** Built-in plugins, of whom all is known, unless told otherwise. */
+/** Built-in plugins with known manifests, unless stated otherwise. */
 function create(...plans: (Partial<PluginPlan> & { readonly name: string })[]): void {
   const http = { userAgent: "x", proxyUrl: undefined, connectTimeoutMs: 1, socketTimeoutMs: 1 };
   plugins = new Plugins({
@@ -95,14 +95,14 @@ function load(identifier: string, options: Partial<LoadOptions> = {}): Promise<L
   return loader.load(identifier, { client: "a", signal: SIGNAL, ...options });
 }
 
-/** The thread has a source that answers what is asked of it with that, whenever it is asked. */
+/** The thread has a source that always returns this answer. */
 async function answer(name: string, value: Extract<PluginEvent, { type: "reply" }>["value"]): Promise<void> {
   await settle();
   await threadOf(name).reply(value);
 }
 
 describe("loading", () => {
-  test("starts a plugin's thread for what it claims, and for nothing else", async () => {
+  test("loading starts a plugin's thread for identifiers that it claims, and for no others", async () => {
     create({ name: "songs" }, { name: "tunes" });
     expect(await load("http:x")).toMatchObject({ kind: "track" });
     expect(threads.started).toHaveLength(0);
@@ -113,7 +113,7 @@ describe("loading", () => {
     expect(threadOf("tunes").all("load")).toMatchObject([{ source: "tunes", identifier: "tunes:1", depth: 0 }]);
   });
 
-  test("asks the next one where a plugin turns it down, and passes lists on as they are", async () => {
+  test("loading tries the next plugin when one declines, and passes lists on unchanged", async () => {
     create(
       { name: "songs" },
       { name: "tunes", manifest: manifestOf("tunes", { sources: [{ name: "tunes", prefixes: ["s"], fields: [] }] }) },
@@ -128,14 +128,14 @@ describe("loading", () => {
     });
   });
 
-  test("follows a reference to another source", async () => {
+  test("loading follows a reference to another source", async () => {
     create({ name: "songs" });
     const found = load("songs:1");
     await answer("songs", { kind: "reference", identifier: "http:x" });
     expect(await found).toMatchObject({ kind: "track", track: { info: { sourceName: "http" } } });
   });
 
-  test("tells what went wrong, and counts it", async () => {
+  test("a failed load is reported and counted", async () => {
     create({ name: "songs" });
     const found = load("songs:1");
     await settle();
@@ -146,7 +146,7 @@ describe("loading", () => {
     ]);
   });
 
-  test("takes 20 s at most, and the plugin is told to stop", async () => {
+  test("loading takes 20 s at most, and the plugin is notified of the abort", async () => {
     create({ name: "songs" });
     const found = load("songs:1");
     await settle();
@@ -158,7 +158,7 @@ describe("loading", () => {
 });
 
 describe("a link", () => {
-  test("is what the plugin says, for the track with all that is known of it", async () => {
+  test("a link is the plugin's answer for the complete track", async () => {
     create({ name: "songs" });
     const track = { ...trackOf("songs"), userData: { a: 1 } };
     const found = plugins.link(requestFor(track, { reason: "refused", status: 403, variant: "r" }), {
@@ -175,7 +175,7 @@ describe("a link", () => {
     expect(plugins.sourcesJson()[0]?.links).toMatchObject({ succeeded: 1 });
   });
 
-  test("by a reference is what that identifier plays: an input, or a link of another source", async () => {
+  test("a link by reference is that of the referenced identifier: an input, or a link of another source", async () => {
     create({ name: "songs" }, { name: "tunes" });
     const direct = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
     await answer("songs", { kind: "reference", identifier: "http:x" });
@@ -188,7 +188,7 @@ describe("a link", () => {
     expect(await other).toEqual({ ...LINK, isOwnServer: false });
   });
 
-  test("by a reference to a search is what the first that it finds plays", async () => {
+  test("a link by a reference to a search is that of the first result", async () => {
     create({ name: "songs" }, { name: "tunes" });
     const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
     await answer("songs", { kind: "reference", identifier: "tunes:search" });
@@ -199,17 +199,17 @@ describe("a link", () => {
     expect(threadOf("tunes").all("resolve")).toMatchObject([{ linkRequest: { encoded: first.encoded } }]);
   });
 
-  test("by a reference to a playlist is an error that says so", async () => {
+  test("a link by a reference to a playlist fails with an error that names the playlist", async () => {
     create({ name: "songs" }, { name: "tunes" });
     const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
     await answer("songs", { kind: "reference", identifier: "tunes:list" });
     const tracks = writeTracks([trackOf("tunes")]);
     await answer("tunes", { kind: "playlist", name: "P", selectedTrack: 0, pluginInfo: {}, tracks });
-    const error = { code: "source-unavailable", message: expect.stringContaining("there is a playlist") };
+    const error = { code: "source-unavailable", message: expect.stringContaining("leads to a playlist") };
     await expect(found).rejects.toMatchObject(error);
   });
 
-  test("by references to searches ends after three, too", async () => {
+  test("a chain of references to searches ends after three, too", async () => {
     create({ name: "songs" });
     const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
     for (let hop = 0; hop < 3; hop++) {
@@ -219,7 +219,7 @@ describe("a link", () => {
     await expect(found).rejects.toMatchObject({ message: expect.stringMatching(/^more than 3 /) });
   });
 
-  test("by references ends after three", async () => {
+  test("a chain of references ends after three", async () => {
     create({ name: "songs" });
     const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
     for (let hop = 0; hop < 3; hop++) {
@@ -236,14 +236,14 @@ describe("a link", () => {
   test.each([
     ["nothing", "nothing:there", { code: "source-unavailable" }],
     ["an error", "http:broken", { code: "input-unreachable", message: "nobody there" }],
-  ])("by a reference to %s is an error", async (_what, identifier, error) => {
+  ])("a link by a reference to %s fails", async (_what, identifier, error) => {
     create({ name: "songs" });
     const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
     await answer("songs", { kind: "reference", identifier });
     await expect(found).rejects.toMatchObject(error);
   });
 
-  test("of a source that is not there, or whose plugin is off, is an error", async () => {
+  test("a link of a missing source, or of a plugin that is off, fails", async () => {
     create({ name: "songs", problem: "an option is wrong" });
     for (const name of ["songs", "others"]) {
       const message = `the source of this track is not available on this node: ${name}`;
@@ -252,7 +252,7 @@ describe("a link", () => {
     }
   });
 
-  test("that nobody waits for any more is not waited for", async () => {
+  test("a link whose caller no longer waits is aborted", async () => {
     create({ name: "songs" });
     const abort = new AbortController();
     const found = plugins.link(requestFor(trackOf("songs")), { signal: abort.signal });
@@ -263,7 +263,7 @@ describe("a link", () => {
   });
 });
 
-describe("what plugins ask of others", () => {
+describe("requests of plugins to other sources", () => {
   beforeEach(async () => {
     create({ name: "songs" }, { name: "tunes" });
     void load("songs:1");
@@ -275,7 +275,7 @@ describe("what plugins ask of others", () => {
     threadOf("songs").say({ type: "loadRequested", askId, identifier, depth });
   }
 
-  test("is looked up as a client's, so deep", async () => {
+  test("a plugin's request is loaded like a client's, with its depth", async () => {
     requestLoad("tunes:1", { depth: 3 });
     await answer("tunes", { kind: "track", track: trackOf("tunes") });
     expect(threadOf("tunes").all("load")).toMatchObject([{ depth: 3 }]);
@@ -283,7 +283,7 @@ describe("what plugins ask of others", () => {
     expect(threadOf("songs").all("loaded")).toMatchObject([{ askId: 1, answer: { kind: "track" } }]);
   });
 
-  test("comes as it would for a client: lists, nothing, errors", async () => {
+  test("a plugin's request returns the same as for a client: lists, nothing, errors", async () => {
     requestLoad("tunes:1");
     await answer("tunes", { kind: "search", tracks: writeTracks([trackOf("tunes")]) });
     requestLoad("nothing:there", { askId: 2 });
@@ -296,7 +296,7 @@ describe("what plugins ask of others", () => {
     expect(threadOf("songs").all("loadFailed")).toMatchObject([{ askId: 3, error: { code: "input-unreachable" } }]);
   });
 
-  test("ends when the plugin does not want it any more, and only that", async () => {
+  test("a plugin can abort its request, without effect on others", async () => {
     requestLoad("tunes:1", { askId: 1 });
     requestLoad("tunes:2", { askId: 2 });
     await settle();
@@ -305,7 +305,7 @@ describe("what plugins ask of others", () => {
     expect(threadOf("tunes").all("abort")).toMatchObject([{ requestId: 1 }]);
   });
 
-  test("is told to the thread that asked, not to the next one, which has numbers of its own", async () => {
+  test("the result is sent to the requesting thread, not to its successor, whose request ids may be equal", async () => {
     requestLoad("tunes:1");
     await settle();
     const [before] = threads.started;
@@ -319,13 +319,13 @@ describe("what plugins ask of others", () => {
     expect(threadOf("songs").all("loaded")).toEqual([]);
   });
 
-  test("is refused beyond 256 at once", async () => {
+  test("requests of plugins are refused beyond 256 at once", async () => {
     for (let askId = 1; askId <= 257; askId++) requestLoad(`tunes:${askId}`, { askId });
     await settle();
     expect(threadOf("songs").all("loadFailed")).toMatchObject([{ askId: 257, error: { code: "load-busy" } }]);
   });
 
-  test("ends when the node closes", async () => {
+  test("requests of plugins end when the node closes", async () => {
     requestLoad("tunes:1");
     await settle();
     await plugins.close();
@@ -334,8 +334,8 @@ describe("what plugins ask of others", () => {
   });
 });
 
-describe("what there is", () => {
-  test("is in the order of ranks and plans, without those that are off", () => {
+describe("the list of plugins", () => {
+  test("plugins are listed in the order of ranks and plans, without those that are off", () => {
     const off = { name: "off", problem: "an option is wrong" };
     create({ name: "songs" }, { name: "early", rank: "first" }, off, { name: "tunes" }, { name: "late", rank: "last" });
     const names = (rank: "first" | "middle" | "last") => plugins.sources(rank).map(({ name }) => name);
@@ -350,7 +350,7 @@ describe("what there is", () => {
     ]);
   });
 
-  test("is told to clients with the names that they look for", () => {
+  test("plugins are listed to clients with their aliases", () => {
     create({ name: "songs", manifest: manifestOf("songs", { aliases: [{ name: "songs-plugin", version: "4.0.0" }] }) });
     expect(plugins.infos).toEqual([
       { name: "songs", version: "1.0.0" },
@@ -358,7 +358,7 @@ describe("what there is", () => {
     ]);
   });
 
-  test("is learned at the start, of whom nothing is known", async () => {
+  test("plugins of unknown manifest are started to learn it", async () => {
     create({ name: "songs" }, { name: "songs.mjs", isBuiltIn: false, manifest: undefined });
     expect(plugins.infos).toHaveLength(1);
     const started = plugins.start();
@@ -380,7 +380,7 @@ describe("what there is", () => {
     });
   });
 
-  test("counts on when a plugin is set up anew", async () => {
+  test("the counters of a plugin continue when it is set up again", async () => {
     create({ name: "songs" });
     const found = load("songs:1");
     await settle();
@@ -411,7 +411,7 @@ describe("what there is", () => {
 describe("starting", () => {
   const unknown = { isBuiltIn: false, manifest: undefined };
 
-  test("goes on without a plugin that cannot be, unless it is required", async () => {
+  test("the node starts without a plugin that cannot be set up, unless it is required", async () => {
     for (const isRequired of [false, true]) {
       create({ name: "a.mjs", ...unknown, isRequired });
       const started = plugins.start();
@@ -423,13 +423,13 @@ describe("starting", () => {
     }
   });
 
-  test("fails for a required one that is known to be wrong beforehand", async () => {
+  test("the start fails for a required plugin with a known error", async () => {
     create({ name: "a.mjs", ...unknown, isRequired: true, problem: "it is not installed" });
     const message = "the plugin a.mjs is off: it is not installed";
     await expect(plugins.start()).rejects.toMatchObject({ code: "plugin-off", message });
   });
 
-  test("refuses a name that another one has, or has said just before", async () => {
+  test("a plugin name that is taken, or has just been reported by another, is refused", async () => {
     create(
       { name: "songs" },
       { name: "a.mjs", ...unknown },
@@ -447,13 +447,13 @@ describe("starting", () => {
       { problem: "there is a plugin named tunes already" },
     ]);
     for (const thread of threads.started)
-      thread.say({ type: "unusable", name: undefined, problem: "as told", areOptionsWrong: false });
+      thread.say({ type: "unusable", name: undefined, problem: "as reported", areOptionsWrong: false });
     await started;
   });
 });
 
-describe("loading a plugin anew", () => {
-  test("is by its name; of one that is not there it is nothing", async () => {
+describe("reloading a plugin by name", () => {
+  test("a plugin is reloaded by name, and an unknown name gives undefined", async () => {
     create({ name: "songs" });
     expect(await plugins.reload("tunes")).toBeUndefined();
     const reloaded = plugins.reload("songs");
@@ -464,11 +464,11 @@ describe("loading a plugin anew", () => {
     await threads.last.ready(manifest);
     expect(await reloaded).toMatchObject({ name: "songs", version: "2.0.0", state: "running", sources: ["other"] });
     expect(loader.sourceNames).toEqual(["other", "http"]);
-    // Its own name is not taken by itself.
+    // Its own name does not conflict with itself.
     expect(threads.last.all("options")).toMatchObject([{ given: { options: {} } }]);
   });
 
-  test("fails with plugin-off, and what there was stays", async () => {
+  test("a failed reload rejects with plugin-off, and keeps the old plugin", async () => {
     create({ name: "songs" });
     const reloaded = plugins.reload("songs");
     threads.last.say({ type: "unusable", name: "songs", problem: "no", areOptionsWrong: false });
@@ -477,7 +477,7 @@ describe("loading a plugin anew", () => {
   });
 });
 
-/** What the thread was given when it had said its name. */
+/** Options that the thread got after it reported its name. */
 const givenTo = (thread: FakePluginThread) => thread.all("options")[0]?.given;
 
 /** The next life of that plugin begins: what the thread is given. */
@@ -489,7 +489,7 @@ async function named(name: string): Promise<ReturnType<typeof givenTo>> {
 }
 
 describe("changing options", () => {
-  test("sets the plugin up with them, and what there was goes on until then", async () => {
+  test("changed options set the plugin up again, and the old one works until then", async () => {
     create({ name: "songs" });
     void load("songs:1");
     await settle();
@@ -509,7 +509,7 @@ describe("changing options", () => {
     expect(await plugins.change("nobody", {})).toBeUndefined();
   });
 
-  test("holds for later lives of the plugin, whether it was idle, lost or loaded anew, and adds up", async () => {
+  test("changed options hold for later lives of the plugin, whether idle, lost or reloaded, and accumulate", async () => {
     create({ name: "songs" });
     for (const [changes, all] of [
       [{ a: "1" }, { a: "1" }],
@@ -534,7 +534,7 @@ describe("changing options", () => {
     await reloaded;
   });
 
-  test("lets a track reach the servers that are the operator's own, and those of before no longer", async () => {
+  test("changed options allow tracks to reach the new own servers, and no longer the old ones", async () => {
     create({ name: "songs", manifest: manifestOf("songs", { ownServers: ["old.example:443"] }) });
     const linkTo = async (url: string) => {
       const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
@@ -561,10 +561,10 @@ describe("changing options", () => {
       false,
       {
         code: "plugin-off",
-        message: expect.stringMatching(/^loading the plugin songs anew: .*; the one before goes on$/),
+        message: expect.stringMatching(/^reloading the plugin songs failed: .*; the old one stays in use$/),
       },
     ],
-  ])("whose %s says so, and nothing is changed", async (_what, areOptionsWrong, error) => {
+  ])("changed options whose %s reports so, and nothing is changed", async (_what, areOptionsWrong, error) => {
     create({ name: "songs" });
     void load("songs:1");
     await settle();
@@ -581,7 +581,7 @@ describe("changing options", () => {
     expect(await named("songs")).toMatchObject({ changes: {} });
   });
 
-  test("gives a life that begins while it is tried what was good before", async () => {
+  test("a thread that starts while options are tried gets the previous options", async () => {
     create({ name: "songs" });
     const changed = plugins.change("songs", { lmit: 1 });
     await settle();
@@ -592,7 +592,7 @@ describe("changing options", () => {
     await expect(changed).rejects.toMatchObject({ code: "plugin-options-wrong" });
   });
 
-  test("mends a plugin that is off for its options", async () => {
+  test("changed options fix a plugin that is off because of its options", async () => {
     create({ name: "songs", problem: "an option is wrong" });
     const changed = plugins.change("songs", { limit: 5 });
     await settle();
@@ -600,7 +600,7 @@ describe("changing options", () => {
     expect(await changed).toMatchObject({ state: "running", trouble: null });
   });
 
-  test("is done one after the other, behind a reload, and 16 wait at most", async () => {
+  test("changes of options run one after the other, after a reload, and 16 wait at most", async () => {
     create({ name: "songs" });
     const reloaded = plugins.reload("songs");
     const changes = Array.from({ length: 16 }, (_, index) => plugins.change("songs", { [`a${index}`]: 1 }));
@@ -620,7 +620,7 @@ describe("changing options", () => {
 describe("persisted values of a plugin", () => {
   const VALUE = { cache: "ids", key: "a", json: '"1"', untilMs: Number.POSITIVE_INFINITY };
 
-  test("is given to its next thread, and to no other plugin", async () => {
+  test("a persisted value is given to the plugin's next thread, and to no other plugin", async () => {
     create({ name: "songs" }, { name: "tunes" });
     void load("songs:1");
     await named("songs");
@@ -635,7 +635,7 @@ describe("persisted values of a plugin", () => {
     expect(await named("tunes")).toMatchObject({ persisted: [] });
   });
 
-  test("outlasts the node where there is a folder for it", async () => {
+  test("a persisted value survives the node if a folder is configured", async () => {
     const folder = mkdtempSync(join(tmpdir(), "persisted-"));
     dataFolder = join(folder, "data");
     try {
@@ -655,7 +655,7 @@ describe("persisted values of a plugin", () => {
 });
 
 describe("a call of a plugin", () => {
-  test("comes to what it says", async () => {
+  test("a call of a plugin returns its answer", async () => {
     create({ name: "songs" });
     const called = plugins.call("songs", "login", { a: 1 });
     await settle();
@@ -666,7 +666,7 @@ describe("a call of a plugin", () => {
     expect(await called).toBe("token");
   });
 
-  test("is nothing where there is no such plugin, or it is off", async () => {
+  test("a call returns undefined if there is no such plugin, or it is off", async () => {
     create({ name: "songs", problem: "an option is wrong" });
     expect(await plugins.call("songs", "login", null)).toBeUndefined();
     expect(await plugins.call("tunes", "login", null)).toBeUndefined();

@@ -35,8 +35,8 @@ function plan(text: string, { builtins = [builtin()], ...more }: Partial<PlanOpt
   return planPlugins(config, { cwd: "/nowhere", builtinFolder: FOLDER, builtins, ...more });
 }
 
-describe("a plugin that comes with the node", () => {
-  test("is known before it is started", () => {
+describe("a built-in plugin", () => {
+  test("a built-in plugin is known before it starts", () => {
     const [songs] = plan("tonearm.hosts: { a.example: http://127.0.0.1:1/ }");
     expect(songs).toMatchObject({
       name: "songs",
@@ -61,11 +61,11 @@ describe("a plugin that comes with the node", () => {
     ["its own rule says no", "{}", false, 0],
     ["the operator says yes", "plugins.songs.enabled: yes", false, 1],
     ["the operator says no", "plugins.songs.enabled: false", true, 0],
-  ])("runs or not as %s", (_who, text, isOn, count) => {
+  ])("a built-in plugin runs or not as %s", (_who, text, isOn, count) => {
     expect(plan(text, { builtins: [builtin({ isOn: () => isOn })] })).toHaveLength(count);
   });
 
-  test("has the operator's options, also by the names that Lavalink has; its own count before", () => {
+  test("a built-in plugin has the operator's options, also under Lavalink's names, and its own take precedence", () => {
     const options: BuiltinPlugin["options"] = ({ lavalink }) => ({
       Limit: lavalink("lavasrc", "songs", "playlist-limit") ?? "7",
     });
@@ -77,7 +77,7 @@ describe("a plugin that comes with the node", () => {
     });
   });
 
-  test("goes through a proxy of its own, else through the one for all", () => {
+  test("a built-in plugin uses its own proxy, else the common one", () => {
     const forAll = "lavalink.server.httpConfig: { proxyHost: 192.0.2.1, proxyPort: 8080 }";
     const own = "plugins.songs: { proxy: 'http://me:word@192.0.2.2:3128', limit: 7 }";
     const [songs] = plan(`${forAll}\n${own}`);
@@ -90,7 +90,7 @@ describe("a plugin that comes with the node", () => {
   });
 
   test.each(["socks5://192.0.2.2:1", "http://192.0.2.2:1/path", "hunter2", "{ url: hunter2 }"])(
-    "with a proxy that is none (%s) is off, and its text is not told",
+    "a built-in plugin with an invalid proxy (%s) is off, and the value is not shown",
     (proxy) => {
       const [songs] = plan(`plugins.songs: { proxy: ${proxy.startsWith("{") ? proxy : `"${proxy}"`} }`);
       expect(songs?.problem).toBe(
@@ -99,7 +99,7 @@ describe("a plugin that comes with the node", () => {
     },
   );
 
-  test("with wrong options is off from the start, and says each, without its value", () => {
+  test("a built-in plugin with wrong options is off from the start, and lists each, without its value", () => {
     const [songs] = plan("plugins.songs: { limit: 51, lmit: 1, enabled: true }");
     expect(songs?.problem).toMatch(
       /^plugins\.songs\.limit: expected a whole number from 1 to 50; plugins\.songs\.lmit: there is no/,
@@ -108,7 +108,7 @@ describe("a plugin that comes with the node", () => {
     expect(songs?.manifest).toMatchObject({ ownServers: [], sources: [{ name: "songs" }] });
   });
 
-  test("says which servers are the operator's own, and has the sources that its options say", () => {
+  test("a built-in plugin reports the operator's own servers, and has the sources that its options name", () => {
     const sources: BuiltinPlugin["sources"] = ({ site }) => [{ name: "those", hosts: [String(site)], prefixes: [] }];
     const [songs] = plan("plugins.songs.site: http://192.0.2.7:81", { builtins: [builtin({ sources })] });
     expect(songs?.manifest).toMatchObject({
@@ -118,8 +118,8 @@ describe("a plugin that comes with the node", () => {
   });
 });
 
-describe("an operator's own plugin", () => {
-  test("is in the order of the configuration, after those of the node, unless it is disabled", () => {
+describe("a third-party plugin", () => {
+  test("third-party plugins follow the built-in ones in the order of the configuration, unless disabled", () => {
     const text =
       "tonearm.plugins: [{ path: ./b.mjs }, { path: /a.mjs, enabled: false }, { package: songs-x, required: true }]";
     expect(plan(text).map(({ name, rank, isBuiltIn, isRequired }) => [name, rank, isBuiltIn, isRequired])).toEqual([
@@ -129,7 +129,7 @@ describe("an operator's own plugin", () => {
     ]);
   });
 
-  test("is known by its module only, and has the options of the name that it says", () => {
+  test("a third-party plugin is known by its module only, and gets the options of its reported name", () => {
     const path = new URL(import.meta.url).pathname;
     const [own] = plan(`{ tonearm.plugins: [{ path: ${path} }], plugins: { my-songs: { a: 1 } } }`, { builtins: [] });
     expect(own).toMatchObject({ manifest: undefined, problem: undefined, settings: { module: import.meta.url } });
@@ -137,7 +137,7 @@ describe("an operator's own plugin", () => {
     expect(own?.optionsOf("others")).toBeUndefined();
   });
 
-  test("that is not there is off from the start", () => {
+  test("a third-party plugin that is missing is off from the start", () => {
     const text = "tonearm.plugins: [{ package: songs-x }, { path: /nowhere/x.mjs }]";
     expect(plan(text, { builtins: [] }).map(({ problem }) => problem)).toEqual([
       "the package songs-x is not installed; run npm install songs-x beside application.yml",

@@ -1,5 +1,5 @@
-// A plugin whose sources the operator has named for address blocks, before a real planner and a site on loopback: Linux
-// lets every address of 127.0.0.0/8 be sent from, so the site sees who asks.
+// A plugin whose sources use address blocks, with a real planner and a site on loopback: Linux can send from every
+// address of 127.0.0.0/8, so the site sees the source address.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,7 +26,7 @@ const LINK: Playable = { kind: "link", url: "https://cdn.example/1" };
 let site: SiteServer;
 let script: SiteScript;
 let planner: RoutePlanner;
-/** What the plugin asks its site for a load or a link. */
+/** The plugin's requests to its site for a load or a link. */
 let ask: (host: PluginHost, signal: AbortSignal) => Promise<unknown>;
 let benches: PluginBench[];
 
@@ -107,7 +107,7 @@ async function start({
   return bench;
 }
 
-/** Where what was asked since left from. */
+/** Source addresses of the requests since then. */
 function senders(sinceCount = 0): string[] {
   return [...new Set(site.requests.slice(sinceCount).map(({ from }) => from))];
 }
@@ -123,7 +123,7 @@ function egressOf(link: PluginLink) {
 const IN_BLOCK = expect.stringMatching(/^127\.16\./);
 
 describe("a load or a resolve", () => {
-  test("leaves from one address, the next from another, and its link says from which", async () => {
+  test("a load or resolve uses one address, the next another, and its link names the address", async () => {
     const bench = await start();
     await bench.load("songs", "songs:1");
     const [first] = senders();
@@ -132,24 +132,24 @@ describe("a load or a resolve", () => {
     expect(senders(3)).toEqual([IN_BLOCK]);
     expect(egressOf(link)).toEqual({ address: senders(3)[0] });
     expect(senders(3)[0]).not.toBe(first);
-    // Kept as it is, for whoever wants the same.
+    // Cached unchanged for equal requests.
     expect(await bench.resolve("songs", SONG)).toEqual(link);
     expect(egressOf(await bench.resolve("songs", OTHER_SONG))).not.toEqual(egressOf(link));
   });
 
-  test("of a source that is not named leaves from the machine's own address, and so does its link", async () => {
+  test("a source without routing uses the machine's own address, and so does its link", async () => {
     const bench = await start();
     await bench.load("quiet", "quiet:1");
     expect(egressOf(await bench.resolve("quiet", SONG))).toBe("machine");
     expect(senders()).toEqual(["127.0.0.1"]);
   });
 
-  test("that has asked for nothing leaves its link to any of the blocks", async () => {
+  test("a resolve without requests leaves its link to any of the blocks", async () => {
     ask = async () => undefined;
     expect(egressOf(await (await start()).resolve("songs", SONG))).toBe("blocks");
   });
 
-  test("that is refused bars the address, moves on as a whole, and is none the wiser", async () => {
+  test("a load that is refused bars the address, and all its requests move on without the plugin's notice", async () => {
     createRoutes({ strategy: "RotateOnBan" });
     const bench = await start();
     await bench.load("songs", "songs:1");
@@ -162,13 +162,13 @@ describe("a load or a resolve", () => {
     expect(egressOf(link)).toEqual({ address });
   });
 
-  test("asks a server of the operator's own from the machine's own address", async () => {
+  test("a load requests an own server of the operator from the machine's own address", async () => {
     ask = (host, signal) => host.http.text(`${site.url}/own`, { signal });
     await (await start({ server: site.url })).load("songs", "songs:1");
     expect(senders()).toEqual(["127.0.0.1"]);
   });
 
-  test("can know the address, and keep what it was given there under it", async () => {
+  test("a plugin can read the current address, and store site data per address", async () => {
     const known: (string | undefined)[] = [];
     ask = async (host, signal) => {
       known.push(await host.http.address({ signal }));
@@ -182,10 +182,10 @@ describe("a load or a resolve", () => {
   });
 });
 
-describe("where every address is barred", () => {
+describe("a load when every address is barred", () => {
   const wholeBlock = ["127.16.0.0", "127.16.0.1", "127.16.0.2", "127.16.0.3"];
 
-  test("that is what is told, whatever the plugin makes of it, and nobody is asked", async () => {
+  test("exhausted addresses are reported as such, whatever the plugin makes of it, and no site is requested", async () => {
     createRoutes({ ipBlocks: ["127.16.0.0/30"] });
     for (const address of wholeBlock) planner.onFailure({ type: "routeFailed", address, reason: "banned" });
     ask = async (host, signal) => {
@@ -203,7 +203,7 @@ describe("where every address is barred", () => {
     expect(senders()).toEqual([expect.stringMatching(/^127\.16\.0\.[0-3]$/)]);
   });
 
-  test("a site that refuses all costs no more tries than there are, or are allowed", async () => {
+  test("a site that refuses every address costs no more attempts than there are, or are allowed", async () => {
     script = () => ({ status: 429 });
     ask = (host, signal) => host.http.request(`${SITE}/a`, { signal });
     const trouble = await troubleWith((await start({ routing: { retriesMax: 2 } })).load("songs", "songs:1"));
@@ -221,17 +221,20 @@ describe("a search that is refused", () => {
     ["songssearch:words", false, 0],
     ["songssearch[0,5]:words", false, 0],
     ["songs:search:words", false, 3],
-  ])("%s, with searchTriggersFail %s", async (identifier, isTriggeredBySearch, barredCount) => {
-    script = () => ({ status: 429 });
-    ask = (host, signal) => host.http.text(`${SITE}/a`, { signal });
-    const bench = await start({ routing: { isTriggeredBySearch, retriesMax: 2 } });
-    const { code } = await troubleWith(bench.load("songs", identifier));
-    expect([failing().length, code]).toEqual([barredCount, barredCount === 0 ? "site-busy" : "routes-exhausted"]);
-  });
+  ])(
+    "a refused search %s, with searchTriggersFail %s, bars the expected number of addresses",
+    async (identifier, isTriggeredBySearch, barredCount) => {
+      script = () => ({ status: 429 });
+      ask = (host, signal) => host.http.text(`${SITE}/a`, { signal });
+      const bench = await start({ routing: { isTriggeredBySearch, retriesMax: 2 } });
+      const { code } = await troubleWith(bench.load("songs", identifier));
+      expect([failing().length, code]).toEqual([barredCount, barredCount === 0 ? "site-busy" : "routes-exhausted"]);
+    },
+  );
 });
 
-describe("what is part of no load", () => {
-  test("leaves from the blocks, too, where one of the plugin's sources is named, also while it is set up", async () => {
+describe("requests outside of loads", () => {
+  test("a request outside of loads uses the blocks, too, if one of the plugin's sources is routed, also in setup", async () => {
     await start({ setUp: (host) => host.http.text(`${SITE}/token`, { signal: host.signal }) });
     expect(senders()).toEqual([IN_BLOCK]);
     await start({
@@ -243,7 +246,7 @@ describe("what is part of no load", () => {
 });
 
 describe("without blocks", () => {
-  test("nobody is asked for an address", async () => {
+  test("no address is requested without blocks", async () => {
     let requestCount = 0;
     const routes: RouteSource = {
       answer: (routeEvent) => {
@@ -261,7 +264,7 @@ describe("without blocks", () => {
   });
 });
 
-test("a proxy that is configured is gone through, and addresses are its own matter", async () => {
+test("a configured proxy is used, without addresses of the blocks", async () => {
   const through: string[] = [];
   const proxy = createServer((request, response) => {
     through.push(`${request.method} ${request.url}`);
@@ -280,7 +283,7 @@ test("a proxy that is configured is gone through, and addresses are its own matt
   }
 });
 
-test("a main thread that names no address is waited for 5 s, and nothing is sent", async () => {
+test("a main thread that names no address times out after 5 s, and nothing is sent", async () => {
   const clock = new FakeClock();
   const routes = {
     answer: () => ({ type: "route", routeId: -1, address: undefined }) as const,

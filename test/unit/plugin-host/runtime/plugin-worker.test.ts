@@ -32,9 +32,9 @@ let depths: number[];
 let lastId: number;
 let loads: LoadRequest[];
 let resolves: ResolveRequest[];
-/** What routes of the node may ask of the plugin. */
+/** The plugin's calls for routes of the node. */
 let calls: Map<string, (argument: Json, signal: AbortSignal) => Promise<Json>>;
-/** What the source does. */
+/** The source's load. */
 let onLoad: (request: LoadRequest) => unknown;
 let onResolve: (request: ResolveRequest) => unknown;
 
@@ -46,7 +46,7 @@ beforeEach(() => {
   onResolve = () => link("https://cdn.example/1");
   const source: Source = {
     name: "songs",
-    // What a plugin without types answers is looked at, too.
+    // Answers of a plugin without types are checked, too.
     load: async (request) => {
       loads.push(request);
       return (await onLoad(request)) as SourceAnswer;
@@ -87,7 +87,7 @@ function resolve(linkRequest: Partial<PluginLinkRequest> = {}): number {
   return lastId;
 }
 
-/** What came of it; undefined: nothing so far. */
+/** The reply to it; undefined if there is none yet. */
 async function answerTo(requestId: number): Promise<PluginEvent | undefined> {
   await settle();
   const found = events.filter((event) => "requestId" in event && event.requestId === requestId);
@@ -112,8 +112,8 @@ function open<Value>() {
   return { promise, settle: settleIt };
 }
 
-describe("looking up", () => {
-  test("equal wishes at the same time are one", async () => {
+describe("loading an identifier", () => {
+  test("equal concurrent loads are one", async () => {
     const answer = open<SourceAnswer>();
     onLoad = () => answer.promise;
     const ids = [load("one"), load("one"), load("two")];
@@ -123,7 +123,7 @@ describe("looking up", () => {
     for (const id of ids) expect(await replyTo(id)).toMatchObject({ kind: "track", track: { info: { title: "One" } } });
   });
 
-  test("keeps what was found for a minute", async () => {
+  test("a load's result is cached for a minute", async () => {
     await replyTo(load("one"));
     clock.advance(59_999);
     expect(await replyTo(load("one"))).toMatchObject({ kind: "track" });
@@ -133,7 +133,7 @@ describe("looking up", () => {
     expect(loads).toHaveLength(2);
   });
 
-  test("keeps neither that it is not its own, nor what went wrong, nor lists that are large", async () => {
+  test("a declined load, a failed one and a large list are not cached", async () => {
     const tracks = Array.from({ length: 2000 }, (_, index) => ({ identifier: String(index), title: "x".repeat(100) }));
     const answers = [undefined, new SourceError("busy", "429"), { kind: "search", tracks }];
     for (const answer of answers) {
@@ -145,7 +145,7 @@ describe("looking up", () => {
     expect(await replyTo(load("x2"))).toMatchObject({ kind: "search", tracks: { count: 2000 } });
   });
 
-  test("keeps that there is nothing, whichever way that is said", async () => {
+  test("an empty result is cached, in each of its forms", async () => {
     for (const [identifier, found] of [
       ["a", { kind: "empty" }],
       ["b", { kind: "search", tracks: [] }],
@@ -160,7 +160,7 @@ describe("looking up", () => {
     expect(loads).toHaveLength(3);
   });
 
-  test("by way of itself is another wish: it does not wait for itself", async () => {
+  test("a load that a plugin makes to itself does not wait for itself", async () => {
     onLoad = async ({ identifier }) => {
       if (loads.length === 1) await replyTo(load(identifier, { depth: 1 }));
       return TRACK;
@@ -173,7 +173,7 @@ describe("looking up", () => {
     expect(depths).toEqual([0, 1]);
   });
 
-  test("ends with the last who waits, who is answered no more, and leaves no line in the log", async () => {
+  test("a load ends with its last caller, which gets no answer, and leaves no line in the log", async () => {
     onLoad = ({ signal }) =>
       new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     const [first, second] = [load("one"), load("one")];
@@ -189,44 +189,44 @@ describe("looking up", () => {
     worker.abort(99);
   });
 
-  test("of a source that it does not have is an error, and no more than that", async () => {
+  test("a load of an unknown source is an error without consequences", async () => {
     expect(await troubleOf(load("one", { source: "others" }))).toMatchObject({ code: "source-unavailable" });
   });
 });
 
-describe("what goes wrong", () => {
+describe("failures of a plugin", () => {
   test.each([
     ["unavailable", "site-unavailable", "it is private"],
     ["invalid", "site-unavailable", "it is private"],
     ["busy", "site-busy", "songs: it is private"],
     ["changed", "site-changed", "songs: it is private"],
     ["unreachable", "site-unreachable", "songs: it is private"],
-  ] as const)("is told to the client when the site is %s", async (kind, code, message) => {
+  ] as const)("a failure reaches the client when the site is %s", async (kind, code, message) => {
     onLoad = () => Promise.reject(new SourceError(kind, "it is private"));
     expect(await troubleOf(load("one"))).toMatchObject({ code, message });
     expect(lines).toEqual([]);
   });
 
-  test("with a resolve, not found is an error", async () => {
+  test("a resolve that finds nothing fails", async () => {
     onResolve = () => Promise.reject(new SourceError("not-found", "it was removed"));
     expect(await troubleOf(resolve())).toMatchObject({ code: "site-unavailable", message: "it was removed" });
   });
 
-  test("in the plugin itself is told by its name, and in the log", async () => {
+  test("a failure of the plugin itself is reported with its name, and logged", async () => {
     onLoad = () => Promise.reject(new TypeError("x is not a function"));
     const message = "songs: its plugin failed unexpectedly; the log has more";
     expect(await troubleOf(load("one"))).toMatchObject({ code: "plugin-failed", message, severity: "fault" });
     expect(lines).toMatchObject([{ message: "a source failed unexpectedly", fields: { sourceName: "songs" } }]);
   });
 
-  test("is told without the secrets of the options", async () => {
+  test("a failure is reported without the secrets of the options", async () => {
     onLoad = () => Promise.reject(new SourceError("busy", "hunter2 is used up", { cause: new Error("of hunter2") }));
     const wire = await troubleOf(load("one"));
     expect(wire.message).toBe("songs: <redacted> is used up");
     expect(JSON.stringify(wire)).not.toContain("hunter2");
   });
 
-  test("in an answer that cannot leave the thread is the plugin's fault", async () => {
+  test("an answer that cannot leave the thread is the plugin's fault", async () => {
     onResolve = () => ({ kind: "link", url: "https://cdn.example/", variant: () => 1 });
     expect(await troubleOf(resolve())).toMatchObject({ code: "plugin-failed" });
   });
@@ -249,8 +249,8 @@ describe("what goes wrong", () => {
       "much more than was asked",
       { kind: "track", track: { identifier: "a", title: "a", pluginInfo: { a: "x".repeat(70_000) } } },
     ],
-    ["what is no JSON", { kind: "track", track: { identifier: "a", title: "a", pluginInfo: { a: 1n } } }],
-  ])("ends as plugin-failed: %s", async (_what, answer) => {
+    ["a value that is not JSON", { kind: "track", track: { identifier: "a", title: "a", pluginInfo: { a: 1n } } }],
+  ])("an invalid answer fails as plugin-failed: %s", async (_what, answer) => {
     onLoad = () => answer;
     expect(await troubleOf(load("one"))).toMatchObject({ code: "plugin-failed" });
   });
@@ -264,20 +264,23 @@ describe("what goes wrong", () => {
     ["tiny steps", { kind: "link", url: "https://cdn.example/", rangeStep: { bytes: 65_535, by: "header" } }],
     ["huge steps", { kind: "link", url: "https://cdn.example/", rangeStep: { bytes: 2 ** 30 + 1, by: "header" } }],
     ["broken steps", { kind: "link", url: "https://cdn.example/", rangeStep: { bytes: 65_536.5, by: "header" } }],
-    ["steps by no way", { kind: "link", url: "https://cdn.example/", rangeStep: { bytes: 65_536, by: "post" } }],
-    ["a rendition that is none", { kind: "link", url: "https://cdn.example/", variant: 7 }],
+    [
+      "steps by an unknown method",
+      { kind: "link", url: "https://cdn.example/", rangeStep: { bytes: 65_536, by: "post" } },
+    ],
+    ["an invalid variant", { kind: "link", url: "https://cdn.example/", variant: 7 }],
     ["a reference to nothing", { kind: "reference" }],
-  ])("ends as plugin-failed: a link that is %s", async (_what, answer) => {
+  ])("an invalid link fails as plugin-failed: it is %s", async (_what, answer) => {
     onResolve = () => answer;
     expect(await troubleOf(resolve())).toMatchObject({ code: "plugin-failed" });
   });
 
-  test("tells the author of the plugin which steps there are", async () => {
+  test("the error for an invalid range step lists the valid ones", async () => {
     onResolve = () => link("https://cdn.example/", { rangeStep: { bytes: 4096, by: "header" } });
     expect(await troubleOf(resolve())).toMatchObject({ cause: expect.stringContaining("65536 to 1073741824 bytes") });
   });
 
-  test("hides a secret of the plugin before a long text is cut, not half of it", async () => {
+  test("a plugin's secret is hidden before a long text is cut, so that no half of it remains", async () => {
     onLoad = () => {
       const text = `${"x".repeat(1996)}hunter2`;
       throw new SourceError("unavailable", text, { cause: new Error(text) });
@@ -289,7 +292,7 @@ describe("what goes wrong", () => {
 });
 
 describe("links", () => {
-  test("are asked for with what is known of the track", async () => {
+  test("links are requested with the track's known data", async () => {
     await replyTo(resolve({ userData: { a: 1 }, reason: "refused", status: 403, variant: "r1" }));
     expect(resolves).toMatchObject([
       {
@@ -302,7 +305,7 @@ describe("links", () => {
     ]);
   });
 
-  test("leave with headers in lower case, 50 at most, and nothing that is not known", async () => {
+  test("links are sent with headers in lower case, 50 at most, and without unknown members", async () => {
     const headers = {
       "User-Agent": "x",
       "X-None": undefined,
@@ -325,7 +328,7 @@ describe("links", () => {
     });
   });
 
-  test("are given out again until a minute before they expire", async () => {
+  test("a link is cached until a minute before it expires", async () => {
     onResolve = () => link("https://cdn.example/", { expiresAtMs: clock.epochMs() + 100_000 });
     await replyTo(resolve());
     clock.advance(39_999);
@@ -336,14 +339,14 @@ describe("links", () => {
     expect(resolves).toHaveLength(2);
   });
 
-  test("that expire within a minute are given out once", async () => {
+  test("a link that expires within a minute is given out once", async () => {
     onResolve = () => link("https://cdn.example/", { expiresAtMs: clock.epochMs() + 30_000 });
     expect(await replyTo(resolve())).toMatchObject({ kind: "link" });
     await replyTo(resolve());
     expect(resolves).toHaveLength(2);
   });
 
-  test("that do not say when they expire are good for five minutes, references too", async () => {
+  test("a link without an expiry is valid for five minutes, and so is a reference", async () => {
     for (const found of [link("https://cdn.example/"), { kind: "reference", identifier: "x" }]) {
       resolves = [];
       onResolve = () => found;
@@ -358,7 +361,7 @@ describe("links", () => {
     }
   });
 
-  test("are each track's own, with what the client has put to it", async () => {
+  test("links are cached per track, including the client's user data", async () => {
     await replyTo(resolve());
     await replyTo(resolve({ userData: { quality: "low" } }));
     await replyTo(resolve({ encoded: buildTrack({ sourceName: "songs", identifier: "two" }).encoded }));
@@ -366,7 +369,7 @@ describe("links", () => {
   });
 
   test.each(["refused", "expiring"] as const)(
-    "that are %s are asked for anew, and the new one is given out",
+    "a link that is %s is requested again, and the new one is given out",
     async (reason) => {
       let count = 0;
       onResolve = () => link(`https://cdn.example/${++count}`);
@@ -378,7 +381,7 @@ describe("links", () => {
     },
   );
 
-  test("that many players find refused at the same time are asked for once", async () => {
+  test("a link that many players report as refused at the same time is requested once", async () => {
     await replyTo(resolve());
     const found = open<Playable>();
     onResolve = () => found.promise;
@@ -389,7 +392,7 @@ describe("links", () => {
     for (const id of ids) expect(await replyTo(id)).toMatchObject({ url: "https://cdn.example/2" });
   });
 
-  test("that were refused are nobody's, also when there is no new one", async () => {
+  test("a refused link is given to no one, also when there is no new one", async () => {
     await replyTo(resolve());
     onResolve = () => Promise.reject(new SourceError("unavailable", "no"));
     await troubleOf(resolve({ reason: "refused" }));
@@ -397,7 +400,7 @@ describe("links", () => {
     expect(resolves).toHaveLength(3);
   });
 
-  test("of an encoded track that cannot be read are an error of the client's", async () => {
+  test("an encoded track that cannot be read is an error of the client", async () => {
     expect(await troubleOf(resolve({ encoded: "nonsense" }))).toMatchObject({ code: "track-undecodable" });
   });
 });
@@ -408,12 +411,12 @@ describe("a call", () => {
     return lastId;
   }
 
-  test("comes to what the plugin answers", async () => {
+  test("a call returns the plugin's answer", async () => {
     calls.set("double", async (argument) => Number(argument) * 2);
     expect(await replyTo(call("double", 21))).toEqual({ kind: "return", value: 42 });
   });
 
-  test("fails in the words of the plugin, without its secrets", async () => {
+  test("a failed call has the plugin's message, without its secrets", async () => {
     calls.set("login", () => Promise.reject(new SourceError("unavailable", "hunter2 was refused")));
     expect(await troubleOf(call("login"))).toMatchObject({
       code: "site-unavailable",
@@ -421,7 +424,7 @@ describe("a call", () => {
     });
   });
 
-  test("that nobody waits for any more is told so", async () => {
+  test("a call whose caller no longer waits is aborted", async () => {
     let seen: AbortSignal | undefined;
     calls.set("wait", (_argument, signal) => {
       seen = signal;
@@ -433,7 +436,7 @@ describe("a call", () => {
     expect(seen?.aborted).toBe(true);
   });
 
-  test("of another name is an error", async () => {
+  test("a call of an unknown name is an error", async () => {
     expect(await troubleOf(call("nothing"))).toMatchObject({ message: "this plugin has no call nothing" });
   });
 });

@@ -58,7 +58,7 @@ async function start(plugin: unknown, options: Parameters<typeof PluginBench.sta
 }
 
 describe("setting a plugin up", () => {
-  test("tells what it offers, and the servers that are the operator's own", async () => {
+  test("a plugin that is set up reports its manifest, and the operator's own servers", async () => {
     const { manifest } = await start(GOOD, { options: { site: "http://192.0.2.7:8080/x" } });
     expect(manifest).toEqual({
       name: "songs",
@@ -94,11 +94,11 @@ describe("setting a plugin up", () => {
       { ...GOOD, setup: (host: PluginHost) => host.addSource({} as never) },
       "a source has a name",
     ],
-  ])("fails with %s, and says so", async (_what, plugin, problem) => {
+  ])("setting up fails with %s, and reports it", async (_what, plugin, problem) => {
     await expect(start(plugin)).rejects.toThrow(problem);
   });
 
-  test("fails for options that it does not have, or that are wrong, all named and none shown", async () => {
+  test("setting up fails for unknown or wrong options, listing all and showing none", async () => {
     const failed = start(GOOD, { options: { kye: "hunter2", site: "hunter2" } });
     await expect(failed).rejects.toThrow(
       /^plugins\.songs\.site: expected .+; plugins\.songs\.kye: there is no such option; did you/,
@@ -106,7 +106,7 @@ describe("setting a plugin up", () => {
     await expect(failed).rejects.not.toThrow("hunter2");
   });
 
-  test("is with the options as they were changed", async () => {
+  test("setting up uses the changed options", async () => {
     const seen: unknown[] = [];
     const plugin = { ...GOOD, setup: ({ options }: PluginHost) => void seen.push(options) };
     const { manifest } = await start(plugin, {
@@ -119,9 +119,9 @@ describe("setting a plugin up", () => {
 
   test.each([
     ["what only the configuration sets", { key: "hunter2" }, [FIXED]],
-    ["what is wrong", { limit: "51" }, [TOO_LARGE]],
+    ["a wrong value", { limit: "51" }, [TOO_LARGE]],
     ["both", { key: "hunter2", limit: "51" }, [FIXED, TOO_LARGE]],
-  ])("fails where an option was changed to %s", async (_what, changes, problems) => {
+  ])("setting up fails if an option was changed to %s", async (_what, changes, problems) => {
     const config = { key: { type: "secret", meaning: "A key.", isFixed: true }, limit: LIMIT } as const;
     const { events, give, setUp } = await manualWith(definePlugin({ ...GOOD, config, setup: () => undefined }));
     give({ options: { key: "one" }, changes });
@@ -130,7 +130,7 @@ describe("setting a plugin up", () => {
     expect(events.at(-1)).toEqual({ type: "unusable", name: "songs", problem, areOptionsWrong: true });
   });
 
-  test("that fails says why without the plugin's secrets", async () => {
+  test("a failed set-up is reported without the plugin's secrets", async () => {
     const setup = ({ options }: PluginHost<{ readonly key?: string }>) => {
       throw new Error(`the site refuses ${options.key}`);
     };
@@ -138,7 +138,7 @@ describe("setting a plugin up", () => {
     await expect(failed).rejects.toThrow("the site refuses <redacted>");
   });
 
-  test("fails after 10 s", async () => {
+  test("setting up fails after 10 s", async () => {
     const clock = new FakeClock();
     const failed = start({ ...GOOD, setup: () => new Promise(() => undefined) }, { clock });
     failed.catch(() => undefined);
@@ -157,14 +157,14 @@ describe("setting a plugin up", () => {
         throw new Error("no key");
       },
     ],
-  ])("leaves no timer running when the setup of a plugin %s", async (_how, setup) => {
+  ])("no timer keeps running when the setup of a plugin %s", async (_how, setup) => {
     const clock = new FakeClock();
     await start({ ...GOOD, setup }, { clock }).catch(() => undefined);
     await settle();
     expect(clock.pendingCount).toBe(0);
   });
 
-  test("answers what it was asked before it was set up", async () => {
+  test("requests received before the set-up are answered after it", async () => {
     const { events, send, give, setUp } = await manualWith(GOOD);
     send({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
     give();
@@ -173,7 +173,7 @@ describe("setting a plugin up", () => {
     expect(events.map(({ type }) => type)).toEqual(["named", "ready", "reply"]);
   });
 
-  test("ends where the main thread has no place for its name", async () => {
+  test("setting up ends if the main thread refuses its name", async () => {
     const { events, send, setUp } = await manualWith(GOOD);
     send({ type: "options", given: { problem: "there is a plugin named songs already" } });
     await setUp;
@@ -182,8 +182,8 @@ describe("setting a plugin up", () => {
   });
 });
 
-describe("what a plugin asks of other sources", () => {
-  test("comes to it as sources answer", async () => {
+describe("requests of a plugin to other sources", () => {
+  test("a plugin receives results of other sources in the form of its own", async () => {
     const seen: unknown[] = [];
     const plugin = pluginThat(async (_identifier, host, signal) => {
       seen.push(await host.load("other:1", { signal }));
@@ -194,7 +194,7 @@ describe("what a plugin asks of other sources", () => {
     expect(seen).toEqual([{ kind: "reference", identifier: "x" }]);
   });
 
-  test("fails in its terms", async () => {
+  test("a failure of another source is a SourceError", async () => {
     const { events, send, give, setUp } = await manualWith(
       pluginThat((_identifier, host, signal) => host.load("other:1", { signal })),
     );
@@ -220,7 +220,7 @@ describe("what a plugin asks of other sources", () => {
     send({ type: "loaded", askId: 99, answer: { kind: "empty" } });
   });
 
-  test("is five deep at most, the depth of the one that led to it counted", async () => {
+  test("requests to other sources are five deep at most, including the depth of the load they belong to", async () => {
     const plugin = pluginThat((_identifier, host, signal) => host.load("other:1", { signal }));
     const { events, send, give, setUp } = await manualWith(plugin);
     give();
@@ -239,7 +239,7 @@ describe("what a plugin asks of other sources", () => {
     });
   });
 
-  test("is not wanted any more once whoever waits has gone", async () => {
+  test("a request to another source is aborted once its caller no longer waits", async () => {
     const plugin = pluginThat((_identifier, host, signal) => host.load("other:1", { signal }));
     const { events, send, give, setUp } = await manualWith(plugin);
     give();
@@ -278,7 +278,7 @@ async function manualWith(plugin: unknown) {
 describe("secrets of the options", () => {
   const KEY = "hunter2+/=x";
 
-  test("are in no error, no line of the log and no report, also as they stand in addresses", async () => {
+  test("secrets appear in no error, log line or report, also in their encoded forms", async () => {
     const clock = new FakeClock();
     const plugin = pluginThat((identifier, host) => {
       const { key } = host.options;
@@ -305,13 +305,13 @@ describe("secrets of the options", () => {
     for (const form of [KEY, encodeURIComponent(KEY), "hunter2"]) expect(reported).not.toContain(form);
   });
 
-  test("are not in what is said where it cannot be set up", async () => {
+  test("secrets do not appear in the reason of a failed set-up", async () => {
     const text = `no answer for https://user:pass@a.example/ with the key ${KEY}`;
     const failed = start({ ...GOOD, setup: () => Promise.reject(new Error(text)) }, { options: { key: KEY } });
     await expect(failed).rejects.toThrow("no answer for https://<redacted>@a.example/ with the key <redacted>");
   });
 
-  test("are found in JSON, too", async () => {
+  test("secrets are found in JSON, too", async () => {
     const key = 'hun"ter\\2';
     const plugin = pluginThat((_identifier, host) => void host.log.info("x", { o: { key } }));
     const bench = await start(plugin, { options: { key } });
@@ -319,7 +319,7 @@ describe("secrets of the options", () => {
     expect(bench.lines.map(({ fields }) => fields)).toEqual([{ o: '{"key":"<redacted>"}' }]);
   });
 
-  test("one of which begins like the other are taken out whole; very short ones are words like any other", async () => {
+  test("a secret that begins like another is removed completely, and very short ones are kept as words", async () => {
     const plugin = definePlugin({
       name: "songs",
       version: "1.0.0",
@@ -334,7 +334,7 @@ describe("secrets of the options", () => {
   });
 });
 
-test("a report is made once a second, when there is something new", async () => {
+test("a report is sent once a second, when there is something new", async () => {
   const clock = new FakeClock();
   const plugin = pluginThat((_identifier, host) => {
     for (let index = 0; index < 100; index++) host.count("pages");
@@ -353,7 +353,7 @@ test("a report is made once a second, when there is something new", async () => 
   expect(bench.report?.counts).toEqual({ pages: 200 });
 });
 
-test("a plugin reaches its site through the guard, and a server of the operator's own wherever that is", async () => {
+test("a plugin reaches its site through the guard, and an own server of the operator at any address", async () => {
   const site = await SiteServer.start(() => ({ text: "fine" }));
   try {
     const plugin = (address: string) =>
@@ -370,7 +370,7 @@ test("a plugin reaches its site through the guard, and a server of the operator'
   }
 });
 
-test("the end lets the plugin clean up, and is told", async () => {
+test("the end lets the plugin clean up, and is reported", async () => {
   let isDisposed = false;
   const plugin = {
     ...GOOD,

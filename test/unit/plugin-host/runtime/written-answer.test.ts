@@ -30,7 +30,7 @@ function count(answer: PluginAnswer): number {
 }
 
 describe("a track", () => {
-  test("has what is not said as clients know it", () => {
+  test("a track has the protocol's defaults for missing members", () => {
     expect(track({ lengthMs: undefined, title: undefined }).info).toEqual({
       identifier: "1",
       title: "Unknown title",
@@ -46,7 +46,7 @@ describe("a track", () => {
     });
   });
 
-  test("comes back as it went, fields and all", () => {
+  test("a track survives the round trip, including its fields", () => {
     const whole: SourceTrack = {
       ...ONE,
       author: "A",
@@ -65,13 +65,13 @@ describe("a track", () => {
   });
 
   test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1e300, "1000"])(
-    "of a length of %s is of unknown length",
+    "a track with a length of %s is of unknown length",
     (lengthMs) => {
       expect(track({ lengthMs }).info).toMatchObject({ length: 2n ** 63n - 1n, isStream: false });
     },
   );
 
-  test("has texts of 65,535 bytes at most, and none of another type", () => {
+  test("a track has texts of 65,535 bytes at most, and none of another type", () => {
     const long = "ö".repeat(200_000);
     const { info } = track({ identifier: long, title: long, author: long, uri: long, artworkUrl: 7, isrc: { a: 1 } });
     for (const text of [info.identifier, info.title, info.author, info.uri])
@@ -83,11 +83,11 @@ describe("a track", () => {
 describe("a list", () => {
   const many = (length: number, more: object = {}) => Array.from({ length }, () => ({ ...ONE, ...more }));
 
-  test("has 10,000 tracks at most", () => {
+  test("a list has 10,000 tracks at most", () => {
     expect(count(write({ kind: "search", tracks: many(20_000) }))).toBe(10_000);
   });
 
-  test("ends early where its texts are huge", () => {
+  test("a list ends early if its texts are huge", () => {
     const written = write({
       kind: "playlist",
       name: "x",
@@ -108,19 +108,19 @@ describe("a list", () => {
     [0.5, -1],
     [Number.NaN, -1],
     ["1", -1],
-  ])("with the selected track %s has %s", (selectedTrack, expected) => {
+  ])("a list with the selected track %s has %s", (selectedTrack, expected) => {
     const written = write({ kind: "playlist", name: "x", tracks: many(2), selectedTrack });
     expect(written).toMatchObject({ selectedTrack: expected });
   });
 
-  test("comes back as it went", () => {
+  test("a list survives the round trip", () => {
     const tracks = [ONE, { ...ONE, identifier: "2" }];
     const read = readAnswer(write({ kind: "playlist", name: "P", tracks, pluginInfo: { a: 1 } }));
     expect(read).toMatchObject({ kind: "playlist", name: "P", selectedTrack: -1, pluginInfo: { a: 1 }, tracks });
     expect(readAnswer(write({ kind: "search", tracks }))).toMatchObject({ kind: "search", tracks });
   });
 
-  test.each(["search", "playlist"])("of unknown lengths comes back without them: %s", (kind) => {
+  test.each(["search", "playlist"])("a list of unknown lengths survives the round trip without them: %s", (kind) => {
     const tracks = [
       { identifier: "1", title: "Live" },
       { ...ONE, lengthMs: Number.MAX_SAFE_INTEGER },
@@ -130,7 +130,7 @@ describe("a list", () => {
     expect(lengths).toEqual([undefined, Number.MAX_SAFE_INTEGER]);
   });
 
-  test("without tracks is empty where it was searched for, and a playlist where it is one", () => {
+  test("an empty list is an empty search result, or an empty playlist", () => {
     expect(write({ kind: "search", tracks: [] })).toEqual({ kind: "empty" });
     expect(write({ kind: "playlist", name: "P", tracks: [] })).toMatchObject({
       kind: "playlist",
@@ -139,8 +139,8 @@ describe("a list", () => {
   });
 });
 
-describe("members that are added", () => {
-  test("later ones override, and what is none is passed over", () => {
+describe("additional members", () => {
+  test("later members override earlier ones, and invalid ones are ignored", () => {
     const modifiers: PluginInfoModifier[] = [
       { track: () => ({ a: 1, b: 1 }), playlist: () => ({ p: 1 }) },
       {},
@@ -154,17 +154,20 @@ describe("members that are added", () => {
     expect(track({ pluginInfo: "text" }).pluginInfo).toEqual({});
   });
 
-  test("are JSON and nothing else when they leave", () => {
+  test("additional members are plain JSON when they are sent", () => {
     const pluginInfo = { at: new Date(0), call: () => 1, map: new Map([[1, 2]]) };
     expect(track({ pluginInfo }).pluginInfo).toEqual({ at: "1970-01-01T00:00:00.000Z", map: {} });
   });
 
-  test.each([{ a: 1n }, cycle(), { a: "x".repeat(70_000) }])("that cannot be are refused", (pluginInfo) => {
-    expect(() => track({ pluginInfo })).toThrow();
-  });
+  test.each([{ a: 1n }, cycle(), { a: "x".repeat(70_000) }])(
+    "additional members that cannot be JSON are refused",
+    (pluginInfo) => {
+      expect(() => track({ pluginInfo })).toThrow();
+    },
+  );
 });
 
-test("nothing is no answer, and a reference is one", () => {
+test("undefined is no answer, and a reference is one", () => {
   expect(write(undefined)).toEqual({ kind: "none" });
   expect(write(null)).toEqual({ kind: "none" });
   expect(readAnswer({ kind: "none" })).toEqual({ kind: "empty" });

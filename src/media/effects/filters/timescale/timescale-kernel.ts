@@ -1,11 +1,11 @@
 // The filter tables for changing pitch by any factor, shared by all players of the thread, each with the scratch memory
-// its WebAssembly loop works in. A shorter filter than that for decoding (44 taps): flat to 18.5 kHz, 90 dB down where
-// it aliases into what can be heard. Audio thread.
+// of its WebAssembly loop. The filter is shorter than the one for decoding (44 taps): flat to 18.5 kHz, 90 dB down
+// where it aliases into the audible range. Audio thread.
 
 import { INTERPOLATED_TAPS_STEP } from "../../../kernels/numbers/resampler.ts";
 import { createResampleLoop, type ResampleLoop } from "../../../kernels/resampler-kernel.ts";
 
-/** Positions between two samples are told apart this finely: a factor of 1 is exact to 0.002 cents. */
+/** Resolution of positions between two samples: a factor of 1 is exact to 0.002 cents. */
 export const PHASE_COUNT = 2 ** 20;
 /** Samples per channel and call, in (on top of the taps) and out. */
 export const SCRATCH_SAMPLES = 1024;
@@ -14,7 +14,8 @@ const FULL_FACTOR = 2;
 const TAPS_PER_FACTOR = 44;
 const TAPS_PER_FACTOR_BEYOND = 16;
 /**
- * The stopband begins here, part of the narrower rate: 24.9 kHz. What lies between 24 and that folds back to above 23.
+ * The stopband begins here, as a share of the narrower rate: 24.9 kHz. Frequencies between 24 kHz and that fold back to
+ * above 23.
  */
 const STOP = 0.52;
 /** Kaiser's formula for 93 dB: width of the transition band times length. */
@@ -27,11 +28,9 @@ const STEPS_PER_OCTAVE = 24;
 /** Largest factor, and so most taps. */
 export const FACTOR_MAX = 16;
 export const TAP_COUNT_MAX = tapCountFor(FACTOR_MAX);
-/**
- * What a player keeps of its input: both halves of the longest filter, a block, and once the silence behind the end.
- */
+/** Input that a player retains: both halves of the longest filter, a block, and once the silence behind the end. */
 export const INPUT_SAMPLES = TAP_COUNT_MAX + SCRATCH_SAMPLES + TAP_COUNT_MAX / 2;
-/** Tables kept (60 kB for usual factors, up to 70 kB). */
+/** Tables cached (60 kB for usual factors, up to 70 kB). */
 const CACHED_KERNELS_MAX = 8;
 
 interface Stereo {
@@ -39,7 +38,7 @@ interface Stereo {
   readonly right: Float32Array;
 }
 
-/** The memory that the loop works in: the table, and what goes in and comes out. */
+/** The loop's memory: the table, the input and the output. */
 interface Workplace {
   readonly loop: ResampleLoop;
   readonly input: Stereo;
@@ -48,10 +47,10 @@ interface Workplace {
 }
 
 export class TimescaleKernel {
-  /** Input samples that one output looks at; half of them lie behind it. */
+  /** Input samples used for one output; half of them lie behind it. */
   readonly tapCount: number;
   readonly #factor: number;
-  /** Made when sound goes through for the first time: at factor 1 that is never. */
+  /** Created when audio first goes through: at factor 1 never. */
   #workplace: Workplace | undefined;
 
   constructor(factor: number) {
@@ -60,8 +59,8 @@ export class TimescaleKernel {
   }
 
   /**
-   * Makes `count` samples, the first from the inputs `from` and `tapCount` on at `phase`, each `step` (both of
-   * PHASE_COUNT) after the last. `input` has INPUT_SAMPLES. What is returned holds until the next run of any kernel.
+   * Produces `count` samples, the first from the inputs `from` and `tapCount` on at `phase`, each `step` (both of
+   * PHASE_COUNT) after the last. `input` has INPUT_SAMPLES. The result is valid until the next run of any kernel.
    */
   run(
     input: Stereo,
@@ -119,8 +118,7 @@ function tapCountFor(factor: number): number {
 const kernels = new Map<number, TimescaleKernel>();
 
 /**
- * The shared filter for going through sound `factor` times as fast. A new one computes its table at its first run, in
- * 0.2 ms.
+ * The shared filter for playing audio `factor` times as fast. A new one computes its table at its first run, in 0.2 ms.
  */
 export function timescaleKernel(factor: number): TimescaleKernel {
   const steps = Math.max(0, Math.ceil(Math.log2(factor) * STEPS_PER_OCTAVE - 1e-9));

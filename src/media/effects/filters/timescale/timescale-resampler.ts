@@ -1,6 +1,6 @@
-// Plays sound faster or slower, pitch and all, by any factor: band-limited, without delay, gliding to a new factor
-// within 20 ms. The part of timescale that moves pitch, behind the stretcher. Audio thread; no allocation but for a new
-// factor's filter.
+// Plays audio faster or slower, including pitch, by any factor: band-limited, without delay, gliding to a new factor
+// within 20 ms. The part of timescale that moves pitch, behind the stretcher. Audio thread; no allocation except for a
+// new factor's filter.
 
 import { SAMPLES_PER_MS } from "../../../format/audio-format.ts";
 import {
@@ -12,13 +12,13 @@ import {
   timescaleKernel,
 } from "./timescale-kernel.ts";
 
-/** What lies behind the sample that is played next, for the left half of the longest filter. */
+/** Samples retained behind the next sample to play, for the left half of the longest filter. */
 export const HISTORY_SAMPLES = TAP_COUNT_MAX / 2;
 /** A change of factor is made in so many steps of so many samples: 20 ms. */
 const GLIDE_STEPS = 20;
 const GLIDE_STEP_SAMPLES = SAMPLES_PER_MS;
 
-/** Where sound comes from; `read` gives fewer samples than asked for when there are no more for now. */
+/** Source of the audio; `read` returns fewer samples than requested when there are no more for now. */
 interface SampleSource {
   read(to: { left: Float32Array; right: Float32Array }, offset: number, count: number): number;
 }
@@ -29,9 +29,7 @@ interface SampleSink {
 }
 
 export class TimescaleResampler {
-  /**
-   * Input: what has been played of late, then what comes. Sample HISTORY_SAMPLES is played next, `#phase` behind it.
-   */
+  /** Input: samples played recently, then the next ones. Sample HISTORY_SAMPLES is played next, `#phase` behind it. */
   readonly #input = { left: new Float32Array(INPUT_SAMPLES), right: new Float32Array(INPUT_SAMPLES) };
   #inputLength = HISTORY_SAMPLES;
   #phase = 0;
@@ -51,12 +49,12 @@ export class TimescaleResampler {
   setFactor(factor: number): void {
     this.#targetStep = Math.round(factor * PHASE_COUNT);
     this.#glideStep = Math.ceil(Math.abs(this.#targetStep - this.#step) / GLIDE_STEPS);
-    // On the way the narrower of both bands holds, so that nothing aliases.
+    // During a glide the narrower of both bands applies, so that nothing aliases.
     this.#kernel = timescaleKernel(Math.max(this.#targetStep, this.#step) / PHASE_COUNT);
   }
 
   /**
-   * Starts anew, at the present factor, with `history` (HISTORY_SAMPLES, oldest first) right before the first input
+   * Starts again, at the current factor, with `history` (HISTORY_SAMPLES, oldest first) right before the first input
    * sample.
    */
   start(history: { left: Float32Array; right: Float32Array }): void {

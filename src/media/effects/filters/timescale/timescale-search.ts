@@ -1,14 +1,14 @@
-// Finds the place in a track that goes on most like another one does: where the time stretcher can jump to without it
-// being heard. Both channels count alike and are judged together, so stereo stays whole. The loops are in
+// Finds the position in a track whose continuation is most similar to another's: where the time stretcher can jump to
+// inaudibly. Both channels count alike and are judged together, so stereo stays intact. The loops are in
 // timescale-search-kernel.ts. Audio thread.
 
 import { type Stereo, sharedSearchKernel } from "../../../kernels/timescale-search-kernel.ts";
 import { COARSE_STEP, type TimescaleWindow } from "./timescale-window.ts";
 
-/** How much sound is compared: 16 ms, the period of a 62 Hz tone. */
+/** Length of audio compared: 16 ms, the period of a 62 Hz tone. */
 export const COMPARED_SAMPLES = 768;
 const COMPARED_STEPS = COMPARED_SAMPLES / COARSE_STEP;
-/** A jump as far from the wanted one as the search reaches must be this much better (likeness goes from -1 to 1). */
+/** A jump as far from the target as the search reaches must be this much better (likeness goes from -1 to 1). */
 const DISTANCE_COST = 0.02;
 /** Silence is like silence. */
 const ENERGY_MIN = 1e-6;
@@ -23,11 +23,13 @@ export interface JumpRange {
 
 export interface Jump {
   samples: number;
-  /** 1 for the same sound, 0 for one that has nothing to do with it. */
+  /** 1 for identical audio, 0 for unrelated audio. */
   likeness: number;
 }
 
-/** Writes into `best` the jump from `at` within the range (not empty) whose sound is most like what follows `at`. */
+/**
+ * Writes into `best` the jump from `at` within the range (not empty) whose audio is most similar to that after `at`.
+ */
 export function findJump(window: TimescaleWindow, at: number, range: JumpRange, best: Jump): void {
   const coarse = findCoarse(window, at, range, best);
   search(
@@ -63,17 +65,17 @@ function findCoarse(window: TimescaleWindow, at: number, range: JumpRange, best:
 }
 
 interface Search {
-  /** Index of what is compared, and how much. */
+  /** Index and length of the compared audio. */
   readonly here: number;
   readonly length: number;
   readonly low: number;
   readonly high: number;
-  /** What each step away from the wanted jump costs. */
+  /** The jump aimed at, and the cost of each step away from it. */
   readonly target: number;
   readonly costPerStep: number;
 }
 
-/** Leaves `best.samples` alone when there is nowhere to jump to. */
+/** Leaves `best.samples` unchanged when there is nowhere to jump to. */
 function search(audio: Stereo, { here, length, low, high, target, costPerStep }: Search, best: Jump): void {
   best.likeness = Number.NEGATIVE_INFINITY;
   if (low > high) return;

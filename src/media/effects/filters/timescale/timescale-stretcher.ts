@@ -1,7 +1,7 @@
-// Makes sound longer or shorter without changing its pitch: plays it as it is and now and then jumps, forwards to be
-// faster, backwards to be slower, with a cross-fade to a place that goes on alike. Jumps only as often as the tempo
-// needs, waits for a good place, and neither skips nor repeats the beginning of a drum or a click. Audio thread; no
-// allocation.
+// Makes audio longer or shorter without changing its pitch: plays it unchanged and now and then jumps, forwards to be
+// faster, backwards to be slower, with a cross-fade to a position that continues alike. Jumps only as often as the
+// tempo requires, waits for a good position, and neither skips nor repeats the beginning of a drum or a click. Audio
+// thread; no allocation.
 
 import { SAMPLES_PER_MS } from "../../../format/audio-format.ts";
 import { COMPARED_SAMPLES, findJump, type Jump, type JumpRange } from "./timescale-search.ts";
@@ -13,25 +13,27 @@ const FADE_SAMPLES = 480;
 const CHECK_SAMPLES = 240;
 /** Usual jump at moderate tempos: 20 ms, near enough to the right time and long enough for bass. */
 const JUMP_SAMPLES = 20 * SAMPLES_PER_MS;
-/** Shortest jump: below 4 ms repetitions would be heard as a tone. */
+/** Shortest jump: below 4 ms repetitions would be audible as a tone. */
 const JUMP_SAMPLES_MIN = 192;
 /** At tempos that need more the jumps grow, so that at least 25 ms of the track lie between two. */
 const RUN_SAMPLES = 1200;
-/** Jumps may differ from the wanted one by half of this: 24 ms, the period of a 42 Hz tone. */
+/** Jumps may differ from the target by half of this: 24 ms, the period of a 42 Hz tone. */
 const SEARCH_SAMPLES = 1152;
 /** Likeness at which a jump is taken at once, and how late (10 ms) it may come when nothing is that good. */
 const LIKENESS_GOOD = 0.97;
 const PATIENCE_SAMPLES = 480;
-/** How much later (35 ms) it may come when an onset is in the way. */
+/** How much later (35 ms) a jump may come when an onset is in the way. */
 const ONSET_PATIENCE_SAMPLES = 1680;
-/** What belongs to an onset: from 2 ms before its block to 5 ms after its beginning. */
+/** Samples that belong to an onset: from 2 ms before its block to 5 ms after its beginning. */
 const ONSET_LEAD_SAMPLES = 96;
 const ONSET_BODY_SAMPLES = 240;
-/** At the end of the track the length may be off by this (4 ms, before pitch), for a better place to jump to. */
+/** At the end of the track the length may be off by this (4 ms, before pitch), for a better jump target. */
 const END_SLACK_SAMPLES = 192;
-/** The last jump forwards comes when this much is left to be made: room for the jump before it and both cross-fades. */
+/**
+ * The last jump forwards comes when this much is left to output: enough for the jump before it and both cross-fades.
+ */
 const LAST_SAMPLES = 2 * (FADE_SAMPLES + CHECK_SAMPLES);
-/** Sound kept behind the place that plays, for jumps backwards: usual jump, patience and search, and a margin. */
+/** Audio retained behind the playing position, for jumps backwards: usual jump, patience and search, and a margin. */
 const HISTORY_SAMPLES = 6144;
 
 const FADE_SHARES = Float64Array.from({ length: FADE_SAMPLES }, (_, sample) => {
@@ -46,12 +48,12 @@ export class TimescaleStretcher {
   #tempo = 1;
   /** The track sample that is made next. */
   #at = 0;
-  /** The one that should be made next by the tempo alone. */
+  /** The track sample that the tempo alone would output next. */
   #ideal = 0;
   #untilCheck = 0;
   /** The track sample behind the last one, once it is known. */
   #trackEnd: number | undefined;
-  /** The jump being cross-faded: how far it went, what is left of it, and how alike both places are. */
+  /** The jump being cross-faded: how far it went, the rest of its fade, and how alike both positions are. */
   #fadeJump = 0;
   #fadeLeft = 0;
   #fadeLikeness = 0;
@@ -62,7 +64,7 @@ export class TimescaleStretcher {
 
   setTempo(tempo: number): void {
     this.#tempo = tempo;
-    // Without jumps nothing would ever mend what is off: wherever it is now is the right place.
+    // Without jumps nothing would ever correct an offset: the current position is taken as the right one.
     if (tempo === 1) this.#ideal = this.#at;
   }
 
@@ -72,12 +74,12 @@ export class TimescaleStretcher {
     this.#untilCheck = 0;
   }
 
-  /** The place in the track where the tempo wants the end of what has been made to be. */
+  /** The track position that the tempo requires at the end of the output so far. */
   get position(): number {
     return this.#ideal;
   }
 
-  /** Goes on at a track sample as if it had come there by itself. */
+  /** Continues at a track sample as if it had been reached by playing. */
   startAt(sample: number): void {
     this.#at = sample;
     this.#ideal = sample;
@@ -87,7 +89,7 @@ export class TimescaleStretcher {
     this.#trackEnd = undefined;
   }
 
-  /** Makes up to `count` samples at `offset` of both arrays; fewer when more sound is needed first. */
+  /** Writes up to `count` samples at `offset` of both arrays; fewer when more input is needed first. */
   read(to: { left: Float32Array; right: Float32Array }, offset: number, count: number): number {
     let done = 0;
     while (done < count) {
@@ -109,7 +111,7 @@ export class TimescaleStretcher {
     return done;
   }
 
-  /** The sample near the right time to which a jump would be heard least, for leaving the stretcher. */
+  /** The sample near the right time to which a jump would be least audible, for leaving the stretcher. */
   findExit(): number {
     const { analysedUntil, start } = this.#window;
     const drift = Math.round(this.#ideal - this.#at);
@@ -124,9 +126,7 @@ export class TimescaleStretcher {
     return this.#at + this.#jump.samples;
   }
 
-  /**
-   * Samples that can be made without a look at the rest; while more may come, enough is kept back for the last jump.
-   */
+  /** Samples that can be output before the next check; while more may come, enough is held back for the last jump. */
   get #playable(): number {
     if (this.#trackEnd !== undefined) return this.#trackEnd - this.#at;
     const { end } = this.#window;
@@ -134,13 +134,13 @@ export class TimescaleStretcher {
     return Math.floor(Math.min(end - this.#at, (end - this.#ideal) / this.#tempo)) - LAST_SAMPLES;
   }
 
-  /** Jumps when it is time to and there is a place; false when more sound is needed to tell. */
+  /** Jumps when it is time and there is a position to jump to; false when more input is needed to decide. */
   #considerJump(trackEnd: number | undefined): boolean {
     const drift = this.#ideal - this.#at;
     const stretch = Math.max(1, Math.abs(this.#tempo - 1));
     const usual = Math.max(JUMP_SAMPLES, Math.round(Math.abs(this.#tempo - 1) * RUN_SAMPLES));
     if (trackEnd !== undefined && this.#considerLastJump(trackEnd, usual)) return true;
-    // What is off to the other side mends itself with time.
+    // An offset to the other side corrects itself with time.
     const late = drift * Math.sign(this.#tempo - 1) - usual / 2;
     if (this.#tempo === 1 || late < 0) return true;
     const range = this.#range;
@@ -154,7 +154,7 @@ export class TimescaleStretcher {
       if (trackEnd === undefined) return false;
       range.high = Math.min(range.high, known - COMPARED_SAMPLES - this.#at);
     }
-    // Behind a jump forwards there must be room for one back, should it have gone too far.
+    // Behind a jump forwards there must be space for one back, should it have gone too far.
     if (trackEnd !== undefined && drift > 0) range.high = Math.min(range.high, trackEnd - this.#at - LAST_SAMPLES);
     range.low = Math.max(range.low, this.#window.start - this.#at);
     if (late < ONSET_PATIENCE_SAMPLES * stretch) this.#spareOnsets(drift > 0);
@@ -166,7 +166,7 @@ export class TimescaleStretcher {
     return true;
   }
 
-  /** Narrows the range so that no onset is skipped (forwards) or heard twice (backwards); perhaps to nothing. */
+  /** Narrows the range so that no onset is skipped (forwards) or repeated (backwards); the range may become empty. */
   #spareOnsets(isForwards: boolean): void {
     const range = this.#range;
     if (isForwards) {
@@ -185,7 +185,7 @@ export class TimescaleStretcher {
   }
 
   /**
-   * Near the end of the track: jumps so that what is left of it lasts as long as the tempo wants. True when no other
+   * Near the end of the track: jumps so that the rest of it lasts as long as the tempo requires. True when no other
    * jump is to be considered.
    */
   #considerLastJump(trackEnd: number, usual: number): boolean {
@@ -221,7 +221,7 @@ export class TimescaleStretcher {
     }
   }
 
-  /** The loudness of the mixture is that of its parts, whether they are alike (gains add) or not (powers add). */
+  /** The mixture is as loud as its parts, whether they are alike (gains add) or not (powers add). */
   #fade(to: { left: Float32Array; right: Float32Array }, offset: number, length: number): void {
     const { left, right, start } = this.#window;
     const likeness = this.#fadeLikeness;

@@ -1,17 +1,17 @@
-// The part of the track that the time stretcher can look at: the samples themselves, a coarse copy of them for the
-// search of like places, and where something begins suddenly (a drum, a click). Positions are track samples since the
-// start. Audio thread; allocates only while it grows to what a tempo needs.
+// The part of the track that the time stretcher can read: the samples themselves, a coarse copy of them for the search
+// of similar positions, and where onsets (a drum, a click) are. Positions are track samples since the start. Audio
+// thread; allocates only while it grows to the size that a tempo needs.
 
-/** Samples averaged into one of the coarse copy: 6 kHz are enough to find the neighbourhood of the best place. */
+/** Samples averaged into one of the coarse copy: 6 kHz are enough to find the vicinity of the best position. */
 export const COARSE_STEP = 8;
-/** Looked at for onsets at once: 2.7 ms. */
+/** Samples checked for onsets at once: 2.7 ms. */
 export const BLOCK_SAMPLES = 128;
 const BLOCK_STEPS = BLOCK_SAMPLES / COARSE_STEP;
 const CAPACITY_SAMPLES = 16_384;
 /** A block counts as an onset when its treble is this much stronger than that of the 50 ms before it. */
 const ONSET_RATIO = 10;
 const ONSET_MEMORY = 0.05;
-/** Steps below this (-55 dB or so) are never an onset: noise in a pause is none. */
+/** Steps below this (-55 dB or so) never count as an onset: this excludes noise in a pause. */
 const ONSET_ENERGY_MIN = 5e-4;
 /** Onsets remembered, in the order in which they come; older ones have been played long ago. */
 const ONSETS_MAX = 64;
@@ -27,7 +27,7 @@ export class TimescaleWindow {
   end = 0;
   /** Up to here the coarse copy and the onsets are known. */
   analysedUntil = 0;
-  /** Samples before this one may go when room is needed; its owner moves it on. */
+  /** Samples before this one may be dropped when space is needed; the owner advances it. */
   keepFrom = 0;
   readonly #onsets = new Float64Array(ONSETS_MAX).fill(Number.NEGATIVE_INFINITY);
   #onsetCount = 0;

@@ -16,29 +16,31 @@ import { HISTORY_SAMPLES, TimescaleResampler } from "./timescale-resampler.ts";
 import { TimescaleStretcher } from "./timescale-stretcher.ts";
 import { TimescaleWindow } from "./timescale-window.ts";
 
-/** Bounds of speed times rate and of pitch times rate: what lies beyond sounds like the bound. */
+/** Bounds of speed times rate and of pitch times rate: values beyond them sound like the bound. */
 const RATE_MIN = 0.05;
 const RATE_MAX = FACTOR_MAX;
-/** Bounds of speed divided by pitch: they bound how much of the track one jump skips, and so what is held (0.5 s). */
+/**
+ * Bounds of speed divided by pitch: they limit how much of the track one jump skips, and so how much is held (0.5 s).
+ */
 const STRETCH_MAX = 16;
-/** Sound with timescale fades into sound without it over 10 ms. */
+/** Audio with timescale fades into audio without it over 10 ms. */
 const EXIT_SAMPLES = 480;
-/** Silence behind the end of the track, for what the stretcher looks at and fades from. */
+/** Silence behind the end of the track, which the stretcher searches and fades from. */
 const SILENCE = new Float32Array(2048);
 
 interface Ratios {
   /** Track samples per sample made. */
   readonly rate: number;
-  /** How much higher it sounds. */
+  /** Factor of the pitch. */
   readonly pitch: number;
 }
 
 const IDENTITY: Ratios = { rate: 1, pitch: 1 };
 
-/** What is being read: sound with timescale, the track as it is, or the one fading into the other next. */
+/** What is read: audio with timescale, a fade to the plain track, or the track unchanged. */
 type State = "scaled" | "exiting" | "plain";
 
-/** The only filter that changes how long sound lasts: it stands between the two rows of the others. */
+/** The only filter that changes the length of audio: it sits between the two rows of the others. */
 export class TimescaleFilter implements RateFilter {
   readonly #window = new TimescaleWindow();
   readonly #stretcher = new TimescaleStretcher(this.#window);
@@ -51,7 +53,7 @@ export class TimescaleFilter implements RateFilter {
   #state: State = "scaled";
   #ratios: Ratios;
   #pushedSamples = 0;
-  /** Track position at the end of what has been made, and of what has been read. */
+  /** Track position at the end of the audio produced, and of the audio read. */
   #madeUntil = 0;
   #readUntil = 0;
   /** The next track sample to be read as it is. */
@@ -143,7 +145,7 @@ export class TimescaleFilter implements RateFilter {
     return this.#state === "plain" ? this.#pushedSamples - this.#plainAt : 0;
   }
 
-  /** Makes sound until `neededSamples` samples wait to be read, or more sound is needed first. */
+  /** Produces audio until `neededSamples` samples wait to be read, or more input is needed first. */
   #make(neededSamples: number): void {
     if (this.#state === "exiting" && !this.#isFlushed) this.#leave();
     if (this.#state === "plain" || (this.#state === "exiting" && !this.#isFlushed)) return;
@@ -165,8 +167,8 @@ export class TimescaleFilter implements RateFilter {
   }
 
   /**
-   * The first sample is where sound without timescale would go on. The filter also looks at those before it: they are
-   * in the window after an exit, else they are made up so that sound goes on in a straight line.
+   * The first sample is where audio without timescale would continue. The filter also uses the samples before it: they
+   * are in the window after an exit, else they are extrapolated so that the audio continues in a straight line.
    */
   #start(): boolean {
     const { left, right, start, end } = this.#window;

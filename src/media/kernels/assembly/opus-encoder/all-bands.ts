@@ -1,5 +1,5 @@
-// The shapes of all bands in turn, each with what the allocation gives it and the bands before left over (RFC 6716
-// section 4.3.4). AssemblyScript, audio thread.
+// Codes the shapes of all bands one by one, each with its allocation and the bits that earlier bands left over (RFC
+// 6716 section 4.3.4). AssemblyScript, audio thread.
 
 import { beginBand, codeBand, setSpread } from "./band-coding.ts";
 import { BANDS, bandByte, bandWidth, SHORT_BLOCKS_LOG } from "./format.ts";

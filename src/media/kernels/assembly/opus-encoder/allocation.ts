@@ -1,7 +1,7 @@
-// How the bits of a frame are shared among the bands (RFC 6716 section 4.3.3): reckoned the same way, bit for bit, by
-// the decoder, from what has been told it of boosts and tilt. Three things are decided and coded here: which bands at
-// the top get no pulses, from where on stereo is intensity only, and whether both channels are coded on their own. All
-// in eighths of bits. AssemblyScript, audio thread.
+// How the bits of a frame are shared among the bands (RFC 6716 section 4.3.3): the decoder computes the same, bit for
+// bit, from the coded boosts and tilt. Three things are decided and coded here: which bands at the top get no pulses,
+// from where on stereo is intensity only, and whether both channels are coded separately. All in eighths of bits.
+// AssemblyScript, audio thread.
 
 import { capOf } from "./band-caps.ts";
 import { shareBands } from "./band-shares.ts";
@@ -23,7 +23,7 @@ const SETTING_BITS = memory.data<u8>([
   69, 63, 56, 45, 20, 200, 200, 200, 200, 200, 200, 200, 200, 198, 193, 188, 183, 178, 173, 168, 163, 158, 153, 148,
   129, 104,
 ]);
-/** What it costs to name one of so many and one bands. */
+/** The cost of naming one of so many plus one bands. */
 const NAMING_BITS = memory.data<u8>([
   0, 8, 13, 16, 19, 21, 23, 24, 26, 27, 28, 29, 30, 31, 32, 32, 33, 34, 34, 35, 36, 36, 37, 37,
 ]);
@@ -36,7 +36,7 @@ const LOWER: usize = BAND_SPARE;
 const MORE: usize = LOWER + BANDS_BYTES;
 const LEAST: usize = MORE + BANDS_BYTES;
 
-// What is decided.
+// The decisions.
 let codedBands: i32 = 0;
 let intensityBand: i32 = 0;
 let isDual: bool = false;
@@ -56,14 +56,14 @@ export function isDualNow(): bool {
   return isDual;
 }
 
-/** What no band could use. */
+/** Bits that no band could use. */
 export function balanceNow(): i32 {
   return balance;
 }
 
 /**
- * Shares `bits` out to PULSE_BITS, FINE_BITS and FINE_PRIORITY. `trim` is the tilt (5: none); `intensity` and `dual` are
- * what is wanted, `codedBefore` the bands that had pulses in the frame before.
+ * Shares `bits` out to PULSE_BITS, FINE_BITS and FINE_PRIORITY. `trim` is the tilt (5: none); `intensity` and `dual`
+ * are the requested values, `codedBefore` the bands that had pulses in the frame before.
  */
 export function allocate(channels: i32, bits: i32, trim: i32, intensity: i32, dual: bool, codedBefore: i32): void {
   let total = max(0, bits);
@@ -221,7 +221,7 @@ function mix(channels: i32, share: i32): i32 {
   return sum;
 }
 
-/** What is left goes to all coded bands, by their width. */
+/** Shares the remaining bits among all coded bands, by their width. */
 function spread(left: i32): void {
   const all = edge(codedBands);
   const each = left / all;

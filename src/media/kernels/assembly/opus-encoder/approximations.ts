@@ -23,8 +23,8 @@ export function exp2(value: f32): f32 {
 }
 
 /**
- * Which part of a quarter turn has a tangent whose square is `side` by `middle` (both 0 or more), exact to 1e-5; 0
- * where there is neither.
+ * The fraction of a quarter turn whose tangent squared is `side` by `middle` (both 0 or more), exact to 1e-5; 0 when
+ * both are 0.
  */
 export function quarterTurns(side: f32, middle: f32): f32 {
   const isSteep = side > middle;

@@ -1,4 +1,4 @@
-// What a band can use at most (RFC 6716 section 4.3.3). AssemblyScript, audio thread.
+// The most bits that a band can use (RFC 6716 section 4.3.3). AssemblyScript, audio thread.
 
 import { BANDS, bandWidth, SHORT_BLOCKS_LOG } from "./format.ts";
 

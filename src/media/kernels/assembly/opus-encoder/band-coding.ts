@@ -10,10 +10,10 @@ import { choiceFor, costOf, costTable, largestCost, pulsesOf } from "./pulse-cou
 import { codeShape } from "./pulse-search.ts";
 import { codeSplit, QUARTER, splitAngle, splitBits, splitCosine, splitDelta, splitSine } from "./split-coding.ts";
 
-/** What one half did not use beyond this goes to the other. */
+/** Bits that one half left unused beyond this go to the other. */
 export const SPARED_MIN: i32 = 3 << BIT;
 
-// Of the frame and the band that is being coded.
+// State of the frame and of the band that is being coded.
 let band: i32 = 0;
 let remaining: i32 = 0;
 let spread: i32 = 0;
@@ -32,7 +32,7 @@ export function beginBand(index: i32, bitsRemaining: i32, mayHaveNoise: bool): v
   mayMakeNoise = mayHaveNoise;
 }
 
-/** What of the packet is left. */
+/** The bits left in the packet. */
 export function bitsRemaining(): i32 {
   return remaining;
 }
@@ -41,7 +41,7 @@ export function spendBits(bits: i32): void {
   remaining -= bits;
 }
 
-/** How much of the shapes since `clearAlignment` the decoder gets: the product of what is meant and what is told. */
+/** How much of the shapes since `clearAlignment` the decoder gets: the product of the intended and the coded shape. */
 export function alignmentNow(): f32 {
   return alignment;
 }
@@ -108,7 +108,7 @@ function codeHalves(first: usize, length: i32, bits: i32, blocks: i32, halvings:
   const secondGain = gain * splitSine();
   const rest = bits - splitBits();
   if (blocks > 1 && (angle & (QUARTER - 1)) !== 0) {
-    // What comes before loud sound is heard less, what comes behind it a little.
+    // Audio before loud audio is less audible, audio after it a little.
     if (angle > QUARTER >> 1) delta -= delta >> (4 - halvings);
     else delta = min(0, delta + ((length << BIT) >> (5 - halvings)));
   }

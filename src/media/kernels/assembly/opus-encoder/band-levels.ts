@@ -8,7 +8,7 @@ import { AMPLITUDES, BANDS_BYTES, CHANNEL_BYTES, SHAPES, SPECTRUM } from "./memo
 
 const NOTHING: f32 = 1e-27;
 
-/** Writes AMPLITUDES of what is at `spectra`, and to `levels` their logarithms less the bands' means. */
+/** Writes AMPLITUDES of the data at `spectra`, and to `levels` their logarithms less the bands' means. */
 export function measureBands(channels: i32, spectra: usize, levels: usize): void {
   for (let channel = 0; channel < channels; channel++) {
     const spectrum = spectra + usize(channel) * CHANNEL_BYTES;

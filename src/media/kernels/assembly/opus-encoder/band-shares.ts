@@ -26,7 +26,7 @@ export function shareBands(channels: i32, codedBands: i32, intensityBand: i32, i
   return balance;
 }
 
-/** `before` comes from the bands below; returns what goes on to those above. */
+/** `before`: bits from the bands below; returns the bits passed on to those above. */
 function shareBand(channels: i32, band: i32, angles: i32, before: i32): i32 {
   const stereo = channels - 1;
   const offered = intAt(PULSE_BITS, band) + before;

@@ -1,6 +1,5 @@
-// What is done to the shape of a band before it is coded: sharper or smoother in time (Haar's transform, RFC 6716
-// section 4.3.4.5), reordered by blocks, and its peaks spread by rotations (section 4.3.4.3). AssemblyScript, audio
-// thread.
+// Transforms the shape of a band before it is coded: sharper or smoother in time (Haar's transform, RFC 6716 section
+// 4.3.4.5), reordered by blocks, and its peaks spread by rotations (section 4.3.4.3). AssemblyScript, audio thread.
 
 import { smallCosine, smallSine } from "./approximations.ts";
 import { floatAt, setFloat } from "./lists.ts";
@@ -9,7 +8,7 @@ import { REORDER } from "./memory-map.ts";
 const HALF_ROOT: f32 = 0.70710677;
 const QUARTER_TURN: f32 = 1.5707964;
 
-/** Sums and differences of neighbours that lie `stride` apart: `length` * `stride` floats in all, a multiple of 8. */
+/** Sums and differences of samples `stride` apart: `length` * `stride` floats in all, a multiple of 8. */
 export function haar(shape: usize, length: i32, stride: i32): void {
   const step = usize(stride) << 2;
   const end = shape + ((usize(length) * usize(stride)) << 2);
@@ -25,7 +24,7 @@ export function haar(shape: usize, length: i32, stride: i32): void {
     }
     return;
   }
-  // Eight floats at a time, neighbours taken apart and put together again.
+  // Eight floats at a time, pairs separated and put together again.
   for (let at = shape; at < end; at += 32) {
     const low = f32x4.mul(factor, v128.load(at));
     const high = f32x4.mul(factor, v128.load(at, 16));
@@ -52,7 +51,7 @@ const ORDERS = memory.data<u8>([
   1, 0, 3, 0, 2, 1, 7, 0, 4, 3, 6, 1, 5, 2, 15, 0, 8, 7, 12, 3, 11, 4, 14, 1, 9, 6, 13, 2, 10, 5,
 ]);
 
-/** From samples of all blocks in turn to one block after the other. */
+/** Converts interleaved samples of all blocks to one block after the other. */
 export function sortBlocks(shape: usize, perBlock: i32, blocks: i32, isOfLongBlock: bool): void {
   const order = ORDERS + usize(blocks - 2);
   for (let block = 0; block < blocks; block++) {
@@ -91,7 +90,7 @@ function rotate(shape: usize, length: i32, stride: i32, cosine: f32, sine: f32):
   else rotateFar(shape, length, stride, cosine, sine);
 }
 
-/** What one turn leaves is at once turned with the next. */
+/** The result of one rotation is at once rotated with the next sample. */
 function rotateNeighbours(shape: usize, length: i32, cosine: f32, sine: f32): void {
   const last = shape + (usize(length - 1) << 2);
   let address = shape;
@@ -119,7 +118,7 @@ function rotateFar(shape: usize, length: i32, stride: i32, cosine: f32, sine: f3
   const step = usize(stride) << 2;
   const end = shape + (usize(length - stride) << 2);
   let address = shape;
-  // As many as do not meet can be turned at once.
+  // Pairs that do not overlap can be rotated at once.
   if (stride >= 4) {
     for (; address + 16 <= end; address += 16) turnFour(address, step, cosine, sine);
   }

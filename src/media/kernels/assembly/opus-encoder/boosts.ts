@@ -1,6 +1,6 @@
-// Boosts: bands that stand out from their surroundings get more bits than the allocation gives by itself (RFC 6716
-// section 4.3.3), as noise beside a peak is heard. From the same levels comes how much each band matters to other
-// choices. AssemblyScript, audio thread.
+// Boosts: bands that stand out from their neighbours get more bits than the allocation alone gives (RFC 6716 section
+// 4.3.3), as noise beside a peak is audible. The same levels give how much each band matters to other choices.
+// AssemblyScript, audio thread.
 
 import { exp2 } from "./approximations.ts";
 import { capOf } from "./band-caps.ts";
@@ -18,12 +18,12 @@ import {
 } from "./memory-map.ts";
 import { encodeBit, tellEighths } from "./range-encoder.ts";
 
-/** Of samples: below this is the noise of the input itself. */
+/** Resolution of samples: anything below is the noise of the input itself. */
 const INPUT_BITS: i32 = 24;
-/** What all bands have that do not matter more or less than others. */
+/** The importance of bands that matter neither more nor less than others. */
 const USUAL_IMPORTANCE: i32 = 13;
 
-// Per band: the noise floor, what the surroundings are of each channel, and a mask.
+// Per band: the noise floor, the level around it in each channel, and a mask.
 const FLOOR: usize = BAND_SPARE;
 const SURROUNDINGS: usize = FLOOR + BANDS_BYTES;
 const MASK: usize = SURROUNDINGS + 2 * BANDS_BYTES;
@@ -31,7 +31,7 @@ const MASK: usize = SURROUNDINGS + 2 * BANDS_BYTES;
 let boostTotal: i32 = 0;
 let depth: f32 = 0;
 
-/** What all boosts come to, in eighths of bits. */
+/** The sum of all boosts, in eighths of bits. */
 export function boostsTotal(): i32 {
   return boostTotal;
 }
@@ -141,7 +141,9 @@ function loudest(levels: usize, channels: i32, band: i32): f32 {
   return channels === 1 ? left : max(left, floatAt(levels + BANDS_BYTES, band));
 }
 
-/** The surroundings of each band of a channel: what rises and falls no faster than masking does, or their median. */
+/**
+ * The level around each band of a channel: an envelope that rises and falls no faster than masking does, or the median.
+ */
 function follow(channel: i32): void {
   const levels = LONG_LEVELS + usize(channel) * BANDS_BYTES;
   const around = SURROUNDINGS + usize(channel) * BANDS_BYTES;
@@ -176,7 +178,7 @@ function compareWithSurroundings(channels: i32): void {
       setFloat(SURROUNDINGS, band, max<f32>(0, floatAt(LEVELS, band) - floatAt(SURROUNDINGS, band)));
       continue;
     }
-    // What is 24 dB softer than the other channel is masked by it.
+    // Audio 24 dB softer than the other channel is masked by it.
     raise(right, band, floatAt(SURROUNDINGS, band) - 4);
     raise(SURROUNDINGS, band, floatAt(right, band) - 4);
     const left: f32 = max<f32>(0, floatAt(LEVELS, band) - floatAt(SURROUNDINGS, band));
@@ -207,7 +209,7 @@ function medianOf5(list: usize): f32 {
   const c = load<f32>(list, 8);
   const d = load<f32>(list, 12);
   const e = load<f32>(list, 16);
-  // Neither the lowest nor the highest of the four: the median is that of the rest.
+  // Neither the lowest nor the highest of the four: the median of the rest.
   const low = max(min(a, b), min(d, e));
   const high = min(max(a, b), max(d, e));
   return max(min(low, high), min(max(low, high), c));

@@ -1,5 +1,5 @@
-// Coding of the bands' levels in steps of 6 dB (RFC 6716 section 4.3.2.1), each as the difference from what the band
-// below and, unless the frame is to stand alone, the frame before make expect. AssemblyScript, audio thread.
+// Coding of the bands' levels in steps of 6 dB (RFC 6716 section 4.3.2.1), each as the difference from a prediction by
+// the band below and, unless the frame must be independent, by the frame before. AssemblyScript, audio thread.
 
 import { BANDS } from "./format.ts";
 import { floatAt, setFloat } from "./lists.ts";
@@ -11,28 +11,31 @@ import { oldLevels, SILENT_LEVEL } from "./slot.ts";
 const FROM_BEFORE: f32 = 16384.0 / 32768.0;
 const FROM_BELOW: f32 = 1 - 6554.0 / 32768.0;
 const FROM_BELOW_ALONE: f32 = 1 - 4915.0 / 32768.0;
-/** Levels below this are taken to be here when the next is told from them. */
+/** Levels below this count as this when the next frame's are predicted from them. */
 const BEFORE_MIN: f32 = -9;
 
-/** Per band: how likely no difference is (in 256ths), and how fast others get rarer. Told from the frame before … */
+/**
+ * Per band: how likely no difference is (in 256ths), and how fast others get rarer. With prediction from the frame
+ * before …
+ */
 const CHANCES = memory.data<u8>([
   42, 121, 96, 66, 108, 43, 111, 40, 117, 44, 123, 32, 120, 36, 119, 33, 127, 33, 134, 34, 139, 21, 147, 23, 152, 20,
   158, 25, 154, 26, 166, 21, 173, 16, 184, 13, 184, 10, 150, 13, 139, 15,
 ]);
-/** … and not. */
+/** … and without. */
 const CHANCES_ALONE = memory.data<u8>([
   22, 178, 63, 114, 74, 82, 84, 83, 92, 82, 103, 62, 96, 72, 96, 67, 101, 73, 107, 72, 113, 55, 118, 52, 125, 52, 118,
   52, 117, 55, 135, 49, 137, 39, 157, 32, 145, 29, 97, 33, 77, 40,
 ]);
-/** Of 0, -1 and 1 where there are hardly any bits left. */
+/** Probabilities of 0, -1 and 1 when there are hardly any bits left. */
 const FEW_BITS = memory.data<u8>([2, 1, 0]);
 
 let bandBelow0: f32 = 0;
 let bandBelow1: f32 = 0;
 
 /**
- * Codes LEVELS in at most `bitsMax` of the whole packet; the slot's old levels become what the decoder has, and
- * LEVEL_ERRORS what is missing. Whichever way takes fewer bits is chosen, unless it `mustStandAlone`.
+ * Codes LEVELS in at most `bitsMax` of the whole packet; the slot's old levels become those of the decoder, and
+ * LEVEL_ERRORS the remaining errors. Chooses the mode that takes fewer bits, unless it `mustStandAlone`.
  */
 export function codeCoarseLevels(channels: i32, bitsMax: i32, mustStandAlone: bool): void {
   keepOldLevels(channels);
@@ -57,7 +60,7 @@ export function codeCoarseLevels(channels: i32, bitsMax: i32, mustStandAlone: bo
   attempt(channels, bitsMax, true, decreaseMax);
 }
 
-/** Returns by how many steps levels had to be told wrong for want of bits. */
+/** Returns by how many steps levels were coded wrong for lack of bits. */
 function attempt(channels: i32, bitsMax: i32, standsAlone: bool, decreaseMax: f32): i32 {
   if (tell() + 3 <= bitsMax) encodeBit(standsAlone, 3);
   bandBelow0 = 0;
@@ -92,7 +95,7 @@ function codeLevel(channels: i32, channel: i32, band: i32, bitsMax: i32, standsA
   return abs(target - steps);
 }
 
-/** A level does not fall faster than sound can be heard to. */
+/** Limits how fast a level falls to what is audible. */
 function softened(steps: i32, level: f32, least: f32): i32 {
   if (steps >= 0 || level >= least) return steps;
   return min(0, steps + i32(least - level));
@@ -105,7 +108,7 @@ function affordable(steps: i32, band: i32, bitsLeft: i32): i32 {
   return bitsLeft < 16 ? max(-1, atMost) : atMost;
 }
 
-/** Returns what was coded in fact. */
+/** Returns the steps that were actually coded. */
 function codeSteps(steps: i32, band: i32, bitsMax: i32, standsAlone: bool): i32 {
   const bits = bitsMax - tell();
   if (bits >= 15) return codeLaplace(steps, (standsAlone ? CHANCES_ALONE : CHANCES) + (usize(band) << 1));
@@ -144,7 +147,7 @@ function codeLaplace(value: i32, chances: usize): i32 {
     encodeOfPower(from, from + chance + 1, 15);
     return value;
   }
-  // As far out as there is still room for both signs.
+  // As far out as both signs still fit.
   const sign = isNegative ? 1 : 0;
   const remainder = (i32(32768 - from) + sign) >> 1;
   const further = min(size - reached, remainder - 1);

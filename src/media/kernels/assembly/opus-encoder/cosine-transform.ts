@@ -1,6 +1,6 @@
 // The lapped transform (MDCT, RFC 6716 section 4.3.7): a frame of one channel, with its overlap with the frame before,
-// to 960 samples of spectrum, as one long block or eight short ones (whose samples then stand interleaved). The work is
-// a quarter-length complex Fourier transform between two rotations. AssemblyScript, audio thread.
+// to 960 samples of spectrum, as one long block or eight short ones (whose samples are then interleaved). The work is a
+// quarter-length complex Fourier transform between two rotations. AssemblyScript, audio thread.
 
 import { VECTOR_BYTES } from "../../numbers/block.ts";
 import { SHORT_SAMPLES } from "./format.ts";
@@ -21,12 +21,12 @@ import {
 } from "./memory-map.ts";
 
 const SAMPLE: usize = 2 * VECTOR_BYTES;
-/** Of the windowed slopes, in one half of a fold. */
+/** Size of the windowed slopes in one half of a fold. */
 const EDGE_BYTES: usize = 4 * 60;
 const LONG_SCALE: f32 = 1.0 / 480.0;
 const SHORT_SCALE: f32 = 1.0 / 60.0;
 
-/** Of SIGNAL to `spectra`, as one long block each or as short ones. */
+/** Transforms SIGNAL to `spectra`, each channel as one long block or as short ones. */
 export function toSpectra(channels: i32, spectra: usize, asShort: bool): void {
   for (let channel = 0; channel < channels; channel++) {
     const signal = SIGNAL + usize(channel) * SIGNAL_BYTES;
@@ -45,7 +45,7 @@ function transformLong(signal: usize, spectrum: usize): void {
   writeLongSpectrum(spectrum);
 }
 
-/** The same as eight blocks. */
+/** Transforms one channel as eight short blocks. */
 function transformShort(signal: usize, spectrum: usize): void {
   for (let block: usize = 0; block < 8; block++) {
     fold(signal + block * SHORT_BYTES, FOLDED + block * SHORT_BYTES, 120);

@@ -1,4 +1,4 @@
-// What the coarse coding of levels leaves, in parts of 6 dB (RFC 6716 sections 4.3.2.2 and 4.3.2.3).
+// Codes the remainder of the coarse coding of levels, in fractions of 6 dB (RFC 6716 sections 4.3.2.2 and 4.3.2.3).
 // AssemblyScript, audio thread.
 
 import { BANDS, FINE_BITS_MAX } from "./format.ts";
@@ -22,7 +22,7 @@ export function codeFineLevels(channels: i32, bitsMax: i32): void {
   }
 }
 
-/** One more bit per band and channel, as far as those go that are left: first for the bands whose turn it is. */
+/** One more bit per band and channel, while bits are left: first for the bands with priority. */
 export function codeLeftOverBits(channels: i32, bitsLeft: i32): void {
   for (let priority = 0; priority < 2; priority++) {
     for (let band = 0; band < BANDS && bitsLeft >= channels; band++) {

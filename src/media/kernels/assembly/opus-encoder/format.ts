@@ -4,7 +4,7 @@
 import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../../format/audio-format.ts";
 
 export const BANDS: i32 = 21;
-/** Lists of a number per band have this much room, so that channels begin on whole vectors. */
+/** Capacity of lists of a number per band, so that channels begin on whole vectors. */
 export const BANDS_CAPACITY: usize = 24;
 export const SHORT_BLOCKS: usize = 8;
 /** The binary logarithm of that. */
@@ -14,7 +14,7 @@ export const SHORT_SAMPLES: usize = FRAME_SAMPLES / 8;
 export const OVERLAP_SAMPLES: usize = 120;
 /** How far back the pitch filter looks. */
 export const PITCH_PAST_SAMPLES: usize = 1024;
-/** Sound is coded so much later than it comes: with the overlap that makes the delay that libopus has, too. */
+/** Audio is coded this much later than it arrives: together with the overlap this equals the delay of libopus. */
 export const AHEAD_SAMPLES: usize = ENCODER_DELAY_SAMPLES - 120;
 
 /** Bits are counted in eighths (their logarithm). */
@@ -29,7 +29,7 @@ const WIDTH_LOGS = memory.data<u8>([0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 16, 16, 
 /** Mean levels of bands, in sixteenths of a binary logarithm. */
 const MEANS = memory.data<u8>([103, 100, 92, 85, 81, 77, 72, 70, 78, 75, 73, 71, 78, 74, 69, 72, 70, 74, 76, 71, 60]);
 
-/** Of a band, or of 21 the end of all. */
+/** The start of a band; for 21, the end of all. */
 export function edge(band: i32): i32 {
   return load<u8>(EDGES + usize(band));
 }
@@ -44,12 +44,12 @@ export function widthLog(band: i32): i32 {
   return load<u8>(WIDTH_LOGS + usize(band));
 }
 
-/** Binary logarithm of the amplitude that levels of this band are told from. */
+/** Binary logarithm of the amplitude that levels of this band are relative to. */
 export function meanLevel(band: i32): f32 {
   return f32(load<u8>(MEANS + usize(band))) * 0.0625;
 }
 
-/** Bytes from a spectrum's begin to that of a band: a band has eight times as many samples as in a short block. */
+/** Bytes from the start of a spectrum to that of a band: a band has eight times as many samples as in a short block. */
 export function bandByte(band: i32): usize {
   return usize(edge(band)) << 5;
 }

@@ -1,6 +1,6 @@
 // Discrete Fourier transforms of four series at once, one in each lane: 120 or 60 complex samples, in steps of 5, 4, 3
-// (and 2) that go to and fro between the two halves of STEPS and leave the result in order (Stockham's way, which needs
-// no reordering). A sample is two vectors, real and imaginary parts. AssemblyScript, audio thread.
+// (and 2) that alternate between the two halves of STEPS and leave the result in order (Stockham's algorithm, which
+// needs no reordering). A sample is two vectors, real and imaginary parts. AssemblyScript, audio thread.
 
 import { VECTOR_BYTES } from "../../numbers/block.ts";
 import { ROOTS, STEP_BYTES, STEPS } from "./memory-map.ts";
@@ -13,7 +13,7 @@ const COSINE_2: f32 = -0.809017;
 const SINE_1: f32 = 0.95105654;
 const SINE_2: f32 = 0.58778524;
 
-/** Of 120 samples in the first half of STEPS. The result is there too. */
+/** Transforms 120 samples in the first half of STEPS. The result is there too. */
 export function transform120(): void {
   stepOf5(STEPS, STEPS + STEP_BYTES, 24, 1);
   stepOf4(STEPS + STEP_BYTES, STEPS, 6, 5);
@@ -21,7 +21,7 @@ export function transform120(): void {
   stepOf2(STEPS + STEP_BYTES, STEPS, 60);
 }
 
-/** Of 60 samples in the first half of STEPS. The result is in the second. */
+/** Transforms 60 samples in the first half of STEPS. The result is in the second. */
 export function transform60(): void {
   stepOf5(STEPS, STEPS + STEP_BYTES, 12, 1);
   stepOf4(STEPS + STEP_BYTES, STEPS, 3, 5);

@@ -47,9 +47,9 @@ const SPREAD_CHANCES = memory.data<u8>([25, 23, 2, 0]);
 const TILT_CHANCES = memory.data<u8>([126, 124, 119, 109, 87, 41, 19, 9, 4, 2, 0]);
 const USUAL_SPREAD: i32 = 2;
 const USUAL_TILT: i32 = 5;
-/** What a silent frame takes where the size may vary. */
+/** Size of a silent frame when the size may vary. */
 const SILENT_BYTES: i32 = 2;
-/** A frame whose levels rise together is taken to be this much of a transient. */
+/** A frame whose levels all rise counts as this much of a transient. */
 const INCREASED_STRENGTH: f32 = 0.2;
 
 let isShort: bool = false;
@@ -58,7 +58,7 @@ let strength: f32 = 0;
 let isGiven: bool = false;
 let isGivenShort: bool = false;
 
-/** What the next frame begins with, period below 0: what it chooses; see opus-encoder.ts. */
+/** Sets the header of the next frame; a period below 0 lets the frame choose; see opus-encoder.ts. */
 export function setNextHead(period: i32, gainStep: i32, taps: i32, isTransient: bool): void {
   setNextPitchFilter(period, gainStep, taps);
   isGiven = period >= 0;
@@ -113,7 +113,7 @@ export function encodeFrame(bitsPerSecond: i32, isVariable: bool, standsAlone: b
   return finishPacket(size) ? size + 1 : 0;
 }
 
-/** What of a frame the rest is reckoned with before its size is known. */
+/** The frame size that decisions assume before the actual size is known. */
 function averageBytes(bitsPerSecond: i32, isVariable: bool, allowed: i32): i32 {
   return isVariable ? (bitsPerSecond - 400) / 400 : allowed;
 }
@@ -147,7 +147,7 @@ function transform(channels: i32, mayBeShort: bool): void {
   if (isShort) {
     toSpectra(channels, SPECTRUM, true);
     measureBands(channels, SPECTRUM, LEVELS);
-    // Eight short blocks of steady sound are as much louder as a long one.
+    // Eight short blocks of steady audio are louder than a long one by this much.
     for (let band = 0; band < 2 * i32(BANDS_BYTES >> 2); band++) {
       setFloat(LONG_LEVELS, band, floatAt(LONG_LEVELS, band) + 1.5);
     }
@@ -196,7 +196,7 @@ function codeTilt(channels: i32, bits: i32, boosts: i32, bitsPerSecond: i32): i3
   return tilt;
 }
 
-/** What is coded once the packet's size is known. */
+/** Codes everything that follows once the packet's size is known. */
 function codeRest(channels: i32, bytes: i32, tilt: i32, intensity: i32, isDual: bool, spread: i32): void {
   const bits = bytes * 8;
   let left = (bits << BIT) - tellEighths() - 1;

@@ -1,5 +1,5 @@
-// The first step of a frame: sound is made sane, freed from any offset, and given its pre-emphasis. AssemblyScript,
-// audio thread.
+// The first step of a frame: makes audio valid, removes any offset, and applies pre-emphasis. AssemblyScript, audio
+// thread.
 
 import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES } from "../../../format/audio-format.ts";
 import { F32_BYTES, VECTOR_BYTES } from "../../numbers/block.ts";
@@ -15,20 +15,23 @@ import {
   setRetainedFloat,
 } from "./slot.ts";
 
-/** What 1.0 is in the codec's arithmetic. */
+/** The value of 1.0 in the codec's arithmetic. */
 const SCALE: f32 = 32768;
-/** What is louder is cut off here, 6 dB above full scale. */
+/** Louder samples are clipped here, 6 dB above full scale. */
 const PEAK_MAX: f32 = 2;
-/** -200 dB: what is softer is 0, and with it whatever is not a number. */
+/** -200 dB: softer samples become 0, and so does NaN. */
 const INAUDIBLE: f32 = 1e-10;
 /**
- * -120 dB: what is softer throughout is silence, as where music is over and only an offset of its converter is left.
+ * -120 dB: a frame that is softer throughout is silence, as after the end of music when only a converter's offset is
+ * left.
  */
 const SILENCE: f32 = 1.0 / 1048576.0;
 /** RFC 6716 section 4.3.7.2: the decoder's filter, turned round. */
 const EMPHASIS_FACTOR: f32 = 0.8500061;
 
-/** Of a high-pass at 3 Hz: some music sways, unheard, louder than all that is heard of it. */
+/**
+ * Coefficient of a high-pass at 3 Hz: some music has inaudible swings that are louder than all of its audible parts.
+ */
 const OFFSET_SPEED: f32 = f32((2 * Math.PI * 3) / 48000);
 
 /**
@@ -53,7 +56,7 @@ export function takeInput(channels: i32): bool {
   return isSilent;
 }
 
-/** In place; returns the highest absolute value. */
+/** Works in place; returns the highest absolute value. */
 function makeSane(samples: usize, count: i32): f32 {
   const highest = f32x4.splat(PEAK_MAX);
   const lowest = f32x4.splat(-PEAK_MAX);
@@ -62,7 +65,7 @@ function makeSane(samples: usize, count: i32): f32 {
   const end = samples + F32_BYTES * usize(count);
   do {
     const x = v128.load(samples);
-    // Comparing with what is not a number gives false.
+    // A comparison with NaN gives false.
     const audible = v128.and(x, f32x4.gt(f32x4.abs(x), least));
     const sane = f32x4.min(f32x4.max(audible, lowest), highest);
     peaks = f32x4.max(peaks, f32x4.abs(sane));
@@ -73,7 +76,7 @@ function makeSane(samples: usize, count: i32): f32 {
   return max(f32x4.extract_lane(halves, 0), f32x4.extract_lane(halves, 1));
 }
 
-/** And takes off what is below all hearing. */
+/** Applies pre-emphasis and removes inaudibly low frequencies. */
 function emphasise(input: usize, to: usize, channel: i32): void {
   const scale = f32x4.splat(SCALE);
   const factor = f32x4.splat(SCALE * EMPHASIS_FACTOR);

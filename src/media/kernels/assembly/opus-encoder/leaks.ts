@@ -1,5 +1,5 @@
-// Leaks: the window of a long block cuts off so sharply that a loud band reaches into soft ones beside it. What leaked
-// cancels out in the decoder, but noise that is in proportion to it does not. AssemblyScript, audio thread.
+// Leaks: the window of a long block cuts off so sharply that a loud band reaches into soft ones beside it. The leak
+// itself cancels out in the decoder, but noise in proportion to it does not. AssemblyScript, audio thread.
 
 import { VECTOR_BYTES } from "../../numbers/block.ts";
 import { log2 } from "./approximations.ts";
@@ -10,11 +10,11 @@ import { BAND_SPARE, BANDS_BYTES, CHANNEL_BYTES, LEAKS, SPECTRUM } from "./memor
 const NOTHING: f32 = 1e-9;
 /** Bands above these are so wide that no neighbour reaches far into them. */
 const LEAK_BANDS: i32 = 12;
-/** A band is heard in another 15 dB softer at most, and less by 12 dB with each 200 Hz between; binary logarithms. */
+/** A band is audible in another 15 dB softer at most, and less by 12 dB with each 200 Hz between; binary logarithms. */
 const REACH: f32 = 2.5;
 const SLOPE: f32 = 2;
 
-// Per band: its level, what its neighbours leave in it, and how loud it may be before its noise is heard in them.
+// Per band: its level, the leak of its neighbours in it, and how loud it may be before its noise is audible in them.
 const CLEAR: usize = BAND_SPARE;
 const INTO: usize = CLEAR + BANDS_BYTES;
 const LEAST: usize = INTO + BANDS_BYTES;
@@ -55,7 +55,7 @@ function clearEnergy(spectrum: usize, band: i32): f32 {
   const end = spectrum + bandByte(band + 1);
   do {
     const x = v128.load(at);
-    // The spectrum goes on below 0 as in a mirror.
+    // The spectrum continues below 0 as its mirror image.
     const below = at === spectrum ? f32x4.shuffle(x, x, 1, 0, 0, 1) : v128.load(at - 8);
     const y = f32x4.sub(x, f32x4.mul(half, f32x4.add(below, v128.load(at, 8))));
     sum = f32x4.add(sum, f32x4.mul(y, y));

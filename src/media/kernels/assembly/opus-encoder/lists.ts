@@ -1,4 +1,4 @@
-// Lists of numbers in memory, by address and index. AssemblyScript, compiled into whoever uses it; audio thread.
+// Lists of numbers in memory, by address and index. AssemblyScript, compiled into its users; audio thread.
 
 export function intAt(list: usize, index: i32): i32 {
   return load<i32>(list + (usize(index) << 2));
@@ -22,7 +22,7 @@ export function sumOfLanes(lanes: v128): f32 {
   return f32x4.extract_lane(halves, 0) + f32x4.extract_lane(halves, 1);
 }
 
-/** Of a number of floats that is a multiple of four: the sum of products. */
+/** The sum of products; `count` is a multiple of four. */
 export function dot(a: usize, b: usize, count: i32): f32 {
   let sum = f32x4.splat(0);
   const end = a + (usize(count) << 2);

@@ -1,5 +1,5 @@
-// Where everything stands in the Opus encoder's memory, as byte addresses: what is worked on for one frame (shared by
-// all encoders of a thread, as they take turns) and what one encoder keeps between frames (its slot). AssemblyScript,
+// The layout of the Opus encoder's memory, as byte addresses: the work memory of one frame (shared by all encoders of a
+// thread, which run one at a time) and the state that one encoder retains between frames (its slot). AssemblyScript,
 // audio thread.
 
 import { FRAME_SAMPLES } from "../../../format/audio-format.ts";
@@ -38,7 +38,7 @@ export const SHORT_TURNS: usize = LONG_TURNS + FRAME_BYTES;
 export const COUNT_COLUMNS: usize = 178;
 export const COUNT_ROWS: usize = 15;
 export const COUNTS: usize = SHORT_TURNS + F32_BYTES * SHORT_SAMPLES;
-/** The same for few pulses, by length. */
+/** Numbers of vectors with few pulses, by length. */
 export const FEW_COUNT_COLUMNS: usize = 16;
 export const FEW_COUNTS: usize = COUNTS + F32_BYTES * COUNT_COLUMNS * COUNT_ROWS;
 /** Costs of pulses, one table of 41 bytes for each of 5 splits and 21 bands, on 48 bytes. */
@@ -48,10 +48,10 @@ const COSTS_BYTES: usize = COST_TABLE_BYTES * 21 * 5;
 
 // Work on one frame.
 
-/** Sound with pre-emphasis, as it is transformed: of each channel 120 samples of the frame before, and 960. */
+/** Audio with pre-emphasis, ready for the transform: per channel 120 samples of the frame before, and 960. */
 export const SIGNAL: usize = COSTS + COSTS_BYTES;
 export const SIGNAL_BYTES: usize = F32_BYTES * (OVERLAP_SAMPLES + FRAME_SAMPLES);
-/** The same before the pitch filter, of each channel 1024 samples of the past, 960, and 192 of what comes next. */
+/** Audio before the pitch filter: per channel 1024 samples of the past, 960, and 192 of the next frame. */
 export const UNFILTERED: usize = SIGNAL + 2 * SIGNAL_BYTES;
 export const UNFILTERED_BYTES: usize = F32_BYTES * (PITCH_PAST_SAMPLES + FRAME_SAMPLES + AHEAD_SAMPLES);
 /** The transform of each channel; and the same, each band divided by its energy. */
@@ -61,7 +61,7 @@ export const SHAPES: usize = SPECTRUM + 2 * FRAME_BYTES;
 export const STEP_BYTES: usize = 2 * VECTOR_BYTES * SHORT_SAMPLES;
 export const STEPS: usize = SHAPES + 2 * FRAME_BYTES;
 export const FOLDED: usize = STEPS + 2 * STEP_BYTES;
-/** For whoever needs room for one frame of one channel within one function. */
+/** Scratch space for one frame of one channel within one function. */
 export const SPARE: usize = FOLDED + FRAME_BYTES;
 const SPARE_BYTES: usize = 2 * SIGNAL_BYTES;
 
@@ -69,10 +69,10 @@ const SPARE_BYTES: usize = 2 * SIGNAL_BYTES;
 export const AMPLITUDES: usize = SPARE + SPARE_BYTES;
 export const LEVELS: usize = AMPLITUDES + 2 * BANDS_BYTES;
 export const LONG_LEVELS: usize = LEVELS + 2 * BANDS_BYTES;
-/** … what the coding of the level still misses, and room for a second attempt at it. */
+/** … the remaining error of the level's coding, and space for a second attempt at it. */
 export const LEVEL_ERRORS: usize = LONG_LEVELS + 2 * BANDS_BYTES;
 export const LEVELS_BEFORE: usize = LEVEL_ERRORS + 2 * BANDS_BYTES;
-/** Per band, whole numbers: boosts (as wanted, then in eighths of bits), time-frequency changes, weights … */
+/** Per band, whole numbers: boosts (as requested, then in eighths of bits), time-frequency changes, weights … */
 export const BOOSTS: usize = LEVELS_BEFORE + 2 * BANDS_BYTES;
 export const RESOLUTIONS: usize = BOOSTS + BANDS_BYTES;
 export const IMPORTANCE: usize = RESOLUTIONS + BANDS_BYTES;
@@ -83,7 +83,7 @@ export const FINE_BITS: usize = PULSE_BITS + BANDS_BYTES;
 export const FINE_PRIORITY: usize = FINE_BITS + BANDS_BYTES;
 /** By how much leaks call for more bits, binary logarithms. */
 export const LEAKS: usize = FINE_PRIORITY + BANDS_BYTES;
-/** Room of six lists of a number per band, within one function. */
+/** Scratch space of six lists of a number per band, within one function. */
 export const BAND_SPARE: usize = LEAKS + BANDS_BYTES;
 /** A vector that is searched: its absolute values, twice its pulses so far, its pulses. 192 numbers each. */
 const SEARCH_BYTES: usize = F32_BYTES * 192;
@@ -95,7 +95,7 @@ export const REORDER: usize = SEARCH_PULSES + SEARCH_BYTES;
 /** Raw bits, which are written to the packet from behind. */
 export const RAW_BYTES: usize = REORDER + F32_BYTES * 192;
 export const RAW_CAPACITY: usize = 1280;
-/** The same of an attempt that is put aside, from the front and raw. */
+/** Bytes of an attempt that is set aside, from the front and raw. */
 export const ATTEMPT_BYTES: usize = RAW_BYTES + RAW_CAPACITY;
 export const ATTEMPT_RAW: usize = ATTEMPT_BYTES + RAW_CAPACITY;
 export const SCRATCH_END: usize = ATTEMPT_RAW + RAW_CAPACITY;

@@ -1,6 +1,6 @@
-// An Opus encoder (RFC 6716, 8251) for music: 48 kHz, frames of 20 ms, all of the band, one or two channels. What is
-// here is what the node calls; docs/decisions/opus-encoder.md says how the files go together. All encoders of a thread
-// share this module's memory and take turns; each has a slot. AssemblyScript, audio thread.
+// An Opus encoder (RFC 6716, 8251) for music: 48 kHz, frames of 20 ms, all of the band, one or two channels. This file
+// holds the functions that the node calls; docs/decisions/opus-encoder.md describes how the files fit together. All
+// encoders of a thread share this module's memory and run one at a time; each has a slot. AssemblyScript, audio thread.
 
 import { BITRATE_BPS_MAX, BITRATE_BPS_MIN } from "../../numbers/opus-encoder.ts";
 import { encodeFrame, setNextHead } from "./frame.ts";
@@ -43,7 +43,7 @@ export function encode(
   return encodeFrame(rate, isVariable, standsAlone);
 }
 
-/** What the decoder's must be after the same packet. */
+/** The range that the decoder must have after the same packet. */
 export function rangeAfterPacket(): u32 {
   return finalRange();
 }

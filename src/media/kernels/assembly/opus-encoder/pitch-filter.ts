@@ -1,5 +1,5 @@
-// The pitch filter (RFC 6716 section 4.3.7.1): what repeats itself is taken out of the sound before it is coded, and
-// put back by the decoder, so that noise follows the tone. Fills SIGNAL. AssemblyScript, audio thread.
+// The pitch filter (RFC 6716 section 4.3.7.1): removes the periodic part of the audio before it is coded, and the
+// decoder restores it, so that noise follows the tone. Fills SIGNAL. AssemblyScript, audio thread.
 
 import { FRAME_SAMPLES } from "../../../format/audio-format.ts";
 import { F32_BYTES, VECTOR_BYTES } from "../../numbers/block.ts";
@@ -36,9 +36,9 @@ import {
   TAPS_CHOICE,
 } from "./slot.ts";
 
-/** Gains are told in so large steps, of which there are eight. */
+/** Step size of coded gains, of which there are eight. */
 const GAIN_STEP: f32 = 0.09375;
-/** Of what is foretold so much is taken out. */
+/** Share of the predicted part that is removed. */
 const CAUTION: f32 = 0.7;
 /** Three sets of taps, each the middle one and two to either side. */
 const TAPS = memory.data<f32>([
@@ -46,14 +46,14 @@ const TAPS = memory.data<f32>([
 ]);
 /** Where the old filter and the new one overlap. */
 const SLOPE_BYTES: usize = F32_BYTES * OVERLAP_SAMPLES;
-/** What is less like what came before has nothing that repeats itself. */
+/** Audio that is less similar to the past than this counts as not periodic. */
 const UNLIKE: f32 = 0.3;
-/** Of the gain: by how much bands must become softer, binary logarithms. */
+/** Share of the gain by which bands must become softer, binary logarithms. */
 const WORTH: f32 = 0.35;
 const TAPS_CHANCES = memory.data<u8>([2, 1, 0]);
 /** Less than this is not worth it; more where the period has just changed, less where the filter has long been on. */
 const GAIN_MIN: f32 = 0.2;
-/** A transient so strong breaks what was periodic. */
+/** A transient this strong ends any period. */
 const STRONG_TRANSIENT: f32 = 0.98;
 
 let period: i32 = PERIOD_MIN;
@@ -69,7 +69,7 @@ export function isPitchFiltered(): bool {
   return gainStep >= 0;
 }
 
-/** True when the long spectrum and its levels have been made on the way. */
+/** True when the long spectrum and its levels have been computed during the search. */
 export function isSpectrumKnown(): bool {
   return isKnown;
 }
@@ -87,8 +87,8 @@ export function filterPitch(channels: i32, mayFilter: bool, strength: f32, bytes
 }
 
 function choosePitch(channels: i32, mayFilter: bool, strength: f32, bytes: i32): void {
-  // Where nothing repeated itself, only every second frame is searched; and behind a frame that stands alone not the
-  // next, as a period may be longer than a frame.
+  // After a frame without a period, only every second frame is searched; and after an independent frame not the next
+  // one, as a period may be longer than a frame.
   const isSkipped = retainedFloat(PITCH_GAIN) === 0 && retained(IS_UNLIKE) !== 0;
   setRetained(IS_UNLIKE, mayFilter ? 0 : 1);
   if (!mayFilter || isSkipped) return;
@@ -118,7 +118,7 @@ function keepOverlaps(channels: i32): void {
   }
 }
 
-/** Codes what was chosen, and remembers it. */
+/** Codes the choice, and stores it for the next frame. */
 export function codePitch(): void {
   encodeBit(gainStep >= 0, 1);
   const taps = retained(TAPS_CHOICE);
@@ -159,7 +159,7 @@ function stepFor(gain: f32, strength: f32, bytes: i32): i32 {
   return max(0, min(7, i32(Mathf.floor(0.5 + steady / GAIN_STEP)) - 1));
 }
 
-/** From the filter of the frame before to that of this one. */
+/** Cross-fades from the previous frame's filter to this one's. */
 function runFilter(channels: i32): void {
   const oldGain = retainedFloat(PITCH_GAIN);
   const gain = gainNow();
@@ -177,7 +177,7 @@ function runFilter(channels: i32): void {
   }
 }
 
-/** The first samples: the old filter goes and the new one comes with the square of the window. */
+/** Filters the first samples: the old filter fades out and the new one in with the square of the window. */
 function crossFilter(from: usize, to: usize, oldGain: f32, gain: f32): void {
   const oldPeriod = max(retained(PITCH_PERIOD), PERIOD_MIN);
   const one = f32x4.splat(1);
@@ -198,7 +198,7 @@ function filterOut(from: usize, to: usize, end: usize, lag: i32, gain: f32, taps
   }
 }
 
-/** What of four samples comes from one period before. */
+/** The part of four samples that comes from one period before. */
 function repeated(at: usize, lag: i32, gain: f32, taps: i32): v128 {
   const list = TAPS + usize(taps) * 12;
   const address = at - F32_BYTES * usize(lag);

@@ -1,4 +1,4 @@
-// Looks for the period with which sound repeats itself, in the sum of both channels at a half and a quarter of the
+// Searches for the period with which audio repeats itself, in the sum of both channels at a half and a quarter of the
 // rate. AssemblyScript, audio thread.
 
 import { FRAME_SAMPLES } from "../../../format/audio-format.ts";
@@ -14,7 +14,7 @@ export const PERIOD_MIN: i32 = 15;
 const PERIOD_MAX: i32 = 1022;
 
 const ALL_SAMPLES: usize = PITCH_PAST_SAMPLES + FRAME_SAMPLES;
-/** Sound at a half, a quarter and an eighth of the rate; in each, where the frame begins and how long it is. */
+/** Audio at a half, a quarter and an eighth of the rate; in each, where the frame begins and how long it is. */
 const HALVED: usize = SPARE;
 const HALF_FRAME: i32 = FRAME_SAMPLES / 2;
 const HALF_PAST: i32 = i32(PITCH_PAST_SAMPLES) / 2;
@@ -24,19 +24,19 @@ const QUARTER_PAST: i32 = i32(PITCH_PAST_SAMPLES) / 4;
 const EIGHTHED: usize = QUARTERED + F32_BYTES * (ALL_SAMPLES / 4);
 const EIGHTH_FRAME: i32 = FRAME_SAMPLES / 8;
 const EIGHTH_PAST: i32 = i32(PITCH_PAST_SAMPLES) / 8;
-/** Shorter periods are looked for among the parts of longer ones: sound is like itself a moment later in any case. */
+/** Shorter periods are searched among the fractions of longer ones: all audio is similar to itself a moment later. */
 const EIGHTH_LAG_MIN: i32 = 6;
 const PARTS_MAX: i32 = 8;
 /** So much of the likeness must remain with a part of the period. */
 const PART_LIKENESS: f32 = 0.8;
-/** Less, where the frame before had it. */
+/** The likeness that suffices when the previous frame had this period. */
 const KNOWN_PART_LIKENESS: f32 = 0.6;
 
 let likeness: f32 = 0;
-/** Of the frame at half the rate. */
+/** Energy of the frame at half the rate. */
 let frameEnergy: f32 = 0;
 
-/** How much of the sound is foretold by what was one period before, 0 to 1. */
+/** How much of the audio the audio one period before predicts, 0 to 1. */
 export function periodLikeness(): f32 {
   return likeness;
 }
@@ -74,7 +74,7 @@ function halve(a: usize, b: usize, to: usize, count: i32): void {
   }
 }
 
-/** In samples of an eighth of the rate: where the frame is most like what came before. */
+/** The lag at which the frame is most similar to the past, in samples of an eighth of the rate. */
 function coarseLag(): i32 {
   const frame = EIGHTHED + F32_BYTES * usize(EIGHTH_PAST);
   let best = EIGHTH_LAG_MIN;
@@ -134,7 +134,7 @@ function energyAt(audio: usize, past: i32, lag: i32, length: i32): f32 {
   return dot(address, address, length);
 }
 
-/** The same in samples of a half of the rate, by way of a quarter of it. */
+/** The lag in samples of a half of the rate, refined through a quarter of it. */
 function refined(eighthLag: i32): i32 {
   const quarterLag = bestNear(2 * eighthLag, QUARTERED, QUARTER_PAST, QUARTER_FRAME);
   return bestNear(2 * quarterLag, HALVED, HALF_PAST, HALF_FRAME);
@@ -189,7 +189,7 @@ function foretold(lag: i32): f32 {
   return max<f32>(0, min(factor, correlation(lag)));
 }
 
-/** Half a sample more or less, where the neighbours say so. */
+/** Half a sample more or less, if the neighbours suggest it. */
 function halfStep(lag: i32): i32 {
   const frame = HALVED + F32_BYTES * usize(HALF_PAST);
   const middle = dot(frame, frame - F32_BYTES * usize(lag), HALF_FRAME);

@@ -1,6 +1,5 @@
-// Evens out the spectrum of what is searched for a period, so that the search goes by all partials of a tone and not by
-// the loudest: what can be foretold from the four samples before is taken out, cautiously. AssemblyScript, audio
-// thread.
+// Evens out the spectrum of the audio for the period search, so that the search follows all partials of a tone and not
+// only the loudest: removes, cautiously, the part that the four samples before predict. AssemblyScript, audio thread.
 
 import { F32_BYTES, VECTOR_BYTES } from "../../numbers/block.ts";
 import { dot, floatAt, setFloat } from "./lists.ts";
@@ -22,7 +21,7 @@ const PRODUCTS: usize = BAND_SPARE;
 const FACTORS: usize = PRODUCTS + 2 * VECTOR_BYTES;
 const FACTORS_BEFORE: usize = FACTORS + VECTOR_BYTES;
 
-/** `count` samples, a multiple of four, in place. */
+/** Whitens `count` samples, a multiple of four, in place. */
 export function whiten(audio: usize, count: i32): void {
   const from = audio + F32_BYTES * usize(EDGE_SAMPLES);
   for (let lag = 0; lag <= ORDER; lag++) {
@@ -35,7 +34,7 @@ export function whiten(audio: usize, count: i32): void {
   memory.fill(audio, 0, F32_BYTES * usize(EDGE_SAMPLES));
 }
 
-/** From PRODUCTS to FACTORS, of each sample before what is to be added (the way of Levinson and Durbin). */
+/** From PRODUCTS to FACTORS, the weights of the samples before (Levinson-Durbin recursion). */
 function foretell(): void {
   memory.fill(FACTORS, 0, VECTOR_BYTES);
   let error = floatAt(PRODUCTS, 0);

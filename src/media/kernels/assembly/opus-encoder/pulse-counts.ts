@@ -1,5 +1,5 @@
-// How many vectors of whole numbers there are whose absolute values add up to a number of pulses (RFC 6716 section
-// 4.3.4.2), and what it costs to say which: tables made at the start. AssemblyScript, audio thread.
+// The number of integer vectors whose absolute values add up to a number of pulses (RFC 6716 section 4.3.4.2), and the
+// cost of coding one: tables computed at the start. AssemblyScript, audio thread.
 
 import { bitLength } from "./approximations.ts";
 import { BANDS, bandWidth } from "./format.ts";
@@ -15,7 +15,7 @@ import {
 
 /** Entries of a table of costs at most: numbers of pulses that can be chosen, 0 apart. */
 const CHOICES_MAX: i32 = 40;
-/** Vectors are numbered with 32 bits; what has more of them is split before. */
+/** Vectors are numbered with 32 bits; a shape with more of them is split before. */
 const TOO_MANY: u64 = 0xffffffff;
 /** Vectors with fewer may have any length; those with more are short. */
 const FEW_PULSES: i32 = 14;
@@ -37,8 +37,8 @@ export function prepareCounts(): void {
 }
 
 /**
- * Where it stands how many vectors of `length` and some sum begin with more than 0, plus half of those that begin with
- * 0: a list by the sum, for vectors of `pulses` in all. From one length to the next it is `countRowBytes`.
+ * The address of how many vectors of `length` and some sum begin with more than 0, plus half of those that begin with
+ * 0: a list by the sum, for vectors of `pulses` in all. The rows of two consecutive lengths are `countRowBytes` apart.
  */
 export function countRow(length: i32, pulses: i32): usize {
   return (pulses < FEW_PULSES ? FEW_COUNTS : COUNTS) + usize(length) * countRowBytes(pulses);
@@ -64,7 +64,7 @@ export function largestCost(table: usize): i32 {
   return load<u8>(table + usize(load<u8>(table)));
 }
 
-/** The entry that comes nearest to so many eighths of bits. */
+/** The entry closest to this number of eighths of bits. */
 export function choiceFor(table: usize, bits: i32): i32 {
   const aim = bits - 1;
   let low: i32 = 0;
@@ -133,8 +133,8 @@ function vectorTotal(length: i32, pulses: i32): u64 {
 }
 
 /**
- * Eighths of bits that tell so many from each other, rounded up: by squaring the leading 16 bits, which are themselves
- * rounded up, so that a count just below an eighth may cost one more. The decoder's tables have it so.
+ * Eighths of bits that distinguish `count` values, rounded up: by squaring the leading 16 bits, which are themselves
+ * rounded up, so that a count just below an eighth may cost one more. The decoder's tables do the same.
  */
 function eighthsFor(count: u32): i32 {
   const length = bitLength(count);

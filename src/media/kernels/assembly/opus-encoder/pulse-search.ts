@@ -7,9 +7,9 @@ import { SEARCH, SEARCH_DOUBLES, SEARCH_PULSES } from "./memory-map.ts";
 import { countRow, countRowBytes, vectorCount } from "./pulse-counts.ts";
 import { encodeNumber } from "./range-encoder.ts";
 
-/** Behind the end of a vector whose length is no multiple of four: no pulse is worth anything there. */
+/** Behind the end of a vector whose length is no multiple of four: a pulse there is worth nothing. */
 const WORTHLESS: f32 = 1e30;
-/** The sum of absolute values of a shape lies between these, or it is none. */
+/** The sum of absolute values of a valid shape lies between these. */
 const SUM_MIN: f32 = 1e-15;
 const SUM_MAX: f32 = 64;
 
@@ -18,7 +18,7 @@ let energy: f32 = 0;
 
 /**
  * Codes `shape`, 2 to 176 floats (of length 1, or a part of such, or nothing but 0), with 1 to 128 pulses. Returns how
- * much of it lies along what was coded.
+ * much of it lies along the coded shape.
  */
 export function codeShape(shape: usize, length: i32, pulses: i32): f32 {
   findPulses(shape, length, pulses);
@@ -51,7 +51,7 @@ function findPulses(shape: usize, length: i32, pulses: i32): void {
 
 function takeAbsolutes(shape: usize, length: i32, bytes: usize): void {
   const zero = f32x4.splat(0);
-  // The last vector may be read from beyond the shape's end, so that comes first and is then cut off.
+  // The last vector may be read from beyond the shape's end, so it is read first and then cut off.
   for (let at: usize = 0; at < bytes; at += VECTOR_BYTES) {
     v128.store(SEARCH + at, f32x4.abs(v128.load(shape + at)));
     v128.store(SEARCH_DOUBLES + at, zero);
@@ -91,7 +91,7 @@ function project(bytes: usize, pulses: i32): i32 {
   return i32x4.extract_lane(halves, 0) + i32x4.extract_lane(halves, 1);
 }
 
-/** One more, where the angle to the shape gets smallest: its squared cosine is what is compared. */
+/** Adds one pulse where the angle to the shape gets smallest: compares its squared cosine. */
 function addPulse(bytes: usize): void {
   const products = f32x4.splat(product);
   const energies = f32x4.splat(energy + 1);
@@ -146,7 +146,7 @@ function numberOf(length: i32, pulses: i32): u32 {
     number += load<u32>(row + sum);
     const value = load<i32>(bestIndex);
     sum += usize(abs(value)) << 2;
-    // Without a branch: nobody could foresee a sign.
+    // Without a branch: a sign is unpredictable.
     number += load<u32>(row + sum, F32_BYTES) & u32(value >> 31);
   } while (bestIndex > SEARCH_PULSES);
   return number;

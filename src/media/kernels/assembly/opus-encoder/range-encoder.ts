@@ -13,7 +13,7 @@ const FRONT_BYTES_MAX: i32 = WHOLE_PACKET_BYTES_MAX - 1;
 
 let range: u32 = RANGE_TOP;
 let low: u32 = 0;
-/** The last byte, which a carry may still change; -1 before the first. And how many bytes of 255 came after it. */
+/** The last byte, which a carry may still change; -1 before the first. And the number of 255 bytes after it. */
 let heldByte: i32 = -1;
 let heldOnes: i32 = 0;
 let frontBytes: i32 = 0;
@@ -25,7 +25,7 @@ let rawBytes: i32 = 0;
 /** More was written than fits into any packet. */
 let isOverfull: bool = false;
 
-// What `save` keeps.
+// State saved by `save`.
 let savedRange: u32 = 0;
 let savedLow: u32 = 0;
 let savedHeldByte: i32 = 0;
@@ -37,7 +37,7 @@ let savedRawWindow: u32 = 0;
 let savedRawWindowBits: i32 = 0;
 let savedRawBytes: i32 = 0;
 
-// What `keepAttempt` puts aside.
+// State set aside by `keepAttempt`.
 let backupRange: u32 = 0;
 let backupLow: u32 = 0;
 let backupHeldByte: i32 = 0;
@@ -74,7 +74,7 @@ export function save(): void {
   savedBitsTotal = bitsTotal;
 }
 
-/** Forgets what was coded since `save`. */
+/** Discards everything coded since `save`. */
 export function restore(): void {
   range = savedRange;
   low = savedLow;
@@ -84,7 +84,7 @@ export function restore(): void {
   bitsTotal = savedBitsTotal;
 }
 
-/** The same as `save`, but raw bits may be written. Once at a time. */
+/** Like `save`, but raw bits may be written. One at a time. */
 export function saveAll(): void {
   save();
   savedRawWindow = rawWindow;
@@ -92,7 +92,7 @@ export function saveAll(): void {
   savedRawBytes = rawBytes;
 }
 
-/** Forgets what was coded since `saveAll`. */
+/** Discards everything coded since `saveAll`. */
 export function restoreFrom(): void {
   restore();
   rawWindow = savedRawWindow;
@@ -100,7 +100,7 @@ export function restoreFrom(): void {
   rawBytes = savedRawBytes;
 }
 
-/** Puts aside what was coded since `saveAll`, … */
+/** Sets aside everything coded since `saveAll`. */
 export function keepAttempt(): void {
   backupRange = range;
   backupLow = low;
@@ -115,7 +115,7 @@ export function keepAttempt(): void {
   memory.copy(ATTEMPT_RAW, RAW_BYTES + usize(savedRawBytes), usize(rawBytes - savedRawBytes));
 }
 
-/** … and takes it back in place of what was coded instead. */
+/** Restores the attempt that was set aside, instead of what was coded since. */
 export function restoreAttempt(): void {
   range = backupRange;
   low = backupLow;
@@ -130,7 +130,7 @@ export function restoreAttempt(): void {
   memory.copy(RAW_BYTES + usize(savedRawBytes), ATTEMPT_RAW, usize(rawBytes - savedRawBytes));
 }
 
-/** What the decoder's must be after the packet. */
+/** The range that the decoder must have after the packet. */
 export function finalRange(): u32 {
   return range;
 }
@@ -154,7 +154,7 @@ export function encodeRange(from: u32, to: u32, total: u32): void {
   encodePart(from, to, total, range / total);
 }
 
-/** The same where the total is a power of two. */
+/** Encodes a symbol whose total is a power of two. */
 export function encodeOfPower(from: u32, to: u32, totalBits: u32): void {
   encodePart(from, to, u32(1) << totalBits, range >> totalBits);
 }
@@ -189,7 +189,9 @@ export function encodeOf(symbol: i32, table: usize, totalBits: u32): void {
   encodeOfPower(total - before, total - behind, totalBits);
 }
 
-/** A whole number below `total` (2 or more), each as likely: 8 bits at most as a symbol, what is lower as raw bits. */
+/**
+ * A whole number below `total` (2 or more), all equally likely: 8 bits at most as a symbol, the lower ones as raw bits.
+ */
 export function encodeNumber(value: u32, total: u32): void {
   const last = total - 1;
   const length = bitLength(last);

@@ -1,6 +1,5 @@
-// How large a packet becomes. With a constant rate all are the same; otherwise frames that need more get more, as long
-// as what was spent beyond the rate stays within what one frame is worth. Eighths of bits. AssemblyScript, audio
-// thread.
+// Chooses the size of a packet. With a constant rate all are the same; otherwise frames that need more get more, as
+// long as the total beyond the rate stays within the size of one frame. Eighths of bits. AssemblyScript, audio thread.
 
 import { BANDS, BIT, edge, SHORT_BLOCKS_LOG } from "./format.ts";
 import {
@@ -35,7 +34,9 @@ export function bytesAllowed(bitsPerSecond: i32, isVariable: bool): i32 {
   return max(2, min(FRAME_BYTES_MAX, (2 * worth - retained(RESERVOIR)) >> (BIT + 3)));
 }
 
-/** The bytes of this frame, of those that are `allowed`; `usedEighths` has been coded, `codedBoosts` is promised to bands. */
+/**
+ * The size of this frame, of the `allowed` bytes; `usedEighths` has been coded, `codedBoosts` is reserved for bands.
+ */
 export function chooseBytes(
   bitsPerSecond: i32,
   channels: i32,
@@ -57,13 +58,13 @@ export function chooseBytes(
     target += i32(levelAboveAverage * softness * f32(target));
   }
   target = min(2 * base, target) + usedEighths;
-  // So much that nothing is left out of what has been told.
+  // Large enough for everything that has been coded.
   const least = ((usedEighths + codedBoosts + (1 << (BIT + 3)) - 1) >> (BIT + 3)) + 2;
   let bytes = min(allowed, max(least, (target + (1 << (BIT + 2))) >> (BIT + 3)));
   settle(target - worth);
   const reservoir = retained(RESERVOIR) + (bytes << (BIT + 3)) - worth;
   if (reservoir < 0) {
-    // What cannot be saved up is spent.
+    // Spends the bits that cannot be saved up.
     bytes = min(allowed, bytes + -reservoir / (8 << BIT));
     setRetained(RESERVOIR, 0);
   } else {
@@ -89,15 +90,15 @@ function needOf(base: i32, channels: i32, boosts: i32, intensity: i32, strength:
     const saving: f32 = min<f32>(retainedFloat(STEREO_SAVING), 1);
     need -= i32(min<f32>(share * f32(need), (saving - 0.1) * f32(degrees << BIT)));
   }
-  // Less what is usual.
+  // Minus the usual amount.
   need += boosts - (19 << SHORT_BLOCKS_LOG);
   need += i32((strength - 0.044) * f32(need) * 2);
-  // Nobody hears what is softer than the input's own noise.
+  // Audio softer than the input's own noise is inaudible.
   const floor = i32(f32((channels * (edge(BANDS - 2) << SHORT_BLOCKS_LOG)) << BIT) * depth);
   return min(need, max(floor, need >> 2));
 }
 
-/** The average by which frames miss the rate is taken from those that follow. */
+/** Subtracts the average by which frames miss the rate from the following ones. */
 function settle(missed: i32): void {
   const frames = min(SETTLED_FRAMES, retained(RATED_FRAMES) + 1);
   setRetained(RATED_FRAMES, frames);

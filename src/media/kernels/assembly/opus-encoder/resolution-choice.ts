@@ -1,6 +1,6 @@
-// Chooses for each band between seeing time and seeing frequencies better: whichever makes its samples sparser, told
-// from the sum of their absolute values. Changes between neighbours cost bits, so a path through the bands is sought.
-// AssemblyScript, audio thread.
+// Chooses for each band between better resolution in time and in frequency: the one that makes its samples sparser,
+// measured by the sum of their absolute values. Changes between neighbours cost bits, so a path through the bands is
+// searched. AssemblyScript, audio thread.
 
 import { F32_BYTES, VECTOR_BYTES } from "../../numbers/block.ts";
 import { haar } from "./band-turns.ts";
@@ -9,13 +9,13 @@ import { intAt, setInt, sumOfLanes } from "./lists.ts";
 import { BAND_SPARE, BANDS_BYTES, CHANNEL_BYTES, IMPORTANCE, RESOLUTIONS, SHAPES, SPARE } from "./memory-map.ts";
 import { changeFor } from "./resolutions.ts";
 
-// Per band: twice the change that would be best, and where the two paths came from.
+// Per band: twice the best change, and where the two paths came from.
 const PREFERENCES: usize = BAND_SPARE;
 const FROM_OFF: usize = PREFERENCES + BANDS_BYTES;
 const FROM_ON: usize = FROM_OFF + BANDS_BYTES;
 const TRIAL: usize = SPARE + F32_BYTES * 192;
 
-/** Writes flags to RESOLUTIONS; returns which of the two pairs they are told from. `switchCost` is that of a change. */
+/** Writes flags to RESOLUTIONS; returns which of the two pairs they refer to. `switchCost` is the cost of a change. */
 export function chooseResolutions(isShort: bool, switchCost: i32, strength: f32, channel: i32): i32 {
   const bias: f32 = 0.04 * max<f32>(-0.25, 0.5 - strength);
   for (let band = 0; band < BANDS; band++) {

@@ -1,5 +1,5 @@
-// What one encoder keeps from frame to frame: where each thing stands in its slot. One slot at a time is worked with,
-// the one that `chooseSlot` named. AssemblyScript, audio thread.
+// The state that one encoder retains from frame to frame, and its layout in the slot. One slot is active at a time, the
+// one that `chooseSlot` named. AssemblyScript, audio thread.
 
 import { F32_BYTES } from "../../numbers/block.ts";
 import { SLOT_BYTES } from "../../numbers/opus-encoder.ts";
@@ -7,7 +7,7 @@ import { AHEAD_SAMPLES, OVERLAP_SAMPLES, PITCH_PAST_SAMPLES } from "./format.ts"
 import { floatAt, intAt, setFloat, setInt } from "./lists.ts";
 import { BANDS_BYTES } from "./memory-map.ts";
 
-/** What a level is where nothing has been heard, in binary logarithms from the mean. */
+/** The level of silence, in binary logarithms from the mean. */
 export const SILENT_LEVEL: f32 = -28;
 
 // Whole numbers, by their index.
@@ -33,7 +33,7 @@ export const PITCH_GAIN: i32 = 18;
 export const STEREO_SAVING: i32 = 20;
 export const LEVEL_AVERAGE: i32 = 21;
 export const LATE_PEAK: i32 = 22;
-/** Of each channel. */
+/** Offset of each channel. */
 export const OFFSET: i32 = 24;
 
 let slot: usize = 0;
@@ -41,7 +41,7 @@ let slot: usize = 0;
 const NUMBERS_BYTES: usize = 128;
 const OLD_LEVELS: usize = NUMBERS_BYTES;
 const OVERLAPS: usize = OLD_LEVELS + 2 * BANDS_BYTES;
-/** Of one channel. */
+/** Size for one channel. */
 export const RETAINED_BYTES: usize = F32_BYTES * (PITCH_PAST_SAMPLES + AHEAD_SAMPLES);
 const HISTORIES: usize = OVERLAPS + 2 * F32_BYTES * OVERLAP_SAMPLES;
 
@@ -83,7 +83,7 @@ export function retainedOverlap(channel: i32): usize {
   return slot + OVERLAPS + usize(channel) * (F32_BYTES * OVERLAP_SAMPLES);
 }
 
-/** The last 1216 samples with pre-emphasis, before the pitch filter: 1024 that were coded, and what comes next. */
+/** The last 1216 samples with pre-emphasis, before the pitch filter: 1024 that were coded, and the next ones. */
 export function retainedHistory(channel: i32): usize {
   return slot + HISTORIES + usize(channel) * RETAINED_BYTES;
 }

@@ -1,5 +1,5 @@
-// The angle between two halves of a shape, or between middle and side of two channels (RFC 6716 section 4.3.4.4): how
-// finely it is told, its coding, and what it means for the bits of both. AssemblyScript, audio thread.
+// The angle between two halves of a shape, or between middle and side of two channels (RFC 6716 section 4.3.4.4): its
+// resolution, its coding, and what it means for the bits of both. AssemblyScript, audio thread.
 
 import { exactCosine, exactLogTangent, exactProduct, quarterTurns } from "./approximations.ts";
 import { BIT, SHORT_BLOCKS_LOG, widthLog } from "./format.ts";
@@ -7,11 +7,11 @@ import { dot, floatAt, sumOfLanes } from "./lists.ts";
 import { AMPLITUDES, BANDS_BYTES } from "./memory-map.ts";
 import { encodeBit, encodeNumber, encodeRange, tellEighths } from "./range-encoder.ts";
 
-/** Angles are told in so many parts of a quarter turn. */
+/** Unit of angles: a quarter turn has this many. */
 export const QUARTER: i32 = 16384;
 const ANGLE_OFFSET: i32 = 4;
 const HALF_ROOT: f32 = 0.70710677;
-/** A band softer than this has no shape of its own. */
+/** A band softer than this has no shape. */
 const AMPLITUDE_MIN: f32 = 1e-10;
 /** Eighths of a binary logarithm, as powers. */
 const POWERS = memory.data<u16>([16384, 17866, 19483, 21247, 23170, 25267, 27554, 30048]);
@@ -19,7 +19,7 @@ const POWERS = memory.data<u16>([16384, 17866, 19483, 21247, 23170, 25267, 27554
 let angle: i32 = 0;
 let bitsUsed: i32 = 0;
 let delta: i32 = 0;
-/** Of two channels: the steps of their angle, and the angle in quarter turns. */
+/** For two channels: the steps of their angle, and the angle in quarter turns. */
 let stereoSteps: i32 = 1;
 let stereoTurns: f32 = 0;
 
@@ -28,17 +28,17 @@ export function splitAngle(): i32 {
   return angle;
 }
 
-/** What coding the angle took. */
+/** The bits spent on coding the angle. */
 export function splitBits(): i32 {
   return bitsUsed;
 }
 
-/** What the decoder multiplies the first with, … */
+/** The decoder's factor for the first half. */
 export function splitCosine(): f32 {
   return angle === 0 ? 1 : angle === QUARTER ? 0 : f32(exactCosine(angle)) / 32768;
 }
 
-/** … and the second. */
+/** The decoder's factor for the second half. */
 export function splitSine(): f32 {
   return angle === 0 ? 0 : angle === QUARTER ? 1 : f32(exactCosine(QUARTER - angle)) / 32768;
 }
@@ -48,7 +48,7 @@ export function splitDelta(): i32 {
   return delta;
 }
 
-/** Of two halves of `length` each. */
+/** Codes the angle of two halves of `length` each. */
 export function codeSplit(
   first: usize,
   second: usize,
@@ -75,7 +75,7 @@ export function codeSplit(
   delta = deltaOf(angle, length);
 }
 
-/** Measures two channels; returns in how many steps their angle is told (1: not at all, and one shape is for both). */
+/** Measures two channels; returns the number of steps of their angle (1: no angle, and one shape is for both). */
 export function measureStereo(left: usize, right: usize, length: i32, bits: i32, band: i32, isIntensity: bool): i32 {
   fillSilentSide(left, right, length, band);
   const pulseCap = widthLog(band) + (SHORT_BLOCKS_LOG << BIT);
@@ -89,7 +89,7 @@ export function stereoPosition(): f32 {
   return stereoTurns * f32(stereoSteps);
 }
 
-/** Codes a step of what was measured. The channels become middle and side, or both the same. */
+/** Codes a step of the measured angle. The channels become middle and side, or both the same. */
 export function codeStereoAngle(
   left: usize,
   right: usize,
@@ -116,14 +116,14 @@ export function codeStereoAngle(
   delta = deltaOf(angle, length);
 }
 
-/** What both sides' shares of a band's amplitude add up to (their squares to 1), by the root of two. */
+/** The sum of both sides' shares of a band's amplitude (their squares add up to 1), divided by the root of two. */
 export function sideParts(band: i32): f32 {
   const left = floatAt(AMPLITUDES, band);
   const right = floatAt(AMPLITUDES + BANDS_BYTES, band);
   return (HALF_ROOT * (left + right)) / (1e-15 + Mathf.sqrt(left * left + right * right));
 }
 
-/** Into how many steps a quarter turn is divided; 1 is none. */
+/** The number of steps that divide a quarter turn; 1 is none. */
 function resolution(degrees: i32, bits: i32, offset: i32, pulseCap: i32): i32 {
   const fair = (bits + degrees * offset) / degrees;
   const limited = min(8 << BIT, min(bits - pulseCap - (4 << BIT), fair));
@@ -158,7 +158,7 @@ function encodeTriangular(step: i32, steps: i32): void {
   encodeRange(u32(from), u32(from + chance), u32(total));
 }
 
-/** Up to an eighth of a turn three times as likely as beyond. */
+/** Angles up to an eighth of a turn are three times as likely as larger ones. */
 function encodeStepped(step: i32, steps: i32): void {
   const half = steps / 2;
   const total = 3 * (half + 1) + half;
@@ -223,7 +223,7 @@ function mergeSides(left: usize, right: usize, length: i32, band: i32, isInverse
   } while (left < end);
 }
 
-/** A side without any sound takes the shape of the other. */
+/** A silent side takes the shape of the other. */
 function fillSilentSide(left: usize, right: usize, length: i32, band: i32): void {
   const leftSize = floatAt(AMPLITUDES, band);
   const rightSize = floatAt(AMPLITUDES + BANDS_BYTES, band);

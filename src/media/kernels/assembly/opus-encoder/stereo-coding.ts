@@ -1,6 +1,6 @@
-// Two channels of a band as middle and side, with the angle between them (RFC 6716 section 4.3.4.4). Between two angles
-// that it may be rounded to, both are tried: the one is kept with which the decoder gets more of the shapes, as it is
-// told, with these bits. AssemblyScript, audio thread.
+// Two channels of a band as middle and side, with the angle between them (RFC 6716 section 4.3.4.4). Both angles it may
+// be rounded to are tried: the one with which the decoder gets more of the shapes, as coded with these bits, is chosen.
+// AssemblyScript, audio thread.
 
 import { alignmentNow, bitsRemaining, clearAlignment, codeBand, SPARED_MIN, spendBits } from "./band-coding.ts";
 import { bandByte, bandWidth, SHORT_BLOCKS_LOG } from "./format.ts";
@@ -54,7 +54,7 @@ export function codeStereoBand(band: i32, bits: i32, blocks: i32, isIntensity: b
   spendBits(bitsRemaining() - lowerRemaining);
 }
 
-/** Returns how much of the sound the decoder gets. */
+/** Returns how much of the shapes the decoder gets. */
 function attempt(left: usize, length: i32, bits: i32, blocks: i32, band: i32, step: i32): f32 {
   const right = left + CHANNEL_BYTES;
   codeStereoAngle(left, right, length, bits, band, step, bitsRemaining());

@@ -1,6 +1,6 @@
-// Finds frames in which sound sets in: what is quiet before it would be smeared over by one long block. Energies of the
-// high-passed sound are smoothed as the ear masks, forwards and backwards; where they are far from even, the frame is
-// coded as short blocks. Both channels at once, in lanes 0 and 1. AssemblyScript, audio thread.
+// Finds frames with an onset: one long block would smear it over the quiet audio before it. Energies of the high-passed
+// audio are smoothed as the ear masks, forwards and backwards; where they are far from even, the frame is coded as
+// short blocks. Both channels at once, in lanes 0 and 1. AssemblyScript, audio thread.
 
 import { F32_BYTES, VECTOR_BYTES } from "../../numbers/block.ts";
 import { BANDS, OVERLAP_SAMPLES, PITCH_PAST_SAMPLES } from "./format.ts";
@@ -8,17 +8,20 @@ import { floatAt, setFloat } from "./lists.ts";
 import { BAND_SPARE, BANDS_BYTES, LEVELS, SPARE, UNFILTERED, UNFILTERED_BYTES } from "./memory-map.ts";
 import { oldLevels } from "./slot.ts";
 
-/** Groups of four samples that are looked at: the frame and its overlap with the one before. */
+/** Groups of four samples that are examined: the frame and its overlap with the one before. */
 const GROUPS: usize = 270;
 /** At the beginning the filter has not settled. */
 const UNSETTLED_GROUPS: usize = 3;
-/** What masking keeps from one group to the next: after a sound it falls by 6.7 dB in a millisecond, before by 13.9. */
+/**
+ * How much masking remains from one group to the next: after a sound it falls by 6.7 dB in a millisecond, before one by
+ * 13.9.
+ */
 const FORWARD_RETAINED: f32 = 0.87890625;
 const BACKWARD_RETAINED: f32 = 0.765625;
-/** So that steady sound masks as much as it has in two samples. */
+/** So that steady audio masks as much as it has in two samples. */
 const FORWARD_SCALE: f32 = 0.5 * (1 - FORWARD_RETAINED);
 const BACKWARD_SCALE: f32 = 1 - BACKWARD_RETAINED;
-/** What counts as a transient; 1 would be as even as can be, times 64. */
+/** Threshold of a transient; 1 would be perfectly even, times 64. */
 const UNEVENNESS_MIN: f32 = 200;
 
 let unevenness: f32 = 0;
@@ -53,7 +56,9 @@ export function transientChannel(): i32 {
   return channelOfMost;
 }
 
-/** In sums of the levels: a frame whose bands are all much louder than in the one before begins something, too. */
+/**
+ * Compares sums of the levels: a frame whose bands are all much louder than in the one before begins something, too.
+ */
 export function hasIncreased(channels: i32): bool {
   const spread = BAND_SPARE;
   for (let band = 0; band < BANDS; band++) {
@@ -79,8 +84,7 @@ function loudestOld(channels: i32, band: i32): f32 {
 }
 
 /**
- * Writes a vector per group of four samples to SPARE: how the ear is masked by what came until then. Returns the sums
- * of their energies.
+ * Writes a vector per group of four samples to SPARE: how earlier audio masks it. Returns the sums of their energies.
  */
 function smoothForwards(channels: i32): v128 {
   const left = UNFILTERED + F32_BYTES * (PITCH_PAST_SAMPLES - OVERLAP_SAMPLES);
@@ -97,7 +101,7 @@ function smoothForwards(channels: i32): v128 {
     passedRight = highPass(right + at, passedRight);
     const squaresLeft = f32x4.mul(passedLeft, passedLeft);
     const squaresRight = f32x4.mul(passedRight, passedRight);
-    // Of both sides, two sums each; then one each in lanes 0 and 1.
+    // Two sums of both sides each; then one each in lanes 0 and 1.
     const halves = f32x4.add(
       f32x4.shuffle(squaresLeft, squaresRight, 0, 4, 1, 5),
       f32x4.shuffle(squaresLeft, squaresRight, 2, 6, 3, 7),
@@ -123,7 +127,7 @@ function highPass(at: usize, passed: v128): v128 {
   return f32x4.sub(f32x4.add(near, far), f32x4.mul(f32x4.splat(0.25), passed));
 }
 
-/** In place: how the ear is masked by what comes, too. Returns the highest of each channel. */
+/** Adds, in place, how later audio masks each group. Returns the highest of each channel. */
 function smoothBackwards(): v128 {
   const keep = f32x4.splat(BACKWARD_RETAINED);
   const scale = f32x4.splat(BACKWARD_SCALE);

@@ -1,5 +1,5 @@
-//! Drives lavalink-rs as a bot would, on the lines that `process-driver.ts` describes. The client looks every 15 s whether
-//! its connection is still there, and then takes up its session.
+//! Drives lavalink-rs as a bot would, with the lines that `process-driver.ts` describes. The client checks every 15 s
+//! whether its connection still exists, and resumes its session if not.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -181,7 +181,7 @@ fn voice_state(guild_id: GuildId, channel_id: Option<u64>) -> Value {
 
 fn tell(line: Value) {
     let mut out = std::io::stdout().lock();
-    // When the test is gone there is nobody left to tell.
+    // When the test has ended, nobody reads the output.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 

@@ -20,7 +20,7 @@ import { createTrackBudget } from "../../../../support/track-budgets.ts";
 const SEGMENTS = 8;
 const PACKETS = 50;
 const PRE_SKIP_SAMPLES = 312;
-/** Of Opus, in which packets carry their numbers. */
+/** Length of an Opus packet; packets carry their numbers. */
 const PACKET_MS = 20;
 
 let cleanups: (() => unknown)[] = [];
@@ -88,23 +88,23 @@ function withMap(playlist: string): string {
 }
 
 const OGG: Readonly<Record<string, { readonly segments: HlsSegmentFile[]; readonly hasMap?: boolean }>> = {
-  "streams of their own, whose times begin anew": {
+  "separate streams, whose times restart": {
     segments: segmentsOf((nth) => concat(OGG_HEADERS, oggPages(nth, 0))),
   },
-  "streams of their own, whose times go on": {
+  "separate streams, whose times continue": {
     segments: segmentsOf((nth) => concat(OGG_HEADERS, oggPages(nth, nth * 48_000))),
   },
-  "pieces of one stream, whose headers the first one has": {
+  "pieces of one stream, whose headers are in the first one": {
     segments: segmentsOf((nth) => concat(nth === 0 ? OGG_HEADERS : new Uint8Array(0), oggPages(nth, nth * 48_000))),
   },
-  "pieces of one stream, whose headers are named apart": {
+  "pieces of one stream, whose headers are named separately": {
     segments: segmentsOf((nth) => oggPages(nth, nth * 48_000)),
     hasMap: true,
   },
 };
 
-describe.each(Object.entries(OGG))("segments of Ogg that are %s", (_, { segments, hasMap = false }) => {
-  it("play as one run of packets, seek, and give all memory back", async () => {
+describe.each(Object.entries(OGG))("Ogg segments that are %s", (_, { segments, hasMap = false }) => {
+  it("Ogg segments play as one run of packets, seek, and release all memory", async () => {
     const files = finishedHls(segments);
     const playlist = String(files["index.m3u8"]);
     const maps = hasMap ? { init: OGG_HEADERS, "index.m3u8": withMap(playlist) } : {};
@@ -122,7 +122,7 @@ describe.each(Object.entries(OGG))("segments of Ogg that are %s", (_, { segments
       await demuxer.seek(targetMs);
       const [packet] = await read(demuxer, 1);
       const number = packet === undefined ? -1 : opusPacketNumber(packet.data);
-      // What a packet is at must be told right to half a packet, in whatever segment it is.
+      // The position of a packet must be right to half a packet, in whatever segment it is.
       expect(Math.abs((packet?.timestampMs ?? 0) - number * PACKET_MS), `to ${targetMs}`).toBeLessThan(10);
       expect(packet?.timestampMs).toBeLessThanOrEqual(Math.max(0, targetMs - 80));
       expect(packet?.timestampMs).toBeGreaterThan(targetMs - 140);
@@ -132,7 +132,7 @@ describe.each(Object.entries(OGG))("segments of Ogg that are %s", (_, { segments
   });
 
   // A live stream is joined in its middle: the headers have to be somewhere.
-  it.runIf(hasMap || segments.every(({ bytes }) => bytes[5] === 2))("play live", async () => {
+  it.runIf(hasMap || segments.every(({ bytes }) => bytes[5] === 2))("Ogg segments play live", async () => {
     const live = new LiveHls(segments, 5);
     const { open, read } = await start({
       script: ({ path, ...request }) => {
@@ -172,7 +172,7 @@ describe.each([
   it.each([
     ["with their time in front", stamped],
     ["without it", () => frames],
-  ])("%s play as one run of frames and seek", async (_name, bytesOf) => {
+  ])("segments of %s play as one run of frames and seek", async (_name, bytesOf) => {
     const { open, read } = await start({ files: finishedHls(segmentsOf(bytesOf, segmentMs / 1000)) });
     const demuxer = await open();
     const { stream } = demuxer;
@@ -191,7 +191,7 @@ describe.each([
     }
   });
 
-  it("play live", async () => {
+  it("segments of packed audio play live", async () => {
     const live = new LiveHls(segmentsOf(stamped, segmentMs / 1000), 5);
     const { open, read } = await start({ script: live.answer });
     const demuxer = await open("/live/index.m3u8");
@@ -205,7 +205,7 @@ describe.each([
 const FOLDER = new URL("../../../../fixtures/hls/", import.meta.url);
 
 describe("fragmented MP4", () => {
-  it("of Opus plays as one run of packets and seeks", async () => {
+  it("fragmented MP4 of Opus plays as one run of packets and seeks", async () => {
     const { open, read } = await start({ root: FOLDER.pathname });
     const demuxer = await open("/opus.m3u8");
     const { stream } = demuxer;
@@ -223,7 +223,7 @@ describe("fragmented MP4", () => {
     expect(packet?.timestampMs).toBeLessThanOrEqual(1_400 - 80);
   });
 
-  it.each(["opus", "fmp4"])("%s plays live, joined in its middle", async (name) => {
+  it.each(["opus", "fmp4"])("fragmented MP4 of %s plays live, joined in its middle", async (name) => {
     const fileOf = (file: string) => readFileSync(new URL(file, FOLDER));
     const segments = [0, 1, 2, 3].map((nth) => ({
       name: `s${nth}`,

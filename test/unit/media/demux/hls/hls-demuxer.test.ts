@@ -67,7 +67,7 @@ function hundreds(count: number, fromMs = 0): number[] {
 const ABC = [fakeSegment("a"), fakeSegment("b"), fakeSegment("c")];
 
 describe("a finished playlist", () => {
-  it("plays from start to end without a seam and knows its length", async () => {
+  it("a finished HLS playlist plays from start to end without a seam and reports its length", async () => {
     const { open, server } = await start({ files: finishedHls(ABC) });
     const demuxer = await open();
     expect(demuxer.info).toMatchObject({ lengthMs: 3_000, probeName: "m3u|hls-outer" });
@@ -81,19 +81,19 @@ describe("a finished playlist", () => {
     expect(server.requests.map(({ path }) => path)).toEqual(["/index.m3u8", "/a", "/b", "/c"]);
   });
 
-  it("clocks inside the segments, whatever they begin with, do not show", async () => {
+  it("clocks inside HLS segments do not show, whatever they begin with", async () => {
     const segments = [95_443_000, 95_444_000, 7_000].map((startMs, index) => fakeSegment("abc"[index]!, { startMs }));
     const { open } = await start({ files: finishedHls(segments) });
     expect((await readPackets(await open())).times).toEqual(hundreds(30));
   });
 
-  it("encoder delay at the start keeps its negative time", async () => {
+  it("encoder delay at the start of an HLS stream keeps its negative time", async () => {
     const segments = [fakeSegment("a", { startMs: -100 }), fakeSegment("b")];
     const { open } = await start({ files: finishedHls(segments) });
     expect((await readPackets(await open())).times).toEqual(hundreds(20, -100));
   });
 
-  it("seeks to the segment and begins a pre-roll before the target", async () => {
+  it("an HLS seek goes to the segment and begins a pre-roll before the target", async () => {
     const { open, server } = await start({ files: finishedHls(ABC) });
     const demuxer = await open();
     await demuxer.seek(2_350);
@@ -113,7 +113,7 @@ describe("a finished playlist", () => {
     [5, 2_500, "c4"],
     [10, 2_500, "c4"],
     [15, 600, "a5"],
-  ])("a seek while packet %i is awaited wins", async (receivedBefore, positionMs, expected) => {
+  ])("an HLS seek while packet %i is awaited takes precedence", async (receivedBefore, positionMs, expected) => {
     const { open } = await start({ files: finishedHls(ABC) });
     const demuxer = await open();
     await readPackets(demuxer, receivedBefore);
@@ -122,7 +122,7 @@ describe("a finished playlist", () => {
     expect(Buffer.from((await awaited)?.data ?? []).toString()).toBe(expected);
   });
 
-  it("uses the media's clock after a seek where durations are inexact", async () => {
+  it("HLS uses the media's clock after a seek when durations are inexact", async () => {
     const segments = [0, 1_080, 2_160].map((startMs, index) =>
       fakeSegment("abc"[index]!, { startMs: 5_000 + startMs }),
     );
@@ -133,14 +133,14 @@ describe("a finished playlist", () => {
     expect((await readPackets(demuxer, 1)).times).toEqual([2_360]);
   });
 
-  it.each([undefined, Buffer.alloc(16, 7)])("is decrypted with AES-128, IV %s", async (iv) => {
+  it.each([undefined, Buffer.alloc(16, 7)])("a finished HLS playlist is decrypted with AES-128, IV %s", async (iv) => {
     const key = Buffer.from("0123456789abcdef");
     const { open, server } = await start({ files: finishedHls(ABC, { key, ...(iv && { iv }) }) });
     expect((await readPackets(await open())).texts).toEqual(tens("a", "b", "c"));
     expect(server.requests.filter(({ path }) => path === "/hls.key").length).toBe(1);
   });
 
-  it("initialisation sections, byte ranges and a change of format at a discontinuity", async () => {
+  it("an HLS playlist plays initialisation sections, byte ranges and a change of format at a discontinuity", async () => {
     const [a, b, c] = [fakeSegment("a"), fakeSegment("b"), fakeSegment("c", { channelCount: 1 })];
     const file = Buffer.concat([Buffer.from("init:"), a.bytes, b.bytes]);
     const playlist = `#EXTM3U
@@ -166,14 +166,14 @@ c
     expect(demuxer.stream.channelCount).toBe(1);
   });
 
-  it("timestamps of packed audio are taken off", async () => {
+  it("timestamps of packed audio are removed", async () => {
     const id3 = Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 0, 5, 1, 2, 3, 4, 5]);
     const segments = ABC.map(({ bytes, ...rest }) => ({ ...rest, bytes: Buffer.concat([id3, id3, bytes]) }));
     const { open } = await start({ files: finishedHls(segments) });
     expect((await readPackets(await open())).texts).toEqual(tens("a", "b", "c"));
   });
 
-  it("a missing or damaged segment is left out and the rest keeps its time", async () => {
+  it("a missing or damaged HLS segment is left out and the rest keeps its time", async () => {
     const { b: _, ...files } = finishedHls([...ABC, fakeSegment("d"), fakeSegment("e")]);
     const { open } = await start({ files: { ...files, d: "garbage" } });
     const { texts, times } = await readPackets(await open());
@@ -181,7 +181,7 @@ c
     expect(times).toEqual([...hundreds(10), ...hundreds(10, 2_000), ...hundreds(10, 4_000)]);
   });
 
-  it("too many missing segments in a row are an error", async () => {
+  it("too many missing HLS segments in a row are an error", async () => {
     const names = ["a", "b", "c", "d", "e", "f"];
     const all = finishedHls(names.map((name) => fakeSegment(name)));
     const { open } = await start({ files: { "index.m3u8": all["index.m3u8"]!, a: all.a! } });
@@ -190,7 +190,7 @@ c
     await expect(demuxer.next()).rejects.toMatchObject({ code: "input-not-found" });
   });
 
-  it("a segment whose connection is lost or refused for a while is fetched again", async () => {
+  it("an HLS segment whose connection is lost or refused for a while is fetched again", async () => {
     const { open, clock } = await start({
       files: finishedHls(ABC),
       script: ({ path, earlierRequests }) => {
@@ -203,7 +203,7 @@ c
     expect((await hurry(clock, readPackets(demuxer))).texts).toEqual(tens("a", "b", "c"));
   });
 
-  it("holds two segments at a time and gives all back when it is closed", async () => {
+  it("the HLS reader holds two segments at a time and releases everything when it is closed", async () => {
     const large = ["a", "b", "c", "d"].map((name) => {
       const { bytes, ...rest } = fakeSegment(name);
       return { ...rest, bytes: Buffer.concat([bytes, Buffer.alloc(1_000_000, " ")]) };
@@ -218,7 +218,7 @@ c
     await until(() => memory.usedBytes === 0);
   });
 
-  it("a key and a section for every segment are asked for no faster than a track may ask", async () => {
+  it("a key and a section for every segment are requested no faster than the track's rate limit", async () => {
     const names = Array.from({ length: 160 }, (_, index) => `s${index}`);
     const lines = names.map((name) => `#EXT-X-MAP:URI="init?${name}"\n#EXTINF:0,\n${name}\n`);
     const { open, clock, server } = await start({
@@ -234,7 +234,7 @@ c
     expect(clock.now()).toBeGreaterThanOrEqual(((321 - 120) / 20) * 1000);
   });
 
-  it("segments without sound are given up, not asked for until the end of time", async () => {
+  it("HLS segments without audio end the track, and are not requested forever", async () => {
     const names = Array.from({ length: 100 }, (_, index) => `s${index}`);
     const silence = Buffer.from(JSON.stringify({ startMs: 0, packets: [], channelCount: 2 }));
     const segments = names.map((name) => ({ name, bytes: silence, seconds: 1 }));
@@ -244,7 +244,7 @@ c
     expect(server.requests.length).toBeLessThan(20);
   });
 
-  it("a segment that drips is given up within minutes, tries and all", async () => {
+  it("an HLS segment that drips is given up within minutes, retries included", async () => {
     async function* drops(): AsyncGenerator<Uint8Array> {
       for (;;) {
         yield Buffer.from(" ");
@@ -262,7 +262,7 @@ c
     expect(clock.now()).toBeLessThan(90_000);
   });
 
-  it("closing ends what is in flight", async () => {
+  it("closing an HLS reader aborts requests in flight", async () => {
     const { open } = await start({
       files: finishedHls(ABC),
       script: ({ path }) => (path === "/b" ? "hang" : undefined),
@@ -280,14 +280,14 @@ c
 describe("a master playlist", () => {
   const files = finishedHls(ABC);
 
-  it("leads to its best stream, and to the next when that is gone", async () => {
+  it("a master playlist leads to its best stream, and to the next when that is missing", async () => {
     const master =
       '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=200000,CODECS="mp4a.40.2"\ngone.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=64000,CODECS="mp4a.40.2"\nindex.m3u8\n';
     const { open } = await start({ files: { ...files, "master.m3u8": master } });
     expect((await readPackets(await open("/master.m3u8"))).texts).toEqual(tens("a", "b", "c"));
   });
 
-  it("within another one is refused", async () => {
+  it("a master playlist within another one is refused", async () => {
     const master = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nmaster.m3u8\n";
     const { open } = await start({ files: { "master.m3u8": master } });
     await expect(open("/master.m3u8")).rejects.toMatchObject({ code: "hls-playlist-invalid" });
@@ -303,7 +303,7 @@ describe("private addresses", () => {
     ["a key", `${head}#EXT-X-KEY:METHOD=AES-128,URI="${inner}"\n#EXTINF:1,\na\n#EXT-X-ENDLIST\n`],
     ["an initialisation section", `${head}#EXT-X-MAP:URI="${inner}"\n#EXTINF:1,\na\n#EXT-X-ENDLIST\n`],
     ["a segment behind a redirect", `${head}#EXTINF:1,\n/to?${encodeURIComponent(inner)}\n#EXT-X-ENDLIST\n`],
-  ])("%s is refused", async (_what, playlist) => {
+  ])("%s is refused in HLS", async (_what, playlist) => {
     const { open } = await start({ files: { "index.m3u8": playlist, a: ABC[0]!.bytes } });
     await expect(open()).rejects.toMatchObject({ code: "address-refused" });
   });
@@ -321,7 +321,7 @@ describe("a live playlist", () => {
     return { ...bench, live };
   }
 
-  it("begins three target durations before the end, is no file and cannot be sought", async () => {
+  it("a live playlist begins three target durations before the end, is no file and cannot seek", async () => {
     const { open } = await startLive(6);
     const demuxer = await open("/live/index.m3u8");
     expect(demuxer.info.lengthMs).toBeUndefined();
@@ -332,7 +332,7 @@ describe("a live playlist", () => {
     await expect(demuxer.seek(0)).rejects.toMatchObject({ code: "media-not-seekable" });
   });
 
-  it("goes on as segments appear, and asks no more often than it should", async () => {
+  it("a live playlist continues as segments appear, and sends no more requests than allowed", async () => {
     const { open, live, clock, server } = await startLive(3);
     const demuxer = await open("/live/index.m3u8");
     await readPackets(demuxer, 30);
@@ -347,18 +347,18 @@ describe("a live playlist", () => {
     expect((await hurry(clock, waiting)).texts).toEqual(tens("d"));
   });
 
-  it("fallen out of the window it goes on near the edge", async () => {
+  it("a live playlist that has left the reader behind its window continues near the edge", async () => {
     const { open, live, clock, server } = await startLive(5);
     const demuxer = await open("/live/index.m3u8");
     expect((await readPackets(demuxer, 10)).texts).toEqual(tens("c"));
     await until(() => server.requests.some(({ path, isOver }) => path === "/live/3" && isOver));
     live.advance(4 + 10);
     const { texts } = await hurry(clock, readPackets(demuxer, 40));
-    // d came ahead of time; e is gone.
+    // d came ahead of time; e has left the window.
     expect(texts).toEqual(tens("d", "g", "h", "i"));
   });
 
-  it("a stream that begins anew is followed there", async () => {
+  it("a live stream that restarts is followed from its new start", async () => {
     const { open, live, clock } = await startLive(3);
     live.advance(5);
     const demuxer = await open("/live/index.m3u8");
@@ -367,14 +367,14 @@ describe("a live playlist", () => {
     expect((await hurry(clock, readPackets(demuxer, 10))).texts).toEqual(tens("a"));
   });
 
-  it("ends when the playlist says so", async () => {
+  it("a live playlist ends when it says so", async () => {
     const { open, live, clock } = await startLive(3);
     const demuxer = await open("/live/index.m3u8");
     live.end();
     expect((await hurry(clock, readPackets(demuxer))).texts).toEqual(tens("a", "b", "c"));
   });
 
-  it("is loaded again once a second at most, whatever it says, and a large one less often", async () => {
+  it("a live playlist is reloaded once a second at most, whatever it says, and a large one less often", async () => {
     for (const [paddingBytes, secondsMin] of [
       [0, 1],
       [3_000_000, 5],
@@ -396,7 +396,7 @@ describe("a live playlist", () => {
     }
   });
 
-  it("that has not changed is not sent again", async () => {
+  it("a live playlist that has not changed is not sent again", async () => {
     const first = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\na\n";
     const { open, clock, server } = await start({
       files: { a: ABC[0]!.bytes, b: ABC[1]!.bytes },
@@ -411,7 +411,7 @@ describe("a live playlist", () => {
     expect(server.requests.filter(({ path }) => path === "/index.m3u8")).toHaveLength(5);
   });
 
-  it("one that does not move any more is given up after a minute", async () => {
+  it("a live playlist without new segments is given up after a minute", async () => {
     const { open, clock } = await startLive(3);
     const demuxer = await open("/live/index.m3u8");
     await expect(hurry(clock, readPackets(demuxer))).rejects.toMatchObject({ code: "input-interrupted" });

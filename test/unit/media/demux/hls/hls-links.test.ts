@@ -25,7 +25,7 @@ interface Bench {
   open(): Promise<HlsDemuxer>;
 }
 
-/** Links lead to `/0/index.m3u8`, `/1/index.m3u8` …, each with files of its own. */
+/** Links lead to `/0/index.m3u8`, `/1/index.m3u8` …, each with its own files. */
 async function start(
   answer: (request: LoggedRequest) => Answer | undefined,
   changes: (nth: number, clock: FakeClock) => Partial<SiteLink> = () => ({}),
@@ -86,7 +86,7 @@ function hundreds(count: number, fromMs = 0): number[] {
 const ABCD = ["a", "b", "c", "d"].map((name) => fakeSegment(name));
 
 describe("a finished playlist behind a link", () => {
-  it("goes on at the same segment of a new one where its segments are refused", async () => {
+  it("a finished playlist continues at the same segment of a renewed one when its segments are refused", async () => {
     const { open, clock, links, server } = await start(
       finished(
         () => ABCD,
@@ -102,14 +102,14 @@ describe("a finished playlist behind a link", () => {
     ]);
   });
 
-  it("is opened from a new one where the playlist itself is refused", async () => {
+  it("a finished playlist is opened from a renewed link when the playlist itself is refused", async () => {
     const isRefused = (nth: number, name: string, earlier: number) => nth === 0 && name.endsWith("m3u8") && earlier > 0;
     const { open, clock, links } = await start(finished(() => ABCD, isRefused));
     expect((await readPackets(clock, await open())).texts).toEqual(tens("a", "b", "c", "d"));
     expect(links.reasons).toEqual(["start", "refused 403"]);
   });
 
-  it("is renewed before a segment is asked for with a link that expires", async () => {
+  it("a link that expires is renewed before a segment is requested with it", async () => {
     const { open, clock, links, server } = await start(
       finished(
         () => ABCD,
@@ -125,7 +125,7 @@ describe("a finished playlist behind a link", () => {
     expect(server.requests.at(-1)?.path).toBe("/1/d");
   });
 
-  it("keeps its times where the numbers of the new one begin elsewhere", async () => {
+  it("a finished playlist keeps its times when the numbers of the renewed one start elsewhere", async () => {
     const answer = finished(
       () => ABCD,
       (nth, name) => nth === 0 && name === "c",
@@ -138,8 +138,8 @@ describe("a finished playlist behind a link", () => {
     expect(await readPackets(clock, await open())).toEqual({ texts: tens("a", "b", "c", "d"), times: hundreds(40) });
   });
 
-  it("goes on by time where the new one is cut otherwise", async () => {
-    // The same song in pieces of 700 ms: packets say when they are.
+  it("a finished playlist continues by time when the renewed one is cut differently", async () => {
+    // The same song in pieces of 700 ms: packets carry their times.
     const piece = (index: number): HlsSegmentFile => {
       const packets = Array.from({ length: 7 }, (_, packet) => `p${index * 7 + packet}`);
       const bytes = Buffer.from(JSON.stringify({ startMs: index * 700, packets, channelCount: 2 }));
@@ -156,7 +156,7 @@ describe("a finished playlist behind a link", () => {
     expect(texts).toEqual([...tens("a", "b"), ...Array.from({ length: 22 }, (_, index) => `p${20 + index}`)]);
   });
 
-  it("seeks on in the new one", async () => {
+  it("a finished playlist seeks in the renewed one", async () => {
     const { open, clock } = await start(
       finished(
         () => ABCD,
@@ -171,7 +171,7 @@ describe("a finished playlist behind a link", () => {
     expect((await readPackets(clock, demuxer, 2)).times).toEqual([0, 100]);
   });
 
-  it("fails with the status where the one made anew is refused as well, and asks no more", async () => {
+  it("a playlist behind a link fails with the status when the renewed one is refused too, and sends no more requests", async () => {
     const { open, clock, links } = await start(
       finished(
         () => ABCD,
@@ -185,7 +185,7 @@ describe("a finished playlist behind a link", () => {
     expect(links.reasons).toEqual(["start", "refused 403"]);
   });
 
-  it("tells whoever reads where a new link leads to no playlist any more", async () => {
+  it("a reader is notified when a renewed link no longer leads to a playlist", async () => {
     const answer = finished(
       () => ABCD,
       (nth, name) => nth === 0 && name === "c",
@@ -197,7 +197,7 @@ describe("a finished playlist behind a link", () => {
     await expect(readPackets(clock, demuxer)).rejects.toMatchObject({ code: "input-changed", link: expect.anything() });
   });
 
-  it("sends the link's headers for playlist, segments and keys, wherever they are", async () => {
+  it("the link's headers are sent for playlist, segments and keys, wherever they are", async () => {
     const key = Buffer.alloc(16, 5);
     const elsewhere = await MediaServer.start({
       script: ({ path }) =>
@@ -231,7 +231,7 @@ describe("a finished playlist behind a link", () => {
 });
 
 describe("a live playlist behind a link", () => {
-  it("is loaded again without the link's secrets where a redirect led to another host", async () => {
+  it("a live playlist is reloaded without the link's secrets after a redirect to another host", async () => {
     const live = new LiveHls(
       "abcdefgh".split("").map((name) => fakeSegment(name)),
       5,
@@ -252,26 +252,29 @@ describe("a live playlist behind a link", () => {
     }
   });
 
-  it.each(["segments", "playlist"])("goes on with the same numbers where its %s are refused", async (what) => {
-    const names = "abcdefghij".split("");
-    const live = new LiveHls(
-      names.map((name) => fakeSegment(name)),
-      5,
-    );
-    let isGone = false;
-    const { open, clock, links } = await start((request) => {
-      const [, nth, name = ""] = request.path.split("/");
-      const isConcerned = name.endsWith("m3u8") === (what === "playlist");
-      if (nth === "0" && isGone && isConcerned) return statusPlan(403);
-      return live.answer({ path: `/live/${name}` });
-    });
-    const demuxer = await open();
-    const first = await readPackets(clock, demuxer, 10);
-    isGone = true;
-    live.advance(3);
-    const { texts } = await readPackets(clock, demuxer, 40);
-    const from = names.indexOf(first.texts[0]?.[0] ?? "");
-    expect([...first.texts, ...texts]).toEqual(tens(...names.slice(from, from + 5)));
-    expect(links.reasons).toEqual(["start", "refused 403"]);
-  });
+  it.each(["segments", "playlist"])(
+    "a live playlist continues with the same numbers when its %s are refused",
+    async (what) => {
+      const names = "abcdefghij".split("");
+      const live = new LiveHls(
+        names.map((name) => fakeSegment(name)),
+        5,
+      );
+      let isGone = false;
+      const { open, clock, links } = await start((request) => {
+        const [, nth, name = ""] = request.path.split("/");
+        const isConcerned = name.endsWith("m3u8") === (what === "playlist");
+        if (nth === "0" && isGone && isConcerned) return statusPlan(403);
+        return live.answer({ path: `/live/${name}` });
+      });
+      const demuxer = await open();
+      const first = await readPackets(clock, demuxer, 10);
+      isGone = true;
+      live.advance(3);
+      const { texts } = await readPackets(clock, demuxer, 40);
+      const from = names.indexOf(first.texts[0]?.[0] ?? "");
+      expect([...first.texts, ...texts]).toEqual(tens(...names.slice(from, from + 5)));
+      expect(links.reasons).toEqual(["start", "refused 403"]);
+    },
+  );
 });

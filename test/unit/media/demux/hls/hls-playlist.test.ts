@@ -12,7 +12,7 @@ async function parseMedia(text: string): Promise<{ playlist: MediaPlaylist; segm
 }
 
 describe("media playlists", async () => {
-  it("numbers, times, addresses and the end", async () => {
+  it("a media playlist gives numbers, times, addresses and the end", async () => {
     const { playlist, segments } = await parseMedia(`#EXTM3U
 #EXT-X-TARGETDURATION:6
 #EXT-X-MEDIA-SEQUENCE:41
@@ -53,7 +53,7 @@ https://other.example/four.ts
     ]);
   });
 
-  it("keys hold until the next one, also for initialisation sections", async () => {
+  it("HLS keys apply until the next one, also for initialisation sections", async () => {
     const { segments } = await parseMedia(`#EXTM3U
 #EXT-X-TARGETDURATION:1
 #EXTINF:1,
@@ -71,7 +71,7 @@ open`);
     expect(segments[0]?.map).toBeUndefined();
   });
 
-  it("of several keys the one we know is used, in any order", async () => {
+  it("of several HLS keys the known one is used, in any order", async () => {
     const known = '#EXT-X-KEY:METHOD=AES-128,URI="k"';
     const drm = '#EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://x",KEYFORMAT="com.apple.streamingkeydelivery"';
     for (const keys of [`${known}\n${drm}`, `${drm}\n${known}`]) {
@@ -83,7 +83,7 @@ open`);
     await expect(parseMedia(second)).rejects.toThrow(/SAMPLE-AES/);
   });
 
-  it("hostile numbers stay within sense", async () => {
+  it("hostile HLS numbers are limited to sensible values", async () => {
     const { segments, playlist } = await parseMedia(
       "#EXTM3U\n#EXT-X-TARGETDURATION:99999999\n#EXT-X-MEDIA-SEQUENCE:99999999999999999999\n#EXTINF:1e300,\na\n#EXTINF:-5,\nb",
     );
@@ -92,19 +92,19 @@ open`);
     expect(segments[1]?.durationMs).toBe(0);
   });
 
-  it("other schemes are passed over", async () => {
+  it("HLS addresses of other schemes are ignored", async () => {
     const { segments } = await parseMedia("#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n#EXTINF:1,\nok.ts");
     expect(segments.map(({ url }) => url.href)).toEqual(["http://cdn.example/a/b/ok.ts"]);
   });
 
-  it("too many segments are refused", async () => {
+  it("a media playlist with too many segments is refused", async () => {
     const text = `#EXTM3U\n${"#EXTINF:1,\na\n".repeat(100_001)}`;
     await expect(parseMedia(text)).rejects.toThrow(/more than/);
   });
 });
 
 describe("master playlists", async () => {
-  it("variants and renditions with their attributes", async () => {
+  it("a master playlist gives variants and renditions with their attributes", async () => {
     const playlist = await readMaster(
       `\uFEFF#EXTM3U
 #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="aud",NAME="A, B",DEFAULT=YES,AUTOSELECT=YES,URI="audio.m3u8"
@@ -123,12 +123,15 @@ video.m3u8
     });
   });
 
-  it.each(["", "hello", "<html>", "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n"])("%j is refused", async (text) => {
-    await expect(readMaster(text, BASE)).rejects.toThrow(/reading an HLS playlist/);
-  });
+  it.each(["", "hello", "<html>", "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n"])(
+    "the master playlist %j is refused",
+    async (text) => {
+      await expect(readMaster(text, BASE)).rejects.toThrow(/reading an HLS playlist/);
+    },
+  );
 });
 
-it("garbage never breaks or hangs the parser (seeded)", async () => {
+it("garbage never breaks or hangs the playlist parser (seeded)", async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = patternBytes(40_000, seed);
   const pieces = [
@@ -146,7 +149,7 @@ it("garbage never breaks or hangs the parser (seeded)", async () => {
   }
 });
 
-it("a hostile line costs no more than its length", async () => {
+it("a hostile playlist line takes time linear in its length", async () => {
   // Quadratic work would take minutes, longer than the test's time.
   for (const line of [`A=${" ".repeat(200_000)}"`, `${" ".repeat(200_000)}`, `A=${'"x",'.repeat(50_000)}`]) {
     await expect(readMaster(`#EXTM3U\n#EXT-X-STREAM-INF:${line}\n`, BASE)).rejects.toThrow(/HLS/);

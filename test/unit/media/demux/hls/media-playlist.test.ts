@@ -37,7 +37,7 @@ function randomPlaylist(seed: number, count: number): string {
   return [...lines, "#EXT-X-ENDLIST"].join("\n");
 }
 
-it("wherever one looks a segment up, it is the same as on the way from the start (seeded)", async () => {
+it("a segment read by number is the same as on the way from the start (seeded)", async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const text = randomPlaylist(seed, 1_000);
   const segments = await segmentsOf(await readMedia(text, BASE));
@@ -55,7 +55,7 @@ it("wherever one looks a segment up, it is the same as on the way from the start
   }
 });
 
-it("a hundred thousand segments take no more memory than their text, and give it back", async () => {
+it("a hundred thousand segments take no more memory than their text, and release it", async () => {
   const text = `#EXTM3U\n${Array.from({ length: 99_999 }, (_, index) => `#EXTINF:1,\n${index}\n`).join("")}`;
   const budget = createTrackBudget();
   const playlist = await readMedia(text, BASE, budget);
@@ -73,7 +73,7 @@ it.each([
   ["tags", "#EXT-X-KEY:METHOD=NONE\n", 1],
   ["segments of no length", "#EXTINF:0,\na\n", 1],
   ["changes of time", "#EXT-X-DISCONTINUITY\n", 1],
-])("%s are read in turns, twice as many in twice as many", async (_what, line, linesPerStep) => {
+])("%s are read in time slices, twice as many for twice the size", async (_what, line, linesPerStep) => {
   const [once, twice] = await Promise.all(
     [40_000, 80_000].map(async (count) => {
       const { budget, count: sliceCount } = countedSlices();
@@ -85,7 +85,7 @@ it.each([
   expect(twice! - 2 * once!).toBeLessThanOrEqual(2);
 });
 
-it("a line without end is refused before it is looked at", async () => {
+it("a playlist line without end is refused before it is read", async () => {
   const budget = createTrackBudget();
   const data = receivedText(`#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI="${"a".repeat(300_000)}"\n`, budget);
   await expect(readHlsPlaylist(data, BASE, budget)).rejects.toThrow(/a line of more than 16384 bytes/);
@@ -98,7 +98,7 @@ it("a playlist that would take more memory than its track has is refused", async
   await expect(readMedia(text, BASE, budget)).rejects.toMatchObject({ code: "memory-exhausted" });
 });
 
-it.each(["NaN", "-1", "Infinity", "1e99", ""])("a segment of %j seconds lasts a time that can be", async (seconds) => {
+it.each(["NaN", "-1", "Infinity", "1e99", ""])("a segment of %j seconds gets a valid duration", async (seconds) => {
   const playlist = await readMedia(`#EXTM3U\n#EXTINF:${seconds},\na\n#EXT-X-ENDLIST`, BASE);
   expect(playlist.endMs).toBeGreaterThanOrEqual(0);
   expect(playlist.endMs).toBeLessThanOrEqual(86_400_000);

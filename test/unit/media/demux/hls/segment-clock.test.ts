@@ -19,12 +19,12 @@ it("MPEG-TS segments follow each other on their clock", () => {
   for (const [index, clock] of clocks.entries()) expect(clock - clocks[0]!).toBeCloseTo(index * 1002.667, 1);
 });
 
-it("packed audio has it in its tag", () => {
+it("packed audio has its clock in its tag", () => {
   expect(segmentClockMs(Buffer.concat([id3(900_000n), patternBytes(1_000)]))).toBe(10_000);
   expect(segmentClockMs(id3(2n ** 33n + 90n))).toBe(1);
 });
 
-it("others have none, and garbage does no harm (seeded)", () => {
+it("other segments have no clock, and garbage does no harm (seeded)", () => {
   expect(segmentClockMs(readFileSync(new URL("fmp4-0.m4s", FOLDER)))).toBeUndefined();
   expect(segmentClockMs(new Uint8Array(0))).toBeUndefined();
   const seed = Math.floor(Math.random() * 2 ** 31);

@@ -13,7 +13,7 @@ function variant(name: string, attributes: string): string {
 
 const VIDEO = 'CODECS="avc1.4d401e,mp4a.40.2",RESOLUTION=640x360';
 
-it("a sound track of its own comes before everything, the default one of the richest group", async () => {
+it("a separate audio track is preferred to everything, the default one of the richest group", async () => {
   const names = await choose([
     '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="low",DEFAULT=YES,URI="low-en"',
     '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="high",AUTOSELECT=YES,URI="high-de"',
@@ -24,12 +24,12 @@ it("a sound track of its own comes before everything, the default one of the ric
   expect(names.slice(0, 2)).toEqual(["high-en", "low-en"]);
 });
 
-it("a sound track that is within its variant leads to that variant", async () => {
+it("an audio track within its variant leads to that variant", async () => {
   const media = '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="in",DEFAULT=YES,NAME="x"';
   expect(await choose([media, variant("v1", `BANDWIDTH=900000,${VIDEO},AUDIO="in"`)])).toEqual(["v1"]);
 });
 
-it("sound alone comes before video: the richest that is not wasted", async () => {
+it("audio only is preferred to video: the richest that is not wasted", async () => {
   const names = await choose([
     variant("a64", 'BANDWIDTH=64000,CODECS="mp4a.40.5"'),
     variant("a192", 'BANDWIDTH=192000,CODECS="mp4a.40.2"'),
@@ -39,7 +39,7 @@ it("sound alone comes before video: the richest that is not wasted", async () =>
   expect(names).toEqual(["a192", "a64", "lossless", "v"]);
 });
 
-it("a picture that is called none is none, as Twitch has it", async () => {
+it("a video group called audio only does not count as video, as Twitch has it", async () => {
   const names = await choose([
     variant("source", `BANDWIDTH=6000000,${VIDEO},VIDEO="chunked"`),
     variant("sound", 'BANDWIDTH=160000,CODECS="mp4a.40.2",VIDEO="audio_only"'),
@@ -48,19 +48,19 @@ it("a picture that is called none is none, as Twitch has it", async () => {
   expect(names).toEqual(["sound", "odd", "source"]);
 });
 
-it("of video the cheapest with good sound", async () => {
+it("of video variants the cheapest with good audio is chosen", async () => {
   const names = await choose(
     [240, 400, 900, 5_000].map((kbit) => variant(`v${kbit}`, `BANDWIDTH=${kbit}000,${VIDEO}`)),
   );
   expect(names).toEqual(["v900", "v5000", "v400", "v240"]);
 });
 
-it("sound we cannot decode is left out while there is other", async () => {
+it("audio with unsupported codecs is left out while there is other audio", async () => {
   const dolby = variant("dolby", 'BANDWIDTH=384000,CODECS="ec-3"');
   expect(await choose([dolby, variant("aac", 'BANDWIDTH=64000,CODECS="mp4a.40.2"')])).toEqual(["aac"]);
   expect(await choose([dolby])).toEqual(["dolby"]);
 });
 
-it("variants that say nothing are tried", async () => {
+it("variants without attributes are tried", async () => {
   expect(await choose([variant("b", "BANDWIDTH=100000"), variant("a", "BANDWIDTH=130000")])).toEqual(["a", "b"]);
 });

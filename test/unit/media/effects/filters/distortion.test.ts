@@ -26,7 +26,7 @@ function distorted(filter: DistortionFilter, input: Stereo, blockSamples: number
   return { left, right };
 }
 
-it.each(Object.entries({ MILD, CLIPPING, WILD }))("SIMD and plain loop agree over %s", (_, curve) => {
+it.each(Object.entries({ MILD, CLIPPING, WILD }))("the distortion's SIMD and plain loop agree over %s", (_, curve) => {
   const [simd, plain] = [new DistortionKernel(), new DistortionKernel({ isSimd: false })].map((kernel) =>
     distorted(new DistortionFilter(curve, undefined, kernel), signals.loud, 701),
   );
@@ -35,7 +35,7 @@ it.each(Object.entries({ MILD, CLIPPING, WILD }))("SIMD and plain loop agree ove
   expect(peak(simd!.right.map((value, at) => value - plain!.right[at]!))).toBeLessThan(2e-6);
 });
 
-it.each(Object.entries({ MILD, CLIPPING, WILD }))("%s is the formula, cut to full scale", (name, c) => {
+it.each(Object.entries({ MILD, CLIPPING, WILD }))("the distortion %s is the formula, cut to full scale", (name, c) => {
   const { left } = distorted(new DistortionFilter(c), signals.loud, 2000);
   // Wild curves are exact at 16-bit values, which these are; 64-bit sines of large angles differ in their last digits.
   for (let at = 0; at < left.length; at += 7) {
@@ -47,7 +47,7 @@ it.each(Object.entries({ MILD, CLIPPING, WILD }))("%s is the formula, cut to ful
   }
 });
 
-it("curves of several players take turns", () => {
+it("distortion curves of several players share the kernel's memory", () => {
   const filters = [MILD, CLIPPING, WILD].map((curve) => new DistortionFilter(curve));
   const alone = filters.map((filter) => distorted(filter, signals.tone, 20_000));
   for (let start = 0; start < 4800; start += 960) {

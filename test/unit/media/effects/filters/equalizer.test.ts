@@ -6,7 +6,7 @@ import { peak, signals } from "../../../../support/filter-vectors.ts";
 it.each([
   ["all fifteen bands", Array.from({ length: 15 }, (_, band) => (band % 3) * 0.3 - 0.2)],
   ["one band", [0, 0, 0, 0.7]],
-])("SIMD and plain loop agree over %s", (_, gains) => {
+])("the equalizer's SIMD and plain loop agree over %s", (_, gains) => {
   const [simd, plain] = [
     new EqualizerFilter(gains),
     new EqualizerFilter(gains, undefined, new EqualizerKernel({ isSimd: false })),
@@ -24,7 +24,7 @@ it.each([
   expect(peak(outputs[0]!.right.map((value, at) => value - outputs[1]!.right[at]!))).toBeLessThan(1e-7);
 });
 
-it("the built kernel is that of its source: it is WebAssembly and runs", () => {
+it("the built equalizer kernel matches its source: it is WebAssembly and runs", () => {
   const filter = new EqualizerFilter([0.5]);
   const left = Float32Array.of(1, 0, 0);
   filter.process(left, left.slice(), 3);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { ModulatedDelay } from "../../../../../src/media/effects/filters/modulated-delay.ts";
 import { peak, signals } from "../../../../support/filter-vectors.ts";
 
-it.each([960, 700, 313])("SIMD and plain loop agree, in blocks of %d", (blockSamples) => {
+it.each([960, 700, 313])("the modulated delay's SIMD and plain loop agree, in blocks of %d", (blockSamples) => {
   const lengthSamples = 40_000;
   const [simd, plain] = [true, false].map((isSimd) => {
     const [left, right] = [signals.noise.left.slice(0, lengthSamples), signals.noise.right.slice(0, lengthSamples)];

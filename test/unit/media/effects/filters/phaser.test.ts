@@ -3,7 +3,7 @@ import { PhaserFilter } from "../../../../../src/media/effects/filters/phaser.ts
 import { PhaserKernel } from "../../../../../src/media/kernels/phaser-kernel.ts";
 import { peak, signals } from "../../../../support/filter-vectors.ts";
 
-it("SIMD and plain loop agree", () => {
+it("the phaser's SIMD and plain loop agree", () => {
   const settings = { frequency: 3, depth: 1, feedback: 0.8, mix: 0.6 };
   const [simd, plain] = [true, false].map((isSimd) => {
     const kernel = new PhaserKernel({ isSimd });

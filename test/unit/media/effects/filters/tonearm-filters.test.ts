@@ -54,7 +54,7 @@ class Noise {
 }
 
 describe("highPass", () => {
-  it("is 3 dB down at its frequency, 12 dB per octave below, and open above", () => {
+  it("highPass is 3 dB down at its frequency, 12 dB per octave below, and open above", () => {
     const response = clickResponse(settings("highPass", { frequency: 1000 }), 1).left;
     const levelAt = (frequencyHz: number) => decibels(responseAt(response, frequencyHz).magnitude);
     expect(levelAt(1000)).toBeCloseTo(-3.01, 1);
@@ -64,7 +64,7 @@ describe("highPass", () => {
     expect(levelAt(18_000)).toBeCloseTo(0, 2);
   });
 
-  it("takes a constant away, and leaves the other side alone", () => {
+  it("highPass removes a constant, and leaves the other side unchanged", () => {
     const { left, right } = rendered(
       settings("highPass"),
       audio(1, () => 0.5),
@@ -76,7 +76,7 @@ describe("highPass", () => {
 });
 
 describe("echo", () => {
-  it("comes after the delay, again and again by the decay softer, on its own side", () => {
+  it("echo comes after the delay, again and again softer by the decay, on its own side", () => {
     const { left, right } = clickResponse(settings("echo", { delay: 125.5, decay: 0.5, mix: 0.4 }), 1);
     const delaySamples = 125.5 * 48;
     expect(left[0]).toBeCloseTo(0.6, 5);
@@ -87,24 +87,27 @@ describe("echo", () => {
 
   it.each([
     [300, 1900, 40],
-    // As long as the ring that it is kept in, but for a few samples.
+    // Almost as long as the ring buffer that stores it.
     [10, 250, 10],
     [42.5, 300, 21],
-  ])("goes on from a copy when the delay of %d ms becomes %d and %d, without a click", (first, second, third) => {
-    const chain = chainWith(settings("echo", { delay: first, decay: 0.9, mix: 1 }));
-    const tone = audio(8, sine(0.1, 220));
-    const fifo = new StereoFifo();
-    const output = new Float32Array(tone.length);
-    for (let start = 0; start < tone.length; start += 960) {
-      if (start === 2 * SECOND) chain.setFilters(settings("echo", { delay: second, decay: 0.3, mix: 1 }));
-      if (start === 5 * SECOND) chain.setFilters(settings("echo", { delay: third, decay: 0.9, mix: 1 }));
-      fifo.append(tone, tone, start, 960);
-      chain.prepare(fifo, 960);
-      chain.render(fifo, output.subarray(start, start + 960), new Float32Array(960), 960);
-    }
-    // Bends tell of steps that a slope would hide.
-    expect(peak(bends(output))).toBeLessThan(2.5 * 0.1 * 10 * ((2 * Math.PI * 220) / SECOND) ** 2 + 0.002);
-  });
+  ])(
+    "echo continues from a copy when the delay of %d ms becomes %d and %d, without a click",
+    (first, second, third) => {
+      const chain = chainWith(settings("echo", { delay: first, decay: 0.9, mix: 1 }));
+      const tone = audio(8, sine(0.1, 220));
+      const fifo = new StereoFifo();
+      const output = new Float32Array(tone.length);
+      for (let start = 0; start < tone.length; start += 960) {
+        if (start === 2 * SECOND) chain.setFilters(settings("echo", { delay: second, decay: 0.3, mix: 1 }));
+        if (start === 5 * SECOND) chain.setFilters(settings("echo", { delay: third, decay: 0.9, mix: 1 }));
+        fifo.append(tone, tone, start, 960);
+        chain.prepare(fifo, 960);
+        chain.render(fifo, output.subarray(start, start + 960), new Float32Array(960), 960);
+      }
+      // Changes of slope reveal steps that a slope would hide.
+      expect(peak(bends(output))).toBeLessThan(2.5 * 0.1 * 10 * ((2 * Math.PI * 220) / SECOND) ** 2 + 0.002);
+    },
+  );
 });
 
 describe("reverb", () => {
@@ -112,7 +115,7 @@ describe("reverb", () => {
     [0, 0.4],
     [0.5, 1.79],
     [1, 8],
-  ])("in a room of size %d falls by 60 dB in %d s", (roomSize, seconds) => {
+  ])("reverb in a room of size %d decays by 60 dB in %d s", (roomSize, seconds) => {
     const { left, right } = clickResponse(settings("reverb", { roomSize, damping: 0, mix: 1 }), 2.5);
     // From the level at two times: 0.1 to 0.2 s, and a while later.
     const laterAt = Math.min(seconds / 2, 2);
@@ -125,7 +128,7 @@ describe("reverb", () => {
     }
   });
 
-  it("loses its highs first when it is damped", () => {
+  it("reverb loses its highs first when it is damped", () => {
     const tail = (damping: number) =>
       clickResponse(settings("reverb", { damping, mix: 1 }), 1).left.subarray(24_000, 40_000);
     const [open, damped] = [tail(0), tail(1)];
@@ -139,7 +142,7 @@ describe("reverb", () => {
     expect(level(damped, 100) - level(open, 100)).toBeGreaterThan(-6);
   });
 
-  it("is as wide as it is told: at 0 both sides are the same", () => {
+  it("reverb is as wide as its setting: at 0 both sides are the same", () => {
     const correlation = ({ left, right }: Stereo) =>
       left.reduce((sum, value, at) => sum + value * right[at]!, 0) / (rms(left) * rms(right) * left.length);
     const tailOf = (width: number) => {
@@ -150,7 +153,7 @@ describe("reverb", () => {
     expect(Math.abs(correlation(tailOf(1)))).toBeLessThan(0.15);
   });
 
-  it("is about as loud as the sound itself, whatever the room", () => {
+  it("reverb is about as loud as the dry audio, whatever the room", () => {
     const random = seededRandom(1);
     const noise = audio(6, () => 0.4 * random() - 0.2);
     for (const roomSize of [0, 0.5, 1]) {
@@ -160,7 +163,7 @@ describe("reverb", () => {
     }
   });
 
-  it("is dense: 100 ms after a click hardly a moment is silent", () => {
+  it("reverb is dense: 100 ms after a click hardly a moment is silent", () => {
     const { left } = clickResponse(settings("reverb", { mix: 1 }), 1);
     const piece = left.subarray(4800, 14_400);
     const level = rms(piece);
@@ -183,11 +186,11 @@ describe("compressor", () => {
     ["as a limiter", 0, { threshold: -12, ratio: 20, knee: 0 }, -12 + 12 / 20],
     ["with gain", -24, { knee: 0, gain: 6 }, -18],
     ["ratio 1 with gain", 0, { ratio: 1, gain: 12 }, 12],
-  ])("%s: %d dB with %j gives %d dB", (_, inputDb, members, outputDb) => {
+  ])("the compressor, %s: %d dB with %j gives %d dB", (_, inputDb, members, outputDb) => {
     expect(levelOut(10 ** (inputDb / 20), members)).toBeCloseTo(outputDb, 0);
   });
 
-  it("takes attack and release to follow, 63 % of the way each", () => {
+  it("the compressor follows with attack and release, 63 % of the change in each", () => {
     const loudFrom = SECOND;
     const loudTo = 3 * SECOND;
     const members = { threshold: -20, ratio: 20, knee: 0, attack: 100, release: 400 };
@@ -202,7 +205,7 @@ describe("compressor", () => {
     expect(reductionDb(loudTo + 720 + 19_200)).toBeCloseTo(full / Math.E, 0);
   });
 
-  it("turns both sides down alike", () => {
+  it("the compressor turns both sides down alike", () => {
     const { left, right } = rendered(settings("compressor"), audio(1, sine(0.9, 440)), audio(1, sine(0.09, 440)));
     expect(rms(left.subarray(-9600)) / rms(right.subarray(-9600))).toBeCloseTo(10, 3);
   });
@@ -228,7 +231,7 @@ describe("chorus and flanger", () => {
     expect(peak(Float32Array.from(turns))).toBeLessThan(0.05);
   });
 
-  it("the right side is a quarter of a turn ahead", () => {
+  it("the right side of the chorus is a quarter of a turn ahead", () => {
     const delays = delaysMs(settings("chorus", { frequency: 0.5, depth: 1, delay: 20, mix: 1 }), "right");
     const turns = delays.map((delay, click) => delay - 20 - 4 * Math.cos(Math.PI * (0.1 * (click + 1) + delay / 1000)));
     expect(peak(Float32Array.from(turns))).toBeLessThan(0.08);
@@ -240,7 +243,7 @@ describe("chorus and flanger", () => {
     expect(Math.max(...delays)).toBeCloseTo(10, 1);
   });
 
-  it("a delay that stands still is a comb, between samples too", () => {
+  it("a flanger whose delay stands still is a comb, between samples too", () => {
     // 2.51 ms are 120.48 samples.
     const { left } = clickResponse(settings("flanger", { depth: 0, delay: 2.51, feedback: 0, mix: 0.5 }), 0.5);
     const combAt = (frequencyHz: number) => responseAt(left, frequencyHz).magnitude;
@@ -257,14 +260,14 @@ describe("chorus and flanger", () => {
 });
 
 describe("phaser", () => {
-  it("has two notches where its stages turn by 180 and 540 degrees", () => {
+  it("the phaser has two notches where its stages turn by 180 and 540 degrees", () => {
     const { left } = clickResponse(settings("phaser", { depth: 0, feedback: 0, mix: 0.5 }), 1);
     const notches = [0.4142, 2.4142].map((factor) => 800 * factor);
     for (const frequencyHz of notches) expect(responseAt(left, frequencyHz).magnitude).toBeLessThan(0.01);
     for (const frequencyHz of [30, 800, 20_000]) expect(responseAt(left, frequencyHz).magnitude).toBeGreaterThan(0.98);
   });
 
-  it("sweeps them, left and right apart", () => {
+  it("the phaser sweeps its notches, left and right independently", () => {
     const { left, right } = rendered(
       settings("phaser", { depth: 1, frequency: 1, feedback: 0 }),
       audio(3, sine(0.5, 700)),
@@ -291,7 +294,7 @@ const WORST: Readonly<Record<Name, object>> = {
 };
 
 describe.each(NAMES)("%s", (name) => {
-  it("at its worst settings bears loud noise without growing, and is silent after it", () => {
+  it(`${name} at its worst settings handles loud noise without growing, and is silent after it`, () => {
     const chain = chainWith(settings(name, WORST[name]));
     const noise = new Noise(7);
     const [left, right] = [new Float32Array(960), new Float32Array(960)];
@@ -310,7 +313,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(peak(left)).toBeLessThan(1e-8);
   });
 
-  it("gives the same in blocks of any size", () => {
+  it(`${name} gives the same output in blocks of any size`, () => {
     const random = seededRandom(3);
     const noise = audio(1, () => 0.5 * random() - 0.25);
     const input = { left: noise, right: noise.toReversed() };
@@ -321,7 +324,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(peak(difference)).toBeLessThan(name === "phaser" || name === "compressor" ? 0.01 : 1e-5);
   });
 
-  it("starts anew with a track, and rings on over a seek", () => {
+  it(`${name} starts again with a track, and rings on over a seek`, () => {
     const { chain, render } = listening(settings(name));
     render(sine(0.5, 300), 50);
     chain.begin();
@@ -332,7 +335,7 @@ describe.each(NAMES)("%s", (name) => {
     if (name === "echo" || name === "reverb") expect(after).toBeGreaterThan(0.02);
   });
 
-  it("a seek leaves no click behind", () => {
+  it(`${name} makes no click at a seek`, () => {
     const { chain, render } = listening(settings(name));
     // From top to bottom.
     render((sample) => sine(0.2, 110)(sample + 109), 100);
@@ -372,7 +375,7 @@ function bends(receivedAudio: Float32Array): Float32Array {
   return receivedAudio.map((value, at) => (at < 2 ? 0 : value - 2 * receivedAudio[at - 1]! + receivedAudio[at - 2]!));
 }
 
-it("random settings, valid and at the edges, do no harm", () => {
+it("random Tonearm filter settings, valid and at the edges, do no harm", () => {
   const seed = Date.now() % 2 ** 32;
   const random = seededRandom(seed);
   const noise = new Noise(seed);
@@ -399,7 +402,7 @@ it("random settings, valid and at the edges, do no harm", () => {
   expect(chain.isNeutral).toBe(true);
 });
 
-describe("off", () => {
+describe("Tonearm filters that are off", () => {
   it.each([
     settings("echo", { mix: 0 }),
     settings("reverb", { mix: 0 }),
@@ -409,7 +412,7 @@ describe("off", () => {
     settings("compressor", { ratio: 1 }),
     { pluginFilters: { tonearm: { echo: null, wobble: {} }, other: { echo: {} } } },
     { echo: {}, highPass: {}, pluginFilters: { echo: {} } },
-  ])("%j leaves the chain neutral", (filters) => {
+  ])("the Tonearm filter setting %j leaves the chain neutral", (filters) => {
     const chain = new EffectChain();
     chain.setFilters(filterSettings(filters));
     expect(chain.isNeutral).toBe(true);

@@ -1,5 +1,5 @@
-// Every filter but timescale against what was measured at upstream's, within the tolerances that its README calls fair,
-// and one table of what is different on purpose.
+// Every filter except timescale compared with measurements of upstream, within the tolerances that its README calls
+// fair, and one table of deliberate differences.
 
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
@@ -23,14 +23,14 @@ import {
 } from "../../../../support/filter-vectors.ts";
 
 /**
- * What is not as upstream has it, on purpose, and what it sounds like instead: the same as another recording, or as the
- * input. (Behaviours, which have tests of their own: state survives an update, changes are cross-faded, bad values
- * never reach the sound.)
+ * Deliberate differences from upstream, and what the result sounds like instead: like another recording, or like the
+ * input. (Behaviours with their own tests: state survives an update, changes are cross-faded, bad values never reach
+ * the audio.)
  */
 const DELIBERATE_DIFFERENCES: Readonly<Record<string, { readonly soundsLike: string; readonly why: string }>> = {
   "quirk_lowpass0.75_with_other": {
     soundsLike: "volume_filter_0.5",
-    why: "a filter that is off stays off, whatever stands beside it; at 0.75 the low pass would boost",
+    why: "a filter that is off stays off, whatever other filters are set; at 0.75 the low pass would boost",
   },
   quirk_timescale_identity_with_other: {
     soundsLike: "volume_filter_0.5",
@@ -182,7 +182,7 @@ it("the test signals are those of the recordings", () => {
 });
 
 describe("sounds as recorded", () => {
-  it.each(own)("%s", (name) => {
+  it.each(own)("the filters of %s sound as recorded", (name) => {
     const difference = DELIBERATE_DIFFERENCES[name];
     const { filters } = readVector(name);
     const vector = difference === undefined ? readVector(name) : readVector(difference.soundsLike);
@@ -203,16 +203,16 @@ describe("sounds as recorded", () => {
     }
   });
 
-  it(`${OUT_OF_RANGE} (upstream takes it)`, () => {
+  it(`${OUT_OF_RANGE}, which upstream accepts, is refused`, () => {
     expect(() => chainWith(readVector(OUT_OF_RANGE).filters)).toThrow("must be from -0.25 to 1");
   });
 
-  it("player_volume_0 (upstream leaves the samples and marks the frame)", () => {
+  it("player_volume_0 is silent (upstream leaves the samples and flags the frame)", () => {
     const rendered = filtered(chainWith({}, 0), signals.loud);
     expect(peak(rendered.left)).toBe(0);
   });
 
-  it.each(players)("%s", (name) => {
+  it.each(players)("the player settings of %s sound as recorded", (name) => {
     const vector = readVector(name);
     const chain = () => chainWith(vector.filters, vector.player_volume);
     for (const signal of ["sweep", "tone", "noise", "loud"] as const) {

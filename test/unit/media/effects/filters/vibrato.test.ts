@@ -3,7 +3,7 @@ import { VibratoFilter } from "../../../../../src/media/effects/filters/vibrato.
 import { VibratoKernel } from "../../../../../src/media/kernels/vibrato-kernel.ts";
 import { peak, signals } from "../../../../support/filter-vectors.ts";
 
-it("SIMD and plain loop agree", () => {
+it("the vibrato's SIMD and plain loop agree", () => {
   const settings = { frequency: 14, depth: 1 };
   const filters = [
     new VibratoFilter(settings),

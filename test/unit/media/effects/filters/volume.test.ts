@@ -17,13 +17,13 @@ test.each([
   expect(volumeGain(volume)).toBeCloseTo(gain, 4);
 });
 
-test("the curve never falls", () => {
+test("the volume curve never decreases", () => {
   for (let volume = 1; volume <= 1000; volume++) {
     expect(volumeGain(volume)).toBeGreaterThan(volumeGain(volume - 1));
   }
 });
 
-test("at 100 the sound is untouched, even beyond full scale", () => {
+test("at volume 100 the audio is unchanged, even beyond full scale", () => {
   const filter = new VolumeFilter();
   const left = Float32Array.of(0.1, -1.5);
   filter.process(left, left, 2);
@@ -31,7 +31,7 @@ test("at 100 the sound is untouched, even beyond full scale", () => {
   expect(filter.isNeutral).toBe(true);
 });
 
-test("a change is a ramp without a jump, complete after 10 ms, across frames", () => {
+test("a volume change is a ramp without a jump, complete after 10 ms, across frames", () => {
   const filter = new VolumeFilter(100);
   filter.setVolume(50);
   expect(filter.isNeutral).toBe(false);
@@ -52,7 +52,7 @@ test("a change is a ramp without a jump, complete after 10 ms, across frames", (
   expect(rendered.at(-1)).toBeCloseTo(0.5 * volumeGain(50), 6);
 });
 
-test("back at 100 it is neutral again when the ramp is done", () => {
+test("the volume back at 100 is neutral again when the ramp is done", () => {
   const filter = new VolumeFilter(300);
   filter.setVolume(100);
   filter.process(constant(0), constant(0), 479);
@@ -61,7 +61,7 @@ test("back at 100 it is neutral again when the ramp is done", () => {
   expect(filter.isNeutral).toBe(true);
 });
 
-test("loud sound is clamped, not wrapped around", () => {
+test("loud audio is clamped, not wrapped around", () => {
   const filter = new VolumeFilter(1000);
   const left = Float32Array.of(0.9, -0.9, 0.01);
   filter.process(left, new Float32Array(3), 3);
@@ -77,7 +77,7 @@ test("volume 0 is silence and reset ends a ramp at once", () => {
   expect(left.every((value) => value === 0)).toBe(true);
 });
 
-test("a ramp that was not heard begins anew where the sound was left, and ends at what is set", () => {
+test("a ramp that was not played starts again from the last output gain, and ends at the setting", () => {
   const filter = new VolumeFilter(100);
   filter.setVolume(50);
   filter.process(constant(1), constant(1), 960);

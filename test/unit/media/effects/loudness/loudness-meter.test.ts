@@ -1,5 +1,5 @@
-// The meter against the test signals of EBU Tech 3341 (2016) table 1, made here: sine tones of 1 kHz in both channels.
-// Case 6 is surround sound, which the meter never sees.
+// The meter against the test signals of EBU Tech 3341 (2016) table 1, generated here: sine tones of 1 kHz in both
+// channels. Case 6 is surround audio, which the meter never receives.
 
 import { describe, expect, it } from "vitest";
 import { LoudnessMeter } from "../../../../../src/media/effects/loudness/loudness-meter.ts";
@@ -13,7 +13,7 @@ class Tone {
   readonly meter = new LoudnessMeter();
   #phase = 0;
 
-  /** 1 kHz, unless said otherwise, whose peaks are at a level. */
+  /** 1 kHz by default, with peaks at a level. */
   play([seconds, levelDbfs]: Part, { hz = 1000, isMono = false } = {}): void {
     const kernel = sharedLoudnessKernel();
     const level = 10 ** (levelDbfs / 20);
@@ -54,7 +54,7 @@ describe("EBU Tech 3341", () => {
       -23,
     ],
     [
-      "5: what is within the gate counts by its power",
+      "5: audio within the gate counts by its power",
       [
         [20, -26],
         [20.1, -20],
@@ -62,13 +62,13 @@ describe("EBU Tech 3341", () => {
       ],
       -23,
     ],
-  ])("case %s", (_name, parts, lufs) => {
+  ])("the meter passes EBU Tech 3341 case %s", (_name, parts, lufs) => {
     const tone = new Tone();
     for (const part of parts) tone.play(part);
     expect(Math.abs((tone.meter.integratedLufs ?? 0) - lufs)).toBeLessThan(0.1);
   });
 
-  it("momentary loudness is that of the last 400 ms", () => {
+  it("momentary loudness covers the last 400 ms", () => {
     const tone = new Tone();
     tone.play([0.3, -23]);
     expect(tone.meter.momentaryLufs).toBe(Number.NEGATIVE_INFINITY);
@@ -95,7 +95,7 @@ it("bass counts for less and treble for more", () => {
   expect(readings).toEqual([-29.3, -24.8, -23, -19.6].map((lufs) => expect.closeTo(lufs, 1)));
 });
 
-it("silence and what is below the gate say nothing", () => {
+it("silence and audio below the gate do not count", () => {
   const tone = new Tone();
   tone.play([2, -Infinity]);
   tone.play([2, -71]);
@@ -104,7 +104,7 @@ it("silence and what is below the gate say nothing", () => {
   expect(Math.abs((tone.meter.integratedLufs ?? 0) + 60)).toBeLessThan(0.3);
 });
 
-it("a reset forgets the song", () => {
+it("a reset clears the measured loudness", () => {
   const tone = new Tone();
   tone.play([3, -10]);
   tone.meter.reset();
@@ -113,10 +113,10 @@ it("a reset forgets the song", () => {
   expect(tone.meter.integratedLufs).toBeCloseTo(-30, 1);
 });
 
-it("a station is judged by its last hour, not by all its life", () => {
+it("a station is measured by its last hour, not by its whole run", () => {
   const kernel = sharedLoudnessKernel();
   const meter = new LoudnessMeter();
-  // A block holds whole periods, so it can be heard over and over.
+  // A block holds whole periods, so it can be repeated.
   const feed = (minutes: number, levelDbfs: number) => {
     kernel.left.forEach((_, sample) => {
       kernel.left[sample] = 10 ** (levelDbfs / 20) * Math.sin((2 * Math.PI * sample) / 48);
@@ -132,7 +132,7 @@ it("a station is judged by its last hour, not by all its life", () => {
   expect(feed(30, -28)).toBeLessThan(-25);
 });
 
-it("measures the same in pieces of any length", () => {
+it("the loudness meter measures the same in pieces of any length", () => {
   const kernel = sharedLoudnessKernel();
   const readings = [960, 333, 1, 1000].map((pieceSamples) => {
     const meter = new LoudnessMeter();

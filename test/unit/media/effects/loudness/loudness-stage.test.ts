@@ -1,5 +1,5 @@
-// The whole stage, fed with songs made here and heard 20 ms at a time: how loud they come out, and that no peak passes
-// the ceiling.
+// The whole stage, fed with generated songs, 20 ms at a time: how loud they come out, and that no peak exceeds the
+// ceiling.
 
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../../../lab/seeded-random.ts";
@@ -13,26 +13,26 @@ function decibels(factor: number): number {
   return 20 * Math.log10(factor);
 }
 
-describe("songs come out alike", () => {
-  it.each([-28, -23, -16, -9, -6])("tagged with %s LUFS: from the first frame on", (lufs) => {
+describe("loudness normalization", () => {
+  it.each([-28, -23, -16, -9, -6])("a song tagged with %s LUFS is normalized from the first frame on", (lufs) => {
     const listening = new LoudnessListening(music(lufs), { settings: SETTINGS, lufs });
     expect(Math.abs(loudnessOf(listening.render(2)) + 14)).toBeLessThan(0.7);
   });
 
-  it.each([-26, -20, -14, -9, -6])("at %s LUFS without a tag: once the gain has settled", (lufs) => {
+  it.each([-26, -20, -14, -9, -6])("an untagged song at %s LUFS is normalized once the gain has settled", (lufs) => {
     const listening = new LoudnessListening(music(lufs), { settings: SETTINGS });
     listening.render(8);
     expect(Math.abs(loudnessOf(listening.render(4)) + 14)).toBeLessThan(1);
   });
 
-  it("at other targets", () => {
+  it("songs are normalized to other targets", () => {
     for (const target of [-23, -18, -12]) {
       const listening = new LoudnessListening(music(-16), { settings: { target, peak: -1 }, lufs: -16 });
       expect(Math.abs(loudnessOf(listening.render(3)) - target)).toBeLessThan(1);
     }
   });
 
-  it("a tag is believed, and not measured against", () => {
+  it("a loudness tag is trusted, and not compared with a measurement", () => {
     const listening = new LoudnessListening(tone(-20), { settings: SETTINGS, lufs: -17 });
     expect(loudnessOf(listening.render(10))).toBeCloseTo(-17, 1);
   });
@@ -46,7 +46,7 @@ describe("songs come out alike", () => {
 describe("the measured gain", () => {
   const level = (audio: Float32Array) => decibels(audio.reduce((top, value) => Math.max(top, Math.abs(value)), 0));
 
-  it("rises by 3 dB and falls by 10 dB a second", () => {
+  it("the measured gain increases by 3 dB and decreases by 10 dB a second", () => {
     const quiet = new LoudnessListening(tone(-24), { settings: SETTINGS });
     quiet.render(1);
     const loud = new LoudnessListening(tone(-5), { settings: SETTINGS });
@@ -58,7 +58,7 @@ describe("the measured gain", () => {
     expect(level(loud.render(0.02)) - before[1]!).toBeCloseTo(-4, 0);
   });
 
-  it("is 12 dB at most, 20 with a tag", () => {
+  it("the measured gain is 12 dB at most, 20 with a tag", () => {
     const measured = new LoudnessListening(tone(-40), { settings: SETTINGS });
     measured.render(10);
     expect(level(measured.render(0.1))).toBeCloseTo(-28, 1);
@@ -66,7 +66,7 @@ describe("the measured gain", () => {
     expect(level(tagged.render(0.1))).toBeCloseTo(-20, 1);
   });
 
-  it("does not follow noise before the music, a pause or the end", () => {
+  it("the measured gain does not follow noise before the music, a pause or the end", () => {
     const noisy = new LoudnessListening(tone(-55), { settings: SETTINGS });
     expect(level(noisy.render(5))).toBeCloseTo(-57, 1);
     const paused = new LoudnessListening(tone(-20), { settings: SETTINGS });
@@ -82,7 +82,7 @@ describe("the measured gain", () => {
     expect(Math.abs(level(paused.render(0.1)) - before)).toBeLessThan(0.2);
   });
 
-  it("gives way when a quiet song turns loud: two seconds later it is no more than 8 LU above the target", () => {
+  it("the measured gain decreases when a quiet song gets loud: two seconds later it is no more than 8 LU above the target", () => {
     const listening = new LoudnessListening(music(-26), { settings: SETTINGS });
     listening.render(15);
     listening.song = music(-8);
@@ -90,7 +90,7 @@ describe("the measured gain", () => {
     expect(loudnessOf(listening.render(1))).toBeLessThan(-6);
   });
 
-  it("does not rise in a pause", () => {
+  it("the measured gain does not increase in a pause", () => {
     const listening = new LoudnessListening(tone(-24), { settings: SETTINGS });
     listening.render(1.5);
     listening.song = tone(-44);
@@ -103,7 +103,7 @@ describe("the measured gain", () => {
     expect(level(listening.render(0.1))).toBeGreaterThan(before + 20 + 4);
   });
 
-  it("falls when a long soft song turns loud, before the measurement has caught up", () => {
+  it("the measured gain decreases when a long soft song gets loud, before the measurement has caught up", () => {
     const listening = new LoudnessListening(tone(-20), { settings: SETTINGS });
     listening.render(40);
     listening.song = tone(-6);
@@ -114,7 +114,7 @@ describe("the measured gain", () => {
     expect(level(listening.render(0.1))).toBeGreaterThan(-18);
   });
 
-  it("is kept over a seek, and begins anew with another song", () => {
+  it("the measured gain stays over a seek, and starts again with another song", () => {
     const listening = new LoudnessListening(tone(-20), { settings: SETTINGS });
     listening.render(6);
     const before = level(listening.render(0.1));
@@ -124,7 +124,7 @@ describe("the measured gain", () => {
     expect(level(listening.render(0.1))).toBeCloseTo(-22, 1);
   });
 
-  it("goes on from where it is when a chained stream's next song has no tag, and to the tag when it has one", () => {
+  it("the measured gain stays when a chained stream's next song has no tag, and moves to the tag when it has one", () => {
     const listening = new LoudnessListening(tone(-20), { settings: SETTINGS, lufs: -20 });
     listening.render(1);
     listening.env.continueWith(undefined);
@@ -155,7 +155,7 @@ describe("peaks", () => {
     "clipped music": (sample) => Math.max(-1, Math.min(1, 1.4 * loud(sample))),
   };
 
-  it.each(Object.keys(SONGS))("of %s, as far as Opus carries it: never above the ceiling by 0.2 dB", (name) => {
+  it.each(Object.keys(SONGS))("peaks of %s, as far as Opus carries it, never exceed the ceiling by 0.2 dB", (name) => {
     const audio = lowPassed(
       Float32Array.from({ length: 28_800 }, (_, sample) => SONGS[name]!(sample)),
       20_000,
@@ -171,7 +171,7 @@ describe("peaks", () => {
     }
   });
 
-  it("below the ceiling the sound is only multiplied", () => {
+  it("audio below the ceiling is only multiplied", () => {
     const song = music(-30);
     const listening = new LoudnessListening(song, { settings: SETTINGS, lufs: -20 });
     const gain = 10 ** (6 / 20);
@@ -179,7 +179,7 @@ describe("peaks", () => {
     expect(worst).toBeLessThan(1e-6);
   });
 
-  it("are turned down and up again without a step in the gain", () => {
+  it("peaks are turned down and up again without a step in the gain", () => {
     const listening = new LoudnessListening((sample) => (sample === 24_000 ? 1 : 0.1), {
       settings: SETTINGS,
       lufs: -20,
@@ -190,13 +190,13 @@ describe("peaks", () => {
     expect(Math.max(...steps)).toBeLessThan(1.2 / 90);
     expect(gains[24_000]).toBeLessThan(0.9);
     expect(gains[24_000 - 200]).toBeCloseTo(2, 2);
-    // A third of the way is left after 150 ms.
+    // A third of the reduction is left after 150 ms.
     expect(gains[24_480]).toBeLessThan(1.1);
     expect(Math.abs(gains[24_000 + 7200]! - 1.59)).toBeLessThan(0.05);
     expect(gains.at(-1)).toBeCloseTo(2, 2);
   });
 
-  it("also where the processor has no SIMD", () => {
+  it("peaks are also limited without SIMD", () => {
     const [simd, plain] = [true, false].map((isSimd) => {
       return new LoudnessListening(music(-8), { settings: SETTINGS, isSimd }).render(3);
     });

@@ -1,4 +1,4 @@
-// What the loudness stage must not do: delay, lose or double a sample, be heard when it is switched, or allocate.
+// The loudness stage must not delay, lose or double a sample, be audible when it is switched, or allocate.
 
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../../../lab/seeded-random.ts";
@@ -12,19 +12,22 @@ function decibels(factor: number): number {
 }
 
 describe("song samples", () => {
-  /** Tells its own number, so that none can be lost or doubled. */
+  /** Encodes the sample's own number, so that a lost or doubled one is detected. */
   const counted: At = (sample) => (sample % 5000) / 100_000 + 0.001;
 
-  it.each([1, 7, 16, 240, 312, 960])("come in order, none delayed, in pieces of %s", (pieceSamples) => {
-    const listening = new LoudnessListening(counted, { settings: { target: -14, peak: 0 }, lufs: -14 });
-    const rendered = listening.render(0.3, pieceSamples);
-    const worst = rendered.reduce((top, value, at) => Math.max(top, Math.abs(value - counted(at))), 0);
-    expect(worst).toBeLessThan(1e-7);
-    expect(listening.position).toBe(rendered.length);
-    expect(listening.env.heldSamples).toBeLessThan(120);
-  });
+  it.each([1, 7, 16, 240, 312, 960])(
+    "song samples leave the loudness stage in order, none delayed, in pieces of %s",
+    (pieceSamples) => {
+      const listening = new LoudnessListening(counted, { settings: { target: -14, peak: 0 }, lufs: -14 });
+      const rendered = listening.render(0.3, pieceSamples);
+      const worst = rendered.reduce((top, value, at) => Math.max(top, Math.abs(value - counted(at))), 0);
+      expect(worst).toBeLessThan(1e-7);
+      expect(listening.position).toBe(rendered.length);
+      expect(listening.env.heldSamples).toBeLessThan(120);
+    },
+  );
 
-  it("all come out at the end, and nothing behind them", () => {
+  it("song samples all leave the loudness stage at the end, and nothing behind them", () => {
     for (const seconds of [0.0003, 0.02, 0.1003, 0.5]) {
       const listening = new LoudnessListening(counted, { settings: { target: -14, peak: 0 }, lufs: -14 });
       const rendered = [...listening.render(seconds), ...listening.finish()];
@@ -34,7 +37,7 @@ describe("song samples", () => {
     }
   });
 
-  it("of another song may come behind an end", () => {
+  it("samples of another song may follow an end", () => {
     const listening = new LoudnessListening(counted, { settings: SETTINGS, lufs: -14 });
     listening.render(0.1);
     listening.finish();
@@ -44,7 +47,7 @@ describe("song samples", () => {
     expect(listening.position - start).toBe(4800);
   });
 
-  it("are neither lost nor doubled by switching on and off at any time", () => {
+  it("samples are neither lost nor doubled by switching loudness on and off at any time", () => {
     const random = seededRandom(3);
     const listening = new LoudnessListening(counted);
     let at = 0;
@@ -55,14 +58,14 @@ describe("song samples", () => {
         (top, value, sample) => Math.max(top, Math.abs(value / counted(at + sample) - 1)),
         0,
       );
-      // The guess is -12 LUFS, so the gain is 1 until the measurement says that it is silence.
+      // The initial estimate is -12 LUFS, so the gain is 1 until the measurement says that it is silence.
       expect(worst).toBeLessThan(1e-5);
       at += rendered.length;
       expect(listening.position).toBe(at);
     }
   });
 
-  it("that are no numbers are silence, and forgotten", () => {
+  it("NaN samples become silence, and leave no trace", () => {
     const song: At = (sample) =>
       sample < 4000 || sample > 5000 ? counted(sample) : [Number.NaN, 1e38, -1e38][sample % 3]!;
     const listening = new LoudnessListening(song, { settings: SETTINGS });
@@ -72,11 +75,11 @@ describe("song samples", () => {
   });
 });
 
-describe("switching", () => {
+describe("switching loudness", () => {
   const largestStep = (audio: Float32Array) =>
     audio.reduce((top, value, at) => (at === 0 ? 0 : Math.max(top, Math.abs(value - audio[at - 1]!))), 0);
 
-  it("on, to another target and off is heard within 20 ms, without a step above the sound's own", () => {
+  it("switching loudness on, to another target and off takes effect within 20 ms, without a step above the audio's own", () => {
     const listening = new LoudnessListening(tone(-12, 353));
     const own = largestStep(listening.render(0.2));
     const level = (audio: Float32Array) => decibels(Math.max(...audio.map(Math.abs)));
@@ -99,7 +102,7 @@ describe("switching", () => {
     expect(listening.env.heldSamples).toBe(0);
   });
 
-  it("on and off turns the gain evenly", () => {
+  it("switching loudness on and off moves the gain evenly", () => {
     const listening = new LoudnessListening(() => 0.1, { settings: { target: -32, peak: -1 } });
     listening.env.set(undefined);
     const off = listening.render(0.05);
@@ -112,7 +115,7 @@ describe("switching", () => {
     );
   });
 
-  it("off gives the song bit for bit", () => {
+  it("switching loudness off gives the song bit for bit", () => {
     const song = music(-10);
     const listening = new LoudnessListening(song, { settings: SETTINGS });
     listening.render(1);
@@ -124,7 +127,7 @@ describe("switching", () => {
     expect(listening.render(0.1).every((value, sample) => value === Math.fround(song(at + sample)))).toBe(true);
   });
 
-  it("the same settings again change nothing", () => {
+  it("setting the same loudness again changes nothing", () => {
     const [undisturbed, disturbed] = [0, 1].map(() => new LoudnessListening(music(-10), { settings: SETTINGS }));
     const expected = undisturbed!.render(2);
     const rendered: number[] = [];
@@ -135,8 +138,8 @@ describe("switching", () => {
     expect(rendered).toEqual([...expected]);
   });
 
-  it("allocates nothing while it runs", () => {
-    // One number per chunk would be 960 bytes a frame. What crosses into WebAssembly and back takes some.
+  it("the loudness stage allocates nothing while it runs", () => {
+    // One number per chunk would be 960 bytes a frame. Calls into WebAssembly and back take some.
     const listening = new LoudnessListening(() => 0, { settings: SETTINGS });
     listening.render(1);
     const { env } = listening;

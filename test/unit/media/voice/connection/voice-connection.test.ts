@@ -41,7 +41,7 @@ async function prepare(
   return { ...voice, clock, gateway };
 }
 
-/** Connected, with sound flowing. */
+/** Connected, with audio flowing. */
 async function goLive(
   script: ScriptedGatewayOptions = {},
   options: Partial<VoiceFixtureOptions> = {},
@@ -61,7 +61,7 @@ async function closeByServer({ gateway, states }: Fixture, code: number, reason 
 }
 
 describe("connecting", () => {
-  test("identifies with the client's data, asks for no incoming sound and announces its SSRC", async () => {
+  test("connecting identifies with the client's data, requests no incoming audio and announces its SSRC", async () => {
     const { gateway, connection, states } = await goLive();
     expect(gateway.last.all(0)).toEqual([
       {
@@ -85,7 +85,7 @@ describe("connecting", () => {
     expect(connection.gate).toBe("send");
   });
 
-  test("the promise resolves when the WebSocket is open, before sound can flow", async () => {
+  test("the connect promise resolves when the WebSocket is open, before audio can flow", async () => {
     const { connection, credentials, sendNow } = await prepare({ silentOn: [0] });
     await connection.connect(credentials());
     expect(connection.gate).toBe("hold");
@@ -93,7 +93,7 @@ describe("connecting", () => {
     expect(connection.counters.framesRefused).toBe(1);
   });
 
-  test("identical data on an open connection change nothing", async () => {
+  test("identical voice data on an open connection change nothing", async () => {
     const { connection, credentials, gateway, story } = await goLive();
     const before = story.length;
     await connection.connect(credentials());
@@ -143,13 +143,13 @@ describe("connecting", () => {
     silent.close();
   });
 
-  test.each(["", "not an endpoint", "user@host"])("the endpoint %j is rejected", async (endpoint) => {
+  test.each(["", "not an endpoint", "user@host"])("the voice endpoint %j is rejected", async (endpoint) => {
     const { connection, credentials } = await prepare();
     await expect(connection.connect(credentials({ endpoint }))).rejects.toMatchObject({ code: "voice-connect-failed" });
     expect(connection.gate).toBe("down");
   });
 
-  test("a forbidden gateway address is never dialled", async () => {
+  test("a forbidden gateway address is never connected to", async () => {
     const { connection, credentials, gateway } = await prepare({}, { networkAllow: [] });
     for (const endpoint of [gateway.endpoint, "localhost:1", "2130706433:80", "[::1]:80"]) {
       await expect(connection.connect(credentials({ endpoint }))).rejects.toMatchObject({
@@ -186,7 +186,7 @@ describe("connecting", () => {
 });
 
 describe("UDP", () => {
-  test("discovery is asked again until an answer comes", async () => {
+  test("the discovery request is repeated until a response arrives", async () => {
     const { connection, credentials, gateway, clock } = await prepare({ lostDiscoveries: 2 });
     await connection.connect(credentials());
     await until(() => gateway.packets.length === 1);
@@ -197,7 +197,7 @@ describe("UDP", () => {
     expect(gateway.packets).toHaveLength(3);
   });
 
-  test("without any answer it goes on after six requests, for we only send", async () => {
+  test("without any discovery response the session continues after six requests, because it only sends", async () => {
     const { connection, credentials, gateway, clock, lines } = await prepare({ lostDiscoveries: 99 });
     await connection.connect(credentials());
     for (let count = 1; count <= 6; count++) {
@@ -206,10 +206,10 @@ describe("UDP", () => {
     }
     await until(() => connection.gate === "send");
     expect(gateway.packets).toHaveLength(6);
-    expect(lines.some(({ message }) => message.includes("no answer to IP discovery"))).toBe(true);
+    expect(lines.some(({ message }) => message.includes("no response to IP discovery"))).toBe(true);
   });
 
-  test("a keep-alive goes out in every five seconds without sound", async () => {
+  test("a keep-alive is sent after every five seconds without audio", async () => {
     const { gateway, clock, sendNow } = await goLive();
     const keepAlives = () => gateway.packets.filter((packet) => packet.length === 8);
     clock.advance(5000);
@@ -226,7 +226,7 @@ describe("UDP", () => {
     expect(keepAlives().map((packet) => packet.readUInt32LE(0))).toEqual(keepAlives().map((_, index) => index + 1));
   });
 
-  test("a network that takes nothing for three seconds brings a new session", async () => {
+  test("a network that accepts nothing for three seconds causes a new session", async () => {
     const { gateway, clock, connection, sendNow } = await goLive();
     await gateway.closeUdp();
     await until(() => {
@@ -240,9 +240,9 @@ describe("UDP", () => {
   });
 });
 
-describe("sound", () => {
+describe("audio packets", () => {
   test.each(["aead_xchacha20_poly1305_rtpsize", "aead_aes256_gcm_rtpsize"])(
-    "frames go out in %s with headers that count on",
+    "frames are sent in %s with headers that count on",
     async (mode) => {
       const { connection, clock, gateway } = await goLive({ modes: [mode] });
       for (const dueMs of [20, 40, 60, 280]) {
@@ -258,7 +258,7 @@ describe("sound", () => {
     },
   );
 
-  test("Speaking is told on change only, and silence only ends sound", async () => {
+  test("Speaking is sent on change only, and silence only ends audio", async () => {
     const { connection, clock, gateway, sendNow } = await goLive();
     expect(connection.sendSilence(clock.now())).toBe(false);
     connection.stopSpeaking();
@@ -286,7 +286,7 @@ describe("sound", () => {
     expect(gateway.rtpPackets.map((packet) => packet.readUInt16BE(2))).toEqual([7, 8]);
   });
 
-  test("frames leave at their moment, and not before", async () => {
+  test("frames are sent at their deadlines, and not before", async () => {
     const { connection, clock, gateway } = await goLive();
     for (const dueMs of [20, 40, 60]) connection.sendFrame(OPUS, clock.now() + dueMs);
     expect(connection.isDrained).toBe(false);
@@ -301,7 +301,7 @@ describe("sound", () => {
     expect(connection.isDrained).toBe(true);
   });
 
-  test("what has not left can be taken back, newest first, and is not counted as sent", async () => {
+  test("unsent frames can be revoked, newest first, and are not counted as sent", async () => {
     const { connection, clock, gateway } = await goLive();
     const frames = [1, 2, 3, 4].map((number) => Buffer.alloc(10 * number));
     for (const [index, frame] of frames.entries()) connection.sendFrame(frame, clock.now() + 20 * (index + 1));
@@ -319,7 +319,7 @@ describe("sound", () => {
     expect(gateway.rtpPackets.map((packet) => packet.readUInt32BE(4))).toEqual([7, 7 + 3 * 960]);
   });
 
-  test("more than lies ready at any time has no way out, and that is told", async () => {
+  test("frames beyond the capacity of the ring are refused and reported", async () => {
     const { connection, clock } = await goLive();
     let taken = 0;
     while (connection.sendFrame(OPUS, clock.now() + 20 * (taken + 1))) taken += 1;
@@ -350,8 +350,8 @@ describe("sound", () => {
   });
 });
 
-describe("a pacer that is lost", () => {
-  test("brings a new session over the next one, silently, and what had not left is sent again", async () => {
+describe("a lost pacer", () => {
+  test("a lost pacer causes a new session with the next one, silently, and unsent frames are sent again", async () => {
     const revokedCounts: number[] = [];
     const onSendPathChanging = () => revokedCounts.push(fixture.connection.revoke(99));
     const fixture = await goLive({}, { onSendPathChanging });
@@ -373,7 +373,7 @@ describe("a pacer that is lost", () => {
     expect(closes).toEqual([]);
   });
 
-  test("loses what nobody takes back, and that is told and counted", async () => {
+  test("a lost pacer loses the frames that nobody revokes, and they are reported and counted", async () => {
     const { connection, clock, pacer, framesLost } = await goLive();
     for (const dueMs of [20, 40, 60]) connection.sendFrame(OPUS, clock.now() + dueMs);
     clock.advance(20);
@@ -382,7 +382,7 @@ describe("a pacer that is lost", () => {
     expect(connection.counters).toMatchObject({ packetsSent: 1, framesRefused: 2 });
   });
 
-  test("while our address is asked for is no more than another try", async () => {
+  test("a pacer lost during IP discovery costs only another attempt", async () => {
     const { connection, credentials, gateway, clock, pacer, closes } = await prepare({ lostDiscoveries: 1 });
     await connection.connect(credentials());
     await until(() => gateway.packets.length === 1);
@@ -396,7 +396,7 @@ describe("a pacer that is lost", () => {
 });
 
 describe("heartbeat", () => {
-  test("goes out at once, then every five seconds at the latest, with the last sequence number", async () => {
+  test("a heartbeat is sent at once, then every five seconds at the latest, with the last sequence number", async () => {
     const { gateway, clock } = await goLive({ heartbeatIntervalMs: 41_250 });
     expect(gateway.last.all(3)).toMatchObject([{ seq_ack: -1 }]);
     gateway.last.send(18, {}, 0);
@@ -412,7 +412,7 @@ describe("heartbeat", () => {
     expect(new Set(nonces).size).toBe(nonces.length);
   });
 
-  test("two intervals without an answer end the connection, and it is resumed", async () => {
+  test("two heartbeat intervals without an answer end the connection, and it is resumed", async () => {
     const { gateway, clock, states, connection, sendNow } = await goLive();
     sendNow(OPUS);
     const { silentOn } = { silentOn: [3] };
@@ -428,7 +428,7 @@ describe("heartbeat", () => {
     expect(states.at(-1)?.isConnected).toBe(true);
   });
 
-  test("our own lateness does not count against the server", async () => {
+  test("our own lateness does not count against the server's heartbeats", async () => {
     const { gateway, clock, states } = await goLive();
     Object.assign(gateway.options, { silentOn: [3] });
     clock.advance(5000);
@@ -443,7 +443,7 @@ describe("heartbeat", () => {
 });
 
 describe("losing the connection", () => {
-  test("a lost connection is resumed with seq_ack while sound goes on, and nothing is reported", async () => {
+  test("a lost connection is resumed with seq_ack while audio continues, and nothing is reported", async () => {
     const fixture = await goLive();
     const { gateway, clock, connection, closes, states, sendNow } = fixture;
     sendNow(OPUS);
@@ -467,7 +467,7 @@ describe("losing the connection", () => {
     expect(closes).toEqual([]);
   });
 
-  test("sound does not begin while Discord cannot be told of it", async () => {
+  test("audio does not begin while Speaking cannot be sent to Discord", async () => {
     const { gateway, clock, connection, states, sendNow } = await goLive();
     gateway.last.socket.terminate();
     await until(() => states.at(-1)?.isConnected === false);
@@ -493,19 +493,22 @@ describe("losing the connection", () => {
     expect(connection.counters.resumes).toBe(0);
   });
 
-  test.each([1001, 1006, 1011, 1012, 4000, 4001, 4002, 4013, 4015, 4020, 1000])("%i is resumed", async (code) => {
-    const fixture = await goLive();
-    const { gateway, clock, connection, closes } = fixture;
-    if (code === 1006) gateway.last.socket.terminate();
-    else gateway.last.socket.close(code);
-    await until(() => fixture.states.at(-1)?.isConnected === false);
-    clock.advance(250);
-    await until(() => connection.counters.resumes === 1);
-    expect(gateway.last.all(7)).toHaveLength(1);
-    expect(closes).toEqual([]);
-  });
+  test.each([1001, 1006, 1011, 1012, 4000, 4001, 4002, 4013, 4015, 4020, 1000])(
+    "close code %i is resumed",
+    async (code) => {
+      const fixture = await goLive();
+      const { gateway, clock, connection, closes } = fixture;
+      if (code === 1006) gateway.last.socket.terminate();
+      else gateway.last.socket.close(code);
+      await until(() => fixture.states.at(-1)?.isConnected === false);
+      clock.advance(250);
+      await until(() => connection.counters.resumes === 1);
+      expect(gateway.last.all(7)).toHaveLength(1);
+      expect(closes).toEqual([]);
+    },
+  );
 
-  test.each([4003, 4005, 4009])("%i is identified anew, holding sound meanwhile", async (code) => {
+  test.each([4003, 4005, 4009])("close code %i is identified again, and audio is held meanwhile", async (code) => {
     const fixture = await goLive();
     const { gateway, clock, connection, closes } = fixture;
     await closeByServer(fixture, code);
@@ -518,7 +521,7 @@ describe("losing the connection", () => {
     expect(closes).toEqual([]);
   });
 
-  test("4016 is identified anew with the mode every server knows", async () => {
+  test("close code 4016 is identified again with the mode every server knows", async () => {
     const fixture = await goLive({ modes: ["aead_aes256_gcm_rtpsize"] });
     await closeByServer(fixture, 4016);
     fixture.clock.advance(250);
@@ -527,7 +530,7 @@ describe("losing the connection", () => {
   });
 
   test.each([4004, 4006, 4011, 4012, 4014, 4017, 4021, 4022, 4099])(
-    "%i is reported, and new data connect again",
+    "close code %i is reported, and new data connect again",
     async (code) => {
       const fixture = await goLive();
       const { gateway, clock, connection, closes, states, credentials } = fixture;
@@ -545,7 +548,7 @@ describe("losing the connection", () => {
     },
   );
 
-  test("a server that offers no mode we know is asked for the one every server has to know", async () => {
+  test("a server that offers no known mode is asked for the one that every server must support", async () => {
     const { connection, credentials, closes, clock, gateway } = await prepare({ modes: ["xsalsa20_poly1305"] });
     await connection.connect(credentials());
     await until(() => connection.gate === "hold" && gateway.last.closeCode === 1000);
@@ -585,7 +588,7 @@ describe("losing the connection", () => {
     expect(clock.now()).toBeLessThan(120_000);
   });
 
-  test("identical data while it waits to reconnect make it try at once", async () => {
+  test("identical data while the connection waits to reconnect make it try at once", async () => {
     const fixture = await goLive();
     await closeByServer(fixture, 4009);
     const opened = fixture.connection.connect(fixture.credentials());
@@ -622,7 +625,7 @@ describe("losing the connection", () => {
 });
 
 describe("moving", () => {
-  test("reports 1000 at once, sounds on over the old session, switches when the new one is ready", async () => {
+  test("a move reports 1000 at once, keeps sending over the old session, and switches when the new one is ready", async () => {
     const { gateway, connection, credentials, story, states, sendNow } = await goLive();
     const target = await ScriptedVoiceGateway.start({ silentOn: [1] });
     open.push(target);
@@ -647,7 +650,7 @@ describe("moving", () => {
     expect(target.last.all(0)).toMatchObject([{ token: "token-2" }]);
   });
 
-  test("the old server's close during a move is not reported and holds the sound", async () => {
+  test("the old server's close during a move is not reported and holds the audio", async () => {
     const { gateway, connection, credentials, closes } = await goLive();
     const target = await ScriptedVoiceGateway.start({ silentOn: [0] });
     open.push(target);
@@ -661,7 +664,7 @@ describe("moving", () => {
     expect(closes).toHaveLength(1);
   });
 
-  test("a new server that fails ends both, and the promise says so", async () => {
+  test("a new server that fails during a move ends both sessions, and rejects the promise", async () => {
     const { gateway, connection, credentials, clock, closes } = await goLive();
     const target = await ScriptedVoiceGateway.start();
     const { endpoint } = target;
@@ -677,7 +680,7 @@ describe("moving", () => {
     expect(closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
   });
 
-  test("the old session sounds for ten seconds at most", async () => {
+  test("the old session keeps sending for ten seconds at most during a move", async () => {
     const { gateway, connection, credentials, clock } = await goLive();
     const target = await ScriptedVoiceGateway.start({ silentOn: [0] });
     open.push(target);
@@ -689,7 +692,7 @@ describe("moving", () => {
     await until(() => gateway.last.closeCode === 1000);
   });
 
-  test("moves in quick succession end at the last, and those before are told at once of being replaced", async () => {
+  test("moves in quick succession end at the last, and the earlier promises reject at once", async () => {
     const { gateway, connection, credentials, closes } = await goLive();
     const [a, b, c] = ["a", "b", "c"].map((token) => connection.connect(credentials({ token })));
     for (const replaced of [a, b]) {
@@ -709,7 +712,7 @@ describe("moving", () => {
     expect(closes).toEqual([{ code: 1000, reason: "", isByRemote: false }]);
   });
 
-  test("who waits for a server that never answers is not told of another one's opening", async () => {
+  test("a promise for a server that never answers does not resolve when another server opens", async () => {
     const silent = createServer(() => undefined).listen(0, "127.0.0.1");
     await until(() => silent.listening);
     open.push({ close: () => silent.close() });
@@ -739,7 +742,7 @@ describe("moving", () => {
     expect(connection.gate).toBe("hold");
   });
 
-  test("the timer of a move that is over cuts no later move short", async () => {
+  test("the timer of a finished move does not cut a later move short", async () => {
     const { connection, credentials, clock } = await goLive();
     const moveTo = async (token: string, silentOn: number[]) => {
       const target = await ScriptedVoiceGateway.start({ silentOn });
@@ -760,8 +763,8 @@ describe("moving", () => {
   });
 });
 
-describe("begun anew", () => {
-  test("is a new session with the same credentials, silently towards the client", async () => {
+describe("rejoining", () => {
+  test("a rejoin starts a new session with the same credentials, silently towards the client", async () => {
     const { connection, gateway, states, closes, sendNow } = await goLive();
     expect(connection.rejoin()).toBe(true);
     expect(connection.gate).toBe("hold");
@@ -775,7 +778,7 @@ describe("begun anew", () => {
     expect(closes).toEqual([]);
   });
 
-  test("also helps one that waits for its next attempt", async () => {
+  test("a rejoin also helps a connection that waits for its next attempt", async () => {
     const fixture = await goLive();
     await closeByServer(fixture, 4009);
     expect(fixture.connection.describe().state).toBe("between");
@@ -786,7 +789,7 @@ describe("begun anew", () => {
     expect(fixture.gateway.connections).toHaveLength(2);
   });
 
-  test("is not possible before it was open, or after it was closed", async () => {
+  test("a rejoin is not possible before the connection was open, or after it was closed", async () => {
     const { connection } = await goLive();
     connection.close();
     expect(connection.rejoin()).toBe(false);
@@ -795,8 +798,8 @@ describe("begun anew", () => {
   });
 });
 
-describe("what keeps frames back is told", () => {
-  test("first the gateway, then that nobody is there, then that there is no group", async () => {
+describe("the reported send block reason", () => {
+  test("the send block reason is first the gateway, then the empty channel, then the missing group", async () => {
     const { connection, credentials, gateway, clock } = await prepare({ daveVersion: 1 });
     expect([connection.gate, connection.sendBlockReason, connection.describe().state]).toEqual([
       "down",
@@ -829,8 +832,8 @@ describe("what keeps frames back is told", () => {
   });
 });
 
-describe("DAVE that does not come about", () => {
-  test("without a group sound goes out plain, one new session is tried, and then it stays", async () => {
+describe("a DAVE group that is never formed", () => {
+  test("without a DAVE group audio is sent plain, one new session is tried, and then it stays", async () => {
     const { connection, credentials, gateway, clock, closes, sendNow } = await prepare({ daveVersion: 1 });
     await connection.connect(credentials());
     const announce = async (sessions: number) => {
@@ -882,7 +885,7 @@ async function advanceInSteps(clock: FakeClock, byMs: number, gateway: ScriptedV
 }
 
 describe("closing", () => {
-  test("closes with 1000, reports it once, leaves no timer and refuses to connect again", async () => {
+  test("closing sends 1000, reports it once, leaves no timer and refuses to connect again", async () => {
     const { gateway, connection, closes, clock, credentials } = await goLive();
     connection.close();
     connection.close();
@@ -894,7 +897,7 @@ describe("closing", () => {
     await expect(connection.connect(credentials())).rejects.toMatchObject({ code: "voice-connect-failed" });
   });
 
-  test("while it connects, the promise is rejected and nothing is reported", async () => {
+  test("closing while connecting rejects the promise and reports nothing", async () => {
     const { connection, credentials, closes, clock } = await prepare();
     const opening = connection.connect(credentials());
     connection.close();
@@ -904,7 +907,7 @@ describe("closing", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  test("during IP discovery nothing is left behind", async () => {
+  test("closing during IP discovery leaves nothing behind", async () => {
     const { connection, credentials, clock, gateway } = await prepare({ lostDiscoveries: 99 });
     await connection.connect(credentials());
     await until(() => gateway.packets.length === 1);

@@ -12,7 +12,7 @@ describe("voice endpoint", () => {
     ["[2001:db8::1]:99", { host: "2001:db8::1", port: 99 }],
     ["[::1]", { host: "::1", port: 443 }],
     ["2001:db8::1", { host: "2001:db8::1", port: 443 }],
-  ])("%s is understood", (text, expected) => {
+  ])("the voice endpoint %s is parsed", (text, expected) => {
     expect(parseVoiceEndpoint(text)).toEqual(expected);
   });
 
@@ -32,11 +32,11 @@ describe("voice endpoint", () => {
     "[nonsense]:1",
     "[127.0.0.1]:1",
     "a".repeat(254),
-  ])("%j is refused", (text) => {
+  ])("the voice endpoint %j is refused", (text) => {
     expect(parseVoiceEndpoint(text)).toBeUndefined();
   });
 
-  test("the gateway is asked for version 8", () => {
+  test("the gateway URL requests version 8", () => {
     expect(gatewayUrl({ host: "a.discord.media", port: 2048 }, "wss")).toBe("wss://a.discord.media:2048/?v=8");
     expect(gatewayUrl({ host: "::1", port: 9 }, "ws")).toBe("ws://[::1]:9/?v=8");
   });

@@ -1,4 +1,4 @@
-// What is thrown inside a voice connection ends that connection, reported like any other end, and gets no further.
+// An exception inside a voice connection ends that connection, is reported like any other close, and gets no further.
 
 import { afterEach, describe, expect, test } from "vitest";
 import type { Random } from "../../../../../src/lib/random.ts";
@@ -46,7 +46,7 @@ function randomThatThrows(at: "uint32" | "unit"): Random {
   };
 }
 
-/** No player sends such a thing: it stands for any mistake further down. */
+/** No player sends such a frame: it stands for any bug further down. */
 function poisonedFrame(): Uint8Array {
   return Object.defineProperty(Buffer.from(OPUS), "length", {
     get: () => {
@@ -55,8 +55,8 @@ function poisonedFrame(): Uint8Array {
   });
 }
 
-describe("what is thrown", () => {
-  test("by the handler of a message ends its connection", async () => {
+describe("exceptions inside a voice connection", () => {
+  test("an exception in the handler of a message ends its connection", async () => {
     const { gateway, broken, expectControlUnharmed, clock } = await prepare(randomThatThrows("uint32"));
     await broken.connection.connect(broken.credentials());
     await until(() => broken.closes.length > 0);
@@ -65,13 +65,13 @@ describe("what is thrown", () => {
     expect(broken.lines.some(({ level }) => level === "error")).toBe(true);
     await until(() => gateway.last.closeCode === 1000);
     expectControlUnharmed();
-    // Nothing of it stays: heartbeat and keep-alive of the neighbour only.
+    // Nothing of it is left: only heartbeat and keep-alive of the other connection.
     await settle();
     clock.advance(1000);
     expect(clock.pendingCount).toBe(2);
   });
 
-  test("by a timer ends its connection", async () => {
+  test("an exception in a timer ends its connection", async () => {
     const { gateway, broken, clock, expectControlUnharmed } = await prepare();
     await broken.connection.connect(broken.credentials());
     await until(() => broken.connection.gate === "send");
@@ -85,7 +85,7 @@ describe("what is thrown", () => {
     expectControlUnharmed();
   });
 
-  test("by the close of a socket ends its connection", async () => {
+  test("an exception in the close of a socket ends its connection", async () => {
     const { gateway, broken, expectControlUnharmed } = await prepare(randomThatThrows("unit"));
     await broken.connection.connect(broken.credentials());
     await until(() => broken.connection.gate === "send");
@@ -95,7 +95,7 @@ describe("what is thrown", () => {
     expectControlUnharmed();
   });
 
-  test("by sending a frame, from the tick, ends its connection", async () => {
+  test("an exception in sending a frame, from the tick, ends its connection", async () => {
     const { broken, expectControlUnharmed } = await prepare();
     await broken.connection.connect(broken.credentials());
     await until(() => broken.connection.gate === "send");
@@ -105,7 +105,7 @@ describe("what is thrown", () => {
     expectControlUnharmed();
   });
 
-  test("by the listener while it is told changes nothing", async () => {
+  test("an exception in a notified listener changes nothing", async () => {
     const { broken, expectControlUnharmed } = await prepare();
     broken.closes.push = () => {
       throw new Error("listener");
@@ -117,7 +117,7 @@ describe("what is thrown", () => {
     expectControlUnharmed();
   });
 
-  test("does not keep the client from connecting anew", async () => {
+  test("an exception does not keep the client from connecting again", async () => {
     const { broken } = await prepare();
     await broken.connection.connect(broken.credentials());
     await until(() => broken.connection.gate === "send");
@@ -128,7 +128,7 @@ describe("what is thrown", () => {
   });
 });
 
-test("what sockets and timers bring is done in the player's name", async () => {
+test("events of sockets and timers are handled in the player's name", async () => {
   const gateway = await ScriptedVoiceGateway.start();
   const clock = new FakeClock();
   const named = { isWorking: false, states: 0, unexpected: 0 };

@@ -1,4 +1,4 @@
-// Whose message is handled next, of all sessions of a thread.
+// Which session's message is handled next on a thread.
 
 import { expect, test } from "vitest";
 import { DaveInbox, type DaveTask } from "../../../../../src/media/voice/dave/dave-inbox.ts";
@@ -34,33 +34,33 @@ function createThread() {
       },
     });
   };
-  /** From here on whatever comes waits. */
+  /** Every message that arrives from here on waits. */
   const occupy = () => thread.groupQueue.spend(PIECE_MS);
   return { clock, handled, createInbox, occupy };
 }
 
-test("who waits for a first group goes ahead of what came later, by three seconds at most", () => {
+test("a session that waits for its first group overtakes later messages, by three seconds at most", () => {
   const { clock, handled, createInbox, occupy } = createThread();
   clock.advance(10_000);
   occupy();
   createInbox("running").take(COMMIT);
   clock.stall(2000);
-  createInbox("begun long ago", 0).take(WELCOME);
-  createInbox("begun since", 11_000).take(WELCOME);
-  createInbox("running too").take(COMMIT);
+  createInbox("waiting for long", 0).take(WELCOME);
+  createInbox("waiting shortly", 11_000).take(WELCOME);
+  createInbox("running as well").take(COMMIT);
   clock.stall(2000);
   createInbox("late", 0).take(WELCOME);
   clock.advance(200);
   expect(handled.map((line) => line.replace(/ \w+$/, ""))).toEqual([
-    "begun long ago", // held to have come at 9 s
+    "waiting for long", // treated as arrived at 9 s
     "running",
-    "begun since",
+    "waiting shortly",
     "late", // 11 s as well, but came later
-    "running too",
+    "running as well",
   ]);
 });
 
-test("what others can answer as well waits for them, not for ever", () => {
+test("answers that others can give as well are delayed, but not for ever", () => {
   const { clock, handled, createInbox, occupy } = createThread();
   occupy();
   createInbox("first", 0).take(PROPOSALS);
@@ -73,7 +73,7 @@ test("what others can answer as well waits for them, not for ever", () => {
   expect(handled).toEqual(["second welcome", "third welcome", "first proposals", "fourth welcome"]);
 });
 
-test("a key package goes out before those go on who began less than three seconds sooner", () => {
+test("a key package is sent before the work of sessions that began less than three seconds sooner", () => {
   const { clock, handled, createInbox, occupy } = createThread();
   clock.advance(10_000);
   occupy();
@@ -85,7 +85,7 @@ test("a key package goes out before those go on who began less than three second
   expect(handled).toEqual(["long ago welcome", "new begin", "lately welcome"]);
 });
 
-test("within a session all is handled as it came, and what costs nothing with what was before it", () => {
+test("within a session all is handled in order, and light messages together with the previous one", () => {
   const { clock, handled, createInbox, occupy } = createThread();
   occupy();
   const inbox = createInbox("a", 0);
@@ -102,7 +102,7 @@ test("within a session all is handled as it came, and what costs nothing with wh
   expect(inbox.isWaiting).toBe(false);
 });
 
-test("what costs nothing is handled at once when nothing of its session waits, whoever else does", () => {
+test("light messages are handled at once when nothing of their session waits, even if others wait", () => {
   const { handled, createInbox, occupy } = createThread();
   occupy();
   createInbox("a").take(COMMIT);

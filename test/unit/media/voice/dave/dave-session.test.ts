@@ -1,4 +1,4 @@
-// The DAVE session alone, with a gateway made of an external sender and listeners, in the time the test says.
+// The DAVE session by itself, with a gateway made of an external sender and listeners, on the test's clock.
 
 import { DAVESession as MlsSession } from "@snazzah/davey";
 import { describe, expect, test, vi } from "vitest";
@@ -63,7 +63,7 @@ class Call {
     });
   }
 
-  /** What went out with this opcode, oldest first. */
+  /** Messages sent with this opcode, oldest first. */
   all<Data = Buffer>(op: number): Data[] {
     return this.sent.filter((message) => message.op === op).map(({ data }) => data as Data);
   }
@@ -121,7 +121,7 @@ class Call {
     return { add, ...this.propose(this.listener, add) };
   }
 
-  /** What the listener makes of the next frame. */
+  /** What the listener decrypts from the next frame. */
   receive(): string {
     const frame = this.bot.encrypt(OPUS);
     if (frame === undefined) return "dropped";
@@ -156,14 +156,14 @@ describe("before there is a group", () => {
     expect(call.all(26)).toEqual([]);
   });
 
-  test("the gate is shut until op 4, whoever is present", () => {
+  test("the DAVE gate is closed until op 4, whoever is present", () => {
     const call = new Call();
     call.enter(LISTENER);
     expect(call.bot.gate).toBe("hold");
     expect(call.gateChanges).toBe(0);
   });
 
-  test("the key package goes out with op 4, and frames are held for three seconds, then sent plain", () => {
+  test("the key package is sent with op 4, and frames are held for three seconds, then sent plain", () => {
     const call = new Call();
     call.start();
     expect(call.all(26)).toHaveLength(1);
@@ -177,7 +177,7 @@ describe("before there is a group", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("with plain sound forbidden, time runs without sending instead", () => {
+  test("with plain audio forbidden, time runs without sending instead", () => {
     const call = new Call({ isPlainFallbackAllowed: false });
     call.start();
     call.clock.advance(3000);
@@ -187,7 +187,7 @@ describe("before there is a group", () => {
     expect(call.bot.gate).toBe("send");
   });
 
-  test("alone for a second, time runs; whoever comes is waited for", () => {
+  test("alone for a second, time runs; a user that joins is waited for", () => {
     const call = new Call();
     call.start({ userIds: [] });
     call.enter(BOT);
@@ -203,7 +203,7 @@ describe("before there is a group", () => {
     expect(call.bot.gate).toBe("discard");
   });
 
-  test("messages before op 4 or for nobody are harmless, and the external sender is kept", () => {
+  test("messages before op 4 or for nobody are harmless, and the external sender is stored", () => {
     const call = new Call();
     call.bot.handle({ kind: "externalSender", senderPackage: call.gateway.packageBytes });
     call.bot.handle({ kind: "externalSender", senderPackage: Buffer.from("nonsense") });
@@ -219,7 +219,7 @@ describe("before there is a group", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("without a group a key package is sent again after 10 s, once, then the session is called stuck", () => {
+  test("without a group a key package is sent again after 10 s, once, then the session is reported as stuck", () => {
     const call = new Call();
     call.start();
     call.clock.advance(9999);
@@ -233,8 +233,8 @@ describe("before there is a group", () => {
   });
 });
 
-describe("joining", () => {
-  test("a Welcome with an id is confirmed, and sound waits for op 22", () => {
+describe("joining a DAVE group", () => {
+  test("a Welcome with an id is confirmed, and audio waits for op 22", () => {
     const call = new Call();
     call.start();
     call.join(7);
@@ -245,7 +245,7 @@ describe("joining", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("without op 22 it sends after two and a half seconds", () => {
+  test("without op 22 sending starts after two and a half seconds", () => {
     const call = new Call();
     call.start();
     call.clock.advance(1000);
@@ -256,7 +256,7 @@ describe("joining", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("transition 0 is executed without op 23, and once more in vain", () => {
+  test("transition 0 is executed without op 23, and a repetition has no effect", () => {
     const call = inGroup();
     expect(call.all(23)).toEqual([]);
     call.execute(0);
@@ -316,7 +316,7 @@ describe("in a group", () => {
     expect(call.receive()).toBe("decrypted");
     const rekeys = call.rekeyCount;
     call.execute(4);
-    // What lies ready is under the old keys from here on.
+    // Frames that are ready are encrypted with the old keys from here on.
     expect(call.rekeyCount).toBe(rekeys + 1);
     expect(call.receive()).toBe("decrypted");
     expect(call.counters.daveTransitions).toBe(2);
@@ -336,7 +336,7 @@ describe("in a group", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("proposals of the next epoch first make the commit before them count", () => {
+  test("proposals of the next epoch first apply the commit before them", () => {
     const call = inGroup();
     const first = call.grow("702");
     call.enter("702", "703");
@@ -377,7 +377,7 @@ describe("in a group", () => {
     expect(call.all(23)).toHaveLength(1);
   });
 
-  test("proposals taken back leave nothing to commit, and unknown ones are harmless", () => {
+  test("revoked proposals leave nothing to commit, and unknown ones are harmless", () => {
     const call = inGroup();
     call.enter("702");
     const { add } = call.grow("702");
@@ -390,7 +390,7 @@ describe("in a group", () => {
     expect(call.all(31)).toEqual([]);
   });
 
-  test("somebody nobody announced is not let in, until the announcement comes", () => {
+  test("a user that was not announced is not added, until the announcement arrives", () => {
     const call = inGroup();
     const { add, commit } = call.grow("702");
     call.append(add);
@@ -405,7 +405,7 @@ describe("in a group", () => {
     expect(call.counters.daveRecoveries).toBe(0);
   });
 
-  test("if the announcement does not come within five seconds, we ask to be taken in anew", () => {
+  test("if the announcement does not arrive within five seconds, we ask to be added again", () => {
     const call = inGroup();
     call.append(call.grow("702").add);
     call.clock.advance(5000);
@@ -413,7 +413,7 @@ describe("in a group", () => {
     expect(call.all(26)).toHaveLength(2);
   });
 
-  test("an earlier commit of ours being announced is noticed, not followed astray", () => {
+  test("an announced earlier commit of ours is detected and not followed into a wrong epoch", () => {
     const call = inGroup();
     call.enter("702", "703");
     call.append(call.grow("702").add);
@@ -423,7 +423,7 @@ describe("in a group", () => {
     expect(call.all(31)).toEqual([{ transition_id: 4 }]);
   });
 
-  test("several transitions may be under way, and are executed in any order", () => {
+  test("several transitions may be pending, and are executed in any order", () => {
     const call = inGroup();
     call.bot.handle({ kind: "prepareTransition", transitionId: 11, version: 0 });
     call.bot.handle({ kind: "prepareTransition", transitionId: 12, version: 1 });
@@ -463,7 +463,7 @@ describe("in a group", () => {
   });
 });
 
-describe("recovering", () => {
+describe("recovery", () => {
   /** The gateway removes and adds us again, by the listener's commit. */
   function readmit(call: Call, transitionId: number): void {
     const epoch = call.listener.epoch ?? 0n;
@@ -476,7 +476,7 @@ describe("recovering", () => {
     call.welcome(transitionId, welcome);
   }
 
-  test("from a broken commit: the old keys sound on until we are back in", () => {
+  test("recovery from a broken commit uses the old keys until we are back in the group", () => {
     const call = inGroup();
     const { commit } = call.grow("702");
     call.commit(4, flip(commit));
@@ -492,7 +492,7 @@ describe("recovering", () => {
     expect(call.counters.daveRecoveries).toBe(1);
   });
 
-  test("from an unreadable commit, and from proposals of a later epoch", () => {
+  test("recovery follows an unreadable commit, and proposals of a later epoch", () => {
     const unreadable = inGroup();
     unreadable.commit(4, Buffer.alloc(40));
     expect(unreadable.all(31)).toEqual([{ transition_id: 4 }]);
@@ -502,7 +502,7 @@ describe("recovering", () => {
     expect(late.all(26)).toHaveLength(2);
   });
 
-  test("the old keys are used for eight seconds at most", () => {
+  test("the old keys are used for eight seconds at most during recovery", () => {
     const call = inGroup();
     call.commit(4, Buffer.alloc(40));
     call.clock.advance(7999);
@@ -513,7 +513,7 @@ describe("recovering", () => {
     expect(call.receive()).toBe("plain");
   });
 
-  test("a second failure while recovering does not start another, and three a minute are the limit", () => {
+  test("a second failure during recovery does not start another, and three a minute are the limit", () => {
     const call = inGroup();
     call.commit(4, Buffer.alloc(40));
     call.append(call.gateway.remove(9n, 0));
@@ -535,7 +535,7 @@ describe("recovering", () => {
     expect(call.all(31)).toHaveLength(4);
   });
 
-  test("the reset of a group (op 24, epoch 1) holds sound until the next", () => {
+  test("the reset of a group (op 24, epoch 1) holds audio until the next", () => {
     const call = inGroup();
     call.bot.handle({ kind: "prepareEpoch", epoch: 1, version: 1 });
     expect(call.bot.gate).toBe("hold");
@@ -547,7 +547,7 @@ describe("recovering", () => {
 
   test.each([
     ["the gateway asked for another", (call: Call) => call.bot.handle({ kind: "prepareEpoch", epoch: 1, version: 1 })],
-    ["no group came of the first", (call: Call) => call.clock.advance(10_000)],
+    ["no group followed the first", (call: Call) => call.clock.advance(10_000)],
   ])("a bot that sent a second key package as %s is removed and added again with it", (_why, sendSecond) => {
     const call = new Call();
     call.start();
@@ -580,7 +580,7 @@ describe("recovering", () => {
     expect(call.bot.describe()).toMatchObject({ epoch: 3, state: "encrypted" });
   });
 
-  test("after close nothing happens any more", () => {
+  test("a closed DAVE session does nothing any more", () => {
     const call = inGroup();
     call.commit(4, call.grow("702").commit);
     call.bot.close();
@@ -594,7 +594,7 @@ describe("recovering", () => {
 });
 
 describe("while frames of others are short", () => {
-  test("a change of the group waits, and sound goes on for those who were there", () => {
+  test("while frames are short a change of the group waits, and audio continues for its current members", () => {
     const call = inGroup();
     call.areFramesAhead = false;
     const { add, commit } = call.grow("702");
@@ -612,7 +612,7 @@ describe("while frames of others are short", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("what needs no MLS work is answered at once, unless something before it waits", () => {
+  test("messages without MLS work are answered at once, unless an earlier message waits", () => {
     const call = inGroup();
     call.areFramesAhead = false;
     call.commit(4, call.grow("702").commit);
@@ -624,7 +624,7 @@ describe("while frames of others are short", () => {
     expect(call.all(23)).toEqual([{ transition_id: 4 }, { transition_id: 5 }]);
   });
 
-  test("a group begins after 50 ms all the same", () => {
+  test("a group begins after 50 ms even while frames are short", () => {
     const call = new Call();
     call.areFramesAhead = false;
     call.start();
@@ -633,14 +633,14 @@ describe("while frames of others are short", () => {
     expect(call.all(26)).toEqual([]);
     call.clock.advance(1);
     expect(call.all(26)).toHaveLength(1);
-    // Op 25 waits for its own turn.
+    // Op 25 waits for a slot.
     call.clock.advance(50);
     call.join();
     call.clock.advance(50);
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("a Welcome that waits makes an answer of our own needless", () => {
+  test("a Welcome that waits makes our own answer needless", () => {
     const call = new Call();
     call.start();
     call.areFramesAhead = false;
@@ -654,7 +654,7 @@ describe("while frames of others are short", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("a session that is closed meanwhile does nothing more", () => {
+  test("a session that is closed while its messages wait does nothing more", () => {
     const call = new Call();
     call.areFramesAhead = false;
     call.start();
@@ -665,7 +665,7 @@ describe("while frames of others are short", () => {
     expect(call.sent).toEqual([]);
   });
 
-  test("the wait for a group is twice as long while what brings it waits, and no longer", () => {
+  test("the wait for a group is twice as long while the message that brings it waits, and no longer", () => {
     const call = new Call();
     call.start();
     call.limits.spendMls(10_000);
@@ -689,7 +689,7 @@ describe("while frames of others are short", () => {
     expect([late.bot.gate, late.receive(), late.counters.plainFallbacks]).toEqual(["send", "plain", 1]);
   });
 
-  test("nobody is taken for alone whose list of others waits", () => {
+  test("a session whose list of users waits is not taken to be alone", () => {
     const call = new Call();
     call.limits.spendMls(10_000);
     call.start({ userIds: [] });
@@ -702,7 +702,7 @@ describe("while frames of others are short", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("no group after 10 s is no reason for a new key package while what may bring it waits", () => {
+  test("no group after 10 s causes no new key package while the message that may bring one waits", () => {
     const call = new Call();
     call.start();
     call.clock.advance(8000);
@@ -719,7 +719,7 @@ describe("while frames of others are short", () => {
   });
 });
 
-describe("the key package made ahead", () => {
+describe("the key package made in advance", () => {
   function countKeyPackages(): { readonly count: number; restore(): void } {
     const spy = vi.spyOn(MlsSession.prototype, "getSerializedKeyPackage");
     return {
@@ -730,7 +730,7 @@ describe("the key package made ahead", () => {
     };
   }
 
-  test("is there when op 4 comes, is good for a group, and goes out once only", () => {
+  test("the key package made in advance is ready at op 4, is valid for a group, and is sent once only", () => {
     const made = countKeyPackages();
     const call = new Call();
     call.clock.advance(0);
@@ -747,7 +747,7 @@ describe("the key package made ahead", () => {
     expect(new Set(all).size).toBe(3);
   });
 
-  test("is not made for a call that is plain, closed or begun sooner", () => {
+  test("no key package is made in advance for a call that is plain, closed or already begun", () => {
     const made = countKeyPackages();
     const plain = new Call();
     plain.start({ version: 0 });
@@ -766,8 +766,8 @@ describe("the key package made ahead", () => {
   });
 });
 
-describe("a gateway that asks for too much", () => {
-  test("is served later once MLS work has cost its share, in the order it asked", () => {
+describe("a gateway that demands too much MLS work", () => {
+  test("an excessive gateway is served later once MLS work has used its share, in order", () => {
     const call = inGroup();
     call.limits.spendMls(600);
     call.clock.advance(0);
@@ -785,7 +785,7 @@ describe("a gateway that asks for too much", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("is served one piece of work per turn when many have some", () => {
+  test("an excessive gateway is served one piece of work per event loop iteration", () => {
     const call = inGroup();
     call.limits.spendMls(5);
     const { add } = call.grow("702");
@@ -796,7 +796,7 @@ describe("a gateway that asks for too much", () => {
     expect(call.all(28)).toHaveLength(1);
   });
 
-  test("is cut off when more waits than any channel brings, by count and by bytes", () => {
+  test("an excessive gateway is cut off when more waits than any channel causes, by count and by bytes", () => {
     for (const proposals of [Buffer.alloc(1), Buffer.alloc(60_000)]) {
       const call = inGroup();
       call.limits.spendMls(10_000);
@@ -812,7 +812,7 @@ describe("a gateway that asks for too much", () => {
     }
   });
 
-  test("outside a group, leaves checking a crowd to the others and joins by their Welcome", () => {
+  test("a session outside a group leaves checking a crowd to others and joins by their Welcome", () => {
     const call = new Call();
     const crowd = Array.from({ length: 20 }, (_, index) => String(800 + index));
     call.start({ userIds: [LISTENER, ...crowd] });
@@ -823,7 +823,7 @@ describe("a gateway that asks for too much", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("in a group, is asked to take us out and in again when it proposes a crowd in one epoch", () => {
+  test("a session in a group asks to be removed and added again when a crowd is proposed in one epoch", () => {
     const call = inGroup();
     const epoch = call.listener.epoch ?? 0n;
     const addOf = (userId: string) =>
@@ -840,7 +840,7 @@ describe("a gateway that asks for too much", () => {
     expect(call.receive()).toBe("decrypted");
   });
 
-  test("is complained about now and then only", () => {
+  test("warnings about an excessive gateway are rate limited", () => {
     const call = inGroup();
     const epoch = call.listener.epoch ?? 0n;
     for (let count = 0; count < 200; count++) {

@@ -1,4 +1,4 @@
-// Who may do MLS work when, on a clock that each piece of it moves on.
+// When MLS work may be done, on a clock that each piece of it advances.
 
 import { describe, expect, it } from "vitest";
 import { FRAME_MS } from "../../../../../src/media/format/audio-format.ts";
@@ -56,8 +56,8 @@ function namesIn(log: readonly string[]): string {
   return log.map((line) => line.split("@")[0]).join("");
 }
 
-describe("beside players", () => {
-  /** How many frames left after they were due while 60 sessions of three pieces each began, and when all were done. */
+describe("MLS work beside players", () => {
+  /** How many frames were late while 60 sessions of three pieces each began, and when all were done. */
   function crowd(heedsFrames: boolean): { late: number; doneMs: number } {
     const clock = new FakeClock();
     let late = 0;
@@ -80,7 +80,7 @@ describe("beside players", () => {
       };
       loop.add(member);
     }
-    // Who begins all at once is late at first.
+    // Sessions that all begin at once are late at first.
     clock.advance(1000);
     late = 0;
     clock.advance(1000);
@@ -92,18 +92,18 @@ describe("beside players", () => {
     return { late, doneMs: clock.now() - startedMs };
   }
 
-  it("a crowd that begins takes what their frames leave, and none of these is late", () => {
+  it("a crowd of new sessions uses the time between players' frames, and no frame is late", () => {
     const { late, doneMs } = crowd(true);
     expect(late).toBe(0);
     // Players need 13.5 ms of each 20.
     expect(doneMs).toBeLessThan((1.2 * 180 * PIECE_MS * 20) / 6.5);
   });
 
-  it("which they would be if it did not look at them", () => {
+  it("frames are late when the queue does not check them", () => {
     expect(crowd(false).late).toBeGreaterThan(100);
   });
 
-  it("goes on every 50 ms where frames are always short", () => {
+  it("MLS work runs every 50 ms when frames are always short", () => {
     const environment = createEnvironment(() => false);
     expect(environment.queue.isFree).toBe(false);
     environment.queue.enter(new Session(environment, { pieces: 50 }));
@@ -114,8 +114,8 @@ describe("beside players", () => {
   });
 });
 
-describe("many who wait", () => {
-  it("are served one piece a turn, so that timers and sockets have theirs", () => {
+describe("many waiting sessions", () => {
+  it("waiting sessions are served one piece per event loop iteration, so that timers and sockets run", () => {
     const environment = createEnvironment();
     const { clock, queue, log } = environment;
     for (const name of ["a", "b", "c"]) queue.enter(new Session(environment, { name }));
@@ -129,7 +129,7 @@ describe("many who wait", () => {
     expect(iterations).toEqual(["a", "ab", "abc"]);
   });
 
-  it("are served in the order in which they came, and one that comes back is behind those that waited", () => {
+  it("waiting sessions are served in order of arrival, and a returning one after those that waited", () => {
     const environment = createEnvironment();
     const { clock, queue, log } = environment;
     queue.enter(new Session(environment, { name: "a", pieces: 2 }));
@@ -139,7 +139,7 @@ describe("many who wait", () => {
     expect(namesIn(log)).toBe("aba");
   });
 
-  it("do not wait for one that has used up its share", () => {
+  it("waiting sessions are not delayed by one that has used up its share", () => {
     const environment = createEnvironment();
     const { clock, queue, log } = environment;
     const heavy = new Session(environment, { name: "g" });
@@ -156,7 +156,7 @@ describe("many who wait", () => {
     expect(namesIn(log)).toBe("ag");
   });
 
-  it("and leave are not served, and without any there is no timer", () => {
+  it("waiters that leave are not served, and without waiters there is no timer", () => {
     const environment = createEnvironment(() => false);
     const { clock, queue, log } = environment;
     const gone = new Session(environment, { name: "g" });
@@ -171,10 +171,10 @@ describe("many who wait", () => {
   });
 });
 
-describe("work that nobody needs yet", () => {
+describe("optional work in advance", () => {
   const [owner, other] = [{}, {}];
 
-  it("is done once, when nobody else waits", () => {
+  it("optional work is done once, when nobody else waits", () => {
     const environment = createEnvironment();
     const { clock, queue, log } = environment;
     queue.enterSpare(owner, () => log.push("s@0"));
@@ -184,7 +184,7 @@ describe("work that nobody needs yet", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  it("waits as long as frames are short, and may be called off", () => {
+  it("optional work waits as long as frames are short, and may be cancelled", () => {
     let areFramesAhead = false;
     const environment = createEnvironment(() => areFramesAhead);
     const { clock, queue, log } = environment;

@@ -18,7 +18,7 @@ const GUILD = "4001";
 const USER = "5001";
 const CHANNEL = "6001";
 const FRAME_MS = 20;
-/** As many as audio workers make ahead. */
+/** The look-ahead of audio workers. */
 const LOOK_AHEAD_FRAMES = 5;
 const open: { close(): unknown }[] = [];
 let clock: VirtualClock;
@@ -26,7 +26,7 @@ let network: VirtualNetwork;
 
 beforeAll(prepareEncryption);
 
-/** A test of a story, with a time and a network of its own. */
+/** A test of a story, with a separate clock and network. */
 function narrated<Given extends unknown[]>(story: (...given: Given) => Promise<void>) {
   return (...given: Given): Promise<void> => {
     clock = new VirtualClock();
@@ -58,7 +58,7 @@ class Music {
   revokedCount = 0;
   #next = 0;
   #dueMs = 0;
-  /** Frames that went out since one could not: those that are at the end of what has not left. */
+  /** Frames sent since one could not be sent: those at the end of the unsent ones. */
   #row = 0;
   readonly #connection: VoiceFixture["connection"];
   #timer: Timer;
@@ -72,13 +72,13 @@ class Music {
     this.#timer.cancel();
   }
 
-  /** Resolves when `count` more frames have gone out. */
+  /** Resolves when `count` more frames have been sent. */
   async more(count = 12): Promise<void> {
     const target = this.sent.length + count;
     await until(() => this.sent.length >= target);
   }
 
-  /** What has not left is sent anew. */
+  /** Unsent frames are sent again. */
   revoke(): void {
     const count = this.#connection.revoke(Math.min(this.#row, LOOK_AHEAD_FRAMES));
     this.revokedCount += count;
@@ -148,7 +148,7 @@ async function join(
   return { ...fixture, discord, voice, music };
 }
 
-/** Every frame sent since `listener` is there has been heard by it, bit for bit and in order. */
+/** Expects that `listener` received every frame sent since it joined, bit for bit and in order. */
 async function expectAllReceived({ music }: Call, listener: Listener): Promise<void> {
   music.close();
   await until(() => numbersOf(listener).at(-1) === music.sent.at(-1));
@@ -163,7 +163,7 @@ async function stop({ connection, discord }: Call): Promise<void> {
   await until(() => discord.session(GUILD).speaking === 0);
 }
 
-/** The listener heard everything, it was all encrypted, and Discord had nothing to complain about. */
+/** Expects that the listener received everything, all of it encrypted, and that Discord found no violation. */
 async function expectFlawless(call: Call, listener = call.discord.channel(CHANNEL).listener): Promise<void> {
   await expectAllReceived(call, listener);
   expect(numbersOf(listener).length).toBe(call.music.sent.length);
@@ -179,7 +179,7 @@ describe("without DAVE", () => {
     [["aead_aes256_gcm_rtpsize"] as const],
     [["aead_aes256_gcm_rtpsize", "aead_xchacha20_poly1305_rtpsize"] as const],
   ])(
-    "a stage channel hears every frame as it was (%j)",
+    "a stage channel receives every frame unchanged (%j)",
     narrated(async (modes) => {
       const call = await join({ daveVersion: 0 }, { modes });
       await call.music.more(20);
@@ -192,7 +192,7 @@ describe("without DAVE", () => {
 
   test.each([
     ["lost discovery requests", "discovery", { kind: "withhold" }],
-    ["a discovery answer from a stranger", "discovery", { kind: "foreignAnswer" }],
+    ["a discovery response from another sender", "discovery", { kind: "foreignAnswer" }],
     ["a repeated Session Description", "sessionDescription", { kind: "duplicate" }],
     ["a repeated Ready", "ready", { kind: "duplicate" }],
   ] as const)(
@@ -239,7 +239,7 @@ describe("b1, the first group", () => {
   );
 
   test(
-    "ten listeners hear every frame",
+    "ten listeners receive every frame",
     narrated(async () => {
       const listenerIds = Array.from({ length: 10 }, (_, index) => `7${index + 100}`);
       const call = await join({ listenerIds });
@@ -254,7 +254,7 @@ describe("b1, the first group", () => {
 });
 
 test(
-  "b2, joining an established group: the Add for the others is ignored, sound waits for op 22",
+  "b2, joining an established group: the Add for the others is ignored, audio waits for op 22",
   narrated(async () => {
     const call = await join(
       { listenerIds: ["701", "702"] },
@@ -268,7 +268,7 @@ test(
   }),
 );
 
-describe("b3, somebody joins while music plays", () => {
+describe("b3, a user joins while music plays", () => {
   test.each([
     ["bot", "announce", 0],
     ["listener", "announce", 0],
@@ -283,9 +283,9 @@ describe("b3, somebody joins while music plays", () => {
       const channel = call.discord.channel(CHANNEL);
       Object.assign(channel.policy, { commitWinner: winner, listenersProcess, executeDelayMs });
       const third = await channel.addListener();
-      // What goes out before op 22 has arrived is not for it.
+      // Frames sent before op 22 arrived are not for it.
       await until(() => numbersOf(third).length > 10);
-      // What lay ready under the old keys was made anew.
+      // Frames that were ready under the old keys were made again.
       expect(call.music.revokedCount).toBeGreaterThan(0);
       await expectAllReceived(call, third);
       await expectFlawless(call, channel.listeners[0]);
@@ -294,7 +294,7 @@ describe("b3, somebody joins while music plays", () => {
   );
 
   test(
-    "several join and leave at once, one after the other",
+    "several users join and leave at once, one after the other, and no frame is lost",
     narrated(async () => {
       const call = await join();
       const channel = call.discord.channel(CHANNEL);
@@ -315,7 +315,7 @@ describe("b3, somebody joins while music plays", () => {
 });
 
 test(
-  "b4, somebody leaves while music plays",
+  "b4, a user leaves while music plays",
   narrated(async () => {
     const call = await join({ listenerIds: ["701", "702"] });
     await call.music.more();
@@ -327,7 +327,7 @@ test(
 
 describe("b5, the last listener leaves", () => {
   test.each([0, 1])(
-    "time runs without sending until somebody comes back (op 21 names version %i)",
+    "time runs without sending until a user comes back (op 21 names version %i)",
     narrated(async (version) => {
       const call = await join();
       const channel = call.discord.channel(CHANNEL);
@@ -348,7 +348,7 @@ describe("b5, the last listener leaves", () => {
   );
 
   test(
-    "a bot that starts alone lets time run after a second, and plays when somebody comes",
+    "a bot that starts alone lets time run after a second, and plays when a user joins",
     narrated(async () => {
       const call = await join({ listenerIds: [] });
       await until(() => call.connection.gate === "discard");
@@ -409,7 +409,7 @@ test(
 
 describe("b7, broken messages", () => {
   test(
-    "a broken commit: removed and added again, and not one frame is missed",
+    "after a broken commit the bot is removed and added again, and not one frame is missed",
     narrated(async () => {
       const call = await join();
       const channel = call.discord.channel(CHANNEL);
@@ -423,7 +423,7 @@ describe("b7, broken messages", () => {
   );
 
   test(
-    "a broken Welcome: sound waits for the second",
+    "after a broken Welcome audio waits for the second one",
     narrated(async () => {
       const call = await join(
         {},
@@ -444,7 +444,7 @@ describe("b7, broken messages", () => {
 });
 
 test.each(["atOnce", "afterCommits"] as const)(
-  "b8, proposals taken back %s",
+  "b8, revoked proposals %s",
   narrated(async (when) => {
     const call = await join();
     await call.music.more();
@@ -455,7 +455,7 @@ test.each(["atOnce", "afterCommits"] as const)(
   }),
 );
 
-describe("faults on the way", () => {
+describe("faults in transit", () => {
   test.each([
     "announceCommit",
     "welcome",
@@ -559,7 +559,7 @@ describe("faults on the way", () => {
 
 describe("moves", () => {
   test(
-    "to another server while the old one still listens: not one frame is missed",
+    "a move to another server while the old one still listens misses not one frame",
     narrated(async () => {
       const call = await join({ daveVersion: 0 });
       const { listener } = call.discord.channel(CHANNEL);
@@ -575,7 +575,7 @@ describe("moves", () => {
   );
 
   test(
-    "the old server closes when we identify with the new one: only what was under way is missed",
+    "the old server closes when we identify with the new one: only frames in transit are missed",
     narrated(async () => {
       const call = await join({ daveVersion: 0 });
       const { listener } = call.discord.channel(CHANNEL);
@@ -592,7 +592,7 @@ describe("moves", () => {
   );
 
   test(
-    "into another channel with DAVE, the old session closed first: the clock stands, nothing is lost",
+    "a move into another channel with DAVE, the old session closed first: the clock stands, nothing is lost",
     narrated(async () => {
       const call = await join();
       await call.music.more();

@@ -1,5 +1,5 @@
-// What the TLS of the voice gateway lets a server choose, read from the Hello it is dialled with: before anybody knows
-// who the server is, it must not make us compute for long.
+// What the voice gateway's TLS lets a server choose, read from our ClientHello: before the server is authenticated, it
+// must not make us compute for long.
 
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const thing of open.splice(0).reverse()) await thing.close();
 });
 
-/** Dials a server that says nothing, and ends with both ends of the connection and the first bytes. */
+/** Connects to a server that sends nothing, and returns both ends of the connection and the first bytes. */
 async function connectSilent(host: string): Promise<{ socket: WebSocket; peer: Socket; hello: Hello }> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
@@ -44,7 +44,7 @@ async function contacted(host: string): Promise<Hello> {
   return (await connectSilent(host)).hello;
 }
 
-test("a server can choose no Diffie-Hellman over numbers of its own, and no slow group", async () => {
+test("a server can choose no Diffie-Hellman group by itself, and no slow group", async () => {
   const { suites, extensions } = await contacted("voice.example");
   const tls13 = [0x1301, 0x1302, 0x1303];
   const ecdhe = [0xc02b, 0xc02c, 0xc02f, 0xc030, 0xcca8, 0xcca9];
@@ -56,14 +56,14 @@ test("a server can choose no Diffie-Hellman over numbers of its own, and no slow
   expect(readNumbers(extensions.get(SUPPORTED_GROUPS)?.subarray(2) ?? Buffer.alloc(0))).toEqual([x25519, p256, p384]);
 });
 
-test("the server is asked for the certificate of its name, and of none when dialled by address", async () => {
+test("the server is asked for the certificate of its name, and of no name when connected by address", async () => {
   const named = await contacted("voice.example");
   expect(named.extensions.get(SERVER_NAME)?.subarray(5).toString()).toBe("voice.example");
   const addressed = await contacted("127.0.0.1");
   expect(addressed.extensions.has(SERVER_NAME)).toBe(false);
 });
 
-test("a handshake of more than 10 kB is refused before its certificates are looked at", async () => {
+test("a handshake of more than 10 kB is refused before its certificates are checked", async () => {
   const { socket, peer } = await connectSilent("voice.example");
   const failed = once(socket, "error");
   // One record that holds one handshake message, of 16 kB each.

@@ -20,11 +20,11 @@ describe("JSON frames", () => {
     [24, { protocol_version: 1, epoch: 1 }, { kind: "prepareEpoch", epoch: 1, version: 1 }],
     [18, { user_id: "12" }, { kind: "ignored", opcode: 18 }],
     [99, "what", { kind: "ignored", opcode: 99 }],
-  ])("opcode %i with %j is understood", (op, d, expected) => {
+  ])("opcode %i with %j is parsed", (op, d, expected) => {
     expect(text(op, d)).toEqual({ seq: undefined, message: expected });
   });
 
-  test("Ready and Session Description are understood", () => {
+  test("Ready and Session Description are parsed", () => {
     const ready = { ssrc: 0xffff_ffff, ip: "1.2.3.4", port: 5, modes: ["a", 1], heartbeat_interval: 1 };
     expect(text(2, ready)?.message).toEqual({
       kind: "ready",
@@ -47,7 +47,7 @@ describe("JSON frames", () => {
     expect(text(9, null, 0)?.seq).toBe(0);
   });
 
-  test("malformed messages are nothing, and their sequence number counts all the same", () => {
+  test("malformed messages are ignored, and their sequence number still counts", () => {
     const malformed: [number, unknown][] = [
       [2, { ssrc: -1, ip: "1.2.3.4", port: 5, modes: [] }],
       [2, { ssrc: 1, ip: "1.2.3.4", port: 70_000, modes: [] }],
@@ -70,7 +70,7 @@ describe("JSON frames", () => {
 describe("binary frames", () => {
   const frame = (bytes: string) => parseBinaryFrame(Buffer.from(bytes, "hex"));
 
-  test("external sender, proposals, commit and welcome are understood", () => {
+  test("external sender, proposals, commit and welcome are parsed", () => {
     expect(frame("000519aabb")).toEqual({
       seq: 5,
       message: { kind: "externalSender", senderPackage: Buffer.from("aabb", "hex") },
@@ -90,7 +90,7 @@ describe("binary frames", () => {
     expect(frame("0001ff")?.message).toEqual({ kind: "ignored", opcode: 255 });
   });
 
-  test("frames that end early are nothing", () => {
+  test("binary frames that end early are refused", () => {
     expect(frame("0001")).toBeUndefined();
     for (const bytes of ["00011b", "00011d00", "00011e00"]) expect(frame(bytes)?.message).toBeUndefined();
   });
@@ -99,7 +99,7 @@ describe("binary frames", () => {
 describe("MLS headers", () => {
   const message = Buffer.from("0001000108000000000000177100000000000000050200000000", "hex");
 
-  test("group and epoch are found, alone and behind every length of length", () => {
+  test("MLS group and epoch are found, alone and behind every length of length", () => {
     const expected = { groupId: 6001n, epoch: 5n };
     expect(readMlsHeader(message)).toEqual(expected);
     for (const length of ["1a", "401a", "8000001a"]) {
@@ -107,14 +107,14 @@ describe("MLS headers", () => {
     }
   });
 
-  test("other messages have none", () => {
+  test("other MLS messages have no group and epoch", () => {
     for (const bytes of [Buffer.alloc(0), message.subarray(0, 20), Buffer.alloc(40), Buffer.alloc(40, 0xff)]) {
       expect(readMlsHeader(bytes)).toBeUndefined();
       expect(readFirstMlsHeader(bytes)).toBeUndefined();
     }
   });
 
-  test("random bytes never throw", () => {
+  test("random bytes never make the parsers throw", () => {
     const seed = 4711;
     const random = seededRandom(seed);
     for (let round = 0; round < 5000; round++) {

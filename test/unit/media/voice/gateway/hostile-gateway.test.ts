@@ -29,7 +29,7 @@ interface Attack {
   readonly gateway: HostileGateway;
   readonly clock: FakeClock;
   readonly voice: VoiceFixture;
-  /** What came of `connect`. */
+  /** Result of `connect`. */
   readonly outcome: { error?: Error; isOpen?: boolean };
 }
 
@@ -50,7 +50,7 @@ async function attack(behaviour: HostileBehaviour): Promise<Attack> {
   return { gateway, clock, voice, outcome };
 }
 
-/** Lets time pass whenever nothing else is to be done, until the connection has been given up. */
+/** Advances the clock whenever nothing else is to be done, until the connection has been given up. */
 async function untilGivenUp({ clock, voice, outcome }: Attack): Promise<void> {
   await until(() => {
     if (voice.states.at(-1)?.isConnected !== true) clock.advance(250);
@@ -68,46 +68,55 @@ async function expectNothingLeft({ gateway, clock }: Attack): Promise<void> {
 
 describe("a gateway that floods", () => {
   const isAfterOpening = (name: FloodName) => FLOODS[name].env !== "upgrade";
-  // Time stands still in these tests: what is bounded by it is tested below.
+  // The clock stands still in these tests: limits over time are tested below.
   const byTime: readonly FloodName[] = ["epochs", "proposals", "large-proposals", "external-senders"];
   const names = (Object.keys(FLOODS) as FloodName[]).filter((name) => !byTime.includes(name));
 
-  test.each(names.filter(isAfterOpening))("with %s is cut off, tried again a few times, and given up", async (name) => {
-    const attacked = await attack(name);
-    await untilGivenUp(attacked);
-    const { voice, gateway } = attacked;
-    expect(voice.closes).toEqual([
-      {
-        code: 1006,
-        reason: expect.stringMatching(/was cut: it |the WebSocket broke: /),
-        isByRemote: expect.any(Boolean),
-      },
-    ]);
-    expect(gateway.connectionCount).toBeLessThanOrEqual(8);
-    await expectNothingLeft(attacked);
-  });
+  test.each(names.filter(isAfterOpening))(
+    "a gateway that floods with %s is cut off, tried again a few times, and given up",
+    async (name) => {
+      const attacked = await attack(name);
+      await untilGivenUp(attacked);
+      const { voice, gateway } = attacked;
+      expect(voice.closes).toEqual([
+        {
+          code: 1006,
+          reason: expect.stringMatching(/was cut: it |the WebSocket broke: /),
+          isByRemote: expect.any(Boolean),
+        },
+      ]);
+      expect(gateway.connectionCount).toBeLessThanOrEqual(8);
+      await expectNothingLeft(attacked);
+    },
+  );
 
-  test.each(names.filter((name) => !isAfterOpening(name)))("with %s never opens", async (name) => {
+  test.each(names.filter((name) => !isAfterOpening(name)))(
+    "a gateway that floods with %s never opens",
+    async (name) => {
+      const attacked = await attack(name);
+      await untilGivenUp(attacked);
+      expect(attacked.outcome.error).toMatchObject({ code: "voice-connect-failed" });
+      expect(attacked.voice.closes).toEqual([]);
+      await expectNothingLeft(attacked);
+    },
+  );
+
+  test.each(["silent", "drip"] as const)("a gateway that is %s never opens", async (name) => {
     const attacked = await attack(name);
     await untilGivenUp(attacked);
     expect(attacked.outcome.error).toMatchObject({ code: "voice-connect-failed" });
-    expect(attacked.voice.closes).toEqual([]);
     await expectNothingLeft(attacked);
   });
 
-  test.each(["silent", "drip"] as const)("or that is %s never opens", async (name) => {
-    const attacked = await attack(name);
-    await untilGivenUp(attacked);
-    expect(attacked.outcome.error).toMatchObject({ code: "voice-connect-failed" });
-    await expectNothingLeft(attacked);
-  });
-
-  test.each(["close-at-once", "close-when-live"] as const)("or that does %s is given up in the end", async (name) => {
-    const attacked = await attack(name);
-    await untilGivenUp(attacked);
-    expect(attacked.gateway.connectionCount).toBeLessThanOrEqual(8);
-    await expectNothingLeft(attacked);
-  });
+  test.each(["close-at-once", "close-when-live"] as const)(
+    "a gateway that does %s is given up in the end",
+    async (name) => {
+      const attacked = await attack(name);
+      await untilGivenUp(attacked);
+      expect(attacked.gateway.connectionCount).toBeLessThanOrEqual(8);
+      await expectNothingLeft(attacked);
+    },
+  );
 });
 
 /** Connected to a gateway that says what the test says. */
@@ -124,8 +133,8 @@ async function converse() {
   return { gateway, clock, voice, say };
 }
 
-describe("what a gateway may say", () => {
-  test("is 2,000 messages at once, some of which the handshake was", async () => {
+describe("limits of a gateway's messages", () => {
+  test("a gateway may send 2,000 messages at once, some of which were used by the handshake", async () => {
     const { gateway, voice, say } = await converse();
     say(1990);
     gateway.last.send(3, null);
@@ -140,7 +149,7 @@ describe("what a gateway may say", () => {
     });
   });
 
-  test("is 200 messages per second later on, and a reconnect brings no new ones", async () => {
+  test("a gateway may send 200 messages per second later on, and a reconnect grants no new ones", async () => {
     const { clock, gateway, voice, say } = await converse();
     voice.sendNow(OPUS);
     say(2000);
@@ -150,15 +159,15 @@ describe("what a gateway may say", () => {
     say(60);
     await until(() => voice.states.at(-1)?.isConnected === false);
     expect(gateway.connections).toHaveLength(2);
-    // Sound goes on over UDP meanwhile.
+    // Audio continues over UDP meanwhile.
     expect(voice.connection.gate).toBe("send");
   });
 
-  test("is what we need not keep: answers that are not read end the connection", async () => {
+  test("a gateway that does not read our answers is disconnected", async () => {
     const { gateway, clock, voice } = await converse();
     gateway.last.socket.pause();
     await until(() => {
-      // Each tells the gateway of a change.
+      // Each reports a change to the gateway.
       for (let count = 0; count < 10_000; count++) {
         voice.sendNow(OPUS);
         voice.connection.stopSpeaking();
@@ -169,7 +178,7 @@ describe("what a gateway may say", () => {
     expect(voice.lines.at(-1)?.fields).toMatchObject({ code: 1006, reason: expect.stringContaining("unread") });
   });
 
-  test("is no message of more than 64 kB", async () => {
+  test("a gateway may send no message of more than 64 kB", async () => {
     const { gateway, voice } = await converse();
     gateway.last.send(18, { x: "x".repeat(65_000) });
     gateway.last.send(3, null);
@@ -179,11 +188,11 @@ describe("what a gateway may say", () => {
     expect(voice.lines.at(-1)?.fields).toMatchObject({ code: 1006, reason: expect.stringContaining("payload size") });
   });
 
-  test("makes us send a heartbeat a second at most, whatever interval it names", async () => {
+  test("a gateway makes us send one heartbeat a second at most, whatever interval it names", async () => {
     const { gateway, clock } = await converse();
     for (const interval of [1e-9, 1e308, 0, -1]) gateway.last.send(8, { heartbeat_interval: interval });
     gateway.last.send(3, null);
-    // Its own, one for each of the two that are numbers above zero, and the one that was asked for.
+    // The regular one, one for each of the two positive numbers, and the requested one.
     await until(() => gateway.last.all(3).length === 4);
     gateway.last.send(8, { heartbeat_interval: 1e-9 });
     await until(() => gateway.last.all(3).length === 5);
@@ -195,9 +204,9 @@ describe("what a gateway may say", () => {
   });
 });
 
-describe("a gateway that makes MLS work without end", () => {
+describe("a gateway that causes endless MLS work", () => {
   test.each(["epochs", "proposals", "large-proposals", "external-senders"] as const)(
-    "by %s is cut off",
+    "a gateway that causes MLS work by %s is cut off",
     async (behaviour) => {
       const gateway = await startHostileGateway({ behaviour, channelId: CHANNEL });
       const voice = createVoice({ endpoint: gateway.endpoint });
@@ -210,9 +219,9 @@ describe("a gateway that makes MLS work without end", () => {
   );
 });
 
-describe("one turn of the event loop", () => {
+describe("one event loop iteration", () => {
   test.each(["heartbeat-acks", "ignored-opcodes", "unknown-opcodes", "empty-pings"] as const)(
-    "brings one message at most of a flood of %s",
+    "one event loop iteration handles at most one message of a flood of %s",
     async (behaviour) => {
       const gateway = await startHostileGateway({ behaviour });
       open.push(gateway);
@@ -256,15 +265,15 @@ describe("one turn of the event loop", () => {
       };
       watch();
       await until(() => seen.isClosed);
-      // Seen from between two turns: the end of one and the beginning of the next.
+      // Measured between two iterations: the end of one and the beginning of the next.
       expect(seen.mostPerIteration).toBeLessThanOrEqual(2);
       expect(thrown).toEqual([]);
     },
   );
 });
 
-describe("others", () => {
-  test("reach their servers while three hundred dial one that does not answer", async () => {
+describe("other connections", () => {
+  test("other connections reach their servers while three hundred attempts wait for one that does not answer", async () => {
     const silent = await startHostileGateway({ behaviour: "silent" });
     const control = await ScriptedVoiceGateway.start();
     open.push(silent, control);

@@ -1,4 +1,4 @@
-// Who may dial when many want to, in the time the test says.
+// Which attempts get permits when many wait, on the test's clock.
 
 import { describe, expect, test } from "vitest";
 import {
@@ -35,8 +35,8 @@ function prepare() {
   return { clock, connectAttempts, enter, enterMany };
 }
 
-describe("connecting", () => {
-  test("begins at once while there is room, and waits for an answer as long as nobody else waits", () => {
+describe("connect attempts", () => {
+  test("an attempt begins at once while a permit is free, and may wait for its answer while nobody else waits", () => {
     const { clock, connectAttempts, enterMany } = prepare();
     const all = enterMany(AT_ONCE, "a:1");
     expect(all.every(({ permits }) => permits === 1)).toBe(true);
@@ -45,7 +45,7 @@ describe("connecting", () => {
     expect(all.some(({ ousted }) => ousted > 0)).toBe(false);
   });
 
-  test("waits when there is none, and begins as soon as another has ended", () => {
+  test("an attempt waits when no permit is free, and begins as soon as another has ended", () => {
     const { enterMany, enter, connectAttempts } = prepare();
     const [first] = enterMany(AT_ONCE, "a:1");
     const next = enter("a:1");
@@ -56,7 +56,7 @@ describe("connecting", () => {
     expect(connectAttempts.connectingCount).toBe(AT_ONCE);
   });
 
-  test("loses its turn after a second without an answer when others wait: the oldest of the greediest first", () => {
+  test("an attempt loses its permit after a second without an answer when others wait: the oldest of the busiest server first", () => {
     const { clock, enterMany, enter } = prepare();
     const modest = enter("modest:1");
     clock.advance(10);
@@ -72,17 +72,17 @@ describe("connecting", () => {
     expect([heavy.filter(({ ousted }) => ousted === 1).length, heavy[0]?.ousted, another.permits]).toEqual([1, 1, 1]);
   });
 
-  test("goes to the server with the fewest dials first, so that a crowd before one server delays only itself", () => {
+  test("a free permit goes to the server with the fewest attempts, so that a crowd for one server delays only itself", () => {
     const { clock, enterMany, enter } = prepare();
     enterMany(AT_ONCE, "silent:1");
     const crowd = enterMany(1000, "silent:1");
-    const control = enter("honest:1");
+    const control = enter("control:1");
     clock.advance(1000);
     expect(control.permits).toBe(1);
     expect(crowd.filter(({ permits }) => permits === 1)).toHaveLength(AT_ONCE - 1);
   });
 
-  test("is forgotten by who gives up waiting, and no timer stays", () => {
+  test("an attempt that gives up waiting is forgotten, and leaves no timer", () => {
     const { clock, enterMany, enter, connectAttempts } = prepare();
     const all = enterMany(AT_ONCE, "a:1");
     const waiting = enter("b:1");

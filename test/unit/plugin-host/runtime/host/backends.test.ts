@@ -53,7 +53,7 @@ function pauseMs(): number {
 }
 
 describe("a backend that fails", () => {
-  test("opens its breaker with the fifth failure in a row, for 30 s", async () => {
+  test("a backend opens its breaker with the fifth failure in a row, for 30 s", async () => {
     await failOften(4);
     await succeed();
     await failOften(4);
@@ -69,7 +69,7 @@ describe("a backend that fails", () => {
     expect(pauseMs()).toBe(30_000);
   });
 
-  test("refuses requests while its breaker is open, and says why and until when", async () => {
+  test("a backend refuses requests while its breaker is open, and reports why and until when", async () => {
     await failOften(5);
     let isRun = false;
     const refused = backend.run(async () => {
@@ -82,7 +82,7 @@ describe("a backend that fails", () => {
     expect(isRun).toBe(false);
   });
 
-  test("gets one trial request after its pause, which closes the breaker", async () => {
+  test("a backend gets one trial request after its pause, which closes the breaker", async () => {
     await failOften(5);
     clock.advance(30_000);
     let finish = (_value: string): void => undefined;
@@ -97,7 +97,7 @@ describe("a backend that fails", () => {
     expect(backend.isOpen).toBe(false);
   });
 
-  test("doubles its pause with each failed trial, up to 30 minutes, until one succeeds", async () => {
+  test("a backend doubles its pause with each failed trial, up to 30 minutes, until one succeeds", async () => {
     await failOften(5);
     const pauses: number[] = [];
     for (let index = 0; index < 9; index++) {
@@ -111,7 +111,7 @@ describe("a backend that fails", () => {
     expect(pauseMs()).toBe(30_000);
   });
 
-  test("gets another trial request when the first does not end within a minute", async () => {
+  test("a backend gets another trial request when the first does not end within a minute", async () => {
     await failOften(5);
     clock.advance(30_000);
     let give = (_error: Error): void => undefined;
@@ -128,12 +128,12 @@ describe("a backend that fails", () => {
     expect(report()?.state).toBe("halfOpen");
   });
 
-  test("opens its breaker at once for as long as the site asks for", async () => {
+  test("a backend opens its breaker at once for as long as the site requests", async () => {
     await fail(new SourceError("busy", "429", { retryAfterMs: 90_000 }));
     expect(pauseMs()).toBe(90_000);
   });
 
-  test("opens its breaker for half an hour at most, and never for less than the usual pause", async () => {
+  test("a backend opens its breaker for half an hour at most, and never for less than the usual pause", async () => {
     await fail(new SourceError("busy", "429", { retryAfterMs: 24 * 3_600_000 }));
     expect(pauseMs()).toBe(30 * MINUTE_MS);
     await succeed();
@@ -142,7 +142,7 @@ describe("a backend that fails", () => {
     expect(pauseMs()).toBe(30_000);
   });
 
-  test("is logged once when its breaker opens and once when it closes, whatever was tried between", async () => {
+  test("a backend logs once when its breaker opens and once when it closes, however many trials were between", async () => {
     await failOften(4);
     expect(lines).toEqual([]);
     await fail(new SourceError("unreachable", "nobody there, hunter2"));
@@ -168,29 +168,32 @@ describe("a backend that fails", () => {
     });
   });
 
-  test("reports the start of the last error, without secrets", async () => {
+  test("a backend reports the start of the last error, without secrets", async () => {
     await fail(new Error(`hunter2 token=abcdef0123456789 ${"x".repeat(1000)}`));
     expect(report()?.lastError).toMatch(/^<redacted> token=<redacted> x+$/);
     expect(report()?.lastError).toHaveLength(300);
   });
 });
 
-describe("what does not count", () => {
-  test.each<SourceErrorKind>(["not-found", "unavailable", "invalid"])("%s is an answer", async (kind) => {
-    await failOften(4);
-    await fail(new SourceError(kind, "private"));
-    await failOften(4);
-    expect(backend.isOpen).toBe(false);
-    expect(report()).toMatchObject({ succeeded: 1, failed: 8 });
-  });
+describe("errors that do not count", () => {
+  test.each<SourceErrorKind>(["not-found", "unavailable", "invalid"])(
+    "the error kind %s counts as an answer of the backend",
+    async (kind) => {
+      await failOften(4);
+      await fail(new SourceError(kind, "private"));
+      await failOften(4);
+      expect(backend.isOpen).toBe(false);
+      expect(report()).toMatchObject({ succeeded: 1, failed: 8 });
+    },
+  );
 
-  test("an answer of a plugin that has its own copy of the interface is one, too", async () => {
+  test("an error of a plugin's own copy of the interface is recognised as an answer, too", async () => {
     const foreign = Object.assign(new Error("private"), { name: "SourceError", kind: "unavailable" });
     await failOften(9, foreign);
     expect(report()).toMatchObject({ state: "closed", succeeded: 9, failed: 0 });
   });
 
-  test("a caller that stopped waiting says nothing about the site", async () => {
+  test("a caller that stopped waiting does not count for or against the backend", async () => {
     await failOften(9, new DOMException("gone", "AbortError"));
     expect(report()).toMatchObject({ state: "closed", succeeded: 0, failed: 0 });
     await failOften(5);
@@ -202,14 +205,17 @@ describe("what does not count", () => {
     expect(report()?.state).toBe("closed");
   });
 
-  test.each<SourceErrorKind>(["busy", "changed", "unreachable"])("%s counts", async (kind) => {
-    await failOften(5, new SourceError(kind, "no"));
-    expect(backend.isOpen).toBe(true);
-  });
+  test.each<SourceErrorKind>(["busy", "changed", "unreachable"])(
+    "the error kind %s counts as a failure of the backend",
+    async (kind) => {
+      await failOften(5, new SourceError(kind, "no"));
+      expect(backend.isOpen).toBe(true);
+    },
+  );
 });
 
 describe("backends", () => {
-  test("are the same by the same name, and at most 64", () => {
+  test("backends with the same name are the same, and there are at most 64", () => {
     expect(backends.get("api")).toBe(backend);
     for (let index = 1; index < 64; index++) backends.get(`backend ${index}`);
     expect(() => backends.get("one more")).toThrow("more than 64 backends");
@@ -217,14 +223,14 @@ describe("backends", () => {
     expect(backends.reports).toHaveLength(64);
   });
 
-  test("say each time that there is something to report", async () => {
+  test("backends signal each change to report", async () => {
     await succeed();
     await fail();
     expect(reportCount).toBe(2);
   });
 });
 
-test("a request that no address was left to be sent from says nothing about the backend", async () => {
+test("a request without an address to send from does not count for or against the backend", async () => {
   const error = toWireError(new NodeError("routes-exhausted", "every address is barred"));
   const unsent = new SourceError("busy", error.message, { cause: new RemoteError(error) });
   await failOften(9, unsent);

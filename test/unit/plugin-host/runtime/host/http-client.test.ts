@@ -64,7 +64,7 @@ async function trouble(work: Promise<unknown>): Promise<SourceError> {
   );
   expect(error).toBeInstanceOf(SourceError);
   expect((error as SourceError).message).not.toContain(SECRET);
-  return error as SourceError; // looked at above
+  return error as SourceError; // checked above
 }
 
 /** Resolves when as many requests have arrived. */
@@ -81,7 +81,7 @@ function redirect(location: string, status = 302): { status: number; headers: Re
 }
 
 describe("a request", () => {
-  test("goes to what the operator has put in place of the host, below its path, and says who asks", async () => {
+  test("a request is sent to the operator's replacement of the host, below its path, with the user agent", async () => {
     const answer = await get("/songs?a=1", { query: { b: "x y", c: 2, d: true, e: undefined } });
     const [request] = site.requestsTo("site.example", "/songs");
     expect(request?.query.toString()).toBe("a=1&b=x+y&c=2&d=true");
@@ -89,7 +89,7 @@ describe("a request", () => {
     expect(answer).toMatchObject({ status: 200, text: "fine", url: `${SITE}/songs?a=1&b=x+y&c=2&d=true` });
   });
 
-  test("has headers as given, whatever their case, but for undefined ones", async () => {
+  test("a request has its headers as given, in any case, except undefined ones", async () => {
     await get("/", { headers: { "User-Agent": "Other/1", "X-One": "1", "x-none": undefined } });
     expect(site.requests[0]?.headers).toMatchObject({ "user-agent": "Other/1", "x-one": "1" });
     expect(site.requests[0]?.headers).not.toHaveProperty("x-none");
@@ -100,22 +100,25 @@ describe("a request", () => {
     [[1, 2], "[1,2]", "application/json"],
     [new URLSearchParams({ a: "b c" }), "a=b+c", "application/x-www-form-urlencoded"],
     ["raw", "raw", undefined],
-  ])("with the body %j is a POST of the right type", async (body, sent, type) => {
+  ])("a request with the body %j is a POST of the right type", async (body, sent, type) => {
     await get("/", { body });
     expect(site.requests[0]).toMatchObject({ method: "POST", body: sent });
     expect(site.requests[0]?.headers["content-type"]).toBe(type);
   });
 
-  test.each(["ftp://site.example/", "file:///etc/passwd", "no address", ""])("to %j is refused", async (url) => {
-    const asked = () => client.request(url, { signal: new AbortController().signal });
-    expect(await trouble(asked())).toMatchObject({ kind: "invalid" });
-    // However often, it takes nobody's place.
-    for (let index = 0; index < 40; index++) await trouble(asked());
-    expect(await get("/")).toMatchObject({ status: 200 });
-    expect(clock.pendingCount).toBe(0);
-  });
+  test.each(["ftp://site.example/", "file:///etc/passwd", "no address", ""])(
+    "a request to %j is refused",
+    async (url) => {
+      const asked = () => client.request(url, { signal: new AbortController().signal });
+      expect(await trouble(asked())).toMatchObject({ kind: "invalid" });
+      // However often, it holds no permit.
+      for (let index = 0; index < 40; index++) await trouble(asked());
+      expect(await get("/")).toMatchObject({ status: 200 });
+      expect(clock.pendingCount).toBe(0);
+    },
+  );
 
-  test("keeps no timer and no place once it is answered", async () => {
+  test("a finished request leaves no timer and holds no permit", async () => {
     for (let index = 0; index < 40; index++) await get("/");
     expect(clock.pendingCount).toBe(0);
   });
@@ -127,12 +130,12 @@ describe("an answer", () => {
     ["x-gzip", gzipSync],
     ["br", brotliCompressSync],
     ["deflate", deflateSync],
-  ])("packed with %s is unpacked", async (encoding, pack) => {
+  ])("an answer compressed with %s is decompressed", async (encoding, pack) => {
     script = () => ({ headers: { "content-encoding": encoding }, bytes: pack(Buffer.from("größer")) });
     expect((await get("/")).text).toBe("größer");
   });
 
-  test("is read as what it says it is, and as UTF-8 where it says nothing or nonsense", async () => {
+  test("an answer is decoded with its declared encoding, and as UTF-8 if that is missing or invalid", async () => {
     const bytes = Buffer.from("größer", "latin1");
     script = ({ query }) => ({ headers: { "content-type": query.get("type") ?? "" }, bytes });
     const textOf = async (type: string) => (await get("/", { query: { type } })).text;
@@ -143,17 +146,17 @@ describe("an answer", () => {
     expect((await get("/")).bytes).toEqual(bytes);
   });
 
-  test("to HEAD may name an encoding of a body that it does not have", async () => {
+  test("an answer to HEAD may name a content encoding without a body", async () => {
     script = () => ({ headers: { "content-encoding": "gzip" } });
     expect(await get("/", { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
   });
 
-  test("has its headers in lower case, repeated ones joined", async () => {
+  test("an answer has its headers in lower case, repeated ones joined", async () => {
     script = () => ({ headers: { "X-Two": ["1", "2"] } });
     expect((await get("/")).headers).toMatchObject({ "x-two": "1, 2" });
   });
 
-  test("of 404, 403 and 500 is an answer; json and text take them for errors", async () => {
+  test("an answer with 404, 403 or 500 is returned, and json and text treat it as an error", async () => {
     script = ({ path }) => ({ status: Number(path.slice(1)), text: "{}" });
     for (const status of [403, 404, 500]) expect(await get(`/${status}`)).toMatchObject({ status });
     const kinds = [404, 410, 403, 401, 400, 500, 503, 402].map(async (status) => {
@@ -174,7 +177,7 @@ describe("an answer", () => {
     ["99999", 3_600_000],
     ["soon", undefined],
     [undefined, undefined],
-  ])("of 429 is an error that says how long to wait: %j", async (value, retryAfterMs) => {
+  ])("an answer with 429 is an error with the pause to wait: %j", async (value, retryAfterMs) => {
     script = () => ({ status: 429, headers: value === undefined ? {} : { "retry-after": value } });
     expect((await get("/a")).status).toBe(429);
     const { signal } = new AbortController();
@@ -182,7 +185,7 @@ describe("an answer", () => {
     expect(error).toMatchObject({ kind: "busy", retryAfterMs, message: `${SITE}/a answered HTTP 429` });
   });
 
-  test("of 503 says it as a date, too", async () => {
+  test("an answer with 503 may give the pause as a date, too", async () => {
     const date = new Date(clock.epochMs() + 90_000).toUTCString();
     script = () => ({ status: 503, headers: { "retry-after": date } });
     const error = await trouble(client.text(`${SITE}/`, { signal: new AbortController().signal }));
@@ -193,7 +196,7 @@ describe("an answer", () => {
     ["<!doctype html>", "a page"],
     ["{oops", "something else"],
     ["", "something else"],
-  ])("of %j is no JSON", async (text, what) => {
+  ])("an answer of %j is not JSON", async (text, what) => {
     script = () => ({ text });
     const error = await trouble(client.json(`${SITE}/a?token=${SECRET}`, { signal: new AbortController().signal }));
     expect(error).toMatchObject({ kind: "changed", message: `${SITE}/a answered ${what} where JSON was expected` });
@@ -201,7 +204,7 @@ describe("an answer", () => {
 });
 
 describe("the size of a body", () => {
-  test("is 8 MiB at most, unless more or less is asked for", async () => {
+  test("a body has 8 MiB at most, unless more or less is requested", async () => {
     script = ({ query }) => ({ bytes: Buffer.alloc(Number(query.get("size"))) });
     const sizeOf = async (size: number, sizeBytesMax?: number) =>
       (await get("/", { query: { size }, sizeBytesMax })).bytes.length;
@@ -212,7 +215,7 @@ describe("the size of a body", () => {
     expect(await trouble(sizeOf(11, 10))).toMatchObject({ kind: "changed" });
   });
 
-  test("is 64 MiB at most, whatever is asked for", async () => {
+  test("a body has 64 MiB at most, whatever is requested", async () => {
     script = () => ({ headers: { "content-encoding": "gzip" }, bytes: gzipSync(Buffer.alloc(65 * MIB)) });
     const error = await trouble(get("/", { sizeBytesMax: Number.POSITIVE_INFINITY }));
     expect(error.message).toContain(`sent more than ${64 * MIB} bytes`);
@@ -222,21 +225,21 @@ describe("the size of a body", () => {
     ["gzip", gzipSync],
     ["br", brotliCompressSync],
     ["deflate", deflateSync],
-  ])("counts once it is unpacked: a bomb of %s", async (encoding, pack) => {
+  ])("the limit applies to the decompressed body: a bomb of %s", async (encoding, pack) => {
     const bytes = pack(Buffer.alloc(12 * MIB));
     expect(bytes.length).toBeLessThan(MIB);
     script = () => ({ headers: { "content-encoding": encoding }, bytes });
     expect(await trouble(get("/"))).toMatchObject({ kind: "changed" });
   });
 
-  test("counts before it is unpacked: packed nothing, again and again", async () => {
+  test("the limit applies to the compressed body: endless empty members", async () => {
     const bytes = Buffer.concat(Array.from({ length: 1000 }, () => gzipSync(Buffer.alloc(0))));
     script = () => ({ headers: { "content-encoding": "gzip" }, bytes });
     expect((await get("/", { sizeBytesMax: bytes.length })).text).toBe("");
     expect(await trouble(get("/", { sizeBytesMax: bytes.length - 1 }))).toMatchObject({ kind: "changed" });
   });
 
-  test("that ends too early is trouble with the connection", async () => {
+  test("a body that ends too early is a connection failure", async () => {
     const packed = gzipSync(Buffer.from("a".repeat(100)));
     script = ({ path }) => {
       if (path === "/plain") return { bytes: Buffer.alloc(100), cutAfterBytes: 50 };
@@ -249,8 +252,8 @@ describe("the size of a body", () => {
   });
 });
 
-describe("bodies under way", () => {
-  test("have 64 MiB together, and each a little: who takes the last of it is busy, small ones are not", async () => {
+describe("concurrent bodies", () => {
+  test("concurrent bodies share 64 MiB, and each gets a little: the one beyond is busy, small ones are not", async () => {
     const held: ServerResponse[] = [];
     const large = createServer((_request, response) => {
       response.write(Buffer.alloc(7 * MIB));
@@ -260,7 +263,7 @@ describe("bodies under way", () => {
     const { port } = large.address() as AddressInfo; // listens on TCP
     const ask = () => client.request(`http://127.0.0.1:${port}/`, { signal: new AbortController().signal });
     try {
-      // All of it never fits: some are told, and what they have taken is free again.
+      // They never fit together: some fail, and their memory is released.
       const outcomes: unknown[] = [];
       const asked = Array.from({ length: 16 }, () =>
         ask().then(
@@ -281,7 +284,7 @@ describe("bodies under way", () => {
       const whole = (await Promise.all(asked)).filter((size) => size > 0);
       expect(whole.length).toBeGreaterThan(0);
       expect(new Set(whole)).toEqual(new Set([7 * MIB]));
-      // Nothing of it is kept: as much as ever can be had is to be had again.
+      // None of it is retained: all memory is available again.
       script = () => ({ bytes: Buffer.alloc(60 * MIB) });
       expect((await get("/", { sizeBytesMax: 64 * MIB })).bytes).toHaveLength(60 * MIB);
     } finally {
@@ -291,7 +294,7 @@ describe("bodies under way", () => {
   });
 });
 
-test("an address in an error is cut between its parts, as half of a secret would not be known as one", async () => {
+test("an address in an error is cut between its parts, since half of a secret would not be recognised", async () => {
   script = () => ({ status: 500 });
   const asked = client.text(`${SITE}/songs/${"a".repeat(100)}/${SECRET.repeat(3)}`, {
     signal: new AbortController().signal,
@@ -300,26 +303,26 @@ test("an address in an error is cut between its parts, as half of a secret would
 });
 
 describe("redirects", () => {
-  test("are followed, five at most", async () => {
+  test("redirects are followed, five at most", async () => {
     script = ({ path }) =>
       path === "/0" ? { text: "there" } : redirect(`/${Number(path.slice(1)) - 1}?token=${SECRET}`);
     expect(await get("/5")).toMatchObject({ text: "there", url: `${SITE}/0?token=${SECRET}` });
     const error = await trouble(get("/6"));
-    expect(error).toMatchObject({ kind: "changed", message: `${SITE}/6 leads through more than 5 redirects` });
+    expect(error).toMatchObject({ kind: "changed", message: `${SITE}/6 goes through more than 5 redirects` });
   });
 
-  test("in a circle end", async () => {
+  test("redirects in a circle fail", async () => {
     script = () => redirect(`/?token=${SECRET}`);
     expect(await trouble(get("/"))).toMatchObject({ kind: "changed" });
     expect(site.requests).toHaveLength(6);
   });
 
-  test("are the answer where that is wanted", async () => {
+  test("a redirect is the answer if requested", async () => {
     script = () => redirect("/elsewhere");
     expect(await get("/", { redirect: "manual" })).toMatchObject({ status: 302, headers: { location: "/elsewhere" } });
   });
 
-  test("to another host take cookies, authorization and other secrets off", async () => {
+  test("a redirect to another host drops cookies, authorization and other secrets", async () => {
     script = ({ path }) => (path === "/" ? redirect("https://other.example/there") : { text: "there" });
     const secrets = { Authorization: "Bearer a", Cookie: "a=b", "X-Api-Key": "a", "x-goog-visitor": "b" };
     await get("/", { headers: secrets });
@@ -331,7 +334,7 @@ describe("redirects", () => {
     expect(headers).toMatchObject({ "x-goog-visitor": "b" });
   });
 
-  test("within a host keep them, but not to where anybody can read along", async () => {
+  test("a redirect within a host keeps them, except from https to http", async () => {
     script = ({ path, headers }) => {
       if (path === "/") return redirect("/same");
       return path === "/same" ? redirect("http://site.example/plain") : { text: headers.authorization ?? "none" };
@@ -340,7 +343,7 @@ describe("redirects", () => {
     expect(site.requests[1]?.headers).toMatchObject({ authorization: "Bearer a" });
   });
 
-  test("of what was posted are asked for afterwards, unless the site wants it posted again", async () => {
+  test("a redirect of a POST is followed with GET, unless the site demands POST again", async () => {
     script = ({ path }) => (path.startsWith("/to") ? { text: "there" } : redirect("/to", Number(path.slice(1))));
     for (const status of [301, 302, 303, 307, 308]) await get(`/${status}`, { body: { a: 1 } });
     const followed = site.requestsTo("site.example", "/to");
@@ -351,17 +354,17 @@ describe("redirects", () => {
   });
 
   test.each(["file:///etc/passwd", "javascript:alert(1)", "https://", "data:text/plain,x"])(
-    "to %s are refused",
+    "redirects to %s are refused",
     async (location) => {
       script = () => redirect(location);
       const error = await trouble(get("/", { query: { token: SECRET } }));
-      expect(error).toMatchObject({ kind: "changed", message: `${SITE}/ redirects to what is no address` });
+      expect(error).toMatchObject({ kind: "changed", message: `${SITE}/ redirects to an invalid address` });
     },
   );
 });
 
 describe("cookies", () => {
-  test("are kept in the jar that is given, by host, also those of a redirect", async () => {
+  test("cookies are stored in the given jar, by host, also those of a redirect", async () => {
     const cookies = new CookieJar();
     script = ({ path }) => {
       if (path === "/")
@@ -387,7 +390,7 @@ describe("time", () => {
     script = () => "hang";
   });
 
-  test("runs out after 10 s, or as long as was asked for", async () => {
+  test("a request times out after 10 s, or the given time", async () => {
     for (const [timeoutMs, limitMs] of [
       [undefined, 10_000],
       [50, 50],
@@ -400,7 +403,7 @@ describe("time", () => {
     }
   });
 
-  test("runs out for all redirects together", async () => {
+  test("a request's timeout includes all redirects", async () => {
     script = ({ path }) => (path === "/" ? redirect("/hang") : "hang");
     const asked = trouble(get("/"));
     await arrived(2);
@@ -408,7 +411,7 @@ describe("time", () => {
     expect(await asked).toMatchObject({ kind: "unreachable" });
   });
 
-  test("ends for whoever goes away, with that reason", async () => {
+  test("an aborted request rejects with the reason of its signal", async () => {
     const abort = new AbortController();
     const asked = get("/", { signal: abort.signal });
     await arrived();
@@ -419,7 +422,7 @@ describe("time", () => {
     await expect(get("/", { signal: abort.signal })).rejects.toBe(reason);
   });
 
-  test("is 32 requests' at once: more wait for their turn", async () => {
+  test("at most 32 requests run at once, and further ones wait for a permit", async () => {
     let open = (): void => undefined;
     const opened = new Promise<void>((resolve) => (open = resolve));
     script = async () => {
@@ -429,7 +432,7 @@ describe("time", () => {
     const isThere = arrived(32);
     const asked = Array.from({ length: 40 }, (_, index) => get(`/${index}`));
     await isThere;
-    // Another client's request comes and goes meanwhile.
+    // Another client's request runs in the meantime.
     script = () => ({ text: "other" });
     await createClient().request(`${SITE}/other`, { signal: new AbortController().signal });
     expect(site.requests).toHaveLength(33);
@@ -438,7 +441,7 @@ describe("time", () => {
     expect(site.requests).toHaveLength(41);
   });
 
-  test("runs out while waiting for a turn, too, and an abort is heard there", async () => {
+  test("a request times out while waiting for a permit, too, and can be aborted then", async () => {
     const isThere = arrived(32);
     const running = Array.from({ length: 32 }, () => trouble(get("/", { timeoutMs: 60_000 })));
     await isThere;
@@ -462,9 +465,9 @@ describe("private addresses", () => {
 
   test.each([
     ["by their number", "http://10.1.2.3/"],
-    ["by a strange notation", "http://0x7f.2/"],
+    ["in an unusual notation", "http://0x7f.2/"],
     ["by a name", "http://inside.example/"],
-  ])("are refused %s", async (_how, url) => {
+  ])("a private address %s is refused", async (_how, url) => {
     client = createClient({ resolve: isPrivate });
     const asked = client.request(`${url}?token=${SECRET}`, { signal: new AbortController().signal });
     const error = await trouble(asked);
@@ -473,7 +476,7 @@ describe("private addresses", () => {
     expect(error.cause).toMatchObject({ code: "address-refused" });
   });
 
-  test("are refused where a redirect leads there", async () => {
+  test("a redirect to a private address is refused", async () => {
     script = () => redirect("http://10.1.2.3/latest/meta-data");
     const error = await trouble(get("/"));
     expect(error).toMatchObject({ kind: "unreachable" });
@@ -481,7 +484,7 @@ describe("private addresses", () => {
   });
 });
 
-test("a cut connection says where, and no query", async () => {
+test("the error of a cut connection contains the host, and no query", async () => {
   script = () => "cut";
   const error = await trouble(get("/a/b", { query: { token: SECRET } }));
   expect(error.kind).toBe("unreachable");

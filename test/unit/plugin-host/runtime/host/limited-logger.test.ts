@@ -23,7 +23,7 @@ beforeEach(() => {
   log = createPluginLogger({ logger, clock, hide: (text) => text.replaceAll("hunter2", "<redacted>") });
 });
 
-test("lines keep their level, message and fields", () => {
+test("log lines keep their level, message and fields", () => {
   for (const level of ["debug", "info", "warn", "error"] as const)
     log[level](`a ${level}`, { count: 1, isNew: true, at: null });
   expect(lines.map(({ level, message }) => [level, message])).toEqual([
@@ -35,7 +35,7 @@ test("lines keep their level, message and fields", () => {
   expect(lines[0]?.fields).toEqual({ count: 1, isNew: true, at: null });
 });
 
-test("a hundred a minute are written, and the next one says how many were left out", () => {
+test("a hundred lines a minute are written, and the next one reports how many were dropped", () => {
   for (let index = 0; index < 250; index++) log.info(`line ${index}`);
   expect(lines).toHaveLength(100);
   clock.advance(600);
@@ -49,7 +49,7 @@ test("a hundred a minute are written, and the next one says how many were left o
   expect(lines.slice(-2).map(({ fields }) => fields)).toEqual([{ linesLeftOut: 1 }, {}]);
 });
 
-test("secrets are taken out wherever they stand", () => {
+test("secrets are removed in all parts of a line", () => {
   const error = new Error("login with hunter2 failed", { cause: new Error("hunter2") });
   log.warn("with hunter2", { text: "hunter2", error, nested: { list: ["hunter2"] } });
   expect(lines[0]?.message).toBe("with <redacted>");
@@ -59,7 +59,7 @@ test("secrets are taken out wherever they stand", () => {
   expect((shown as Error).stack).not.toContain("hunter2");
 });
 
-test("what cannot cross to another thread is written as what it is, and throws nothing", () => {
+test("a value that cannot be sent to another thread is described in text, and throws nothing", () => {
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   const error = Object.assign(new Error("no"), { request: () => undefined });
@@ -73,7 +73,7 @@ test("what cannot cross to another thread is written as what it is, and throws n
   expect(lines[0]?.fields.error).toMatchObject({ message: "no" });
 });
 
-test("long texts are cut, secrets first, and so are many fields", () => {
+test("long texts are cut, after removing secrets, and so are many fields", () => {
   log.info(`${"x".repeat(4090)}hunter2`, { text: "y".repeat(10_000), list: Array.from({ length: 10_000 }, () => 1) });
   log.info("many", Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field${index}`, index])));
   expect(lines[0]?.message).toBe(`${"x".repeat(4090)}<redac…`);

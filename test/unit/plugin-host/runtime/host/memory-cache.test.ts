@@ -7,7 +7,7 @@ const TTL_MS = 10_000;
 
 let clock: FakeClock;
 let cache: MemoryCache<string>;
-/** What was asked to be made, in order. */
+/** Values being made, in order. */
 let made: Making[];
 
 interface Making {
@@ -28,14 +28,14 @@ function make(signal: AbortSignal): Promise<string | { value: string; ttlMs: num
   });
 }
 
-/** Waits as whoever has that signal. */
+/** Waits as a caller with that signal. */
 function ask(options: { key?: string; signal?: AbortSignal; isKeptFresh?: boolean } = {}): Promise<string> {
   const { key = "a", signal = new AbortController().signal, isKeptFresh = false } = options;
   return cache.getOrMake(key, { signal, make, isKeptFresh });
 }
 
 describe("values", () => {
-  test("are good for their time and not a moment longer", () => {
+  test("a cached value is valid for exactly its time to live", () => {
     cache.set("a", "1");
     cache.set("b", "2", 1000);
     clock.advance(999);
@@ -48,13 +48,13 @@ describe("values", () => {
     expect(cache.get("a")).toBeUndefined();
   });
 
-  test.each([0, -1, Number.NaN])("for %s ms are not kept, and end the one before", (ttlMs) => {
+  test.each([0, -1, Number.NaN])("a value cached for %s ms is dropped, and removes the previous one", (ttlMs) => {
     cache.set("a", "1");
     cache.set("a", "2", ttlMs);
     expect(cache.get("a")).toBeUndefined();
   });
 
-  test("give way when there are too many: the one unused for longest first", () => {
+  test("the least recently used values are evicted when there are too many", () => {
     for (const key of ["a", "b", "c"]) cache.set(key, key);
     cache.get("a");
     cache.set("d", "d");
@@ -63,7 +63,7 @@ describe("values", () => {
 });
 
 describe("making a value", () => {
-  test("is done once for all who ask meanwhile, and kept for those who ask later", async () => {
+  test("a value is made once for all concurrent callers, and cached for later ones", async () => {
     const asked = [ask(), ask(), ask()];
     await settle();
     expect(made).toHaveLength(1);
@@ -73,14 +73,14 @@ describe("making a value", () => {
     expect(made).toHaveLength(1);
   });
 
-  test("is done apart for each key", async () => {
+  test("values of different keys are made separately", async () => {
     void ask({ key: "a" });
     void ask({ key: "b" });
     await settle();
     expect(made).toHaveLength(2);
   });
 
-  test("may say how long the value is good", async () => {
+  test("a maker may set the value's time to live", async () => {
     const asked = ask();
     await settle();
     made[0]?.resolve({ value: "1", ttlMs: 50 });
@@ -91,7 +91,7 @@ describe("making a value", () => {
     expect(cache.get("a")).toBeUndefined();
   });
 
-  test("that fails is told to all who wait, and kept for nobody", async () => {
+  test("a failed value rejects all callers, and is not cached", async () => {
     const asked = Promise.allSettled([ask(), ask()]);
     await settle();
     const trouble = new Error("no");
@@ -106,7 +106,7 @@ describe("making a value", () => {
     expect(await again).toBe("2");
   });
 
-  test("goes on while one of those who wait is left, and is aborted with the last", async () => {
+  test("making a value continues while one caller waits, and is aborted with the last", async () => {
     const [first, second] = [new AbortController(), new AbortController()];
     const asked = [ask({ signal: first.signal }), ask({ signal: second.signal })];
     await settle();
@@ -120,7 +120,7 @@ describe("making a value", () => {
     expect(made[0]?.signal.reason).toMatchObject({ name: "AbortError" });
   });
 
-  test("is begun anew by whoever comes after it was aborted, and what comes late is not kept", async () => {
+  test("making a value starts again for a caller after the abort, and the late result is discarded", async () => {
     const abort = new AbortController();
     const first = ask({ signal: abort.signal });
     await settle();
@@ -136,12 +136,12 @@ describe("making a value", () => {
     expect(await second).toBe("2");
   });
 
-  test("is not begun for whoever has gone already", async () => {
+  test("making a value does not start for an aborted caller", async () => {
     await expect(ask({ signal: AbortSignal.abort(new Error("gone")) })).rejects.toThrow("gone");
     expect(made).toHaveLength(0);
   });
 
-  test("that was under way when the key was deleted is for those who waited only", async () => {
+  test("a value being made when its key is deleted is given only to callers that already waited", async () => {
     const before = ask();
     await settle();
     cache.delete("a");
@@ -161,7 +161,7 @@ describe("a value that is kept fresh", () => {
   beforeEach(() => cache.set("a", "old"));
   const askFresh = () => ask({ isKeptFresh: true });
 
-  test("is made anew at 90 % of its life, while the old one is given out", async () => {
+  test("a value that is kept fresh is renewed at 90 % of its life, while the old one is returned", async () => {
     clock.advance(8999);
     expect(await askFresh()).toBe("old");
     await settle();
@@ -176,7 +176,7 @@ describe("a value that is kept fresh", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  test("stays the old one when making it anew fails, and is tried again", async () => {
+  test("a value whose renewal fails stays, and the renewal is retried", async () => {
     clock.advance(9000);
     await askFresh();
     await settle();
@@ -187,7 +187,7 @@ describe("a value that is kept fresh", () => {
     expect(made).toHaveLength(2);
   });
 
-  test("whose making hangs is given up when the old one ends", async () => {
+  test("a renewal that hangs is given up when the old value expires", async () => {
     clock.advance(9000);
     await askFresh();
     await settle();

@@ -18,12 +18,12 @@ function cacheOf<Value>(name: string, values: readonly PersistedValue[] = [], en
   return new MemoryCache<Value>({ ttlMs: 1000, entriesMax }, clock, persisted.persistenceOf(name));
 }
 
-/** What the main thread has of it. */
+/** The values stored by the main thread. */
 function persistedNow(): PersistedValue[] {
   return sent.flatMap((event) => (event.type === "persist" ? [event.value] : []));
 }
 
-test("what a cache persists is found by the next thread, for the rest of its time", () => {
+test("a value that a cache persists is found by the next thread, for the rest of its time", () => {
   const first = cacheOf<{ readonly id: string }>("ids");
   first.set("a", { id: "1" });
   first.set("b", { id: "2" }, Number.POSITIVE_INFINITY);
@@ -42,14 +42,14 @@ test("a value that was made is persisted, too", async () => {
   expect(persistedNow()).toEqual([{ cache: "ids", key: "a", json: '"made"', untilMs: clock.epochMs() + 50 }]);
 });
 
-test("a cache finds what is its own only, and tells nothing of what it was given", () => {
+test("a cache finds only its own values, and does not persist them again", () => {
   const value = { cache: "ids", key: "a", json: "1", untilMs: clock.epochMs() + 10 };
   expect(cacheOf("others", [value]).get("a")).toBeUndefined();
   expect(cacheOf("ids", [value]).get("a")).toBe(1);
   expect(sent).toEqual([]);
 });
 
-test("what is deleted, pushed out, or good for no time is forgotten", () => {
+test("a value that is deleted, evicted, or has no time to live is forgotten", () => {
   const cache = cacheOf<string>("ids", [], 2);
   for (const key of ["a", "b", "c"]) cache.set(key, key);
   cache.delete("b");

@@ -21,11 +21,11 @@ const LEFT: PersistedValue = { cache: "ids", key: "a", json: '"left"', untilMs: 
 let clock: FakeClock;
 let host: LivingHost<unknown>;
 let reportCount: number;
-/** What the node was asked for, with the signal that goes with it. */
+/** The node's received requests, with their signals. */
 let requests: string[];
 let loads: { readonly identifier: string; readonly signal: AbortSignal }[];
 
-/** What caches pass on to outlast the thread. */
+/** Events of persisted caches. */
 let persisted: PluginEvent[];
 
 beforeEach(() => {
@@ -60,7 +60,7 @@ beforeEach(() => {
   });
 });
 
-/** A request that is answered by its signal alone. */
+/** A request that ends only with its signal. */
 function hang(url: string, { signal }: HttpRequest): Promise<never> {
   requests.push(url);
   return unlessAborted(new Promise(() => undefined), signal);
@@ -71,7 +71,7 @@ function source(name: string): Source {
 }
 
 describe("registering", () => {
-  test("is possible within setup only", () => {
+  test("a plugin can register only within setup", () => {
     host.addSource(source("one"));
     host.addAlias("sc-plugin", "1.0.0");
     host.addPluginInfo({});
@@ -83,13 +83,13 @@ describe("registering", () => {
     expect(host.aliases).toEqual([{ name: "sc-plugin", version: "1.0.0" }]);
   });
 
-  test("refuses a name twice, and sources that make no sense", () => {
+  test("a duplicate source name and an invalid source are refused", () => {
     host.addSource(source("one"));
     expect(() => host.addSource(source("one"))).toThrow("the source one was added twice");
     expect(() => host.addSource(source(""))).toThrow("a source has a name");
   });
 
-  test("has an end: 100 sources, 50 aliases, whose texts are cut", () => {
+  test("registrations are limited: 100 sources, 50 aliases, whose texts are cut", () => {
     for (let index = 0; index < 100; index++) host.addSource(source(`s${index}`));
     expect(() => host.addSource(source("more"))).toThrow("more than 100 sources");
     for (let index = 0; index < 50; index++) host.addAlias("a".repeat(1000), "1");
@@ -99,7 +99,7 @@ describe("registering", () => {
 });
 
 describe("counters", () => {
-  test("rise by whole numbers, and are reported", () => {
+  test("counters increase by whole numbers, and are reported", () => {
     host.count("pages");
     host.count("pages", 4);
     for (const by of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) host.count("pages", by);
@@ -108,21 +108,21 @@ describe("counters", () => {
     expect(reportCount).toBe(2);
   });
 
-  test("are 64 at most, with names of 100 characters at most", () => {
+  test("at most 64 counters exist, with names of 100 characters at most", () => {
     for (let index = 0; index < 100; index++) host.count(`event ${index}`);
     host.count("event 0");
     expect(Object.keys(host.counts)).toHaveLength(64);
     expect(host.counts["event 0"]).toBe(2);
   });
 
-  test("with long names are cut", () => {
+  test("counters with long names are cut", () => {
     host.count("x".repeat(1000));
     expect(host.counts).toEqual({ ["x".repeat(100)]: 1 });
   });
 });
 
-describe("what is asked of the host", () => {
-  test("a cache that is persisted has what was left to it, and passes on what it is given; others do neither", () => {
+describe("services of the host", () => {
+  test("a persisted cache gets stored values and sends new ones, and other caches do neither", () => {
     const options = { ttlMs: 1000, entriesMax: 10 };
     host.cache("others", options).set("k", "v");
     expect(persisted).toEqual([]);
@@ -132,7 +132,7 @@ describe("what is asked of the host", () => {
     expect(persisted).toMatchObject([{ type: "persist", value: { cache: "ids", key: "k", json: '"v"' } }]);
   });
 
-  test("a cache is the same by the same name, and there are 64 at most", () => {
+  test("caches with the same name are the same, and there are 64 at most", () => {
     const options = { ttlMs: 1000, entriesMax: 10 };
     host.cache<string>("a", options).set("k", "v");
     expect(host.cache<string>("a", options).get("k")).toBe("v");
@@ -142,13 +142,13 @@ describe("what is asked of the host", () => {
     expect(host.cache<string>("a", options).get("k")).toBe("v");
   });
 
-  test("backends report through it", async () => {
+  test("backends report through the host", async () => {
     await host.backend("api").run(async () => 1);
     expect(host.backendReports).toMatchObject([{ name: "api", succeeded: 1 }]);
     expect(reportCount).toBe(1);
   });
 
-  test("its clock sleeps as long as it is told, or until the signal", async () => {
+  test("the host's clock sleeps for the given time, or until the signal", async () => {
     let isAwake = false;
     const slept = host.clock.sleep(1000, new AbortController().signal).then(() => {
       isAwake = true;
@@ -178,8 +178,8 @@ describe("what is asked of the host", () => {
   });
 });
 
-describe("the end", () => {
-  test("rejects all that is under way, and all that is asked for afterwards", async () => {
+describe("the end of a plugin", () => {
+  test("the end rejects all pending requests, and all later ones", async () => {
     const signal = new AbortController().signal;
     const calls = [
       () => host.http.request("https://a.example/", { signal }),
@@ -201,7 +201,7 @@ describe("the end", () => {
     expect([requests.length, count]).toEqual([4, 4]);
   });
 
-  test("of whoever asks is not that of the plugin: nothing stays behind of what is over", async () => {
+  test("finished requests leave no listener on the signals of their callers or of the plugin", async () => {
     const abort = new AbortController();
     const asked = host.http.text("https://a.example/", { signal: abort.signal });
     abort.abort(new Error("gone"));
@@ -210,7 +210,7 @@ describe("the end", () => {
     expect(getEventListeners(host.signal, "abort")).toHaveLength(0);
   });
 
-  test("aborts the signal, has everything cleaned up, and minds no trouble", async () => {
+  test("the end aborts the signal, runs every clean-up, and ignores their errors", async () => {
     const disposed: string[] = [];
     host.onDispose(() => void disposed.push("one"));
     host.onDispose(() => {
@@ -222,7 +222,7 @@ describe("the end", () => {
     expect(host.signal.reason).toMatchObject({ name: "AbortError" });
   });
 
-  test("waits for 1 s at most", async () => {
+  test("the end waits for 1 s at most", async () => {
     host.onDispose(() => new Promise(() => undefined));
     let isOver = false;
     const over = host.dispose().then(() => {

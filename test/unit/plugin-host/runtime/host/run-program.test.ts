@@ -11,7 +11,7 @@ import { FakeClock } from "../../../../support/fake-clock.ts";
 
 const NEVER = new AbortController().signal;
 
-/** Programs connect here, so that the test sees when they are there and when they are gone. */
+/** Programs connect here, so that the test sees when they start and end. */
 class Lobby {
   readonly names: string[] = [];
   readonly #sockets = new Map<string, Socket>();
@@ -35,7 +35,7 @@ class Lobby {
     });
   }
 
-  /** For a program: connects, tells its name, and ends when the test lets it. */
+  /** Code for a program: connects, sends its name, and ends when the test allows it. */
   script(name: string): string {
     const { port } = this.#server.address() as AddressInfo; // listens on TCP
     return `const s = require("node:net").connect(${port}, "127.0.0.1"); s.write("${name}");
@@ -82,7 +82,7 @@ function node(programs: Programs, script: string, options: Partial<RunOptions> =
   return programs.run(process.execPath, { signal: NEVER, ...options, args: ["-e", script, ...(options.args ?? [])] });
 }
 
-test("arguments arrive as they are: spaces, quotes, newlines, leading dashes, signs of shells", async () => {
+test("program arguments arrive unchanged: spaces, quotes, newlines, leading dashes, shell characters", async () => {
   const args = [
     "a b",
     `"quoted" 'twice'`,
@@ -99,7 +99,7 @@ test("arguments arrive as they are: spaces, quotes, newlines, leading dashes, si
   expect(JSON.parse(stdout)).toEqual(args);
 });
 
-test("whoever outlives this thread knows which programs run: told of each start, and of each exit", async () => {
+test("each start and exit of a program is reported, so that a program can be killed after the thread's end", async () => {
   const reported: (readonly [number, boolean])[] = [];
   const programs = new Programs(systemClock, { onProgram: (...event) => reported.push(event) });
   const { stdout } = await node(programs, "process.stdout.write(String(process.pid))");
@@ -107,7 +107,7 @@ test("whoever outlives this thread knows which programs run: told of each start,
     [Number(stdout), true],
     [Number(stdout), false],
   ]);
-  // One that was killed is told of when it is gone, and not before.
+  // A killed program is reported when it has ended, not before.
   const running = node(programs, lobby.script("a"));
   running.catch(() => undefined);
   await lobby.arrived("a");
@@ -118,7 +118,7 @@ test("whoever outlives this thread knows which programs run: told of each start,
   expect(reported).toHaveLength(4);
 });
 
-test("what it writes comes back whole, of its errors the end", async () => {
+test("a program's output is returned completely, of its errors only the end", async () => {
   const script = `process.stdout.write("ü".repeat(200_000)); process.stderr.write("start" + "é".repeat(9999) + "end");
     process.exitCode = 3;`;
   const { stdout, stderr, exitCode } = await node(new Programs(systemClock), script);
@@ -127,12 +127,12 @@ test("what it writes comes back whole, of its errors the end", async () => {
   expect(exitCode).toBe(3);
 });
 
-test("one that is killed by a signal has no exit code", async () => {
+test("a program that is killed by a signal has no exit code", async () => {
   const result = await node(new Programs(systemClock), `process.kill(process.pid, "SIGKILL")`);
   expect(result.exitCode).toBeNull();
 });
 
-test("at the end of its time it is killed with what it has started", async () => {
+test("a program is killed with its children at its timeout", async () => {
   const clock = new FakeClock();
   const script = `${lobby.scriptOfChild("grandchild")}; ${lobby.script("child")}`;
   const running = node(new Programs(clock), script, { timeoutMs: 5000 });
@@ -146,7 +146,7 @@ test("at the end of its time it is killed with what it has started", async () =>
   expect(clock.pendingCount).toBeLessThanOrEqual(1);
 });
 
-test("what it leaves behind is killed, and its answer does not wait for that", async () => {
+test("a program's leftover children are killed, and its result does not wait for them", async () => {
   const clock = new FakeClock();
   const script = `const child = ${lobby.scriptOfChild("left")}; child.unref();
     const wait = setInterval(() => {}, 1000);
@@ -158,7 +158,7 @@ test("what it leaves behind is killed, and its answer does not wait for that", a
   await lobby.gone("left");
 });
 
-test("what has left its group cannot hold its answer back for longer than a second", async () => {
+test("a process that left the group delays the result by a second at most", async () => {
   const clock = new FakeClock();
   const script = `const child = ${lobby.scriptOfChild("daemon", ", detached: true")}; child.unref();
     ${lobby.script("child")} process.stdout.write("answer");`;
@@ -172,7 +172,7 @@ test("what has left its group cannot hold its answer back for longer than a seco
   expect(clock.pendingCount).toBe(0);
 });
 
-test("one that writes too much is killed", async () => {
+test("a program that writes too much is killed", async () => {
   const script = `const more = () => process.stdout.write("x".repeat(65_536), more); more(); ${lobby.script("flood")}`;
   const running = node(new Programs(systemClock), script, { outputBytesMax: 1_000_000 });
   await expect(running).rejects.toMatchObject({
@@ -181,42 +181,42 @@ test("one that writes too much is killed", async () => {
   });
 });
 
-test("exactly as much as it may write is no fault, one byte more is", async () => {
+test("a program may write exactly the limit, but not one byte more", async () => {
   const programs = new Programs(systemClock);
   const script = `process.stdout.write("x".repeat(1000))`;
   expect((await node(programs, script, { outputBytesMax: 1000 })).stdout).toHaveLength(1000);
   await expect(node(programs, script, { outputBytesMax: 999 })).rejects.toMatchObject({ kind: "changed" });
 });
 
-test("one that nobody waits for any more is killed with what it has started", async () => {
+test("a program whose caller no longer waits is killed with its children", async () => {
   const abort = new AbortController();
   const script = `${lobby.scriptOfChild("grandchild")}; ${lobby.script("child")}`;
   const running = node(new Programs(systemClock), script, { signal: abort.signal });
   await Promise.all([lobby.arrived("child"), lobby.arrived("grandchild")]);
-  abort.abort(new Error("nobody waits"));
-  await expect(running).rejects.toThrow("nobody waits");
+  abort.abort(new Error("aborted"));
+  await expect(running).rejects.toThrow("aborted");
   await Promise.all([lobby.gone("child"), lobby.gone("grandchild")]);
 });
 
-test("one whose wish is aborted before its turn is never started", async () => {
+test("a run that is aborted before it has a permit is never started", async () => {
   const programs = new Programs(systemClock);
   const running = node(programs, lobby.script("first"), { concurrencyMax: 1 });
   await lobby.arrived("first");
   const abort = new AbortController();
   const waiting = node(programs, lobby.script("second"), { concurrencyMax: 1, signal: abort.signal });
-  abort.abort(new Error("nobody waits"));
-  await expect(waiting).rejects.toThrow("nobody waits");
+  abort.abort(new Error("aborted"));
+  await expect(waiting).rejects.toThrow("aborted");
   lobby.release("first");
   await running;
   await node(programs, "");
   expect(lobby.names).toEqual(["first"]);
 });
 
-test("no more run at once than may", async () => {
+test("no more programs run at once than allowed", async () => {
   const programs = new Programs(systemClock);
   const running = ["one", "two", "three"].map((name) => node(programs, lobby.script(name)));
   await expect.poll(() => lobby.names.length).toBe(2);
-  // As long as a further one takes, the third has been kept waiting.
+  // The third has waited as long as a further one takes.
   await node(programs, "", { concurrencyMax: 3 });
   expect(lobby.names).not.toContain("three");
   lobby.release("one");
@@ -226,7 +226,7 @@ test("no more run at once than may", async () => {
   await Promise.all(running);
 });
 
-test("a program that is missing is named without its path, and gives its place back", async () => {
+test("a missing program is named without its path, and releases its permit", async () => {
   const programs = new Programs(systemClock);
   const missing = () => programs.run(join(folder, "none"), { args: [], signal: NEVER, concurrencyMax: 1 });
   await expect(missing()).rejects.toMatchObject({
@@ -237,7 +237,7 @@ test("a program that is missing is named without its path, and gives its place b
   expect((await node(programs, "", { concurrencyMax: 1 })).exitCode).toBe(0);
 });
 
-test("a file that may not be executed is told as that", async () => {
+test("a file that may not be executed is reported as such", async () => {
   const path = join(folder, "a program");
   writeFileSync(path, "#!/bin/sh\n");
   chmodSync(path, 0o600);
@@ -248,7 +248,7 @@ test("a file that may not be executed is told as that", async () => {
   });
 });
 
-test("what cannot be an argument is told as that", async () => {
+test("an invalid argument is reported as such", async () => {
   const programs = new Programs(systemClock);
   const running = (argument: string) => node(programs, "", { args: [argument] });
   await expect(running("a\0b")).rejects.toMatchObject({ kind: "invalid", message: expect.stringMatching(/zero byte/) });
@@ -258,7 +258,7 @@ test("what cannot be an argument is told as that", async () => {
   });
 });
 
-test("it inherits the environment, but no password or token", async () => {
+test("a program inherits the environment, but no password or token", async () => {
   const env = {
     PATH: process.env.PATH,
     LANG: "C.UTF-8",
@@ -274,7 +274,7 @@ test("it inherits the environment, but no password or token", async () => {
   expect(stdout).not.toMatch(/PASSWORD|SECRET|TOKEN/);
 });
 
-test("when the plugin ends, all of its programs are killed, and those who wait are told", async () => {
+test("the end of the plugin kills all its programs, and rejects their callers", async () => {
   const programs = new Programs(systemClock);
   const running = node(programs, lobby.script("child"));
   await lobby.arrived("child");

@@ -3,10 +3,10 @@ import { Semaphore } from "../../../../../src/plugin-host/runtime/host/semaphore
 
 const NEVER = new AbortController().signal;
 
-/** Resolves when all that can go on has gone on. */
+/** Resolves when all pending continuations have run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Notes in `order` when its place is given, and gives it back when told. */
+/** Notes in `order` when it gets its permit, and releases it on `leave`. */
 function visitor(semaphore: Semaphore, name: string, order: string[], runningMax?: number) {
   const taken = semaphore.take(NEVER, runningMax).then((release) => {
     order.push(name);
@@ -15,7 +15,7 @@ function visitor(semaphore: Semaphore, name: string, order: string[], runningMax
   return { leave: async () => (await taken)() };
 }
 
-test("as many as may be at once get a place, the next waits until one is given back", async () => {
+test("a semaphore grants its permits, and the next caller waits until one is released", async () => {
   const semaphore = new Semaphore({ runningMax: 2, waitingMax: 10, what: "programs" });
   const order: string[] = [];
   const [first] = ["first", "second", "third"].map((name) => visitor(semaphore, name, order));
@@ -26,7 +26,7 @@ test("as many as may be at once get a place, the next waits until one is given b
   expect(order).toEqual(["first", "second", "third"]);
 });
 
-test("a place that is given back twice is one place", async () => {
+test("a permit that is released twice counts once", async () => {
   const semaphore = new Semaphore({ runningMax: 1, waitingMax: 10, what: "programs" });
   const order: string[] = [];
   const release = await semaphore.take(NEVER);
@@ -38,7 +38,7 @@ test("a place that is given back twice is one place", async () => {
   expect(order).toEqual(["second"]);
 });
 
-test("whoever has waited goes before whoever comes just when a place is given back", async () => {
+test("a waiting caller is served before one that arrives when a permit is released", async () => {
   const semaphore = new Semaphore({ runningMax: 1, waitingMax: 1, what: "programs" });
   const order: string[] = [];
   const release = await semaphore.take(NEVER);
@@ -50,7 +50,7 @@ test("whoever has waited goes before whoever comes just when a place is given ba
   expect(order).toEqual(["waited", "late"]);
 });
 
-test("where too many wait already the next is turned away, and told what is too much", async () => {
+test("a full queue refuses the next caller with its reason", async () => {
   const semaphore = new Semaphore({ runningMax: 1, waitingMax: 2, what: "programs" });
   await semaphore.take(NEVER);
   void semaphore.take(NEVER);
@@ -61,7 +61,7 @@ test("where too many wait already the next is turned away, and told what is too 
   });
 });
 
-test("one that is aborted while it waits takes no place", async () => {
+test("a caller that is aborted while it waits takes no permit", async () => {
   const semaphore = new Semaphore({ runningMax: 1, waitingMax: 1, what: "programs" });
   const order: string[] = [];
   const release = await semaphore.take(NEVER);
@@ -75,7 +75,7 @@ test("one that is aborted while it waits takes no place", async () => {
   expect(order).toEqual(["next"]);
 });
 
-test("a limit of one's own is held, and does not keep those with a higher one waiting", async () => {
+test("a caller's own lower limit is kept, and does not delay callers with a higher one", async () => {
   const semaphore = new Semaphore({ runningMax: 2, waitingMax: 10, what: "programs" });
   const order: string[] = [];
   const [first, second] = ["first", "second"].map((name) => visitor(semaphore, name, order));
@@ -90,7 +90,7 @@ test("a limit of one's own is held, and does not keep those with a higher one wa
   void alone;
 });
 
-test.each([0, -1, Number.NaN])("a limit of %s is one place, neither none nor all", async (runningMax) => {
+test.each([0, -1, Number.NaN])("a limit of %s means one permit, neither none nor all", async (runningMax) => {
   const semaphore = new Semaphore({ runningMax: 2, waitingMax: 10, what: "programs" });
   const order: string[] = [];
   const first = visitor(semaphore, "first", order, runningMax);

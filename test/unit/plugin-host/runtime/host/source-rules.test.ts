@@ -13,7 +13,7 @@ function check(source: Record<string, unknown>): void {
 }
 
 describe("a source", () => {
-  test("may claim nothing, and may claim much", () => {
+  test("a source may have no claims, or many", () => {
     check({});
     check({
       prefixes: ["scsearch:", "SC!"],
@@ -31,18 +31,18 @@ describe("a source", () => {
     ["an empty name", { name: "" }, "a name of 1 to 64"],
     ["a name with a space", { name: "a b" }, "a name of 1 to 64"],
     ["a long name", { name: "a".repeat(65) }, "a name of 1 to 64"],
-    ["a load that is none", { load: 7 }, "have to be functions"],
+    ["an invalid load", { load: 7 }, "have to be functions"],
     ["no resolve", { resolve: undefined }, "have to be functions"],
     ["an empty prefix, which everything begins with", { prefixes: [""] }, "a prefix is a text"],
     ["a long prefix", { prefixes: ["a".repeat(201)] }, "a prefix is a text"],
     ["a prefix that is a number", { prefixes: [7] }, "a prefix is a text"],
-    ["one prefix in place of a list", { prefixes: "ab" }, "are lists"],
+    ["one prefix instead of a list", { prefixes: "ab" }, "are lists"],
     ["a host with a scheme", { hosts: ["https://example.org"] }, "is no host"],
     ["a host with a port", { hosts: ["example.org:443"] }, "is no host"],
     ["a host in upper case", { hosts: ["Example.org"] }, "is no host"],
     ["a host of dots", { hosts: [".."] }, "is no host"],
     ["a host that is a number", { hosts: [7] }, "is no host"],
-    ["a host that is a wildcard alone", { hosts: ["*"] }, "is no host"],
+    ["a host that is only a wildcard", { hosts: ["*"] }, "is no host"],
     ["a word of any kind", { words: [{}] }, "a beginning or a length"],
     ["a word that begins with nothing", { words: [{ startsWith: "" }] }, "begins with a text"],
     ["a word whose length is a text", { words: [{ length: "11" }] }, "is a whole number"],
@@ -64,7 +64,7 @@ describe("a source", () => {
       "than 32",
     ],
     ["201 claims", { prefixes: Array.from({ length: 201 }, (_, index) => `p${index}`) }, "more than 200 claims"],
-  ])("with %s is refused", (_what, source, problem) => {
+  ])("a source with %s is refused", (_what, source, problem) => {
     expect(() => check(source)).toThrow(problem);
   });
 });

@@ -8,7 +8,7 @@ it.each([
   { here: 5, there: 77, length: 96, count: 145 },
   { here: 2000, there: 1001, length: 768, count: 17 },
   { here: 0, there: 0, length: 768, count: 1 },
-])("SIMD and plain loop agree over %j", (comparison) => {
+])("the timescale search's SIMD and plain loop agree over %j", (comparison) => {
   const [simd, plain] = [new TimescaleSearchKernel(), new TimescaleSearchKernel({ isSimd: false })];
   for (const kernel of [simd, plain]) kernel.compare(signals.noise, comparison);
   const [found, target] = [simd, plain].map(({ products }) => [...products.subarray(0, comparison.count)]);
@@ -18,7 +18,7 @@ it.each([
 
 it.each([1000, 1007, -1100, 1511])("a repetition %i samples away is found to the sample", (jump) => {
   const window = new TimescaleWindow();
-  // What follows sample 3000 is heard again, on the right with the opposite sign: a search in the sum would hear
+  // The audio after sample 3000 is repeated, on the right with the opposite sign: a search in the sum would find
   // nothing.
   const left = signals.noise.left.slice(0, 6000);
   left.copyWithin(3000 + jump, 3000, 3900);

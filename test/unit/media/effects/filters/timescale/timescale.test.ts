@@ -1,4 +1,4 @@
-// Timescale against what was measured at upstream's (within the tolerances its README calls fair) and against what it
+// Timescale compared with measurements of upstream (within the tolerances its README calls fair) and with what it
 // promises beyond that: exact length, pitch and stereo, no click lost or doubled, and no seam at a change.
 
 import { describe, expect, it } from "vitest";
@@ -55,7 +55,7 @@ class Listening {
     this.#blockSamples = blockSamples;
   }
 
-  /** Song time that has been heard, in samples. */
+  /** Song time that has been output, in samples. */
   get position(): number {
     return this.#at - this.filter.heldSamples;
   }
@@ -100,7 +100,7 @@ function ratiosOf({ speed = 1, pitch = 1, rate = 1 }: Parsed): { tempo: number; 
   return { tempo: speed * rate, pitch: pitch * rate };
 }
 
-/** The place and height of each click: the largest sample of each group. */
+/** The position and height of each click: the largest sample of each group. */
 function clicksIn(audio: Float32Array): { at: number; height: number }[] {
   const threshold = peak(audio) / 4;
   const clicks: { at: number; height: number }[] = [];
@@ -128,20 +128,23 @@ describe.each(VECTORS)("%s", (name) => {
   const settings = vector.filters.timescale;
   const { tempo, pitch } = ratiosOf(settings);
 
-  it.each(["sweep", "tone", "noise", "loud"] as const)("%s: length, level", (signal) => {
-    const output = scaled(settings, signals[signal]);
-    const expectedSamples = signals[signal].left.length / tempo;
-    expect((1000 * Math.abs(output.left.length - expectedSamples)) / SAMPLE_RATE_HZ).toBeLessThan(LENGTH_MS_MAX);
-    const golden = vector[signal];
-    expect(output.left.length).toBeGreaterThanOrEqual(golden.out_frames - 2400);
-    const tolerance = signal === "noise" ? 1 : 0.3;
-    if (signal === "tone" || signal === "noise") {
-      expect(Math.abs(decibels(rms(output.left), golden.rms[0]))).toBeLessThan(tolerance);
-      expect(Math.abs(decibels(rms(output.right), golden.rms[1]))).toBeLessThan(tolerance);
-    }
-  });
+  it.each(["sweep", "tone", "noise", "loud"] as const)(
+    "timescale output of %s has the right length and level",
+    (signal) => {
+      const output = scaled(settings, signals[signal]);
+      const expectedSamples = signals[signal].left.length / tempo;
+      expect((1000 * Math.abs(output.left.length - expectedSamples)) / SAMPLE_RATE_HZ).toBeLessThan(LENGTH_MS_MAX);
+      const golden = vector[signal];
+      expect(output.left.length).toBeGreaterThanOrEqual(golden.out_frames - 2400);
+      const tolerance = signal === "noise" ? 1 : 0.3;
+      if (signal === "tone" || signal === "noise") {
+        expect(Math.abs(decibels(rms(output.left), golden.rms[0]))).toBeLessThan(tolerance);
+        expect(Math.abs(decibels(rms(output.right), golden.rms[1]))).toBeLessThan(tolerance);
+      }
+    },
+  );
 
-  it("tone: pitch within 3 cents, steady in level and frequency", () => {
+  it("timescale keeps the pitch of a tone within 3 cents, steady in level and frequency", () => {
     const output = scaled(settings, signals.tone);
     for (const [channel, side, hz, sampleIndex] of [
       [output.left, "L", 440, 0],
@@ -160,7 +163,7 @@ describe.each(VECTORS)("%s", (name) => {
     }
   });
 
-  it("clicks: all four, once each, where they belong", () => {
+  it("timescale outputs all four clicks, once each, where they belong", () => {
     const output = scaled(settings, signals.clicks);
     const found = clicksIn(output.left);
     expect(found.length).toBe(4);
@@ -171,7 +174,7 @@ describe.each(VECTORS)("%s", (name) => {
     }
   });
 
-  it("does not take long: the first sound needs no more song than upstream's and 50 ms", () => {
+  it("the first timescale output needs no more input than upstream's and 50 ms", () => {
     const listening = new Listening(settings, signals.tone);
     listening.renderFrame();
     const takenSamples = listening.position + listening.filter.heldSamples;
@@ -190,11 +193,11 @@ describe("stereo", () => {
   }
   const cases: Parsed[] = readVector("behaviour_timescale_stereo").cases.map((one: Parsed) => one.filters.timescale);
 
-  it.each(cases)("%j keeps left and right together", (settings) => {
+  it.each(cases)("timescale %j keeps left and right together", (settings) => {
     expect(Math.abs(correlation(scaled(settings, input)) - correlation(input))).toBeLessThan(0.02);
   });
 
-  it("keeps channels in opposite phase, whose mean is silence, clean", () => {
+  it("timescale keeps channels in opposite phase, whose mean is silence, clean", () => {
     const { left } = signals.tone;
     const output = scaled({ speed: 1.3 }, { left, right: left.map((value) => -value) });
     expect(fitTone(output.left.subarray(9600, 14_400), 440, SAMPLE_RATE_HZ).residueDb).toBeLessThan(-40);
@@ -203,21 +206,24 @@ describe("stereo", () => {
 });
 
 describe("chunks", () => {
-  it.each([1, 576, 959])("of %i samples make no difference, but for how early the end is known", (blockSamples) => {
-    const settings = { speed: 1.1, pitch: 0.9, rate: 1.3 };
-    const input = { left: signals.noise.left.subarray(0, 48_000), right: signals.noise.right.subarray(0, 48_000) };
-    const until = 28_800;
-    const expected = scaled(settings, input).left.subarray(0, until);
-    expect(
-      Buffer.compare(bytesOf(scaled(settings, input, blockSamples).left.subarray(0, until)), bytesOf(expected)),
-    ).toBe(0);
-  });
+  it.each([1, 576, 959])(
+    "timescale input in chunks of %i samples gives the same output, except how early the end is known",
+    (blockSamples) => {
+      const settings = { speed: 1.1, pitch: 0.9, rate: 1.3 };
+      const input = { left: signals.noise.left.subarray(0, 48_000), right: signals.noise.right.subarray(0, 48_000) };
+      const until = 28_800;
+      const expected = scaled(settings, input).left.subarray(0, until);
+      expect(
+        Buffer.compare(bytesOf(scaled(settings, input, blockSamples).left.subarray(0, until)), bytesOf(expected)),
+      ).toBe(0);
+    },
+  );
 });
 
 describe("any settings", () => {
-  // In the second a jump just before the end once went too far for anything to mend it.
+  // In the second a jump just before the end once went too far to be corrected.
   it.each([Math.floor(Math.random() * 2 ** 31), 1_278_905_148])(
-    "give the right length, finite sound and little held (seed %d)",
+    "any timescale settings give the right length, finite audio and a small buffer (seed %d)",
     (seed) => {
       const random = seededRandom(seed);
       const factor = () => Math.exp((random() * 2 - 1) * Math.log(random() < 0.3 ? 20 : 2));
@@ -264,20 +270,20 @@ describe("any settings", () => {
       { speed: 0.05, pitch: 2 },
       { speed: 0.125, pitch: 2 },
     ],
-  ])("%j sounds like its bound, %j", (settings, bound) => {
+  ])("timescale %j sounds like its bound, %j", (settings, bound) => {
     const input = { left: signals.tone.left.subarray(0, 9600), right: signals.tone.right.subarray(0, 9600) };
     expect(Buffer.compare(bytesOf(scaled(settings, input).left), bytesOf(scaled(bound, input).left))).toBe(0);
   });
 });
 
-describe("changes while sound runs", () => {
+describe("timescale changes during playback", () => {
   const lengthSamples = 4 * SAMPLE_RATE_HZ;
   const song = Float32Array.from({ length: lengthSamples }, (_, at) => {
     return 0.3 * Math.sin((2 * Math.PI * 353.7 * at) / 48_000) + 0.1 * Math.sin((2 * Math.PI * 1021.3 * at) / 48_000);
   });
   const input = { left: song, right: song };
 
-  it("follow the position exactly and make no click", () => {
+  it("timescale changes follow the position exactly and make no click", () => {
     const listening = new Listening({ speed: 1.2, pitch: 1.2 }, input);
     const settings = [
       { speed: 0.8 },
@@ -297,7 +303,7 @@ describe("changes while sound runs", () => {
     expect(findClicks(listening.rendered.left)).toEqual([]);
   });
 
-  it("to off lead back to the song itself, bit for bit and without a click", () => {
+  it("switching timescale off leads back to the song itself, bit for bit and without a click", () => {
     for (const settings of [{ speed: 1.3 }, { pitch: 1.3 }, { rate: 0.8 }, { speed: 0.7, pitch: 1.1 }]) {
       const listening = new Listening(settings, input);
       for (let frame = 0; frame < 50; frame++) listening.renderFrame();
@@ -315,7 +321,7 @@ describe("changes while sound runs", () => {
     }
   });
 
-  it("to off and on again go on from there", () => {
+  it("switching timescale off and on again continues from there", () => {
     const listening = new Listening({ speed: 1.3 }, input);
     for (const settings of [undefined, { pitch: 0.9 }, undefined, { rate: 1.4 }]) {
       for (let frame = 0; frame < 12; frame++) listening.renderFrame();
@@ -326,7 +332,7 @@ describe("changes while sound runs", () => {
     expect(findClicks(listening.rendered.left)).toEqual([]);
   });
 
-  it("after a reset nothing of the old place is heard", () => {
+  it("timescale outputs no audio of the old position after a reset", () => {
     const { filter } = new Listening({ speed: 1.25 }, input);
     filter.push(song.subarray(0, 960), song.subarray(0, 960), 960);
     filter.reset();

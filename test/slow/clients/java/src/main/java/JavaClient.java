@@ -26,7 +26,7 @@ import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** Drives the official Java client as a bot without JDA would, on the lines that `process-driver.ts` describes. */
+/** Drives the official Java client as a bot without JDA would, with the lines that `process-driver.ts` describes. */
 public final class JavaClient {
   private static final Duration RESUME_TIMEOUT = Duration.ofSeconds(60);
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -46,7 +46,7 @@ public final class JavaClient {
 
   public static void main(String[] arguments) throws IOException {
     JavaClient driver = new JavaClient(JSON.readTree(System.getenv("CLIENT_BINDING")));
-    // Calls wait for answers of the node, and packets are for whoever waits.
+    // Calls wait for answers of the node, and packets end those waits.
     ExecutorService calls = Executors.newCachedThreadPool();
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String text = lines.readLine(); text != null; text = lines.readLine()) {
@@ -126,7 +126,7 @@ public final class JavaClient {
     link().createOrUpdatePlayer().setFilters(new FilterBuilder().setEqualizer(equalizer).build()).block();
   }
 
-  /** What its listener for JDA does with the same packets. */
+  /** Handles the packets as the client's listener for JDA does. */
   private void receive(JsonNode packet) {
     JsonNode data = packet.get("d");
     if (packet.get("t").asText().equals("VOICE_STATE_UPDATE")) {
