@@ -1,5 +1,5 @@
-// One playback of one track as the control side knows it: everything needed to start it again in another worker, and
-// its position. Main thread; the worker holds the actual playback.
+// One playback of the track in a player's intent: its position, and the command that starts it, or starts it again in
+// another worker. Main thread; the worker holds the actual playback.
 
 import type { PlayCommand, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
@@ -7,6 +7,7 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Track, trackAtPosition, trackToJson } from "../../track/track.ts";
 import type { TrackJson } from "../../track/track-info.ts";
+import { endAhead, type IntentHolder } from "./player-intent.ts";
 import { PositionClock } from "./position-clock.ts";
 
 /**
@@ -19,11 +20,11 @@ const HARMLESS_AFTER_MS = 10_000;
 
 export type TrackState = { readonly kind: "idle" } | { readonly kind: "loaded"; readonly playing: LoadedTrack };
 
+/** Only while its track is the one in the intent. */
 export class LoadedTrack {
   readonly trackId: TrackId;
+  readonly #intent: IntentHolder;
   readonly #clock: PositionClock;
-  #track: Track;
-  #endMs: number | undefined;
   #seekId: SeekId = 0;
   /** Added to what the worker reports: a stream that was started again counts from 0 there. */
   #offsetMs = 0;
@@ -32,22 +33,18 @@ export class LoadedTrack {
   #workerLossCount = 0;
   #isSuspect = false;
 
-  constructor(options: {
-    trackId: TrackId;
-    track: Track;
-    startMs: number;
-    endMs: number | undefined;
-  }) {
-    const { info } = options.track;
-    const startMs = info.isStream ? 0 : Math.max(0, options.startMs);
-    this.trackId = options.trackId;
-    this.#track = options.track;
-    this.#clock = new PositionClock(startMs, info.isStream ? Number.POSITIVE_INFINITY : Number(info.length));
-    this.setEnd(options.endMs, startMs);
+  /** Stands still at the position of the intent. */
+  constructor(trackId: TrackId, intent: IntentHolder) {
+    this.trackId = trackId;
+    this.#intent = intent;
+    const { track, positionMs, endMs } = intent.track;
+    const { isStream, length } = track.info;
+    this.#clock = new PositionClock(positionMs, isStream ? Number.POSITIVE_INFINITY : Number(length));
+    this.#clock.setEnd(endMs);
   }
 
   get track(): Track {
-    return this.#track;
+    return this.#intent.track.track;
   }
 
   get seekId(): SeekId {
@@ -56,7 +53,8 @@ export class LoadedTrack {
 
   /** The end time as its worker counts. */
   get workerEndMs(): number | undefined {
-    return this.#endMs === undefined ? undefined : this.#endMs - this.#offsetMs;
+    const { endMs } = this.#intent.track;
+    return endMs === undefined ? undefined : endMs - this.#offsetMs;
   }
 
   /** True once the worker has moved on from where it started: a failure is no longer a failure to load. */
@@ -65,7 +63,7 @@ export class LoadedTrack {
   }
 
   set userData(userData: JsonObject) {
-    this.#track = { ...this.#track, userData };
+    this.#intent.replaceTrack({ track: { ...this.track, userData } });
   }
 
   positionMs(epochMs: number): number {
@@ -84,27 +82,29 @@ export class LoadedTrack {
     this.#clock.holdAt(epochMs);
   }
 
-  /** Moves to `positionMs`; false for streams, which ignore seeks. */
-  seek(positionMs: number): boolean {
-    if (this.#track.info.isStream) return false;
+  /** Moves to `positionMs` at `epochMs`; false for streams, which ignore seeks. */
+  seek(positionMs: number, epochMs: number): boolean {
+    if (this.track.info.isStream) return false;
     this.#seekId++;
+    this.#intent.replaceTrack({ positionMs, epochMs });
     this.#clock.jumpTo(positionMs);
     return true;
   }
 
-  /** An end time that is not ahead of `positionMs` is ignored: the track then plays to its own end. */
-  setEnd(endMs: number | undefined, positionMs: number): void {
-    this.#endMs = endMs !== undefined && endMs > positionMs ? endMs : undefined;
-    this.#clock.setEnd(this.#endMs);
+  /** An end time that is not ahead of the position at `epochMs` is ignored. */
+  setEnd(endMs: number | undefined, epochMs: number): void {
+    const end = endAhead(endMs, this.positionMs(epochMs));
+    this.#intent.replaceTrack({ endMs: end });
+    this.#clock.setEnd(end);
   }
 
   /** The command that starts it on a worker, from where it is. */
-  playCommand(input: PlayableInput, options: { isPaused: boolean; epochMs: number }): Omit<PlayCommand, "playerId"> {
-    const positionMs = this.positionMs(options.epochMs);
+  playCommand(input: PlayableInput, epochMs: number): Omit<PlayCommand, "playerId"> {
+    const positionMs = this.positionMs(epochMs);
+    const { isStream, length } = this.track.info;
     this.#seekId = 0;
-    this.#startedEpochMs = options.epochMs;
-    this.#offsetMs = this.#track.info.isStream ? positionMs : 0;
-    const { isStream, length } = this.#track.info;
+    this.#startedEpochMs = epochMs;
+    this.#offsetMs = isStream ? positionMs : 0;
     return {
       type: "play",
       trackId: this.trackId,
@@ -112,7 +112,7 @@ export class LoadedTrack {
       startMs: positionMs - this.#offsetMs,
       endMs: this.workerEndMs,
       lengthMs: isStream ? undefined : Number(length),
-      isPaused: options.isPaused,
+      isPaused: this.#intent.value.isPaused,
     };
   }
 
@@ -130,6 +130,6 @@ export class LoadedTrack {
   }
 
   toJson(epochMs: number): TrackJson {
-    return trackToJson(trackAtPosition(this.#track, this.positionMs(epochMs)));
+    return trackToJson(trackAtPosition(this.track, this.positionMs(epochMs)));
   }
 }

@@ -4,6 +4,7 @@
 import { ByteBudget } from "../../lib/byte-budget.ts";
 import { jsonSizeBytes } from "../../lib/json.ts";
 import type { Track } from "../../track/track.ts";
+import type { PlayerIntent } from "./player-intent.ts";
 import type { PlayerUpdate } from "./player-update.ts";
 
 /** The cost of a player without stored values: measured, and a little more. */
@@ -42,6 +43,15 @@ export class PlayerMemory {
     reserved[part] = 0;
   }
 
+  /** Counts what a restored player stores from the start. Throws `memory-exhausted`. */
+  keepAll({ track, filters, voice }: PlayerIntent): void {
+    const userData = track?.track.userData;
+    const sizes = { ...storedSizes({ userData, filters, voice: voice?.credentials }), track: 0 };
+    if (track !== undefined) sizes.track = trackSize(track.track);
+    this.#budget.take(sum(sizes), "a restored player");
+    Object.assign(this.#retained, sizes);
+  }
+
   /** Reserves memory for a track that was loaded by its identifier. Throws `memory-exhausted`. */
   reserveTrack(track: Track, reserved: ReservedSizes): void {
     const sizeBytes = trackSize(track);
@@ -65,17 +75,25 @@ export class PlayerMemory {
   }
 }
 
-function sizesOf({ trackChange, userData, filters, voice }: PlayerUpdate): Sizes {
-  const sizes = {
-    track: 0,
+function sizesOf(update: PlayerUpdate): Sizes {
+  const { trackChange } = update;
+  const sizes = { ...storedSizes(update), track: 0 };
+  if (trackChange?.kind === "play") sizes.track = trackSize(trackChange.track);
+  if (trackChange?.kind === "load") sizes.track = Buffer.byteLength(trackChange.identifier);
+  return sizes;
+}
+
+function storedSizes({
+  userData,
+  filters,
+  voice,
+}: Pick<PlayerUpdate, "userData" | "filters" | "voice">): Omit<Sizes, "track"> {
+  return {
     userData: userData === undefined ? 0 : jsonSizeBytes(userData),
     // parsed from JSON
     filters: filters === undefined ? 0 : jsonSizeBytes(filters as Parameters<typeof jsonSizeBytes>[0]),
     voice: voice === undefined ? 0 : jsonSizeBytes({ ...voice, channelId: voice.channelId ?? null }),
   };
-  if (trackChange?.kind === "play") sizes.track = trackSize(trackChange.track);
-  if (trackChange?.kind === "load") sizes.track = Buffer.byteLength(trackChange.identifier);
-  return sizes;
 }
 
 /** The size of the encoded text and of the fields decoded from it. */

@@ -8,6 +8,7 @@ import { CLOSE_ABNORMAL } from "../../lib/close-codes.ts";
 import type { Logger } from "../../log/log.ts";
 import type { VoiceStateJson } from "../protocol/player-json.ts";
 import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
+import type { IntentHolder } from "./player-intent.ts";
 import { connectionOf, type OpeningResult, type VoiceLinkState, voiceToJson } from "./voice-link-state.ts";
 
 /** The worker itself bounds how long it tries; this is for one that never says. */
@@ -21,6 +22,7 @@ const NORMAL_CLOSURE = 1000;
 const FAILURE_MESSAGE = "Failed to connect to voice server";
 
 interface PlayerVoiceOptions {
+  readonly intent: IntentHolder;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly connectTimeoutMs: number;
@@ -31,7 +33,7 @@ interface PlayerVoiceOptions {
 
 export class PlayerVoice {
   readonly #options: PlayerVoiceOptions;
-  #state: VoiceLinkState = { kind: "none" };
+  #link: VoiceLinkState = { kind: "down" };
   #voiceCount = 0;
   /** True while an update waits for the connection: a failure is then its answer and no event. */
   #isAwaited = false;
@@ -41,11 +43,11 @@ export class PlayerVoice {
   }
 
   get connection(): { readonly connected: boolean; readonly ping: number } {
-    return connectionOf(this.#state);
+    return connectionOf(this.#link);
   }
 
   toJson(): VoiceStateJson {
-    return voiceToJson(this.#state);
+    return voiceToJson(this.#options.intent.value.voice);
   }
 
   /**
@@ -53,12 +55,13 @@ export class PlayerVoice {
    * being tried after the time an update may wait; rejects with `voice-connect-failed`.
    */
   async connect(credentials: VoiceCredentials, handle: WorkerHandle | undefined): Promise<void> {
-    const isSame = this.#state.kind !== "none" && areSameCredentials(this.#state.credentials, credentials);
-    if (isSame && this.#state.kind === "open") return;
-    if (!(isSame && this.#state.kind === "connecting")) this.#replace(credentials, handle);
-    if (this.#state.kind !== "connecting") return;
+    const { voice } = this.#options.intent.value;
+    const isSame = voice !== undefined && areSameCredentials(voice.credentials, credentials);
+    if (isSame && this.#link.kind === "open") return;
+    if (!(isSame && this.#link.kind === "connecting")) this.#replace(credentials, handle);
+    if (this.#link.kind !== "connecting") return;
     this.#isAwaited = true;
-    const result = await this.#atMost(this.#state.opening, this.#options.connectTimeoutMs + ANSWER_MS_MAX);
+    const result = await this.#atMost(this.#link.opening, this.#options.connectTimeoutMs + ANSWER_MS_MAX);
     this.#isAwaited = false;
     if (result?.kind === "failed") {
       throw new NodeError("voice-connect-failed", FAILURE_MESSAGE, { cause: result.error });
@@ -67,52 +70,64 @@ export class PlayerVoice {
 
   /** The player is being destroyed: notifies the client that an open connection is closed. */
   close(): void {
-    this.#leave({ kind: "none" });
+    this.#leave(undefined);
   }
 
   onWorkerAssigned(handle: WorkerHandle): void {
-    if (this.#state.kind === "waiting") this.#open(this.#state.credentials, handle);
+    const credentials = this.#pending;
+    if (credentials !== undefined) this.#open(credentials, handle);
   }
 
   /** Sends nothing to the client: the connection is re-established automatically. */
   onWorkerLost(): void {
-    if (this.#state.kind === "connecting" || this.#state.kind === "open") {
-      this.#state = { kind: "waiting", credentials: this.#state.credentials };
-    }
+    this.#link = { kind: "down" };
   }
 
   /** The connection cannot be opened without harm: notifies the client that it is closed. */
   giveUp(reason: string): void {
-    if (this.#state.kind !== "waiting") return;
-    this.#state = { kind: "closed", credentials: this.#state.credentials };
+    if (this.#pending === undefined) return;
+    this.#markClosed();
     this.#options.onClosed(CLOSE_ABNORMAL, reason, false);
   }
 
   onWorkerEvent(event: Extract<PlayerEvent, { type: "voiceState" | "voiceClosed" }>): void {
-    const state = this.#state;
+    const link = this.#link;
     // While connecting, the reply to the request is what counts: events may still be about the connection before.
-    if (state.kind !== "open" || state.voiceId !== event.voiceId) return;
-    const { credentials, voiceId } = state;
+    if (link.kind !== "open" || link.voiceId !== event.voiceId) return;
     if (event.type === "voiceClosed") {
-      this.#state = { kind: "closed", credentials };
+      this.#markClosed();
       this.#options.onClosed(event.code, event.reason, event.isByRemote);
     } else {
       const { isConnected, isReady, pingMs } = event;
-      this.#state = { kind: "open", credentials, voiceId, isConnected, isReady, pingMs };
-      if (isReady && !state.isReady) this.#options.onReady();
+      this.#link = { kind: "open", voiceId: link.voiceId, isConnected, isReady, pingMs };
+      if (isReady && !link.isReady) this.#options.onReady();
     }
   }
 
+  /** The credentials of a connection that waits for a worker. */
+  get #pending(): VoiceCredentials | undefined {
+    const { voice } = this.#options.intent.value;
+    return this.#link.kind === "down" && voice?.isClosed === false ? voice.credentials : undefined;
+  }
+
   #replace(credentials: VoiceCredentials, handle: WorkerHandle | undefined): void {
-    this.#leave({ kind: "waiting", credentials });
+    this.#leave(credentials);
     if (handle !== undefined) this.#open(credentials, handle);
   }
 
   /** An open connection that is given up on this side counts as closed normally, at once. */
-  #leave(next: VoiceLinkState): void {
-    const wasOpen = this.#state.kind === "open";
-    this.#state = next;
+  #leave(next: VoiceCredentials | undefined): void {
+    const wasOpen = this.#link.kind === "open";
+    this.#link = { kind: "down" };
+    this.#options.intent.replace({ voice: next && { credentials: next, isClosed: false } });
     if (wasOpen) this.#options.onClosed(NORMAL_CLOSURE, "", false);
+  }
+
+  /** The credentials stay, so that the client sees them and may connect with them again. */
+  #markClosed(): void {
+    const { intent } = this.#options;
+    this.#link = { kind: "down" };
+    intent.replace({ voice: intent.value.voice && { ...intent.value.voice, isClosed: true } });
   }
 
   #open(credentials: VoiceCredentials, handle: WorkerHandle): void {
@@ -122,14 +137,12 @@ export class PlayerVoice {
       () => this.#onOpened(voiceId),
       (error: unknown) => this.#onFailed(voiceId, error),
     );
-    this.#state = { kind: "connecting", credentials, voiceId, opening };
+    this.#link = { kind: "connecting", voiceId, opening };
   }
 
   #onOpened(voiceId: number): OpeningResult {
-    const state = this.#state;
-    if (state.kind === "connecting" && state.voiceId === voiceId) {
-      const { credentials } = state;
-      this.#state = { kind: "open", credentials, voiceId, isConnected: true, isReady: false, pingMs: 0 };
+    if (this.#isOpening(voiceId)) {
+      this.#link = { kind: "open", voiceId, isConnected: true, isReady: false, pingMs: 0 };
     }
     return { kind: "open" };
   }
@@ -137,16 +150,19 @@ export class PlayerVoice {
   #onFailed(voiceId: number, error: unknown): OpeningResult {
     if (error instanceof NodeError && error.code === "worker-lost") return { kind: "lost" };
     const result = { kind: "failed", error } as const;
-    const state = this.#state;
-    if (state.kind !== "connecting" || state.voiceId !== voiceId) return result;
+    if (!this.#isOpening(voiceId)) return result;
     if (this.#isAwaited) {
-      this.#state = { kind: "none" };
+      this.#leave(undefined);
     } else {
       this.#options.logger.warn("voice connection failed", { error });
-      this.#state = { kind: "closed", credentials: state.credentials };
+      this.#markClosed();
       this.#options.onClosed(CLOSE_ABNORMAL, FAILURE_MESSAGE, true);
     }
     return result;
+  }
+
+  #isOpening(voiceId: number): boolean {
+    return this.#link.kind === "connecting" && this.#link.voiceId === voiceId;
   }
 
   #atMost(opening: Promise<OpeningResult>, limitMs: number): Promise<OpeningResult | undefined> {

@@ -3,7 +3,6 @@
 // update changes nothing, and sends the client every event in the order of section 4.6. Main thread; the audio itself
 // is rendered in the worker.
 
-import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { FrameMinute } from "../../bridge/events.ts";
 import type { Activity } from "../../bridge/heartbeat.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
@@ -26,6 +25,7 @@ import type {
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack, type TrackState } from "./loaded-track.ts";
 import { diagnosedTrack, PlayerDiagnosis } from "./player-diagnosis.ts";
+import { IntentHolder, type PlayerIntent, trackIntentOf } from "./player-intent.ts";
 import { PlayerMemory, type ReservedSizes } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
@@ -61,6 +61,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   readonly #sink: EventSink;
   readonly #clock: Clock;
   readonly #memory: PlayerMemory;
+  readonly #intent = new IntentHolder();
   readonly #voice: PlayerVoice;
   readonly #diagnosis: PlayerDiagnosis;
   readonly #updates = new UpdateQueue();
@@ -70,9 +71,6 @@ export class Player implements PooledPlayer, UpdateTarget {
   #handle: WorkerHandle | undefined;
   #state: TrackState = { kind: "idle" };
   #trackCount = 0;
-  #volume = VOLUME_DEFAULT;
-  #filters: PlayerJson["filters"] = {};
-  #isPaused = false;
   /** A track has been admitted and starts as soon as its update has been applied. */
   #isStarting = false;
   /** When its last track ended. */
@@ -101,6 +99,7 @@ export class Player implements PooledPlayer, UpdateTarget {
       onIncident: (incident) => options.workers.addIncident(incident),
     });
     this.#voice = new PlayerVoice({
+      intent: this.#intent,
       clock: options.clock,
       logger,
       connectTimeoutMs: options.voiceConnectTimeoutMs,
@@ -111,7 +110,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   }
 
   get isPlaying(): boolean {
-    return this.#state.kind === "loaded" && !this.#isPaused;
+    return this.#state.kind === "loaded" && !this.#intent.value.isPaused;
   }
 
   get needsCapacity(): boolean {
@@ -133,14 +132,15 @@ export class Player implements PooledPlayer, UpdateTarget {
 
   toJson(): PlayerJson {
     const state = this.#stateJson();
+    const { volume, isPaused, filters } = this.#intent.value;
     return {
       guildId: this.guildId,
       track: this.#state.kind === "loaded" ? this.#state.playing.toJson(state.time) : null,
-      volume: this.#volume,
-      paused: this.#isPaused,
+      volume,
+      paused: isPaused,
       state,
       voice: this.#voice.toJson(),
-      filters: this.#filters,
+      filters,
     };
   }
 
@@ -149,7 +149,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     const { sessionId, workers } = this.#options;
     const { position } = this.#stateJson();
     const track = this.#state.kind === "loaded" ? diagnosedTrack(this.#state.playing.track.info) : null;
-    const own = { guildId, sessionId, track, position, paused: this.#isPaused };
+    const own = { guildId, sessionId, track, position, paused: this.#intent.value.isPaused };
     return this.#diagnosis.toJson(own, workers.placementOf(this));
   }
 
@@ -163,7 +163,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     return {
       track: this.#state.kind === "loaded" ? this.#state.playing.track : undefined,
       positionMs: position,
-      isPaused: this.#isPaused,
+      isPaused: this.#intent.value.isPaused,
       isConnected: connected,
       worker: (placement?.renderWorker ?? placement?.ownerWorker)?.index,
       isIsolated: placement?.ownerWorker.isIsolated ?? false,
@@ -177,6 +177,30 @@ export class Player implements PooledPlayer, UpdateTarget {
       this.#send({ type: "stop" });
       this.#end("finished");
     });
+  }
+
+  /** The intent, with the track's position of this moment. */
+  snapshot(): PlayerIntent {
+    if (this.#state.kind === "idle") return this.#intent.value;
+    const epochMs = this.#clock.epochMs();
+    const { track } = this.#intent;
+    return { ...this.#intent.value, track: { ...track, positionMs: this.#state.playing.positionMs(epochMs), epochMs } };
+  }
+
+  /**
+   * Makes this player, to which nothing has been sent so far, do what another one did when it gave `snapshot`. The
+   * track continues at its position then; the client gets no message. Throws `memory-exhausted`.
+   */
+  restore(snapshot: PlayerIntent): void {
+    if (!this.#intent.isNew || !this.isUnused) throw new Error("only a new player can be restored");
+    this.#memory.keepAll(snapshot);
+    this.#updates.markUsed();
+    this.#intent.replace(snapshot);
+    if (snapshot.track !== undefined) this.#load();
+    if (this.#handle === undefined) return;
+    this.#send({ type: "setVolume", volume: snapshot.volume });
+    this.#send({ type: "setFilters", filters: snapshot.filters });
+    this.#startRequested(this.#handle);
   }
 
   frameMinute(minute: number): FrameMinute | undefined {
@@ -196,9 +220,9 @@ export class Player implements PooledPlayer, UpdateTarget {
   onWorkerAssigned(handle: WorkerHandle): void {
     const { guildId, userId } = this.#options;
     this.#handle = handle;
-    handle.send({ type: "createPlayer", guildId, userId, volume: this.#volume, filters: this.#filters });
-    this.#voice.onWorkerAssigned(handle);
-    if (this.#state.kind === "loaded") this.#startOnWorker(this.#state.playing);
+    const { volume, filters } = this.#intent.value;
+    handle.send({ type: "createPlayer", guildId, userId, volume, filters });
+    this.#startRequested(handle);
   }
 
   onWorkerLost(attribution: CrashAttribution): void {
@@ -291,7 +315,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#memory.keep("track", reserved);
     this.#memory.keep("userData", reserved);
     // The play command carries it to the worker.
-    this.#isPaused = isPaused;
+    this.#intent.replace({ isPaused });
     this.#play(update.userData === undefined ? track : { ...track, userData: update.userData }, {
       startMs: update.positionMs ?? Number(track.info.position),
       endMs: update.endTimeMs ?? undefined,
@@ -308,14 +332,27 @@ export class Player implements PooledPlayer, UpdateTarget {
   }
 
   #play(track: Track, times: { startMs: number; endMs: number | undefined }): void {
-    const playing = new LoadedTrack({ trackId: ++this.#trackCount, track, ...times });
-    this.#state = { kind: "loaded", playing };
-    this.#options.updateTimer.start(this);
+    this.#intent.replace({ track: trackIntentOf(track, { ...times, epochMs: this.#clock.epochMs() }) });
+    const playing = this.#load();
     this.#sendEvent({ type: "TrackStartEvent", track: this.#trackJson(playing) });
     // Two updates, as clients are used to: the first of the regular ones, and the one that follows every play.
     this.sendPlayerUpdate();
     this.sendPlayerUpdate();
     this.#startOnWorker(playing);
+  }
+
+  /** The track of the intent becomes the loaded one. */
+  #load(): LoadedTrack {
+    const playing = new LoadedTrack(++this.#trackCount, this.#intent);
+    this.#state = { kind: "loaded", playing };
+    this.#options.updateTimer.start(this);
+    return playing;
+  }
+
+  /** Opens the voice connection and plays the track of the intent on a worker that has neither. */
+  #startRequested(handle: WorkerHandle): void {
+    this.#voice.onWorkerAssigned(handle);
+    if (this.#state.kind === "loaded") this.#startOnWorker(this.#state.playing);
   }
 
   #startOnWorker(playing: LoadedTrack): void {
@@ -328,8 +365,7 @@ export class Player implements PooledPlayer, UpdateTarget {
         throw new NodeError("track-crashes-worker", message);
       }
       const input = this.#options.tracks.playableInput(playing.track);
-      const options = { isPaused: this.#isPaused, epochMs: this.#clock.epochMs() };
-      this.#handle.send(playing.playCommand(input, options));
+      this.#handle.send(playing.playCommand(input, this.#clock.epochMs()));
     } catch (error) {
       // The one before does not play on under its name.
       this.#send({ type: "stop" });
@@ -380,6 +416,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     if (this.#state.kind === "idle") return;
     const track = this.#trackJson(this.#state.playing);
     this.#state = { kind: "idle" };
+    this.#intent.replace({ track: undefined });
     this.#endedMs = this.#clock.now();
     this.#diagnosis.endLoss();
     this.#memory.drop("track");
@@ -389,20 +426,20 @@ export class Player implements PooledPlayer, UpdateTarget {
   }
 
   #setPaused(isPaused: boolean): void {
-    if (isPaused === this.#isPaused) return;
+    if (isPaused === this.#intent.value.isPaused) return;
     if (this.#state.kind === "loaded") this.#state.playing.hold(this.#clock.epochMs());
-    this.#isPaused = isPaused;
+    this.#intent.replace({ isPaused });
     this.#diagnosis.endLoss();
     this.#send({ type: "pause", isPaused });
   }
 
   #setVolume(volume: number): void {
-    this.#volume = volume;
+    this.#intent.replace({ volume });
     this.#send({ type: "setVolume", volume });
   }
 
   #setFilters(filters: PlayerJson["filters"]): void {
-    this.#filters = filters;
+    this.#intent.replace({ filters });
     this.#send({ type: "setFilters", filters });
     this.sendPlayerUpdate();
   }
@@ -410,7 +447,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   #seek(positionMs: number): void {
     if (this.#state.kind === "idle") return;
     const { playing } = this.#state;
-    if (playing.seek(positionMs)) {
+    if (playing.seek(positionMs, this.#clock.epochMs())) {
       this.#send({ type: "seek", trackId: playing.trackId, seekId: playing.seekId, positionMs });
     }
     this.sendPlayerUpdate();
@@ -419,7 +456,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   #setEndTime(endMs: number | undefined): void {
     if (this.#state.kind === "idle") return;
     const { playing } = this.#state;
-    playing.setEnd(endMs, playing.positionMs(this.#clock.epochMs()));
+    playing.setEnd(endMs, this.#clock.epochMs());
     this.#send({ type: "setEndTime", trackId: playing.trackId, endMs: playing.workerEndMs });
   }
 
@@ -429,7 +466,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   ): void {
     if (event.type === "position") {
       if (event.report.rate > 0) this.#diagnosis.endLoss();
-      playing.report(this.#isPaused ? { ...event.report, rate: 0 } : event.report);
+      playing.report(this.#intent.value.isPaused ? { ...event.report, rate: 0 } : event.report);
     } else if (event.trackId !== playing.trackId) {
       // A track that has been replaced or stopped in the meantime: its end has been reported.
     } else if (event.type === "trackEnded") {

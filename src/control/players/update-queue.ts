@@ -37,6 +37,11 @@ export class UpdateQueue {
     return result;
   }
 
+  /** Counts as if a job had succeeded: the player has been restored. */
+  markUsed(): void {
+    this.#hasSucceeded = true;
+  }
+
   #onSettled(isSuccess: boolean): void {
     this.#openCount--;
     this.#hasSucceeded ||= isSuccess;

@@ -1,8 +1,9 @@
-// The state of a player's voice connection on the control side. Main thread; the worker holds the connection itself.
+// The state of a player's voice connection on the control side, with the credentials in its intent. Main thread; the
+// worker holds the connection itself.
 
 import type { VoiceId } from "../../bridge/commands.ts";
-import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { VoiceStateJson } from "../protocol/player-json.ts";
+import type { PlayerIntent } from "./player-intent.ts";
 
 /** The result of an attempt to connect; `lost`: its worker died, and the player retries on another by itself. */
 export type OpeningResult =
@@ -11,25 +12,17 @@ export type OpeningResult =
   | { readonly kind: "lost" };
 
 export type VoiceLinkState =
-  | { readonly kind: "none" }
-  /** Connects when the player has a worker. */
-  | { readonly kind: "waiting"; readonly credentials: VoiceCredentials }
-  | {
-      readonly kind: "connecting";
-      readonly credentials: VoiceCredentials;
-      readonly voiceId: VoiceId;
-      readonly opening: Promise<OpeningResult>;
-    }
+  /** There is none. It is opened when the player has a worker, if the intent has credentials that are not closed. */
+  | { readonly kind: "down" }
+  | { readonly kind: "connecting"; readonly voiceId: VoiceId; readonly opening: Promise<OpeningResult> }
   | {
       readonly kind: "open";
-      readonly credentials: VoiceCredentials;
       readonly voiceId: VoiceId;
       /** False while the worker reconnects by itself. */
       readonly isConnected: boolean;
       readonly isReady: boolean;
       readonly pingMs: number;
-    }
-  | { readonly kind: "closed"; readonly credentials: VoiceCredentials };
+    };
 
 /** The `connected` and `ping` of the protocol's PlayerState. */
 export function connectionOf(state: VoiceLinkState): { readonly connected: boolean; readonly ping: number } {
@@ -41,8 +34,8 @@ export function connectionOf(state: VoiceLinkState): { readonly connected: boole
 }
 
 /** The protocol's VoiceState. */
-export function voiceToJson(state: VoiceLinkState): VoiceStateJson {
-  if (state.kind === "none") return { token: "", endpoint: "", sessionId: "", channelId: null };
-  const { token, endpoint, sessionId, channelId } = state.credentials;
+export function voiceToJson(voice: PlayerIntent["voice"]): VoiceStateJson {
+  if (voice === undefined) return { token: "", endpoint: "", sessionId: "", channelId: null };
+  const { token, endpoint, sessionId, channelId } = voice.credentials;
   return { token, endpoint, sessionId, channelId: channelId ?? null };
 }

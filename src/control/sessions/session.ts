@@ -1,6 +1,10 @@
 // One client: its players, and the socket to it or, while it is away, the messages buffered for it (protocol-v4.md
-// section 4.7). Main thread; made by Sessions, filled by players through `send`.
+// section 4.7). It begins with a socket, or without one as if that had just been lost. Main thread; made by Sessions,
+// filled by players through `send`.
 //
+//                                without a socket
+//                                          |
+//                                          v
 //   connected --socket lost, resuming--> waiting --timeout--> destroyed
 //       ^  \                                |                    ^
 //       |   `--socket lost, not resuming----|--------------------'
@@ -56,6 +60,8 @@ interface SessionOptions {
   readonly dialect: Dialect;
   /** Name of the key that it was opened with; undefined: with the password. */
   readonly owner: string | undefined;
+  /** Default: not resuming, 60 s, no resume key. */
+  readonly settings?: SessionSettings | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createPlayer: CreatePlayer;
@@ -71,7 +77,7 @@ interface SessionOptions {
 }
 
 /** The settings of a client; `undefined` leaves one unchanged. */
-interface SessionSettings {
+export interface SessionSettings {
   readonly resuming?: boolean | undefined;
   /** Seconds. */
   readonly timeout?: JsonInteger | undefined;
@@ -106,15 +112,18 @@ export class Session implements EventSink {
   #statsTimer: Timer;
   #state: State;
 
-  constructor(options: SessionOptions, socket: SessionSocket) {
+  /** Without a socket the client is away, and the session waits for it. */
+  constructor(options: SessionOptions, socket: SessionSocket | undefined) {
     this.id = options.id;
     this.userId = options.userId;
     this.clientName = options.clientName;
     this.dialect = options.dialect;
     this.owner = options.owner;
     this.#options = options;
-    this.#state = { kind: "connected", socket, unsent: [] };
+    this.configure(options.settings ?? {});
+    this.#state = socket === undefined ? this.#waitingWith([]) : { kind: "connected", socket, unsent: [] };
     this.#statsTimer = this.#scheduleStats();
+    if (socket === undefined) return;
     this.send({ op: "ready", resumed: false, sessionId: this.id });
     this.#sendStats();
   }
@@ -235,15 +244,11 @@ export class Session implements EventSink {
   socketClosed(socket: SessionSocket): void {
     if (this.#state.kind !== "connected" || this.#state.socket !== socket) return;
     const { unsent } = this.#state;
-    const timeoutMs = Math.max(0, toNumber(this.#timeout)) * 1000;
-    if (!this.#isResuming || timeoutMs === 0) {
+    if (!this.#isResuming || this.#timeoutMs === 0) {
       this.destroy();
       return;
     }
-    const queue = new ResumeQueue(this.memory);
-    for (const message of unsent) if (isRetained(message)) queue.push(message);
-    const deadlineMs = this.#options.clock.now() + timeoutMs;
-    this.#state = { kind: "waiting", queue, deadlineMs, timer: this.#waitUntil(deadlineMs) };
+    this.#state = this.#waitingWith(unsent);
     this.#options.onWaiting(this);
   }
 
@@ -336,6 +341,18 @@ export class Session implements EventSink {
   #sendStats(): void {
     const { clock, readStats } = this.#options;
     this.send({ op: "stats", ...readStats(), frameStats: frameStats(this.#players.values(), clock.epochMs()) });
+  }
+
+  get #timeoutMs(): number {
+    return Math.max(0, toNumber(this.#timeout)) * 1000;
+  }
+
+  /** Waits for the client from now on, with these messages for it. */
+  #waitingWith(unsent: readonly QueuedMessage[]): State {
+    const queue = new ResumeQueue(this.memory);
+    for (const message of unsent) if (isRetained(message)) queue.push(message);
+    const deadlineMs = this.#options.clock.now() + this.#timeoutMs;
+    return { kind: "waiting", queue, deadlineMs, timer: this.#waitUntil(deadlineMs) };
   }
 
   #waitUntil(deadlineMs: number): Timer {

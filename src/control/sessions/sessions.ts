@@ -11,7 +11,7 @@ import type { Logger } from "../../log/log.ts";
 import type { Limits } from "../access/identity.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
-import { Session, type SessionSocket } from "./session.ts";
+import { Session, type SessionSettings, type SessionSocket } from "./session.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
 
 const ID_LENGTH = 16;
@@ -52,6 +52,13 @@ export interface SessionClient {
   readonly owner: string | undefined;
 }
 
+interface NewSession {
+  readonly id: string;
+  readonly client: SessionClient;
+  readonly socket: SessionSocket | undefined;
+  readonly settings?: SessionSettings;
+}
+
 /** One for the node. Bounds what sessions may have together: players, memory, and how many may wait. */
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -71,11 +78,26 @@ export class Sessions {
 
   /** Opens a session on a socket whose handshake is done; sends `ready` and the first `stats`. */
   open(socket: SessionSocket, client: SessionClient): Session {
-    const id = this.#newId();
+    return this.#add({ id: this.#newId(), client, socket });
+  }
+
+  /**
+   * Opens a session of an earlier process, under its id and with its settings: it waits for its client as if the socket
+   * had just been lost, and ends after its timeout. The bounds of waiting sessions apply.
+   */
+  openWaiting(id: string, client: SessionClient, settings: SessionSettings): Session {
+    if (this.#sessions.has(id)) throw new Error(`there is a session ${id} already`);
+    const session = this.#add({ id, client, socket: undefined, settings });
+    this.#onWaiting(session);
+    return session;
+  }
+
+  #add({ id, client, socket, settings }: NewSession): Session {
     const session = new Session(
       {
         ...client,
         id,
+        settings,
         clock: this.#options.clock,
         logger: this.#options.logger.child({ sessionId: id }),
         createPlayer: this.#options.createPlayer,
@@ -86,18 +108,20 @@ export class Sessions {
         }),
         checkPlayerCount: () => this.#checkPlayerCount(client.owner),
         readStats: () => this.stats(),
-        onWaiting: (waiting) => {
-          this.#endOthersUnderItsKey(waiting);
-          this.#endOldestWaiting();
-        },
+        onWaiting: (waiting) => this.#onWaiting(waiting),
         onDestroyed: (ending) => this.#forget(ending),
       },
       socket,
     );
     this.#sessions.set(id, session);
-    this.#options.onOpened?.();
+    if (socket !== undefined) this.#options.onOpened?.();
     if (this.#isClosed) session.close(CLOSE_GOING_AWAY);
     return session;
+  }
+
+  #onWaiting(session: Session): void {
+    this.#endOthersUnderItsKey(session);
+    this.#endOldestWaiting();
   }
 
   /**

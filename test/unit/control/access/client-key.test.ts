@@ -33,7 +33,7 @@ test("a limit that is left out of the key file is unlimited", () => {
   expect(readKeyFile("# nobody\n", "keys.yml")).toEqual([]);
 });
 
-test("all that a key may have is read, in the file's order", () => {
+test("every member of a key is read, in the file's order", () => {
   const text = `
 music-bot:
   hashes: [${HASH}, ${OTHER}]
@@ -84,14 +84,14 @@ describe("a mistake in the key file is reported with its position", () => {
     expect(mistakesOf(text)).toContain(message);
   });
 
-  test("and what may be a key is not shown", () => {
+  test("the error of a key file never shows a text that may be a key", () => {
     const key = makeKey(systemRandom);
     expect(mistakesOf(`bot:\n  hashes: ${key}\n`)).not.toContain(key);
     expect(mistakesOf(`bot:\n  ${key}: 1\n`)).not.toContain(key);
     expect(mistakesOf(`bot:\n  role: ${key}\n`)).not.toContain(key);
   });
 
-  test("and a file without end is not read to it", () => {
+  test("a key file that never ends is not read to its end", () => {
     const many = Array.from({ length: 1500 }, (_, index) => `bot${index}:\n  hashes: ${hashOf(String(index))}\n`).join(
       "",
     );
@@ -100,7 +100,7 @@ describe("a mistake in the key file is reported with its position", () => {
   });
 });
 
-test("names are short and plain", () => {
+test("names of keys must be short and plain", () => {
   expect(["bot", "a-b_c", "x".repeat(64)].every(isKeyName)).toBe(true);
   expect(["", "a b", "ä", "a.b", "../x", "x".repeat(65)].some(isKeyName)).toBe(false);
 });

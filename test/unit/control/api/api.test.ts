@@ -95,7 +95,7 @@ describe("the password", () => {
     expect([answer.status, answer.body]).toEqual([200, "4.2.2"]);
   });
 
-  test("is checked before the body is read", async () => {
+  test("the password is checked before the body is read", async () => {
     const body = "x".repeat(5 * 1024 * 1024);
     expect((await server.request("POST", "/v4/decodetracks", { password: "wrong", body })).status).toBe(403);
   });
@@ -179,7 +179,7 @@ describe("bodies", () => {
     server.request("PATCH", sessionPath(), { body, headers: type === undefined ? {} : { "Content-Type": type } });
 
   test.each(["application/json", "application/json; charset=utf-8", "Application/JSON", "application/problem+json"])(
-    "are taken as %s",
+    "a body is accepted as %s",
     async (type) => {
       expect((await read("{}", type)).status).toBe(200);
     },
@@ -191,7 +191,7 @@ describe("bodies", () => {
     ["text/plain", "text/plain;charset=UTF-8"],
     ["text/plain; charset=latin1", "text/plain; charset=latin1"],
     ["application/x-www-form-urlencoded", "application/x-www-form-urlencoded;charset=UTF-8"],
-  ])("are not taken as %s", async (type, shown) => {
+  ])("a body is refused as %s", async (type, shown) => {
     const answer = await read("{}", type);
     expect(answer.json).toMatchObject({
       status: 415,
@@ -205,11 +205,11 @@ describe("bodies", () => {
     expect(answer.json).toMatchObject({ status: 415, message: "Could not parse Content-Type." });
   });
 
-  test("are bad requests when they are empty and have no type", async () => {
+  test("an empty body without a type is a bad request", async () => {
     expect((await server.request("PATCH", sessionPath())).json).toMatchObject({ status: 400, message: "Bad Request" });
   });
 
-  test("are bad requests when they are not JSON, also for a session that is not there", async () => {
+  test("a body that is not JSON is a bad request, also for an unknown session", async () => {
     const answer = await server.request("PATCH", "/v4/sessions/nope", {
       body: "{",
       headers: { "Content-Type": "application/json" },
@@ -217,7 +217,7 @@ describe("bodies", () => {
     expect(answer.json).toMatchObject({ status: 400, message: "Bad Request" });
   });
 
-  test("beyond 4 MiB are refused with 413", async () => {
+  test("a body beyond 4 MiB is refused with 413", async () => {
     const answer = await read(`{"a":"${"x".repeat(4 * 1024 * 1024)}"}`, "application/json");
     expect(answer.json).toMatchObject({ status: 413, message: expect.stringContaining("larger than") });
   });
@@ -378,7 +378,7 @@ describe("the update that a player gets", () => {
     voice: undefined,
   };
 
-  test("has nothing in it when the body has not", async () => {
+  test("an update from an empty body changes nothing", async () => {
     expect(await updateFrom({})).toEqual(UNCHANGED);
     expect(await updateFrom({ foo: 1, track: { bar: 2 } })).toEqual(UNCHANGED);
   });
@@ -388,7 +388,7 @@ describe("the update that a player gets", () => {
     expect(await updateFrom({ endTime: "1000" })).toEqual({ ...UNCHANGED, endTimeMs: 1000 });
   });
 
-  test("has a track to play, to load or to stop", async () => {
+  test("an update has a track to play, to load or to stop", async () => {
     const track = buildTrack({ title: "Mine" });
     expect(await updateFrom({ track: { encoded: track.encoded, userData: { n: [1, 2.5] } } })).toEqual({
       ...UNCHANGED,
@@ -402,23 +402,23 @@ describe("the update that a player gets", () => {
     expect((await updateFrom({ encodedTrack: null })).trackChange).toEqual({ kind: "stop" });
   });
 
-  test("has volume and position within their bounds", async () => {
+  test("an update has volume and position within their bounds", async () => {
     expect(await updateFrom({ volume: 1001, position: -1 })).toMatchObject({ volume: 1000, positionMs: 0 });
     expect(await updateFrom({ volume: -1 })).toMatchObject({ volume: 0 });
     expect(await updateFrom('{"position":9223372036854775807}')).toMatchObject({ positionMs: Number.MAX_SAFE_INTEGER });
   });
 
-  test("has booleans and numbers that were written as strings", async () => {
+  test("an update has booleans and numbers that were written as strings", async () => {
     expect(await updateFrom({ volume: "50", paused: "true" })).toMatchObject({ volume: 50, isPaused: true });
     expect(await updateFrom('{"volume":1e1}')).toMatchObject({ volume: 10 });
   });
 
-  test("keeps large numbers in userData to the digit", async () => {
+  test("an update keeps large numbers in userData to the digit", async () => {
     const { userData } = await updateFrom('{"track":{"userData":{"id":123456789012345678901,"half":0.50}}}');
     expect(userData).toEqual({ id: 123456789012345678901n, half: 0.5 });
   });
 
-  test("has voice with or without a channel", async () => {
+  test("an update has voice with or without a channel", async () => {
     const voice = { token: "t", endpoint: "rotterdam1.discord.media:443", sessionId: "s" };
     expect((await updateFrom({ voice })).voice).toEqual({ ...voice, channelId: undefined });
     expect((await updateFrom({ voice: { ...voice, channelId: "5" } })).voice).toEqual({ ...voice, channelId: "5" });

@@ -58,7 +58,7 @@ describe("a key", () => {
     expect((await server.request("GET", "/v4/tonearm/players/1")).json).toHaveLength(2);
   });
 
-  test.each(["b", undefined])("resumes its own sessions, and none of %s", async (other) => {
+  test.each(["b", undefined])("a key resumes its own sessions, and none of %s", async (other) => {
     keys.replace([key("a"), key("b")]);
     const client = await connect("a");
     await ask("a", "PATCH", `/v4/sessions/${client.sessionId}`, { resuming: true, timeout: 60 });
@@ -70,7 +70,7 @@ describe("a key", () => {
     expect((await connect("a", session)).handshake["session-resumed"]).toBe("true");
   });
 
-  test("resumes by a key of v3 no session of another", async () => {
+  test("a key cannot resume a session of another key by its v3 resume key", async () => {
     keys.replace([key("a"), key("b")]);
     const open = async (name: string) => {
       const headers = { Authorization: keyOf(name), "User-Id": "1", "Resume-Key": "shared" };

@@ -13,7 +13,7 @@ function settingsOf(text: string): unknown {
 }
 
 describe("filters", () => {
-  test("are filled in with their defaults", () => {
+  test("filters are filled in with their defaults", () => {
     const body =
       '{"karaoke":{},"timescale":{},"tremolo":{},"vibrato":{},"distortion":{},"rotation":{},"channelMix":{},"lowPass":{}}';
     expect(settingsOf(body)).toEqual({
@@ -37,11 +37,11 @@ describe("filters", () => {
     });
   });
 
-  test("that are null or unknown are left out", () => {
+  test("filters that are null or unknown are left out", () => {
     expect(settingsOf('{"karaoke":null,"echo":{"delay":1},"pluginFilters":{"echo":{}},"timescale":null}')).toEqual({});
   });
 
-  test("of Tonearm's own are filled in from the table", () => {
+  test("Tonearm's own filters are filled in from the table", () => {
     const names = Object.keys(FILTER_TABLE.tonearm);
     const body = { pluginFilters: { tonearm: Object.fromEntries(names.map((name) => [name, {}])), other: { a: 1 } } };
     const defaults = Object.entries(FILTER_TABLE.tonearm).map(([name, { members }]) => [
@@ -54,7 +54,7 @@ describe("filters", () => {
     expect(names).toHaveLength(11);
   });
 
-  test("of Tonearm's own can be switched off, all of them", () => {
+  test("each of Tonearm's own filters can be switched off", () => {
     const namesIn = (text: string) => filtersIn(filtersBody.parse(parseJson(text)));
     expect(namesIn('{"volume":1,"pluginFilters":{"tonearm":{"echo":{}}}}')).toEqual(["volume", "tonearm"]);
     expect(namesIn('{"volume":1,"pluginFilters":{"other":{}}}')).toEqual(["volume"]);
@@ -65,7 +65,7 @@ describe("filters", () => {
     '{"pluginFilters":{"tonearm":null}}',
     '{"pluginFilters":{"tonearm":{}}}',
     '{"pluginFilters":{"tonearm":{"echo":null,"wobble":{"depth":1}}}}',
-  ])("of Tonearm's own are left out: %s", (body) => {
+  ])("Tonearm's own filters are left out: %s", (body) => {
     expect(settingsOf(body)).toEqual({});
   });
 
@@ -78,7 +78,7 @@ describe("filters", () => {
     });
   });
 
-  test("keep what 32 bits can hold, and doubles whole", () => {
+  test("filters are rounded to 32 bits, and doubles stay whole", () => {
     expect(settingsOf('{"volume":0.1,"timescale":{"speed":1.1,"pitch":1e-7,"rate":100000000.0}}')).toEqual({
       volume: 0.1,
       timescale: { speed: 1.1, pitch: 1e-7, rate: 1e8 },
@@ -97,7 +97,7 @@ describe("filters", () => {
     });
   });
 
-  test("of depth 0 are off, whatever else they say", () => {
+  test("filters of depth 0 are off, whatever their other members", () => {
     expect(settingsOf('{"tremolo":{"depth":0,"frequency":0},"vibrato":{"depth":0,"frequency":99}}')).toEqual({
       tremolo: { depth: 0, frequency: 0 },
       vibrato: { depth: 0, frequency: 99 },

@@ -58,7 +58,7 @@ describe("every recorded REST case", () => {
     client.socket.terminate();
   });
 
-  test("names no difference that is not one", () => {
+  test("every listed difference of the REST cases is one", () => {
     const names = cases.map(({ name }) => name);
     expect(DIFFERENCES.flatMap((difference) => difference.names).filter((name) => !names.includes(name))).toEqual([]);
   });

@@ -73,7 +73,7 @@ test("a part that is not JSON ends its answer, and the node continues", async ()
 });
 
 describe("the thread", () => {
-  test("is free after each part that v3 rewrites, and only one is rewritten before the answer begins", async () => {
+  test("the thread is free after each part that v3 rewrites, and one is rewritten before the answer begins", async () => {
     let count = 0;
     const slicer = new CountingSlicer(systemClock);
     const body = listBody(
@@ -90,7 +90,7 @@ describe("the thread", () => {
     expect([WRITTEN.parts.length, count, slicer.count]).toEqual([50, 50, 49]);
   });
 
-  test("is free after each 256 KiB that v4 passes on", async () => {
+  test("the thread is free after each 256 KiB that v4 passes on", async () => {
     const slicer = new CountingSlicer(systemClock);
     const sizes: number[] = [];
     for await (const piece of listBody(writtenInto([], WRITTEN.parts), slicer)) sizes.push(piece.length);

@@ -102,7 +102,7 @@ function mismatch(schema: object, body: string): string | undefined {
 }
 
 describe("the document", () => {
-  test("is behind the password and says which OpenAPI it is", async () => {
+  test("the document needs the password and names its OpenAPI version", async () => {
     expect((await server.request("GET", "/v4/openapi.json", { password: null })).status).toBe(401);
     expect(document).toMatchObject({ openapi: "3.1.0", info: { title: "Tonearm" } });
   });
@@ -113,7 +113,7 @@ describe("the document", () => {
     for (const [, name] of references) expect(Object.keys(document.components.schemas)).toContain(name);
   });
 
-  test("says of every parameter what it is and what it means", () => {
+  test("the document describes type and meaning of every parameter", () => {
     const parameters = routesOf(document).flatMap((route) => {
       const [method = "", path = ""] = route.split(" ");
       return document.paths[path][method.toLowerCase()].parameters.map((parameter: Document) => ({ route, parameter }));
@@ -127,12 +127,12 @@ describe("the document", () => {
     }
   });
 
-  test("has its schemas in the order of their names", () => {
+  test("the document has its schemas in alphabetical order", () => {
     const names = Object.keys(document.components.schemas);
     expect(names).toEqual(names.toSorted());
   });
 
-  test("has the routes of docs/reference/rest.md, which has its fields", () => {
+  test("the document has the routes of docs/reference/rest.md, which has its fields", () => {
     const page = readFileSync(new URL("../../../../docs/reference/rest.md", import.meta.url), "utf8");
     const headings = [...page.matchAll(/^## ([A-Z]+ \/.+)$/gm)].map((match) => match[1]);
     const served = ["GET /v4/openapi.json", "GET /metrics"];
@@ -145,7 +145,7 @@ describe("the document", () => {
     }
   });
 
-  test("takes the bodies that the node takes, and no others", () => {
+  test("the document accepts the bodies that the node accepts, and no others", () => {
     const problem = (body: object) => mismatch({ $ref: "#/components/schemas/PlayerUpdate" }, JSON.stringify(body));
     expect(problem({})).toBeUndefined();
     expect(problem({ endTime: null, encodedTrack: null, filters: ALL_FILTERS, volume: 1 })).toBeUndefined();
@@ -157,7 +157,7 @@ describe("the document", () => {
     expect(tonearm({ fadeIn: { curve: "round" } })).toBeDefined();
   });
 
-  test("finds answers wrong that are", () => {
+  test("a wrong answer does not match the document", () => {
     const stats = { $ref: "#/components/schemas/Stats" };
     expect(mismatch(stats, '{"players":1}')).toContain("uptime");
     expect(mismatch({ $ref: "#/components/schemas/Player" }, "{}")).toContain("guildId");
@@ -310,7 +310,7 @@ describe("real answers are as it says", () => {
     await ask("GET", "/v4/sessions/nope/players");
   });
 
-  test("of every route in it", () => {
+  test("the real answer of every route matches the document", () => {
     const routes = routesOf(document);
     expect([...asked].sort()).toEqual(routes.sort());
     expect(routes.length).toBeGreaterThanOrEqual(13);

@@ -59,7 +59,7 @@ async function start(sources: Partial<SourceControl> = {}): Promise<void> {
 const post = (body: object) => server.request("POST", "/youtube", { body });
 
 describe("GET /youtube", () => {
-  test("is the refresh token, or null", async () => {
+  test("GET /youtube answers with the refresh token, or null", async () => {
     await start();
     expect(await server.request("GET", "/youtube")).toMatchObject({ status: 200, json: { refreshToken: "1//0kept" } });
     expect(asked).toEqual([["youtube", "refreshToken", null]]);
@@ -68,7 +68,7 @@ describe("GET /youtube", () => {
     expect(await server.request("GET", "/youtube")).toMatchObject({ status: 200, json: { refreshToken: null } });
   });
 
-  test("is behind the password", async () => {
+  test("GET /youtube needs the password", async () => {
     await start();
     expect(await server.request("GET", "/youtube", { password: null })).toMatchObject({ status: 401 });
     expect(asked).toEqual([]);
@@ -98,13 +98,13 @@ describe("POST /youtube", () => {
       { refreshToken: null, skipInitialization: "false", ...untouched },
       ["forgetLogin", login("", false)],
     ],
-  ])("with %s does as published", async (_what, body, done) => {
+  ])("POST /youtube with %s does as published", async (_what, body, done) => {
     await start();
     expect(await post(body)).toMatchObject({ status: 204, body: "" });
     expect(asked.map((entry) => (entry as unknown[])[1])).toEqual(done);
   });
 
-  test("with a refresh token that is not accepted is 500, and nothing is changed", async () => {
+  test("POST /youtube with a refused refresh token is answered with 500, and nothing is changed", async () => {
     const message = "YouTube did not accept the refresh token of oauth (invalid_grant); log in again";
     await start({ call: () => Promise.reject(new NodeError("site-unavailable", message)) });
     expect(await post({ refreshToken: "r", poToken: "p", visitorData: "v" })).toMatchObject({
@@ -131,7 +131,7 @@ test("GET /youtube/oauth is what YouTube gives for the token, or 500", async () 
   expect(answer).toMatchObject({ status: 500, json: { message: "not accepted" } });
 });
 
-test("without the plugin all say so", async () => {
+test("every youtube route reports that the plugin is missing", async () => {
   await start({ call: async () => undefined, change: async () => undefined });
   expect(await server.request("GET", "/youtube")).toMatchObject(OFF);
   expect(await server.request("GET", "/youtube/oauth/x")).toMatchObject(OFF);

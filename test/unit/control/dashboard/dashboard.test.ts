@@ -218,7 +218,7 @@ describe("the page", () => {
 });
 
 describe("logging in", () => {
-  test("gives a cookie that scripts and other sites do not get, and that says the role", async () => {
+  test("a login sets a cookie that scripts and other sites do not get, and that contains the role", async () => {
     const answer = await logIn(OPERATOR);
     expect(answer.status).toBe(204);
     expect(answer.headers["set-cookie"]).toEqual([
@@ -276,7 +276,7 @@ describe("logging in", () => {
     expect(await statusOf(cookie)).toBe(401);
   });
 
-  test("what other sites send is refused", async () => {
+  test("requests from other sites are refused", async () => {
     for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://evil.example" }]) {
       expect((await logIn(OPERATOR, headers)).status).toBe(403);
       expect(await open(await cookieOf(OPERATOR), headers)).toBe(403);
@@ -352,7 +352,7 @@ describe("live", () => {
     expect(await titles({ onlyTrouble: true })).toEqual([0]);
   });
 
-  test("shows where a track is from without what opens it", async () => {
+  test("the state names the source of a track without its credentials", async () => {
     const client = await server.connect();
     const { encoded } = buildTrack({ uri: "https://fan:pass1234@radio.example/live?token=abcd1234" });
     await server.request("PATCH", `/v4/sessions/${client.sessionId}/players/1`, { body: { track: { encoded } } });
@@ -360,7 +360,7 @@ describe("live", () => {
     expect(players.rows[0]?.track?.uri).toBe("https://<redacted>@radio.example/live?token=<redacted>");
   });
 
-  test("shows all of one player", async () => {
+  test("the socket sends the diagnosis of the focused player", async () => {
     const { sessionId } = await play(["one"]);
     const page = await opened();
     expect((await page.see({ focus: { sessionId, guildId: "1" } })).focus).toMatchObject({ guildId: "1" });
@@ -411,7 +411,7 @@ describe("live", () => {
     await expect.poll(async () => (await ask()).status).toBe(200);
   });
 
-  test("ends when the login does", async () => {
+  test("the socket closes when the login expires", async () => {
     const cookie = await cookieOf(OPERATOR);
     clock.advance(12 * 60 * 60 * 1000 - 1500);
     const page = (await open(cookie)) as Page; // it is let in

@@ -76,7 +76,7 @@ describe("the diagnosis of a player", () => {
     });
   });
 
-  test("says in short what its track costs, as a share of a core, and why it stuttered last", () => {
+  test("an overview has the cost of the track, as a share of a core, and the cause of the last stutter", () => {
     const state = { playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes: 7 } as const;
     expect(diagnosis.overview).toMatchObject({ cost: undefined, lastIncident: undefined, framesLost: 0 });
     expect(diagnosis.lastTroubleEpochMs).toBe(Number.NEGATIVE_INFINITY);
@@ -121,7 +121,7 @@ describe("the diagnosis of a player", () => {
     expect(json().incidents).toHaveLength(2);
   });
 
-  test("keeps the last twenty incidents, and shows the one that is not over first", () => {
+  test("a diagnosis has the last twenty incidents, an ongoing one first", () => {
     for (let at = 0; at < 30; at++) report({ incidents: [{ ...INCIDENT, startEpochMs: at }] });
     report({ openIncident: { ...INCIDENT, startEpochMs: 30 } });
     const { incidents } = json();
@@ -129,7 +129,7 @@ describe("the diagnosis of a player", () => {
     expect(incidents.map(({ isOver }) => isOver)).toEqual([false, ...new Array(19).fill(true)]);
   });
 
-  test("says how long ago that was, also while its worker hangs or is lost", () => {
+  test("a diagnosis has the age of its report, also while its worker hangs or is lost", () => {
     diagnosis.onAudioState({ playerId: 1, framesSent: 25, mode: "passthrough", queuedMs: 0, heldBytes: 0, usedMs: 0 });
     expect(json().age).toBe(120);
     clock.advance(700);
@@ -186,7 +186,7 @@ describe("a worker that is lost", () => {
 });
 
 describe("the log", () => {
-  test("has a line an incident, with its cause and without secrets", () => {
+  test("each incident leaves a log line with its cause and without secrets", () => {
     report({ incidents: [{ ...INCIDENT, repair: "reopen" }] });
     expect(lines).toEqual([
       { message: "audio interrupted", fields: { cause: "network", lengthMs: 60, framesLost: 3, repair: "reopen" } },
@@ -206,7 +206,7 @@ describe("the log", () => {
     expect(unreportedCount + Number(lines.at(-1)?.fields.unreported)).toBe(61 - lines.length);
   });
 
-  test("has a line a repair", () => {
+  test("each repair leaves a log line", () => {
     report({ repairs: [{ kind: "rejoin", cause: "daveNotReady", epochMs: 9, silentMs: 60_000 }] });
     expect(lines).toEqual([
       {

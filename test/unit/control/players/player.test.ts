@@ -176,7 +176,7 @@ describe("tracks", () => {
     },
   );
 
-  test("what the worker says of a track that is over is dropped", async () => {
+  test("worker events of a track that has ended are ignored", async () => {
     await play();
     await play();
     received();
@@ -563,7 +563,7 @@ describe("position, seeking and end time", () => {
 });
 
 describe("regular updates", () => {
-  test("come every interval while a track is loaded, also while paused, and stop with it", async () => {
+  test("regular updates are sent every interval while a track is loaded, also while paused", async () => {
     await play();
     received();
     clock.advance(4999);
@@ -708,7 +708,7 @@ describe("voice", () => {
 });
 
 describe("destroying", () => {
-  test("ends the track, then voice, then sends a last update, and waits for the worker", async () => {
+  test("destroying a player ends the track, then voice, sends a last update, and waits for the worker", async () => {
     await connect();
     await play();
     report(1380);
@@ -723,7 +723,7 @@ describe("destroying", () => {
     expect(workers.hasPlayer).toBe(false);
   });
 
-  test("says nothing where there is nothing to end, and only once", async () => {
+  test("destroying a player sends nothing where there is nothing to end, and only once", async () => {
     const destroyed = player.destroy();
     await workers.reply("destroyPlayer");
     await destroyed;
@@ -742,7 +742,7 @@ describe("destroying", () => {
     expect(workers.all("destroyPlayer")).toHaveLength(1);
   });
 
-  test("does not wait longer than a second for the worker", async () => {
+  test("destroying a player waits at most a second for the worker", async () => {
     const destroyed = player.destroy();
     clock.advance(1000);
     await expect(destroyed).resolves.toBeUndefined();
@@ -776,7 +776,7 @@ describe("what a player keeps", () => {
     expect(memory.usedBytes).toBe(0);
   });
 
-  test("is not more than the session may have: the update is refused and changes nothing", async () => {
+  test("an update beyond the memory of the session is refused and changes nothing", async () => {
     await play(buildTrack({ title: "First" }), { userData: { who: "me" } });
     const beforeBytes = memory.usedBytes;
     const refused = update({ trackChange: { kind: "play", track: buildTrack() }, userData: text(100_000), volume: 5 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PositionClock } from "../../../../src/control/players/position-clock.ts";
 
-test("stands still until the first report, then goes at the rate of the last one for a second", () => {
+test("the position stands still until the first report, then advances at the last reported rate for a second", () => {
   const clock = new PositionClock(2000, 60_000);
   expect([0, 5000].map((epochMs) => clock.at(epochMs))).toEqual([2000, 2000]);
   clock.report({ positionMs: 2020, epochMs: 10_000, rate: 1.5 });

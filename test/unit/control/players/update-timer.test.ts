@@ -63,7 +63,7 @@ test("after a stall each player is served once, and its interval restarts", () =
   expect(served).toEqual(["a 17000", "a 22000"]);
 });
 
-test("without players no timer runs", () => {
+test("no timer runs without players", () => {
   const a = target("a");
   timer.start(a);
   timer.stop(a);
@@ -74,7 +74,7 @@ test("without players no timer runs", () => {
   expect(clock.pendingCount).toBe(0);
 });
 
-test("of very many that are due together some are served at a time, and each once", () => {
+test("very many players that are due together are served in batches, and each once", () => {
   const counts = new Map<number, number>();
   for (let index = 0; index < 1000; index++) {
     timer.start({ sendPlayerUpdate: () => counts.set(index, (counts.get(index) ?? 0) + 1) });

@@ -10,7 +10,7 @@ function refusing(code: string, platform: NodeJS.Platform = "linux") {
 }
 
 describe("whether blocks can be sent from", () => {
-  test("nothing is said of addresses that this machine has", async () => {
+  test("addresses of this machine need no advice", async () => {
     expect(await findBindTrouble(["127.0.0.1"], { random })).toBeUndefined();
   });
 

@@ -34,7 +34,7 @@ function rotated(size: bigint, count: number): bigint[] {
 }
 
 describe("RotatingIpRoutePlanner", () => {
-  test("keeps its address until that one fails", () => {
+  test("the rotating planner keeps its address until that one fails", () => {
     const { chooser, fail } = create(RotatingIp, 256n);
     expect(chooser.details()).toEqual({ rotateIndex: "0", ipIndex: "0", currentAddress: "" });
     const first = chooser.choose() ?? -1n;
@@ -46,7 +46,7 @@ describe("RotatingIpRoutePlanner", () => {
     expect(chooser.details()).toEqual({ rotateIndex: "1", ipIndex: String(second + 1n), currentAddress: `/${second}` });
   });
 
-  test("goes to the neighbouring address in blocks of up to 128 addresses, and wraps around", () => {
+  test("the rotating planner goes to the neighbouring address in blocks of up to 128, and wraps around", () => {
     expect(rotated(128n, 128)).toEqual(Array.from({ length: 128 }, (_, index) => BigInt(index)));
     const { chooser, fail, pool } = create(RotatingIp, 3n);
     for (const expected of [0n, 1n, 2n]) {
@@ -58,7 +58,7 @@ describe("RotatingIpRoutePlanner", () => {
     expect(chooser.choose()).toBe(1n);
   });
 
-  test("goes 10 to 19 addresses on in larger ones, each as likely, and round", () => {
+  test("the rotating planner skips 10 to 19 addresses in larger blocks, each as likely, and wraps around", () => {
     const counts = Array<number>(10).fill(0);
     let before = -1n;
     for (const index of rotated(1n << 96n, 5000)) {
@@ -72,7 +72,7 @@ describe("RotatingIpRoutePlanner", () => {
     expect(rotated(129n, 20).some((index, at, all) => index < (all[at - 1] ?? -1n))).toBe(true);
   });
 
-  test("finds the last free one of a /24, then none, without looping", () => {
+  test("the rotating planner finds the last free address of a /24, then none, without looping", () => {
     const seen = rotated(256n, 256);
     expect(new Set(seen).size).toBe(256);
     expect(seen).not.toContain(-1n);
@@ -99,21 +99,21 @@ describe("RotatingIpRoutePlanner", () => {
 });
 
 describe("BalancingIpRoutePlanner", () => {
-  test("gives every address of a small block, each as likely", () => {
+  test("the balancing planner chooses every address of a small block, each as likely", () => {
     const { chooser } = create(BalancingIp, 100n);
     const counts = Array<number>(100).fill(0);
     for (let round = 0; round < 20_000; round++) counts[Number(chooser.choose())]! += 1;
     expect(unevenness(counts), `seed ${seed}`).toBeLessThan(5);
   });
 
-  test("gives every part of a huge block, each as likely", () => {
+  test("the balancing planner chooses every part of a huge block, each as likely", () => {
     const { chooser } = create(BalancingIp, 1n << 96n);
     const counts = Array<number>(100).fill(0);
     for (let round = 0; round < 20_000; round++) counts[Number(((chooser.choose() ?? 0n) * 100n) >> 96n)]! += 1;
     expect(unevenness(counts), `seed ${seed}`).toBeLessThan(5);
   });
 
-  test("gives none that fails, and none at all when all do", () => {
+  test("the balancing planner chooses no failing address, and none at all when all fail", () => {
     const { chooser, fail, pool } = create(BalancingIp, 50n, [7n]);
     const seen = new Set<bigint>();
     for (let round = 0; round < 49; round++) {
@@ -130,7 +130,7 @@ describe("BalancingIpRoutePlanner", () => {
 });
 
 describe("NanoIpRoutePlanner", () => {
-  test("is as far into the block as nanoseconds have passed", () => {
+  test("the nano planner is as far into the block as nanoseconds have passed", () => {
     const { chooser, clock } = create(NanoIp, SUBNET);
     clock.advance(2.5);
     expect(chooser.choose()).toBe(2_500_000n);
@@ -139,7 +139,7 @@ describe("NanoIpRoutePlanner", () => {
     expect(chooser.choose()).toBe(1_002_500_000n);
   });
 
-  test("only ever goes up, also while the clock stands still", () => {
+  test("the nano planner only ever goes up, also while the clock stands still", () => {
     const { chooser, clock } = create(NanoIp, SUBNET);
     const seen = Array.from({ length: 5000 }, (_, round) => {
       if (round % 100 === 0) clock.advance(0.00001);
@@ -148,7 +148,7 @@ describe("NanoIpRoutePlanner", () => {
     expect(seen.every((index, at) => at === 0 || index > (seen[at - 1] ?? -1n))).toBe(true);
   });
 
-  test("on the real clock no address is given twice", () => {
+  test("the nano planner chooses no address twice on the real clock", () => {
     const { pool, random } = createPool(1n << 96n, { seed });
     const chooser = new NanoIp({ pool, clock: systemClock, random, addressAt: String });
     const seen = Array.from({ length: 20_000 }, () => chooser.choose() ?? -1n);
@@ -165,7 +165,7 @@ describe("NanoIpRoutePlanner", () => {
 });
 
 describe("RotatingNanoIpRoutePlanner", () => {
-  test("goes to the next /64 when an address fails, counts from 0 there, and goes round", () => {
+  test("the rotating nano planner goes to the next /64 on a failure, counts from 0 there, and wraps around", () => {
     const { chooser, clock, fail } = create(RotatingNanoIp, 3n * SUBNET);
     clock.advance(5);
     expect(chooser.choose()).toBe(5_000_000n);
@@ -185,7 +185,7 @@ describe("RotatingNanoIpRoutePlanner", () => {
     expect(chooser.details()).toMatchObject({ blockIndex: "1" });
   });
 
-  test("gives no address twice while it stays in a /64", () => {
+  test("the rotating nano planner chooses no address twice while it stays in a /64", () => {
     const { chooser } = create(RotatingNanoIp, SUBNET);
     const seen = Array.from({ length: 5000 }, () => chooser.choose());
     expect(new Set(seen).size).toBe(5000);

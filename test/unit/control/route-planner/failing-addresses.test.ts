@@ -36,7 +36,7 @@ test("an address is free again seven days after it failed, and not a millisecond
   expect(failing.count).toBe(0);
 });
 
-test("one that fails again counts from then", () => {
+test("an address that fails again is blocked from then on", () => {
   const { clock, freed, failing } = create();
   failing.add(1n);
   failing.add(2n);

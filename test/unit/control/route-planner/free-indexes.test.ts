@@ -31,7 +31,7 @@ describe("numbers that are free", () => {
     }
   });
 
-  test("are picked each as often as the others, also when most are taken", () => {
+  test("each free index is picked equally often, also when most are taken", () => {
     const random = repeatableRandom(seed);
     for (const takenShare of [0, 0.3, 0.9]) {
       const free = new FreeIndexes(200n);
@@ -46,7 +46,7 @@ describe("numbers that are free", () => {
     }
   });
 
-  test("are picked evenly over the whole of 2^96", () => {
+  test("free indexes are picked evenly over the whole of 2^96", () => {
     const random = repeatableRandom(seed);
     const free = new FreeIndexes(1n << 96n);
     for (let index = 0n; index < 5000n; index++) free.take(index);

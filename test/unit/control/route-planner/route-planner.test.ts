@@ -55,7 +55,7 @@ describe("the route planner", () => {
     ]);
   });
 
-  test("when every address fails the answer is an error that says what to do, until one is freed", () => {
+  test("the answer is an error with advice while every address fails", () => {
     const { planner, clock } = createPlanner({ ipBlocks: ["192.0.2.0/30"], excludedIps: ["192.0.2.3"] });
     for (const last of [0, 1, 2]) {
       expect(addressOf(planner)).toBe(`192.0.2.${last}`);
@@ -144,7 +144,7 @@ describe("the status", () => {
     expect(planner.status()).toEqual({ class: name, details: { ipBlock, failingAddresses: [], ...own } });
   });
 
-  test("names the current address and the failing ones with a slash, the times also in words", () => {
+  test("the status has the current address and the failing ones with a slash, the times also as text", () => {
     const clock = new FakeClock({ epochMs: Date.UTC(2019, 10, 1, 20, 5, 7, 545) });
     const { planner } = createPlanner({ ipBlocks: ["192.0.2.0/24"] }, { clock });
     const first = addressOf(planner) ?? "";
@@ -165,7 +165,7 @@ describe("the status", () => {
     });
   });
 
-  test("says itself when a failing address has come back", () => {
+  test("the status updates itself when a failing address is free again", () => {
     const { planner, clock } = createPlanner({});
     fail(planner, "192.0.2.1");
     clock.advance(SEVEN_DAYS_MS);
@@ -177,7 +177,7 @@ describe("a block of any size", () => {
   const small = { ipBlocks: ["192.0.2.0/29"], strategy: "LoadBalance" } as const;
   const huge = { ipBlocks: ["2001:db8::/32"], strategy: "LoadBalance" } as const;
 
-  test("costs the same memory", () => {
+  test("a block of any size costs the same memory", () => {
     const [ofSmall, ofHuge] = [small, huge].map((settings) => {
       createPlanner(settings);
       const beforeBytes = heapBytes();
@@ -189,7 +189,7 @@ describe("a block of any size", () => {
     expect(ofHuge).toBeLessThan(3 * ofSmall + 1000);
   });
 
-  test("is chosen from in the same time, also with thousands failing", () => {
+  test("an address of a block of any size is chosen in the same time, also with thousands failing", () => {
     const planners = [small, huge, huge].map((settings) => createPlanner(settings).planner);
     const [, , worn] = planners;
     for (let index = 0; index < 10_000; index++) fail(worn!, `2001:db8::${index.toString(16)}`);

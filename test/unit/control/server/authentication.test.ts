@@ -46,7 +46,7 @@ describe("of many wrong passwords", () => {
     expect(checkOften(WRONG_MAX + 1).filter((answer) => answer === "refused")).toHaveLength(1);
   });
 
-  test("none keeps a right one from being taken where a right one has come from before", () => {
+  test("wrong passwords do not block valid ones from a trusted address", () => {
     expect(check("right")).toBe("known");
     checkOften(1000);
     expect([check("right"), check(undefined), check("right")]).toEqual(["known", "missing", "known"]);
@@ -55,7 +55,7 @@ describe("of many wrong passwords", () => {
     expect(check("right")).toBe("refused");
   });
 
-  test("an address that has shown nothing right may try once a second, whatever it shows", () => {
+  test("an untrusted address gets one attempt per second, whatever it sends", () => {
     checkOften(1000);
     expect([check("right"), check(undefined)]).toEqual(["refused", "missing"]);
     clock.advance(1000);
@@ -66,7 +66,7 @@ describe("of many wrong passwords", () => {
     expect([check("wrong"), check("right")]).toEqual(["refused", "known"]);
   });
 
-  test("each address has its own count, and a network of IPv6 is one address", () => {
+  test("failed logins are counted per address, and an IPv6 network is one address", () => {
     checkOften(1000);
     expect(check("wrong", "192.0.2.2")).toBe("wrong");
     expect(check("wrong", "::ffff:192.0.2.1")).toBe("refused");
@@ -114,9 +114,12 @@ test("a key that exceeds its rate limit has to wait, and no other client has", (
   expect(lines).toEqual([["warn", "a client asks more often than its key may", { key: "rateLimited", count: 1 }]]);
 });
 
-test.each(["righ", "rightx", "", "right ", `right${"x".repeat(20_000)}`, "Right"])("%s is wrong", (password) => {
-  expect(check(password)).toBe("wrong");
-});
+test.each(["righ", "rightx", "", "right ", `right${"x".repeat(20_000)}`, "Right"])(
+  "the password %s is wrong",
+  (password) => {
+    expect(check(password)).toBe("wrong");
+  },
+);
 
 test("REST and the WebSocket answer 429 above the limit, end the connection, and still serve others there", async () => {
   const written: string[] = [];

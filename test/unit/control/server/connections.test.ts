@@ -181,7 +181,7 @@ test("a connection that keeps sending requests stays open", async () => {
   expect(await isClosed(client)).toBe(false);
 });
 
-test("when too many have not shown the password the oldest of them go, and all others stay", async () => {
+test("above the bound the oldest connections without the password are closed, and all others stay", async () => {
   server.on("upgrade", (_request, socket: Socket) => connections.upgrade(socket, () => connections.upgraded(socket)));
   const known = await open(KNOWN);
   await expect.poll(known.received).toContain("answer");

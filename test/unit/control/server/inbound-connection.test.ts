@@ -90,7 +90,7 @@ test("all connections that arrive at once are accepted before the first of them 
   expect(acceptedAtFirst).toBe(50);
 });
 
-test("all slices of a moment go out in one round when they cost little", async () => {
+test("all slices that are due together are handed out in one round when they cost little", async () => {
   const { client, received } = await open();
   let slices = 0;
   let iterations = 0;

@@ -46,7 +46,7 @@ describe("a body that is refused for its size", () => {
       `{"track":{"userData":{"a":"${"x".repeat(262_144)}"}}}`,
       "track.userData must be at most 256 KiB",
     ],
-  ])("%s: says what and how much is taken", async (_name, body, message) => {
+  ])("the error of %s names the limit", async (_name, body, message) => {
     const answer = await patch(body, "?trace=true");
     expect([answer.status, answer.json.message]).toEqual([400, expect.stringContaining(message)]);
     expect(answer.body.length).toBeLessThan(10_000);
@@ -104,7 +104,7 @@ describe("a number that is too large for a number", () => {
     },
   );
 
-  test("is refused for the session's timeout too, in both versions", async () => {
+  test("a number too large for the session's timeout is refused, in both versions", async () => {
     for (const value of huge) {
       for (const version of ["v4", "v3"]) {
         const path = `/${version}/sessions/${client.sessionId}`;
@@ -116,7 +116,7 @@ describe("a number that is too large for a number", () => {
 });
 
 describe("long lists", () => {
-  test("of encoded tracks are decoded, in their order", async () => {
+  test("long lists of encoded tracks are decoded, in their order", async () => {
     const tracks = Array.from({ length: 6000 }, (_, index) => buildTrack({ title: `Song ${index}` }).encoded);
     for (const version of ["v4", "v3"]) {
       const { status, json } = await server.request("POST", `/${version}/decodetracks`, { body: tracks });
@@ -126,13 +126,13 @@ describe("long lists", () => {
     }
   });
 
-  test("of encoded tracks with a bad one are refused before the answer begins", async () => {
+  test("a long list of encoded tracks with an invalid one is refused before the answer starts", async () => {
     const tracks = new Array(6000).fill(buildTrack().encoded);
     const answer = await server.request("POST", "/v4/decodetracks", { body: [...tracks, "AAAA"] });
     expect([answer.status, answer.json.message]).toEqual([400, expect.stringContaining("cannot decode")]);
   });
 
-  test("of players are answered whole, with whatever they hold", async () => {
+  test("a long list of players is answered completely, whatever they contain", async () => {
     const many = await server.connect();
     const path = (guild: number) => `/v4/sessions/${many.sessionId}/players/${guild}`;
     // As deep as a body can be, and with a number that only our own writer supports.
@@ -185,7 +185,7 @@ describe("what a session stores", () => {
 });
 
 describe("requests that are sent before the answer to the first", () => {
-  test("are answered one by one, in their order, those with bodies too", async () => {
+  test("pipelined requests are answered one by one, in their order, those with bodies too", async () => {
     const socket = await openSocket();
     const received = answersOf(socket);
     const bodies = Array.from({ length: 200 }, (_, index) =>
@@ -198,7 +198,7 @@ describe("requests that are sent before the answer to the first", () => {
     socket.destroy();
   });
 
-  test("end with their connection", async () => {
+  test("pipelined requests end with their connection", async () => {
     const socket = await openSocket();
     socket.write(requestText("PATCH", `${sessionPath()}/players/78`, "{}").repeat(1000));
     await new Promise((resolve) => socket.once("data", resolve));
@@ -231,11 +231,11 @@ describe("large bodies", () => {
 });
 
 describe("pings", () => {
-  test("are answered", async () => {
+  test("pings are answered", async () => {
     await client.flushed();
   });
 
-  test("of a client that does not read are not all answered", async () => {
+  test("pings of a client that does not read are not all answered", async () => {
     const deaf = await server.connect();
     let pongCount = 0;
     deaf.socket.on("pong", () => pongCount++);

@@ -40,7 +40,7 @@ async function logged(requestLogging: RequestLogging, ask: (server: ApiServer) =
 }
 
 describe("a request", () => {
-  test("leaves one line with method, path, status and time", async () => {
+  test("a request leaves one line with method, path, status and time", async () => {
     const { entries } = await logged(NONE, (node) => node.request("GET", "/v4/info?trace=1"));
     expect(entries).toEqual([
       {
@@ -64,7 +64,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("of `tonearm health` leaves no line; one for anything else by that name does", async () => {
+  test("a request of `tonearm health` leaves no line; one for anything else by that name does", async () => {
     const { entries } = await logged(NONE, async (node) => {
       const headers = { "user-agent": HEALTH_AGENT };
       expect((await node.request("GET", HEALTH_PATH, { headers, password: null })).status).toBe(200);
@@ -78,7 +78,7 @@ describe("a request", () => {
     expect(entries).toMatchObject([{ msg: "answered GET /nope", status: 404 }]);
   });
 
-  test("shows no more of its body than was asked for", async () => {
+  test("the log shows no more of a body than configured", async () => {
     const { entries } = await logged({ ...ALL, isLoggedBefore: false }, (node) =>
       node.request("POST", "/v4/decodetracks", { body: ["x".repeat(500)] }),
     );
@@ -87,7 +87,7 @@ describe("a request", () => {
 });
 
 describe("no secret", () => {
-  test("of header, query or body gets into the log", async () => {
+  test("no secret of header, query or body gets into the log", async () => {
     const voice = { token: SECRET, endpoint: "voice.example", sessionId: "s", channelId: "1" };
     const { text } = await logged({ ...ALL, payloadLengthMax: 10_000 }, async (node) => {
       await node.request(
@@ -105,7 +105,7 @@ describe("no secret", () => {
     expect(text).not.toContain(SECRET);
   });
 
-  test("in whatever form a body or a query has it gets into the log", async () => {
+  test("no secret gets into the log in whatever form a body or a query has it", async () => {
     const track = buildTrack({ uri: `http://me:${SECRET}@host/` }).encoded;
     const { text, entries } = await logged({ ...ALL, payloadLengthMax: 10_000 }, async (node) => {
       const patch = (body: string | object) => node.request("PATCH", "/v4/sessions/x/players/1", { body });
@@ -124,7 +124,7 @@ describe("no secret", () => {
     expect(text).not.toContain(track);
   });
 
-  test("shows at the end of a body that was cut", async () => {
+  test("no secret shows at the end of a body that was cut", async () => {
     for (const payloadLengthMax of [22, 25, 30]) {
       const { text } = await logged({ ...ALL, payloadLengthMax }, (node) =>
         node.request("PATCH", "/v4/sessions/x", { body: { voice: { token: SECRET } } }),

@@ -100,17 +100,17 @@ describe("over TLS", () => {
     ["a locked key", { ...ONE, "certificate-private-key": "one.locked.key", "key-password": "open sesame" }],
     ["file: in front", { certificate: "file:one.crt", "certificate-private-key": "file:one.key" }],
     ["PKCS#12", { "key-store": "one.p12", "key-store-password": "open sesame", "key-store-type": "PKCS12" }],
-  ])("with %s", async (_, ssl) => {
+  ])("TLS works with %s", async (_, ssl) => {
     expect(await nameSeen(await start(ssl))).toBe("CN=one HTTP/1.1 200");
   });
 
-  test("with the texts themselves", async () => {
+  test("TLS works with the texts of certificate and key in the settings", async () => {
     const [certificate, key] = [certificates.read("one.crt"), certificates.read("one.key")];
     const served = await start({ certificate, "certificate-private-key": key });
     expect(await nameSeen(served)).toBe("CN=one HTTP/1.1 200");
   });
 
-  test("only the versions that are enabled", async () => {
+  test("TLS accepts only the enabled versions", async () => {
     const served = await start({ ...ONE, "enabled-protocols": "TLSv1.3" });
     await expect(nameSeen(served, { maxVersion: "TLSv1.2" })).rejects.toThrow(/protocol version/);
     expect(await nameSeen(served)).toContain("200");
@@ -156,7 +156,7 @@ describe("when its files change", () => {
     expect(await answer).toBe("HTTP/1.1 200");
   });
 
-  test("what makes no sense changes nothing", async () => {
+  test("an invalid certificate file changes nothing", async () => {
     const served = await start(LIVE);
     writeFileSync(certificates.path("live.crt"), "half of a certi");
     await untilReported("TLS reload failed: the certificate in use stays, because its changed files are invalid");
@@ -165,7 +165,7 @@ describe("when its files change", () => {
 });
 
 describe("the log of TLS", () => {
-  test("of a client that speaks HTTP, once a minute", async () => {
+  test("a client that speaks HTTP is logged once a minute", async () => {
     const { port } = await start(ONE);
     const speak = () =>
       new Promise((resolve) => {
@@ -246,7 +246,7 @@ describe("an invalid TLS setting is reported by the name of its key", () => {
     ["quotes around it", (key: string) => `"${key}"`],
     ["only what PEM has within", (key: string) => key.replaceAll(/-----.*-----|\n/g, "")],
     ["base64 around it", (key: string) => Buffer.from(key).toString("base64")],
-  ])("and no private key is shown as the name of a file: %s", (_, spoil) => {
+  ])("no private key is shown as the name of a file: %s", (_, spoil) => {
     const key = certificates.read("one.key");
     const load = () => settingsOf({ ...ONE, "certificate-private-key": spoil(key) });
     expect(load).toThrow(/certificate-private-key: expected PEM that begins with -----BEGIN/);

@@ -62,7 +62,7 @@ function statuses({ received }: Talk): number[] {
 }
 
 describe("requests before an upgrade are answered first", () => {
-  test("for a WebSocket behind a request that takes its time", async () => {
+  test("a WebSocket behind a slow request opens after its answer", async () => {
     const client = await talk(SLOW + lines("GET /v4/websocket HTTP/1.1", ...WEB_SOCKET));
     await server.request("GET", "/version");
     expect(client.received()).toBe("");
@@ -74,7 +74,7 @@ describe("requests before an upgrade are answered first", () => {
     client.socket.destroy();
   });
 
-  test("for h2c behind requests that take their time, with a body and more behind", async () => {
+  test("an h2c request behind slow requests is answered in order, with a body and more behind", async () => {
     const free = lines("POST /v4/decodetracks HTTP/1.1", ...H2C, "Content-Type: application/json", "Content-Length: 2");
     const client = await talk(`${SLOW}${SLOW}${free}[]${lines("GET /version HTTP/1.1")}`);
     await server.request("GET", "/version");
@@ -90,7 +90,7 @@ describe("requests before an upgrade are answered first", () => {
     client.socket.destroy();
   });
 
-  test("and data that arrives meanwhile is not lost", async () => {
+  test("data that arrives before an upgrade is answered is not lost", async () => {
     const body = "Content-Type: application/json";
     const client = await talk(SLOW + SLOW + lines("POST /v4/decodetracks HTTP/1.1", ...H2C, body, "Content-Length: 2"));
     await server.request("GET", "/version");
@@ -106,7 +106,7 @@ describe("requests before an upgrade are answered first", () => {
     client.socket.destroy();
   });
 
-  test("and a client that disconnects meanwhile does no harm", async () => {
+  test("a client that disconnects before its upgrade is answered does no harm", async () => {
     const client = await talk(SLOW + lines("GET /v4/websocket HTTP/1.1", ...WEB_SOCKET));
     await server.request("GET", "/version");
     client.socket.resetAndDestroy();
@@ -115,7 +115,7 @@ describe("requests before an upgrade are answered first", () => {
     expect((await server.request("GET", "/version")).status).toBe(200);
   });
 
-  test("and a request that ends the connection is the last one", async () => {
+  test("a request that ends the connection is the last one", async () => {
     const client = await talk(
       lines("GET /v4/loadtracks?identifier=x HTTP/1.1", "Connection: close") +
         lines("GET /v4/websocket HTTP/1.1", ...WEB_SOCKET),
@@ -126,7 +126,7 @@ describe("requests before an upgrade are answered first", () => {
     expect(statuses(client)).toEqual([200]);
   });
 
-  test("also when bytes follow that are no request", async () => {
+  test("earlier requests are answered also when bytes follow that are no request", async () => {
     const client = await talk(`${SLOW}nonsense\r\n\r\n`);
     await server.request("GET", "/version");
     expect(client.received()).toBe("");

@@ -83,7 +83,7 @@ describe("resuming over a real socket", () => {
     expect(next.sessionId).not.toBe(client.sessionId);
   });
 
-  test("of two that ask for the same session one gets it", async () => {
+  test("one of two clients that ask for the same session gets it", async () => {
     const { client } = await resumable();
     await drop(client);
     const asked = { "Session-Id": client.sessionId };
@@ -125,7 +125,7 @@ describe("a session whose socket is open but dead", () => {
     await start(fastClock);
   });
 
-  test("goes to the returning client of the same user when the old socket is dead", async () => {
+  test("a session with a dead socket goes to the returning client of the same user", async () => {
     const { client, player } = await resumable();
     // As with a connection that broke on the way: nothing is read any more, nothing is closed.
     client.socket.pause();
@@ -136,7 +136,7 @@ describe("a session whose socket is open but dead", () => {
     await next.until(({ thresholdMs }) => thresholdMs === 2);
   });
 
-  test("goes to one of two that return at once, and the other does not take it away again", async () => {
+  test("a session with a dead socket goes to one of two clients that return at once, and stays with it", async () => {
     const { client } = await resumable();
     client.socket.pause();
     const asked = { "Session-Id": client.sessionId };
@@ -155,7 +155,7 @@ describe("a session whose socket is open but dead", () => {
     expect((await next).handshake["session-resumed"]).toBe("true");
   });
 
-  test("never goes to another user", async () => {
+  test("a session with a dead socket never goes to another user", async () => {
     const { client } = await resumable();
     client.socket.pause();
     const next = await server.connect({ "Session-Id": client.sessionId, "User-Id": "2" });
@@ -217,7 +217,7 @@ describe("the connection itself", () => {
     expect((await client.closed).code).toBe(1009);
   });
 
-  test("without an upgrade it says what it is for", async () => {
+  test("a request without an upgrade is answered with what the path is for", async () => {
     const headers = { "User-Id": "1" };
     const plain = await server.request("GET", "/v4/websocket", { headers });
     expect([plain.status, plain.body]).toEqual([400, 'Can "Upgrade" only to "WebSocket".']);
@@ -239,7 +239,7 @@ describe("the password", () => {
 });
 
 describe("upgrades to something else", () => {
-  test("are not taken, and the request is answered with its body", async () => {
+  test("other upgrades are ignored, and the request is answered with its body", async () => {
     const client = await server.connect();
     const body = JSON.stringify({ timeout: 7 });
     const answer = await exchange(

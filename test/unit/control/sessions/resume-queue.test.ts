@@ -17,7 +17,7 @@ test("up to the bound all messages are buffered, and drained once", () => {
   expect(queue.drain()).toEqual([]);
 });
 
-test("one more and the older half goes", () => {
+test("one message above the bound drops the older half", () => {
   const queue = new ResumeQueue();
   for (let index = 0; index <= QUEUE_COUNT_MAX; index++) queue.push({ topic: "a", text: String(index) });
   expect(queue.droppedCount).toBe(Math.ceil((QUEUE_COUNT_MAX + 1) / 2));

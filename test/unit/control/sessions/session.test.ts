@@ -47,7 +47,7 @@ function resume(): FakeSocket {
 }
 
 describe("a connected session", () => {
-  test("says ready first, then stats", () => {
+  test("a connected session sends ready first, then stats", () => {
     expect(socket.received).toMatchObject([
       { op: "ready", resumed: false, sessionId: expect.stringMatching(/^[a-z0-9]{16}$/) },
       { op: "stats", frameStats: null, players: 0, playingPlayers: 0, uptime: 5 },
@@ -61,7 +61,7 @@ describe("a connected session", () => {
     expect(openedCount).toBe(1);
   });
 
-  test("sends stats every 60 s", () => {
+  test("a connected session sends stats every 60 s", () => {
     clock.advance(59_999);
     expect(socket.received).toHaveLength(2);
     clock.advance(1);
@@ -70,7 +70,7 @@ describe("a connected session", () => {
     expect(socket.received).toHaveLength(4);
   });
 
-  test("averages frame counts over players that played throughout the last whole minute", async () => {
+  test("frame counts are averaged over players that played throughout the last whole minute", async () => {
     const lostFrames = { ...noLosses(), inputStarved: 5, decoderLate: 2, workerLate: 1, voiceNotReady: 0 };
     const epochMs = clock.epochMs() + 60_000;
     const minute = Math.floor(epochMs / 60_000) - 1;
@@ -103,7 +103,7 @@ describe("a connected session", () => {
     expect(socket.received.at(-1).frameStats).toEqual({ sent: 3001, nulled: 0, deficit: -1 });
   });
 
-  test("passes on what its players say", async () => {
+  test("a connected session sends the messages of its players", async () => {
     const player = await addPlayer();
     player.say(1);
     player.sendPlayerUpdate();
@@ -114,7 +114,7 @@ describe("a connected session", () => {
 });
 
 describe("a session whose socket is lost", () => {
-  test("ends at once without resuming", async () => {
+  test("a session without resuming ends when its socket is lost", async () => {
     const player = await addPlayer();
     lose(socket);
     expect(player.isDestroyed).toBe(true);
@@ -122,7 +122,7 @@ describe("a session whose socket is lost", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  test.each([0, -5])("ends at once with a timeout of %d", (timeout) => {
+  test.each([0, -5])("a session with a timeout of %d ends when its socket is lost", (timeout) => {
     session.configure({ resuming: true, timeout });
     lose(socket);
     expect(sessions.get(session.id)).toBeUndefined();
@@ -187,7 +187,7 @@ describe("resuming", () => {
     expect(next.ops).toEqual(["ready", "stats", "stats", "stats"]);
   });
 
-  test("keeps settings, user and players, and stops the timer", async () => {
+  test("a resumed session keeps settings, user and players, and stops the timer", async () => {
     const player = await addPlayer();
     lose(socket);
     resume();
@@ -244,6 +244,97 @@ describe("resuming", () => {
   });
 });
 
+describe("a session without a socket", () => {
+  const CLIENT = { userId: "1", clientName: "bot/1.0", dialect: V4_PROTOCOL, owner: undefined };
+  const SETTINGS = { resuming: true, timeout: 10, resumeKey: "x" };
+
+  beforeEach(() => {
+    session = sessions.openWaiting("a1b2c3d4e5f6g7h8", CLIENT, SETTINGS);
+  });
+
+  test("a session without a socket waits with its id and settings, and is hidden from REST and stats", async () => {
+    await addPlayer();
+    expect(session).toMatchObject({ id: "a1b2c3d4e5f6g7h8", ...CLIENT, ...SETTINGS, isWaiting: true });
+    expect(sessions.get(session.id)).toBe(session);
+    expect(sessions.withResumeKey("x", CLIENT)).toBe(session);
+    expect(sessions.connected(session.id)).toBeUndefined();
+    expect(sessions.stats()).toMatchObject({ players: 0 });
+  });
+
+  test("a session without a socket ends with its players after its timeout", async () => {
+    const player = await addPlayer();
+    clock.advance(9_999);
+    expect(player.isDestroyed).toBe(false);
+    clock.advance(1);
+    expect(player.isDestroyed).toBe(true);
+    expect(sessions.get(session.id)).toBeUndefined();
+  });
+
+  test("a session without a socket buffers messages as after the loss of one", async () => {
+    session.configure({ timeout: 600 });
+    const player = await addPlayer();
+    player.say(1);
+    player.sendPlayerUpdate();
+    player.say(2);
+    const next = resume();
+    expect(next.received[0]).toEqual({ op: "ready", resumed: true, sessionId: "a1b2c3d4e5f6g7h8" });
+    expect(next.ops).toEqual(["ready", "event", "event", "playerUpdate"]);
+    expect(next.said).toEqual([1, 2]);
+    clock.advance(60_000);
+    expect(next.ops.at(-1)).toBe("stats");
+    expect(session.isConnected).toBe(true);
+  });
+
+  test("a session without a socket bounds its messages as after the loss of one", async () => {
+    const [first, second] = [await addPlayer("1"), await addPlayer("2")];
+    second.say(-1);
+    for (let message = 0; message < QUEUE_COUNT_MAX * 2; message++) first.say(message);
+    const next = resume();
+    expect(next.received.length).toBeLessThanOrEqual(QUEUE_COUNT_MAX + 3);
+    expect([next.said[0], next.said.at(-1)]).toEqual([-1, QUEUE_COUNT_MAX * 2 - 1]);
+    expect(session.memory.usedBytes).toBe(0);
+  });
+
+  test("a session without a socket takes the buffered messages from its memory", async () => {
+    const player = await addPlayer();
+    session.memory.take(session.memory.limitBytes - session.memory.usedBytes - 2000, "the test");
+    for (let message = 0; message < 100; message++) player.say(message);
+    expect(session.memory.usedBytes).toBeLessThanOrEqual(session.memory.limitBytes);
+    const { said } = resume();
+    expect(said.length).toBeLessThan(10);
+    expect(said.at(-1)).toBe(99);
+  });
+
+  test("a session that began without a socket waits again when its new one is lost, and may be closed", async () => {
+    const next = resume();
+    clock.advance(1_000_000);
+    lose(next);
+    expect(session.isWaiting).toBe(true);
+    session.close(1001);
+    expect(sessions.get(session.id)).toBeUndefined();
+  });
+
+  test("a session without a socket ends another under its resume key, and counts as a waiting one", () => {
+    const later = sessions.openWaiting("second", CLIENT, SETTINGS);
+    expect([session.isWaiting, later.isWaiting]).toEqual([false, true]);
+    const many = Array.from({ length: 1200 }, (_, index) =>
+      sessions.openWaiting(`many${index}`, { ...CLIENT, userId: "3" }, { resuming: true, timeout: 60 }),
+    );
+    expect(many.filter(({ isWaiting }) => isWaiting)).toHaveLength(999);
+    expect([later.isWaiting, many[0]?.isWaiting, many.at(-1)?.isWaiting]).toEqual([true, false, true]);
+  });
+
+  test("a session without a socket needs an id that no other session has", () => {
+    expect(() => sessions.openWaiting(session.id, CLIENT, SETTINGS)).toThrow("there is a session");
+  });
+
+  test("a session without a socket ends immediately when the node is closed", async () => {
+    await sessions.close();
+    expect(sessions.openWaiting("late", CLIENT, SETTINGS).isWaiting).toBe(false);
+    expect(sessions.all()).toEqual([]);
+  });
+});
+
 describe("many sessions that wait", () => {
   test("waiting sessions are bounded: above the bound the user who has most of them loses the oldest", () => {
     const wait = (userId: string) => {
@@ -263,7 +354,7 @@ describe("many sessions that wait", () => {
 });
 
 describe("a client that does not read", () => {
-  test("is cut off at the bound, and gets everything when it returns", async () => {
+  test("a client that does not read is disconnected at the bound, and gets everything when it resumes", async () => {
     session.configure({ resuming: true });
     const player = await addPlayer();
     socket.stall();
@@ -274,7 +365,7 @@ describe("a client that does not read", () => {
     expect(resume().said.at(-1)).toBe(count - 1);
   });
 
-  test("loses its session without resuming", async () => {
+  test("a client that does not read loses its session without resuming", async () => {
     const player = await addPlayer();
     socket.stall();
     for (let count = 0; count < SOCKET_BACKLOG_MAX_BYTES / 100 && !socket.isTerminated; count++) player.say(count);
@@ -284,7 +375,7 @@ describe("a client that does not read", () => {
 });
 
 describe("players of a session", () => {
-  test("end in batches when they end together, and the end waits for all", async () => {
+  test("players that end together end in batches, and the end waits for all", async () => {
     for (let guild = 1; guild <= 5000; guild++) await addPlayer(String(guild));
     const endedCount = () => players.filter(({ isDestroyed }) => isDestroyed).length;
     lose(socket);
@@ -328,7 +419,7 @@ describe("players of a session", () => {
     await expect(playerOf(third, "1")).resolves.toBeDefined();
   });
 
-  test("are made once per guild", async () => {
+  test("players are created once per guild", async () => {
     expect(await playerOf(session, "1")).toBe(await playerOf(session, "1"));
     expect(players).toHaveLength(1);
   });
@@ -411,14 +502,14 @@ describe("players of a session", () => {
     await expect(playerOf(session, "7")).resolves.not.toBe(player);
   });
 
-  test("none is made once the session has ended", async () => {
+  test("no player is created once the session has ended", async () => {
     lose(socket);
     await expect(playerOf(session, "1")).rejects.toMatchObject({ code: "player-destroyed" });
   });
 });
 
 describe("closing the node", () => {
-  test("closes sockets with 1001, ends waiting sessions and waits for the players", async () => {
+  test("closing the node closes sockets with 1001, ends waiting sessions and waits for the players", async () => {
     const player = await addPlayer();
     const other = sessions.open(new FakeSocket(), {
       userId: "2",

@@ -159,7 +159,7 @@ describe("loads", () => {
     expect(await other.outcome).toBe("found");
   });
 
-  test("beyond 1000 that wait, the last of the longest line is refused", async () => {
+  test("above 1000 waiting loads the last of the longest queue is refused", async () => {
     askMany(RUNNING_MAX - CLIENT_MAX, "modest");
     await begun();
     askMany(CLIENT_MAX, "heavy");

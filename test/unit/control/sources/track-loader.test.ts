@@ -40,7 +40,7 @@ function reference(identifier: string): SourceAnswer {
   return { kind: "reference", identifier, title: undefined };
 }
 
-describe("looking an identifier up", () => {
+describe("loading an identifier", () => {
   const found: SourceAnswer = { kind: "track", track: buildTrack() };
 
   test("the first source that has an answer wins", async () => {
@@ -70,7 +70,7 @@ describe("looking an identifier up", () => {
     expect(asked).toEqual(["b y", "b z"]);
   });
 
-  test("what no source knows is empty", async () => {
+  test("an identifier that no source knows gives an empty result", async () => {
     expect(await loader(source("a", {})).load("ytsearch:abc", BY_SOMEBODY)).toEqual({ kind: "empty" });
   });
 

@@ -79,7 +79,7 @@ describe("connecting", () => {
     expect(kinds).toEqual(["checking", "live"]);
   });
 
-  test("opens nothing without a login", async () => {
+  test("no connection is opened without a login", async () => {
     answer = "out";
     connection.connect();
     await settled();
@@ -128,7 +128,7 @@ describe("a lost connection", () => {
     expect(sockets).toHaveLength(3);
   });
 
-  test("is the end when the login is no longer good", async () => {
+  test("a lost connection is not retried when the login has expired", async () => {
     const socket = await goLive();
     answer = "out";
     socket.onClose();
@@ -174,7 +174,7 @@ describe("a hidden tab", () => {
     expect(kinds.at(-1)).toBe("connecting");
   });
 
-  test("that is seen again within the minute has lost nothing", async () => {
+  test("a hidden tab that is visible again within the minute stays connected", async () => {
     const socket = await goLive();
     connection.setHidden(true);
     await pass(5000);
@@ -204,7 +204,7 @@ describe("an action", () => {
     expect([await first, await second]).toEqual([null, "no"]);
   });
 
-  test("that is not answered is given up", async () => {
+  test("an action without an answer is given up", async () => {
     const socket = await goLive();
     const outcome = act();
     for (let second = 0; second < 20; second += 1) {

@@ -11,12 +11,12 @@ function historyOf(seconds: number): History {
 }
 
 describe("the history", () => {
-  test("is each state, with the figures of the charts", () => {
+  test("the history has each state, with the figures of the charts", () => {
     expect(historyOf(3).points.map(({ atMs }) => atMs)).toEqual([0, 1000, 2000]);
     expect(historyOf(1).points[0]).toMatchObject({ cpu: 0.17, latenessMs: 36, workerLoads: [0.18, 0.68] });
   });
 
-  test("covers all of the time with a bounded number of points", () => {
+  test("the history covers the whole time with a bounded number of points", () => {
     const history = historyOf(10_000);
     expect(history.points.length).toBeGreaterThan(500);
     expect(history.points.length).toBeLessThanOrEqual(1200);
@@ -34,7 +34,7 @@ describe("the history", () => {
 describe("the line of a chart", () => {
   const field = { width: 100, height: 10, top: 50 };
 
-  test("goes from the left to the right, its top is the top", () => {
+  test("the line of a chart goes from left to right, and its maximum is the top", () => {
     const figures = [0, 25, 500];
     const { points } = historyOf(3);
     expect(chartLines(points, (point) => figures[point.atMs / 1000], field)).toEqual(["0.0,10.0 50.0,5.0 100.0,0.0"]);

@@ -11,14 +11,14 @@ describe("the span of the line", () => {
     [[NOW - 600_001], 1_800_000],
     [[NOW - 10, NOW - 7_200_000], 10_800_000],
     [[NOW - 90_000_000], 86_400_000],
-  ])("is the least that has all of %j in it", (starts, spanMs) => {
+  ])("the span of the time line is the least that contains all of %j", (starts, spanMs) => {
     const incidents = starts.map((start) => incidentOf({ start }));
     expect(spanOf(incidents, NOW)).toBe(spanMs);
   });
 });
 
 describe("the marks on the time line", () => {
-  test("stand where the incidents were, oldest first", () => {
+  test("the marks are at the times of the incidents, oldest first", () => {
     const incidents = [incidentOf({ start: NOW - 100_000 }), incidentOf({ start: NOW - 500_000, length: 50_000 })];
     const marks = marksOf(incidents, NOW, 1_000_000);
     expect(marks.map(({ start, width }) => [start, width])).toEqual([

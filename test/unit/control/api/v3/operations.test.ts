@@ -48,7 +48,7 @@ async function leavingGuild(guildId: string): Promise<{ leave: () => void }> {
   return { leave };
 }
 
-test("of very many that wait some are dropped, but none that ends a player", async () => {
+test("above the bound waiting operations are dropped, but none that destroys a player", async () => {
   const { leave } = await leavingGuild("7");
   await session.updatePlayer("8", EMPTY_UPDATE, { isReplacing: true });
   for (let volume = 0; volume < 1000; volume++) say({ op: "volume", guildId: "7", volume });

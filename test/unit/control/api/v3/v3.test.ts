@@ -181,7 +181,7 @@ describe("routes of v3", () => {
 });
 
 describe("the WebSocket of v3", () => {
-  test.each(["/v3/websocket", "/"])("opens on %s", async (path) => {
+  test.each(["/v3/websocket", "/"])("the v3 WebSocket opens on %s", async (path) => {
     const client = await connect({}, path);
     expect(client.handshake).toMatchObject({ "lavalink-api-version": "3", "session-resumed": "false" });
     expect(client.messages[0]).toEqual({ op: "ready", resumed: false, sessionId: client.sessionId });
@@ -225,7 +225,7 @@ describe("the WebSocket of v3", () => {
     expect(v4.handshake["session-resumed"]).toBe("false");
   });
 
-  test("of two sessions that wait under one key the later stays", async () => {
+  test("the later of two sessions that wait under one resume key stays", async () => {
     const [first, second] = [await connect(), await connect()];
     for (const client of [second, first]) {
       await say(client, { op: "configureResuming", key: "same" });
@@ -314,7 +314,7 @@ describe("operations", () => {
     expect(json.filters).toEqual({ volume: 0.5, tonearm: { highPass: { frequency: 80 } } });
   });
 
-  test("are carried out in their order, also when they come at once", async () => {
+  test("operations are applied in their order, also when they arrive together", async () => {
     const client = await connect();
     const play = { op: "play", guildId: "7", track: TRACK.encoded };
     await say(client, play, { op: "destroy", guildId: "7" }, { op: "volume", guildId: "7", volume: 5 });
@@ -331,7 +331,7 @@ describe("operations", () => {
     expect(server.sessions.get(client.sessionId)?.players.size).toBe(0);
   });
 
-  test("that make no sense are ignored and the socket stays open", async () => {
+  test("invalid operations are ignored and the socket stays open", async () => {
     const client = await connect();
     await say(
       client,
@@ -354,7 +354,7 @@ describe("operations", () => {
     expect((await playerOf(client)).voice).toMatchObject({ token: "t", endpoint: "voice.example:443", sessionId: "s" });
   });
 
-  test("on v4 they mean nothing", async () => {
+  test("operations are ignored on a v4 socket", async () => {
     const client = await server.connect();
     client.socket.send(JSON.stringify({ op: "volume", guildId: "7", volume: 42 }));
     await client.flushed();

@@ -1,0 +1,91 @@
+// What a client asked for of one player, as one value: enough to create the player again on any worker, and in another
+// process. Main thread. How a worker is doing with it (positions, connections) is in loaded-track.ts and
+// player-voice.ts.
+
+import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
+import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
+import type { FilterSettings } from "../../filters/filter-settings.ts";
+import type { Track } from "../../track/track.ts";
+
+/** Plain data that survives a structured clone, and is never changed. Secret: it holds voice credentials. */
+export interface PlayerIntent {
+  /** Undefined: nothing is loaded. */
+  readonly track: TrackIntent | undefined;
+  /** 0 to 1000, percent. */
+  readonly volume: number;
+  /** Every present filter with all its members. */
+  readonly filters: FilterSettings;
+  readonly isPaused: boolean;
+  /** Undefined: the client has sent no credentials, or they were refused. */
+  readonly voice: VoiceIntent | undefined;
+}
+
+interface TrackIntent {
+  /** With the user data of the client. */
+  readonly track: Track;
+  /** Milliseconds of track time at `epochMs`: where to start. */
+  readonly positionMs: number;
+  /** When `positionMs` was valid, Unix epoch milliseconds. */
+  readonly epochMs: number;
+  /** Milliseconds of track time at which the track ends; undefined: at its own end. */
+  readonly endMs: number | undefined;
+}
+
+interface VoiceIntent {
+  readonly credentials: VoiceCredentials;
+  /** The connection was closed, or given up: the node opens it again only when the client asks. */
+  readonly isClosed: boolean;
+}
+
+const NEW_PLAYER: PlayerIntent = {
+  track: undefined,
+  volume: VOLUME_DEFAULT,
+  filters: {},
+  isPaused: false,
+  voice: undefined,
+};
+
+/** Holds the intent of one player for its parts: they read and replace it here and have no copy. */
+export class IntentHolder {
+  #intent = NEW_PLAYER;
+
+  get value(): PlayerIntent {
+    return this.#intent;
+  }
+
+  /** Nothing has been asked for so far. */
+  get isNew(): boolean {
+    return this.#intent === NEW_PLAYER;
+  }
+
+  /** Call it only while a track is loaded. */
+  get track(): TrackIntent {
+    if (this.#intent.track === undefined) throw new Error("no track is loaded");
+    return this.#intent.track;
+  }
+
+  replace(change: Partial<PlayerIntent>): void {
+    this.#intent = { ...this.#intent, ...change };
+  }
+
+  replaceTrack(change: Partial<TrackIntent>): void {
+    this.replace({ track: { ...this.track, ...change } });
+  }
+}
+
+interface TrackTimes {
+  readonly startMs: number;
+  readonly endMs: number | undefined;
+  readonly epochMs: number;
+}
+
+/** The intent to play `track` from `startMs` at `epochMs`. Streams start at 0 whatever is asked for. */
+export function trackIntentOf(track: Track, { startMs, endMs, epochMs }: TrackTimes): TrackIntent {
+  const positionMs = track.info.isStream ? 0 : Math.max(0, startMs);
+  return { track, positionMs, epochMs, endMs: endAhead(endMs, positionMs) };
+}
+
+/** An end time that is not ahead of `positionMs` is ignored: the track then plays to its own end. */
+export function endAhead(endMs: number | undefined, positionMs: number): number | undefined {
+  return endMs !== undefined && endMs > positionMs ? endMs : undefined;
+}
