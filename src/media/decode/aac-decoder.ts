@@ -110,7 +110,7 @@ class AacDecoder implements Decoder {
       if (block.lengthSamples > 0) this.#damage.clear();
       return block;
     }
-    // It is closed for good.
+    // It is closed permanently.
     session.close();
     this.#session = undefined;
     return this.#damage.damaged(error);
@@ -158,13 +158,15 @@ class Session {
   #channels: Float32Array[] = [];
   #lengthSamples = 0;
   #sampleRateHz = 0;
-  /** Settles the packet in work: one at a time, so nothing queues. */
+  /** Settles the packet in progress: one at a time, so nothing queues. */
   #settle: ((error?: Error) => void) | undefined;
   /** Timestamps count packets: they identify output of packets from before the last jump. */
   #timestamp = 0;
   #firstTimestamp = 0;
   #isClosed = false;
-  /** Never read. The native part is freed only by the garbage collector, which must see how much hangs on it. */
+  /**
+   * Never read. Only the garbage collector frees the native part, and this buffer shows it how much memory that holds.
+   */
   readonly ballast = new ArrayBuffer(AAC_NATIVE_BYTES);
 
   constructor(webCodecs: WebCodecs, stream: AudioStream, clock: Clock) {
@@ -236,7 +238,7 @@ class Session {
     return lengthSamples === 0 ? EMPTY_BLOCK : { channels, lengthSamples, sampleRateHz: this.#sampleRateHz };
   }
 
-  /** One packet gives one output. Should one ever give more, they come in front of the next one's. */
+  /** One packet gives one output. Any extra outputs are put in front of the next packet's. */
   #onOutput(data: AudioData): void {
     const { numberOfFrames, numberOfChannels, sampleRate, timestamp } = data;
     if (timestamp < this.#firstTimestamp) {
@@ -270,7 +272,7 @@ class Session {
     try {
       this.#decoder?.configure(configurationOf(this.#stream));
     } catch (cause) {
-      const message = "set up the AAC decoder: its set-up data is not understood";
+      const message = "set up the AAC decoder: its set-up data is invalid";
       throw new NodeError("media-unsupported-codec", message, { cause });
     }
   }

@@ -12,7 +12,7 @@ interface GolombSettings {
   readonly suffixBitsMax: number;
 }
 
-/** Longest run of ones in front of a code; then the value stands there as it is. */
+/** Longest run of ones in front of a code; then the value follows uncoded. */
 const PREFIX_MAX = 9;
 const MEAN_FRACTION_BITS = 9;
 const MEAN_ONE = 1 << MEAN_FRACTION_BITS;
@@ -20,7 +20,7 @@ const MEAN_CLAMP = 0xffff;
 /** Below this mean (a quarter) a run of zeros is coded next. */
 const ZERO_RUN_MEAN = 1 << (MEAN_FRACTION_BITS - 2);
 
-/** How far the reading of one channel has come. */
+/** State of reading one channel. */
 export interface ResidueProgress {
   index: number;
   mean: number;

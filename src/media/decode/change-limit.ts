@@ -4,7 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 
-/** In a row: streams of several parts begin with one or two. */
+/** Changes in a row: streams of several parts begin with one or two. */
 const CHANGES_MAX = 8;
 
 /**

@@ -11,7 +11,7 @@ import { Libopus } from "../opus/libopus.ts";
 export const AAC_PACKAGE: string = "@napi-rs/webcodecs";
 
 /**
- * Where a thread's codecs come from: the packages themselves (`packageSource`), or another thread
+ * The source of a thread's codecs: the packages themselves (`packageSource`), or another thread
  * (media/remote-codecs.ts).
  */
 export interface CodecSource {

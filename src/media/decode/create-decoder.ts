@@ -9,7 +9,7 @@ import type { Decoder } from "./decoder.ts";
 import { decoderBytes } from "./decoder-bytes.ts";
 
 export interface DecoderParts {
-  /** For decoders that answer later and may never. Default: the system's. */
+  /** For asynchronous decoders, which may never answer. Default: the system's. */
   readonly clock?: Clock | undefined;
   readonly modules?: CodecModules;
   /** The decoder's memory is reserved from this budget until the decoder is closed. */
@@ -66,7 +66,7 @@ async function create(
   }
 }
 
-/** Gives its memory back when it is closed. */
+/** Releases its memory when it is closed. */
 class CountedDecoder implements Decoder {
   readonly #decoder: Decoder;
   readonly #release: () => void;

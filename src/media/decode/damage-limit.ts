@@ -5,7 +5,7 @@ import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioCodec } from "../format/packet.ts";
 import type { PcmBlock } from "./decoder.ts";
 
-/** A second or more of nothing but broken packets: this is not what the container said it was. */
+/** A second or more of broken packets only: the container's declaration is wrong. */
 const DAMAGED_PACKETS_MAX = 50;
 
 /** The result of decoding a damaged packet. */

@@ -5,7 +5,7 @@ export interface PcmBlock {
   readonly channels: readonly Float32Array[];
   /** Valid samples in each channel; the arrays may be longer. */
   readonly lengthSamples: number;
-  /** May be another than the stream's, and change: HE-AAC has twice what its container says. */
+  /** May differ from the stream's, and change: HE-AAC has twice the container's rate. */
   readonly sampleRateHz: number;
 }
 
@@ -18,7 +18,7 @@ export interface Decoder {
   decode(packet: Uint8Array): PcmBlock | Promise<PcmBlock>;
   /** The audio still inside the decoder at the end of the stream; length 0 when there is none. */
   flush(): PcmBlock | Promise<PcmBlock>;
-  /** Forgets all state, for a jump in the stream. */
+  /** Clears all state, for a jump in the stream. */
   reset(): void;
   /** Frees native or WASM memory. May be called at any time, more than once. */
   close(): void;

@@ -43,7 +43,7 @@ const VORBIS_ORDERS: readonly (readonly Speaker[])[] = [
   ["FL", "FC", "FR", "SL", "SR", "BL", "BR", "LFE"],
 ];
 
-/** AAC in the order its decoder (FFmpeg) puts out, which is not the order of the bit stream. */
+/** AAC in the output order of its decoder (FFmpeg), which is not the order of the bit stream. */
 const AAC_ORDERS: readonly (readonly Speaker[])[] = [
   ["FL", "FR", "FC"],
   ["FL", "FR", "FC", "BC"],

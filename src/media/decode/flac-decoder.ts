@@ -14,7 +14,7 @@ interface FlacFunctions {
   _free(pointer: number): void;
   _create_decoder(...results: number[]): number;
   _destroy_decoder(decoder: number): void;
-  /** Takes over and frees the input. */
+  /** Takes ownership of the input and frees it. */
   _decode_frame(decoder: number, input: number, sizeBytes: number): void;
 }
 
@@ -22,7 +22,7 @@ interface FlacFunctions {
  * Samples of all channels in one frame: the most that the streamable subset allows (16384 of 8; RFC 9639 section 7).
  */
 const FRAME_VALUES_MAX = 2 ** 17;
-/** Every sample as it is, in 32 bits and one more for the difference of channels, and some headers. */
+/** Every sample uncoded, in 32 bits and one more for the difference of channels, and some headers. */
 const BITS_PER_VALUE_MAX = 33;
 const FRAME_OVERHEAD_BYTES = 1024;
 /** "fLaC", then the STREAMINFO block: header of 4 bytes and 34 bytes (RFC 9639 section 8). */
@@ -79,7 +79,7 @@ class FlacDecoder implements Decoder {
     return EMPTY_BLOCK;
   }
 
-  /** Frames do not depend on each other, but after damage libFLAC has forgotten what STREAMINFO said. */
+  /** Frames do not depend on each other, but after damage libFLAC has lost the STREAMINFO values. */
   reset(): void {
     if (this.#isClosed) return;
     this.#instance.functions._destroy_decoder(this.#decoder);
@@ -139,7 +139,7 @@ class FlacDecoder implements Decoder {
   }
 }
 
-/** False for what cannot be one frame. */
+/** False for a packet that cannot be one frame. */
 function isPlausible(packet: Uint8Array): boolean {
   const size = parseFlacFrameSize(packet);
   if (size === undefined) return false;

@@ -21,7 +21,7 @@ interface Mpg123Functions {
 }
 
 const MPG123_NEW_FORMAT = -11;
-/** Larger than the largest frame there is, of any layer and free format. */
+/** Larger than the largest possible frame, of any layer and free format. */
 const PACKET_BYTES_MAX = 2 ** 16;
 /** Samples of one packet; a frame has 1152, and some more may come when the decoder has just synchronized. */
 const PACKET_SAMPLES_MAX = 8 * 1152;
@@ -62,7 +62,7 @@ class Mp3Decoder implements Decoder {
     if (this.#isClosed) return EMPTY_BLOCK;
     const lengthSamples = packet.length <= PACKET_BYTES_MAX ? this.#decodeFrame(packet) : 0;
     if (lengthSamples === 0) {
-      // libmpg123 now searches for a frame in what it has been given; start it over, so that the next one is found.
+      // libmpg123 now searches for a frame in the data it has; restart it, so that the next one is found.
       this.reset();
       return this.#damage.damaged();
     }
@@ -98,7 +98,7 @@ class Mp3Decoder implements Decoder {
     this.#functions._mpeg_decoder_feed(this.#decoder, this.#input.pointer, packet.length);
     let total = 0;
     let result = 0;
-    // Reads until it asks for more input or fails.
+    // Reads until the library requests more input or fails.
     for (let reads = 0; reads < READS_MAX; reads++) {
       this.#samplesDecoded.view[0] = 0;
       result = this.#functions._mpeg_decoder_read(
@@ -112,7 +112,7 @@ class Mp3Decoder implements Decoder {
       total += this.#takeOutput(total);
       if (result !== 0 && result !== MPG123_NEW_FORMAT) break;
     }
-    // A packet full of frames: what the library has not come to would pile up in it.
+    // A packet full of frames: the unread part would pile up in the library.
     if (result === 0 || result === MPG123_NEW_FORMAT) this.reset();
     return total;
   }

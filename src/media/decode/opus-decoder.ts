@@ -28,7 +28,7 @@ const STEREO_HEAD: OpusHead = {
 /** More streams than 7.1 needs are not music, and each costs decoding time. */
 const STREAMS_MAX = 8;
 
-/** A decoder for the stream; without OpusHead it is taken as stereo. Throws NodeError `media-unsupported-codec`. */
+/** A decoder for the stream; without OpusHead it counts as stereo. Throws NodeError `media-unsupported-codec`. */
 export function createOpusDecoder(opus: Libopus, stream: AudioStream): Decoder {
   return new OpusDecoder(opus, opusHeadOf(stream));
 }

@@ -9,7 +9,7 @@ import { requirePlayableRate } from "./resampler.ts";
 
 /** More channels than this mean a damaged header, not audio. */
 const CHANNELS_MAX = 64;
-/** Floats beyond this (60 dB above full scale) are taken for damage: they would drown everything. */
+/** Floats beyond this (60 dB above full scale) count as damage: they would drown everything. */
 const FLOAT_PEAK_MAX = 1000;
 
 type ReadSample = (view: DataView, position: number) => number;

@@ -5,7 +5,7 @@ import type { Packet } from "../format/packet.ts";
 
 interface PcmPieces {
   readonly first: Packet;
-  /** Undefined when `first` is all of it. */
+  /** Undefined when `first` is the whole packet. */
   readonly rest: Packet | undefined;
 }
 

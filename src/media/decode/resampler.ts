@@ -62,7 +62,7 @@ export class Resampler {
     this.reset();
   }
 
-  /** Forgets everything, for a jump in the stream. */
+  /** Clears all state, for a jump in the stream. */
   reset(): void {
     // Before the first sample lies silence: the first output is centred on the first input.
     this.#heldCount = this.#kernel.tapCount / 2 - 1;
@@ -78,7 +78,7 @@ export class Resampler {
     for (let done = 0; done < lengthSamples; ) {
       const held = this.#heldCount;
       const count = Math.min(lengthSamples - done, inputSamplesMax);
-      // Whole arrays are copied fast and without a view being made; what lies behind the valid samples is never read.
+      // Copying whole arrays is fast and creates no view; samples behind the valid ones are never read.
       inputLeft.set(this.#heldLeft);
       inputRight.set(this.#heldRight);
       if (done === 0 && left.length <= inputSamplesMax && right.length <= inputSamplesMax) {

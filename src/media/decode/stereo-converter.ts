@@ -14,9 +14,9 @@ import { Resampler } from "./resampler.ts";
 interface StereoConverterOptions {
   /** Decides the order of more than two channels. */
   readonly codec: AudioCodec;
-  /** The track's. */
+  /** The track's memory budget. */
   readonly memory: ByteBudget;
-  /** Shared with whatever else the track changes. */
+  /** Shared with everything else in the track that may change. */
   readonly limit: ChangeLimit;
 }
 

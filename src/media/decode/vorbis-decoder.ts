@@ -22,7 +22,7 @@ interface VorbisFunctions {
 /** Half of the longest block (Vorbis I section 4.2.2). */
 const PACKET_SAMPLES_MAX = 4096;
 const HEADER_BYTES_MAX = 128 * 1024;
-/** Three times what the highest quality needs. Beyond, a packet is made to be slow: its time grows with its bits. */
+/** Three times the need of the highest quality. A larger packet is built to be slow: its time grows with its bits. */
 const CHANNEL_BYTES_MAX = 8 * 1024;
 const CHANNELS_MAX = 8;
 /** Errors and their positions that the library records, two words each. */
@@ -143,7 +143,7 @@ class VorbisDecoder implements Decoder {
     return true;
   }
 
-  /** A header that libvorbis does not like must not be followed by anything: it would run wild. */
+  /** Nothing may follow a header that libvorbis rejects: it would corrupt its memory. */
   #sendHeader(header: Uint8Array, isFirst: number): void {
     const isGiven = this.#feed(header);
     this.#errorsLength.view[0] = 0;
@@ -162,6 +162,6 @@ class VorbisDecoder implements Decoder {
 }
 
 function damagedHeaders(cause?: unknown): NodeError {
-  const message = "set up a Vorbis decoder: the stream's headers are damaged, or ask for far too much";
+  const message = "set up a Vorbis decoder: the stream's headers are damaged, or demand too much memory";
   return new NodeError("media-unsupported-codec", message, { cause });
 }

@@ -1,11 +1,9 @@
-// Looks through the set-up header of a Vorbis stream before the library does (Vorbis I section 4.2.4): a few bytes of
-// it can ask for millions of table entries, which would take seconds and more memory than there is. Audio thread.
+// Checks the set-up header of a Vorbis stream before the library parses it (Vorbis I section 4.2.4): a few bytes of it
+// can demand millions of table entries, which would take seconds and more memory than there is. Audio thread.
 
-/**
- * Entries of all code books together; of 61 kinds of stream that libvorbis and FFmpeg make, the largest have 19,413.
- */
+/** Entries of all codebooks together; of 61 kinds of stream that libvorbis and FFmpeg make, the largest have 19,413. */
 const ENTRIES_MAX = 2 ** 15;
-/** Their values, an entry being a vector; there 85,928. */
+/** Values of those entries, an entry being a vector; libvorbis has up to 85,928. */
 const VALUES_MAX = 2 ** 18;
 /** Classifications of the parts of a spectrum, of all residues together, each a small table; libvorbis has 400. */
 const CLASSES_MAX = 2 ** 14;
@@ -20,7 +18,7 @@ interface Totals {
   classes: number;
 }
 
-/** False for a header that asks for too much, or ends before it should. */
+/** False for a header that demands too much, or ends too early. */
 export function isVorbisSetupBounded(setup: Uint8Array): boolean {
   const bits = new LowBitReader(setup);
   bits.skip(HEADER_BITS);
@@ -113,7 +111,7 @@ function readResidue(bits: LowBitReader, dimensions: readonly number[], totals: 
   bits.skip(8 * bookCount);
 }
 
-/** Bits of a byte array, least significant first. Behind the end it reads zeros and says so afterwards. */
+/** Bits of a byte array, least significant first. Behind the end it reads zeros and reports it afterwards. */
 class LowBitReader {
   readonly #bytes: Uint8Array;
   #position = 0;

@@ -4,9 +4,7 @@
 
 import type { WasmCodecInstance } from "../../lib/wasm-codec.ts";
 
-/**
- * `pointer` is what the codec's functions are given, `view` the same memory seen from here. Freed with the instance.
- */
+/** `pointer` is passed to the codec's functions, `view` is the same memory in JavaScript. Freed with the instance. */
 export interface WasmArea<T> {
   readonly pointer: number;
   readonly view: T;

@@ -18,7 +18,7 @@ export function aacRate(index: number): number | undefined {
   return AAC_RATES[index];
 }
 
-/** Object types with AAC packets: Main, LC, SSR, LTP, SBR, scalable, PS. USAC (42) and others are not ours. */
+/** Object types with AAC packets: Main, LC, SSR, LTP, SBR, scalable, PS. USAC (42) and others are not supported. */
 const OBJECT_TYPES = new Set([1, 2, 3, 4, 5, 6, 29]);
 
 /**

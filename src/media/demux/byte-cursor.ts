@@ -9,7 +9,7 @@ const WINDOW_BYTES = 16 * 1024;
 /** How far one scan for a pattern goes: some tens of microseconds. */
 const SCAN_BYTES = 32 * 1024;
 
-/** Half of what every source promises to give again. */
+/** Half of the bytes that every source promises to return again. */
 const HELD_BYTES_MIN = 32 * 1024;
 
 /**
@@ -37,8 +37,8 @@ interface Scan {
 }
 
 /**
- * Positions are bytes from the source's beginning. One reader at a time; views that it gives stay valid, the window is
- * replaced and never written again.
+ * Positions are bytes from the source's beginning. One reader at a time; returned views stay valid, as the window is
+ * replaced and never overwritten.
  */
 export class ByteCursor {
   readonly source: ByteSource;
@@ -59,12 +59,12 @@ export class ByteCursor {
     return this.#windowStart + this.#offset;
   }
 
-  /** Where the data ends: the source's size, or what a short read has shown; undefined while unknown. */
+  /** Where the data ends: the source's size, or the result of a short read; undefined while unknown. */
   get endBytes(): number | undefined {
     return this.#endBytes ?? this.source.sizeBytes;
   }
 
-  /** How many bytes were taken from the source so far, those taken twice counted twice. */
+  /** How many bytes were taken from the source so far; bytes taken twice count twice. */
   get fetchedBytes(): number {
     return this.#fetchedBytes;
   }
@@ -85,12 +85,12 @@ export class ByteCursor {
     return false;
   }
 
-  /** After `has` said no: true when the data ends before the bytes it was asked for. */
+  /** After `has` returned false: true when the data ends before the requested bytes. */
   get isShort(): boolean {
     return this.#endBytes !== undefined && this.position + this.#neededBytes > this.#endBytes;
   }
 
-  /** Waits for the bytes that `has` last asked for (or the end of the data). */
+  /** Waits for the bytes that `has` last requested (or the end of the data). */
   async fill(): Promise<void> {
     const request = this.#request(this.#neededBytes);
     this.#take(await this.source.read(request.from, request.asked), request);
@@ -153,12 +153,12 @@ export class ByteCursor {
     return ((this.u8(ahead + 3) << 24) | (this.u8(ahead + 2) << 16) | (this.u8(ahead + 1) << 8) | this.u8(ahead)) >>> 0;
   }
 
-  /** As `moveTo`, from here; `count` may be negative. */
+  /** Like `moveTo`, from here; `count` may be negative. */
   skip(count: number): void {
     this.moveTo(this.position + count);
   }
 
-  /** A position behind the end (of a box that says so) is the end, one before the beginning the beginning. */
+  /** A position behind the end (as a box may claim) means the end, one before the beginning the beginning. */
   moveTo(positionBytes: number): void {
     const offset = positionBytes - this.#windowStart;
     if (offset >= 0 && offset <= this.#window.length) {
@@ -215,7 +215,7 @@ function isAt(bytes: Uint8Array, at: number, pattern: readonly number[]): boolea
 }
 
 function join(first: Uint8Array, second: Uint8Array): Uint8Array {
-  // Not cleared before it is filled: up to some megabytes.
+  // Not zeroed before it is filled: up to some megabytes.
   const joined = allocateBytes(first.length + second.length);
   joined.set(first);
   joined.set(second, first.length);

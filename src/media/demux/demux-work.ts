@@ -24,7 +24,7 @@ export class DemuxWork {
     this.#memory = new ByteBudget({ owner: "the track", limitBytes, parent: budget.memory });
   }
 
-  /** Asked once per step: true when the caller has to `await yield()` before the next. */
+  /** Read once per step: true when the caller has to `await yield()` before the next. */
   get isSpent(): boolean {
     return this.#budget.isSpent;
   }
@@ -50,7 +50,7 @@ export class DemuxWork {
       this.take(sizeBytes, purpose);
       return true;
     } catch {
-      return false; // Said by the answer.
+      return false; // the answer reports it
     }
   }
 

@@ -17,8 +17,8 @@ export interface ContainerInfo {
 }
 
 /**
- * One call at a time: `next` and `seek` are not called while either is pending. `close` may be at any time, which makes
- * them reject.
+ * One call at a time: `next` and `seek` are not called while either is pending. `close` may be called at any time,
+ * which makes them reject.
  */
 export interface Demuxer {
   readonly info: ContainerInfo;

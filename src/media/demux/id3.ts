@@ -7,9 +7,9 @@ import { readOwned } from "./owned-bytes.ts";
 import { loudnessTagForName, setTag, type Tags, TEXT_BYTES_MAX } from "./tags.ts";
 
 const HEADER_BYTES = 10;
-/** Tags in a row that are stepped over. */
+/** Tags in a row that are skipped. */
 const TAG_COUNT_MAX = 8;
-/** A tag's size field cannot say more. */
+/** The maximum of a tag's size field. */
 const ID3_BYTES_MAX = 256 * 1024 * 1024;
 /** How much of a tag is searched for its texts when it must be read whole (unsynchronised). */
 const UNSYNCHRONISED_BYTES_MAX = 1024 * 1024;
@@ -126,7 +126,7 @@ function parseFrameHeader(head: Uint8Array, version: number): FrameHeader | unde
   const id = String.fromCharCode(...head.subarray(0, idBytes));
   if (!/^[A-Z0-9]+$/.test(id)) return undefined;
   if (version === 2) return { id, sizeBytes: readBe(head, 3, 3), formatFlags: 0 };
-  // Some writers of 2.4 tags forget that sizes are seven bits a byte; a set top bit gives them away.
+  // Some writers of 2.4 tags ignore that sizes are seven bits a byte; a set top bit reveals them.
   const isSyncSafe = version === 4 && [4, 5, 6, 7].every((at) => head[at]! <= 0x7f);
   return {
     id,

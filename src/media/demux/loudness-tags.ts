@@ -1,11 +1,11 @@
-// How loud a track is by its tags: ReplayGain, and R128_TRACK_GAIN of Opus. Audio thread.
+// A track's loudness from its tags: ReplayGain, and R128_TRACK_GAIN of Opus. Audio thread.
 
 import type { AudioStream } from "../format/packet.ts";
 import type { Tags } from "./tags.ts";
 
-/** ReplayGain 2.0 brings a track to this (which is what 89 dB of ReplayGain 1 come to). */
+/** The target of ReplayGain 2.0 (equal to the 89 dB of ReplayGain 1). */
 const REPLAY_GAIN_LUFS = -18;
-/** RFC 7845 section 5.2.1: what R128_TRACK_GAIN brings a track to, on top of the header's output gain. */
+/** RFC 7845 section 5.2.1: the target of R128_TRACK_GAIN, on top of the header's output gain. */
 const R128_GAIN_LUFS = -23;
 /** Tags that make a track quieter or louder than this are wrong. */
 const LOUDNESS_LUFS_MIN = -60;

@@ -24,7 +24,7 @@ const KBPS_VERSION_1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 
 const KBPS_VERSION_2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 const RATES_VERSION_1 = [44100, 48000, 32000];
 
-/** Undefined for anything that is not a Layer III header with a stated bit rate. `word` is unsigned. */
+/** Undefined for anything that is not a Layer III header with a declared bit rate. `word` is unsigned. */
 export function parseMpegAudioHeader(word: number): MpegAudioHeader | undefined {
   const versionBits = (word >>> 19) & 3;
   const rateIndex = (word >>> 10) & 3;

@@ -17,7 +17,7 @@ interface OwnedPart {
 
 /**
  * The next `sizeBytes`, fewer only at the end of the data; moves behind them. Memory is counted as it is filled, so
- * that a size that is only claimed takes none; the caller gives back as many bytes as it got.
+ * that a size that is only claimed takes none; the caller must release as many bytes as it got.
  */
 export async function readOwned(cursor: ByteCursor, { sizeBytes, work, purpose }: OwnedPart): Promise<Uint8Array> {
   const leftBytes = (cursor.endBytes ?? Number.POSITIVE_INFINITY) - cursor.position;

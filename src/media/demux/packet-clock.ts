@@ -1,5 +1,5 @@
-// How many samples each packet of a stream decodes to, for containers that do not say it exactly (Matroska rounds times
-// to milliseconds, Ogg gives one time per page). Audio thread.
+// How many samples each packet of a stream decodes to, for containers that do not declare it exactly (Matroska rounds
+// times to milliseconds, Ogg gives one time per page). Audio thread.
 
 import type { AudioStream } from "../format/packet.ts";
 import { packetDurationSamples } from "../opus/opus-packet.ts";
@@ -7,11 +7,11 @@ import { parseFlacFrameHeader } from "./flac-frame-header.ts";
 import { parseMpegAudioHeader } from "./mpeg-audio-header.ts";
 import { parseVorbisIdentification, splitVorbisHeaders, VorbisClock } from "./vorbis-packet.ts";
 
-/** Made by `createPacketClock`; one per stream, as some remember the packet before. */
+/** Created by `createPacketClock`; one per stream, as some depend on the packet before. */
 export interface PacketClock {
   /** Samples at the stream's rate; 0 when unknown. Packets must come in order. */
   count(data: Uint8Array): number;
-  /** Says that the next packet does not follow the last one. */
+  /** The next packet does not follow the last one. */
   reset(): void;
 }
 

@@ -45,7 +45,7 @@ export class PacketPump {
     this.#isFinished = false;
   }
 
-  /** Ends the stream without reading on: a seek went behind the end. The next `dropUntil` takes it back. */
+  /** Ends the stream without reading on: a seek went behind the end. The next `dropUntil` undoes it. */
   finish(): void {
     this.#isFinished = true;
   }

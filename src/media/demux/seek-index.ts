@@ -5,7 +5,7 @@ import type { DemuxWork } from "./demux-work.ts";
 
 /** A seek point per second for 18 hours. */
 const COUNT_MAX = 65_536;
-/** Entries that memory is taken for at first; doubled where there are more. */
+/** Initial capacity in entries; doubled when more come. */
 const FIRST_COUNT = 64;
 const ENTRY_BYTES = 2 * Float64Array.BYTES_PER_ELEMENT;
 
@@ -56,7 +56,7 @@ export class SeekIndex {
     return this.#at(found);
   }
 
-  /** By its time; undefined when the table is empty. */
+  /** The earliest seek point by time; undefined when the table is empty. */
   get earliest(): SeekPoint | undefined {
     let found = 0;
     for (let index = 1; index < this.#count; index++) if (this.#times[index]! < this.#times[found]!) found = index;
@@ -68,7 +68,7 @@ export class SeekIndex {
     return this.before(Number.POSITIVE_INFINITY);
   }
 
-  /** The one that was added last. */
+  /** The seek point that was added last. */
   get newest(): SeekPoint | undefined {
     return this.#at(this.#count - 1);
   }

@@ -1,7 +1,7 @@
 // The few tags that the protocol shows and those that give a track's loudness, and how their text is cleaned. Filled by
 // each container's tag reader. Audio thread.
 
-/** As they stand in the file, cleaned by `setTag`; absent where the file does not say. */
+/** As found in the file, cleaned by `setTag`; absent when the file has none. */
 export interface Tags {
   title?: string;
   author?: string;
@@ -33,13 +33,13 @@ const LOUDNESS_TAG_BY_NAME: Readonly<Record<string, keyof Tags>> = {
 /** Longer than any name above. */
 const NAME_LENGTH_MAX = 32;
 
-/** The tag behind a name that is the same wherever names are free: comments, `TXXX` of ID3, `----` of MP4. */
+/** The tag for a name that is the same wherever names are free: comments, `TXXX` of ID3, `----` of MP4. */
 export function loudnessTagForName(name: string): keyof Tags | undefined {
   const key = name.toUpperCase();
   return Object.hasOwn(LOUDNESS_TAG_BY_NAME, key) ? LOUDNESS_TAG_BY_NAME[key] : undefined;
 }
 
-/** The tag behind a Vorbis comment or Matroska tag name, whatever its case. */
+/** The tag for a Vorbis comment or Matroska tag name, whatever its case. */
 export function tagForName(name: string): keyof Tags | undefined {
   const key = name.toUpperCase();
   return Object.hasOwn(TAG_BY_COMMENT, key) ? TAG_BY_COMMENT[key] : loudnessTagForName(key);
@@ -58,7 +58,7 @@ const DECODED_COUNT_MAX = 32;
 
 /**
  * Reads a Vorbis comment block (Vorbis I section 5; also in Opus and FLAC), which starts at `offset`. A block that is
- * cut off gives what it holds until there.
+ * cut off yields the comments before the cut.
  */
 export function readVorbisComments(block: Uint8Array, offset: number, tags: Tags): void {
   const view = new DataView(block.buffer, block.byteOffset, block.byteLength);

@@ -11,7 +11,7 @@ interface VorbisIdentification {
   readonly blockSamples: readonly [short: number, long: number];
 }
 
-/** Vorbis I section 4.2.2. Undefined where it breaks a rule, or has a rate above 768 kHz. */
+/** Vorbis I section 4.2.2. Undefined when it breaks a rule, or has a rate above 768 kHz. */
 export function parseVorbisIdentification(packet: Uint8Array): VorbisIdentification | undefined {
   if (packet.length < 30 || !isVorbisHeader(packet, 1)) return undefined;
   const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);
@@ -51,7 +51,7 @@ export class VorbisClock {
     return previousSamples === 0 ? 0 : (previousSamples + samples) / 4;
   }
 
-  /** Forgets the packet before: the next one decodes to nothing. */
+  /** Clears the previous packet: the next one decodes to nothing. */
   reset(): void {
     this.#previousSamples = 0;
   }
@@ -60,7 +60,7 @@ export class VorbisClock {
 /** A mode is 41 bits: block flag 1, window type 16 and transform type 16 (both 0), mapping 8. At most 64 of them. */
 const MODE_BITS = 41;
 const MODE_COUNT_MAX = 64;
-/** Zeros behind the framing bit that are stepped over. */
+/** Zeros behind the framing bit that are skipped. */
 const PADDING_BYTES_MAX = 4096;
 
 /**

@@ -11,14 +11,14 @@ import { PacketPump, type Step, WAIT } from "./packet-pump.ts";
 
 const PACKETS_PER_SECOND = 50;
 const CHUNK_COUNT_MAX = 256;
-/** A size field that says nothing: written by programs that stream and cannot go back. */
+/** A size field without a size: written by programs that stream and cannot go back. */
 const UNKNOWN_SIZE = 0xffffffff;
 
 interface Layout {
   readonly stream: AudioStream;
   readonly frameBytes: number;
   readonly dataStart: number;
-  /** Infinite when the header says nothing. */
+  /** Infinite when the header does not declare it. */
   readonly dataBytes: number;
 }
 
@@ -79,7 +79,7 @@ function parseFormat(body: Uint8Array): { stream: AudioStream; frameBytes: numbe
     );
   }
   if (channelCount < 1 || channelCount > 16 || sampleRateHz < 100 || sampleRateHz > 768_000) {
-    throw damaged(`it says ${channelCount} channels at ${sampleRateHz} Hz`);
+    throw damaged(`its header declares ${channelCount} channels at ${sampleRateHz} Hz`);
   }
   const pcm: PcmLayout = { encoding, bitsPerSample, isBigEndian: false };
   return { stream: { codec: "pcm", sampleRateHz, channelCount, description: undefined, pcm }, frameBytes };

@@ -42,7 +42,7 @@ export class EffectChain {
   readonly #after = new FilterStage(FILTERS_AFTER_TIMESCALE);
   readonly #volume = new VolumeFilter();
   #rate: RateFilter | undefined;
-  /** Settings that the filters do not have yet. */
+  /** Settings that have not reached the filters yet. */
   #newFilters: FilterSettings | undefined;
   #filterChanges = 0;
   readonly #left = new Float32Array(FRAME_SAMPLES);
@@ -132,7 +132,7 @@ export class EffectChain {
   }
 
   /**
-   * Fills the start of both arrays with the next `lengthSamples` (up to 960), but for fades and volume; at the end of
+   * Fills the start of both arrays with the next `lengthSamples` (up to 960), without fades and volume; at the end of
    * the track silence follows.
    */
   render(track: SampleQueue, left: Float32Array, right: Float32Array, lengthSamples: number): void {
@@ -165,7 +165,7 @@ export class EffectChain {
     this.#volume.continueFrom(snapshot.volumeGain);
   }
 
-  /** The track is over, and all that could be taken from `track` has been: `prepare` then counts the tail too. */
+  /** The track is over, and everything has been taken from `track`: `prepare` then counts the tail too. */
   finish(): void {
     this.#applyFilters();
     this.#loudness.finish();

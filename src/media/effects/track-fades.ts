@@ -6,11 +6,11 @@ import { activeSettingsIn, type FilterSettings } from "../../filters/filter-sett
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { type Fade, fadeGain, fadeOf } from "./fade-curve.ts";
 
-/** Curves are calculated once in so many samples (1 ms), straight lines lie between. */
+/** Curves are calculated once per this many samples (1 ms), with straight lines in between. */
 const PIECE_SAMPLES = SAMPLES_PER_MS;
 /** A jump (a seek, new settings, another end) is spread over 20 ms. */
 const GLIDE_SAMPLES = FRAME_SAMPLES;
-/** A difference in loudness that is no jump: -66 dB. */
+/** A difference in gain that does not count as a jump: -66 dB. */
 const SAME_GAIN = 0.0005;
 /** Decoding for a fade starts this much earlier (500 ms), until when Opus may pass through. */
 const DECODE_AHEAD_SAMPLES = 24_000;
@@ -70,7 +70,7 @@ export class TrackFades {
     return !this.#hasEnd || this.#endSamples === 0 || this.#remainingSamples > this.#endSamples + DECODE_AHEAD_SAMPLES;
   }
 
-  /** True in the last part of a track, over which the next one may come in. Only while crossfade is on. */
+  /** True in the last part of a track, over which the next one may fade in. Only while crossfade is on. */
   get isEnding(): boolean {
     return this.#crossfade !== undefined && this.#hasEnd && this.#remainingSamples <= this.#endSamples;
   }
@@ -123,7 +123,7 @@ export class TrackFades {
     this.#crossfadeOut = { ...fade, doneSamples: -delaySamples, firstSamples: -delaySamples };
   }
 
-  /** Notes into `snapshot` what `rewind` needs to come back to here. */
+  /** Saves into `snapshot` the state that `rewind` needs to return here. */
   snapshot(snapshot: FadeSnapshot): void {
     snapshot.lastGain = this.#lastGain;
     snapshot.glide = this.#glide;

@@ -7,7 +7,7 @@ import type { FrameHead } from "../opus/frame-head.ts";
  * much to do.
  */
 export interface OpusEncoderOptions {
-  /** 0 (cheapest) to 10 (best). May change at any time: encoders take it up with their next frame. */
+  /** 0 (cheapest) to 10 (best). May change at any time: encoders apply it with their next frame. */
   readonly complexity: number;
   /** 500 to 512000. */
   readonly bitrateBps: number;
@@ -39,7 +39,7 @@ export interface FrameEncoder {
   close(): void;
 }
 
-/** Ready encoders of one setting: a track that starts transcoding in mid-tick takes one without waiting. */
+/** Ready encoders of one setting: a track that starts transcoding in the middle of a tick takes one without waiting. */
 export class EncoderPool {
   readonly #create: () => FrameEncoder;
   readonly #idleCountMax: number;
@@ -56,7 +56,7 @@ export class EncoderPool {
     return this.#idle.length;
   }
 
-  /** A fresh encoder, from stock or new (0.1 ms). Give it back with `release`. */
+  /** A fresh encoder, from the pool or new (0.1 ms). Return it with `release`. */
   acquire(): FrameEncoder {
     return this.#idle.pop() ?? this.#create();
   }
@@ -73,7 +73,7 @@ export class EncoderPool {
     this.#idle.push(encoder);
   }
 
-  /** Frees the idle encoders; those in use are freed when they come back. */
+  /** Frees the idle encoders; those in use are freed when they are released. */
   close(): void {
     this.#isClosed = true;
     for (const encoder of this.#idle.splice(0)) encoder.close();

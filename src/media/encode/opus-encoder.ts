@@ -80,7 +80,7 @@ export class OpusFrameEncoder implements FrameEncoder {
     return buffer.subarray(0, size);
   }
 
-  /** About 30 µs: libopus is not let to reset itself. */
+  /** Takes about 30 µs: libopus must not reset itself. */
   reset(): void {
     if (this.#savedStates.isFresh || this.#encoder === 0) return;
     this.close();

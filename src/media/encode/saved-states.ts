@@ -17,7 +17,7 @@ export class SavedStates {
   #count = 0;
   #isNextIndependent = false;
 
-  /** `stateBytes`: of each state; there are FRAMES_AHEAD_MAX of them. */
+  /** `stateBytes`: size of each state; there are FRAMES_AHEAD_MAX of them. */
   constructor(stateBytes: number) {
     this.#stateBytes = stateBytes;
   }
@@ -31,7 +31,7 @@ export class SavedStates {
     this.#isNextIndependent = true;
   }
 
-  /** To be called before each frame with the encoder's `state`. True when the frame must not lean on those before. */
+  /** Call before each frame with the encoder's `state`. True when the frame must not depend on earlier ones. */
   save(state: Uint8Array): boolean {
     this.#states ??= Array.from({ length: FRAMES_AHEAD_MAX }, () => {
       return { bytes: new Uint8Array(this.#stateBytes), isNextIndependent: false };
@@ -60,7 +60,7 @@ export class SavedStates {
     this.#count -= frameCount;
   }
 
-  /** Another stream begins. Gives the memory back. */
+  /** Another stream begins. Releases the memory. */
   forget(): void {
     this.#states = undefined;
     this.#count = 0;

@@ -79,7 +79,7 @@ export class TonearmFrameEncoder implements FrameEncoder {
   }
 }
 
-// Made once per thread and never changed afterwards, like an imported module.
+// Created once per thread and never changed afterwards, like an imported module.
 let kernel: OpusEncoderKernel | undefined;
 
 function ownKernel(): OpusEncoderKernel {

@@ -12,7 +12,7 @@ export interface Laces {
   readonly start: number;
 }
 
-/** Undefined when the bytes end before the sizes do, or hold less than these come to. */
+/** Undefined when the bytes end before the sizes do, or hold less than the sum of the sizes. */
 export function readXiphLaces(bytes: Uint8Array): Laces | undefined {
   const furtherCount = bytes[0];
   if (furtherCount === undefined) return undefined;
@@ -51,7 +51,7 @@ export function splitXiphLaced(bytes: Uint8Array): Uint8Array[] | undefined {
   return packets;
 }
 
-/** 1 to 256 packets in one run of bytes, from which `splitXiphLaced` gets them back. */
+/** Joins 1 to 256 packets into one run of bytes, which `splitXiphLaced` splits again. */
 export function joinXiphLaced(packets: readonly Uint8Array[]): Uint8Array {
   const sizes = packets.slice(0, -1).flatMap(({ length }) => {
     const fullBytes = new Array<number>(Math.floor(length / 255)).fill(255);

@@ -39,7 +39,7 @@ const COARSE_ROWS = 4096;
 const FINE_ROWS = 32_768;
 /** The coarse table is used where reading between its rows is wrong by less than this (-120 dB). */
 const TABLE_ERROR_MAX = 1e-6;
-/** Angles are turned by a fixed step from row to row, and exact again after so many. */
+/** Angles advance by a fixed step from row to row, and are exact again after this many. */
 const EXACT_ROWS = 256;
 /** The curve at -1, -1 + 1 / rowsPerUnit, … 1, and one row more. */
 const rowCountOf = (rowsPerUnit: number) => 2 * rowsPerUnit + 2;
@@ -74,7 +74,7 @@ export class DistortionKernel {
     this.#loops = exports;
   }
 
-  /** A table of the curve, coarse where that is exact enough. */
+  /** A table of the curve, coarse when that is exact enough. */
   makeTable(curve: Curve): Float32Array {
     this.#loaded = undefined;
     this.#fill(curve, COARSE_ROWS);
@@ -162,7 +162,7 @@ export class DistortionKernel {
 
 let shared: DistortionKernel | undefined;
 
-/** The thread's kernel, made when it is first needed. */
+/** The thread's kernel, created when it is first needed. */
 export function sharedDistortionKernel(): DistortionKernel {
   shared ??= new DistortionKernel();
   return shared;

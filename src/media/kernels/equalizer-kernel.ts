@@ -65,7 +65,7 @@ export class EqualizerKernel {
 
 let shared: EqualizerKernel | undefined;
 
-/** The thread's kernel, made when it is first needed. It keeps nothing between calls. */
+/** The thread's kernel, created when it is first needed. Stateless between calls. */
 export function sharedEqualizerKernel(): EqualizerKernel {
   shared ??= new EqualizerKernel();
   return shared;

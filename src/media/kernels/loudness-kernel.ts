@@ -1,7 +1,6 @@
-// The loops over samples that loudness takes, and the memory they work in, one for all players of the thread: the K
-// weighting of ITU-R BS.1770-4 annex 1, the peaks between samples of its annex 2 (at eight times the rate), and the
-// gain. WebAssembly where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio
-// thread.
+// The loops over samples for loudness, and their memory, one for all players of the thread: the K weighting of ITU-R
+// BS.1770-4 annex 1, the peaks between samples of its annex 2 (at eight times the rate), and the gain. WebAssembly
+// where the processor has SIMD, else the same in plain JavaScript, several times slower. Audio thread.
 
 import {
   CHUNK_GAINS,
@@ -68,7 +67,7 @@ export class LoudnessKernel {
   readonly right: Float32Array;
   readonly leftOut: Float32Array;
   readonly rightOut: Float32Array;
-  /** For `scale`: of each chunk the factor at its start, and what it grows by from sample to sample. */
+  /** For `scale`: per chunk the factor at its start, and its increase from sample to sample. */
   readonly gains: Float32Array;
   /** State of the weighting; set before `weigh`, read back after it. */
   readonly state: Float64Array;
@@ -237,7 +236,7 @@ function bessel(value: number): number {
 
 let shared: LoudnessKernel | undefined;
 
-/** The thread's kernel, made when it is first needed. It keeps nothing between calls but the taps. */
+/** The thread's kernel, created when it is first needed. Between calls it retains only the taps. */
 export function sharedLoudnessKernel(): LoudnessKernel {
   shared ??= new LoudnessKernel();
   return shared;

@@ -36,7 +36,7 @@ export const STILL: Readonly<Drive> = { centre: 0, swing: 0, feedback: 0, input:
 
 /** Parameters of one run of the loop. */
 export interface Swinging {
-  /** At the first sample, and behind the last one afterwards. */
+  /** State at the first sample; after the run, the state behind the last one. */
   readonly oscillator: Pointer;
   /** Advanced by `step` with each sample, except with `STILL`. Its input is 1 when it stands still. */
   readonly drive: Drive;
@@ -56,7 +56,7 @@ const WASM = new WasmKernel<{ swing: Swing }>("modulated-delay");
 
 /** The delay lines of one filter. Audio goes in and out through `left` and `right`. */
 export class ModulatedDelayKernel {
-  /** In and out. */
+  /** Input and output. */
   readonly left: Float32Array;
   readonly right: Float32Array;
   readonly #memory: ArrayBuffer;
@@ -65,7 +65,7 @@ export class ModulatedDelayKernel {
   /** Sine and cosine behind what the WebAssembly has done. */
   readonly #pointer: Float64Array;
   readonly #swing: Swing | undefined;
-  /** Where the lines' next sample goes. */
+  /** Position of the lines' next sample. */
   #at = 0;
 
   /** Remembers what `previous` does. `isSimd` false forces the plain loop (for tests). */

@@ -27,7 +27,7 @@ interface EncoderExports {
   rangeAfterPacket(): number;
 }
 
-/** How one frame is to be encoded. */
+/** Settings for one frame. */
 export interface FrameSettings {
   /** 6000 to 510000. */
   readonly bitrateBps: number;
@@ -42,7 +42,7 @@ const PAGES_MAX = 256;
 const FIRST_PAGES = Math.ceil((SLOTS_BYTE + 4 * SLOT_BYTES) / WASM_PAGE_BYTES);
 /** Memory grows by this many pages at a time. */
 const GROWTH_PAGES = 4;
-/** After 100 to 200 frames nearly all of the time is spent in functions that V8 has compiled well. */
+/** After 100 to 200 frames nearly all of the time is spent in functions that V8 has optimized. */
 const WARM_UP_FRAMES = 300;
 const WARM_UP_KNOCK_FRAMES = 10;
 /** A period below 0: the encoder chooses. */
@@ -64,7 +64,7 @@ export function compileWarmOpusEncoder(): WasmModule {
   return module;
 }
 
-/** Noise that is loud now and then: sudden frames and steady ones, of both kinds of packets. */
+/** Noise that is loud now and then: transient frames and steady ones, with both kinds of packets. */
 function warmUp(kernel: OpusEncoderKernel): void {
   const slot = kernel.acquire(2);
   const [left, right] = [new Float32Array(FRAME_SAMPLES), new Float32Array(FRAME_SAMPLES)];
@@ -118,7 +118,9 @@ export class OpusEncoderKernel {
     this.#exports.reset(slot, channelCount);
   }
 
-  /** All that an encoder is: may be copied, and be overwritten with such a copy. Empty once the memory has grown. */
+  /**
+   * The complete state of an encoder: may be copied, and overwritten with such a copy. Empty once the memory has grown.
+   */
   viewSlot(slot: number): Uint8Array {
     return new Uint8Array(this.#memory.buffer, slot, SLOT_BYTES);
   }

@@ -74,7 +74,7 @@ export class PhaserKernel {
 
 let shared: PhaserKernel | undefined;
 
-/** The thread's kernel, made when it is first needed. It keeps nothing between calls. */
+/** The thread's kernel, created when it is first needed. Stateless between calls. */
 export function sharedPhaserKernel(): PhaserKernel {
   shared ??= new PhaserKernel();
   return shared;

@@ -7,14 +7,12 @@ import { F32_BYTES } from "./numbers/block.ts";
 import { TAPS_STEP } from "./numbers/resampler.ts";
 import { WasmKernel } from "./wasm-loop.ts";
 
-/** Stopband of the filter. 90 dB are promised; float32 taps and the normalisation of phases take less than 1 dB. */
+/** Stopband of the filter. 90 dB are guaranteed; float32 taps and the normalisation of phases cost less than 1 dB. */
 const STOPBAND_DB = 93;
 /** Kaiser's formulas: shape for this stopband, and transition width times length. */
 const KAISER_BETA = 0.1102 * (STOPBAND_DB - 8.7);
 const KAISER_WIDTH = (STOPBAND_DB - 7.95) / 14.36;
-/**
- * The modified Bessel function of order 0, a power series, of the shape times a root: no root is left in its squares.
- */
+/** The modified Bessel function of order 0, a power series, of the shape times a root: its squares contain no root. */
 const KAISER_TERMS = 24;
 const KAISER_SERIES = kaiserSeries();
 /** Above 44.1 kHz the passband needs to reach 20 kHz only: where the transition may begin (its first tenth is flat). */
@@ -86,7 +84,7 @@ export class ResamplerKernel {
   readonly #rowCount: number;
   #filledRows = 0;
 
-  /** `isSimd` false forces the plain loop (for tests; it is used by itself where WebAssembly has no SIMD). */
+  /** `isSimd` false forces the plain loop (for tests; it is used automatically where WebAssembly has no SIMD). */
   constructor(inputRateHz: number, { isSimd = true }: { readonly isSimd?: boolean } = {}) {
     const divisor = greatestCommonDivisor(inputRateHz, SAMPLE_RATE_HZ);
     this.phaseCount = SAMPLE_RATE_HZ / divisor;
@@ -118,7 +116,7 @@ export class ResamplerKernel {
     return this.#loop.floats.byteLength;
   }
 
-  /** Computes one more row of the table (and its mirror image); false when all are there. `run` needs all of them. */
+  /** Computes one more row of the table (and its mirror image); false when all are done. `run` needs all of them. */
   fillRow(): boolean {
     // The second half of the rows is the first one backwards.
     if (this.#filledRows > this.#rowCount / 2) return false;
@@ -173,7 +171,7 @@ export async function prepareRate(inputRateHz: number, budget: TrackBudget): Pro
 }
 
 function keep(inputRateHz: number, kernel: ResamplerKernel): void {
-  // Re-inserting moves it to the young end; the oldest goes.
+  // Re-inserting moves it to the young end; the oldest is dropped.
   kernels.delete(inputRateHz);
   kernels.set(inputRateHz, kernel);
   for (const oldest of kernels.keys()) {
@@ -194,7 +192,7 @@ export interface ResampleLoop {
   readonly fillRow: (row: number, rowCount: number, filter: TableFilter) => void;
 }
 
-/** The inner loop with a memory for so many samples; `isInterpolated` for tables with fewer rows than phases. */
+/** The inner loop with a memory for this many samples; `isInterpolated` for tables with fewer rows than phases. */
 export function createResampleLoop(
   sampleCount: number,
   { isInterpolated, isSimd = true }: { readonly isInterpolated: boolean; readonly isSimd?: boolean },
@@ -284,7 +282,7 @@ function kaiserSeries(): Float64Array {
   return series.map((value) => value / middle);
 }
 
-/** 1 in the middle (0), next to nothing at either edge (-1 and 1), 0 beyond. */
+/** 1 in the middle (0), almost 0 at either edge (-1 and 1), 0 beyond. */
 function kaiserWindow(edge: number): number {
   const height = 1 - edge * edge;
   if (height < 0) return 0;

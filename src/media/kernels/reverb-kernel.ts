@@ -29,10 +29,12 @@ const DIFFUSER_STRIDE = room.DIFFUSER_STRIDE_BYTES / F32_BYTES;
 
 /** The acoustics of the room: all of them factors. */
 export interface ReverbTuning {
-  /** Per line: what its low-pass takes of a new sample (the line's gain included) and keeps of the last. */
+  /**
+   * Per line: the share of a new sample in its low-pass (the line's gain included) and the share of the last output.
+   */
   readonly shares: readonly number[];
   readonly keep: number;
-  /** Gain of what goes into the lines. */
+  /** Gain of the input into the lines. */
   readonly input: number;
   /** Gains of the output: the dry audio, a side's own room, the other side's. */
   readonly dry: number;
@@ -47,7 +49,7 @@ const WASM = new WasmKernel<{ reverberate: Reverberate }>("reverb");
 
 /** One acoustic room with its state. Audio goes in and out through `left` and `right`. */
 export class ReverbKernel {
-  /** In and out. */
+  /** Input and output. */
   readonly left: Float32Array;
   readonly right: Float32Array;
   readonly #memory: ArrayBuffer;
@@ -57,7 +59,7 @@ export class ReverbKernel {
   readonly #lowPassed: Float32Array;
   readonly #reverberate: Reverberate | undefined;
   readonly #now = new Float64Array(8);
-  /** Where the lines' next sample goes. */
+  /** Position of the lines' next sample. */
   #at = 0;
 
   /** Remembers what `previous` does. `isSimd` false forces the plain loop (for tests). */

@@ -79,7 +79,7 @@ export class TimescaleSearchKernel {
 
 let shared: TimescaleSearchKernel | undefined;
 
-/** The thread's kernel, made when it is first needed. */
+/** The thread's kernel, created when it is first needed. */
 export function sharedSearchKernel(): TimescaleSearchKernel {
   shared ??= new TimescaleSearchKernel();
   return shared;

@@ -81,7 +81,7 @@ export class VibratoKernel {
 
 let shared: VibratoKernel | undefined;
 
-/** The thread's kernel, made when it is first needed. It keeps nothing between calls. */
+/** The thread's kernel, created when it is first needed. Stateless between calls. */
 export function sharedVibratoKernel(): VibratoKernel {
   shared ??= new VibratoKernel();
   return shared;

@@ -44,7 +44,7 @@ export class WasmKernel<Exports> {
   /** Undefined before its first use, null where it cannot run. */
   #module: WasmModule | null | undefined;
 
-  /** Reads the file; throws when it is not there. To be called when a module is loaded, never in a tick. */
+  /** Reads the file; throws when it is missing. Call it when a module is loaded, never in a tick. */
   constructor(name: KernelName, folder = BUILT_KERNELS) {
     this.#binary = readBuilt(folder, name);
   }

@@ -8,7 +8,7 @@ import { isCelt, packetDurationSamples } from "./opus-packet.ts";
 export interface FrameHead {
   /** 15 to 1022 samples at 48 kHz; 0: the filter is off, as in silence. */
   readonly period: number;
-  /** 0 to 7; the gain is so many steps of 3/32, and one more. */
+  /** 0 to 7; the gain is this many steps of 3/32, and one more. */
   readonly gainStep: number;
   /** Which of three sets of taps, 0 to 2. */
   readonly taps: number;
@@ -20,10 +20,12 @@ const NO_FILTER = { period: 0, gainStep: 0, taps: 0 };
 /** Minimum of the range decoder, section 4.1. */
 const RANGE_MIN = 2 ** 23;
 const VALUE_MASK = 0x7fff_ffff;
-/** Inverse cumulative chances of the sets of taps, in quarters. */
-const TAPS_CHANCES = [2, 1, 0] as const;
+/** Inverse cumulative probabilities of the sets of taps, in quarters. */
+const TAPS_PROBABILITIES = [2, 1, 0] as const;
 
-/** Undefined when it is not one frame of 20 ms of CELT. Whatever the packet holds, the ranges are as they are above. */
+/**
+ * Undefined when it is not one frame of 20 ms of CELT. Whatever the packet holds, values are within the ranges above.
+ */
 export function readFrameHead(packet: Uint8Array): FrameHead | undefined {
   const isOneFrame = packet.length > 2 && (packet[0]! & 3) === 0;
   if (!isOneFrame || !isCelt(packet[0]!) || packetDurationSamples(packet) !== FRAME_SAMPLES) return undefined;
@@ -40,7 +42,7 @@ function readFilter(reader: RangeReader): Omit<FrameHead, "isTransient"> {
   return { period, gainStep, taps: reader.taps() };
 }
 
-/** As much of section 4.1 as the beginning of a frame needs: bytes from its front, raw bits from its back. */
+/** The part of section 4.1 that the beginning of a frame needs: bytes from its front, raw bits from its back. */
 class RangeReader {
   readonly #packet: Uint8Array;
   #at = 2;
@@ -56,7 +58,7 @@ class RangeReader {
     this.#normalize();
   }
 
-  /** True with a chance of one in 2 to the power of `log`. */
+  /** True with a probability of one in 2 to the power of `log`. */
   bit(log: number): boolean {
     const part = this.#range >>> log;
     const isSet = this.#value < part;
@@ -79,15 +81,15 @@ class RangeReader {
 
   taps(): number {
     const part = this.#range >>> 2;
-    const found = TAPS_CHANCES.findIndex((chance) => this.#value >= part * chance);
-    const below = part * TAPS_CHANCES[found]!; // the last chance is 0
-    this.#range = (found === 0 ? this.#range : part * TAPS_CHANCES[found - 1]!) - below;
+    const found = TAPS_PROBABILITIES.findIndex((probability) => this.#value >= part * probability);
+    const below = part * TAPS_PROBABILITIES[found]!; // the last probability is 0
+    this.#range = (found === 0 ? this.#range : part * TAPS_PROBABILITIES[found - 1]!) - below;
     this.#value -= below;
     this.#normalize();
     return found;
   }
 
-  /** So many bits as they are, lowest first. */
+  /** The next raw bits, lowest first. */
   raw(count: number): number {
     let bits = 0;
     for (let bit = 0; bit < count; bit++, this.#rawBits++) {

@@ -30,7 +30,7 @@ interface LibopusFunctions {
   _oc_decoder_ctl(decoder: number, request: number, value: number): number;
 }
 
-/** With views of its heap, which are replaced when it grows: read them at each use. */
+/** The functions and views of the heap, which are replaced when it grows: read them at each use. */
 interface LibopusModule extends LibopusFunctions {
   readonly HEAPU8: Uint8Array;
   readonly HEAP32: Int32Array;
@@ -100,7 +100,10 @@ export class Libopus {
     }
   }
 
-  /** So many samples of both channels in the scratch to a packet in the scratch; its size, negative for a failure. */
+  /**
+   * Encodes `lengthSamples` of both channels from the scratch area to a packet there; returns its size, negative on
+   * failure.
+   */
   encode(encoder: number, lengthSamples: number, sizeBytesMax: number): number {
     const { module, packetPointer, pcmPointer } = this.#instance;
     try {
@@ -131,12 +134,12 @@ export class Libopus {
     return new Uint8Array(this.module.HEAPU8.buffer, encoder, OPUS_ENCODER_BYTES);
   }
 
-  /** Takes effect with the next frame: nothing of the stream so far is forgotten. */
+  /** Takes effect with the next frame, without resetting the stream. */
   setComplexity(encoder: number, complexity: number): void {
     this.module._oc_encoder_ctl(encoder, OPUS_SET_COMPLEXITY, complexity);
   }
 
-  /** False: packets lean on nothing before them, until it is true again (as in a new encoder). */
+  /** False: packets do not depend on earlier ones, until it is true again (as in a new encoder). */
   setPrediction(encoder: number, { isOn }: { readonly isOn: boolean }): void {
     this.module._oc_encoder_ctl(encoder, OPUS_SET_PREDICTION_DISABLED, isOn ? 0 : 1);
   }

@@ -1,6 +1,6 @@
 // The OpusHead packet (RFC 7845 section 5.1), the set-up data of every Opus stream. Audio thread.
 
-/** As RFC 7845 section 5.1 has it; the original rate is left out, as Opus plays at 48 kHz whatever it was. */
+/** Fields of RFC 7845 section 5.1, without the original rate, as Opus plays at 48 kHz whatever it was. */
 export interface OpusHead {
   readonly channelCount: number;
   /** Samples at 48 kHz to drop from the start. */

@@ -19,7 +19,7 @@ interface OpusPacket {
   readonly frameSamples: number;
   /** Views of the coded frames, in order; one of length 0 is a frame that was not transmitted. */
   readonly frames: readonly Uint8Array[];
-  /** Bytes of the packet that were used: all of it, or less with self-delimiting framing. */
+  /** Bytes of the packet that were used: all of them, or fewer with self-delimiting framing. */
   readonly sizeBytes: number;
 }
 
@@ -34,7 +34,7 @@ export function packetDurationSamples(packet: Uint8Array): number {
 }
 
 /**
- * True when the packet can be sent to Discord as it is: well-formed, exactly 20 ms, and no larger than one frame gets.
+ * True when the packet can be sent to Discord unchanged: well-formed, exactly 20 ms, and no larger than one frame gets.
  */
 export function isPassthroughPacket(packet: Uint8Array): boolean {
   if (packet.length > 1 + OPUS_FRAME_BYTES_MAX || packetDurationSamples(packet) !== FRAME_SAMPLES) return false;
@@ -61,7 +61,7 @@ export function parseOpusPacket(
     frames.push(packet.subarray(position, position + size));
     position += size;
   }
-  // Frames beyond the end are caught here: the sum of all parts is the packet.
+  // Catches frames beyond the end: the sum of all parts must be the packet.
   const sizeBytes = position + layout.paddingBytes;
   if (isSelfDelimited ? sizeBytes > packet.length : sizeBytes !== packet.length) return undefined;
   const config = toc >> 3;

@@ -13,7 +13,7 @@ import { TonearmFrameEncoder } from "../encode/tonearm-encoder.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 
-/** Containers that nearly always hold the same. The others mostly hold Opus, which needs nothing. */
+/** Containers that nearly always hold the same codec. The others mostly hold Opus, which needs nothing. */
 const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknown>> = new Map([
   ["mp3", (modules) => modules.wasm("mp3")],
   ["flac", (modules) => modules.wasm("flac")],
@@ -24,30 +24,28 @@ const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknow
 /** Native decoders that may replace failed ones, of all tracks together. Damage in a stream is a handful of packets. */
 const REPLACEMENTS = { burst: 24, perSecond: 12 };
 
-/**
- * Where a pipeline gets decoder and encoder when it has to transcode, and only then: the worker's Codecs, below.
- */
+/** The pipeline's source of decoder and encoder when it has to transcode, and only then: the worker's Codecs, below. */
 export interface CodecSupply {
   /**
    * A decoder for the stream, which the caller must close; its memory is reserved from the budget until then. Rejects
    * with a NodeError when there is none for it, or its set-up data are damaged.
    */
   createDecoder(stream: AudioStream, budget: TrackBudget): Promise<Decoder>;
-  /** An encoder that has encoded nothing, the caller's until given back. Rejects when it cannot be loaded. */
+  /** A fresh encoder, owned by the caller until released. Rejects when it cannot be loaded. */
   acquireEncoder(): Promise<FrameEncoder>;
-  /** Once for each; packets of it that were not sent yet are void. */
+  /** Call once per encoder; its packets that were not sent yet become invalid. */
   releaseEncoder(encoder: FrameEncoder): void;
 }
 
 /** Configuration of encoding. */
 interface EncodingOptions extends OpusEncoderOptions {
-  /** `tonearm` has one complexity. Where it does not run (no SIMD), `libopus` stands in for it. */
+  /** `tonearm` has one complexity. Where it does not run (no SIMD), `libopus` replaces it. */
   readonly encoder: "tonearm" | "libopus";
 }
 
-/** One per audio worker; what its pipelines get their codecs from (`CodecSupply`). */
+/** One per audio worker; the source of its pipelines' codecs (`CodecSupply`). */
 export class Codecs implements CodecSupply {
-  /** All encoders of the worker look here. */
+  /** Read by all encoders of the worker. */
   readonly #settings: { complexity: number; readonly bitrateBps: number };
   readonly #isOwnEncoder: boolean;
   readonly #modules: CodecModules;
@@ -98,7 +96,7 @@ export class Codecs implements CodecSupply {
     this.#settings.complexity = complexity;
   }
 
-  /** One that has encoded nothing, from stock where there is one. Rejects where it cannot be loaded. */
+  /** A fresh encoder, from the pool if possible. Rejects when it cannot be loaded. */
   async acquireEncoder(): Promise<FrameEncoder> {
     return (await this.#encoders()).acquire();
   }

@@ -15,11 +15,11 @@ import { ReplacementStream } from "./replacement-stream.ts";
 
 /** A seek that waits this long for a stalled read drops the connection and opens the track again at the target. */
 const SEEK_PATIENCE_MS = 400;
-/** The shortest packets that any format knows are 16 samples long. */
+/** The shortest packets of any format are 16 samples long. */
 const PACKETS_PER_MS_MAX = 16;
 /** Packets in a row that may hold no audio, as where a file is damaged. */
 const SILENT_PACKETS_MAX = 4096;
-/** Times in a row that the bytes of a site's track may become others, each before this much more of it was read. */
+/** Limit of replacements of a plugin's track in a row, each before this much more of it was read. */
 const REPLACEMENTS_MAX = 3;
 const REPLACEMENT_GAIN_MS = 1_000;
 /** Audio before the position where other bytes take over, to warm up the decoder: ten frames of MP3. */
@@ -27,7 +27,7 @@ const WARM_UP_MS = 270;
 /** Times that are closer are the same. */
 const SAME_MOMENT_MS = 0.5;
 
-/** Opens an input up to its first packet; rejects with a NodeError that says why not. */
+/** Opens an input up to its first packet; rejects with a NodeError that gives the reason. */
 export type OpenTrack = (
   input: PlayableInput,
   work: {
@@ -60,7 +60,7 @@ export class PacketReader {
   #demuxer: Demuxer | undefined;
   /** Stream of the last packet read. */
   #stream: AudioStream | undefined;
-  /** Grows with each demuxer that is given up, so that its late answers are dropped. */
+  /** Increases with each demuxer that is given up, so that its late answers are dropped. */
   #generation = 0;
   #seekTargetMs: number | undefined;
   /** Runs while a seek waits for a read in progress. */
@@ -80,7 +80,7 @@ export class PacketReader {
   #replacementCount = 0;
   /** The reading position when the last replacement was opened. */
   #replacementAtMs = Number.NEGATIVE_INFINITY;
-  /** Where its packets begin to be new. */
+  /** Where its packets start to be new. */
   #joinMs: number | undefined;
 
   constructor(options: PacketReaderOptions) {
@@ -106,7 +106,8 @@ export class PacketReader {
   }
 
   /**
-   * Where the track ends: what its container says, and once all has been read what there was; undefined without an end.
+   * Where the track ends: from its container, or once everything has been read, from its packets; undefined without an
+   * end.
    */
   get lengthMs(): number | undefined {
     const reportedMs = this.#demuxer?.info.lengthMs ?? this.#options.lengthMs;
@@ -125,9 +126,7 @@ export class PacketReader {
     void this.#read(this.#generation);
   }
 
-  /**
-   * Goes elsewhere. The queue keeps the old packets until the new ones are there. A stream that cannot seek ignores it.
-   */
+  /** Seeks. The queue keeps the old packets until the new ones arrive. A stream that cannot seek ignores it. */
   seek(positionMs: number): void {
     if (this.#demuxer?.isSeekable === false || this.#hasFailed) return;
     const targetMs = Math.max(0, positionMs);
@@ -144,7 +143,7 @@ export class PacketReader {
     });
   }
 
-  /** The track is over: gives back what it has taken of memory. */
+  /** The track is over: releases its memory. */
   close(): void {
     this.#abort.abort();
     this.#patience?.cancel();
@@ -213,7 +212,7 @@ export class PacketReader {
       return true;
     } catch (error) {
       if (!(error instanceof InputReplacedError) || generation !== this.#generation) throw error;
-      // Not all that notice it can say so beforehand.
+      // Some sources notice it only here.
       this.#onReplaced(error.link, generation);
       const replacement = this.#replacement;
       if (replacement === undefined) throw error;
@@ -278,7 +277,7 @@ export class PacketReader {
     budget.upstream.countReopened();
   }
 
-  /** How far the run has been read; before its first packet, where it begins. */
+  /** How far the run has been read; before its first packet, its start. */
   get #readToMs(): number {
     return this.#reachedMs === Number.NEGATIVE_INFINITY ? this.#landedMs : this.#reachedMs;
   }
@@ -295,7 +294,7 @@ export class PacketReader {
     this.#isAtEnd = false;
   }
 
-  /** Packets without time fill no second: when they do not end, the track does. */
+  /** Packets without a duration never fill a second: if they do not end, the track does. */
   #count({ timestampMs, durationMs }: Packet): void {
     this.#readUntilMs = timestampMs + durationMs;
     const gainedMs = Math.max(durationMs, this.#readUntilMs - this.#reachedMs);
@@ -305,7 +304,7 @@ export class PacketReader {
     throw new NodeError("media-damaged", "the media cannot be played: its packets hold no audio");
   }
 
-  /** Opus in other lengths than 20 ms is regrouped where that loses nothing, so that it can be passed through. */
+  /** Opus packets of other lengths than 20 ms are regrouped if this is lossless, so that they can be passed through. */
   #push(packet: Packet, stream: AudioStream): void {
     if (stream !== this.#stream) {
       // Frames that wait for the rest of their 20 ms belong to the earlier packets.

@@ -41,7 +41,7 @@ export interface PipelineOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Why `produce` gave nothing. */
+/** Why `produce` returned nothing. */
 type StallReason = "input" | "decoder";
 
 /**
@@ -161,7 +161,7 @@ export class Pipeline {
     else this.#guard(() => this.#transcoder?.rewind(count));
   }
 
-  /** True when no frame will come any more. */
+  /** True when no more frames will come. */
   get isEnded(): boolean {
     if (this.#reader.seekTargetMs !== undefined) return false;
     if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return true;
@@ -189,7 +189,7 @@ export class Pipeline {
     this.#reader.seek(positionMs);
   }
 
-  /** Takes effect at once; an end at or before the present position is ignored (protocol-v4.md section 2.8). */
+  /** Takes effect at once; an end at or before the current position is ignored (protocol-v4.md section 2.8). */
   setEnd(endMs: number | undefined): void {
     const fromMs = this.#reader.seekTargetMs ?? this.#positionMs;
     this.#endMs = endMs !== undefined && endMs > fromMs ? endMs : undefined;
@@ -210,7 +210,7 @@ export class Pipeline {
     return this.#chain.rate;
   }
 
-  /** How loud fades let it be now, 0 to 1. */
+  /** The current gain of the fades, 0 to 1. */
   get gain(): number {
     return this.#chain.fades.gain;
   }
@@ -240,7 +240,7 @@ export class Pipeline {
     this.#chain.fades.crossfadeOut(fade, delaySamples);
   }
 
-  /** It will be mixed with another track: from the next frame on it is decoded, whatever else is asked for. */
+  /** Prepares for a mix with another track: from the next frame on it is decoded, whatever else is requested. */
   keepDecoded(): void {
     this.#chain.fades.keepDecoded();
   }
@@ -315,7 +315,7 @@ export class Pipeline {
     this.#transcoder?.encoder.makeNextIndependent();
   }
 
-  /** Gives everything back. May be called at any time, more than once; nothing is produced any more. */
+  /** Releases everything. May be called at any time, more than once; nothing is produced afterwards. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -364,7 +364,7 @@ export class Pipeline {
     return head.packet.data;
   }
 
-  /** A frame has been made that ends there. */
+  /** Records that a frame has been made that ends there. */
   #advanceTo(positionMs: number): void {
     this.#startsMs.push(this.#positionMs);
     if (this.#startsMs.length > FRAMES_AHEAD_MAX) this.#startsMs.shift();
@@ -380,7 +380,7 @@ export class Pipeline {
     this.#guard(() => this.#chain.setPosition(this.#positionMs, this.#span));
   }
 
-  /** Nothing has been made of this run of packets: what lies before its start is to be dropped. */
+  /** Nothing has been produced from this run of packets: samples before its start must be dropped. */
   get #isRunFresh(): boolean {
     return this.#runFrames === 0;
   }
@@ -406,7 +406,7 @@ export class Pipeline {
     const nextMs = transcoder.encodedUntilMs;
     const packet = this.#recent.dataAt(nextMs);
     if (packet !== undefined) return packet;
-    // Timescale may have left off within a packet: skip to the start of a later one.
+    // Timescale may have ended within a packet: skip to the start of a later one.
     const startMs = this.#recent.startBehind(nextMs);
     if (startMs !== undefined) transcoder.skipTo(startMs);
     return undefined;
@@ -422,7 +422,7 @@ export class Pipeline {
     return true;
   }
 
-  /** Sees that there is a transcoder: the first call asks for it, a later one finds it and begins with it. */
+  /** Provides a transcoder: the first call requests it, a later one finds it and starts it. */
   #startTranscoder(nextStream: AudioStream): void {
     const ready = this.#transcoders.take(nextStream);
     if (ready === undefined) return;
@@ -469,7 +469,7 @@ export class Pipeline {
     if (transcoder !== undefined) this.#transcoders.release(transcoder);
   }
 
-  /** Before a frame is made: end time and length may have become others. */
+  /** Call before a frame is made: end time and length may have changed. */
   #updateSpan(): void {
     const neededMs = this.#endMs ?? Number.POSITIVE_INFINITY;
     this.#span.endMs = Math.min(neededMs, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);

@@ -54,7 +54,7 @@ export class RecentFrames {
     return this.#rewindFramesMax;
   }
 
-  /** The next one has been made, or given again. */
+  /** The next frame has been made, or output again. */
   advance(): void {
     this.#index = (this.#index + 1) % RECENT_FRAMES;
     if (this.#rewoundCount > 0) this.#rewoundCount -= 1;

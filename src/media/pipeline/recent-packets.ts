@@ -29,25 +29,24 @@ export class RecentPackets {
     this.#passable = passable;
   }
 
-  /** Adds the newest one, and forgets the oldest beyond so many. */
+  /** Adds the newest packet, and drops the oldest beyond `countMax`. */
   add(entry: QueuedPacket, countMax: number): void {
     this.#entries.push(entry);
     while (this.#entries.length > countMax) this.#entries.shift();
   }
 
-  /** The newest so many, oldest first; fewer when there are not as many. */
+  /** The newest `count` packets, oldest first; fewer when there are not as many. */
   newest(count: number): readonly QueuedPacket[] {
     return this.#entries.slice(-count);
   }
 
-  /** Takes those out. */
+  /** Removes and returns the newest `count` packets. */
   takeNewest(count: number): QueuedPacket[] {
     return this.#entries.splice(Math.max(0, this.#entries.length - count));
   }
 
   /**
-   * Takes the packets of a fresh run from the queue that only warm a decoder up; they are history in case one is
-   * needed.
+   * Takes the packets of a new run from the queue that only warm up a decoder; they are history in case one is needed.
    */
   skipPreRoll(queue: PacketQueue, startMs: number): void {
     for (let head = queue.peek(); head !== undefined && this.#passable.has(head); head = queue.peek()) {
@@ -95,12 +94,12 @@ export class RecentPackets {
     };
   }
 
-  /** Takes all of them out. */
+  /** Removes and returns all packets. */
   takeAll(): QueuedPacket[] {
     return this.#entries.splice(0);
   }
 
-  /** Takes out those from a track time on; undefined when none begins there, or that one may not pass through. */
+  /** Removes the packets from a track time on; undefined when none begins there, or that one may not pass through. */
   takeFrom(trackMs: number): QueuedPacket[] | undefined {
     const index = this.#passableAt(trackMs);
     return index === -1 ? undefined : this.#entries.splice(index);

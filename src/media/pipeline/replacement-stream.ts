@@ -8,7 +8,7 @@ import type { TrackBudget } from "../quota/track-budget.ts";
 const BEHIND_MS_MAX = 1_000;
 
 export class ReplacementStream {
-  /** Resolves when it can take over; rejects with why it cannot. */
+  /** Resolves when it can take over; rejects with the reason why it cannot. */
   readonly ready: Promise<void>;
   readonly #soughtMs: number;
   #demuxer: Demuxer | undefined;
@@ -26,7 +26,7 @@ export class ReplacementStream {
     this.ready.catch(() => undefined);
   }
 
-  /** True: it can be taken. */
+  /** True when it can take over. */
   get isReady(): boolean {
     return this.#isReady;
   }

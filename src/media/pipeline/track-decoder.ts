@@ -30,7 +30,7 @@ const FILL_MS_MAX = 2;
 /** Packets in a row without audio: half a minute of the shortest packets, and more than any decoder needs to begin. */
 const SILENT_PACKETS_MAX = 2000;
 
-/** Where packets come from and whether more will come. */
+/** The source of packets, and whether more will come. */
 export interface PacketSupply {
   take(): QueuedPacket | undefined;
   readonly isFinished: boolean;
@@ -63,7 +63,7 @@ export class TrackDecoder {
   /** Decoded and not converted yet. */
   #block: { readonly pcm: PcmBlock; readonly endSample: number } | undefined;
   #blockSample = 0;
-  /** A decode or a change of decoder that has not answered yet. */
+  /** True while a decode or a change of decoder is pending. */
   #isWaiting = false;
   /** More than one call may do was requested: the rest gets its own time slice. */
   #isSliceRequested = false;
@@ -156,7 +156,7 @@ export class TrackDecoder {
   #step(supply: PacketSupply): boolean {
     if (this.#block !== undefined) {
       const { sampleRateHz } = this.#block.pcm;
-      // The filter table of another rate takes longer than a tick has: it is made in between.
+      // Computing the filter table of another rate takes longer than a tick: it is done in between.
       if (isRateReady(sampleRateHz)) this.#convertPiece(this.#block);
       else this.#await(prepareRate(sampleRateHz, this.#options.budget), supply, () => undefined);
       return true;
@@ -278,7 +278,7 @@ export class TrackDecoder {
       });
   }
 
-  /** Keeps a block to be converted, without what lies before the start and behind the end. */
+  /** Accepts a block to be converted, without the samples before the start and behind the end. */
   #accept(pcm: PcmBlock, packet: Packet | undefined): void {
     requirePlayableRate(pcm.sampleRateHz);
     if (packet !== undefined) this.#countSilent(pcm);

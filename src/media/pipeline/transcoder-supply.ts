@@ -33,7 +33,7 @@ export class TranscoderSupply {
     this.#options = options;
   }
 
-  /** True while one is asked for and not there. */
+  /** True while a transcoder is requested and not ready. */
   get isPending(): boolean {
     return this.#isPending;
   }
@@ -53,7 +53,7 @@ export class TranscoderSupply {
     return ready;
   }
 
-  /** Closes one that was taken, and gives its encoder back. */
+  /** Closes a transcoder that was taken, and releases its encoder. */
   release(transcoder: Transcoder): void {
     try {
       transcoder.close();

@@ -21,8 +21,8 @@ const SEEK_FADE_SAMPLES = 240;
  */
 const READ_RETAINED_SAMPLES_MAX = 19_200;
 
-/** The pitch filter of before still holds at the beginning of the first, which is then louder than all the rest. */
-const LEADING_FRAMES = 2;
+/** The previous pitch filter still applies at the beginning of the first, which is then louder than all the rest. */
+const MATCHING_FRAMES = 2;
 
 /** 20 ms of audio. */
 export interface AudioFrame {
@@ -58,10 +58,10 @@ export class Transcoder {
   #isFirst = true;
   /** The track's audio is followed by the padding that flushes the last of it out of the encoder. */
   #isClosedOff = false;
-  /** The chain knows that the track is over. */
+  /** True when the chain has been notified of the end of the track. */
   #isFinished = false;
   /** How many of the last frames begin with the same header as the packets they replace. */
-  #leadingFrames = 0;
+  #matchingFrames = 0;
   /** The audio that would have followed without a jump: faded out over the first new samples. */
   #fade: { readonly left: Float32Array; readonly right: Float32Array } | undefined;
 
@@ -107,7 +107,7 @@ export class Transcoder {
 
   /** Jumps: audio decoded from the next packet on is audible from `positionMs`. A short cross-fade hides the seam. */
   jumpTo(positionMs: number): void {
-    this.#leadingFrames = 0;
+    this.#matchingFrames = 0;
     this.#startFade();
     this.#options.chain.jump();
     this.#isClosedOff = false;
@@ -133,7 +133,7 @@ export class Transcoder {
    */
   rewind(frameCount: number): void {
     const { chain, span } = this.#options;
-    this.#leadingFrames = 0;
+    this.#matchingFrames = 0;
     this.#recentFrames.rewind(frameCount);
     this.encoder.rewind(frameCount);
     const { level, contentMs } = this.#recentFrames.last;
@@ -149,7 +149,7 @@ export class Transcoder {
     const lengthSamples = Math.round((positionMs - this.encodedUntilMs) * SAMPLES_PER_MS);
     const isReady = this.#primed === "yes" && !this.#recentFrames.isRepeating && lengthSamples >= SEEK_FADE_SAMPLES;
     if (!isReady || lengthSamples > FRAME_SAMPLES * 2 || this.#decoder.fifo.lengthSamples < lengthSamples) return false;
-    this.#leadingFrames = 0;
+    this.#matchingFrames = 0;
     this.#startFade();
     this.#discard(lengthSamples - (this.#fade?.left.length ?? 0));
     this.#headMs = positionMs + ENCODER_DELAY_SAMPLES / SAMPLES_PER_MS;
@@ -168,14 +168,14 @@ export class Transcoder {
       this.encoder.makeNextIndependent();
     }
     if (!this.#renderFrame(supply)) return undefined;
-    this.#leadingFrames = replaced === undefined ? 0 : this.#leadingFrames + 1;
+    this.#matchingFrames = replaced === undefined ? 0 : this.#matchingFrames + 1;
     const head = replaced === undefined ? undefined : readFrameHead(replaced);
     return this.encoder.encode(this.#left, this.#right, head);
   }
 
   /** True when the last frames were made so that the packet behind the last replaced one can follow. */
   get canResumePassthrough(): boolean {
-    return this.#leadingFrames >= LEADING_FRAMES;
+    return this.#matchingFrames >= MATCHING_FRAMES;
   }
 
   /**
@@ -183,7 +183,7 @@ export class Transcoder {
    * call. The first one of a track begins with silence as long as the delay of an encoder that is already running.
    */
   render(supply: PacketSupply): AudioFrame | undefined {
-    this.#leadingFrames = 0;
+    this.#matchingFrames = 0;
     const isThere = this.#primed === "yes" ? this.#renderFrame(supply) : this.#renderPriming(supply);
     this.#recentFrames.settle();
     return isThere ? this.#frame : undefined;
@@ -259,7 +259,7 @@ export class Transcoder {
     }
   }
 
-  /** Finds what would come next without a jump, to be faded out. */
+  /** Renders the audio that would follow without a jump, to be faded out. */
   #startFade(): void {
     if (this.#recentFrames.isRepeating) {
       const { left, right } = this.#recentFrames.next;

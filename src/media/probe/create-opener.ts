@@ -20,7 +20,7 @@ interface OpenerParts {
   readonly createConnector: Sockets["createConnector"];
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Where links and addresses to send from are asked for, and addresses reported that failed. */
+  /** The channel that requests links and egress addresses, and reports failed addresses. */
   readonly channel: Pick<EventChannel, "send" | "requestRoute" | "requestLink">;
   /** See TrackOpenerOptions. */
   readonly onContainer?: TrackOpenerOptions["onContainer"];

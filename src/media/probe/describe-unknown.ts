@@ -2,7 +2,7 @@
 
 import { NodeError } from "../../errors.ts";
 
-/** How a web page begins, in lower case. */
+/** The start of a web page, in lower case. */
 const PAGE = /^<(!doctype )?html/;
 
 /** The error for content that no reader recognises, by its first bytes and what its server calls it. */
@@ -20,7 +20,7 @@ function isFeed(head: Uint8Array, mimeType: string | undefined): boolean {
   return /^application\/(rss|atom)\+xml\b/i.test(mimeType ?? "") || /<(rss|feed)[\s>]/.test(start);
 }
 
-/** How a text begins, in lower case. */
+/** The start of a text, in lower case. */
 function startOf(head: Uint8Array): string {
   const text = Buffer.from(head.subarray(0, 512)).toString("latin1");
   return text
@@ -44,7 +44,7 @@ function describe(head: Uint8Array): string {
   return "nothing in it looks like audio the node can play";
 }
 
-/** Formats people hand in by mistake or that are not supported, by their first bytes. */
+/** Unsupported formats and formats played by mistake, by their first bytes. */
 const SIGNATURES: readonly (readonly [start: string, name: string])[] = [
   ["\x89PNG", "a PNG picture"],
   ["\xff\xd8\xff", "a JPEG picture"],

@@ -43,8 +43,8 @@ const JUNK_FORWARD_BYTES_MAX = 48 * 1024;
 type Open = (parts: ReaderParts, leading: LeadingTags, hints: ContainerHints) => Promise<Demuxer>;
 
 /**
- * Opens the reader for the content; it owns the source from then on. Rejects with a NodeError that says what the
- * content is, or with the source's own; the source then stays open.
+ * Opens the reader for the content; it owns the source from then on. Rejects with a NodeError that names the content,
+ * or with the source's own error; the source then stays open.
  */
 export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budget: TrackBudget): Promise<Demuxer> {
   const work = new DemuxWork(budget);
@@ -56,7 +56,7 @@ export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budg
   } catch (error) {
     work.close();
     if (error instanceof NodeError) throw error;
-    throw new NodeError("media-damaged", "the media cannot be read: its structure makes no sense", { cause: error });
+    throw new NodeError("media-damaged", "the media cannot be read: its structure is invalid", { cause: error });
   } finally {
     stopListening?.();
   }
@@ -74,7 +74,7 @@ async function openRecognised(source: ByteSource, hints: ContainerHints, work: D
 /** Boxes a file of the MP4 family may start with; old QuickTime files have no `ftyp`. */
 const MP4_BOXES: readonly string[] = ["ftyp", "styp", "moov", "mdat", "wide", "free", "skip", "moof", "sidx"];
 
-/** The reader by the signature at the start, which leaves no doubt. */
+/** The reader by the signature at the start, which is unambiguous. */
 function recogniseSignature(head: Uint8Array): Open | undefined {
   const text = String.fromCharCode(...head.subarray(0, 12));
   if (/^(RIFF|RF64|BW64)/.test(text) && text.endsWith("WAVE")) return openWav;

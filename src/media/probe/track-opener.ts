@@ -1,5 +1,5 @@
-// From a playable input to packets: opens the bytes, recognises playlists and containers. Serves playing and looking
-// (`probe`, for loadtracks) alike, so what could be loaded can be played. Audio and probe threads.
+// From a playable input to packets: opens the bytes, recognises playlists and containers. Serves playing and probing
+// (`probe`, for loadtracks) alike, so every track that can be loaded can be played. Audio and probe threads.
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
@@ -88,7 +88,7 @@ export class TrackOpener {
     } catch (error) {
       if (error instanceof NodeError && EMPTY_CODES.includes(error.code)) return { kind: "empty" };
       if (!abort.signal.aborted || signal.aborted) throw error;
-      const message = `looking at the track took more than ${PROBE_TIMEOUT_MS} ms`;
+      const message = `probing the track took more than ${PROBE_TIMEOUT_MS} ms`;
       throw new NodeError("load-timeout", message, { cause: error });
     } finally {
       timer.cancel();

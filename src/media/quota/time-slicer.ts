@@ -4,7 +4,9 @@
 
 import { type Clock, systemClock } from "../../lib/clock.ts";
 
-/** After so many, or once they have taken so long together, timers and sockets are served before the next. */
+/**
+ * After this many slices, or once they have taken this long together, timers and sockets are served before the next.
+ */
 const ROUND_SLICES_MAX = 8;
 const ROUND_MS_MAX = 0.5;
 

@@ -49,7 +49,7 @@ export class TrackBudget {
   }
 
   /**
-   * Asked once per step of work: true when the stretch is over and the caller has to `await yield()` before the next.
+   * Read once per step of work: true when the time slice is over and the caller has to `await yield()` before the next.
    */
   get isSpent(): boolean {
     if (!this.#isWorking) this.resume();
@@ -89,7 +89,7 @@ export class TrackBudget {
     this.#options.heartbeat.pause(this.#options.owner);
   }
 
-  /** Time of the thread spent for the track elsewhere, in the tick, is counted as well. */
+  /** Counts thread time spent for the track elsewhere, in the tick. */
   addUsedMs(usedMs: number): void {
     this.#usedMs += usedMs;
   }

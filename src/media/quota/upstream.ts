@@ -5,7 +5,7 @@ export class Upstream {
   #waitCount = 0;
   #reopenedCount = 0;
 
-  /** Something that the track reads waits for a server: for a connection, an answer or its bytes. */
+  /** True while something that the track reads waits for a server: for a connection, an answer or its bytes. */
   get isAwaited(): boolean {
     return this.#waitCount > 0;
   }

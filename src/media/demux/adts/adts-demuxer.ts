@@ -141,7 +141,7 @@ class AdtsDemuxer implements Demuxer {
     return { data, timestampMs, durationMs, trimEndSamples: 0 };
   }
 
-  /** A tag between the frames is stepped over whole; anything else is searched for the next frame. */
+  /** A tag between the frames is skipped as a whole; anything else is searched for the next frame. */
   #lose(): Step {
     if (!this.#cursor.has(10)) return WAIT;
     const tagBytes = id3Size(this.#cursor.view(10));

@@ -6,7 +6,7 @@
 
 import { aacRate } from "../aac-config.ts";
 
-/** Without the CRC, which has two bytes more where there is one. */
+/** Without the CRC, which adds two bytes when present. */
 export const ADTS_HEADER_BYTES = 7;
 
 export interface AdtsHeader {

@@ -1,5 +1,5 @@
-// Splits FLAC files into frames. A frame does not say how long it is: its end is where a header with the next number
-// stands and the checksum over all before it is right. Audio thread.
+// Splits FLAC files into frames. A frame does not declare its length: it ends where a header with the next number is
+// and the checksum over everything before it is right. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { AudioStream, Packet } from "../../format/packet.ts";
@@ -19,14 +19,14 @@ import { FRAME_BYTES_MIN, FrameEnd, findSync } from "./frame-end.ts";
 /** Longest frame that is accepted: 65,535 samples of 8 channels with 32 bits, uncompressed, are 2 MiB. */
 const FRAME_BYTES_MAX = 2 * 1024 * 1024 + 1024;
 /** Bytes scanned for the ends of frames that had none, beyond the bytes that were passed. */
-const VAIN_BYTES_MAX = 4 * FRAME_BYTES_MAX;
+const WASTED_BYTES_MAX = 4 * FRAME_BYTES_MAX;
 /** Minimum of bytes by which each scan for the end of a frame goes further. */
 const SNIFF_BYTES = 4096;
-/** Bytes looked through for headers in one step: where each seems to be one, a good many checksums. */
+/** Bytes scanned for headers in one step: where each seems to be one, a good many checksums. */
 const STEP_BYTES = 8 * 1024;
 /** Damage in a row after which the stream counts as over. */
 const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
-/** A seek reads through this much instead of halving on. */
+/** A seek reads through this much instead of bisecting further. */
 const RANGE_BYTES_MIN = 64 * 1024;
 const ID3V1_BYTES = 128;
 /**
@@ -61,9 +61,9 @@ class FlacDemuxer implements Demuxer {
   readonly #opened: Opened;
   readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
-  /** The frame at the cursor, while its end is looked for. */
+  /** The frame at the cursor, while its end is searched. */
   #end: FrameEnd | undefined;
-  #vainBytes = 0;
+  #wastedBytes = 0;
   #timeMs = 0;
   #damageBytes = 0;
 
@@ -161,7 +161,7 @@ class FlacDemuxer implements Demuxer {
     if (this.#end === undefined) {
       if (!cursor.has(FLAC_HEADER_BYTES_MAX)) return WAIT;
       const header = parseFlacFrameHeader(cursor.view(FLAC_HEADER_BYTES_MAX));
-      if (header === undefined || this.#vainBytes >= VAIN_BYTES_MAX) return this.#searchHeader();
+      if (header === undefined || this.#wastedBytes >= WASTED_BYTES_MAX) return this.#searchHeader();
       this.#end = new FrameEnd(header);
     }
     const end = this.#end;
@@ -187,7 +187,7 @@ class FlacDemuxer implements Demuxer {
     this.#timeMs = timestampMs + durationMs;
     this.#end = undefined;
     this.#damageBytes = 0;
-    this.#vainBytes = 0;
+    this.#wastedBytes = 0;
     return { data: this.#cursor.take(sizeBytes), timestampMs, durationMs, trimEndSamples: 0 };
   }
 
@@ -203,16 +203,16 @@ class FlacDemuxer implements Demuxer {
     return undefined;
   }
 
-  /** No frame is that long: what looked like a header was none. */
+  /** No frame is that long: the supposed header was none. */
   #giveUp(scannedBytes: number): Step {
-    this.#vainBytes += scannedBytes;
+    this.#wastedBytes += scannedBytes;
     return this.#drop(1);
   }
 
   /** Skips a frame whose checksum is wrong, or bytes that hold no frame. */
   #drop(sizeBytes: number): Step {
     this.#damageBytes += sizeBytes;
-    this.#vainBytes = Math.max(0, this.#vainBytes - sizeBytes);
+    this.#wastedBytes = Math.max(0, this.#wastedBytes - sizeBytes);
     this.#cursor.skip(sizeBytes);
     this.#end = undefined;
     return this.#damageBytes > DAMAGE_BYTES_MAX ? undefined : AGAIN;

@@ -11,7 +11,7 @@ export const FRAME_BYTES_MIN = 8;
  */
 const SUM_LAG_BYTES = 192;
 
-/** Where a frame ends, and whether its checksum says so. */
+/** Where a frame ends, and whether its checksum confirms it. */
 interface Found {
   readonly sizeBytes: number;
   readonly isWhole: boolean;

@@ -21,7 +21,7 @@ export function parseAttributes(line: string): AttributeList {
   return attributes;
 }
 
-/** `length[@offset]`; undefined when missing or nonsense. */
+/** `length[@offset]`; undefined when missing or invalid. */
 export function parseByteRange(text: string | undefined, defaultOffsetBytes: number): ByteRange | undefined {
   const match = /^(\d{1,15})(?:@(\d{1,15}))?$/.exec(text?.trim() ?? "");
   if (match === null) return undefined;
@@ -31,7 +31,7 @@ export function parseByteRange(text: string | undefined, defaultOffsetBytes: num
     : { lengthBytes, offsetBytes: match[2] === undefined ? defaultOffsetBytes : Number(match[2]) };
 }
 
-/** `0x…` as that many bytes, filled up with zeros from the left; undefined when missing or nonsense. */
+/** `0x…` as that many bytes, filled up with zeros from the left; undefined when missing or invalid. */
 export function parseHex(text: string | undefined, lengthBytes: number): Uint8Array | undefined {
   const digits = /^0x([0-9a-f]+)$/i.exec(text ?? "")?.[1];
   if (digits === undefined || digits.length > lengthBytes * 2) return undefined;

@@ -1,5 +1,5 @@
 // An HLS stream as one continuous run of packets: each segment goes through the demuxer for its container, and the
-// times of its packets are laid end to end. The next segment is fetched while one plays. Audio thread.
+// times of its packets are joined. The next segment is fetched while one plays. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import { onAbort } from "../../../lib/on-abort.ts";
@@ -35,7 +35,7 @@ export interface HlsOptions {
   readonly logger: Logger;
   readonly openSegment: OpenSegment;
   readonly budget: TrackBudget;
-  /** Ends the opening; afterwards `close` does. */
+  /** Aborts the opening; afterwards use `close`. */
   readonly signal: AbortSignal;
   /** The plugin's track link that `url` came from. Its headers are sent with every request. */
   readonly link?: TrackLink | undefined;
@@ -50,7 +50,7 @@ const PRE_ROLL_MS = 100;
 /** How far the first packets of a segment may lie before its start and still be encoder delay, not another clock. */
 const ENCODER_DELAY_MS_MAX = 500;
 
-/** How far the media's clock and the playlist's durations may be apart and still be taken for the same. */
+/** How far the media's clock and the playlist's durations may differ and still count as the same. */
 const CLOCK_ERROR_MS_MAX = 1_000;
 
 /** A segment that is loading or ready; resolves to undefined when the stream has ended in the meantime. */
@@ -137,7 +137,7 @@ export class HlsDemuxer implements Demuxer {
   }
 
   get stream(): AudioStream {
-    if (this.#stream === undefined) throw closedError(); // Set by `open` before anybody has the demuxer.
+    if (this.#stream === undefined) throw closedError(); // Set by `open` before it returns the demuxer.
     return this.#stream;
   }
 
@@ -157,7 +157,7 @@ export class HlsDemuxer implements Demuxer {
         if (this.#isNeeded(aligned)) return aligned;
         if (this.#options.budget.isSpent) await this.#options.budget.yield();
       } else {
-        if (current !== undefined && current.shiftMs === undefined) this.#noteSilentSegment();
+        if (current !== undefined && current.shiftMs === undefined) this.#countSilentSegment();
         if (!(await this.#openNext())) return undefined;
       }
     }
@@ -199,7 +199,7 @@ export class HlsDemuxer implements Demuxer {
       return await current?.demuxer.next();
     } catch (error) {
       if (this.#isClosed || this.#current !== current) return undefined;
-      this.#noteBadSegment(error);
+      this.#countBadSegment(error);
       return undefined;
     }
   }
@@ -228,7 +228,7 @@ export class HlsDemuxer implements Demuxer {
         return true;
       } catch (error) {
         if (signal.aborted) return this.#afterAbort();
-        this.#noteBadSegment(error);
+        this.#countBadSegment(error);
       }
     }
   }
@@ -310,16 +310,16 @@ export class HlsDemuxer implements Demuxer {
   }
 
   /** Records the error and continues, unless it is one too many or permanent. */
-  #noteBadSegment(error: unknown): void {
+  #countBadSegment(error: unknown): void {
     if (error instanceof InputReplacedError) throw error;
     this.#badSegments++;
     const code = error instanceof NodeError ? error.code : "internal";
     const isSkippable = code.startsWith("media-") || code.startsWith("input-");
     if (!isSkippable || this.#badSegments > BAD_SEGMENTS_MAX) throw error;
-    this.#options.logger.debug("left out an HLS segment", { error });
+    this.#options.logger.debug("HLS segment failed: skipping it", { error });
   }
 
-  #noteSilentSegment(): void {
+  #countSilentSegment(): void {
     this.#silentSegments++;
     if (this.#silentSegments <= SILENT_SEGMENTS_MAX) return;
     const reason = `${this.#silentSegments} segments in a row hold no audio`;

@@ -26,7 +26,7 @@ export class MediaPlaylist {
   readonly #data: ByteWindow;
   readonly #base: URL;
   readonly #budget: TrackBudget;
-  /** In their order. */
+  /** Recorded positions, in order. */
   readonly #positions: WalkPosition[] = [WALK_START];
   /** The last walk, while unused: most often the next one continues from there. */
   #walk: SegmentWalk | undefined;
@@ -37,13 +37,13 @@ export class MediaPlaylist {
   #isEnded = false;
 
   /**
-   * Takes the text over and walks through it once. Undefined: it is a master playlist.
+   * Takes ownership of the text and walks through it once. Undefined: it is a master playlist.
    * @throws NodeError "hls-playlist-invalid", "hls-unsupported", "memory-exhausted"
    */
   static async read(data: ByteWindow, base: URL, budget: TrackBudget): Promise<MediaPlaylist | undefined> {
     const playlist = new MediaPlaylist(data, base, budget);
     try {
-      return (await playlist.#noteAll()) ? playlist : undefined;
+      return (await playlist.#recordAll()) ? playlist : undefined;
     } finally {
       budget.pause();
     }
@@ -121,14 +121,14 @@ export class MediaPlaylist {
     }
   }
 
-  /** Gives the memory back; nothing is found any more. */
+  /** Releases the memory; nothing is found afterwards. */
   close(): void {
     this.#budget.memory.release((this.#positions.length - 1) * POSITION_BYTES);
     this.#positions.length = 1;
     this.#data.reset(0);
   }
 
-  async #noteAll(): Promise<boolean> {
+  async #recordAll(): Promise<boolean> {
     const walk = new SegmentWalk(this.#data, this.#base, WALK_START);
     let longestMs = 0;
     for (let found = await this.#nextOn(walk); found !== undefined; found = await this.#nextOn(walk)) {
@@ -137,7 +137,7 @@ export class MediaPlaylist {
       if (++this.#segmentCount > SEGMENTS_MAX) throw invalidPlaylist(`it has more than ${SEGMENTS_MAX} segments`);
       longestMs = Math.max(longestMs, found.durationMs);
       this.#endMs = found.startMs + found.durationMs;
-      if (this.#segmentCount % SEGMENTS_PER_POSITION === 0) this.#notePosition(walk.position);
+      if (this.#segmentCount % SEGMENTS_PER_POSITION === 0) this.#recordPosition(walk.position);
     }
     // The standard requires it, but some playlists omit it; then the longest segment is the best estimate.
     const targetMs = walk.targetDurationMs || longestMs;
@@ -146,7 +146,7 @@ export class MediaPlaylist {
     return !walk.isMaster;
   }
 
-  #notePosition(position: WalkPosition): void {
+  #recordPosition(position: WalkPosition): void {
     this.#budget.memory.take(POSITION_BYTES, "its playlist");
     this.#positions.push(position);
   }

@@ -22,7 +22,7 @@ export class OggSegments {
     this.#budget = budget;
   }
 
-  /** The segment as a stream that can be read by itself: the same, or a copy, for which the original is given back. */
+  /** The segment as a stream that can be read alone: the same, or a copy, in which case the original is released. */
   async complete(segment: ByteWindow): Promise<ByteWindow> {
     const page = segment.read(0, Math.min(PAGE_HEADER_BYTES, segment.endBytes));
     if (page === undefined || page.length < PAGE_HEADER_BYTES || be32(page) !== CAPTURE) return segment;
@@ -47,7 +47,7 @@ export class OggSegments {
     }
   }
 
-  /** Gives its memory back. */
+  /** Releases its memory. */
   close(): void {
     this.#budget.memory.release(this.#headers?.length ?? 0);
     this.#headers = undefined;
@@ -66,7 +66,7 @@ export class OggSegments {
     const headers = at > HEADERS_BYTES_MAX ? undefined : segment.read(0, at);
     if (headers === undefined) return;
     this.close();
-    this.#budget.memory.take(headers.length, "the beginnings of segments");
+    this.#budget.memory.take(headers.length, "the headers of segments");
     this.#headers = Uint8Array.from(headers);
   }
 }

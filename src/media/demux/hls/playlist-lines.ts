@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 export interface PlaylistLine {
   readonly atBytes: number;
-  /** Tags and comments begin with `#`; everything else is an address. Undefined: blanks. */
+  /** Tags and comments begin with `#`; everything else is an address. Undefined: blank. */
   readonly kind: "tag" | "address" | undefined;
   /** Trimmed; decoded when it is called. */
   text(): string;
@@ -56,7 +56,7 @@ export class PlaylistLines {
     return { atBytes, kind: bytes[0] === HASH ? "tag" : "address", text: () => decodeText(bytes).trim() };
   }
 
-  /** Where the first byte is that is no blank, looking no further than one step may. */
+  /** Position of the first byte that is not blank, scanning no further than one step may. */
   #skipBlanks(): number {
     let atBytes = this.#atBytes;
     const untilBytes = Math.min(this.#data.endBytes, atBytes + BLANKS_PER_STEP);

@@ -24,8 +24,8 @@ export interface PlaylistAccess {
 
 export interface LoadedPlaylist<Playlist = MediaPlaylist> {
   readonly playlist: Playlist;
-  /** Where it was asked for, and where it was found after redirects. */
-  readonly askedUrl: URL;
+  /** The requested address, and the one it was found at after redirects. */
+  readonly requestedUrl: URL;
   readonly url: URL;
   readonly validator: Validator;
 }
@@ -91,11 +91,11 @@ export async function loadLinked(
   }
 }
 
-/** The playlist that was loaded from `url` before; undefined: it is as it was. */
+/** Reloads the playlist that was loaded from `url` before; undefined: it has not changed. */
 export async function loadAgain(
   url: URL,
   { client, pace, link }: PlaylistAccess,
-  { askedUrl, ...options }: { readonly askedUrl: URL; readonly signal: AbortSignal; readonly known: Validator },
+  { requestedUrl, ...options }: { readonly requestedUrl: URL; readonly signal: AbortSignal; readonly known: Validator },
 ): Promise<LoadedPlaylist | undefined> {
   const { headers, egress } = link?.destination ?? {};
   const downloaded = await downloadIfChanged(url, {
@@ -103,13 +103,13 @@ export async function loadAgain(
     pace,
     headers,
     egress,
-    headersOf: askedUrl,
+    headersOf: requestedUrl,
     sizeBytesMax: PLAYLIST_BYTES_MAX,
     ...options,
   });
-  const loaded = downloaded && (await read(downloaded, askedUrl, pace));
+  const loaded = downloaded && (await read(downloaded, requestedUrl, pace));
   if (loaded === undefined || isMedia(loaded)) return loaded;
-  throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it changed kind");
+  throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it changed between master and media playlist");
 }
 
 async function loadPlaylist(
@@ -124,11 +124,11 @@ async function loadPlaylist(
 
 async function read(
   loaded: Downloaded,
-  askedUrl: URL,
+  requestedUrl: URL,
   { budget }: RequestPace,
 ): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
   const { data, url, validator } = loaded;
-  return { playlist: await readHlsPlaylist(data, url, budget), askedUrl, url, validator };
+  return { playlist: await readHlsPlaylist(data, url, budget), requestedUrl, url, validator };
 }
 
 function isMedia(loaded: LoadedPlaylist<HlsMaster | MediaPlaylist>): loaded is LoadedPlaylist {

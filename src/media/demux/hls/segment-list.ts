@@ -12,7 +12,7 @@ import type { HlsSegment } from "./hls-segment.ts";
 import type { MediaPlaylist } from "./media-playlist.ts";
 import { type LoadedPlaylist, loadAgain, loadLinked, loadStream, type PlaylistAccess } from "./playlist-loading.ts";
 
-/** A segment where the playlist has become another. */
+/** A segment in a playlist that has been replaced. */
 export interface RenewedSegment {
   /** Undefined: the stream ended before it. */
   readonly segment: HlsSegment | undefined;
@@ -20,15 +20,15 @@ export interface RenewedSegment {
   readonly isByTime: boolean;
 }
 
-/** A live playlist that has not moved for this long is given up; at least IDLE_MS_MIN. */
+/** A live playlist without new segments for this long is given up; at least IDLE_MS_MIN. */
 const IDLE_TARGETS_MAX = 10;
 const IDLE_MS_MIN = 60_000;
-/** A live playlist is loaded again no sooner than this, and a large one not until reading it was worth the while. */
+/** A live playlist is reloaded no sooner than this, and a large one only when the cost of reading it is acceptable. */
 const RELOAD_MS_MIN = 1_000;
 const RELOAD_BYTES_PER_MS = 512;
 /** Caches may return an old playlist once or twice; after that the stream counts as restarted. */
 const BACKWARD_LOADS_MAX = 3;
-/** Starts of segments that are as close are the same: durations have six digits at most. */
+/** Starts of segments this close are the same: durations have six digits at most. */
 const SAME_START_MS = 1;
 
 /** The next segment to return. */
@@ -40,8 +40,8 @@ type Next =
 export class SegmentList {
   readonly #options: PlaylistAccess;
   #url: URL;
-  /** Where that was found. */
-  #askedUrl: URL;
+  /** Address the playlist was requested at. */
+  #requestedUrl: URL;
   /** The link's destination when it last led to the playlist. */
   #destination: RequestDestination | undefined;
   #playlist: MediaPlaylist;
@@ -60,7 +60,7 @@ export class SegmentList {
   static async open(url: URL, access: PlaylistAccess, signal: AbortSignal): Promise<SegmentList> {
     const { link } = access;
     try {
-      // A link is followed from where it begins: what it carries is for that site.
+      // A link is followed from its start: its headers are meant for that site.
       const from = link?.destination.url ?? url;
       return new SegmentList(await loadStream(from, access, { signal, isRenewed: link === undefined }), access);
     } catch (error) {
@@ -71,14 +71,14 @@ export class SegmentList {
     }
   }
 
-  private constructor({ url, askedUrl, playlist, validator }: LoadedPlaylist, access: PlaylistAccess) {
+  private constructor({ url, requestedUrl, playlist, validator }: LoadedPlaylist, access: PlaylistAccess) {
     if (playlist.segmentCount === 0 && playlist.isEnded) {
       playlist.close();
       throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it names no segments");
     }
     this.#options = access;
     this.#url = url;
-    this.#askedUrl = askedUrl;
+    this.#requestedUrl = requestedUrl;
     this.#destination = access.link?.destination;
     this.#playlist = playlist;
     this.#validator = validator;
@@ -139,12 +139,12 @@ export class SegmentList {
     } catch (error) {
       signal.throwIfAborted();
       if (status !== undefined || error instanceof InputReplacedError) throw error;
-      logger.debug("an HLS playlist could not be loaded from its renewed link; the old one is used on", { error });
+      logger.debug("HLS playlist could not be loaded from its renewed link: continuing with the old one", { error });
       return asItIs;
     }
   }
 
-  /** Gives the memory of the playlist back. */
+  /** Releases the memory of the playlist. */
   close(): void {
     this.#playlist.close();
   }
@@ -163,7 +163,7 @@ export class SegmentList {
     if (next.kind === "position") return playlist.sequenceAt(next.positionMs);
     if (next.kind === "live edge") return playlist.liveStart();
     if (playlist.isEnded || next.sequence >= playlist.firstSequence) return next.sequence;
-    this.#options.logger.debug("fell behind a live stream: continuing near its live edge");
+    this.#options.logger.debug("live HLS stream fell behind: continuing near its live edge");
     return playlist.liveStart();
   }
 
@@ -180,7 +180,10 @@ export class SegmentList {
     signal.throwIfAborted();
     this.#accept(loaded);
     if (clock.now() - this.#movedAtMs > Math.max(IDLE_TARGETS_MAX * targetDurationMs, IDLE_MS_MIN)) {
-      throw new NodeError("input-interrupted", "following a live stream: its playlist has not moved for a long time");
+      throw new NodeError(
+        "input-interrupted",
+        "following a live stream: its playlist has had no new segments for too long",
+      );
     }
   }
 
@@ -192,7 +195,11 @@ export class SegmentList {
       return loadLinked(link, this.#options, { signal, isRenewed: false });
     }
     try {
-      return await loadAgain(this.#url, this.#options, { askedUrl: this.#askedUrl, signal, known: this.#validator });
+      return await loadAgain(this.#url, this.#options, {
+        requestedUrl: this.#requestedUrl,
+        signal,
+        known: this.#validator,
+      });
     } catch (error) {
       const status = refusalStatusOf(error);
       if (link === undefined || status === undefined) throw error;
@@ -225,8 +232,8 @@ export class SegmentList {
     return { segment: await this.next(signal), isByTime: isFinished && !isSame };
   }
 
-  #replace({ playlist, validator, url, askedUrl }: LoadedPlaylist): void {
-    this.#askedUrl = askedUrl;
+  #replace({ playlist, validator, url, requestedUrl }: LoadedPlaylist): void {
+    this.#requestedUrl = requestedUrl;
     this.#playlist = playlist;
     this.#validator = validator;
     this.#url = url;

@@ -20,14 +20,14 @@ const MAP_BYTES_MAX = 1024 * 1024;
 const KEY_BYTES = 16;
 /** Live streams change their key every now and then; the last few are enough. */
 const RETAINED_MAX = 8;
-/** In front of packed audio there is one; each is looked for. */
+/** Packed audio has one tag in front; each is searched for. */
 const ID3_TAGS_MAX = 16;
 /** The first timestamp of a segment's audio is searched in this many bytes of it, including video. */
 const CLOCK_BYTES_MAX = 1024 * 1024;
 
 export interface LoadedSegment {
   readonly source: WindowSource;
-  /** Where it begins on its own clock (segment-clock.ts). */
+  /** Its start on its own clock (segment-clock.ts). */
   readonly clockMs: number | undefined;
 }
 
@@ -112,7 +112,7 @@ export class SegmentLoader {
     const { memory } = this.#options.pace.budget;
     const bytes = Uint8Array.from(data.read(0, data.endBytes) ?? []);
     data.reset(0);
-    memory.take(bytes.length, "the beginnings of segments");
+    memory.take(bytes.length, "the keys and headers of segments");
     retained.set(name, bytes);
     for (const [oldest, { length }] of retained) {
       if (retained.size <= RETAINED_MAX) break;
@@ -162,13 +162,15 @@ class Decryption implements ByteTransform {
   }
 }
 
-/** Packed audio begins with ID3 tags that hold its time (RFC 8216 section 3.4); readers of MP3 or ADTS need no such. */
+/**
+ * Packed audio begins with ID3 tags that hold its time (RFC 8216 section 3.4); readers of MP3 or ADTS do not need them.
+ */
 function id3Bytes(data: ByteWindow): number {
   let at = 0;
   for (let count = 0; count < ID3_TAGS_MAX; count++) {
     const head = data.read(at, 10);
     if (head === undefined || head[0] !== 0x49 || head[1] !== 0x44 || head[2] !== 0x33) break;
-    const [a, b, c, d] = head.subarray(6) as unknown as [number, number, number, number]; // Ten bytes were read.
+    const [a, b, c, d] = head.subarray(6) as unknown as [number, number, number, number]; // Ten bytes were read before.
     const footerBytes = (head[5]! & 0x10) === 0 ? 0 : 10;
     at += 10 + (((a & 127) << 21) | ((b & 127) << 14) | ((c & 127) << 7) | (d & 127)) + footerBytes;
   }

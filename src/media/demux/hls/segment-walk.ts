@@ -9,15 +9,15 @@ import { invalidPlaylist } from "./playlist-errors.ts";
 import { type PlaylistLine, PlaylistLines } from "./playlist-lines.ts";
 import { resolveUrl } from "./resolve-url.ts";
 
-/** Which tags hold for a segment: the bytes of the text at which they begin. */
+/** The tags that apply to a segment: the bytes of the text at which they begin. */
 interface TagsInForce {
   readonly keyAtBytes: number | undefined;
   readonly mapAtBytes: number | undefined;
-  /** The key that held when the map was named. */
+  /** The key that applied when the map was named. */
   readonly mapKeyAtBytes: number | undefined;
 }
 
-/** Behind a segment: all that what follows depends on. */
+/** The state behind a segment that the rest of the walk depends on. */
 export interface WalkPosition extends TagsInForce {
   readonly atBytes: number;
   /** Of the next segment, like the next two fields. */
@@ -30,7 +30,7 @@ export interface WalkPosition extends TagsInForce {
   readonly range: { readonly endBytes: number; readonly addressAtBytes: number } | undefined;
 }
 
-/** A segment as the text has it. */
+/** A segment as found in the text. */
 export interface FoundSegment extends TagsInForce {
   readonly sequence: number;
   readonly durationMs: number;
@@ -60,7 +60,7 @@ export class SegmentWalk {
   #position: WalkPosition;
   #isEnded = false;
   #isMaster = false;
-  /** Set while the last EXT-X-KEY lines before a segment, which are alternatives, hold none that we know. */
+  /** Set while the last EXT-X-KEY lines before a segment, which are alternatives, hold no known method. */
   #unknownEncryption: string | undefined;
   /** True when one of them was known. */
   #hasNewKey = false;
@@ -99,13 +99,13 @@ export class SegmentWalk {
     return this.#isEnded;
   }
 
-  /** There was a tag that only master playlists have. */
+  /** True when a tag has occurred that only master playlists have. */
   get isMaster(): boolean {
     return this.#isMaster;
   }
 
   /**
-   * One line further: the segment it names, "none" or, behind the last, "end".
+   * Reads one line: returns the segment it names, "none" or, behind the last, "end".
    * @throws NodeError "hls-playlist-invalid", "hls-unsupported"
    */
   step(): FoundSegment | "none" | "end" {
@@ -230,7 +230,7 @@ export class SegmentWalk {
   }
 }
 
-/** Seconds as milliseconds, within what a segment can sensibly last. */
+/** Seconds as milliseconds, limited to a sensible length of a segment. */
 function clampedMs(text: string): number {
   const seconds = Number.parseFloat(text);
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, 86_400_000) : 0;

@@ -1,5 +1,4 @@
-// Takes a Matroska block apart: track, time, and one or several packets (RFC 9559 sections 10.2 and 10.3). Audio
-// thread.
+// Splits a Matroska block: track, time, and one or several packets (RFC 9559 sections 10.2 and 10.3). Audio thread.
 //
 //   track number (vint) | time, 16 bits signed | flags: xxxxxLLx, L lacing | lace count and sizes | packets
 
@@ -50,7 +49,7 @@ function fixedSizes(body: Uint8Array, count: number): Laces | undefined {
   return Number.isInteger(size) ? { sizes: new Array<number>(count - 1).fill(size), start: 1 } : undefined;
 }
 
-/** The first size as it is, each further one as the signed difference to the one before. */
+/** The first size is absolute, each further one the signed difference to the one before. */
 function ebmlSizes(body: Uint8Array, count: number): Laces | undefined {
   const sizes: number[] = [];
   let at = 1;

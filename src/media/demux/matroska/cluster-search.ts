@@ -26,9 +26,9 @@ interface ClusterTarget {
   readonly startBytes: number;
   /** The timestamp that is searched for. */
   readonly units: number;
-  /** From this far before it, it is read to. */
+  /** From a cluster at most this far before the target, the reader reads on. */
   readonly nearUnits: number;
-  /** The whole file's, where it is known. */
+  /** Length of the whole file, when known. */
   readonly lengthUnits: number | undefined;
 }
 
@@ -55,7 +55,7 @@ export async function findClusterBefore(
   return low.positionBytes;
 }
 
-/** Where a time lies between two others, 0 to 1; the middle where they make no sense. */
+/** Where a time lies between two others, 0 to 1; the middle when they are invalid. */
 function shareOf(units: number, lowUnits: number, highUnits: number): number {
   const share = (units - lowUnits) / (highUnits - lowUnits);
   return share >= 0 && share < 1 ? share : 0.5;
@@ -73,7 +73,7 @@ async function findCluster(cursor: ByteCursor, limit: number, work: DemuxWork): 
   return undefined;
 }
 
-/** The timestamp of a cluster, which stands among its first elements. */
+/** The timestamp of a cluster, which is among its first elements. */
 function readClusterUnits(bytes: Uint8Array): number | undefined {
   const cluster = parseElementHeader(bytes);
   if (cluster === undefined) return undefined;

@@ -11,7 +11,7 @@ export interface CueScale {
   readonly unitMs: number;
   /** The origin of positions. */
   readonly segmentStart: number;
-  /** The track that is played; cues of others count only where it has none. */
+  /** The track that is played; cues of others count only when it has none. */
   readonly trackNumber: number;
 }
 
@@ -39,7 +39,7 @@ export class CueTable {
     return this.#seekPoints.before(timeMs)?.positionBytes;
   }
 
-  /** Takes the cues out of the body of a `Cues` element. */
+  /** Reads the cues from the body of a `Cues` element. */
   async read(body: Uint8Array, scale: CueScale): Promise<void> {
     for (const point of readElements(body)) {
       if (this.#work.isSpent) await this.#work.yield();

@@ -39,7 +39,7 @@ const READ_THROUGH_MS = 2000;
 /** Fields of a block group; real ones have a handful. */
 const GROUP_FIELDS_MAX = 64;
 
-/** Elements between and inside clusters that are stepped over: padding, checksums, indexes, encrypted blocks. */
+/** Elements between and inside clusters that are skipped: padding, checksums, indexes, encrypted blocks. */
 const SKIPPED_IDS = new Set<number>([
   0xec, 0xbf, 0xa7, 0xab, 0xaf, 0x5854, 0x1941a469, 0x1043a770, 0x1a45dfa3, 0x114d9b74, 0x1549a966, 0x1654ae6b,
   0x1c53bb6b, 0x1254c367,
@@ -70,7 +70,7 @@ class MatroskaDemuxer implements Demuxer {
   #baseMs: number | undefined;
   /** Where the next packet starts if nothing is missing. */
   #expectedMs: number | undefined;
-  /** Packets of a laced block that are still to be handed out. */
+  /** Packets of a laced block that are still to be returned. */
   #laced: Packet[] = [];
   #isLost = false;
   #damageBytes = 0;
@@ -141,7 +141,7 @@ class MatroskaDemuxer implements Demuxer {
     this.#cues = await readCues(body, { unitMs, segmentStart, trackNumber: track.number }, work);
   }
 
-  /** The last cluster that starts at or before the target, by the cue list or else by looking for it. */
+  /** The last cluster that starts at or before the target, by the cue list or else by a search. */
   async #findCluster(targetMs: number): Promise<number | undefined> {
     const { track, firstCluster, unitMs, lengthMs } = this.#header;
     const unshiftedMs = targetMs + track.codecDelayMs + (this.#baseMs ?? 0);
@@ -200,7 +200,7 @@ class MatroskaDemuxer implements Demuxer {
     }
   }
 
-  /** Steps over an element that is known to be of no use; anything else is damage. */
+  /** Skips an element that is known but not needed; anything else is damage. */
   #skip(header: ElementHeader): Step {
     const end = this.#cursor.position + header.headerBytes + header.sizeBytes;
     const isInside = end <= this.#clusterEnd && end <= (this.#cursor.endBytes ?? Number.MAX_SAFE_INTEGER);
@@ -262,7 +262,7 @@ class MatroskaDemuxer implements Demuxer {
     return AGAIN;
   }
 
-  /** The packets of a block: the first is handed out, more (lacing) wait for the next steps. */
+  /** The packets of a block: returns the first, more (lacing) wait for the next steps. */
   #packets(block: Uint8Array, discardNs: number): Step {
     const { track } = this.#header;
     const parts = splitBlock(block);

@@ -36,10 +36,10 @@ export interface MatroskaHeader {
   readonly lengthMs: number | undefined;
   /** A recording in progress: neither size nor length were known when its head was written. */
   readonly isLive: boolean;
-  /** Start of the segment's body: what positions inside the file count from. */
+  /** Start of the segment's body: the origin of positions inside the file. */
   readonly segmentStart: number;
   readonly firstCluster: number;
-  /** Cues, when they stood in front; else see `cuesPosition`. */
+  /** Cues, when they were in front; else see `cuesPosition`. */
   readonly cues: CueTable | undefined;
   readonly cuesPosition: number | undefined;
 }
@@ -197,7 +197,7 @@ async function readInfo(body: Uint8Array, parts: Parts): Promise<void> {
   }
 }
 
-/** Tags of the whole file or of a track alike: TITLE, ARTIST, ISRC wherever they stand first. */
+/** Tags of the whole file or of a track: the first TITLE, ARTIST and ISRC of either. */
 async function readTags(body: Uint8Array, { tags, work }: Parts): Promise<void> {
   for (const tag of readElements(body)) {
     if (work.isSpent) await work.yield();
@@ -219,7 +219,7 @@ function readSimpleTag(body: Uint8Array, tags: Tags): void {
   if (name !== undefined) setTag(tags, name, decodeUtf8(textBody));
 }
 
-/** Takes the cues out of the body of the element, and gives its memory back. */
+/** Reads the cues from the body of the element, and releases its memory. */
 export async function readCues(body: Uint8Array, scale: CueScale, work: DemuxWork): Promise<CueTable> {
   const table = new CueTable(work);
   await table.read(body, scale);

@@ -17,7 +17,7 @@ const FIELD_COUNT_MAX = 128;
 export interface MatroskaTrack {
   readonly number: number;
   readonly stream: AudioStream;
-  /** Samples of a packet where it is fixed (AAC, ALAC). */
+  /** Samples of a packet when fixed (AAC, ALAC). */
   readonly frameSamples: number;
   /** Time before the first audible sample. */
   readonly codecDelayMs: number;
@@ -43,7 +43,7 @@ interface TrackFields {
 }
 
 /**
- * Picks the audio track: the first default one that can be played, else the first. Throws NodeErrors that say why none.
+ * Picks the audio track: the first default one that can be played, else the first. Throws NodeErrors with the reason.
  */
 export async function chooseTrack(tracksBody: Uint8Array, work: DemuxWork): Promise<MatroskaTrack> {
   const entries: TrackFields[] = [];

@@ -5,9 +5,9 @@ import type { DemuxWork } from "../demux-work.ts";
 
 /** One entry per this many frames (about 0.8 s). */
 const STRIDE_FRAMES = 32;
-/** 29 hours; what lies behind is counted from the last entry. */
+/** 29 hours; frames behind are counted from the last entry. */
 const ENTRY_COUNT_MAX = 131_072;
-/** Entries that memory is taken for at once: three minutes of music. */
+/** Entries per memory reservation: three minutes of music. */
 const BLOCK_ENTRIES = 256;
 
 export interface FramePosition {
@@ -33,7 +33,7 @@ export class FrameIndex {
     if (!isNext || this.#count >= ENTRY_COUNT_MAX) return;
     const within = this.#count % BLOCK_ENTRIES;
     if (within === 0) {
-      // Without memory for more, what lies behind is counted as well.
+      // Without memory for more, frames behind are counted as well.
       if (!this.#work.tryTake(BLOCK_ENTRIES * Float64Array.BYTES_PER_ELEMENT, "the positions of its frames")) return;
       this.#blocks.push(new Float64Array(BLOCK_ENTRIES));
     }

@@ -20,11 +20,11 @@ import { type Mp3Summary, parseSummary } from "./mp3-summary.ts";
 export const MP3_JUNK_BYTES_MAX = 1024 * 1024;
 /** Bytes of frames at the start that show whether the bit rate varies: many only when nothing else gives the length. */
 const SAMPLE_BYTES = { file: 64 * 1024, stream: 8 * 1024 };
-/** A seek counts frames over this distance; beyond it a table of seek points is taken where there is one. */
+/** A seek counts frames over this distance; beyond it a table of seek points is used if there is one. */
 const COUNT_BYTES_MAX = 32 * 1024 * 1024;
 /** The main data of a frame may start this many bytes back, in the frames before. */
 const RESERVOIR_BYTES = 511;
-/** Frames that hold so many bytes at 32 kbit/s, and one for the overlap. */
+/** Frames that hold the bit reservoir at 32 kbit/s, and one for the overlap. */
 const PRE_ROLL_FRAMES_MAX = 10;
 const FRAME_BYTES_MAX = 1441;
 
@@ -49,8 +49,8 @@ export async function openMp3(parts: ReaderParts, { tags, endBytes }: LeadingTag
     if (!(await findFrame(cursor, search))) throw new NodeError("media-no-audio", "the MP3 file holds no audio");
     header = await headerAt(cursor);
   }
-  const isGuessed = summary === undefined && source.isRandomAccess;
-  const sample = sampleFrames(await cursor.peek(isGuessed ? SAMPLE_BYTES.file : SAMPLE_BYTES.stream));
+  const isEstimated = summary === undefined && source.isRandomAccess;
+  const sample = sampleFrames(await cursor.peek(isEstimated ? SAMPLE_BYTES.file : SAMPLE_BYTES.stream));
   const layout = {
     tags,
     summary,
@@ -154,7 +154,7 @@ class Mp3Demuxer implements Demuxer {
     const target = Math.floor(sample / header.frameSamples);
     const frameBefore = () => Math.max(0, target - this.#preRollFrames);
     if (!this.isSeekable) return this.#seekForward(frameBefore());
-    // Calculating may find out that the frames are not all of one size.
+    // Calculating may reveal that the frames are not all of one size.
     const framePosition =
       (this.#isConstant ? await this.#calculate(frameBefore()) : undefined) ?? (await this.#count(frameBefore()));
     this.#cursor.moveTo(framePosition.positionBytes);
@@ -287,7 +287,7 @@ class Mp3Demuxer implements Demuxer {
     return this.#baseMs + (1000 * samples) / this.#stream.sampleRateHz;
   }
 
-  /** Something that is no frame: a tag is stepped over whole, anything else searched for the next frame. */
+  /** Handles bytes that are no frame: a tag is skipped as a whole, anything else is searched for the next frame. */
   #resync(): Step {
     const cursor = this.#cursor;
     if (this.#damageBytes > MP3_JUNK_BYTES_MAX) return undefined;
@@ -345,8 +345,8 @@ function exactFrameBytes(header: MpegAudioHeader): number {
 }
 
 /**
- * The length shown: frames counted by the file or, at a constant bit rate, calculated from its size, with the summary's
- * own frame, as clients are used to from Lavalink. Encoder padding counts in.
+ * The length shown to clients: frames counted by the file or, at a constant bit rate, calculated from its size, with
+ * the summary's own frame, as in Lavalink. Encoder padding counts in.
  */
 function lengthMsOf(source: ByteSource, layout: Layout): number | undefined {
   const { summary, header, sample, summaryStart } = layout;
@@ -358,7 +358,7 @@ function lengthMsOf(source: ByteSource, layout: Layout): number | undefined {
   return summary?.frameCount === undefined ? undefined : Math.floor((summary.frameCount + 1) * frameMs);
 }
 
-/** Size of a tag that may stand behind or between the frames: ID3v1, APE, ID3v2. 0 for none. */
+/** Size of a tag behind or between the frames: ID3v1, APE, ID3v2. 0 for none. */
 function trailingTagBytes(bytes: Uint8Array): number {
   const text = String.fromCharCode(...bytes.subarray(0, 8));
   if (text.startsWith("TAG")) return 128;

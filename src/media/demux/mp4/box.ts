@@ -10,7 +10,7 @@ export interface BoxHeader {
 /** 32 bits of size, type, and perhaps 64 bits of size. */
 export const BOX_HEADER_BYTES_MAX = 16;
 
-/** The header at `start`; undefined when it is cut off or makes no sense. */
+/** The header at `start`; undefined when it is cut off or invalid. */
 export function parseBoxHeader(bytes: Uint8Array, start = 0): BoxHeader | undefined {
   if (start + 8 > bytes.length) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

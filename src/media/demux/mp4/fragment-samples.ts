@@ -4,7 +4,7 @@ import type { DemuxWork } from "../demux-work.ts";
 
 /** Samples in one fragment that are accepted; 6 minutes of AAC. */
 export const SAMPLE_COUNT_MAX = 16_384;
-/** Samples that memory is taken for at first; doubled where there are more. */
+/** Initial capacity in samples; doubled when more come. */
 const FIRST_COUNT = 128;
 /** Position, time, duration and size of a sample: 64 bits each. */
 const SAMPLE_NUMBERS = 4;
@@ -40,12 +40,12 @@ export class FragmentSamples {
     return this.#startTicks;
   }
 
-  /** When the last is over. */
+  /** End time of the last sample. */
   get endTicks(): number {
     return this.#endTicks;
   }
 
-  /** One without content only takes its time. */
+  /** A sample without content only takes its time. */
   add({ offsetBytes, sizeBytes, ticks, durationTicks }: FragmentSample): void {
     this.#startTicks ??= ticks;
     this.#endTicks = ticks + durationTicks;
@@ -66,7 +66,7 @@ export class FragmentSamples {
     return { offsetBytes: number(0), sizeBytes: number(1), ticks: number(2), durationTicks: number(3) };
   }
 
-  /** Gives its memory back: the next fragment is here. */
+  /** Releases its memory: the next fragment has arrived. */
   close(): void {
     this.#work.release(this.#numbers.byteLength);
     this.#numbers = new Float64Array(0);

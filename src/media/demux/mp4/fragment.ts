@@ -16,7 +16,7 @@ export interface FragmentContext {
   readonly positionBytes: number;
   readonly durationTicks: number;
   readonly sizeBytes: number;
-  /** Time of the first sample when the fragment does not say. */
+  /** Time of the first sample when the fragment does not declare it. */
   readonly nextTicks: number;
 }
 
@@ -37,7 +37,7 @@ export async function readFragment(
   return samples;
 }
 
-/** Start time of the track's fragment as it says itself; undefined when it does not. */
+/** Start time that the track's fragment declares; undefined when it does not. */
 export async function readFragmentTicks(
   moof: Uint8Array,
   trackId: number,

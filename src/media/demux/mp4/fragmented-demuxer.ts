@@ -50,7 +50,7 @@ async function readTailIndex({ source, work }: ReaderParts, movie: Movie, seekPo
   work.release(box.length);
 }
 
-/** Announced, or by the index in front, or by the last fragment that the index at the end names. */
+/** The length as declared, or by the index in front, or by the last fragment that the index at the end names. */
 async function findLengthMs(parts: ReaderParts, opened: Omit<Opened, "lengthMs">): Promise<number | undefined> {
   const { movie, index } = opened.head;
   const toMs = (ticks: number) => Math.floor((1000 * ticks) / movie.timescale);
@@ -80,7 +80,7 @@ interface FragmentStart {
   readonly work: DemuxWork;
 }
 
-/** The samples of the fragment whose `moof` the cursor stands at; moves behind it. */
+/** The samples of the fragment whose `moof` is at the cursor; moves behind it. */
 async function readWholeFragment(cursor: ByteCursor, point: FragmentStart): Promise<FragmentSamples> {
   const { header, context, work } = point;
   const box = await readOwned(cursor, { sizeBytes: header.sizeBytes, work, purpose: "a fragment's tables" });
@@ -105,7 +105,7 @@ class FragmentedDemuxer implements Demuxer {
   readonly #packets: Mp4Packets;
   readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
-  /** Where fragments start, from the file's index or as they were met. */
+  /** Where fragments start, from the file's index or as encountered. */
   readonly #seekPoints: SeekIndex;
   readonly #isIndexed: boolean;
   #samples: FragmentSamples;
@@ -113,7 +113,7 @@ class FragmentedDemuxer implements Demuxer {
   /** True once inside the `mdat` of the current fragment. */
   #isInside = false;
   #nextBox: number;
-  /** Time at which the next fragment starts if it does not say. */
+  /** Time at which the next fragment starts if it does not declare it. */
   #nextTicks = 0;
   #hasBase = false;
   #damageBytes = 0;
@@ -273,7 +273,7 @@ class FragmentedDemuxer implements Demuxer {
     const cursor = this.#cursor;
     cursor.skip(1);
     if (!cursor.has(8)) return WAIT;
-    // The type stands behind four bytes of size.
+    // The type follows four bytes of size.
     this.#damageBytes += cursor.scanFor(MOOF, 4).skippedBytes + 1;
     return this.#damageBytes > DAMAGE_BYTES_MAX ? undefined : AGAIN;
   }

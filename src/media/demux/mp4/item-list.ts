@@ -1,5 +1,5 @@
-// Tags of MP4 files: the items of the list that iTunes made (`moov/udta/meta/ilst`), with its note about encoder
-// padding. Audio thread.
+// Tags of MP4 files: the items of iTunes' list (`moov/udta/meta/ilst`), with its note about encoder padding. Audio
+// thread.
 
 import { decodeUtf8, loudnessTagForName, setTag, type Tags } from "../tags.ts";
 import { findBox } from "./box.ts";

@@ -1,7 +1,6 @@
-// Goes through the `moov` box of an MP4 file (ISO 14496-12 section 8.2) without reading it whole, and keeps what
-// playing
-// needs: the tables of one audio track, a few small boxes, the tags. Pictures and the tables of the video are stepped
-// over. Audio thread.
+// Reads the `moov` box of an MP4 file (ISO 14496-12 section 8.2) without loading it whole, and retains the parts that
+// playback needs: the tables of one audio track, a few small boxes, the tags. Pictures and the tables of the video are
+// skipped. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { ByteCursor } from "../byte-cursor.ts";
@@ -14,7 +13,7 @@ import { type ItemList, readItem } from "./item-list.ts";
 const BOX_COUNT_MAX = 65_536;
 /** Memory retained for one track: 24 hours of AAC with every packet in a separate chunk need 30 MB. */
 const TRACK_BYTES_MAX = 32 * 1024 * 1024;
-/** Most that is read of the boxes without a count, by name. Longer ones are cut off. */
+/** Limits for the boxes without a count, by name. Longer ones are cut off. */
 const SMALL_BOXES: Readonly<Record<string, number>> = {
   mvhd: 128,
   mvex: 64 * 1024,
@@ -24,9 +23,9 @@ const SMALL_BOXES: Readonly<Record<string, number>> = {
   hdlr: 64,
   stsd: 1024 * 1024,
 };
-/** Most that is read of one tag. */
+/** Limit for one tag. */
 const ITEM_BYTES_MAX = 32 * 1024;
-/** Where a table's count stands, and the bytes of its entries. */
+/** Offset of a table's count, and the bytes of its entries. */
 const TABLES: Readonly<Record<string, { readonly countAt: number; readonly entryBytes: number }>> = {
   stts: { countAt: 4, entryBytes: 8 },
   stsc: { countAt: 4, entryBytes: 12 },
@@ -35,7 +34,7 @@ const TABLES: Readonly<Record<string, { readonly countAt: number; readonly entry
   stco: { countAt: 4, entryBytes: 4 },
   co64: { countAt: 4, entryBytes: 8 },
 };
-/** Boxes with boxes inside that are entered, and the boxes that are read, by what they lie in. */
+/** Boxes whose children are entered, and the boxes that are read, by their parent. */
 const ENTERED: Readonly<Record<string, readonly string[]>> = {
   moov: ["trak", "udta", "meta"],
   trak: ["edts", "mdia"],
@@ -64,7 +63,7 @@ interface MovieBoxes {
 }
 
 interface MovieBoxesOptions {
-  /** Where `moov` ends; the cursor stands at its first child. */
+  /** Where `moov` ends; the cursor is at its first child. */
   readonly endBytes: number;
   readonly work: DemuxWork;
   /** Called for each audio track until it returns true. May throw. */
@@ -108,7 +107,7 @@ class MovieWalk {
     this.#options = options;
   }
 
-  /** Goes through the children of a box, from the cursor to its end. Nests no deeper than `ENTERED` does. */
+  /** Reads the children of a box, from the cursor to its end. Nests no deeper than `ENTERED` does. */
   async enter(parent: string, endBytes: number): Promise<void> {
     const { work } = this.#options;
     const cursor = this.#cursor;
@@ -148,7 +147,7 @@ class MovieWalk {
     else this.#options.work.release(this.#currentBytes);
   }
 
-  /** The first of its name is taken. */
+  /** Only the first box of a name is read. */
   async #read(boxes: Boxes, type: string, endBytes: number): Promise<void> {
     if (boxes.has(type)) return;
     const bodyBytes = endBytes - this.#cursor.position;

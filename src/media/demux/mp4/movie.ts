@@ -23,17 +23,17 @@ export interface Movie {
   /** Time of the first audible sample, and of the first that is no longer audible (infinite: play all). */
   readonly startTicks: number;
   readonly endTicks: number;
-  /** Length of the track's media in ticks as the header says; 0 when it does not. */
+  /** Length of the track's media in ticks from the header; 0 when it has none. */
   readonly mediaTicks: number;
   readonly tags: Tags;
-  /** Set when samples come in fragments: their defaults, and the whole length where it is announced. */
+  /** Set when samples come in fragments: their defaults, and the whole length if declared. */
   readonly fragments: FragmentDefaults | undefined;
 }
 
 export interface FragmentDefaults {
   readonly durationTicks: number;
   readonly sizeBytes: number;
-  /** Undefined when not announced. */
+  /** Undefined when not declared. */
   readonly lengthMs: number | undefined;
 }
 
@@ -43,7 +43,7 @@ interface MovieReading {
   readonly work: DemuxWork;
 }
 
-/** Reads from the first child of `moov` to its end. Throws NodeErrors that say why there is nothing to play. */
+/** Reads from the first child of `moov` to its end. Throws NodeErrors with the reason when there is nothing to play. */
 export async function readMovie(cursor: ByteCursor, { endBytes, work }: MovieReading): Promise<Movie> {
   const refused: string[] = [];
   let entry: SampleEntry | undefined;
@@ -132,7 +132,7 @@ function readRange(elst: Uint8Array | undefined, context: RangeContext): { start
   const startTicks = Math.max(0, edit.mediaTicks);
   if (edit.durationUnits === 0 || movieTimescale === 0) return { startTicks, endTicks: all.endTicks };
   const endTicks = startTicks + (edit.durationUnits * timescale) / movieTimescale;
-  // The edit's length is in coarse units: when it means "to the end", the table knows better.
+  // The edit's length is in coarse units: when it means "to the end", the table is more exact.
   const isWhole = Math.abs(endTicks - totalTicks) <= (1.01 * timescale) / movieTimescale;
   return { startTicks, endTicks: isWhole ? all.endTicks : endTicks };
 }

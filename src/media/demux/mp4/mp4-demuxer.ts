@@ -30,7 +30,7 @@ const BOX_COUNT_MAX = 1024;
  */
 export async function openMp4(parts: ReaderParts): Promise<Demuxer> {
   const head = await readHead(parts);
-  // Stations send fragments; with one index for all of it, it has an end.
+  // Stations send fragments; a file with one index has an end.
   if (head === "index-behind-media" || head.movie.fragments === undefined) parts.source.expectEnd?.();
   if (head === "index-behind-media") return openMp4({ ...parts, source: await spoolSource(parts) });
   return head.movie.fragments === undefined ? new Mp4Demuxer(parts, head) : openFragmented(parts, head);

@@ -11,7 +11,7 @@ export const SAMPLE_BYTES_MAX = 4 * 1024 * 1024;
 /** A sample this much shorter than usual was cut; less is rounding of coarse timescales. */
 const CUT_SHARE = 0.9;
 
-/** When a sample is due, in ticks of the track. */
+/** Time of a sample, in ticks of the track. */
 interface SampleTime {
   readonly ticks: number;
   readonly durationTicks: number;
@@ -36,7 +36,7 @@ export class Mp4Packets {
     this.#nominalTicks = movie.fragments?.durationTicks ?? movie.table.nominalTicks;
   }
 
-  /** Lets the time count from `ticks` instead of 0. */
+  /** Makes the time count from `ticks` instead of 0. */
   setBase(ticks: number): void {
     this.#startTicks = this.#movie.startTicks + ticks;
   }
@@ -67,7 +67,8 @@ export class Mp4Packets {
   }
 
   /**
-   * Length of the decoded sample: by its own account for Opus, as stated for the lossless, else as long as the others.
+   * Length of the decoded sample: from the packet for Opus, as declared for lossless codecs, else as long as the
+   * others.
    */
   #decodedTicks(data: Uint8Array, time: SampleTime): number {
     if (this.#isExact) return time.durationTicks;

@@ -9,7 +9,7 @@ import { Fields, findBox, readBoxes } from "./box.ts";
 
 export interface SampleEntry {
   readonly stream: AudioStream;
-  /** Samples to drop at the start where the codec itself says so (Opus); else 0. */
+  /** Samples to drop at the start if the codec itself declares them (Opus); else 0. */
   readonly preSkipSamples: number;
 }
 

@@ -1,4 +1,4 @@
-// Where each sample of an MP4 track lies and when it is due, read straight from the file's compact tables (ISO 14496-12
+// The position and time of each sample of an MP4 track, read straight from the file's compact tables (ISO 14496-12
 // sections 8.6 and 8.7) without unpacking them. Audio thread.
 
 import type { DemuxWork } from "../demux-work.ts";
@@ -185,7 +185,7 @@ export class SampleTable {
     this.#leftInTimeEntry = entry < this.#timeCount ? this.#times.u32(8 + 8 * entry) : 0;
   }
 
-  /** Takes out the times of no samples, so that each step to the next one is short, and adds up the others. */
+  /** Removes the times of no samples, so that each step to the next one is short, and adds up the others. */
   async #tidyTimes(stts: Uint8Array): Promise<void> {
     const view = new DataView(stts.buffer, stts.byteOffset, stts.byteLength);
     let retained = 0;
@@ -202,7 +202,7 @@ export class SampleTable {
     this.#timeCount = retained;
   }
 
-  /** Takes out runs of no chunks, as above: each that is left starts behind the one before. */
+  /** Removes runs of no chunks: each remaining one starts behind the one before. */
   async #tidyRuns(stsc: Uint8Array): Promise<void> {
     const view = new DataView(stsc.buffer, stsc.byteOffset, stsc.byteLength);
     let retained = 0;
@@ -250,7 +250,7 @@ export class SampleTable {
   }
 }
 
-/** Entries a table holds: what it claims, but no more than its bytes. */
+/** Entries a table holds: the claimed number, but no more than its bytes. */
 function entryCount(fields: Fields, table: { at: number; entryBytes: number }): number {
   const held = Math.floor(Math.max(0, fields.sizeBytes - table.at - 4) / table.entryBytes);
   return Math.min(fields.u32(table.at), held);

@@ -55,7 +55,7 @@ export class ElementaryStream {
     this.#baseTicks = undefined;
   }
 
-  /** Takes the bytes of a packet and appends the frames that are whole now to `packets`. */
+  /** Adds the bytes of a packet and appends the frames that are now complete to `packets`. */
   add(bytes: Uint8Array, pts: number | undefined, packets: Packet[]): void {
     if (pts !== undefined) this.#pendingPts = { at: this.#held.length, ticks: pts };
     const all = new Uint8Array(this.#held.length + bytes.length);
@@ -106,7 +106,7 @@ export class ElementaryStream {
   }
 
   /**
-   * Compares the stated time with the counted one. The clock starts again after 26.5 hours, anywhere in a file: that
+   * Compares the declared time with the counted one. The clock wraps around after 26.5 hours, anywhere in a file: that
    * looks like any other new clock.
    */
   #settle(ticks: number): void {

@@ -8,21 +8,21 @@ import type { ByteCursor } from "../byte-cursor.ts";
 const SYNC = 0x47;
 /** Plain packets, with a time code in front (Blu-ray), with error correction behind. */
 const PACKET_SIZES = [188, 192, 204] as const;
-/** Packets in a row that make a stream believable, and bytes in front of the first that may be anything. */
+/** Packets in a row that confirm a stream, and bytes in front of the first that may be anything. */
 const CONFIRM_COUNT = 5;
-const LEAD_BYTES_MAX = 204;
+const JUNK_BYTES_MAX = 204;
 /** Enough to find the stride from anywhere in the first packet. */
-export const TS_SNIFF_BYTES = LEAD_BYTES_MAX + CONFIRM_COUNT * 204;
+export const TS_SNIFF_BYTES = JUNK_BYTES_MAX + CONFIRM_COUNT * 204;
 
 export interface TsLayout {
-  /** Where the first sync byte stands. */
+  /** Position of the first sync byte. */
   readonly offsetBytes: number;
   readonly packetBytes: number;
 }
 
 /** The stride of the packets at the start of `bytes`; fewer than five will do where the data ends. */
 export function findTsLayout(bytes: Uint8Array): TsLayout | undefined {
-  for (let offset = 0; offset < Math.min(LEAD_BYTES_MAX, bytes.length); offset++) {
+  for (let offset = 0; offset < Math.min(JUNK_BYTES_MAX, bytes.length); offset++) {
     if (bytes[offset] !== SYNC) continue;
     for (const packetBytes of PACKET_SIZES) {
       const held = Math.floor((bytes.length - offset + 16) / packetBytes);
@@ -65,7 +65,7 @@ export function parseTsPacket(bytes: Uint8Array): TsPacket | undefined {
   };
 }
 
-/** True when the cursor stands at a sync byte; call with at least one byte. */
+/** True when the cursor is at a sync byte; call with at least one byte. */
 export function isAtSync(cursor: ByteCursor): boolean {
   return cursor.u8(0) === SYNC;
 }

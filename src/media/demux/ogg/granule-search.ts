@@ -9,7 +9,7 @@ import { type OggPage, PAGE_BYTES_MAX, PageReader } from "./ogg-page.ts";
 const PROBE_BYTES_MAX = 8 * 1024 * 1024;
 /** Bytes scanned in all such searches of one seek; then playback continues from the best position so far. */
 const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
-/** How far from the end the last page of the stream is looked for. */
+/** How far from the end the last page of the stream is searched. */
 const TAIL_BYTES_MAX = 1024 * 1024;
 
 interface OggPosition {

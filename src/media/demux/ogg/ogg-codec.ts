@@ -26,7 +26,7 @@ export type HeaderReader = (packet: Uint8Array) => HeaderResult;
 /** Longest FLAC metadata, in packets. */
 const FLAC_HEADER_COUNT_MAX = 256;
 
-/** A reader for the stream's header packets by its first one; undefined when the codec is not audio we know. */
+/** A reader for the stream's header packets by its first one; undefined when the codec is unknown or not audio. */
 export function createHeaderReader(firstPacket: Uint8Array): HeaderReader | undefined {
   const text = String.fromCharCode(...firstPacket.subarray(0, 8));
   if (text === "OpusHead") return opusReader();
@@ -35,7 +35,7 @@ export function createHeaderReader(firstPacket: Uint8Array): HeaderReader | unde
   return undefined;
 }
 
-/** The name of a codec we do not play, for the error message; undefined when it is no audio. */
+/** The name of an unsupported audio codec, for the error message; undefined when it is no audio. */
 export function foreignAudioName(firstPacket: Uint8Array): string | undefined {
   const text = String.fromCharCode(...firstPacket.subarray(0, 8));
   if (text === "Speex   ") return "Speex";
@@ -79,7 +79,7 @@ function vorbisReader(): HeaderReader {
     const tags: Tags = {};
     readVorbisComments(comments, 7, tags);
     const { sampleRateHz, channelCount } = identification;
-    // The comments are not for the decoder, and may hold a big picture: an empty block stands in.
+    // The decoder does not need the comments, which may hold a big picture: an empty block replaces them.
     const description = joinXiphLaced([first, EMPTY_COMMENTS, setup]);
     return {
       stream: withTaggedLoudness({ codec: "vorbis", sampleRateHz, channelCount, description, pcm: undefined }, tags),

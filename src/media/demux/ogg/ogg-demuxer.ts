@@ -30,11 +30,13 @@ interface Link {
   readonly serial: number;
   /** Time of granule `baseGranule` plus the pre-skip. */
   readonly startMs: number;
-  /** Where the count of samples started: 0 but for live streams that were joined. Undefined before the first page. */
+  /**
+   * Where the sample count started: 0 except for live streams joined in the middle. Undefined before the first page.
+   */
   baseGranule: number | undefined;
 }
 
-/** The length stands on the last page: looking there before playing would cost two connections, or the whole file. */
+/** The length is on the last page: reading it before playback would cost two connections, or the whole file. */
 export async function openOgg(
   parts: ReaderParts,
   _leading: unknown,
@@ -49,7 +51,7 @@ export async function openOgg(
     return new OggDemuxer(parts, { headers, serial, dataStart, endGranule: undefined, isSeekable });
   }
   const tail = source.isRandomAccess ? await readTail(parts, serial) : undefined;
-  // A stream at the end that was not there at the start is a chained one: then the tail says nothing about the length.
+  // A stream at the end that was not there at the start is a chained one: then the tail does not give the length.
   const endGranule = tail !== undefined && serials.has(tail.lastSerial) ? tail.granule : undefined;
   return new OggDemuxer(parts, { headers, serial, dataStart, endGranule, isSeekable: endGranule !== undefined });
 }
@@ -110,7 +112,7 @@ class OggDemuxer implements Demuxer {
   readonly #assembler = new PacketAssembler();
   readonly #firstLink: Link;
   #link: Link;
-  /** The headers of the next chained stream while they come in. */
+  /** The headers of the next chained stream while they arrive. */
   #nextHeaders: { serial: number; read: HeaderReader } | undefined;
   /** Granule at which the next packet starts, as counted; undefined after a jump. */
   #granule: number | undefined;
@@ -272,7 +274,7 @@ class OggDemuxer implements Demuxer {
     this.#granule = page.isLast || page.granule < 0 ? granule : page.granule;
   }
 
-  /** Where the page's first packet starts: counted back from its granule, or onwards on the last page. */
+  /** Where the page's first packet starts: counted back from its granule, or forwards on the last page. */
   #startGranule(page: OggPage, sum: number): number {
     const counted = this.#granule;
     if (page.granule < 0) return counted ?? 0;

@@ -35,10 +35,8 @@ interface PageSearch {
  */
 type PageResult = OggPage | "wait" | { readonly skippedBytes: number };
 
-/**
- * Checksums over bytes that were no page, ahead of the bytes that were passed: as much as four of the longest pages.
- */
-const VAIN_BYTES_MAX = 4 * PAGE_BYTES_MAX;
+/** Checksums over bytes that were no page, beyond the bytes that were passed: as much as four of the longest pages. */
+const WASTED_BYTES_MAX = 4 * PAGE_BYTES_MAX;
 
 /**
  * Finds and reads pages at a cursor. The bytes it checks stay in proportion to the bytes it passes, whatever headers
@@ -46,7 +44,7 @@ const VAIN_BYTES_MAX = 4 * PAGE_BYTES_MAX;
  */
 export class PageReader {
   readonly cursor: ByteCursor;
-  #vainBytes = 0;
+  #wastedBytes = 0;
 
   constructor(cursor: ByteCursor) {
     this.cursor = cursor;
@@ -57,7 +55,7 @@ export class PageReader {
     const { cursor } = this;
     if (!cursor.has(PAGE_HEADER_BYTES)) return "wait";
     const isCandidate = cursor.u32be(0) === 0x4f676753 && cursor.u8(4) === 0;
-    if (!isCandidate || this.#vainBytes >= VAIN_BYTES_MAX) return this.#skipJunk();
+    if (!isCandidate || this.#wastedBytes >= WASTED_BYTES_MAX) return this.#skipJunk();
     const headerBytes = PAGE_HEADER_BYTES + cursor.u8(26);
     if (!cursor.has(headerBytes)) return "wait";
     let totalBytes = headerBytes;
@@ -65,10 +63,10 @@ export class PageReader {
     if (!cursor.has(totalBytes)) return "wait";
     const bytes = cursor.view(totalBytes);
     if (checksum(bytes) !== cursor.u32le(22)) {
-      this.#vainBytes += totalBytes;
+      this.#wastedBytes += totalBytes;
       return this.#skipJunk();
     }
-    this.#vainBytes = 0;
+    this.#wastedBytes = 0;
     return this.#take(bytes, headerBytes);
   }
 
@@ -107,7 +105,7 @@ export class PageReader {
   #skipJunk(): { readonly skippedBytes: number } {
     this.cursor.skip(1);
     const skippedBytes = this.cursor.scanFor(CAPTURE).skippedBytes + 1;
-    this.#vainBytes = Math.max(0, this.#vainBytes - skippedBytes);
+    this.#wastedBytes = Math.max(0, this.#wastedBytes - skippedBytes);
     return { skippedBytes };
   }
 }

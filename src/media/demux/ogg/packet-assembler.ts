@@ -12,7 +12,7 @@ export class PacketAssembler {
   #isOpen = false;
   #sequence: number | undefined;
 
-  /** Forgets an unfinished packet, after a seek. */
+  /** Drops an unfinished packet, after a seek. */
   reset(): void {
     this.#pieces = [];
     this.#piecesBytes = 0;

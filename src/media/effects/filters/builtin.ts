@@ -19,7 +19,7 @@ import { tremolo } from "./tremolo.ts";
 import { vibrato } from "./vibrato.ts";
 import { volume } from "./volume.ts";
 
-/** Work on track samples: what they do is made slower or faster with them. */
+/** Filters that work on track samples, before timescale changes their speed. */
 export const FILTERS_BEFORE_TIMESCALE: readonly FilterDefinition[] = [
   highPass,
   lowPass,

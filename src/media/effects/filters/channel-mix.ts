@@ -1,4 +1,4 @@
-// The filter of that name: each side becomes a mixture of both, cut to full scale as upstream does. Audio thread; no
+// The channel mix filter: each side becomes a mixture of both, clipped to full scale as upstream does. Audio thread; no
 // allocation.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
@@ -24,7 +24,7 @@ class ChannelMixFilter implements AudioFilter {
   }
 
   reset(): void {
-    // Nothing is remembered.
+    // There is no state.
   }
 }
 

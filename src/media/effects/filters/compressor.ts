@@ -21,7 +21,7 @@ class CompressorFilter implements AudioFilter {
   readonly #attackShare: number;
   readonly #releaseShare: number;
   #reductionDb: number;
-  /** Decibels that are taken away from a level in the end: of the level asked for last, which seldom changes. */
+  /** Final reduction in decibels for the level requested last, which seldom changes. */
   #target = 0;
   #targetLevel = 0;
   #gain: number;
@@ -84,7 +84,7 @@ class CompressorFilter implements AudioFilter {
     this.#gain = Math.exp((this.#settings.gain - this.#reductionDb) / DECIBELS);
   }
 
-  /** Decibels to take away: none below the knee, a parabola within, a line above. */
+  /** Reduction in decibels: none below the knee, a parabola within, a line above. */
   #reductionFor(level: number): number {
     if (level === this.#targetLevel) return this.#target;
     const { threshold, ratio, knee } = this.#settings;

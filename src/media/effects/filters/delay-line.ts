@@ -41,7 +41,7 @@ export class DelayLine {
     if (count < this.left.length) this.#fadeStart(count);
   }
 
-  /** Before what `previous` remembers there is silence: what it remembers first is faded in. */
+  /** Before the samples that `previous` holds there is silence: the first of them are faded in. */
   #fadeStart(count: number): void {
     const fadeSamples = Math.min(FADE_SAMPLES, count);
     for (let sample = 0; sample < fadeSamples; sample++) {

@@ -8,7 +8,7 @@ import { type Curve, type DistortionKernel, sharedDistortionKernel } from "../..
 import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 
-/** Where numbers are cut: beyond it the curve is noise anyway and its sines become slow. */
+/** Limit of numbers: beyond it the curve is noise anyway and its sines become slow. */
 const SETTING_MAX = 1e6;
 
 export class DistortionFilter extends KernelFilter {
@@ -29,11 +29,11 @@ export class DistortionFilter extends KernelFilter {
   }
 
   override reset(): void {
-    // Nothing is remembered.
+    // There is no state.
   }
 }
 
-/** Where numbers are cut: see SETTING_MAX. */
+/** Numbers are limited, see SETTING_MAX. */
 function curveOf(settings: SettingsOf<"distortion">): Curve {
   const members = Object.entries(settings).map(([member, value]) => [
     member,

@@ -102,7 +102,7 @@ export class EqualizerFilter extends KernelFilter {
   }
 }
 
-/** The gain of each band; the last word on a band counts. */
+/** The gain of each band; the last entry for a band counts. */
 function gainsOf(bands: SettingsOf<"equalizer">): readonly number[] {
   const gains = new Array<number>(BANDS.length).fill(0);
   for (const { band, gain } of bands) gains[band] = gain;

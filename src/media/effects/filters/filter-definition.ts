@@ -9,7 +9,7 @@ import {
 } from "../../../filters/filter-settings.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 
-/** A filter that gives as many samples as it takes. */
+/** A filter that outputs as many samples as it takes. */
 export interface FilterDefinition {
   readonly name: FilterName;
   /**

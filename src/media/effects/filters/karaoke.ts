@@ -1,5 +1,5 @@
-// The filter of that name: takes away what both sides share (the voice, mostly), and gives back what of it lies in a
-// band (the bass, say). Upstream's formulas. Audio thread; no allocation.
+// The karaoke filter: removes the part that both sides share (the voice, mostly), and restores the part of it that lies
+// in a band (the bass, for example). Upstream's formulas. Audio thread; no allocation.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 import { INAUDIBLE, SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
@@ -8,7 +8,7 @@ import { defineFilter } from "./filter-definition.ts";
 
 /** A narrower band would ring for minutes; it passes nothing. */
 const WIDTH_HZ_MIN = 0.01;
-/** As upstream, bands repeat above 48 kHz; somewhere numbers have to end. */
+/** Limit of the band. As upstream, bands repeat above 48 kHz. */
 const BAND_HZ_MAX = 1e6;
 
 class KaraokeFilter implements AudioFilter {

@@ -37,7 +37,7 @@ export abstract class KernelFilter implements AudioFilter {
   abstract reset(): void;
 
   #processBlock(left: Float32Array, right: Float32Array, count: number): void {
-    // Whole arrays are copied fast; what lies behind `count` is never read.
+    // Copying whole arrays is fast; samples behind `count` are never read.
     this.#input.left.set(left);
     this.#input.right.set(right);
     this.run(count);

@@ -9,14 +9,14 @@
 import type { SettingsOf } from "../../../filters/filter-settings.ts";
 
 /**
- * All on the audio thread, within a tick; none of it throws or allocates, but that buffers may grow to what the
+ * Used on the audio thread, within a tick; nothing throws or allocates, except that buffers may grow to the size the
  * settings need.
  */
 export interface RateFilter {
   /** Takes the first `lengthSamples` (1 to 960) of both channels; they are copied. */
   push(left: Float32Array, right: Float32Array, lengthSamples: number): void;
 
-  /** Samples that `readInto` can give now. */
+  /** Samples that `readInto` can return now. */
   readonly availableSamples: number;
 
   /** Moves up to `lengthSamples` to the start of both arrays; returns how many there were. */

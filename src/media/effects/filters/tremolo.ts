@@ -1,4 +1,4 @@
-// The filter of that name: loudness swings between full and `1 - depth`. Upstream's formula with an exact phase. Audio
+// The tremolo filter: loudness swings between full and `1 - depth`. Upstream's formula with an exact phase. Audio
 // thread; no allocation.
 
 import type { SettingsOf } from "../../../filters/filter-settings.ts";

@@ -1,4 +1,4 @@
-// The filter of that name: a delay that swings between 3 and `3 + 96 * depth` samples, so that the pitch wavers.
+// The vibrato filter: a delay that swings between 3 and `3 + 96 * depth` samples, so that the pitch wavers.
 // Upstream's formula (third-order Hermite interpolation between samples) with an exact phase. The loop is in
 // vibrato-kernel.ts. Audio thread; no allocation.
 
@@ -9,7 +9,7 @@ import { defineFilter } from "./filter-definition.ts";
 import { KernelFilter } from "./kernel-filter.ts";
 import { Oscillator } from "./oscillator.ts";
 
-/** Twice 1 ms: what the delay swings over at depth 1. */
+/** Twice 1 ms: the range of the delay's swing at depth 1. */
 const SWING_SAMPLES = 96;
 const DELAY_SAMPLES_MIN = 3;
 

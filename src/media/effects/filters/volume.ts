@@ -21,14 +21,14 @@ function filterVolumeGain(volume: number): number {
   return volume <= 1.5 ? Math.tan(0.79 * volume) : (2.4612 * volume) / 1.5;
 }
 
-/** The gain of a player, and of the filter of that name. A change is a ramp of 10 ms. */
+/** The gain of a player, and of the volume filter. A change is a ramp of 10 ms. */
 export class VolumeFilter implements AudioFilter {
   readonly #gainOf: (volume: number) => number;
   #gain: number;
   #targetGain: number;
   #step = 0;
 
-  /** `volume` and what `setVolume` takes are what `gainOf` understands: by default 0 to 1000. */
+  /** `gainOf` interprets `volume` and the argument of `setVolume`: by default 0 to 1000. */
   constructor(volume = 100, gainOf: (volume: number) => number = volumeGain) {
     this.#gainOf = gainOf;
     this.#gain = gainOf(volume);

@@ -6,13 +6,13 @@
 import type { LoudnessMeter } from "./loudness-meter.ts";
 
 /** The usual mastering level of music: the gain starts from there. */
-const GUESS_LUFS = -12;
+const INITIAL_LUFS = -12;
 /** Limit for raising a measured track: the rest may be louder than the part so far. */
 const MEASURED_GAIN_DB_MAX = 12;
-/** A tag speaks for the whole track. */
+/** Limit with a tag, which covers the whole track. */
 const TAGGED_GAIN_DB_MAX = 20;
-/** Below this nothing is learned: noise before the music, not music. */
-const LEARN_LUFS_MIN = -50;
+/** Audio below this is not measured: noise before the music, not music. */
+const MEASURED_LUFS_MIN = -50;
 /** The gain does not increase while the last 400 ms are this far below the track: a pause or its end. */
 const PAUSE_LU = -10;
 /** The last 400 ms are not made louder than the target by more. */
@@ -27,7 +27,7 @@ export class GainRider {
   #targetLufs: number;
   #taggedLufs: number | undefined;
   /** The measurement so far, or the initial estimate. */
-  #measuredLufs = GUESS_LUFS;
+  #measuredLufs = INITIAL_LUFS;
   #targetDb = 0;
   #gainDb = 0;
   #gain = 1;
@@ -45,7 +45,7 @@ export class GainRider {
     return this.#taggedLufs === undefined;
   }
 
-  /** The highest factor that `advance` can give until something else is called. */
+  /** The highest factor that `advance` can return until another method is called. */
   get gainMax(): number {
     return this.#targetDb > this.#gainDb ? factorOf(this.#targetDb) : this.#gain;
   }
@@ -53,7 +53,7 @@ export class GainRider {
   /** Starts another track, before any of it was played: the gain applies at once. */
   begin(taggedLufs: number | undefined): void {
     this.#taggedLufs = taggedLufs;
-    this.#measuredLufs = GUESS_LUFS;
+    this.#measuredLufs = INITIAL_LUFS;
     this.#aim();
     this.#gainDb = this.#targetDb;
     this.#gain = factorOf(this.#gainDb);
@@ -78,7 +78,7 @@ export class GainRider {
   /** The meter has new results. */
   follow(meter: LoudnessMeter): void {
     const { integratedLufs, momentaryLufs } = meter;
-    if (integratedLufs === undefined || integratedLufs < LEARN_LUFS_MIN) return;
+    if (integratedLufs === undefined || integratedLufs < MEASURED_LUFS_MIN) return;
     this.#measuredLufs = integratedLufs;
     this.#aim();
     this.#targetDb = Math.min(this.#targetDb, this.#targetLufs + SURPRISE_LU - momentaryLufs);

@@ -8,7 +8,7 @@ import { type LoudnessKernel, sharedLoudnessKernel, WEIGHTING_NUMBERS } from "..
 /** 100 ms: blocks of four of these begin at each. */
 const STEP_SAMPLES = 4800;
 const STEPS_PER_BLOCK = 4;
-/** BS.1770-4 annex 1: the weighting's own gain at 997 Hz, taken off again. */
+/** BS.1770-4 annex 1: the weighting's own gain at 997 Hz, subtracted again. */
 const OFFSET_LU = -0.691;
 /** Blocks at or below the absolute gate do not count. */
 const ABSOLUTE_GATE_LUFS = -70;
@@ -17,13 +17,13 @@ const RELATIVE_GATE_LU = -10;
 const BINS_PER_LU = 10;
 const LOUDNESS_LUFS_MAX = 20;
 const BIN_COUNT = (LOUDNESS_LUFS_MAX - ABSOLUTE_GATE_LUFS) * BINS_PER_LU;
-/** Half an hour. Then all that was counts half: a radio station is not judged by yesterday. */
+/** Half an hour. Then all earlier blocks count half: a radio station is not judged by yesterday. */
 const BLOCKS_MAX = 18_000;
 
 export class LoudnessMeter {
   readonly #kernel: LoudnessKernel;
   readonly #weighting = new Float64Array(WEIGHTING_NUMBERS);
-  /** The sums of squares of the last steps, round and round. */
+  /** Ring buffer of the sums of squares of the last steps. */
   readonly #steps = new Float64Array(STEPS_PER_BLOCK);
   #stepCount = 0;
   #stepSamples = 0;
@@ -70,7 +70,7 @@ export class LoudnessMeter {
     return isNew;
   }
 
-  /** Another track. */
+  /** Starts another track. */
   reset(): void {
     this.#weighting.fill(0);
     this.#stepCount = 0;

@@ -32,7 +32,7 @@ export type LoudnessSettings = SettingsOf<"loudness">;
 /** State while it is on. "leaving": the gain returns to 1. "draining": it is 1, held samples are output. */
 interface Running {
   readonly kernel: LoudnessKernel;
-  /** Where new samples come into the kernel's memory. */
+  /** Where new samples enter the kernel's memory. */
   readonly newLeft: Float32Array;
   readonly newRight: Float32Array;
   /** A frame of its output. */
@@ -42,15 +42,14 @@ interface Running {
   readonly rider: GainRider;
   readonly limiter: PeakLimiter;
   readonly meter: LoudnessMeter;
-  /** How much of the gain is applied, 0 to 1, at the end of the chunk at work, and the factors at both its ends. */
+  /** How much of the gain is applied, 0 to 1, at the end of the current chunk, and the factors at both its ends. */
   share: number;
   fromGain: number;
   toGain: number;
 }
 
 /**
- * One per pipeline, used by it within a tick. Off at the start: then it passes everything on as it is and keeps
- * nothing.
+ * One per pipeline, used by it within a tick. Off at the start: then it passes everything through and retains nothing.
  */
 export class LoudnessStage implements SampleQueue {
   readonly #whenOn: () => LoudnessKernel;
@@ -64,7 +63,7 @@ export class LoudnessStage implements SampleQueue {
   /** How many of those, the last ones, are silence behind the end of the track. */
   #paddingSamples = 0;
   /** Samples output since the last jump, and the chunks whose peaks are known. */
-  #givenSamples = 0;
+  #outputSamples = 0;
   #judgedChunks = 0;
   #isFinished = false;
 
@@ -73,12 +72,12 @@ export class LoudnessStage implements SampleQueue {
     this.#whenOn = kernel;
   }
 
-  /** True when track samples come out as they are in the queue. */
+  /** True when track samples pass unchanged. */
   get isNeutral(): boolean {
     return this.#running === undefined;
   }
 
-  /** Track samples taken from the queue that have not been given. */
+  /** Track samples taken from the queue that have not been output. */
   get heldSamples(): number {
     return this.#heldSamples - this.#paddingSamples;
   }
@@ -119,7 +118,7 @@ export class LoudnessStage implements SampleQueue {
     this.#taggedLufs = taggedLufs;
     const running = this.#running;
     running?.meter.reset();
-    if (this.#givenSamples === 0) running?.rider.begin(taggedLufs);
+    if (this.#outputSamples === 0) running?.rider.begin(taggedLufs);
     else running?.rider.setTagged(taggedLufs);
   }
 
@@ -184,7 +183,7 @@ export class LoudnessStage implements SampleQueue {
     }
     this.#heldSamples = heldSamples;
     this.#paddingSamples = 0;
-    this.#givenSamples = 0;
+    this.#outputSamples = 0;
     this.#judgedChunks = 0;
   }
 
@@ -202,7 +201,7 @@ export class LoudnessStage implements SampleQueue {
     newRight.fill(0, newSamples, neededSamples);
     this.#paddingSamples += neededSamples - newSamples;
     if (rider.isMeasuring && meter.measure(HELD_SAMPLES, newSamples)) rider.follow(meter);
-    const takenSamples = this.#givenSamples + count + HELD_SAMPLES;
+    const takenSamples = this.#outputSamples + count + HELD_SAMPLES;
     const chunks = Math.floor((takenSamples - REACH_BEHIND_SAMPLES) / CHUNK_SAMPLES) - this.#judgedChunks;
     const start = HELD_SAMPLES + neededSamples - (takenSamples - this.#judgedChunks * CHUNK_SAMPLES);
     kernel.findPeaks(start, chunks, limiter.ceiling / rider.gainMax);
@@ -212,7 +211,7 @@ export class LoudnessStage implements SampleQueue {
     const { kernel, limiter, rider } = running;
     // The oldest held sample is at the start of the kernel's new ones, minus the number held.
     const offset = HELD_SAMPLES - this.#heldSamples;
-    const within = this.#givenSamples % CHUNK_SAMPLES;
+    const within = this.#outputSamples % CHUNK_SAMPLES;
     const chunkCount = Math.ceil((within + to.count) / CHUNK_SAMPLES);
     let peak = 0;
     for (let chunk = 0; chunk < chunkCount; chunk++) {
@@ -226,7 +225,7 @@ export class LoudnessStage implements SampleQueue {
       kernel.gains[2 * chunk + 1] = (running.toGain - running.fromGain) / CHUNK_SAMPLES;
     }
     kernel.scale(offset, to.count, within);
-    this.#givenSamples += to.count;
+    this.#outputSamples += to.count;
     copyTo(to.left, running.outLeft, to.count);
     copyTo(to.right, running.outRight, to.count);
     this.#judgedChunks += peak;

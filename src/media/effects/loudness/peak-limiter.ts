@@ -6,7 +6,7 @@
 export const AHEAD_CHUNKS = 6;
 /** Time constant of the gain's return to 1: two thirds of it in this time. */
 const RELEASE_MS = 150;
-/** So near to 1 is 1. */
+/** A gain this near to 1 counts as 1. */
 const RELEASED = 0.9999;
 /** The next power of two above the look-ahead. */
 const RING_CHUNKS = 8;
@@ -23,8 +23,8 @@ export class PeakLimiter {
   /** Limits of the last chunks output; their mean is applied. */
   readonly #recent = new Float64Array(RING_CHUNKS);
   #pushedCount = 0;
-  #givenCount = 0;
-  /** Nothing pushed behind this chunk was turned down. */
+  #outputCount = 0;
+  /** The last chunk that was turned down. */
   #lastLoud = 0;
   #isFresh = true;
   #startGain = 1;
@@ -39,7 +39,7 @@ export class PeakLimiter {
     return this.#ceiling;
   }
 
-  /** For the peaks that come from now on. */
+  /** Sets the ceiling of the peaks that follow. */
   setCeiling(ceilingDbtp: number): void {
     this.#ceiling = ceilingOf(ceilingDbtp);
   }
@@ -55,10 +55,10 @@ export class PeakLimiter {
 
   /** True when enough chunks are ahead for `next`. */
   get isReady(): boolean {
-    return this.#pushedCount - this.#givenCount > AHEAD_CHUNKS;
+    return this.#pushedCount - this.#outputCount > AHEAD_CHUNKS;
   }
 
-  /** The factors at both ends of the chunk that `next` was called for last; in between they lie on a line. */
+  /** The factors at both ends of the last chunk that `next` was called for; in between they lie on a line. */
   get startGain(): number {
     return this.#startGain;
   }
@@ -68,7 +68,7 @@ export class PeakLimiter {
 
   /** Advances to the next output chunk. Only when ready. */
   next(): void {
-    const chunk = this.#givenCount++;
+    const chunk = this.#outputCount++;
     const gain = this.#gains[chunk & RING_MASK]!;
     const limit = this.#limitFor(chunk);
     if (this.#isFresh) {
@@ -83,7 +83,7 @@ export class PeakLimiter {
   /** Discards the pushed chunks: a seek. */
   reset(): void {
     this.#pushedCount = 0;
-    this.#givenCount = 0;
+    this.#outputCount = 0;
     this.#lastLoud = 0;
     this.#isFresh = true;
   }

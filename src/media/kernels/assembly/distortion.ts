@@ -19,12 +19,12 @@ import {
 /** Offset of an angle's cosine behind its sine. */
 const COSINE = F64_BYTES;
 const ANGLE_BYTES = 2 * F64_BYTES;
-/** With it added, whole numbers stand in the low bits of a float. */
+/** Adding it moves whole numbers into the low bits of a float. */
 const WHOLE: f32 = 8388608;
 
 /**
- * Writes `count` rows (1 at least) from number `row` on. Values end at ROW_VALUE_MAX; what lies beyond full scale is
- * cut when read.
+ * Writes `count` rows (1 at least) from number `row` on. Values are limited to ROW_VALUE_MAX; beyond full scale they
+ * are clipped when read.
  */
 export function fill(row: u32, count: u32): void {
   let at: usize = F32_BYTES * row;
@@ -59,8 +59,8 @@ function turn(): void {
 }
 
 /**
- * The largest second difference of the first `rows` rows (a multiple of 4, and two more): eight times what reading
- * between rows is wrong by. Where three rows lie beyond the same full scale, it does not matter.
+ * The largest second difference of the first `rows` rows (a multiple of 4, and two more): eight times the error of
+ * reading between rows. Where three rows lie beyond the same full scale, it does not matter.
  */
 export function bend(rows: u32): f32 {
   const end: usize = F32_BYTES * rows;
@@ -113,7 +113,7 @@ function shapeSide(from: usize, count: u32, middle: f32): void {
   } while (at < end);
 }
 
-/** To full scale. */
+/** Clips to full scale. */
 function cut(x: v128): v128 {
   return f32x4.pmin(f32x4.splat(1), f32x4.pmax(f32x4.splat(-1), x));
 }

@@ -97,7 +97,7 @@ function addGroup(group: usize, count: u32): void {
   v128.store(group, w2C, THIRD + BAND_W2);
 }
 
-/** Cuts the sums to full scale and goes back to 32 bits. */
+/** Clips the sums to full scale and converts them back to 32 bits. */
 function gather(count: u32): void {
   const end: usize = F32_BYTES * count;
   let at: usize = 0;

@@ -1,5 +1,5 @@
-// Vectors of four 32-bit floats taken apart and put together. AssemblyScript, compiled into each loop that uses it;
-// audio thread.
+// Splitting and joining vectors of four 32-bit floats. AssemblyScript, compiled into each loop that uses it; audio
+// thread.
 
 /** a0 b0 a1 b1: the first of both, then the second of both. */
 export function lowPairs(a: v128, b: v128): v128 {
@@ -27,8 +27,8 @@ export function sumsOfPairs(a: v128, b: v128): v128 {
 }
 
 /**
- * Lanes 0 and 2, and 1 and 3, of both: of what `sumsOfPairs` made of a and b, and of c and d, the sums of a, b, c and
- * d.
+ * Adds lanes 0 and 2, and 1 and 3, of both: from the results of `sumsOfPairs` for a and b, and for c and d, the sums of
+ * a, b, c and d.
  */
 export function sumsOfHalves(ab: v128, cd: v128): v128 {
   return f32x4.add(lowHalves(ab, cd), highHalves(ab, cd));

@@ -37,8 +37,8 @@ const EVEN_3 = 5 * VECTOR_BYTES;
 const ODD_3 = 6 * VECTOR_BYTES;
 
 /**
- * Weighs `count` samples (1 at least) from number `start` on; gives the sum of their squares.
- * w = x - a2 w2 - a1 w1;  y = b0 w + b1 w1 + b2 w2;  v = y - c2 v2 - c1 v1;  z = v - 2 v1 + v2;  sum += z z
+ * Weighs `count` samples (1 at least) from number `start` on; returns the sum of their squares. w = x - a2 w2 - a1 w1;
+ * y = b0 w + b1 w1 + b2 w2; v = y - c2 v2 - c1 v1; z = v - 2 v1 + v2; sum += z z
  */
 export function weigh(start: u32, count: u32): f64 {
   let at: usize = F32_BYTES * start;
@@ -194,8 +194,8 @@ function sane(x: v128): v128 {
 }
 
 /**
- * From number `start` on, `count` samples (1 at least) times the factors of their chunks, to the output. The first
- * chunk begins `within` samples before. Writes up to three samples too many, which the next chunk overwrites.
+ * From number `start` on, multiplies `count` samples (1 at least) by the factors of their chunks, to the output. The
+ * first chunk begins `within` samples before. Writes up to three samples too many, which the next chunk overwrites.
  */
 export function scale(start: u32, count: u32, within: u32): void {
   let at: usize = F32_BYTES * start;

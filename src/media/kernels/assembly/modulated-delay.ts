@@ -19,7 +19,7 @@ import { highHalves, highPairs, lowHalves, lowPairs } from "./lanes.ts";
 
 const LINE_MASK = DELAY_LINE_SIZE - 1;
 const PAIR_BYTES = 2 * F32_BYTES;
-/** With it added, whole numbers stand in the low bits of a 64-bit float. */
+/** Adding it moves whole numbers into the low bits of a 64-bit float. */
 const WHOLE: f64 = 4503599627370496;
 
 /**
@@ -117,7 +117,7 @@ function ringBytes(sample: u32): usize {
   return F32_BYTES * (sample & LINE_MASK);
 }
 
-/** From left, right, left, right to left, left, right, right. */
+/** Reorders left, right, left, right to left, left, right, right. */
 function bySide(x: v128): v128 {
   return f32x4.shuffle(x, x, 0, 2, 1, 3);
 }

@@ -32,7 +32,7 @@ export function phase(
   let last = v128.load(PHASER_STATE + 4 * VECTOR_BYTES);
   let before = v128.load(PHASER_STATE + 5 * VECTOR_BYTES);
   const to: usize = F32_BYTES * end;
-  // Not do … while as in the other loops: on this one, which waits for itself, V8 is then a tenth slower.
+  // Not do … while as in the other loops: V8 runs this one, which waits for its own results, a tenth slower then.
   for (let at: usize = F32_BYTES * start; at < to; at += F32_BYTES) {
     const x = f64x2.promote_low_f32x4(v128.load32_lane(at, v128.load32_zero(at, PHASER_LEFT), 1, PHASER_RIGHT));
     const x1 = f64x2.add(x, f64x2.mul(again, before));

@@ -55,7 +55,7 @@ export function fillRow(
     store<f32>(tap, f32(f64(load<f32>(tap)) / sum));
     tap += F32_BYTES;
   } while (tap < end);
-  // The middle row is its own mirror image, so not before all of it is scaled.
+  // The middle row is its own mirror image, so it is written only when all of it is scaled.
   tap = first;
   let to = mirrored;
   do {
@@ -65,7 +65,7 @@ export function fillRow(
   } while (tap < end);
 }
 
-/** 1 in the middle (0), next to nothing at either edge (-1 and 1), 0 beyond. */
+/** 1 in the middle (0), almost 0 at either edge (-1 and 1), 0 beyond. */
 function windowAt(edge: f64, series: usize, terms: u32): f64 {
   const height: f64 = 1 - edge * edge;
   let value: f64 = 0;
@@ -195,7 +195,7 @@ export function resampleInterpolated(
   } while (count !== 0);
 }
 
-/** The sum of the lanes of `left` in lanes 0 and 1, of `right` in 2 and 3: each pair is to be added yet. */
+/** The sum of the lanes of `left` in lanes 0 and 1, of `right` in 2 and 3: each pair still has to be added. */
 function halfSums(left: v128, right: v128): v128 {
   return f32x4.add(lowHalves(left, right), highHalves(left, right));
 }

@@ -97,7 +97,7 @@ export function reverberate(start: u32, end: u32, at: u32, keep: f32, dry: f32, 
     const x1 = highHalves(lowE, lowF);
     const x2 = lowHalves(lowG, lowH);
     const x3 = highHalves(lowG, lowH);
-    // Lines 4 to 7 likewise.
+    // Lines 4 to 7 in the same way.
     const past8 = v128.load(lineBytes(at - LINE_4_SAMPLES), LINE_4, F32_BYTES);
     const past9 = v128.load(lineBytes(at - LINE_5_SAMPLES), LINE_5, F32_BYTES);
     const past10 = v128.load(lineBytes(at - LINE_6_SAMPLES), LINE_6, F32_BYTES);

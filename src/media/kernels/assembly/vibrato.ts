@@ -8,7 +8,7 @@ import { F32_BYTES, VECTOR_BYTES } from "../numbers/block.ts";
 import { VIBRATO_LEFT, VIBRATO_LEFT_OUT, VIBRATO_RIGHT, VIBRATO_RIGHT_OUT } from "../numbers/vibrato.ts";
 import { highHalves, highPairs, lowHalves, lowPairs, sumsOfHalves, sumsOfPairs } from "./lanes.ts";
 
-/** With it added, whole numbers stand in the low bits of a 64-bit float. */
+/** Adding it moves whole numbers into the low bits of a 64-bit float. */
 const WHOLE: f64 = 4503599627370496;
 
 /**
@@ -65,7 +65,7 @@ export function vibrate(
     const w3 = f32x4.mul(f32x4.splat(0.5), f32x4.sub(t3, t2));
     // The four weights add up to 1.
     const w2 = f32x4.sub(f32x4.splat(1), f32x4.add(f32x4.add(w0, w1), w3));
-    // From a vector per weight to a vector per sample.
+    // Transposes a vector per weight to a vector per sample.
     const low01 = lowPairs(w0, w1);
     const low23 = lowPairs(w2, w3);
     const wa = lowHalves(low01, low23);

@@ -22,5 +22,5 @@ export const KERNEL_SAMPLES = FRAME_SAMPLES;
 /** Bytes of those samples. */
 export const SIDE_BYTES = F32_BYTES * KERNEL_SAMPLES;
 
-/** -360 dB, added to what goes round: silence then ends here and not in subnormal numbers, which would be slow. */
+/** -360 dB, added in feedback loops: silence then ends here and not in subnormal numbers, which would be slow. */
 export const SILENCE_BIAS = 1e-18;

@@ -20,7 +20,7 @@ export const BAND_W1 = 3 * VECTOR_BYTES;
 /** Offset of w2, the second value of the state. */
 export const BAND_W2 = 4 * VECTOR_BYTES;
 
-/** From one band to the next. */
+/** Distance between two bands. */
 export const BAND_BYTES = 5 * VECTOR_BYTES;
 
 /** x1, the last input sample, left and right as f64, behind all bands. */

@@ -54,7 +54,7 @@ export const WEIGHTING_STATE = 0;
 /** Each a vector of four equal f32. */
 export const PEAK_TAPS = WEIGHTING_STATE + 4 * VECTOR_BYTES;
 
-/** From one pair's taps to the next. */
+/** Distance between two pairs' taps. */
 export const TAP_PAIR_BYTES = TAPS_PER_PAIR * VECTOR_BYTES;
 
 /** The peaks found in each chunk, f32. */
@@ -63,13 +63,13 @@ export const CHUNK_PEAKS = PEAK_TAPS + TAP_PAIRS * TAP_PAIR_BYTES;
 /** Audio, f32, in and out: left. */
 export const LOUDNESS_LEFT = CHUNK_PEAKS + (F32_BYTES * LOUDNESS_SAMPLES) / CHUNK_SAMPLES;
 
-/** Right. */
+/** Audio, right. */
 export const LOUDNESS_RIGHT = LOUDNESS_LEFT + F32_BYTES * LOUDNESS_SAMPLES;
 
 /** Output after the gain, f32: left. */
 export const LOUDNESS_LEFT_OUT = LOUDNESS_RIGHT + F32_BYTES * LOUDNESS_SAMPLES;
 
-/** Right. */
+/** Output, right. */
 export const LOUDNESS_RIGHT_OUT = LOUDNESS_LEFT_OUT + F32_BYTES * LOUDNESS_OUT_SAMPLES;
 
 /** Per chunk the factor at its start and its increase from sample to sample, f32. */

@@ -1,5 +1,5 @@
-// Where the loop of chorus and flanger finds what in its memory, and what it shares with the plain one; read by both
-// compilers (block.ts).
+// Memory layout of the loop of chorus and flanger, and constants shared with the plain one; read by both compilers
+// (block.ts).
 
 import { F32_BYTES, GROUP_SAMPLES, SIDE_BYTES } from "./block.ts";
 
@@ -24,7 +24,7 @@ export const DELAY_RIGHT_LINE_END = DELAY_RIGHT_LINE + F32_BYTES * DELAY_LINE_SI
 /** Audio, f32, in and out: left. */
 export const DELAY_LEFT = DELAY_RIGHT_LINE_END + F32_BYTES * GROUP_SAMPLES;
 
-/** Right. */
+/** Audio, right. */
 export const DELAY_RIGHT = DELAY_LEFT + SIDE_BYTES;
 
 /** Sine and cosine for the next sample, f64. */

@@ -48,10 +48,10 @@ export const REVERB_LINE_SIZE = 4096;
 /** Samples in the ring of a diffuser, a power of two above the longest. */
 export const DIFFUSER_SIZE = 512;
 
-/** From one line to the next, the first from byte 0 on, f32. */
+/** Distance between two lines, the first from byte 0 on, f32. */
 export const LINE_STRIDE_BYTES = F32_BYTES * (REVERB_LINE_SIZE + GROUP_SAMPLES);
 
-/** From one diffuser to the next. */
+/** Distance between two diffusers. */
 export const DIFFUSER_STRIDE_BYTES = F32_BYTES * (DIFFUSER_SIZE + GROUP_SAMPLES);
 
 /** The diffusers, behind eight lines. */

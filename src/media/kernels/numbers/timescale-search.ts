@@ -14,13 +14,13 @@ export const THERE_SAMPLES = 800;
 /** The audio that is compared, f32: left. */
 export const HERE_LEFT = 0;
 
-/** Right. */
+/** Audio, right. */
 export const HERE_RIGHT = HERE_LEFT + F32_BYTES * COMPARED_SAMPLES_MAX;
 
 /** The audio it is compared with, f32: left. */
 export const THERE_LEFT = HERE_RIGHT + F32_BYTES * COMPARED_SAMPLES_MAX;
 
-/** Right. */
+/** Audio, right. */
 export const THERE_RIGHT = THERE_LEFT + F32_BYTES * THERE_SAMPLES;
 
 /** The results, f32. */

@@ -64,10 +64,10 @@ describe("ByteCursor", () => {
   });
 
   it("a byte cursor fetches a little more than it needs when much is already held", async () => {
-    let askedCount = 0;
+    let requestCount = 0;
     class CountingSource extends MemoryByteSource {
       override readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
-        askedCount += 1;
+        requestCount += 1;
         return super.readBuffered(positionBytes, lengthBytes);
       }
     }
@@ -76,6 +76,6 @@ describe("ByteCursor", () => {
       await cursor.need(50_000);
       cursor.skip(100);
     }
-    expect(askedCount).toBeLessThan(10);
+    expect(requestCount).toBeLessThan(10);
   });
 });

@@ -1,5 +1,5 @@
-// Files made to cost more than they weigh: reading them takes steps and bytes in proportion to their size, gives the
-// thread back in between, stays within its memory and leaves none taken.
+// Files built to cost more than their size: reading them takes steps and bytes in proportion to their size, yields the
+// thread in between, stays within its memory and releases all of it.
 
 import { describe, expect, it } from "vitest";
 import { NodeError } from "../../../../src/errors.ts";

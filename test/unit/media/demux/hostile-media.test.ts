@@ -12,7 +12,7 @@ const NAMES = readdirSync(new URL("../../../fixtures/demux", import.meta.url));
 const { FUZZ_SEED, FUZZ_ROUNDS } = process.env;
 const SEED = Number(FUZZ_SEED ?? 20261121);
 const ROUNDS = Number(FUZZ_ROUNDS ?? 12);
-/** No small file holds more; a reader that gives more makes them up. */
+/** No small file holds more; a reader that returns more makes them up. */
 const PACKET_COUNT_MAX = 50_000;
 
 type Damage = (bytes: Uint8Array, random: () => number) => Uint8Array;

@@ -93,7 +93,7 @@ describe("loudness in a file's tags", () => {
     );
     await readPackets(demuxer);
     expect(demuxer.stream.sampleRateHz).toBe(22_050);
-    // One channel where there were two.
+    // One channel instead of two.
     expect(demuxer.stream.loudnessLufs).toBeCloseTo(TAGGED_LUFS + 3.01, 6);
   });
 });

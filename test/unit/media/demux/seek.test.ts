@@ -54,7 +54,7 @@ function endOf(packets: readonly Packet[]): number {
 function expectLanding(
   after: readonly Packet[],
   all: readonly Packet[],
-  bounds: { targetMs: number; leadMs: number; slackMs: number },
+  bounds: { targetMs: number; preRollMs: number; slackMs: number },
 ) {
   const [first] = after;
   expect(first, "a packet after the seek").toBeDefined();
@@ -70,12 +70,12 @@ function expectLanding(
   }
   const fileStartMs = all[0]?.timestampMs ?? 0;
   expect(first?.timestampMs).toBeLessThanOrEqual(
-    Math.max(fileStartMs, bounds.targetMs - bounds.leadMs) + bounds.slackMs,
+    Math.max(fileStartMs, bounds.targetMs - bounds.preRollMs) + bounds.slackMs,
   );
   expect(first?.timestampMs).toBeGreaterThan(bounds.targetMs - 600);
 }
 
-describe.each(FILES)("seeking in %s", (name, leadMs, slackMs) => {
+describe.each(FILES)("seeking in %s", (name, preRollMs, slackMs) => {
   it("a seek lands early enough, on the right packet, with the right time, in any order of targets", async () => {
     const all = await readPackets(await open(name));
     const demuxer = await open(name);
@@ -83,7 +83,7 @@ describe.each(FILES)("seeking in %s", (name, leadMs, slackMs) => {
     for (const share of [0.5, 0.1, 0.93, 0, 0.97, 0.33, 0.34, 0.75]) {
       const targetMs = share * end;
       await demuxer.seek(targetMs);
-      expectLanding(await readPackets(demuxer), all, { targetMs, leadMs, slackMs });
+      expectLanding(await readPackets(demuxer), all, { targetMs, preRollMs, slackMs });
     }
   });
 
@@ -93,7 +93,7 @@ describe.each(FILES)("seeking in %s", (name, leadMs, slackMs) => {
     await demuxer.seek(endOf(all) + 60_000);
     expect(await demuxer.next()).toBeUndefined();
     await demuxer.seek(endOf(all) / 2);
-    expectLanding(await readPackets(demuxer), all, { targetMs: endOf(all) / 2, leadMs, slackMs });
+    expectLanding(await readPackets(demuxer), all, { targetMs: endOf(all) / 2, preRollMs, slackMs });
   });
 
   it("a seek runs forward to the target when the source cannot jump, but not back", async () => {
@@ -105,7 +105,7 @@ describe.each(FILES)("seeking in %s", (name, leadMs, slackMs) => {
     await demuxer.next();
     await demuxer.seek(targetMs);
     const after = await readPackets(demuxer);
-    expectLanding(after, all, { targetMs, leadMs, slackMs });
+    expectLanding(after, all, { targetMs, preRollMs, slackMs });
     await expect(demuxer.seek(0)).rejects.toThrow(NodeError);
   });
 });

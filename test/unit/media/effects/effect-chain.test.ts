@@ -46,7 +46,7 @@ class Listening {
     return rendered;
   }
 
-  /** Lets time pass that no test looks back at. */
+  /** Advances time without recording the output. */
   pass(frameCount: number): void {
     for (let frame = 0; frame < frameCount; frame++) this.#renderFrame();
   }

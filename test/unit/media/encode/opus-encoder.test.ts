@@ -123,7 +123,7 @@ test.each([
     decoded.push(encode(encoder, decoded.length));
   }
   expect(decoded).toEqual(expected.slice(0, 15));
-  // In two goes, with frames between them.
+  // In two parts, with frames between them.
   for (const frame of [15, 16, 17, 18]) encode(encoder, frame);
   encoder.rewind(2);
   expect(encode(encoder, 17)).toEqual(expected[17]);
@@ -173,7 +173,7 @@ test("an encoder is no larger than its saved state", async () => {
   const encoders = Array.from({ length: 3 }, () => opus.createEncoder(OPTIONS));
   const [first = 0, second = 0, third = 0] = encoders;
   const gaps = [second - first, third - second];
-  // A word of the heap's own stands between two.
+  // A word of the heap itself lies between two encoders.
   expect(gaps).toContain(OPUS_ENCODER_BYTES + 8);
   for (const encoder of encoders) opus.module._oc_destroy_encoder(encoder);
 });

@@ -6,7 +6,7 @@ import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encode
 import { compileOpusEncoder } from "../../../../src/media/kernels/opus-encoder-kernel.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 
-/** Codecs of which none can be loaded, and what of them was asked for. */
+/** Codecs that all fail to load, and a record of the requested ones. */
 function setup(encoder: "libopus" | "tonearm" = "tonearm") {
   const asked: string[] = [];
   const fail = (name: string) => {
@@ -44,10 +44,10 @@ test("libopus is loaded instead of Tonearm's encoder when it is configured", asy
 });
 
 test("the encoder is loaded once, ahead of its first use, and again after a failure", async () => {
-  let askedCount = 0;
+  let requestCount = 0;
   const readEncoder = async () => {
-    askedCount++;
-    if (askedCount === 1) throw new Error("not now");
+    requestCount++;
+    if (requestCount === 1) throw new Error("not now");
     return compileOpusEncoder();
   };
   const fail = () => Promise.reject(new Error("not installed"));
@@ -57,7 +57,7 @@ test("the encoder is loaded once, ahead of its first use, and again after a fail
   await new Promise((resolve) => setImmediate(resolve));
   codecs.loadEncoder();
   expect(await codecs.acquireEncoder()).toBeInstanceOf(TonearmFrameEncoder);
-  expect(askedCount).toBe(2);
+  expect(requestCount).toBe(2);
 });
 
 test("a thread that cannot run Tonearm's encoder encodes with libopus", async () => {

@@ -49,7 +49,7 @@ function start(parts: Parts) {
   return { pipeline, failures };
 }
 
-/** Until so many frames have come, or the end. */
+/** Plays until `frames` frames have come, or the end. */
 async function play({ pipeline }: ReturnType<typeof start>, frames = 1000): Promise<void> {
   const deadlineMs = performance.now() + 10_000;
   for (let count = 0; count < frames && !pipeline.isEnded && performance.now() < deadlineMs; ) {

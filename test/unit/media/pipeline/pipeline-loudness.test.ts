@@ -126,7 +126,7 @@ describe.each([
     pipeline.seek(200);
     await expect.poll(() => pipeline.seekTargetMs).toBeUndefined();
     const { frames, positionsMs } = await render(pipeline, 40);
-    // For Opus the nearest packet.
+    // For Opus, accurate to the nearest packet.
     expect(Math.abs(positionsMs.at(-1)! - 1000)).toBeLessThan(31);
     expect(await loudnessIn(frames, 1, 40)).toBeGreaterThan(-18);
   });

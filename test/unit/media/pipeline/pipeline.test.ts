@@ -201,13 +201,13 @@ describe("a chained file that continues in another codec", () => {
   it("a chained file that is closed while the next decoder is being created closes that one too", async () => {
     const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000, encoder: "tonearm" });
     let openDecoders = 0;
-    let isAsked = false;
+    let isRequested = false;
     let give = (): void => undefined;
     const mayBeMade = new Promise<void>((resolve) => {
       give = resolve;
     });
     const createDecoder = async (stream: AudioStream): Promise<Decoder> => {
-      isAsked ||= stream === OPUS;
+      isRequested ||= stream === OPUS;
       if (stream === OPUS) await mayBeMade;
       const decoder = await codecs.createDecoder(stream);
       const close = decoder.close.bind(decoder);
@@ -229,7 +229,7 @@ describe("a chained file that continues in another codec", () => {
         releaseEncoder: (encoder) => codecs.releaseEncoder(encoder),
       },
     });
-    while (!isAsked) {
+    while (!isRequested) {
       pipeline.produce();
       await nextIteration();
     }

@@ -200,7 +200,7 @@ describe("a reader whose bytes are replaced", () => {
     return { reader, failures, taken, drain };
   }
 
-  /** A demuxer that gives so many packets and then says that its bytes are others. */
+  /** A demuxer that returns `at` packets and then reports that its bytes have been replaced. */
   function ending(at: number, error: Error, isSeekable = true): ScriptedDemuxer {
     const demuxer = new ScriptedDemuxer({ stream: STREAM, packets: PACKETS, isSeekable });
     demuxer.failAt(at, error);

@@ -88,7 +88,7 @@ describe("a change from passthrough to decoding", () => {
     await player.play(50);
     player.pipeline.setVolume(50);
     expect(player.rewind()).toBe(AHEAD_FRAMES);
-    // As from a pacer's side: the frames that wait are filled up at once.
+    // Like the pacer: the waiting frames are filled up at once.
     for (let frame = 0; frame < AHEAD_FRAMES; frame++)
       expect(player.pipeline.produce()).toEqual(song.packets[50 + frame]!.data);
     expect(player.pipeline.isOutdated).toBe(false);

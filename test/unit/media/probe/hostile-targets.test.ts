@@ -37,7 +37,7 @@ const CLOSED = [`${SITE_ADDRESS}/32`];
 const OPEN = ["0.0.0.0/0", "::/0"];
 interface Route {
   readonly name: string;
-  /** With these networks allowed. */
+  /** Prepares an attempt with these networks allowed. */
   readonly prepare: (allow: readonly string[]) => Attempt;
 }
 
@@ -199,14 +199,15 @@ describe.runIf(process.platform === "linux").each(ROUTES)("$name", ({ prepare })
 });
 
 describe("the UDP address that a voice gateway names", () => {
-  /** As text, where a gateway can only mean an address; each once. */
+  /** Hosts as text, for gateways that accept only an address; each once. */
   const hosts = [
     ...new Set(HOSTILE_TARGETS.map(({ url }) => /^http:\/\/\[?([^\]@\\]+?)\]?:PORT\/PATH$/.exec(url)?.[1])),
   ];
   const addresses = hosts.filter((host) => host !== undefined);
 
   /**
-   * The datagrams' addresses, of each gateway that names one of the list; the rest of the handshake is the real one.
+   * The addresses that received datagrams, for each gateway that names one of the list; the rest of the handshake is
+   * real.
    */
   async function contactedBy(networkAllow: readonly string[], udpPort: number): Promise<string[]> {
     const connectionCount = range.recordedConnections.length;
@@ -251,7 +252,7 @@ async function meetGateway(ready: { udpAddress: string; udpPort: number }, netwo
 
 describe.runIf(process.platform === "linux")("behind a proxy", () => {
   /** Ports of the targets that the proxy is asked for. */
-  async function portsAskedFor(allow: readonly string[]): Promise<number[]> {
+  async function requestedPorts(allow: readonly string[]): Promise<number[]> {
     const ports: number[] = [];
     const note = ({ url = "" }: IncomingMessage) => ports.push(Number(/:(\d+)(?:\/|\?|$)/.exec(url)?.[1]));
     const proxy = createServer((request, response) => {
@@ -270,10 +271,10 @@ describe.runIf(process.platform === "linux")("behind a proxy", () => {
   }
 
   it("a proxy is asked for none of the hostile targets", async () => {
-    expect(await portsAskedFor([])).toEqual([]);
+    expect(await requestedPorts([])).toEqual([]);
   });
 
   it("a proxy is asked for all hostile targets when everything is allowed", async () => {
-    expect(new Set(await portsAskedFor(OPEN))).toEqual(new Set(range.aims.map(({ port }) => port)));
+    expect(new Set(await requestedPorts(OPEN))).toEqual(new Set(range.aims.map(({ port }) => port)));
   });
 });

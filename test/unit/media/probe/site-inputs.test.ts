@@ -69,7 +69,7 @@ it("a probe of a plugin's track whose HLS is refused once finds it through the n
   const { opener, clock, links, work } = await start(({ path }) => {
     if (path === "/0") return statusPlan(403);
     const name = path === "/1" ? "index.m3u8" : path.slice(1);
-    const bytes = Buffer.from(files[name] as string); // Buffer.from takes either; its overloads do not say so.
+    const bytes = Buffer.from(files[name] as string); // Buffer.from accepts either; its overloads do not show it.
     return plainPlan(bytes, undefined);
   });
   const result = await hurry(clock, opener.probe(SITE_INPUT, work));

@@ -1,4 +1,4 @@
-// Files that a server of stations hands out: its answer looks like a station's, but what it sends has an end.
+// Files from a station server: the answer looks like a station's, but its content has an end.
 
 import { readFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";

@@ -272,7 +272,7 @@ describe("probing an input", () => {
     const result = opener.probe(http("a"), { signal: never, budget });
     const failure = expect(result).rejects.toMatchObject({
       code: "load-timeout",
-      message: "looking at the track took more than 15000 ms",
+      message: "probing the track took more than 15000 ms",
       cause: { code: "input-closed" },
     });
     await expect.poll(() => sources.length).toBe(1);

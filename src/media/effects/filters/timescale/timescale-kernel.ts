@@ -39,7 +39,7 @@ interface Stereo {
 }
 
 /** The loop's memory: the table, the input and the output. */
-interface Workplace {
+interface WorkMemory {
   readonly loop: ResampleLoop;
   readonly input: Stereo;
   readonly output: Stereo;
@@ -51,7 +51,7 @@ export class TimescaleKernel {
   readonly tapCount: number;
   readonly #factor: number;
   /** Created when audio first goes through: at factor 1 never. */
-  #workplace: Workplace | undefined;
+  #workMemory: WorkMemory | undefined;
 
   constructor(factor: number) {
     this.tapCount = tapCountFor(factor);
@@ -67,9 +67,9 @@ export class TimescaleKernel {
     from: number,
     { phase, step, count }: { readonly phase: number; readonly step: number; readonly count: number },
   ): Stereo {
-    this.#workplace ??= createWorkplace(this.#factor);
-    const { loop, input: ownInput, output, rowsPerPhase } = this.#workplace;
-    // Whole arrays are copied fast and without a view being made.
+    this.#workMemory ??= createWorkMemory(this.#factor);
+    const { loop, input: ownInput, output, rowsPerPhase } = this.#workMemory;
+    // Copying whole arrays is fast and creates no view.
     ownInput.left.set(input.left);
     ownInput.right.set(input.right);
     const stepSamples = Math.floor(step / PHASE_COUNT);
@@ -91,7 +91,7 @@ export class TimescaleKernel {
   }
 }
 
-function createWorkplace(factor: number): Workplace {
+function createWorkMemory(factor: number): WorkMemory {
   const tapCount = tapCountFor(factor);
   const rowCount = Math.max(ROW_COUNT_MIN, Math.ceil(ROW_COUNT / factor));
   const tableSamples = (rowCount + 1) * tapCount;
@@ -114,7 +114,7 @@ function tapCountFor(factor: number): number {
   return INTERPOLATED_TAPS_STEP * Math.ceil(taps / INTERPOLATED_TAPS_STEP);
 }
 
-// A bounded memo of a pure function: what a factor's filter is never changes.
+// A bounded cache of a pure function: a factor's filter never changes.
 const kernels = new Map<number, TimescaleKernel>();
 
 /**
@@ -123,7 +123,7 @@ const kernels = new Map<number, TimescaleKernel>();
 export function timescaleKernel(factor: number): TimescaleKernel {
   const steps = Math.max(0, Math.ceil(Math.log2(factor) * STEPS_PER_OCTAVE - 1e-9));
   const kernel = kernels.get(steps) ?? new TimescaleKernel(2 ** (steps / STEPS_PER_OCTAVE));
-  // Re-inserting moves it to the young end; the oldest goes.
+  // Re-inserting moves it to the young end; the oldest is dropped.
   kernels.delete(steps);
   kernels.set(steps, kernel);
   for (const oldest of kernels.keys()) {

@@ -14,7 +14,7 @@ import {
 
 /** Samples retained behind the next sample to play, for the left half of the longest filter. */
 export const HISTORY_SAMPLES = TAP_COUNT_MAX / 2;
-/** A change of factor is made in so many steps of so many samples: 20 ms. */
+/** A change of factor takes this many steps of this many samples: 20 ms. */
 const GLIDE_STEPS = 20;
 const GLIDE_STEP_SAMPLES = SAMPLES_PER_MS;
 
@@ -23,7 +23,7 @@ interface SampleSource {
   read(to: { left: Float32Array; right: Float32Array }, offset: number, count: number): number;
 }
 
-/** Where it goes: a StereoFifo. */
+/** Destination of the output: a StereoFifo. */
 interface SampleSink {
   append(left: Float32Array, right: Float32Array, offset: number, lengthSamples: number): void;
 }
@@ -78,12 +78,17 @@ export class TimescaleResampler {
     return done;
   }
 
-  #makeBlock(sink: SampleSink, countWanted: number, source: SampleSource, isEnd: boolean): number {
+  #makeBlock(sink: SampleSink, countRequested: number, source: SampleSource, isEnd: boolean): number {
     this.#glide();
     const kernel = this.#kernel;
     const isGliding = this.#step !== this.#targetStep;
     const capacity = Math.floor(((SCRATCH_SAMPLES - 1) * PHASE_COUNT - this.#phase) / this.#step);
-    const countMax = Math.min(countWanted, capacity, SCRATCH_SAMPLES, isGliding ? GLIDE_STEP_SAMPLES : SCRATCH_SAMPLES);
+    const countMax = Math.min(
+      countRequested,
+      capacity,
+      SCRATCH_SAMPLES,
+      isGliding ? GLIDE_STEP_SAMPLES : SCRATCH_SAMPLES,
+    );
     const reach = Math.floor((this.#phase + (countMax - 1) * this.#step) / PHASE_COUNT);
     this.#take(HISTORY_SAMPLES + reach + kernel.tapCount / 2 + 1, source, isEnd);
     const inputs = this.#inputLength - HISTORY_SAMPLES - kernel.tapCount / 2;

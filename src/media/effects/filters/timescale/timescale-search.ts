@@ -10,14 +10,14 @@ export const COMPARED_SAMPLES = 768;
 const COMPARED_STEPS = COMPARED_SAMPLES / COARSE_STEP;
 /** A jump as far from the target as the search reaches must be this much better (likeness goes from -1 to 1). */
 const DISTANCE_COST = 0.02;
-/** Silence is like silence. */
+/** Two silent stretches count as similar. */
 const ENERGY_MIN = 1e-6;
 
 export interface JumpRange {
   /** Shortest and longest jump, whole track samples, forward positive; at most 1200 apart. */
   low: number;
   high: number;
-  /** The best one as far as time is concerned. */
+  /** The best jump by time alone. */
   target: number;
 }
 

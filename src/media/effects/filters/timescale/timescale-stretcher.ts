@@ -25,7 +25,7 @@ const PATIENCE_SAMPLES = 480;
 /** How much later (35 ms) a jump may come when an onset is in the way. */
 const ONSET_PATIENCE_SAMPLES = 1680;
 /** Samples that belong to an onset: from 2 ms before its block to 5 ms after its beginning. */
-const ONSET_LEAD_SAMPLES = 96;
+const ONSET_BEFORE_SAMPLES = 96;
 const ONSET_BODY_SAMPLES = 240;
 /** At the end of the track the length may be off by this (4 ms, before pitch), for a better jump target. */
 const END_SLACK_SAMPLES = 192;
@@ -68,7 +68,7 @@ export class TimescaleStretcher {
     if (tempo === 1) this.#ideal = this.#at;
   }
 
-  /** The track ends before this sample; what the window has from there on must be silence. */
+  /** The track ends before this sample; the window must hold silence from there on. */
   setEnd(trackEnd: number): void {
     this.#trackEnd = trackEnd;
     this.#untilCheck = 0;
@@ -171,13 +171,13 @@ export class TimescaleStretcher {
     const range = this.#range;
     if (isForwards) {
       const onset = this.#window.onsetAfter(this.#at - ONSET_BODY_SAMPLES);
-      const high = onset - FADE_SAMPLES - ONSET_LEAD_SAMPLES - this.#at;
+      const high = onset - FADE_SAMPLES - ONSET_BEFORE_SAMPLES - this.#at;
       if (high >= range.high) return;
       range.high = high;
       range.low = Math.min(range.low, Math.max(JUMP_SAMPLES_MIN, high - SEARCH_SAMPLES / 2));
     } else {
       const onset = this.#window.onsetBefore(this.#at + FADE_SAMPLES);
-      const low = onset + BLOCK_SAMPLES + ONSET_LEAD_SAMPLES - this.#at;
+      const low = onset + BLOCK_SAMPLES + ONSET_BEFORE_SAMPLES - this.#at;
       if (low <= range.low) return;
       range.low = low;
       range.high = Math.max(range.high, Math.min(-JUMP_SAMPLES_MIN, low + SEARCH_SAMPLES / 2));

@@ -13,7 +13,7 @@ const ONSET_RATIO = 10;
 const ONSET_MEMORY = 0.05;
 /** Steps below this (-55 dB or so) never count as an onset: this excludes noise in a pause. */
 const ONSET_ENERGY_MIN = 5e-4;
-/** Onsets remembered, in the order in which they come; older ones have been played long ago. */
+/** Onsets stored, in order; older ones have been played long ago. */
 const ONSETS_MAX = 64;
 
 export class TimescaleWindow {
@@ -39,7 +39,7 @@ export class TimescaleWindow {
     if (this.end - this.start + lengthSamples > this.left.length) this.#makeSpace(lengthSamples);
     let at = this.end - this.start;
     if (lengthSamples === left.length && lengthSamples === right.length) {
-      // Whole arrays are copied fast and without a view being made.
+      // Copying whole arrays is fast and creates no view.
       this.left.set(left, at);
       this.right.set(right, at);
     } else {

@@ -45,7 +45,7 @@ export class TimescaleFilter implements RateFilter {
   readonly #window = new TimescaleWindow();
   readonly #stretcher = new TimescaleStretcher(this.#window);
   readonly #resampler = new TimescaleResampler();
-  /** Made and not read. */
+  /** Produced and not read yet. */
   readonly #made = new StereoFifo({ capacitySamples: 2048 });
   readonly #source = { source: this.#stretcher, isEnd: false };
   readonly #history = stereo(HISTORY_SAMPLES);
@@ -56,7 +56,7 @@ export class TimescaleFilter implements RateFilter {
   /** Track position at the end of the audio produced, and of the audio read. */
   #madeUntil = 0;
   #readUntil = 0;
-  /** The next track sample to be read as it is. */
+  /** The next track sample to be read unchanged. */
   #plainAt = 0;
   #isStarted = false;
   #isFlushed = false;
@@ -140,7 +140,7 @@ export class TimescaleFilter implements RateFilter {
     this.#resampler.setFactor(pitch);
   }
 
-  /** Track samples that can be read as they are. */
+  /** Track samples that can be read unchanged. */
   get #plainSamples(): number {
     return this.#state === "plain" ? this.#pushedSamples - this.#plainAt : 0;
   }
@@ -191,8 +191,8 @@ export class TimescaleFilter implements RateFilter {
   }
 
   /**
-   * Fades into the track as it is; until there is enough of that nothing is made. At the end of the track it stays
-   * away.
+   * Fades into the unchanged track; until there is enough of it nothing is produced. At the end of the track it does
+   * nothing.
    */
   #leave(): void {
     if (!this.#isStarted) {

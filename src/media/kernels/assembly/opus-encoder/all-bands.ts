@@ -8,7 +8,7 @@ import { CHANNEL_BYTES, PULSE_BITS, SHAPES } from "./memory-map.ts";
 import { tellEighths } from "./range-encoder.ts";
 import { codeStereoBand } from "./stereo-coding.ts";
 
-/** Most a band can be given. */
+/** Most bits a band can get. */
 const BAND_BITS_MAX: i32 = 16383;
 
 /**
@@ -27,7 +27,7 @@ export function codeBands(
 ): void {
   setSpread(spreading);
   for (let band = 0; band < BANDS; band++) {
-    // Where a frame is short blocks, the lowest band has nothing below it to be filled from.
+    // In a frame of short blocks, the lowest band has nothing below it to be filled from.
     const mayMakeNoise = band > 0 || blocks === 1;
     const usedEighths = tellEighths();
     if (band > 0) balance -= usedEighths;

@@ -10,7 +10,7 @@ import { intAt, setInt } from "./lists.ts";
 import { BAND_SPARE, BANDS_BYTES, BOOSTS, PULSE_BITS } from "./memory-map.ts";
 import { encodeBit, encodeNumber } from "./range-encoder.ts";
 
-/** In 32nds of a bit per sample: eleven settings from nothing to plenty, of 21 bands. */
+/** In 32nds of a bit per sample: eleven settings from nothing to plenty, for 21 bands. */
 const SETTINGS: i32 = 11;
 const SETTING_BITS = memory.data<u8>([
   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 90, 80, 75, 69, 63, 56, 49, 40, 34, 29, 20, 18, 10, 0,
@@ -27,7 +27,7 @@ const SETTING_BITS = memory.data<u8>([
 const NAMING_BITS = memory.data<u8>([
   0, 8, 13, 16, 19, 21, 23, 24, 26, 27, 28, 29, 30, 31, 32, 32, 33, 34, 34, 35, 36, 36, 37, 37,
 ]);
-/** Between two settings there are so many steps (its logarithm). */
+/** Binary logarithm of the number of steps between two settings. */
 const STEPS_LOG: i32 = 6;
 const ONE_BIT: i32 = 1 << BIT;
 
@@ -86,7 +86,7 @@ export function allocate(channels: i32, bits: i32, trim: i32, intensity: i32, du
   const firstSkippable = chooseSettings(channels, total, trim);
   let spent = mixSettings(channels, total);
 
-  // From the top down: bands are given up, or one bit says that no more are.
+  // From the top down: bands are dropped, or one bit says that no more are.
   codedBands = BANDS;
   for (;;) {
     const band = codedBands - 1;
@@ -111,7 +111,7 @@ export function allocate(channels: i32, bits: i32, trim: i32, intensity: i32, du
     spent -= intAt(PULSE_BITS, band) + intensityBits;
     if (intensityBits > 0) intensityBits = i32(load<u8>(NAMING_BITS + usize(band)));
     spent += intensityBits;
-    // At least a bit of fine energy, where there is one.
+    // At least a bit of fine energy, if there is one.
     const retained = bandBits >= channels << BIT ? channels << BIT : 0;
     spent += retained;
     setInt(PULSE_BITS, band, retained);
@@ -134,7 +134,7 @@ export function allocate(channels: i32, bits: i32, trim: i32, intensity: i32, du
   balance = shareBands(channels, codedBands, intensityBand, isDual);
 }
 
-/** A choice of the encoder's: with some inertia, so that bands do not come and go. */
+/** A free choice of the encoder: with some inertia, so that bands do not come and go. */
 function isWorthCoding(band: i32, bits: i32, width: i32, codedBefore: i32): bool {
   if (band + 1 <= 2) return true;
   const depth = band + 1 > 17 ? (band < codedBefore ? 4 : 6) : 0;
@@ -195,7 +195,7 @@ function tilted(bits: i32, channels: i32, band: i32, trim: i32): i32 {
   return max(0, bits + tilt);
 }
 
-/** The mixture of both settings that fits, to PULSE_BITS. Returns its sum. */
+/** Writes the mixture of both settings that fits to PULSE_BITS. Returns its sum. */
 function mixSettings(channels: i32, total: i32): i32 {
   let low = 0;
   let high = 1 << STEPS_LOG;

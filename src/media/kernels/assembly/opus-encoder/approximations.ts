@@ -1,11 +1,11 @@
-// Logarithms, powers and angles, as exact as the encoder's decisions need them (nothing here has to agree with the
-// decoder to the last bit), and the whole-number functions that have to. AssemblyScript, audio thread.
+// Logarithms, powers and angles, as exact as the encoder's decisions need them (these do not have to agree with the
+// decoder to the last bit), and the whole-number functions that do. AssemblyScript, audio thread.
 
 /** Binary logarithm of a positive number, exact to 1e-4. */
 export function log2(value: f32): f32 {
   const bits = reinterpret<u32>(value);
   const exponent = i32(bits >> 23) - 127;
-  // Between 1 and 2; the series is of what it has above 1.5, in parts of that.
+  // Between 1 and 2; the argument of the series is the part above 1.5, relative to 1.5.
   const part = reinterpret<f32>((bits & 0x007fffff) | 0x3f800000);
   const x = (part - 1.5) / (part + 1.5);
   const square = x * x;
@@ -48,7 +48,7 @@ export function smallCosine(angle: f32): f32 {
   return 1 - square * (0.5 - square * (0.041666668 - square * (0.0013888889 - square * 0.0000248016)));
 }
 
-/** How many bits it takes to write a number: 0 for 0. */
+/** The number of bits of a value: 0 for 0. */
 export function bitLength(value: u32): i32 {
   return 32 - i32(clz(value));
 }
@@ -77,7 +77,7 @@ export function exactLogTangent(sine: i32, cosine: i32): i32 {
   );
 }
 
-/** The product rounded as the decoder rounds it where it reckons with angles. */
+/** The product rounded as the decoder rounds it in its calculations with angles. */
 export function exactProduct(a: i32, b: i32): i32 {
   return product15(a, b);
 }

@@ -77,7 +77,7 @@ export function codeBand(shape: usize, length: i32, bits: i32, blocks: i32): voi
   codePart(shape, length, bits, blocks, SHORT_BLOCKS_LOG, 1);
 }
 
-/** A shape or a part of one; `halvings` more are possible. `gain` is what the angles so far leave of it. */
+/** Codes a shape or a part of one; `halvings` more are possible. `gain` is the product of the angles so far. */
 function codePart(shape: usize, length: i32, bits: i32, blocks: i32, halvings: i32, gain: f32): void {
   const table = costTable(halvings + 1, band);
   if (halvings >= 0 && length > 2 && bits > largestCost(table) + 12) {

@@ -1,22 +1,22 @@
-// The second half of the allocation: what each band gets is shared between fine energy and pulses, again as the decoder
-// reckons it (RFC 6716 section 4.3.3). All in eighths of bits. AssemblyScript, audio thread.
+// The second half of the allocation: each band's bits are shared between fine energy and pulses, as the decoder
+// computes it (RFC 6716 section 4.3.3). All in eighths of bits. AssemblyScript, audio thread.
 
 import { capOf } from "./band-caps.ts";
 import { BANDS, BIT, bandWidth, FINE_BITS_MAX, SHORT_BLOCKS_LOG, widthLog } from "./format.ts";
 import { intAt, setInt } from "./lists.ts";
 import { FINE_BITS, FINE_PRIORITY, PULSE_BITS } from "./memory-map.ts";
 
-/** Fine energy gets so much less per degree of freedom than pulses. */
+/** Fine energy gets this much less per degree of freedom than pulses. */
 const FINE_OFFSET: i32 = 21;
 
-/** Takes fine bits out of PULSE_BITS. Returns what no band could use. */
+/** Takes fine bits out of PULSE_BITS. Returns the bits that no band could use. */
 export function shareBands(channels: i32, codedBands: i32, intensityBand: i32, isDual: bool): i32 {
   let balance = 0;
   for (let band = 0; band < codedBands; band++) {
     const hasAngle = channels === 2 && !isDual && band < intensityBand;
     balance = shareBand(channels, band, hasAngle ? 1 : 0, balance);
   }
-  // Bands without pulses use what they have for fine energy.
+  // Bands without pulses use their bits for fine energy.
   for (let band = codedBands; band < BANDS; band++) {
     const fine = (intAt(PULSE_BITS, band) >> (channels - 1)) >> BIT;
     setInt(FINE_BITS, band, fine);

@@ -46,7 +46,7 @@ export function haar(shape: usize, length: i32, stride: i32): void {
   }
 }
 
-/** In what order blocks come that were made of one long one: 2, 4, 8 or 16 of them. */
+/** The order of blocks that were made from one long one: 2, 4, 8 or 16 of them. */
 const ORDERS = memory.data<u8>([
   1, 0, 3, 0, 2, 1, 7, 0, 4, 3, 6, 1, 5, 2, 15, 0, 8, 7, 12, 3, 11, 4, 14, 1, 9, 6, 13, 2, 10, 5,
 ]);
@@ -84,7 +84,7 @@ export function spreadPeaks(shape: usize, length: i32, blocks: i32, pulses: i32,
   }
 }
 
-/** Each pair that lies `stride` apart is turned, upwards and then downwards again. */
+/** Rotates each pair `stride` apart, upwards and then downwards again. */
 function rotate(shape: usize, length: i32, stride: i32, cosine: f32, sine: f32): void {
   if (stride === 1) rotateNeighbours(shape, length, cosine, sine);
   else rotateFar(shape, length, stride, cosine, sine);

@@ -25,8 +25,8 @@ const USUAL_IMPORTANCE: i32 = 13;
 
 // Per band: the noise floor, the level around it in each channel, and a mask.
 const FLOOR: usize = BAND_SPARE;
-const SURROUNDINGS: usize = FLOOR + BANDS_BYTES;
-const MASK: usize = SURROUNDINGS + 2 * BANDS_BYTES;
+const ENVELOPE: usize = FLOOR + BANDS_BYTES;
+const MASK: usize = ENVELOPE + 2 * BANDS_BYTES;
 
 let boostTotal: i32 = 0;
 let depth: f32 = 0;
@@ -41,7 +41,7 @@ export function depthOfFrame(): f32 {
   return depth;
 }
 
-/** Writes BOOSTS (in steps), IMPORTANCE and SPREAD_WEIGHTS for a frame of about so many bytes. */
+/** Writes BOOSTS (in steps), IMPORTANCE and SPREAD_WEIGHTS for a frame of about `bytes`. */
 export function chooseBoosts(channels: i32, bytes: i32, isShort: bool, isVariable: bool): void {
   measureDepth(channels);
   weighSpread(channels);
@@ -52,16 +52,16 @@ export function chooseBoosts(channels: i32, bytes: i32, isShort: bool, isVariabl
   }
   if (bytes < 45) return;
   for (let channel = 0; channel < channels; channel++) follow(channel);
-  compareWithSurroundings(channels);
+  compareWithEnvelope(channels);
   for (let band = 0; band < BANDS; band++) {
-    const above = floatAt(SURROUNDINGS, band);
+    const above = floatAt(ENVELOPE, band);
     setInt(IMPORTANCE, band, i32(Mathf.floor(0.5 + 13 * exp2(min<f32>(above, 4)))));
-    setFloat(SURROUNDINGS, band, weighed(band, above, bytes, isShort));
+    setFloat(ENVELOPE, band, weighed(band, above, bytes, isShort));
   }
   const isLimited = !isVariable || !isShort;
   const limit = (((2 * bytes) / 3) << BIT) << 3;
   for (let band = 0; band < BANDS; band++) {
-    const above = min<f32>(floatAt(SURROUNDINGS, band) + floatAt(LEAKS, band), 4);
+    const above = min<f32>(floatAt(ENVELOPE, band) + floatAt(LEAKS, band), 4);
     const width = channels * (bandWidth(band) << SHORT_BLOCKS_LOG);
     const quantum = quantumOf(width);
     const steps = i32((above * f32(width) * 8) / f32(quantum));
@@ -123,7 +123,7 @@ function measureDepth(channels: i32): void {
   }
 }
 
-/** A band that others mask has little say in how peaks are spread. */
+/** Gives a band that others mask little weight in how peaks are spread. */
 function weighSpread(channels: i32): void {
   for (let band = 1; band < BANDS; band++) setFloat(MASK, band, max(floatAt(MASK, band), floatAt(MASK, band - 1) - 2));
   for (let band = BANDS - 2; band >= 0; band--) {
@@ -146,7 +146,7 @@ function loudest(levels: usize, channels: i32, band: i32): f32 {
  */
 function follow(channel: i32): void {
   const levels = LONG_LEVELS + usize(channel) * BANDS_BYTES;
-  const around = SURROUNDINGS + usize(channel) * BANDS_BYTES;
+  const around = ENVELOPE + usize(channel) * BANDS_BYTES;
   let lastIncrease = 0;
   setFloat(around, 0, floatAt(levels, 0));
   for (let band = 1; band < BANDS; band++) {
@@ -170,20 +170,20 @@ function raise(list: usize, band: i32, least: f32): void {
   setFloat(list, band, max(floatAt(list, band), least));
 }
 
-/** By how much each band stands out, the mean of both channels, to the first of the two lists. */
-function compareWithSurroundings(channels: i32): void {
-  const right = SURROUNDINGS + BANDS_BYTES;
+/** Writes how much each band stands out, the mean of both channels, to the first of the two lists. */
+function compareWithEnvelope(channels: i32): void {
+  const right = ENVELOPE + BANDS_BYTES;
   for (let band = 0; band < BANDS; band++) {
     if (channels === 1) {
-      setFloat(SURROUNDINGS, band, max<f32>(0, floatAt(LEVELS, band) - floatAt(SURROUNDINGS, band)));
+      setFloat(ENVELOPE, band, max<f32>(0, floatAt(LEVELS, band) - floatAt(ENVELOPE, band)));
       continue;
     }
     // Audio 24 dB softer than the other channel is masked by it.
-    raise(right, band, floatAt(SURROUNDINGS, band) - 4);
-    raise(SURROUNDINGS, band, floatAt(right, band) - 4);
-    const left: f32 = max<f32>(0, floatAt(LEVELS, band) - floatAt(SURROUNDINGS, band));
+    raise(right, band, floatAt(ENVELOPE, band) - 4);
+    raise(ENVELOPE, band, floatAt(right, band) - 4);
+    const left: f32 = max<f32>(0, floatAt(LEVELS, band) - floatAt(ENVELOPE, band));
     const other: f32 = max<f32>(0, floatAt(LEVELS + BANDS_BYTES, band) - floatAt(right, band));
-    setFloat(SURROUNDINGS, band, 0.5 * (left + other));
+    setFloat(ENVELOPE, band, 0.5 * (left + other));
   }
 }
 

@@ -75,7 +75,7 @@ function countBelow(shape: usize, length: i32, part: f32): i32 {
   return i32x4.extract_lane(halves, 0) + i32x4.extract_lane(halves, 1);
 }
 
-/** 0 (more for high bands) to 10 (more for low ones); 5 is as it is. `rate` in bits per second. */
+/** 0 (more for high bands) to 10 (more for low ones); 5 is neutral. `rate` in bits per second. */
 export function chooseTilt(channels: i32, rate: i32, strength: f32): i32 {
   let tilt: f32 = 5.25;
   if (rate < 64_000) tilt = 4.25;
@@ -93,7 +93,7 @@ export function chooseTilt(channels: i32, rate: i32, strength: f32): i32 {
   return max(0, min(10, i32(Mathf.floor(0.5 + tilt))));
 }
 
-/** Where both channels are much alike, low bands save bits. Remembers how much in all. */
+/** When both channels are very similar, low bands save bits. Stores how much in all. */
 function tiltForStereo(): f32 {
   let sum: f32 = 0;
   for (let band = 0; band < 8; band++) sum += likeness(band);
@@ -132,7 +132,7 @@ function inertiaAt(band: i32): i32 {
   return load<u8>(INTENSITY_INERTIA + usize(band));
 }
 
-/** True when left and right are sparser by themselves than as middle and side. */
+/** True when left and right are sparser than middle and side. */
 export function isDualBetter(): bool {
   let sides = f32x4.splat(1e-15);
   let sums = f32x4.splat(1e-15);

@@ -15,15 +15,14 @@ const FROM_BELOW_ALONE: f32 = 1 - 4915.0 / 32768.0;
 const BEFORE_MIN: f32 = -9;
 
 /**
- * Per band: how likely no difference is (in 256ths), and how fast others get rarer. With prediction from the frame
- * before …
+ * Per band: how likely no difference is (in 256ths), and how fast others get rarer, predicted from the frame before.
  */
-const CHANCES = memory.data<u8>([
+const PROBABILITIES = memory.data<u8>([
   42, 121, 96, 66, 108, 43, 111, 40, 117, 44, 123, 32, 120, 36, 119, 33, 127, 33, 134, 34, 139, 21, 147, 23, 152, 20,
   158, 25, 154, 26, 166, 21, 173, 16, 184, 13, 184, 10, 150, 13, 139, 15,
 ]);
-/** … and without. */
-const CHANCES_ALONE = memory.data<u8>([
+/** The same numbers for independent frames. */
+const PROBABILITIES_ALONE = memory.data<u8>([
   22, 178, 63, 114, 74, 82, 84, 83, 92, 82, 103, 62, 96, 72, 96, 67, 101, 73, 107, 72, 113, 55, 118, 52, 125, 52, 118,
   52, 117, 55, 135, 49, 137, 39, 157, 32, 145, 29, 97, 33, 77, 40,
 ]);
@@ -101,7 +100,7 @@ function softened(steps: i32, level: f32, least: f32): i32 {
   return min(0, steps + i32(least - level));
 }
 
-/** With few bits left for the bands that follow, large steps are not taken. */
+/** With few bits left for the following bands, large steps are limited. */
 function affordable(steps: i32, band: i32, bitsLeft: i32): i32 {
   if (band === 0 || bitsLeft >= 30) return steps;
   const atMost = bitsLeft < 24 ? min(1, steps) : steps;
@@ -111,7 +110,7 @@ function affordable(steps: i32, band: i32, bitsLeft: i32): i32 {
 /** Returns the steps that were actually coded. */
 function codeSteps(steps: i32, band: i32, bitsMax: i32, standsAlone: bool): i32 {
   const bits = bitsMax - tell();
-  if (bits >= 15) return codeLaplace(steps, (standsAlone ? CHANCES_ALONE : CHANCES) + (usize(band) << 1));
+  if (bits >= 15) return codeLaplace(steps, (standsAlone ? PROBABILITIES_ALONE : PROBABILITIES) + (usize(band) << 1));
   if (bits >= 2) {
     const step = max(-1, min(1, steps));
     encodeOf(step < 0 ? 1 : 2 * step, FEW_BITS, 2);
@@ -124,10 +123,10 @@ function codeSteps(steps: i32, band: i32, bitsMax: i32, standsAlone: bool): i32 
   return -1;
 }
 
-/** A number with a distribution like Laplace's, out of 32768; all that are rarer than 1 have that. */
-function codeLaplace(value: i32, chances: usize): i32 {
-  const zero: u32 = u32(load<u8>(chances)) << 7;
-  const decay: u32 = u32(load<u8>(chances, 1)) << 6;
+/** A number with a Laplace-like distribution, out of 32768; all values rarer than 1 count as 1. */
+function codeLaplace(value: i32, probabilities: usize): i32 {
+  const zero: u32 = u32(load<u8>(probabilities)) << 7;
+  const decay: u32 = u32(load<u8>(probabilities, 1)) << 6;
   if (value === 0) {
     encodeOfPower(0, zero, 15);
     return 0;

@@ -36,7 +36,7 @@ export function toSpectra(channels: i32, spectra: usize, asShort: bool): void {
   }
 }
 
-/** From 1080 samples at `signal`. */
+/** Transforms 1080 samples at `signal`. */
 function transformLong(signal: usize, spectrum: usize): void {
   fold(signal, FOLDED, 960);
   turnLongInput();
@@ -110,7 +110,7 @@ function turnLongInput(): void {
 }
 
 /**
- * The last step of the long transform goes across the lanes. Leaves 480 real parts in the second half of STEPS, 480
+ * The last step of the long transform, across the lanes. Leaves 480 real parts in the second half of STEPS, 480
  * imaginary ones in SPARE.
  */
 function joinLanes(): void {
@@ -226,7 +226,7 @@ function turnShortInput(folded: usize): void {
   }
 }
 
-/** Sample n of block b stands at 8 n + b. */
+/** Sample n of block b is at 8 n + b. */
 function writeShortSpectrum(spectrum: usize): void {
   for (let index: usize = 0; index < 60; index++) {
     const sample = STEPS + STEP_BYTES + index * SAMPLE;

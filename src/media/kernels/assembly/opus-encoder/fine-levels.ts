@@ -7,7 +7,7 @@ import { BANDS_BYTES, FINE_BITS, FINE_PRIORITY, LEVEL_ERRORS } from "./memory-ma
 import { encodeRaw, tell } from "./range-encoder.ts";
 import { oldLevels } from "./slot.ts";
 
-/** As many bits per band as FINE_BITS says. */
+/** Codes the number of bits per band that FINE_BITS gives. */
 export function codeFineLevels(channels: i32, bitsMax: i32): void {
   for (let band = 0; band < BANDS; band++) {
     const bits = intAt(FINE_BITS, band);

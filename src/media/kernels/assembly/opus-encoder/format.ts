@@ -10,9 +10,9 @@ export const SHORT_BLOCKS: usize = 8;
 /** The binary logarithm of that. */
 export const SHORT_BLOCKS_LOG: i32 = 3;
 export const SHORT_SAMPLES: usize = FRAME_SAMPLES / 8;
-/** Where two frames overlap. */
+/** Overlap of two frames. */
 export const OVERLAP_SAMPLES: usize = 120;
-/** How far back the pitch filter looks. */
+/** Past samples that the pitch filter uses. */
 export const PITCH_PAST_SAMPLES: usize = 1024;
 /** Audio is coded this much later than it arrives: together with the overlap this equals the delay of libopus. */
 export const AHEAD_SAMPLES: usize = ENCODER_DELAY_SAMPLES - 120;
@@ -39,7 +39,7 @@ export function bandWidth(band: i32): i32 {
   return edge(band + 1) - edge(band);
 }
 
-/** In eighths of a binary logarithm. */
+/** Logarithm of a band's width, in eighths of a binary logarithm. */
 export function widthLog(band: i32): i32 {
   return load<u8>(WIDTH_LOGS + usize(band));
 }

@@ -151,7 +151,7 @@ function stepOf3(from: usize, to: usize, groups: usize, stride: usize): void {
   }
 }
 
-/** The last step: nothing is turned any more. */
+/** The last step: without rotations. */
 function stepOf2(from: usize, to: usize, stride: usize): void {
   const far: usize = stride * SAMPLE;
   const end = from + far;

@@ -1,5 +1,5 @@
-// One frame, step by step, in the order in which things stand in the packet (RFC 6716 section 4.3, table 56).
-// AssemblyScript, audio thread.
+// One frame, step by step, in the order of the packet's fields (RFC 6716 section 4.3, table 56). AssemblyScript, audio
+// thread.
 
 import { codeBands } from "./all-bands.ts";
 import { allocate, balanceNow, codedBandsNow, intensityBandNow, isDualNow } from "./allocation.ts";
@@ -43,8 +43,8 @@ import { findTransient, hasIncreased, transientChannel, transientStrength } from
 
 /** CELT, full band, 20 ms, one frame; the bit of stereo is to be added. RFC 6716 section 3.1. */
 const HEADER: i32 = 0xf8;
-const SPREAD_CHANCES = memory.data<u8>([25, 23, 2, 0]);
-const TILT_CHANCES = memory.data<u8>([126, 124, 119, 109, 87, 41, 19, 9, 4, 2, 0]);
+const SPREAD_PROBABILITIES = memory.data<u8>([25, 23, 2, 0]);
+const TILT_PROBABILITIES = memory.data<u8>([126, 124, 119, 109, 87, 41, 19, 9, 4, 2, 0]);
 const USUAL_SPREAD: i32 = 2;
 const USUAL_TILT: i32 = 5;
 /** Size of a silent frame when the size may vary. */
@@ -54,7 +54,7 @@ const INCREASED_STRENGTH: f32 = 0.2;
 
 let isShort: bool = false;
 let strength: f32 = 0;
-/** Blocks of the next frame are given, and are short ones. */
+/** True when the block size of the next frame is given; and whether it is short. */
 let isGiven: bool = false;
 let isGivenShort: bool = false;
 
@@ -118,7 +118,7 @@ function averageBytes(bitsPerSecond: i32, isVariable: bool, allowed: i32): i32 {
   return isVariable ? (bitsPerSecond - 400) / 400 : allowed;
 }
 
-/** Both sides pretend that the packet is full. */
+/** Encoder and decoder both treat the packet as full. */
 function finishSilence(channels: i32, bitsPerSecond: i32, bytes: i32): i32 {
   filterPitch(channels, false, 0, bytes);
   rememberPitch();
@@ -185,14 +185,14 @@ function codeSpread(channels: i32, bits: i32, bytes: i32): i32 {
   if (tell() + 4 > bits) return USUAL_SPREAD;
   const spread = isShort || bytes < 10 * channels ? USUAL_SPREAD : chooseSpread(channels, isPitchFiltered());
   setRetained(SPREAD, spread);
-  encodeOf(spread, SPREAD_CHANCES, 5);
+  encodeOf(spread, SPREAD_PROBABILITIES, 5);
   return spread;
 }
 
 function codeTilt(channels: i32, bits: i32, boosts: i32, bitsPerSecond: i32): i32 {
   if (tellEighths() + (6 << BIT) > (bits << BIT) - boosts) return USUAL_TILT;
   const tilt = chooseTilt(channels, bitsPerSecond, strength);
-  encodeOf(tilt, TILT_CHANCES, 7);
+  encodeOf(tilt, TILT_PROBABILITIES, 7);
   return tilt;
 }
 
@@ -200,7 +200,7 @@ function codeTilt(channels: i32, bits: i32, boosts: i32, bitsPerSecond: i32): i3
 function codeRest(channels: i32, bytes: i32, tilt: i32, intensity: i32, isDual: bool, spread: i32): void {
   const bits = bytes * 8;
   let left = (bits << BIT) - tellEighths() - 1;
-  // One bit says that what collapses in a short block is filled up.
+  // One bit enables filling up short blocks that collapsed.
   const collapseBits = isShort && left >= 5 << BIT ? 1 << BIT : 0;
   left -= collapseBits;
   const codedBefore = retained(CODED_BANDS);

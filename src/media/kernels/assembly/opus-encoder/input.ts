@@ -26,7 +26,7 @@ const INAUDIBLE: f32 = 1e-10;
  * left.
  */
 const SILENCE: f32 = 1.0 / 1048576.0;
-/** RFC 6716 section 4.3.7.2: the decoder's filter, turned round. */
+/** RFC 6716 section 4.3.7.2: the inverse of the decoder's filter. */
 const EMPHASIS_FACTOR: f32 = 0.8500061;
 
 /**
@@ -35,8 +35,8 @@ const EMPHASIS_FACTOR: f32 = 0.8500061;
 const OFFSET_SPEED: f32 = f32((2 * Math.PI * 3) / 48000);
 
 /**
- * The input of `channels` goes behind their histories in UNFILTERED. True when all that this frame codes is silent: the
- * input, and what of the one before was not coded yet.
+ * Writes the input of `channels` behind their histories in UNFILTERED. True when everything that this frame codes is
+ * silent: the input, and the part of the previous one that was not coded yet.
  */
 export function takeInput(channels: i32): bool {
   let peak: f32 = 0;
@@ -86,7 +86,7 @@ function emphasise(input: usize, to: usize, channel: i32): void {
   do {
     const a = v128.load(input);
     const b = v128.load(input, VECTOR_BYTES);
-    // The offset goes to its new value in a straight line, so that it makes no steps.
+    // The offset moves to its new value in a straight line, so that it makes no steps.
     const increase = OFFSET_SPEED * (sumOfLanes(f32x4.add(a, b)) - 8 * offset);
     const start = f32x4.splat(offset);
     const slope = f32x4.splat(increase);

@@ -19,7 +19,7 @@ const CLEAR: usize = BAND_SPARE;
 const INTO: usize = CLEAR + BANDS_BYTES;
 const LEAST: usize = INTO + BANDS_BYTES;
 
-/** Writes LEAKS, of both channels together, from a long block in SPECTRUM. */
+/** Writes LEAKS, for both channels together, from a long block in SPECTRUM. */
 export function measureLeaks(channels: i32): void {
   for (let band = 0; band < LEAK_BANDS; band++) {
     let energy = NOTHING + clearEnergy(SPECTRUM, band);

@@ -20,7 +20,7 @@ export const BANDS_BYTES: usize = F32_BYTES * BANDS_CAPACITY;
 
 export const INPUT: usize = INPUT_BYTE;
 export const PACKET_ADDRESS: usize = PACKET_BYTE;
-/** From one channel's frame to the other's, in INPUT, SPECTRUM and SHAPES. */
+/** Distance between the channels' frames, in INPUT, SPECTRUM and SHAPES. */
 export const CHANNEL_BYTES: usize = FRAME_BYTES;
 
 // Made once, at the start.
@@ -57,7 +57,7 @@ export const UNFILTERED_BYTES: usize = F32_BYTES * (PITCH_PAST_SAMPLES + FRAME_S
 /** The transform of each channel; and the same, each band divided by its energy. */
 export const SPECTRUM: usize = UNFILTERED + 2 * UNFILTERED_BYTES;
 export const SHAPES: usize = SPECTRUM + 2 * FRAME_BYTES;
-/** Two halves that the transform's steps go to and fro between, and its folded input. */
+/** Two halves that the transform's steps alternate between, and its folded input. */
 export const STEP_BYTES: usize = 2 * VECTOR_BYTES * SHORT_SAMPLES;
 export const STEPS: usize = SHAPES + 2 * FRAME_BYTES;
 export const FOLDED: usize = STEPS + 2 * STEP_BYTES;
@@ -65,23 +65,23 @@ export const FOLDED: usize = STEPS + 2 * STEP_BYTES;
 export const SPARE: usize = FOLDED + FRAME_BYTES;
 const SPARE_BYTES: usize = 2 * SIGNAL_BYTES;
 
-/** Per band and channel: amplitude, its binary logarithm less the band's mean, the same of a long transform … */
+/** Per band and channel: amplitude, its binary logarithm less the band's mean, the same of a long transform. */
 export const AMPLITUDES: usize = SPARE + SPARE_BYTES;
 export const LEVELS: usize = AMPLITUDES + 2 * BANDS_BYTES;
 export const LONG_LEVELS: usize = LEVELS + 2 * BANDS_BYTES;
-/** … the remaining error of the level's coding, and space for a second attempt at it. */
+/** Per band and channel: the remaining error of the level's coding, and space for a second attempt at it. */
 export const LEVEL_ERRORS: usize = LONG_LEVELS + 2 * BANDS_BYTES;
 export const LEVELS_BEFORE: usize = LEVEL_ERRORS + 2 * BANDS_BYTES;
-/** Per band, whole numbers: boosts (as requested, then in eighths of bits), time-frequency changes, weights … */
+/** Per band, whole numbers: boosts (as requested, then in eighths of bits), time-frequency changes, weights. */
 export const BOOSTS: usize = LEVELS_BEFORE + 2 * BANDS_BYTES;
 export const RESOLUTIONS: usize = BOOSTS + BANDS_BYTES;
 export const IMPORTANCE: usize = RESOLUTIONS + BANDS_BYTES;
 export const SPREAD_WEIGHTS: usize = IMPORTANCE + BANDS_BYTES;
-/** … and the allocation: for pulses (eighths of bits), fine energy (bits), and when it may have a left-over bit. */
+/** Per band, the allocation: for pulses (eighths of bits), fine energy (bits), and when it may have a left-over bit. */
 export const PULSE_BITS: usize = SPREAD_WEIGHTS + BANDS_BYTES;
 export const FINE_BITS: usize = PULSE_BITS + BANDS_BYTES;
 export const FINE_PRIORITY: usize = FINE_BITS + BANDS_BYTES;
-/** By how much leaks call for more bits, binary logarithms. */
+/** How many more bits leaks require, binary logarithms. */
 export const LEAKS: usize = FINE_PRIORITY + BANDS_BYTES;
 /** Scratch space of six lists of a number per band, within one function. */
 export const BAND_SPARE: usize = LEAKS + BANDS_BYTES;
@@ -100,5 +100,5 @@ export const ATTEMPT_BYTES: usize = RAW_BYTES + RAW_CAPACITY;
 export const ATTEMPT_RAW: usize = ATTEMPT_BYTES + RAW_CAPACITY;
 export const SCRATCH_END: usize = ATTEMPT_RAW + RAW_CAPACITY;
 
-/** From one short block to the next, in SIGNAL. */
+/** Distance between two short blocks, in SIGNAL. */
 export const SHORT_BYTES: usize = FRAME_BYTES / SHORT_BLOCKS;

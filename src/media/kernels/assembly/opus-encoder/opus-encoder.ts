@@ -9,13 +9,13 @@ import { finalRange } from "./range-encoder.ts";
 import { chooseSlot, clearSlot } from "./slot.ts";
 import { prepareTables } from "./start-tables.ts";
 
-/** To be called once, before anything else. Returns where what all encoders share ends: no slot may begin before. */
+/** Call once, before anything else. Returns where the shared memory ends: no slot may begin before. */
 export function start(): usize {
   prepareTables();
   return SCRATCH_END;
 }
 
-/** A slot becomes an encoder that has encoded nothing, for 1 or 2 channels. */
+/** Turns a slot into a new encoder, for 1 or 2 channels. */
 export function reset(slot: usize, channels: i32): void {
   chooseSlot(slot);
   clearSlot(channels);
@@ -24,8 +24,8 @@ export function reset(slot: usize, channels: i32): void {
 /**
  * Encodes the frame at INPUT_BYTE to a packet at PACKET_BYTE; returns its size, at least 3, at most
  * WHOLE_PACKET_BYTES_MAX, or 0 when it failed. `isVariable` lets the size vary around the rate; `standsAlone` makes a
- * packet that does not lean on those before it. It begins with the given pitch filter (PERIOD_MIN to PERIOD_MAX
- * samples, gain step 0 to 7, taps 0 to 2; period 0: none) and blocks; period below 0: with what the encoder chooses.
+ * packet that does not depend on earlier ones. It begins with the given pitch filter (PERIOD_MIN to PERIOD_MAX samples,
+ * gain step 0 to 7, taps 0 to 2; period 0: none) and blocks; period below 0: the encoder chooses.
  */
 export function encode(
   slot: usize,

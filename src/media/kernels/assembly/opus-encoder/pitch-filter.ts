@@ -50,7 +50,7 @@ const SLOPE_BYTES: usize = F32_BYTES * OVERLAP_SAMPLES;
 const UNLIKE: f32 = 0.3;
 /** Share of the gain by which bands must become softer, binary logarithms. */
 const WORTH: f32 = 0.35;
-const TAPS_CHANCES = memory.data<u8>([2, 1, 0]);
+const TAPS_PROBABILITIES = memory.data<u8>([2, 1, 0]);
 /** Less than this is not worth it; more where the period has just changed, less where the filter has long been on. */
 const GAIN_MIN: f32 = 0.2;
 /** A transient this strong ends any period. */
@@ -59,7 +59,7 @@ const STRONG_TRANSIENT: f32 = 0.98;
 let period: i32 = PERIOD_MIN;
 let gainStep: i32 = -1;
 let isKnown: bool = false;
-/** For the next frame; see `setNextPitchFilter`. */
+/** Values for the next frame; see `setNextPitchFilter`. */
 let givenPeriod: i32 = -1;
 let givenGainStep: i32 = 0;
 let givenTaps: i32 = 0;
@@ -74,7 +74,9 @@ export function isSpectrumKnown(): bool {
   return isKnown;
 }
 
-/** Chooses the filter, or takes the given one, and runs it; none unless `mayFilter`. `bytes`: what a frame may have. */
+/**
+ * Chooses the filter, or takes the given one, and runs it; none unless `mayFilter`. `bytes`: the frame's size limit.
+ */
 export function filterPitch(channels: i32, mayFilter: bool, strength: f32, bytes: i32): void {
   gainStep = -1;
   period = max(retained(PITCH_PERIOD), PERIOD_MIN);
@@ -97,7 +99,7 @@ function choosePitch(channels: i32, mayFilter: bool, strength: f32, bytes: i32):
   setRetained(IS_UNLIKE, i32(periodLikeness() < UNLIKE));
 }
 
-/** Period 0: none is to run; below: it is to be chosen. */
+/** Period 0: no filter; below 0: the filter is chosen. */
 export function setNextPitchFilter(samples: i32, step: i32, taps: i32): void {
   givenPeriod = samples;
   givenGainStep = step;
@@ -127,7 +129,7 @@ export function codePitch(): void {
     encodeNumber(u32(octave), 6);
     encodeRaw(u32(period + 1 - (16 << octave)), 4 + octave);
     encodeRaw(u32(gainStep), 3);
-    encodeOf(taps, TAPS_CHANCES, 2);
+    encodeOf(taps, TAPS_PROBABILITIES, 2);
   }
   rememberPitch();
 }
@@ -210,8 +212,8 @@ function repeated(at: usize, lag: i32, gain: f32, taps: i32): v128 {
 }
 
 /**
- * Runs the filter that was chosen if bands on the whole become softer by more than noise becomes louder when the
- * decoder puts the tone back, and none otherwise. Leaves the long spectrum and its levels.
+ * Runs the chosen filter if bands on the whole become softer by more than noise becomes louder when the decoder
+ * restores the tone, and none otherwise. Leaves the long spectrum and its levels.
  */
 function runIfWorthwhile(channels: i32): void {
   const chosen = gainStep;

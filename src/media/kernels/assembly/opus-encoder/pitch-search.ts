@@ -27,7 +27,7 @@ const EIGHTH_PAST: i32 = i32(PITCH_PAST_SAMPLES) / 8;
 /** Shorter periods are searched among the fractions of longer ones: all audio is similar to itself a moment later. */
 const EIGHTH_LAG_MIN: i32 = 6;
 const PARTS_MAX: i32 = 8;
-/** So much of the likeness must remain with a part of the period. */
+/** Share of the likeness that must remain with a fraction of the period. */
 const PART_LIKENESS: f32 = 0.8;
 /** The likeness that suffices when the previous frame had this period. */
 const KNOWN_PART_LIKENESS: f32 = 0.6;
@@ -50,7 +50,7 @@ export function findPeriod(channels: i32): i32 {
   const frame = HALVED + F32_BYTES * usize(HALF_PAST);
   frameEnergy = dot(frame, frame, HALF_FRAME);
   const lag = shortestLag(refined(coarseLag()));
-  likeness = foretold(lag);
+  likeness = predicted(lag);
   return max(PERIOD_MIN, min(PERIOD_MAX, 2 * lag + halfStep(lag)));
 }
 
@@ -106,7 +106,7 @@ function coarseLag(): i32 {
   return best;
 }
 
-/** The products of the frame with what lies `lag` to `lag` + 3 before it. */
+/** The products of the frame with the samples `lag` to `lag` + 3 before it. */
 function fourProducts(frame: usize, lag: i32): v128 {
   let at = frame;
   let before = frame - F32_BYTES * usize(lag);
@@ -140,7 +140,7 @@ function refined(eighthLag: i32): i32 {
   return bestNear(2 * quarterLag, HALVED, HALF_PAST, HALF_FRAME);
 }
 
-/** The lag, or one sample less or more, that is likest. */
+/** The most similar lag of this one and its two neighbours. */
 function bestNear(lag: i32, audio: usize, past: i32, length: i32): i32 {
   const frame = audio + F32_BYTES * usize(past);
   let best = lag;
@@ -157,7 +157,7 @@ function bestNear(lag: i32, audio: usize, past: i32, length: i32): i32 {
   return best;
 }
 
-/** A part of the period where that is as good: what repeats itself does so after two periods as well. */
+/** A fraction of the period if it is as good: a periodic signal also repeats after two periods. */
 function shortestLag(lag: i32): i32 {
   const whole = correlation(lag);
   const known = retained(PITCH_PERIOD) >> 1;
@@ -166,7 +166,7 @@ function shortestLag(lag: i32): i32 {
     const part = (lag + (parts >> 1)) / parts;
     if (part < PERIOD_MIN / 2 + 1) continue;
     const share: f32 = isKnown && abs(part - known) <= 1 ? KNOWN_PART_LIKENESS : PART_LIKENESS;
-    // Short periods are easily taken for some.
+    // Short periods are easily found by mistake.
     const least: f32 = part < 2 * PERIOD_MIN ? 0.5 : 0.3;
     if (correlation(part) > max<f32>(least, share * whole)) return part;
   }
@@ -181,8 +181,8 @@ function correlation(lag: i32): f32 {
   return product / Mathf.sqrt(1 + frameEnergy * dot(before, before, HALF_FRAME));
 }
 
-/** The factor with which the past foretells the frame best, no more than the likeness. */
-function foretold(lag: i32): f32 {
+/** The factor with which the past predicts the frame best, no more than the likeness. */
+function predicted(lag: i32): f32 {
   const frame = HALVED + F32_BYTES * usize(HALF_PAST);
   const before = frame - F32_BYTES * usize(lag);
   const factor = dot(frame, before, HALF_FRAME) / (1 + dot(before, before, HALF_FRAME));

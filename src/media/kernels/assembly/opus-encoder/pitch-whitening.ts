@@ -6,15 +6,15 @@ import { dot, floatAt, setFloat } from "./lists.ts";
 import { BAND_SPARE } from "./memory-map.ts";
 
 const ORDER: i32 = 4;
-/** Samples at the begin that have not enough before them. */
+/** Samples at the beginning that do not have enough before them. */
 const EDGE_SAMPLES: i32 = 8;
-/** A little noise below everything, and a window over the lags, keep the filter tame. */
+/** A little noise below everything, and a window over the lags, keep the filter stable. */
 const NOISE: f32 = 0.0001;
 const LAG_WINDOW: f32 = 0.000064;
 const CAUTION: f32 = 0.9;
 /** A zero that takes the edge off the highest frequencies. */
 const ZERO: f32 = 0.8;
-/** Less than this part of the energy left: nothing more is to be foretold. */
+/** When less than this share of the energy is left, prediction stops. */
 const LEAST_ERROR: f32 = 0.001;
 
 const PRODUCTS: usize = BAND_SPARE;
@@ -28,14 +28,14 @@ export function whiten(audio: usize, count: i32): void {
     const product = dot(from, from - F32_BYTES * usize(lag), count - EDGE_SAMPLES);
     setFloat(PRODUCTS, lag, lag === 0 ? 1 + product * (1 + NOISE) : product * (1 - LAG_WINDOW * f32(lag * lag)));
   }
-  foretell();
+  predict();
   const last = from + F32_BYTES * usize(count - EDGE_SAMPLES) - VECTOR_BYTES;
   filter(from, last);
   memory.fill(audio, 0, F32_BYTES * usize(EDGE_SAMPLES));
 }
 
 /** From PRODUCTS to FACTORS, the weights of the samples before (Levinson-Durbin recursion). */
-function foretell(): void {
+function predict(): void {
   memory.fill(FACTORS, 0, VECTOR_BYTES);
   let error = floatAt(PRODUCTS, 0);
   for (let order = 0; order < ORDER && error > LEAST_ERROR * floatAt(PRODUCTS, 0); order++) {
@@ -57,7 +57,7 @@ function foretell(): void {
   }
 }
 
-/** From the end, as each sample is made of those before it. */
+/** Runs from the end, as each sample is computed from those before it. */
 function filter(from: usize, last: usize): void {
   const first = f32x4.splat(floatAt(FACTORS, 0) + ZERO);
   const second = f32x4.splat(floatAt(FACTORS, 1) + ZERO * floatAt(FACTORS, 0));

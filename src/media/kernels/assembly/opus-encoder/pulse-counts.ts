@@ -25,7 +25,7 @@ export function prepareCounts(): void {
     for (let column = row; column < i32(COUNT_COLUMNS); column++) {
       const count = u32(countFrom(row, column));
       store<u32>(countAddress(row, column), count);
-      // It is the same with both exchanged.
+      // The count is symmetric.
       if (column < i32(COUNT_ROWS)) store<u32>(countAddress(column, row), count);
       if (row < i32(FEW_COUNT_COLUMNS)) store<u32>(fewAddress(column, row), count);
       if (column < i32(FEW_COUNT_COLUMNS)) store<u32>(fewAddress(row, column), count);
@@ -48,7 +48,7 @@ export function countRowBytes(pulses: i32): usize {
   return 4 * (pulses < FEW_PULSES ? FEW_COUNT_COLUMNS : COUNT_COLUMNS);
 }
 
-/** All vectors of `length` with so many pulses. */
+/** The number of vectors of `length` with this many pulses. */
 export function vectorCount(length: i32, pulses: i32): u32 {
   const address = countRow(length, pulses) + (usize(pulses) << 2);
   return load<u32>(address) + load<u32>(address, 4);
@@ -59,7 +59,7 @@ export function costTable(split: i32, band: i32): usize {
   return COSTS + COST_TABLE_BYTES * usize(split * BANDS + band);
 }
 
-/** Most that a table's vectors cost, in eighths of bits less one. */
+/** The highest cost of a table's vectors, in eighths of bits less one. */
 export function largestCost(table: usize): i32 {
   return load<u8>(table + usize(load<u8>(table)));
 }
@@ -88,12 +88,12 @@ export function pulsesOf(choice: i32): i32 {
   return choice < 8 ? choice : (8 + (choice & 7)) << ((choice >> 3) - 1);
 }
 
-/** By length and pulses, of few pulses in vectors of any length. */
+/** Address by length and pulses, for few pulses in vectors of any length. */
 function fewAddress(length: i32, pulses: i32): usize {
   return FEW_COUNTS + 4 * (usize(length) * FEW_COUNT_COLUMNS + usize(pulses));
 }
 
-/** By length and pulses, of vectors that are short enough for any number of pulses; see `known`. */
+/** Address by length and pulses, for vectors short enough for any number of pulses; see `known`. */
 function countAddress(row: i32, column: i32): usize {
   return COUNTS + 4 * (usize(row) * COUNT_COLUMNS + usize(column));
 }
@@ -127,7 +127,7 @@ function prepareCosts(split: i32, band: i32): void {
   store<u8>(table, u8(choice));
 }
 
-/** In so many bits that it does not fit into 32 even where the table does. */
+/** In 64 bits, as it may not fit into 32 even where the table does. */
 function vectorTotal(length: i32, pulses: i32): u64 {
   return known(min(length, pulses), max(length, pulses)) + known(min(length, pulses + 1), max(length, pulses + 1));
 }

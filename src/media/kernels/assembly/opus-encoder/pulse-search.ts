@@ -1,5 +1,5 @@
-// Finds the vector of whole numbers, with a given sum of absolute values, that points most nearly where a shape points
-// (RFC 6716 section 4.3.4.2), and codes its number. AssemblyScript, audio thread.
+// Finds the integer vector, with a given sum of absolute values, that is closest in direction to a shape (RFC 6716
+// section 4.3.4.2), and codes its number. AssemblyScript, audio thread.
 
 import { F32_BYTES, VECTOR_BYTES } from "../../numbers/block.ts";
 import { sumOfLanes } from "./lists.ts";
@@ -37,7 +37,7 @@ function findPulses(shape: usize, length: i32, pulses: i32): void {
     for (let index = length; index & 3; index++) store<f32>(SEARCH_DOUBLES + (usize(index) << 2), WORTHLESS);
   }
   if (left > length + 3) {
-    // Nothing but zeros, or nearly.
+    // Only zeros, or nearly.
     store<i32>(SEARCH_PULSES, load<i32>(SEARCH_PULSES) + left);
     energy = 1;
     left = 0;
@@ -70,7 +70,7 @@ function project(bytes: usize, pulses: i32): i32 {
     store<f32>(SEARCH, 1);
     return 0;
   }
-  // Rounded down these cannot be more than there are.
+  // Rounded down these cannot exceed the pulses there are.
   const factor = f32x4.splat((f32(pulses) + 0.8) / sum);
   let counts = i32x4.splat(0);
   let products = f32x4.splat(0);
@@ -132,7 +132,9 @@ function applySigns(shape: usize, bytes: usize): void {
   }
 }
 
-/** Which of all vectors of this length and sum it is (RFC 6716 section 4.3.4.2), from its end to its beginning. */
+/**
+ * The number of the vector among all of this length and sum (RFC 6716 section 4.3.4.2), from its end to its beginning.
+ */
 function numberOf(length: i32, pulses: i32): u32 {
   const rowBytes = countRowBytes(pulses);
   let row = countRow(1, pulses);

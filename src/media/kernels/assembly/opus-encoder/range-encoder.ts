@@ -17,7 +17,7 @@ let low: u32 = 0;
 let heldByte: i32 = -1;
 let heldOnes: i32 = 0;
 let frontBytes: i32 = 0;
-/** Bits so far, rounded up; the range has a part of the last. */
+/** Bits so far, rounded up; the range holds a part of the last. */
 let bitsTotal: i32 = 33;
 let rawWindow: u32 = 0;
 let rawWindowBits: i32 = 0;
@@ -181,7 +181,7 @@ export function encodeBit(bit: bool, rarity: u32): void {
   normalise();
 }
 
-/** A symbol of a table that holds, of each, what lies behind it, out of 2 to the power of `totalBits`. */
+/** Encodes a symbol with a table that holds, for each, the total behind it, out of 2 to the power of `totalBits`. */
 export function encodeOf(symbol: i32, table: usize, totalBits: u32): void {
   const total = u32(1) << totalBits;
   const behind: u32 = load<u8>(table + usize(symbol));
@@ -219,7 +219,7 @@ export function finishPacket(sizeBytes: i32): bool {
   while (rawWindowBits >= 8) flushRawByte();
   const isRawLeft = rawWindowBits > 0;
   const capacity = sizeBytes - frontBytes - rawBytes;
-  // The last raw bits may share a byte with the range coder where that needs no more of it.
+  // The last raw bits may share a byte with the range coder if it needs no more of it.
   const isShared = capacity === 0 && isRawLeft;
   if (isOverfull || capacity < 0 || (isShared && (rawWindowBits > end || frontBytes === 0))) return false;
   memory.fill(START + usize(frontBytes), 0, usize(capacity));
@@ -233,7 +233,7 @@ export function finishPacket(sizeBytes: i32): bool {
   return true;
 }
 
-/** As few bits as leave no doubt. Returns how many of the last byte are free. */
+/** Writes the fewest bits that are unambiguous. Returns how many of the last byte are free. */
 function finishRange(): i32 {
   let bits = 32 - bitLength(range);
   let mask = (RANGE_TOP - 1) >> u32(bits);

@@ -18,7 +18,7 @@ import {
 const FRAME_BYTES_MAX: i32 = 1275;
 /** Frames until the average is as slow as it gets. */
 const SETTLED_FRAMES: i32 = 970;
-/** So much of what a frame needs beyond the rate is given to it. */
+/** Share of a frame's need beyond the rate that it gets. */
 const FREEDOM: f32 = 0.2;
 
 /** Eighths of bits that a frame is worth. */
@@ -73,7 +73,7 @@ export function chooseBytes(
   return bytes;
 }
 
-/** A silent frame gives its bits to the reservoir. */
+/** Adds a silent frame's bits to the reservoir. */
 export function passSilence(bitsPerSecond: i32): void {
   const worth = frameWorth(bitsPerSecond - 400);
   setRetained(RESERVOIR, max(0, retained(RESERVOIR) + (2 << (BIT + 3)) - worth));

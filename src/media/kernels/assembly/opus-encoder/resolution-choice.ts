@@ -30,7 +30,7 @@ export function chooseResolutions(isShort: bool, switchCost: i32, strength: f32,
   return pair;
 }
 
-/** In the lowest bit the flag that the cheaper path ends with. */
+/** Cost of the cheaper path; its lowest bit is the flag that the path ends with. */
 function costOfPath(isShort: bool, pair: i32, switchCost: i32): i32 {
   let off = 0;
   let on = isShort ? 0 : switchCost;
@@ -79,11 +79,11 @@ function preferenceOf(shapes: usize, band: i32, isShort: bool, bias: f32): i32 {
     }
   }
   const preference = isShort ? 2 * level : -2 * level;
-  // A narrow band cannot be divided further: it is taken to be between that and what it can.
+  // A narrow band cannot be divided further: the preference is halfway to the next division.
   return isNarrow && (preference === 0 || preference === -2 * SHORT_BLOCKS_LOG) ? preference - 1 : preference;
 }
 
-/** When in doubt, frequencies are seen better. */
+/** When in doubt, frequency resolution is preferred. */
 function sparsity(shape: usize, bytes: usize, divisions: i32, bias: f32): f32 {
   let sum = f32x4.splat(0);
   const end = shape + bytes;

@@ -49,7 +49,7 @@ export function chooseSlot(address: usize): void {
   slot = address;
 }
 
-/** Everything as before the first frame. */
+/** Resets everything to the state before the first frame. */
 export function clearSlot(channels: i32): void {
   memory.fill(slot, 0, SLOT_BYTES);
   setRetained(CHANNELS, channels);

@@ -43,7 +43,7 @@ export function splitSine(): f32 {
   return angle === 0 ? 0 : angle === QUARTER ? 1 : f32(exactCosine(QUARTER - angle)) / 32768;
 }
 
-/** By how much more the first is to have than the second. */
+/** How many more bits the first gets than the second. */
 export function splitDelta(): i32 {
   return delta;
 }
@@ -84,7 +84,7 @@ export function measureStereo(left: usize, right: usize, length: i32, bits: i32,
   return stereoSteps;
 }
 
-/** Where between the steps the angle lies. */
+/** The position of the angle between the steps. */
 export function stereoPosition(): f32 {
   return stereoTurns * f32(stereoSteps);
 }
@@ -140,7 +140,7 @@ function deltaOf(angle: i32, length: i32): i32 {
   return exactProduct((length - 1) << 7, exactLogTangent(second, first));
 }
 
-/** An angle that left one half without pulses would fill it with noise: then it has none of the energy either. */
+/** An angle that leaves one half without pulses would fill it with noise: then it gets none of the energy either. */
 function withoutNoise(step: i32, steps: i32, length: i32, bits: i32): i32 {
   if (step === 0 || step === steps) return step;
   const more = deltaOf((step * QUARTER) / steps, length);
@@ -208,7 +208,7 @@ function splitSides(left: usize, right: usize, length: i32): void {
   } while (left < end);
 }
 
-/** Both sides to `left`, each as loud as it is; the right one inverted where it is the opposite. */
+/** Merges both sides to `left`, weighted by loudness; the right one inverted when it is the opposite. */
 function mergeSides(left: usize, right: usize, length: i32, band: i32, isInverse: bool): void {
   const leftSize = floatAt(AMPLITUDES, band);
   const rightSize = floatAt(AMPLITUDES + BANDS_BYTES, band);

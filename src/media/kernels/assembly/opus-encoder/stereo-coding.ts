@@ -19,7 +19,7 @@ import {
   stereoPosition,
 } from "./split-coding.ts";
 
-/** An angle that lies so near to a step, in parts of one, is rounded to it at once. */
+/** An angle this near to a step, in parts of one, is rounded to it at once. */
 const NEAR: f32 = 0.4;
 /** With more steps than this it hardly matters. */
 const FINE_STEPS: i32 = 32;

@@ -45,7 +45,7 @@ export function findTransient(channels: i32): bool {
   return unevenness > UNEVENNESS_MIN;
 }
 
-/** How strongly the frame is a transient, 0 to 1: for the rate, and whatever depends on time. */
+/** How strongly the frame is a transient, 0 to 1: for the rate, and for choices that depend on time. */
 export function transientStrength(): f32 {
   const above: f32 = max<f32>(0, Mathf.sqrt(27 * unevenness) - 42);
   return Mathf.sqrt(max<f32>(0, 0.0069 * min<f32>(163, above) - 0.139));
@@ -117,8 +117,8 @@ function smoothForwards(channels: i32): v128 {
 }
 
 /**
- * (1 - 2z + zz) / (1 - z + zz / 2) of four samples, where z is the sample before. Both parts times 1 + z + zz / 2 it
- * goes back by whole vectors: (1 - z - zz / 2 + zzzz / 2) / (1 + zzzz / 4).
+ * (1 - 2z + zz) / (1 - z + zz / 2) of four samples, where z is the sample before. With both parts times 1 + z + zz / 2
+ * it works on whole vectors: (1 - z - zz / 2 + zzzz / 2) / (1 + zzzz / 4).
  */
 function highPass(at: usize, passed: v128): v128 {
   const half = f32x4.splat(0.5);

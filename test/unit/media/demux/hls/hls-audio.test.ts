@@ -56,7 +56,7 @@ async function start(options: MediaServerOptions) {
   return { server, open, read, memory: deps.budget.memory };
 }
 
-/** How far times are from following each other without a gap, milliseconds. */
+/** The largest gap or overlap between consecutive packets, milliseconds. */
 function unevenness(packets: readonly Packet[], packetMs: number): number {
   const first = packets[0]?.timestampMs ?? 0;
   return Math.max(...packets.map(({ timestampMs }, index) => Math.abs(timestampMs - first - index * packetMs)));

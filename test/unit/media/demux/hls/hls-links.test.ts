@@ -58,7 +58,7 @@ function finished(
     const [, nth = "0", name = ""] = path.split("/");
     if (isRefused(Number(nth), name, earlierRequests)) return statusPlan(403);
     const content = finishedHls(segments(Number(nth)), options)[name];
-    const bytes = Buffer.from(content as string); // Buffer.from takes either; its overloads do not say so.
+    const bytes = Buffer.from(content as string); // Buffer.from accepts either; its overloads do not show it.
     return content === undefined ? undefined : plainPlan(bytes, undefined);
   };
 }

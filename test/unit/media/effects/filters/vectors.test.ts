@@ -38,7 +38,7 @@ const DELIBERATE_DIFFERENCES: Readonly<Record<string, { readonly soundsLike: str
   },
 };
 
-/** Taken by upstream, refused here. */
+/** Accepted by upstream, refused here. */
 const OUT_OF_RANGE = "eq_gain_out_of_range";
 
 const own = vectorNames.filter((name) => {
@@ -221,7 +221,7 @@ describe("sounds as recorded", () => {
         const { stride } = vector[signal].sparse_s16;
         for (const [sampleIndex, value] of resolved(vector[signal].sparse_s16, letter).entries()) {
           const sample = toSixteenBit(rendered[side][sampleIndex * stride]!);
-          // Upstream goes to 16 bits twice, with the player's gain in between.
+          // Upstream rounds to 16 bits twice, with the player's gain in between.
           const by = vector.filters.volume === undefined ? 2 : 4;
           expectClose(sample, value, { by, what: `${signal} ${letter} at ${sampleIndex * stride}` });
         }

@@ -38,7 +38,7 @@ type Settings = Partial<SettingsOf<"timescale">>;
 const IDENTITY = { speed: 1, pitch: 1, rate: 1 };
 const decibels = (value: number, reference: number) => 20 * Math.log10(value / reference);
 
-/** How a player uses it: pushes as little as it can, reads whole frames, flushes at the end. */
+/** Uses the filter like a player: pushes as little as it can, reads whole frames, flushes at the end. */
 class Listening {
   readonly filter: RateFilter;
   readonly #input: Stereo;
