@@ -188,7 +188,7 @@ function compare(name: string, mine: Work, theirs: Work): void {
 }
 
 const [otherProject] = process.argv.slice(2);
-if (otherProject === undefined) throw new Error("say which other checkout to compare with");
+if (otherProject === undefined) throw new Error("name the other checkout to compare with");
 const projects = [new URL("../../../", import.meta.url), pathToFileURL(`${resolve(otherProject)}/`)] as const;
 console.log(`${"a frame of 20 ms".padEnd(36)}  best µs  to other   of best`);
 for (const { name, file, create } of BENCHES) {

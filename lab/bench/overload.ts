@@ -103,7 +103,7 @@ async function play({ world, bot, encoded, guildIds }: Crowd, guildId: string): 
   const { status } = await bot.request("PATCH", path, { track: { encoded } });
   if (status === 200) guildIds.push(guildId);
   else if (status === 503) await bot.destroy(guildId);
-  else throw new Error(`a player was answered ${status}`);
+  else throw new Error(`PATCH player was answered with ${status}`);
 }
 
 async function report(control: string, { world, node, guildIds, tried: triedCount }: Crowd): Promise<void> {

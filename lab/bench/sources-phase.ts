@@ -48,7 +48,7 @@ export interface Phase {
 /** Requests that must be answered as usual. */
 function healthyQuestions(mediaUrl: string): Readonly<Record<string, Question>> {
   return {
-    "a plugin that is well": loadOf((number) => `exsearch:song ${number}`),
+    "a healthy plugin": loadOf((number) => `exsearch:song ${number}`),
     "a link to a file": loadOf((number) => `${mediaUrl}?number=${number}`),
     "/v4/stats": get("/v4/stats"),
   };

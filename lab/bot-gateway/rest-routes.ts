@@ -73,7 +73,7 @@ function answerAccount(world: RestWorld, { method, path, body }: BotRequest): Bo
       return { status: 200, json: data.map(commandJson) };
     }
     default:
-      world.reportProblem(`${method} ${path}, which this Discord does not have`);
+      world.reportProblem(`${method} ${path}, which is not implemented`);
       return NOT_FOUND;
   }
 }
@@ -85,7 +85,7 @@ function answerInteraction(
 ): BotAnswer {
   const interaction = world.interactions.find((known) => known.id === id && known.token === token);
   if (method !== "POST" || interaction === undefined) {
-    world.reportProblem(`${method} of the answer to interaction ${id}, which there is not`);
+    world.reportProblem(`${method} of the answer to unknown interaction ${id}`);
     return { status: 404, json: { message: "Unknown interaction", code: 10_062 } };
   }
   if (interaction.state !== "new") {
@@ -105,7 +105,7 @@ function answerInteraction(
 function editAnswer(world: RestWorld, { method, body }: BotRequest, token: string | undefined): BotAnswer {
   const interaction = world.interactions.find((known) => known.token === token && known.state !== "new");
   if (method !== "PATCH" || interaction === undefined) {
-    world.reportProblem(`${method} of an answer that there is not`);
+    world.reportProblem(`${method} of a missing answer`);
     return { status: 404, json: { message: "Unknown Webhook", code: 10_015 } };
   }
   const { data, error } = messageEdit.safeParse(body);

@@ -66,7 +66,8 @@ export class Canary {
     const names = await this.#node.sourceNames();
     const known = [...off.keys(), ...names];
     const unknown = only?.filter((name) => !known.includes(name)) ?? [];
-    if (unknown.length > 0) throw new Error(`no such source is on: ${unknown.join(", ")}; on are ${known.join(", ")}`);
+    if (unknown.length > 0)
+      throw new Error(`unknown or disabled source: ${unknown.join(", ")}; enabled: ${known.join(", ")}`);
     const isSelected = (name: string): boolean => only?.includes(name) ?? true;
     for (const [source, trouble] of off) {
       if (isSelected(source))
@@ -77,7 +78,7 @@ export class Canary {
 
   async #source(source: string, { search, link }: SourceTries): Promise<void> {
     if (!search && !link) {
-      const found = "nothing to try: name something in a file, and that with --tries";
+      const found = "nothing to try: add a request to a file and pass it with --tries";
       return this.#report({ source, what: "search", outcome: "skipped", found });
     }
     if (systemClock.now() >= this.#endsMs) {

@@ -104,7 +104,7 @@ async function tryAll({ only, tries, nodeArgs }: RunSelection, context: CanaryCo
   try {
     const all: Tried[] = [];
     const onTried = (tried: Tried): void => {
-      if (all.length === 0) context.write(`With ${fileName ?? "no file, so the defaults"}.\n\n${TABLE_HEAD}`);
+      if (all.length === 0) context.write(`With ${fileName ?? "no file: defaults"}.\n\n${TABLE_HEAD}`);
       all.push(tried);
       context.write(tableLines(tried));
     };

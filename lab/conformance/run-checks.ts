@@ -105,7 +105,7 @@ async function runOne(check: Check, context: CheckContext, missing: ReadonlyMap<
     return { group, name, rule, outcome: "pass" };
   } catch (error) {
     const { expected, actual } =
-      error instanceof Mismatch ? error : { expected: "that the check can be carried out", actual: String(error) };
+      error instanceof Mismatch ? error : { expected: "that the check can run", actual: String(error) };
     return { group, name, rule, outcome: "fail", expected, actual };
   } finally {
     bench.close();

@@ -193,7 +193,7 @@ function report(env: TestEnvironment, latencyMs: number | undefined): void {
 
 function explain(answer: unknown): string {
   const data = (answer as { data?: { message?: unknown; cause?: unknown } | null }).data; // a load result or exception
-  if (data === null || data === undefined) return "nothing was found there";
+  if (data === null || data === undefined) return "nothing was found";
   return `${String(data.message)} (${String(data.cause)})`;
 }
 

@@ -57,7 +57,7 @@ async function run(asked: BenchRunOptions): Promise<number> {
   } catch (error) {
     if (!(error instanceof NodeTrouble)) throw error;
     trouble = error.message;
-    console.error(`\nThe run broke off: ${trouble}\nWhat was measured until then:\n`);
+    console.error(`\nThe run ended early: ${trouble}\nWhat was measured until then:\n`);
     for (const each of workloads.slice(-1)) console.log(workloadTable(each));
     for (const each of ramps.slice(-1)) console.log(rampTable(each));
   } finally {
@@ -98,7 +98,7 @@ async function save({ jsonPath, svgPath }: BenchRunOptions, result: RunResult): 
 function interruption(): Promise<never> {
   const interrupted = new Promise<never>((_, reject) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => reject(new NodeTrouble("it was interrupted")));
+      process.once(signal, () => reject(new NodeTrouble("interrupted by the user")));
     }
   });
   interrupted.catch(() => undefined); // nothing waits between two workloads

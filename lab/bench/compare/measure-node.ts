@@ -90,7 +90,7 @@ async function measureCrowd(context: MeasuredNode, plan: MeasurementPlan): Promi
 
 async function connect({ url, password }: { url: string; password: string }): Promise<Bot> {
   const connecting = Bot.connect({ url, password, userId: BENCH_USER_ID }).catch((error: unknown) => {
-    throw new NodeTrouble(`took no WebSocket: ${error}`);
+    throw new NodeTrouble(`did not accept a WebSocket: ${error}`);
   });
   const bot = await within(connecting, CONNECT_MS_MAX);
   if (bot === undefined) throw new NodeTrouble("opened no WebSocket with a ready message within 10 s");

@@ -94,7 +94,7 @@ function note({ notes }: WorkloadResult, words: string): void {
 async function noteViolations({ world, contestant }: MeasuredNode, result: WorkloadResult): Promise<void> {
   const { violations } = await world.stats();
   for (const { kind, detail } of violations) {
-    const words = `broke a rule of Discord's: ${kind}: ${detail}`;
+    const words = `violation: ${kind}: ${detail}`;
     if (!result.notes.some((known) => known.endsWith(words))) note(result, `${contestant.name} ${words}`);
   }
 }

@@ -118,7 +118,7 @@ export function runChart(run: RunResult): string {
       ...run.about,
       CAVEAT,
       ...othersNote(run),
-      ...(run.trouble === undefined ? [] : [`The run broke off: ${run.trouble}`]),
+      ...(run.trouble === undefined ? [] : [`The run ended early: ${run.trouble}`]),
     ],
   });
 }

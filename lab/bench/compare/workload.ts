@@ -38,7 +38,7 @@ export function quietly({ seconds }: WorkloadScene): During {
   };
 }
 
-/** Calls `act` `times` times, evenly within `spanMs`, without waiting for earlier calls. Resolves when all are done. */
+/** Calls `act` `count` times, evenly within `spanMs`, without waiting for earlier calls. Resolves when all are done. */
 export async function paced(count: number, spanMs: number, act: (index: number) => Promise<void>): Promise<void> {
   const acts: Promise<void>[] = [];
   const startedMs = performance.now();

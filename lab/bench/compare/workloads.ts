@@ -19,7 +19,7 @@ export const WORKLOADS: readonly Workload[] = [
     isSteady: false,
     prepare: async (scene) => quietly(scene),
   },
-  playing("passthrough", { file: "song.webm", players: 200, detail: "WebM-Opus that nothing changes" }),
+  playing("passthrough", { file: "song.webm", players: 200, detail: "WebM-Opus, unchanged" }),
   playing("mp3", { file: "song.mp3", players: 20, detail: "MP3, 44.1 kHz" }),
   playing("aac", { file: "song.m4a", players: 20, detail: "AAC in MP4, 44.1 kHz" }),
   playing("flac", { file: "song.flac", players: 20, detail: "FLAC, 44.1 kHz" }),

@@ -55,7 +55,7 @@ export const authChecks = [
       },
     ],
     [
-      "the password stands bare, without a scheme",
+      "the password is sent without a scheme",
       "recording auth-bearer",
       async ({ http }) => expectStatus(await http.get("/v4/info", { password: `Bearer ${http.password}` }), 403),
     ],

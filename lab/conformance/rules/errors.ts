@@ -155,7 +155,7 @@ export const errorChecks: readonly Check[] = [
   ...FORGIVEN_UPDATES.flatMap(([name, body, expected]) =>
     checksOf("errors", [
       [
-        `PATCH player takes ${name}`,
+        `PATCH player accepts ${name}`,
         "sheet 1.5 and 2.6",
         async (bench) => {
           const player = await bench.player();
@@ -178,7 +178,7 @@ export const errorChecks: readonly Check[] = [
   ...(["true", "false", "on", "off", "yes", "no", "1", "0"] as const).flatMap((value) =>
     checksOf("errors", [
       [
-        `noReplace=${value} is taken`,
+        `noReplace=${value} is accepted`,
         "sheet 1.4",
         async (bench) => expectStatus(await (await bench.player()).patch({}, `?noReplace=${value}`), 200),
       ],

@@ -82,7 +82,7 @@ export const filterChecks: readonly Check[] = [
       },
     ],
     [
-      "{} clears them",
+      "filters {} clears all filters",
       "sheet 2.6",
       async (bench) => {
         const player = await bench.player();
@@ -91,7 +91,7 @@ export const filterChecks: readonly Check[] = [
       },
     ],
     [
-      "an update without filters leaves them",
+      "an update without filters keeps the filters",
       "sheet 2",
       async (bench) => {
         const player = await bench.player();

@@ -80,7 +80,7 @@ const settings = checksOf("sessions", [
     async (bench) => expectError(await configure(bench, await bench.session(), { resuming: 1 }), 400),
   ],
   [
-    "settings as text are taken",
+    "settings as text are accepted",
     "sheet 1.5",
     async (bench) => {
       const reply = await configure(bench, await bench.session(), { resuming: "true", timeout: "9" });

@@ -222,15 +222,10 @@ export const clients: HostileLayer = {
         `{"track":{"encoded":"${anyTrack}","userData":${'{"a":'.repeat(198)}12345678901234567890${"}".repeat(198)}},"paused":true}`,
     ),
     crowds("empty-players", "3,000 players that do nothing", 3000, () => ({ paused: true })),
-    crowds(
-      "reverb-players",
-      "400 players with every expensive filter there is, and a song that cannot be reached",
-      400,
-      () => ({
-        track: { encoded: anyTrack },
-        filters: { timescale: { speed: 1.7 }, pluginFilters: { tonearm: { reverb: {}, chorus: {}, loudness: {} } } },
-      }),
-    ),
+    crowds("reverb-players", "400 players with every expensive filter, and a song that cannot be reached", 400, () => ({
+      track: { encoded: anyTrack },
+      filters: { timescale: { speed: 1.7 }, pluginFilters: { tonearm: { reverb: {}, chorus: {}, loudness: {} } } },
+    })),
     {
       name: "transcoding-crowd",
       what: "30 players that decode, resample, filter and encode",
@@ -256,7 +251,7 @@ export const clients: HostileLayer = {
     },
     {
       name: "filter-flood",
-      what: "filters changed as fast as it goes",
+      what: "filters changed as fast as possible",
       arm: (attack) => async () => {
         const bot = await attack.session();
         const guildId = await attack.join(bot);
@@ -267,7 +262,7 @@ export const clients: HostileLayer = {
     },
     {
       name: "replace-flood",
-      what: "a track replaced by another as fast as it goes",
+      what: "a track replaced by another as fast as possible",
       arm: (attack) => {
         const encoded = encodeTrack(
           httpTrack(attack.serveFile("a.wav", wav({ rateHz: 999, data: new Uint8Array(9999) })), { details: ["wav"] }),

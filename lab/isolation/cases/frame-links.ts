@@ -64,7 +64,7 @@ function tsPrograms(): Uint8Array {
 export const frameLinks: HostileLayer = {
   layer: "frames",
   cases: [
-    playsFile("mp3-false-heads", "8 MB of frame heads, one every four bytes", () => falseMp3Heads(8_000_000), MP3),
+    playsFile("mp3-false-heads", "8 MB of frame headers, one every four bytes", () => falseMp3Heads(8_000_000), MP3),
     playsFile("mp3-changing", "MP3 that changes rate and channels with every frame", () => changingMp3(5000), MP3),
     playsFile(
       "mp3-free-format",
@@ -74,7 +74,7 @@ export const frameLinks: HostileLayer = {
     ),
     playsFile(
       "mp3-xing-lies",
-      "a Xing head that claims four billion frames and a table of nonsense",
+      "a Xing header that claims four billion frames and a table of nonsense",
       () => {
         const first = mp3Frame().slice();
         first.set(
@@ -87,7 +87,7 @@ export const frameLinks: HostileLayer = {
     ),
     playsFile(
       "mp3-random-data",
-      "MP3 frames with random insides",
+      "MP3 frames with random contents",
       () => {
         const frame = mp3Frame();
         return concat(
@@ -114,7 +114,7 @@ export const frameLinks: HostileLayer = {
     ),
     playsFile(
       "id3-many-tags",
-      "100,000 ID3 tags one behind the other",
+      "100,000 ID3 tags one after the other",
       () => concat(repeat(id3(new Uint8Array(0)), 100_000), SONG),
       MP3,
     ),
@@ -132,7 +132,7 @@ export const frameLinks: HostileLayer = {
     playsFile("adts-empty", "ADTS frames without data", () => repeat(adtsFrame(new Uint8Array(0)), 300_000), AAC),
     playsFile(
       "adts-random",
-      "ADTS frames with random insides",
+      "ADTS frames with random contents",
       () => {
         const noise = (seed: number) =>
           Uint8Array.from({ length: 300 }, (_, at) => (at * seed * 7919 + (seed >> 2) * 104_729) & 0xff);
@@ -225,11 +225,11 @@ export const frameLinks: HostileLayer = {
     ),
     playsFile(
       "aiff",
-      "AIFF, which is not known",
+      "AIFF, which is not supported",
       () => concat(ascii("FORM"), be(100, 4), ascii("AIFFCOMM"), be(18, 4), bits(digits(0, 144))),
       { fileName: "a.mp3" },
     ),
-    playsFile("zeros", "20 MB of zeros that promise to be MP3", () => new Uint8Array(20_000_000), MP3),
-    playsFile("text", "8 MB of text that promises to be AAC", () => "lorem ipsum ".repeat(700_000), AAC),
+    playsFile("zeros", "20 MB of zeros that claim to be MP3", () => new Uint8Array(20_000_000), MP3),
+    playsFile("text", "8 MB of text that claims to be AAC", () => "lorem ipsum ".repeat(700_000), AAC),
   ],
 };

@@ -129,8 +129,8 @@ export const hostileSites: HostileLayer = {
     playsRaw("length-twice", "two different Content-Lengths", (socket) =>
       socket.write(`${OK}Content-Length: 5\r\nContent-Length: 500\r\n\r\nxxxxx`),
     ),
-    playsRaw("slow-head", "a response head that drips a byte at a time", (socket) => drip(socket, "H")),
-    playsRaw("endless-head", "a response head without end, as fast as it is taken", (socket) => {
+    playsRaw("slow-head", "a response header that drips a byte at a time", (socket) => drip(socket, "H")),
+    playsRaw("endless-head", "a response header without end, as fast as it is accepted", (socket) => {
       socket.write(OK);
       pour(socket, `X-Header: ${"y".repeat(8000)}\r\n`);
     }),
@@ -141,7 +141,7 @@ export const hostileSites: HostileLayer = {
       socket.write(`${OK}\r\n`);
       drip(socket, Uint8Array.of(0xff), 20);
     }),
-    playsRaw("chunk-of-one", "a body in chunks of one byte, as fast as they are taken", (socket) => {
+    playsRaw("chunk-of-one", "a body in chunks of one byte, as fast as they are accepted", (socket) => {
       socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
       pour(socket, "1\r\nx\r\n".repeat(5000));
     }),
@@ -156,7 +156,7 @@ export const hostileSites: HostileLayer = {
       socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n`);
       pour(socket, MP3);
     }),
-    playsRaw("trailers", "trailers without end behind the last chunk", (socket) => {
+    playsRaw("trailers", "trailers without end after the last chunk", (socket) => {
       socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n`);
       pour(socket, `X-Trailer: ${"z".repeat(4000)}\r\n`);
     }),
@@ -164,7 +164,7 @@ export const hostileSites: HostileLayer = {
       drip(socket, "HTTP/1.1 103 Early Hints\r\n\r\n", 10),
     ),
     playsRaw("no-http", "bytes that are no HTTP", (socket) => pour(socket, Buffer.alloc(65_536, 0x80))),
-    playsRaw("icy-status-endless", "a Shoutcast head without end", (socket) => {
+    playsRaw("icy-status-endless", "a Shoutcast header without end", (socket) => {
       socket.write("ICY 200 OK\r\n");
       pour(socket, `icy-name:${"n".repeat(2000)}\r\n`);
     }),
@@ -180,7 +180,7 @@ export const hostileSites: HostileLayer = {
       headers: { "content-type": "audio/mpeg", "content-encoding": "gzip, gzip, gzip" },
       acceptsRanges: false,
     })),
-    playsSite("range-wrong", "a 206 that begins elsewhere than was asked", ({ headers }) => ({
+    playsSite("range-wrong", "a 206 that begins elsewhere than requested", ({ headers }) => ({
       ...plainPlan(MP3, "audio/mpeg"),
       status: headers.range === undefined ? 200 : 206,
       headers: { "content-type": "audio/mpeg", "accept-ranges": "bytes", "content-range": `bytes 7-9/${2 ** 53}` },
@@ -199,7 +199,7 @@ export const hostileSites: HostileLayer = {
     ),
     playsSite(
       "adts-endless",
-      "an endless stream of frames of silence, as fast as it is taken",
+      "an endless stream of frames of silence, as fast as it is accepted",
       () => stream(endlessly(repeat(adtsFrame(AAC_SILENCE), 5000)), { "content-type": "audio/aac" }),
       { path: "a.aac" },
     ),

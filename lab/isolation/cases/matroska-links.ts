@@ -152,7 +152,7 @@ export const matroskaLinks: HostileLayer = {
     playsFile("webm-cyclic-cues", "50,000 cues that point back to the start", cyclicCues, WEBM),
     playsFile(
       "webm-tracks",
-      "20,000 audio tracks, none of a codec that is known",
+      "20,000 audio tracks, none of a known codec",
       () => {
         const track = ebml(0xae, concat(ebml(0xd7, be(2, 1)), ebml(0x83, be(2, 1)), ebml(0x86, ascii("A_NONE"))));
         return concat(

@@ -180,7 +180,7 @@ export const mp4Links: HostileLayer = {
     ),
     playsFile(
       "mp4-offsets-behind",
-      "chunks that lie behind the end of the file",
+      "chunks beyond the end of the file",
       () => file({ stco: concat(be(1, 4), be(2 ** 32 - 1, 4)) }),
       MP4,
     ),

@@ -59,7 +59,7 @@ export const oggLinks: HostileLayer = {
     playsFile("ogg-false-heads-small", "the same in 900 kB", () => falseHeads(900_000), OGG),
     playsFile(
       "ogg-dense-heads",
-      "4 MB of page heads of five bytes behind good headers",
+      "4 MB of page headers of five bytes after valid headers",
       () => concat(START, repeat(concat(ascii("OggS"), Uint8Array.of(0)), 800_000)),
       OGG,
     ),

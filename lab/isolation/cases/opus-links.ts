@@ -71,7 +71,7 @@ export const opusLinks: HostileLayer = {
     ),
     playsFile(
       "opus-large",
-      "packets of 64 kB that are passed on as they are",
+      "packets of 64 kB that are passed through unchanged",
       () => song((index) => concat(Uint8Array.of(0xfc), noise(index, 65_000)), 200),
       WEBM,
     ),

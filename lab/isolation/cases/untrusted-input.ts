@@ -98,7 +98,7 @@ export const untrustedInput: HostileLayer = {
       "PATCH /v4/sessions/x/players/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: " +
         "4000000\r\n\r\n{",
     ),
-    connects("silent-connections", "1,000 connections that say nothing", 1000, ""),
+    connects("silent-connections", "1,000 connections that send nothing", 1000, ""),
     connects(
       "idle-connections",
       "500 connections that stay open after an answer",
@@ -129,13 +129,13 @@ export const untrustedInput: HostileLayer = {
     connects("http2-preface", "200 connections that speak HTTP/2 at once", 200, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     connects(
       "large-heads",
-      "100 heads of a megabyte",
+      "100 requests with headers of a megabyte",
       100,
       `GET /version HTTP/1.1\r\nHost: x\r\n${`X-Y: ${"z".repeat(1000)}\r\n`.repeat(1000)}\r\n`,
     ),
     connects(
       "many-headers",
-      "100 heads of 20,000 headers",
+      "100 requests of 20,000 headers",
       100,
       `GET /version HTTP/1.1\r\nHost: x\r\n${"a:b\r\n".repeat(20_000)}\r\n`,
     ),
@@ -172,7 +172,7 @@ export const untrustedInput: HostileLayer = {
         for (let count = 0; count < 100 && socket.bufferedAmount < 2 ** 20; count++) socket.ping(Buffer.alloc(125));
       });
     }),
-    opens("socket-flood", "20 sockets that send 64 kB of text as fast as it is taken", 20, (socket) =>
+    opens("socket-flood", "20 sockets that send 64 kB of text as fast as it is accepted", 20, (socket) =>
       everyMillisecond(socket, () => (socket.bufferedAmount < 2 ** 22 ? socket.send("[".repeat(65_536)) : undefined)),
     ),
     opens("socket-large", "a message of 32 MiB on 10 sockets", 10, (socket) =>

@@ -71,7 +71,7 @@ function failuresOf(results: readonly FuzzResult[]): string[] {
     const [first] = group;
     const seeds = group.slice(0, 5).map(({ seed }) => seed);
     return (
-      `  WRONG ${group.length} times, seeds ${seeds.join(", ")}: ${first?.problems.join("; ")}\n    ` +
+      `  FAILED ${group.length} times, seeds ${seeds.join(", ")}: ${first?.problems.join("; ")}\n    ` +
       `(${first?.changes.join("; ")})`
     );
   });

@@ -125,7 +125,7 @@ class FuzzRun {
       const segment = await list.segmentFrom(sequence);
       if (segment === undefined || this.packets > SEGMENTS_READ_MAX) break;
       const isSane = segment.durationMs >= 0 && Number.isFinite(segment.startMs) && segment.sequence >= sequence;
-      if (!isSane) this.#reportProblem("a segment without a sensible time");
+      if (!isSane) this.#reportProblem("a segment without a plausible time");
       sequence = segment.sequence + 1;
     }
     await list.sequenceAt(this.#random() * list.endMs);
@@ -184,7 +184,7 @@ class FuzzRun {
       this.#reportProblem("a packet of more than its file");
     if (!Number.isFinite(timestampMs)) this.#reportProblem(`a packet at ${timestampMs} ms`);
     if (!(durationMs >= 0 && Number.isFinite(durationMs))) this.#reportProblem(`a packet of ${durationMs} ms`);
-    if (!(trimEndSamples >= 0)) this.#reportProblem(`${trimEndSamples} samples to be left out`);
+    if (!(trimEndSamples >= 0)) this.#reportProblem(`${trimEndSamples} samples to be trimmed`);
     if (!(sampleRateHz > 0 && sampleRateHz <= RATE_HZ_MAX)) this.#reportProblem(`a stream at ${sampleRateHz} Hz`);
     if (!(channelCount >= 1 && channelCount <= 255)) this.#reportProblem(`a stream of ${channelCount} channels`);
   }

@@ -105,7 +105,7 @@ it.concurrent("a node that dies during a round ends the run with a message, and 
   const { status, text, json } = await run("dying", "--against", dying);
   expect(status).toBe(1);
   expect(json.trouble).toMatch(/^other: (ended with status 7|closed its WebSocket|PATCH|opened no WebSocket)/);
-  expect(text).toContain(`The run broke off: ${json.trouble}`);
+  expect(text).toContain(`The run ended early: ${json.trouble}`);
   expect(text).not.toMatch(/^\s+at /m);
   const [ours, other] = json.workloads[0]?.nodes ?? [];
   expect(ours?.measurements).toHaveLength(1);

@@ -104,7 +104,7 @@ it("the canary refuses unknown sources and invalid arguments before it starts", 
   const yes = ["--yes", "--only", "getyarn.io"];
   expect(await run("--yes", "--only", "nosuch")).toMatchObject({
     status: 2,
-    text: expect.stringMatching(/no such source is on: nosuch; on are soundcloud, bandcamp, .*http/),
+    text: expect.stringMatching(/unknown or disabled source: nosuch; enabled: soundcloud, bandcamp, .*http/),
   });
   for (const args of [["--no"], ["--tries", "nosuch.yml"], ["--server.port=here"], ["--config", "nosuch.yml"]])
     expect(await run(...yes, ...args)).toMatchObject({ status: 2, text: expect.stringMatching(/canary: .*/) });

@@ -72,7 +72,7 @@ test("the chart has a row for each workload, and one for each ramp", () => {
   expect(runChart(rows)).toContain(">1.500</text>");
   expect(runChart(rows)).toContain("Other processes used 12 % of all cores");
   const broken = { ...rows, trouble: "other: ended" };
-  expect(runChart(broken)).toContain("The run broke off: other: ended");
+  expect(runChart(broken)).toContain("The run ended early: other: ended");
 });
 
 describe("a ramp", () => {

@@ -85,7 +85,7 @@ const WRONG: readonly (readonly [check: string, tampering: Tampering])[] = [
     }),
   ],
   [
-    "PATCH player takes volume above 1000 becomes 1000",
+    "PATCH player accepts volume above 1000 becomes 1000",
     inJson((json) => {
       json.volume = 5000;
     }),
@@ -150,7 +150,7 @@ const WRONG: readonly (readonly [check: string, tampering: Tampering])[] = [
   ["a refused update changes nothing and creates no player", status(404, 200)],
   ["tremolo {} is returned with every member", inJson((json) => void delete json.filters.tremolo.depth)],
   [
-    "{} clears them",
+    "filters {} clears all filters",
     inJson((json) => {
       json.filters = { volume: 0.5 };
     }),
