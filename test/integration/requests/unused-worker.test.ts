@@ -20,7 +20,7 @@ const OBSERVED = [
   toUrl(`import { register } from "node:module"; register(${JSON.stringify(toUrl(OBSERVER))});`),
 ];
 
-/** Without settings: what plays could not be started with them, so it is seen whether that is tried. */
+/** Without settings, so that an attempt to start the media modules fails visibly. */
 async function startWorker(
   execArgv: string[] = [],
 ): Promise<{ readonly worker: Worker; readonly heartbeat: Heartbeat }> {
@@ -39,14 +39,14 @@ test("an unused worker is ready, has a heartbeat, and closes on request, without
   expect(await exited).toEqual([0]);
 });
 
-test("a worker that cannot load what plays is lost with the reason when it is needed", async () => {
+test("a worker that cannot load the media modules is lost with the reason when it is needed", async () => {
   const { worker } = await startWorker();
   const failed = once(worker, "error");
   worker.postMessage({ type: "setComplexity", complexity: 5 });
   expect(await failed).toEqual([expect.any(TypeError)]);
 });
 
-test("a spare is ready once what plays is loaded: one that cannot load it never is", async () => {
+test("a spare worker is ready once the media modules are loaded, and never without them", async () => {
   const worker = new Worker(MEDIA_ENTRY, { workerData: { heartbeatMemory: Heartbeat.allocate(), isSpare: true } });
   const messages: unknown[] = [];
   worker.on("message", (message) => messages.push(message));
@@ -63,7 +63,5 @@ test("the modules of every player are loaded before the first command is carried
   worker.postMessage({ type: "setComplexity", complexity: 5 });
   await failed;
   channel.close();
-  expect(loaded).toEqual(
-    expect.arrayContaining(["main.start-worker.js", "main.http-client.js", "main.voice-connection.js"]),
-  );
+  expect(loaded).toEqual(expect.arrayContaining(["start-worker.js", "http-client.js", "voice-connection.js"]));
 });
