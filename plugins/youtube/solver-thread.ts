@@ -20,7 +20,7 @@ const PREPARED_MAX = 2;
 const HEAP = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
 
 /** A thread with a session in it. */
-export interface SolverPort {
+interface SolverPort {
   post(job: SolverJob): void;
   /** Reports that no more jobs come. */
   end(): void;

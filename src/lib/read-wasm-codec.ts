@@ -8,7 +8,7 @@ import { inflateRaw } from "node:zlib";
 import type { WasmCodec } from "./wasm-codec.ts";
 
 /** The decoders that come as WebAssembly; `opus` encodes as well. */
-export const WASM_CODECS = ["opus", "mp3", "flac", "vorbis"] as const;
+const WASM_CODECS = ["opus", "mp3", "flac", "vorbis"] as const;
 /** One of them. */
 export type WasmCodecName = (typeof WASM_CODECS)[number];
 

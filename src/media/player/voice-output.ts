@@ -33,7 +33,7 @@ interface SpeakingState {
   unsentFramesMax: number;
 }
 
-/** Audio has stopped: silence frames follow, and once they have left, Discord is told. */
+/** Audio has stopped: silence frames follow, and once they have left, op 5 reports it to Discord. */
 interface StoppingState {
   readonly kind: "stopping";
   readonly connection: Connection;

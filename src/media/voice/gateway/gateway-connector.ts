@@ -23,7 +23,7 @@ const TLS_LIMITS = {
 } as const;
 
 /**
- * A certificate chain is checked in one go, whoever signed it, and each certificate may cost milliseconds. Real chains
+ * A certificate chain is checked in one go, even an untrusted one, and each certificate may cost milliseconds. Real chains
  * have 3 to 6 kB.
  */
 const TLS_HANDSHAKE_BYTES_MAX = 10 * 1024;

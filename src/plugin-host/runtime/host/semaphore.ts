@@ -1,4 +1,4 @@
-// Semaphore whose callers may have limits of their own and get errors that plugins know. Plugin thread; used for
+// Semaphore with optional limits per caller and errors that plugins know. Plugin thread; used for
 // requests and programs.
 
 import { KeyedSemaphore } from "../../../lib/keyed-semaphore.ts";
