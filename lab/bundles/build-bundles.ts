@@ -1,6 +1,6 @@
 // Writes the node's programs to dist/node: the entry of each thread and of each plugin, with all that it imports in a
 // few files, as modules by the hundred cost more memory than what is in them. What several threads import is there
-// once, and what is imported when it is needed stays a file of its own. docs/decisions/build.md says why. Beside them
+// once, and what is imported when it is needed stays a separate file. docs/decisions/build.md says why. Beside them
 // goes the dashboard's page, for browsers. Needs the development packages; part of `npm run build`.
 
 import { readFileSync } from "node:fs";
@@ -49,7 +49,7 @@ const SHARED_FILES = [
   // Parts of Node.js that only one of the importers needs would cost the others time and memory.
   test: (id: string) => test.test(toSlashes(id)) && !readFileSync(id, "utf8").includes('from "node:'),
 }));
-/** Native, or WebAssembly in a file of its own: found where npm has put it. */
+/** Native, or WebAssembly in a separate file: found where npm has put it. */
 const LEFT_OUT = [
   ...["@snazzah/davey", "@napi-rs/webcodecs", "libsodium-wrappers"],
   ...["quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync"],

@@ -125,7 +125,7 @@ export class Canary {
 
   async #play({ encoded }: FoundTrack): Promise<Outcome> {
     const limitMs = this.#limit(AUDIO_MS_MAX);
-    // The steps before and after it have no time limit of their own.
+    // The steps before and after it have no separate time limit.
     const result = await within(this.#node.play(encoded, limitMs), limitMs + ANSWER_MS_MAX);
     if (result === undefined) return { outcome: "failed", found: "the node did not answer" };
     const { seconds, startMs = 0, trouble } = result;

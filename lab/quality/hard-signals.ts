@@ -61,7 +61,7 @@ const MAKERS = {
 /** All signals, by name. */
 export const HARD_SIGNALS = Object.keys(MAKERS) as readonly (keyof typeof MAKERS)[]; // the keys of that very object
 
-/** The right side, from the left's sample and a signal of its own. */
+/** The right side, from the left's sample and a separate signal. */
 const RIGHT_SIDES: readonly ((left: number, own: () => number) => number)[] = [
   (left) => left,
   (left, own) => left + 0.1 * (own() - left),

@@ -13,7 +13,7 @@ import { type Latency, VirtualNetwork } from "./virtual-network.ts";
 /** Loaded before virtual time begins, by name; shared by all simulations of a process. */
 export type Codecs = ReadonlyMap<string, WasmCodec>;
 
-/** All but AAC, whose decoder has threads of its own. */
+/** All but AAC, whose decoder has separate threads. */
 const CODEC_NAMES: readonly WasmCodecName[] = ["opus", "mp3", "vorbis", "flac"];
 
 /** Loads everything that is compiled or imported late: in virtual time nothing may wait for the real world. */

@@ -32,7 +32,7 @@ export function renderConfigReference(): string {
   return `${[HEADER, ...groups, WITHOUT_EFFECT].join("\n")}\n${useless.join("")}`;
 }
 
-/** The path of a key's parent: `lavalink.server`. A key at the root is a group of its own. */
+/** The path of a key's parent: `lavalink.server`. A key at the root is a separate group. */
 function groupOf({ path }: Key<unknown>): string {
   return path.includes(".") ? path.slice(0, path.lastIndexOf(".")) : path;
 }

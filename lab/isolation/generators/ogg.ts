@@ -16,7 +16,7 @@ interface Page {
   readonly packets: Field[];
 }
 
-/** The lace sizes are those of the packets; a wrong size is a field of its own. */
+/** The lace sizes are those of the packets; a wrong size is a separate field. */
 function page({ serial, sequence, granule, flags, packets }: Page): GroupField {
   const body = group("packets", packets);
   const laces = packets.flatMap((packet) => {

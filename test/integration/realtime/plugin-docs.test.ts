@@ -63,7 +63,7 @@ it("the documented plugin loads with its options, plays, and is reloaded from di
   await writeFile(join(folder, "plugin.mjs"), "export default 7;");
   expect(await call.bot.request("POST", "/v4/tonearm/plugins/example/reload")).toMatchObject({
     status: 503,
-    body: { message: expect.stringContaining("the one before goes on") },
+    body: { message: expect.stringContaining("the old one stays in use") },
   });
   expect((await call.bot.load("example:two")).body.loadType).toBe("track");
   await call.receiveMore(20);

@@ -243,7 +243,7 @@ describe("logging in", () => {
     expect((await server.request("GET", "/v4/info", { password: null, headers })).status).toBe(401);
   });
 
-  test("too many wrong passwords are refused, with one more attempt in five seconds, whoever has logged in from there", async () => {
+  test("too many wrong passwords are refused, with one more attempt in five seconds, even after a login from there", async () => {
     expect((await logIn(OPERATOR)).status).toBe(204);
     for (let count = 0; count < 10; count++) expect((await logIn("wrong")).status).toBe(403);
     const refused = await logIn(OPERATOR);

@@ -183,7 +183,7 @@ describe("setting a plugin up", () => {
 });
 
 describe("requests of a plugin to other sources", () => {
-  test("a plugin receives results of other sources in the form of its own", async () => {
+  test("a plugin receives results of other sources in its own form", async () => {
     const seen: unknown[] = [];
     const plugin = pluginThat(async (_identifier, host, signal) => {
       seen.push(await host.load("other:1", { signal }));

@@ -156,7 +156,7 @@ describe("before there is a group", () => {
     expect(call.all(26)).toEqual([]);
   });
 
-  test("the DAVE gate is closed until op 4, whoever is present", () => {
+  test("the DAVE gate is closed until op 4, for any members", () => {
     const call = new Call();
     call.enter(LISTENER);
     expect(call.bot.gate).toBe("hold");
