@@ -82,7 +82,7 @@ it("tells of each source what was found, heard and taken, and of a broken one wh
   expect(text).toMatch(/^bandcamp +search +bcsearch:song +FAILED +\d+ ms.*\n {4}.*500/m);
   expect(text).toMatch(/^bandcamp +audio +skipped\n {4}there is no track to play$/m);
   expect(text).not.toMatch(/^bandcamp +link/m);
-  expect(text).toMatch(/^getyarn\.io +sound +of It's "on" +ok/m);
+  expect(text).toMatch(/^getyarn\.io +audio +of It's "on" +ok/m);
   expect(text).toMatch(/\nFAILED: bandcamp \(search\)\n$/);
 });
 
