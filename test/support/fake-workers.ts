@@ -7,13 +7,13 @@ import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { WorkerReply } from "../../src/bridge/replies.ts";
 import type { WireError } from "../../src/bridge/wire-error.ts";
 import type { WorkerProvider } from "../../src/control/players/player-providers.ts";
+import type { PlayerPlacement } from "../../src/control/workers/placements.ts";
 import {
   type CrashAttribution,
   type PlayerEvent,
   type PooledPlayer,
   WorkerHandle,
 } from "../../src/control/workers/worker-handle.ts";
-import type { PlayerPlacement } from "../../src/control/workers/worker-pool.ts";
 import { NodeError } from "../../src/errors.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 

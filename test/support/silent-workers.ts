@@ -4,8 +4,8 @@
 import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { WorkerProvider } from "../../src/control/players/player-providers.ts";
+import type { PlayerPlacement } from "../../src/control/workers/placements.ts";
 import { type PooledPlayer, WorkerHandle } from "../../src/control/workers/worker-handle.ts";
-import type { PlayerPlacement } from "../../src/control/workers/worker-pool.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 
 export class SilentWorkers implements WorkerProvider {

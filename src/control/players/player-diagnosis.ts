@@ -24,7 +24,7 @@ import type {
   VoiceDiagnosisJson,
   WorkerPlacementJson,
 } from "../protocol/player-diagnosis-json.ts";
-import type { PlayerPlacement } from "../workers/worker-pool.ts";
+import type { PlayerPlacement } from "../workers/placements.ts";
 import type { WorkerView } from "../workers/worker-slot.ts";
 import { IncidentLines } from "./incident-lines.ts";
 

@@ -6,8 +6,8 @@ import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { Track } from "../../track/track.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
+import type { PlayerPlacement } from "../workers/placements.ts";
 import type { PooledPlayer } from "../workers/worker-handle.ts";
-import type { PlayerPlacement } from "../workers/worker-pool.ts";
 
 /** The interface that a player needs of the WorkerPool. */
 export interface WorkerProvider {

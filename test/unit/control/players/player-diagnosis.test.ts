@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { type Incident, noLosses, type PlayerReport, type VoiceReport } from "../../../../src/bridge/audio-report.ts";
 import { PlayerDiagnosis } from "../../../../src/control/players/player-diagnosis.ts";
 import type { PlayerDiagnosisJson } from "../../../../src/control/protocol/player-diagnosis-json.ts";
-import type { PlayerPlacement } from "../../../../src/control/workers/worker-pool.ts";
+import type { PlayerPlacement } from "../../../../src/control/workers/placements.ts";
 import { createLogger, type LogFields } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 

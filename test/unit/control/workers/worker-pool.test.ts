@@ -1,19 +1,21 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { PlayableLink } from "../../../../src/bridge/playable-link.ts";
-import type { WorkerSettings } from "../../../../src/bridge/worker-settings.ts";
 import type { LinkSource } from "../../../../src/control/workers/link-source.ts";
-import type { RouteSource } from "../../../../src/control/workers/route-source.ts";
-import { systemThreads } from "../../../../src/control/workers/threads.ts";
-import type {
-  CrashAttribution,
-  PlayerEvent,
-  PooledPlayer,
-  WorkerHandle,
-} from "../../../../src/control/workers/worker-handle.ts";
-import { WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
 import { NodeError } from "../../../../src/errors.ts";
-import { createLogger, type LogFields } from "../../../../src/log/log.ts";
-import { FakeClock } from "../../../support/fake-clock.ts";
+import {
+  attach,
+  clock,
+  closePool,
+  lines,
+  logged,
+  lossLogged,
+  orderOf,
+  pool,
+  setLoad,
+  settled,
+  start,
+  until,
+} from "../../../support/obedient-pool.ts";
 import { createPlanner } from "../../../support/planner-builders.ts";
 import { linkTo } from "../../../support/scripted-links.ts";
 
@@ -21,130 +23,8 @@ const START_MS = 15_250;
 const CHECK_INTERVAL_MS = 50;
 /** Checks without a heartbeat after which a worker counts as hanging that does not say which thread it is. */
 const CHECKS = 18;
-/** As bridge/heartbeat.ts numbers them. */
-const ACTIVITY_CODES = { prepare: 3, read: 4 } as const;
-const SETTINGS: WorkerSettings = {
-  network: { allow: [] },
-  localRoots: [],
-  players: { updateIntervalMs: 5000, trackStuckThresholdMs: 10_000 },
-  opus: { complexity: 10, encoder: "libopus", bitrateBps: 128_000 },
-  buffer: { readAheadMs: 10_000, readAheadBytesMax: 1_000_000 },
-  http: { connectTimeoutMs: 3000, socketTimeoutMs: 3000, userAgent: "test", proxyUrl: undefined },
-  routing: undefined,
-  voice: { connectTimeoutMs: 5000, isPlainFallbackAllowed: true, gatewayScheme: "wss" },
-};
 
-/** A player that only notes what happens to it. */
-class FakePooledPlayer implements PooledPlayer {
-  readonly log: string[] = [];
-  handle: WorkerHandle | undefined;
-  isSuspect = false;
-  needsCapacity = false;
-  #waiting: { readonly what: string; readonly resolve: () => void }[] = [];
-
-  onWorkerAssigned(handle: WorkerHandle): void {
-    this.handle = handle;
-    handle.send({ type: "createPlayer", guildId: "1", userId: "2", volume: 100, filters: {} });
-    this.#note(`assigned ${handle.workerIndex}`);
-  }
-
-  onWorkerLost({ kind }: CrashAttribution): void {
-    this.handle = undefined;
-    this.#note(kind === "none" ? "lost" : `lost ${kind}`);
-  }
-
-  onWorkerEvent(event: PlayerEvent): void {
-    this.#note(event.type === "position" ? `position ${event.report.positionMs}` : event.type);
-  }
-
-  /** Resolves when the next event of that name happens. */
-  next(what: string): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push({ what, resolve }));
-  }
-
-  #note(what: string): void {
-    this.log.push(what);
-    const due = this.#waiting.filter((waiting) => what.startsWith(waiting.what));
-    this.#waiting = this.#waiting.filter((waiting) => !due.includes(waiting));
-    for (const { resolve } of due) resolve();
-  }
-}
-
-const clock = new FakeClock();
-const lines: { readonly message: string; readonly fields: LogFields }[] = [];
-let pool: WorkerPool;
-
-afterEach(async () => {
-  const closed = pool.close();
-  clock.advance(2000);
-  await closed;
-  lines.length = 0;
-});
-
-interface Answerers {
-  readonly routes?: RouteSource;
-  readonly links?: LinkSource;
-}
-
-function start(script: "obedient" | "mute" | "broken", count = 1, { routes, links }: Answerers = {}): void {
-  pool = new WorkerPool({
-    threads: systemThreads,
-    entry: new URL(`../../../support/worker-scripts/${script}.mjs`, import.meta.url),
-    count,
-    settings: SETTINGS,
-    routes,
-    links,
-    heapMegabytesMax: 32,
-    clock,
-    logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
-  });
-}
-
-/** Has the worker of a player do something, see worker-scripts/obedient.mjs. */
-function orderOf(player: FakePooledPlayer, endpoint: string): Promise<unknown> {
-  const credentials = { token: "", endpoint, sessionId: "", channelId: undefined };
-  if (player.handle === undefined) throw new Error("the player has no worker");
-  return player.handle.request({ type: "connectVoice", voiceId: 1, credentials }, { timeoutMs: 60_000 });
-}
-
-function attach(): FakePooledPlayer {
-  const player = new FakePooledPlayer();
-  pool.attach(player);
-  return player;
-}
-
-/** A player on a worker that has shown that it runs. */
-async function settled(): Promise<FakePooledPlayer> {
-  const player = attach();
-  await player.next("position");
-  return player;
-}
-
-/** Has the player's worker say that it does this for it. */
-async function setCurrentTask(player: FakePooledPlayer, activity: keyof typeof ACTIVITY_CODES): Promise<void> {
-  await orderOf(player, `mark ${player.handle?.playerId} ${ACTIVITY_CODES[activity]}`);
-}
-
-/** Has the player's worker report this load for as long as the pool looks back. */
-async function setLoad(player: FakePooledPlayer, load: number): Promise<void> {
-  for (let report = 0; report < 4; report++) await orderOf(player, `load ${load}`);
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Resolves with the fields of the first line that begins so. */
-async function logged(start: string): Promise<LogFields> {
-  const find = () => lines.find(({ message }) => message.startsWith(start));
-  await until(() => find() !== undefined);
-  return find()?.fields ?? {};
-}
-
-/** Resolves when the pool has logged that a worker was lost. */
-function lossLogged(): Promise<LogFields> {
-  return logged("an audio worker was lost");
-}
+afterEach(closePool);
 
 describe("a pool of audio workers", () => {
   test("a player is served before its worker is ready: its commands wait", async () => {
@@ -237,55 +117,6 @@ describe("a pool of audio workers", () => {
     expect(lines.filter(({ message }) => message === "received a link")).toEqual([]);
   });
 
-  test("spreads players evenly while the loads are alike, also before it is ready", () => {
-    start("obedient", 2);
-    const players = [attach(), attach(), attach(), attach()];
-    expect(players.map(({ handle }) => handle?.workerIndex).sort()).toEqual([0, 0, 1, 1]);
-    expect(new Set(players.map(({ handle }) => handle?.playerId)).size).toBe(4);
-  });
-
-  test("gives players to the worker with less to do, not the one with fewer players", async () => {
-    start("obedient", 2);
-    const first = await settled();
-    const second = await settled();
-    await setLoad(first, 0.5);
-    await setLoad(second, 0.1);
-    const players = [attach(), attach(), attach()];
-    for (const { handle } of players) expect(handle?.workerIndex).toBe(second.handle?.workerIndex);
-    expect(pool.load.workers.map(({ counters }) => counters?.tickLoad).sort()).toEqual([0.1, 0.5]);
-  });
-
-  test("players that come at once count with what the others cost, before they are measured", async () => {
-    start("obedient", 2);
-    const light = await settled();
-    const heavy = await settled();
-    await setLoad(light, 0.3);
-    await setLoad(heavy, 0.5);
-    const indexes = [attach(), attach()].map(({ handle }) => handle?.workerIndex);
-    expect(indexes).toEqual([light.handle?.workerIndex, heavy.handle?.workerIndex]);
-  });
-
-  test("a player that has left receives no more events", async () => {
-    start("obedient");
-    const player = await settled();
-    pool.detach(player);
-    const { length } = player.log;
-    const other = await settled();
-    expect(other.handle?.playerId).toBe(2);
-    expect(player.log).toHaveLength(length);
-  });
-
-  test("one player's mistake does not keep the others from their events", async () => {
-    start("obedient");
-    const clumsy = new FakePooledPlayer();
-    clumsy.onWorkerEvent = () => {
-      throw new Error("mistake");
-    };
-    pool.attach(clumsy);
-    await settled();
-    expect(lines.map(({ message }) => message)).toContain("a player failed to handle an event of its worker");
-  });
-
   test("closing ends the workers, and nothing is served after it", async () => {
     start("obedient", 2);
     await settled();
@@ -333,19 +164,6 @@ describe("a worker that fails", () => {
     await player.next("position");
     expect(player.log).toEqual(["assigned 0", "position 1234", "lost", "assigned 0", "position 1234"]);
     expect(await lossLogged()).toMatchObject({ worker: 0, players: 1, lossesInARow: 1, restartInMs: 0 });
-  });
-
-  test("many players move in batches, five for each worker every 50 ms", async () => {
-    start("obedient");
-    const first = await settled();
-    const players = [first, ...Array.from({ length: 11 }, attach)];
-    const countMoved = () => players.filter(({ log }) => log.includes("lost") && log.at(-1) !== "lost").length;
-    await expect(orderOf(first, "exit")).rejects.toThrow();
-    expect(countMoved()).toBe(5);
-    clock.advance(50);
-    expect(countMoved()).toBe(10);
-    clock.advance(50);
-    expect(countMoved()).toBe(12);
   });
 
   test("requests that waited are rejected with its reason", async () => {
@@ -415,131 +233,6 @@ describe("a worker that fails", () => {
   });
 });
 
-describe("a player that crashes a worker", () => {
-  test("a suspect continues isolated, and the others continue together", async () => {
-    start("obedient");
-    const [culprit, bystander] = [await settled(), await settled()];
-    await setCurrentTask(culprit, "read");
-    await expect(orderOf(bystander, "exit")).rejects.toThrow();
-    await culprit.next("position");
-    expect(culprit.log).toContain("lost suspect");
-    expect(bystander.log).toContain("lost");
-    expect([culprit.handle?.isIsolated, bystander.handle?.isIsolated]).toEqual([true, false]);
-    expect(await lossLogged()).toMatchObject({ attributedPlayer: 1, activity: "read" });
-  });
-
-  test("a player that crashes its isolated worker is notified as the culprit and stays isolated", async () => {
-    start("obedient");
-    const [culprit, bystander] = [await settled(), await settled()];
-    await setCurrentTask(culprit, "prepare");
-    await expect(orderOf(culprit, "exit")).rejects.toThrow();
-    await culprit.next("position");
-    await expect(orderOf(culprit, "exit")).rejects.toThrow();
-    await culprit.next("position");
-    expect(culprit.log.filter((entry) => entry.startsWith("lost"))).toEqual(["lost suspect", "lost culprit"]);
-    expect(culprit.handle?.isIsolated).toBe(true);
-    expect(bystander.log.filter((entry) => entry.startsWith("lost"))).toEqual(["lost"]);
-  });
-
-  test("players that share a worker with culprits are never attributed its losses, however often it is lost", async () => {
-    start("obedient");
-    const bystander = await settled();
-    for (const restartMs of [0, 250]) {
-      const culprit = await settled();
-      await setCurrentTask(culprit, "read");
-      await expect(orderOf(culprit, "exit")).rejects.toThrow();
-      clock.advance(restartMs);
-      await Promise.all([bystander.next("position"), culprit.next("position")]);
-      pool.detach(culprit);
-    }
-    expect(new Set(bystander.log.filter((entry) => entry.startsWith("lost")))).toEqual(new Set(["lost"]));
-    expect(bystander.handle?.isIsolated).toBe(false);
-  });
-
-  test("a player that is no longer suspect makes space for the next; without space, what a suspect did is given up at once", async () => {
-    start("obedient");
-    const culprits: FakePooledPlayer[] = [];
-    for (let count = 0; count < 4; count++) {
-      const culprit = await settled();
-      culprits.push(culprit);
-      culprit.isSuspect = true;
-      expect(pool.isolate(culprit)).toBe(true);
-      await culprit.next("position");
-    }
-    expect(culprits.map(({ handle }) => handle?.isIsolated)).toEqual([true, true, true, true]);
-    const fifth = await settled();
-    expect(pool.isolate(fifth)).toBe(false);
-    expect(fifth.log).not.toContainEqual(expect.stringMatching(/^lost/));
-    await setCurrentTask(fifth, "read");
-    await expect(orderOf(fifth, "exit")).rejects.toThrow();
-    expect(fifth.log).toContain("lost culprit");
-    await fifth.next("position");
-    expect(fifth.handle?.isIsolated).toBe(false);
-    const [first, second] = culprits;
-    if (first !== undefined) first.isSuspect = false;
-    const sixth = await settled();
-    pool.isolate(sixth);
-    await sixth.next("position");
-    expect([first?.handle?.isIsolated, second?.handle?.isIsolated, sixth.handle?.isIsolated]).toEqual([
-      false,
-      true,
-      true,
-    ]);
-  });
-
-  test("an isolated worker is closed when its player has left", async () => {
-    start("obedient");
-    const culprit = await settled();
-    pool.isolate(culprit);
-    await culprit.next("position");
-    expect(pool.load.workers.length).toBe(2);
-    pool.detach(culprit);
-    expect(pool.load.workers.length).toBe(1);
-  });
-});
-
-describe("isolated workers", () => {
-  async function isolated(): Promise<FakePooledPlayer> {
-    const player = await settled();
-    pool.isolate(player);
-    await player.next("position");
-    return player;
-  }
-
-  /** Without checking the signs of life, which do not follow this clock. */
-  function passSecond(): void {
-    clock.stall(1000);
-    clock.advance(0);
-  }
-
-  test("an isolated worker is closed and forgotten a second after its player has left", async () => {
-    start("obedient");
-    pool.detach(await isolated());
-    expect(pool.closingCount).toBe(1);
-    passSecond();
-    await vi.waitFor(() => expect(pool.closingCount).toBe(0));
-  });
-
-  test("an isolated worker is forgotten when it is lost, however often", async () => {
-    start("obedient");
-    const player = await isolated();
-    for (let loss = 0; loss < 3; loss++) {
-      await expect(orderOf(player, "exit")).rejects.toMatchObject({ code: "worker-lost" });
-      await player.next("position");
-    }
-    expect(pool.closingCount).toBe(0);
-  });
-
-  test("an isolated worker is forgotten when it is lost just after its player has left", async () => {
-    start("obedient");
-    const player = await isolated();
-    const lost = orderOf(player, "exit");
-    pool.detach(player);
-    await expect(lost).rejects.toMatchObject({ code: "worker-lost" });
-    expect(pool.closingCount).toBe(0);
-  });
-});
-
 describe("a spare worker", () => {
   test("a spare worker replaces a lost one at once", async () => {
     start("obedient");
@@ -573,32 +266,5 @@ describe("busy workers", () => {
     lines.length = 0;
     await expect(orderOf(player, "exit")).rejects.toThrow();
     await logged("complexity 0");
-  });
-
-  test("a silent player whose worker has no capacity plays on another that has", async () => {
-    start("obedient", 2);
-    const [first, second] = [await settled(), await settled()];
-    await setLoad(first, 0.95);
-    await until(() => pool.load.workers.some(({ counters }) => counters?.tickLoad === 0.95));
-    pool.admit(first);
-    expect(first.handle?.workerIndex).toBe(second.handle?.workerIndex);
-    expect(first.log).toContain("lost");
-    expect(second.log).not.toContain("lost");
-  });
-
-  test("promised load counts: many starts at once do not all fit because none is measured yet", async () => {
-    start("obedient");
-    const players = Array.from({ length: 200 }, attach);
-    let admitted = 0;
-    const admitAll = () => {
-      for (const player of players) {
-        pool.admit(player);
-        player.needsCapacity = true;
-        admitted += 1;
-      }
-    };
-    expect(admitAll).toThrow(expect.objectContaining({ code: "node-overloaded" }));
-    expect(admitted).toBeGreaterThan(20);
-    expect(admitted).toBeLessThan(100);
   });
 });

@@ -1,0 +1,107 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  attach,
+  clock,
+  closePool,
+  FakePooledPlayer,
+  lines,
+  orderOf,
+  pool,
+  setLoad,
+  settled,
+  start,
+  until,
+} from "../../../support/obedient-pool.ts";
+
+afterEach(closePool);
+
+describe("placements of players", () => {
+  test("spreads players evenly while the loads are alike, also before it is ready", () => {
+    start("obedient", 2);
+    const players = [attach(), attach(), attach(), attach()];
+    expect(players.map(({ handle }) => handle?.workerIndex).sort()).toEqual([0, 0, 1, 1]);
+    expect(new Set(players.map(({ handle }) => handle?.playerId)).size).toBe(4);
+  });
+
+  test("gives players to the worker with less to do, not the one with fewer players", async () => {
+    start("obedient", 2);
+    const first = await settled();
+    const second = await settled();
+    await setLoad(first, 0.5);
+    await setLoad(second, 0.1);
+    const players = [attach(), attach(), attach()];
+    for (const { handle } of players) expect(handle?.workerIndex).toBe(second.handle?.workerIndex);
+    expect(pool.load.workers.map(({ counters }) => counters?.tickLoad).sort()).toEqual([0.1, 0.5]);
+  });
+
+  test("players that come at once count with what the others cost, before they are measured", async () => {
+    start("obedient", 2);
+    const light = await settled();
+    const heavy = await settled();
+    await setLoad(light, 0.3);
+    await setLoad(heavy, 0.5);
+    const indexes = [attach(), attach()].map(({ handle }) => handle?.workerIndex);
+    expect(indexes).toEqual([light.handle?.workerIndex, heavy.handle?.workerIndex]);
+  });
+
+  test("a player that has left receives no more events", async () => {
+    start("obedient");
+    const player = await settled();
+    pool.detach(player);
+    const { length } = player.log;
+    const other = await settled();
+    expect(other.handle?.playerId).toBe(2);
+    expect(player.log).toHaveLength(length);
+  });
+
+  test("one player's mistake does not keep the others from their events", async () => {
+    start("obedient");
+    const clumsy = new FakePooledPlayer();
+    clumsy.onWorkerEvent = () => {
+      throw new Error("mistake");
+    };
+    pool.attach(clumsy);
+    await settled();
+    expect(lines.map(({ message }) => message)).toContain("a player failed to handle an event of its worker");
+  });
+
+  test("many players move in batches, five for each worker every 50 ms", async () => {
+    start("obedient");
+    const first = await settled();
+    const players = [first, ...Array.from({ length: 11 }, attach)];
+    const countMoved = () => players.filter(({ log }) => log.includes("lost") && log.at(-1) !== "lost").length;
+    await expect(orderOf(first, "exit")).rejects.toThrow();
+    expect(countMoved()).toBe(5);
+    clock.advance(50);
+    expect(countMoved()).toBe(10);
+    clock.advance(50);
+    expect(countMoved()).toBe(12);
+  });
+
+  test("a silent player whose worker has no capacity plays on another that has", async () => {
+    start("obedient", 2);
+    const [first, second] = [await settled(), await settled()];
+    await setLoad(first, 0.95);
+    await until(() => pool.load.workers.some(({ counters }) => counters?.tickLoad === 0.95));
+    pool.admit(first);
+    expect(first.handle?.workerIndex).toBe(second.handle?.workerIndex);
+    expect(first.log).toContain("lost");
+    expect(second.log).not.toContain("lost");
+  });
+
+  test("promised load counts: many starts at once do not all fit because none is measured yet", async () => {
+    start("obedient");
+    const players = Array.from({ length: 200 }, attach);
+    let admitted = 0;
+    const admitAll = () => {
+      for (const player of players) {
+        pool.admit(player);
+        player.needsCapacity = true;
+        admitted += 1;
+      }
+    };
+    expect(admitAll).toThrow(expect.objectContaining({ code: "node-overloaded" }));
+    expect(admitted).toBeGreaterThan(20);
+    expect(admitted).toBeLessThan(100);
+  });
+});
