@@ -27,7 +27,7 @@ const HANGING_SHARE_OF_STUCK = 0.5;
 const NETWORK_MS = 90_000;
 /** Frames are held for a DAVE group for 3 s (voice/dave/dave-gate.ts). */
 const DAVE_HELD_MS = 10_000;
-/** Two key packages of 10 s, the same again in a second session (voice/dave/dave-session.ts, voice-connection.ts). */
+/** Two key packages of 10 s, then the same in a second session (dave-membership.ts, voice-connection.ts). */
 const DAVE_MS = 60_000;
 /**
  * Attempts to reconnect begin for 60 s, and the last one takes at most 45 s more (voice/connection/close-policy.ts,

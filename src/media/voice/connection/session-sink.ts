@@ -1,5 +1,5 @@
-// The frames of one voice session on their way into shared memory: announces Speaking, encrypts each frame with DAVE and
-// puts it into the ring of the session's send path. What the player holds while the session sends; voice-session.ts
+// The frames of one voice session on their way into shared memory: announces Speaking, encrypts each frame with DAVE
+// and puts it into the ring of the session's send path. What the player holds while the session sends; voice-session.ts
 // decides when it can. Audio thread.
 
 import type { VoiceSendPath } from "../../pacer/voice-send-path.ts";

@@ -1,5 +1,5 @@
-// How the frames of one voice session are sent: plain, or encrypted for a DAVE group. Written by dave-session.ts as its
-// groups and transitions change, read in the tick: a frame costs one call of the cipher. Audio thread.
+// How the frames of one voice session are sent: plain, or encrypted for a DAVE group. Written by dave-membership.ts as
+// its groups and transitions change, read in the tick: a frame costs one call of the cipher. Audio thread.
 
 import type { VoiceCounters } from "../voice-counters.ts";
 import type { DaveGateState } from "./dave-gate.ts";

@@ -1,6 +1,6 @@
 // Proposals to change a DAVE group (op 27): selects those of our group and epoch, limits their number, holds those that
 // add users the gateway has not announced yet, and makes the commit that answers them (discord-voice.md sections 3.4
-// and 3.5). Part of the DAVE session, on the audio thread.
+// and 3.5). Held by dave-membership.ts, on the audio thread.
 
 import type { Timer } from "../../../lib/clock.ts";
 import type { LogFields } from "../../../log/log.ts";
@@ -17,7 +17,7 @@ const HELD_MAX = 8;
  */
 const BYTES_MAX = 8 * 1024;
 
-/** What proposals need from the DAVE session. */
+/** What proposals need from the membership. */
 interface DaveProposalsOptions {
   readonly group: MlsGroup;
   /** Without ourselves. */

@@ -1,5 +1,5 @@
 // Limits how often one session may ask to be removed from its DAVE group and added again: when three times in a minute
-// do not help, a new voice session may. Held by dave-session.ts, on the audio thread.
+// do not help, a new voice session may. Held by dave-membership.ts, on the audio thread.
 
 import type { Clock } from "../../../lib/clock.ts";
 

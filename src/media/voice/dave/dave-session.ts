@@ -1,7 +1,7 @@
 // End-to-end encryption of one voice session: passes every message of the gateway to our membership in the MLS group
-// (dave-membership.ts) and decides whether frames are sent encrypted, plain or not at all (discord-voice.md sections 3.3
-// to 3.9). Between the voice session and the MLS library, on the audio thread. All MLS work happens in message handlers,
-// when dave-inbox.ts finds time for it.
+// (dave-membership.ts) and decides whether frames are sent encrypted, plain or not at all (discord-voice.md sections
+// 3.3 to 3.9). Between the voice session and the MLS library, on the audio thread. All MLS work happens in message
+// handlers, when dave-inbox.ts finds time for it.
 
 import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
 import type { DaveReport } from "../../../bridge/audio-report.ts";

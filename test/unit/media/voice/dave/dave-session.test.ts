@@ -231,9 +231,35 @@ describe("before there is a group", () => {
     expect(call.all(26)).toHaveLength(2);
     expect(call.stuckCount).toBe(1);
   });
+
+  test("the second key package is the last one, also when the gateway resets the group after it", () => {
+    const call = new Call();
+    call.start();
+    call.clock.advance(10_000);
+    call.bot.handle({ kind: "prepareEpoch", epoch: 1, version: 1 });
+    expect([call.all(26).length, call.stuckCount]).toEqual([3, 0]);
+    call.clock.advance(10_000);
+    expect([call.all(26).length, call.stuckCount]).toEqual([3, 1]);
+  });
 });
 
 describe("joining a DAVE group", () => {
+  test("a wait for a group, for op 22 or for a postponed commit leaves no timer when it is over", () => {
+    const call = new Call();
+    call.start();
+    call.clock.advance(1000);
+    call.join(7);
+    call.execute(7);
+    expect(call.clock.pendingCount).toBe(0);
+    const grown = call.grow("702");
+    call.enter("702");
+    call.append(grown.add);
+    call.commit(8, grown.commit);
+    expect(call.clock.pendingCount).toBe(1);
+    call.execute(8);
+    expect(call.clock.pendingCount).toBe(0);
+  });
+
   test("a Welcome with an id is confirmed, and audio waits for op 22", () => {
     const call = new Call();
     call.start();
