@@ -1,9 +1,10 @@
 // A player's way to its voice connection: has it made when it is first asked for, sends frames there, and tells the
 // main thread what becomes of it. Held by audio-player.ts. Audio thread.
 
-import type { VoiceCounts, VoiceReport } from "../../bridge/audio-report.ts";
+import type { VoiceReport } from "../../bridge/audio-report.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
+import type { VoiceCounts } from "../../bridge/voice-counts.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import type { SendBlockReason, Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
