@@ -3,6 +3,8 @@
 // has been on. Plain data, both sides.
 
 import type { PlayerId } from "./commands.ts";
+import type { VoiceCounts } from "./voice-counts.ts";
+import { zeroCounts } from "./zero-counts.ts";
 
 /**
  * Why a frame that was due was not sent, in report order:
@@ -33,16 +35,7 @@ export type CauseCounts = Readonly<Record<LossCause, number>>;
 
 /** A new record, all 0. */
 export function noLosses(): Record<LossCause, number> {
-  return {
-    workerLate: 0,
-    workerLost: 0,
-    decoderLate: 0,
-    network: 0,
-    inputStarved: 0,
-    voiceNotReady: 0,
-    daveNotReady: 0,
-    nobodyThere: 0,
-  };
+  return zeroCounts(LOSS_CAUSES);
 }
 
 /** All causes together. */
@@ -81,22 +74,6 @@ export interface Incident {
   /** Undefined: it ended by itself, or has not ended. */
   readonly repair: RepairKind | undefined;
 }
-
-/** The counters of voice connections. */
-export const VOICE_COUNTS = [
-  "framesRefused",
-  "encryptFailures",
-  "daveTransitions",
-  "daveRecoveries",
-  "plainFallbacks",
-  "udpErrors",
-  "malformedMessages",
-  "resumes",
-  "reconnects",
-] as const;
-
-/** The meaning of each: media/voice/voice-counters.ts. */
-export type VoiceCounts = Readonly<Record<(typeof VOICE_COUNTS)[number], number>>;
 
 /** How a voice connection stands. */
 export interface VoiceReport {

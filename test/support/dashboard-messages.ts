@@ -1,6 +1,7 @@
 // Messages that a node might send to the dashboard's page, for the fake node and for unit tests: players that move and
 // stutter, untrusted names, sources that fail.
 
+import { noVoiceCounts } from "../../src/bridge/voice-counts.ts";
 import type { PlayerRow, SessionRow, StateMessage } from "../../src/control/dashboard/live-messages.ts";
 import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
 import type { IncidentJson, PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
@@ -192,17 +193,7 @@ export function diagnosisOf(row: PlayerRow, nowMs: number, sinceMs = 15_000): Pl
       gate: "send",
       ping: 24,
       dave: { version: 1, epoch: 3, state: "encrypted", ready: 180 },
-      counts: {
-        framesRefused: 0,
-        encryptFailures: 0,
-        daveTransitions: 3,
-        daveRecoveries: 0,
-        plainFallbacks: 0,
-        udpErrors: 0,
-        malformedMessages: 0,
-        resumes: 1,
-        reconnects: 0,
-      },
+      counts: { ...noVoiceCounts(), daveTransitions: 3, resumes: 1 },
     },
     frames: {
       sent: 61_004,

@@ -8,13 +8,13 @@ import {
   LOSS_CAUSES,
   noLosses,
   type PlayerReport,
+  REPAIR_KINDS,
   type Repair,
-  type RepairKind,
   sumOf,
-  VOICE_COUNTS,
-  type VoiceCounts,
   type VoiceReport,
 } from "../../bridge/audio-report.ts";
+import { noVoiceCounts, VOICE_COUNTS, type VoiceCounts } from "../../bridge/voice-counts.ts";
+import { zeroCounts } from "../../bridge/zero-counts.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 import type { TrackInfo } from "../../track/track-info.ts";
@@ -66,18 +66,8 @@ export class PlayerDiagnosis {
   readonly #lines: IncidentLines;
   #framesSent = 0;
   readonly #lost = noLosses();
-  readonly #voiceCounts: Record<keyof VoiceCounts, number> = {
-    framesRefused: 0,
-    encryptFailures: 0,
-    daveTransitions: 0,
-    daveRecoveries: 0,
-    plainFallbacks: 0,
-    udpErrors: 0,
-    malformedMessages: 0,
-    resumes: 0,
-    reconnects: 0,
-  };
-  readonly #repairCounts: Record<RepairKind, number> = { reopen: 0, rejoin: 0 };
+  readonly #voiceCounts = noVoiceCounts();
+  readonly #repairCounts = zeroCounts(REPAIR_KINDS);
   #inputReopened = 0;
   #audio: AudioState | undefined;
   #voice: VoiceReport | undefined;

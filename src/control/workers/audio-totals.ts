@@ -1,24 +1,16 @@
 // Audio totals of all workers together since the node started, including workers that are gone. Filled by the pool from
 // the workers' reports; read for metrics. Main thread.
 
-import {
-  type Incident,
-  LOSS_CAUSES,
-  noLosses,
-  type PlayerReport,
-  REPAIR_KINDS,
-  type RepairKind,
-  VOICE_COUNTS,
-  type VoiceCounts,
-} from "../../bridge/audio-report.ts";
+import { type Incident, LOSS_CAUSES, noLosses, type PlayerReport, REPAIR_KINDS } from "../../bridge/audio-report.ts";
 import { LATENESS_BOUNDS_MS, type WorkerCounters } from "../../bridge/events.ts";
+import { noVoiceCounts, VOICE_COUNTS } from "../../bridge/voice-counts.ts";
+import { zeroCounts } from "../../bridge/zero-counts.ts";
 
 /** The close codes that Discord documents for voice, and all others together. */
 export const VOICE_CLOSE_CODES = [
   ...(["4001", "4002", "4003", "4004", "4005", "4006", "4009", "4011", "4012", "4014"] as const),
   ...(["4015", "4016", "4017", "4020", "4021", "4022", "other"] as const),
 ] as const;
-type VoiceCloseCode = (typeof VOICE_CLOSE_CODES)[number];
 
 /** One for a node; only grows. */
 export class AudioTotals {
@@ -28,21 +20,11 @@ export class AudioTotals {
   /** Frames, and incidents. */
   readonly lostFrames = noLosses();
   readonly incidents = noLosses();
-  readonly repairs: Record<RepairKind, number> = { reopen: 0, rejoin: 0 };
+  readonly repairs = zeroCounts(REPAIR_KINDS);
   inputReopened = 0;
-  readonly voice: Record<keyof VoiceCounts, number> = {
-    framesRefused: 0,
-    encryptFailures: 0,
-    daveTransitions: 0,
-    daveRecoveries: 0,
-    plainFallbacks: 0,
-    udpErrors: 0,
-    malformedMessages: 0,
-    resumes: 0,
-    reconnects: 0,
-  };
+  readonly voice = noVoiceCounts();
   /** Voice connections that Discord has closed for good, by the code of the WebSocket. */
-  readonly voiceClosed: Record<VoiceCloseCode, number> = noCloses();
+  readonly voiceClosed = zeroCounts(VOICE_CLOSE_CODES);
   /** Workers that died or hung. */
   workersLost = 0;
   /** Sends by how late they were (`LATENESS_BOUNDS_MS`, and those beyond), and their lateness in all, milliseconds. */
@@ -76,9 +58,4 @@ export class AudioTotals {
     this.incidents[cause] += 1;
     this.lostFrames[cause] += framesLost;
   }
-}
-
-function noCloses(): Record<VoiceCloseCode, number> {
-  const all = VOICE_CLOSE_CODES.map((code) => [code, 0] as const);
-  return Object.fromEntries(all) as Record<VoiceCloseCode, number>; // all of them
 }

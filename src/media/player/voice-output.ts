@@ -1,9 +1,10 @@
 // A player's output: creates the voice connection on first use, sends frames to its sink, ends audio with silence
 // frames, and reports its state to the main thread. Held by audio-player.ts. Audio thread.
 
-import type { VoiceCounts, VoiceReport } from "../../bridge/audio-report.ts";
+import type { VoiceReport } from "../../bridge/audio-report.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
+import type { VoiceCounts } from "../../bridge/voice-counts.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import { type FrameSink, NO_SINK, type SendBlockReason, type VoiceGate } from "../voice/frame-sink.ts";

@@ -2,26 +2,11 @@
 // label names a guild: that would be too many series; GET /v4/tonearm/players/{guildId} reports on one. Every series is
 // there from the start, with 0. Main thread.
 
-import { LOSS_CAUSES, REPAIR_KINDS, type VoiceCounts } from "../../bridge/audio-report.ts";
+import { LOSS_CAUSES, REPAIR_KINDS } from "../../bridge/audio-report.ts";
 import { LATENESS_BOUNDS_MS } from "../../bridge/events.ts";
+import { VOICE_COUNTERS, VOICE_COUNTS } from "../../bridge/voice-counts.ts";
 import { type AudioTotals, VOICE_CLOSE_CODES } from "../../control/workers/audio-totals.ts";
 import type { MetricFamily, Sample } from "./prometheus-text.ts";
-
-/** Name behind `tonearm_`, and help. */
-const OF_VOICE: Readonly<Record<keyof VoiceCounts, readonly [string, string]>> = {
-  framesRefused: ["voice_frames_refused_total", "Frames that voice connections could not send."],
-  encryptFailures: ["dave_encrypt_failures_total", "Frames that could not be encrypted end to end; refused."],
-  daveTransitions: ["dave_transitions_total", "DAVE groups joined and changes of them followed."],
-  daveRecoveries: ["dave_recoveries_total", "Times a DAVE group was left and joined again to repair it."],
-  plainFallbacks: [
-    "dave_plain_fallbacks_total",
-    "Times no DAVE group was joined in time and audio was sent without end-to-end encryption.",
-  ],
-  udpErrors: ["voice_udp_errors_total", "Errors of the system about packets to voice servers."],
-  malformedMessages: ["voice_malformed_messages_total", "Messages of voice gateways that could not be read."],
-  resumes: ["voice_resumes_total", "Voice sessions taken up again after their WebSocket was lost."],
-  reconnects: ["voice_reconnects_total", "New voice sessions with the same credentials."],
-};
 
 export function audioFamilies(totals: AudioTotals): MetricFamily[] {
   return [
@@ -44,8 +29,7 @@ export function audioFamilies(totals: AudioTotals): MetricFamily[] {
 }
 
 function voiceFamilies({ voice }: AudioTotals): MetricFamily[] {
-  const names = Object.keys(OF_VOICE) as (keyof VoiceCounts)[]; // its own keys
-  return names.map((name) => counter(...OF_VOICE[name], voice[name]));
+  return VOICE_COUNTS.map((name) => counter(VOICE_COUNTERS[name].metric, VOICE_COUNTERS[name].help, voice[name]));
 }
 
 function lateness({ latenessCounts, latenessMsSum }: AudioTotals): MetricFamily {

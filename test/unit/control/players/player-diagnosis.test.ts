@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Incident, noLosses, type PlayerReport, type VoiceReport } from "../../../../src/bridge/audio-report.ts";
+import { noVoiceCounts } from "../../../../src/bridge/voice-counts.ts";
 import { PlayerDiagnosis } from "../../../../src/control/players/player-diagnosis.ts";
 import type { PlayerDiagnosisJson } from "../../../../src/control/protocol/player-diagnosis-json.ts";
 import type { PlayerPlacement } from "../../../../src/control/workers/placements.ts";
@@ -94,17 +95,7 @@ describe("the diagnosis of a player", () => {
   });
 
   test("a diagnosis adds up the reports of successive workers", () => {
-    const voiceCounts = {
-      framesRefused: 0,
-      encryptFailures: 0,
-      daveTransitions: 1,
-      daveRecoveries: 0,
-      plainFallbacks: 0,
-      udpErrors: 0,
-      malformedMessages: 0,
-      resumes: 0,
-      reconnects: 0,
-    };
+    const voiceCounts = { ...noVoiceCounts(), daveTransitions: 1 };
     for (const heldBytes of [10, 20]) {
       diagnosis.onAudioState({ playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes, usedMs: 0 });
       report({ lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT], inputReopened: 1, voiceCounts });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Incident, noLosses, type PlayerReport } from "../../../../src/bridge/audio-report.ts";
 import type { WorkerCounters } from "../../../../src/bridge/events.ts";
+import { noVoiceCounts } from "../../../../src/bridge/voice-counts.ts";
 import { AudioTotals } from "../../../../src/control/workers/audio-totals.ts";
 
 const COUNTERS: WorkerCounters = {
@@ -19,14 +20,11 @@ const COUNTERS: WorkerCounters = {
 };
 const INCIDENT: Incident = { cause: "network", startEpochMs: 1, lengthMs: 60, framesLost: 3, repair: undefined };
 const VOICE = {
+  ...noVoiceCounts(),
   framesRefused: 1,
-  encryptFailures: 0,
   daveTransitions: 2,
   daveRecoveries: 1,
   plainFallbacks: 1,
-  udpErrors: 0,
-  malformedMessages: 0,
-  resumes: 0,
   reconnects: 4,
 };
 const REPORT: PlayerReport = {
