@@ -69,7 +69,7 @@ function misbehaving(name: string, deeds: readonly string[]): Question {
   return async (bot, _number, round) => {
     const { body } = await bot.load(`${name}:${deeds[round % deeds.length]}`);
     const { message } = body.data as { readonly message: string };
-    return message.includes("stopped while it was asked") ? "thread lost" : "resting";
+    return message.includes("stopped during the request") ? "thread lost" : "resting";
   };
 }
 

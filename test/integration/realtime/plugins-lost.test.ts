@@ -80,7 +80,7 @@ describe("a plugin that", () => {
       loadType: "error",
       data: {
         severity: "fault",
-        message: expect.stringMatching(/^the plugin misbehaving.js stopped while it was asked/),
+        message: expect.stringMatching(/^the plugin misbehaving.js stopped during the request/),
       },
     });
     expect(other.body.loadType).toBe("empty");

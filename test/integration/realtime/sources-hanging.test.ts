@@ -114,7 +114,7 @@ describe("while all sites hang, one plugin loops and another fills memory,", () 
       expect(answer).toEqual({ loadType: "error", message: expect.stringContaining(source) });
     }
     for (const answer of await Promise.all(lost)) {
-      expect(answer).toEqual({ loadType: "error", message: expect.stringMatching(/stopped while it was asked/) });
+      expect(answer).toEqual({ loadType: "error", message: expect.stringMatching(/stopped during the request/) });
     }
     restore();
   });
