@@ -10,14 +10,15 @@ import type { Clock } from "../../lib/clock.ts";
 import { onAbort } from "../../lib/on-abort.ts";
 import { describeUrl, serverOf } from "../../lib/parse-url.ts";
 import { DispatcherPool } from "../../network/dispatcher-pool.ts";
+import { followRedirects, type Hop, headersFor } from "../../network/follow-redirects.ts";
 import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import type { OutgoingRoutes } from "../../network/outgoing-routes.ts";
+import { resendStale } from "../../network/resend-stale.ts";
 import type { Sockets } from "../../network/sockets.ts";
 import { type ConnectionShare, ConnectionShares } from "./connection-shares.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { barredError, connectionError } from "./http-errors.ts";
 import { exchange } from "./http-exchange.ts";
-import { headerOf } from "./http-headers.ts";
 import { parseInputUrl } from "./input-url.ts";
 import type { RequestPace } from "./request-pace.ts";
 import { requestShoutcast } from "./shoutcast-client.ts";
@@ -25,8 +26,8 @@ import { requestShoutcast } from "./shoutcast-client.ts";
 export interface HttpRequest {
   readonly url: URL;
   /**
-   * Names in lower case. Sent as they are, but that a redirect to another host takes `cookie` and `authorization` off;
-   * the client adds user agent, accept, accept-encoding and credentials where they are missing.
+   * Names in lower case. Sent as they are, except that a redirect to another site removes secrets; the client adds user
+   * agent, accept, accept-encoding and credentials where they are missing.
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** URL that the secrets belong to, if `url` is the target of an earlier redirect. Default: `url`. */
@@ -52,9 +53,6 @@ export interface HttpClientOptions {
   readonly egress?: Egress | undefined;
 }
 
-/** protocol-v4.md section 2.3. */
-const REDIRECTS_MAX = 5;
-const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 /** All hops together may take so many times what one may. */
 const ALL_HOPS_FACTOR = 3;
 
@@ -87,25 +85,15 @@ export class HttpClient {
    * "input-site-busy", "routes-exhausted", "link-refused" where the one address that it may leave from is barred
    */
   async get(request: HttpRequest): Promise<HttpAnswer> {
-    const { clock } = this.#options;
-    const startedMs = clock.now();
-    let { url, headers = {} } = request;
-    if (request.headersOf !== undefined && !isSameSite(request.headersOf, url)) headers = withoutSecrets(headers);
-    for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
-      await request.pace.next(request.signal);
-      const answer = await this.#getRouted(url, { ...request, headers });
-      const location = REDIRECT_STATUSES.has(answer.status) ? headerOf(answer.headers, "location") : undefined;
-      if (location === undefined) return answer;
-      answer.body.cancel();
-      const target = redirectTarget(url, location);
-      if (!isSameSite(url, target)) headers = withoutSecrets(headers);
-      url = target;
-      if (clock.now() - startedMs > this.#answerMsMax * ALL_HOPS_FACTOR) {
-        throw connectionError(url, new Error("its redirects took too long"));
-      }
-    }
-    const message = `loading ${describeUrl(request.url)}: more than ${REDIRECTS_MAX} redirects`;
-    throw new NodeError("input-redirects", message);
+    const { url, headers = {}, headersOf = url } = request;
+    const first: Hop = { url, method: "GET", headers: headersFor(headers, { from: headersOf, to: url }) };
+    const startedMs = this.#options.clock.now();
+    const { answer } = await followRedirects(first, {
+      send: (hop) => this.#getHop(hop, request, startedMs),
+      parseTarget: parseInputUrl,
+      tooMany: (count) => new NodeError("input-redirects", `loading ${describeUrl(url)}: more than ${count} redirects`),
+    });
+    return answer;
   }
 
   close(): void {
@@ -140,6 +128,14 @@ export class HttpClient {
     // Few: the operator has written these down, too.
     this.#proxyPools.set(proxyUrl, pool);
     return pool;
+  }
+
+  async #getHop({ url, headers }: Hop, request: HttpRequest, startedMs: number): Promise<HttpAnswer> {
+    if (this.#options.clock.now() - startedMs > this.#answerMsMax * ALL_HOPS_FACTOR) {
+      throw connectionError(url, new Error("its redirects took too long"));
+    }
+    await request.pace.next(request.signal);
+    return this.#getRouted(url, { ...request, headers });
   }
 
   async #getRouted(url: URL, request: HttpRequest): Promise<HttpAnswer> {
@@ -200,11 +196,7 @@ export class HttpClient {
       });
     };
     try {
-      return await dispatch().catch((error) => {
-        // An idle connection the server closed just as we used it: once more on a fresh one.
-        if (error instanceof errors.SocketError) return dispatch();
-        throw error;
-      });
+      return await resendStale("GET", dispatch);
     } catch (error) {
       if (isShoutcastAnswer(error) && !isProxied && !guard.hasOwnServers) {
         const retry = requestShoutcast({ url, headers, signal, guard, clock, settings, localAddress });
@@ -228,26 +220,6 @@ export class HttpClient {
     if (url.username !== "" || url.password !== "") headers.authorization = basicCredentials(url);
     return headers;
   }
-}
-
-/** The target of a redirect. Credentials are kept only while scheme, host and port stay (or http turns into https). */
-function redirectTarget(from: URL, location: string): URL {
-  const to = parseInputUrl(location, from);
-  if (isSameSite(from, to) && to.username === "" && to.password === "") {
-    to.username = from.username;
-    to.password = from.password;
-  }
-  return to;
-}
-
-function isSameSite(from: URL, to: URL): boolean {
-  const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.host === to.host;
-  return from.origin === to.origin || isUpgrade;
-}
-
-function withoutSecrets(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const { cookie: _cookie, authorization: _authorization, ...others } = headers;
-  return others;
 }
 
 function basicCredentials(url: URL): string {

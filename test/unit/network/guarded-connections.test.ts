@@ -19,8 +19,8 @@ const KNOWN = [
   "src/network/guarded-dispatcher.ts",
   "src/network/host-resolver.ts",
   "src/network/outbound-guard.ts",
+  "src/network/resend-stale.ts", // takes an error class alone
   "src/media/input/http-client.ts",
-  "src/plugin-host/runtime/host/http-client.ts", // sends on the guarded dispatcher that it is given
   "src/media/input/shoutcast-client.ts",
   "src/media/voice/gateway/gateway-connector.ts", // gateway-socket.ts asks for it
   "src/media/voice/gateway/gateway-socket.ts",

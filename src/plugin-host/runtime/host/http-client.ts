@@ -1,15 +1,16 @@
 // A plugin's HTTP client: guarded connections, redirects followed by hand, bounded bodies and waits, failures as
 // SourceErrors without secrets. Plugin thread; the audio itself is fetched by audio workers.
 
-import { type Dispatcher, errors } from "undici";
+import type { Dispatcher } from "undici";
 import type { PluginSettings } from "../../../bridge/plugin-messages.ts";
 import { NodeError, rootCause } from "../../../errors.ts";
 import { ByteBudget } from "../../../lib/byte-budget.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { describeUrl, parseUrl } from "../../../lib/parse-url.ts";
-import { isSecretName } from "../../../lib/secret-names.ts";
 import type { DispatcherPool } from "../../../network/dispatcher-pool.ts";
+import { followRedirects, type Hop } from "../../../network/follow-redirects.ts";
 import type { RoutedRequest } from "../../../network/outgoing-routes.ts";
+import { resendStale } from "../../../network/resend-stale.ts";
 import {
   type HttpAnswer,
   type HttpClient,
@@ -22,8 +23,6 @@ import { Semaphore } from "./semaphore.ts";
 
 const REQUESTS_MAX = 32;
 const WAITING_MAX = 512;
-const REDIRECTS_MAX = 5;
-const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 const TIMEOUT_MS = 10_000;
 const SIZE_BYTES_MAX = 8 * 1024 * 1024;
 const SIZE_BYTES_LIMIT = 64 * 1024 * 1024;
@@ -41,6 +40,7 @@ const RETRY_AFTER_MS_MAX = 60 * 60_000;
 /** A site's answer, its body not read yet. */
 interface SentAnswer {
   readonly status: number;
+  readonly headers: Dispatcher.ResponseData["headers"];
   readonly body: { cancel(): void };
   readonly data: Dispatcher.ResponseData;
 }
@@ -56,14 +56,6 @@ interface PluginHttpOptions {
   readonly currentAddress?: ((signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly settings: Pick<PluginSettings, "hosts" | "http">;
   readonly clock: Clock;
-}
-
-/** One hop: the address as the plugin knows it. */
-interface Hop {
-  readonly url: URL;
-  readonly method: "GET" | "HEAD" | "POST";
-  readonly headers: Record<string, string>;
-  readonly body: string | undefined;
 }
 
 /** One for a plugin. */
@@ -95,6 +87,8 @@ export class PluginHttpClient implements HttpClient {
     } finally {
       timer.cancel();
       release();
+      // Bodies of redirects may still be coming in.
+      late.abort();
     }
   }
 
@@ -143,22 +137,19 @@ export class PluginHttpClient implements HttpClient {
   }
 
   async #follow(first: Hop, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
-    let hop = first;
-    for (let count = 0; count <= REDIRECTS_MAX; count++) {
-      const answer = await this.#ask(hop, request, signal);
-      const { location } = answer.headers;
-      const isRedirect = REDIRECT_STATUSES.has(answer.status) && location !== undefined;
-      if (!isRedirect || request.redirect === "manual") return answer;
-      hop = nextHop(hop, answer.status, location);
-    }
-    throw new SourceError("changed", `${describe(first.url.href)} goes through more than ${REDIRECTS_MAX} redirects`);
+    const send = (hop: Hop) => this.#send(hop, request, signal);
+    if (request.redirect === "manual") return this.#read(await send(first), first.url, request);
+    const { answer, hop } = await followRedirects(first, {
+      send,
+      parseTarget,
+      tooMany: (count) =>
+        new SourceError("changed", `${describe(first.url.href)} goes through more than ${count} redirects`),
+    });
+    return this.#read(answer, hop.url, request);
   }
 
-  async #ask(
-    hop: Hop,
-    { cookies, sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest,
-    signal: AbortSignal,
-  ): Promise<HttpAnswer> {
+  /** Sends one request; `hop` has the address as the plugin knows it. */
+  async #send(hop: Hop, { cookies }: HttpRequest, signal: AbortSignal): Promise<SentAnswer> {
     const { dispatchers, settings, clock, leave = fromThisMachine } = this.#options;
     const { url, method, body } = hop;
     const target = replaced(url, settings.hosts);
@@ -174,16 +165,22 @@ export class PluginHttpClient implements HttpClient {
         ...(body !== undefined && { body }),
       });
     const sendFrom = async (localAddress: string | undefined): Promise<SentAnswer> => {
-      const data = await send(localAddress).catch((error: unknown) => {
-        // An idle connection that the server closed just as it was used: once more on a fresh one.
-        if (method !== "POST" && error instanceof errors.SocketError) return send(localAddress);
-        throw error;
-      });
-      return { status: data.statusCode, body: { cancel: () => void data.body.dump().catch(() => undefined) }, data };
+      const data = await resendStale(method, () => send(localAddress));
+      const cancel = (): void => void data.body.dump().catch(() => undefined);
+      return { status: data.statusCode, headers: data.headers, body: { cancel }, data };
     };
-    const { data: answer } = await leave({ url: target, sendFrom, signal });
-    for (const setCookie of [answer.headers["set-cookie"] ?? []].flat())
+    const answer = await leave({ url: target, sendFrom, signal });
+    for (const setCookie of [answer.headers["set-cookie"] ?? []].flat()) {
       cookies?.take(url.href, setCookie, clock.epochMs());
+    }
+    return answer;
+  }
+
+  async #read(
+    { data: answer }: SentAnswer,
+    url: URL,
+    { sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest,
+  ): Promise<HttpAnswer> {
     const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);
     const { bytes, text } = await readHttpBody(answer, {
       sizeBytesMax: bytesMax,
@@ -234,21 +231,10 @@ function bodyOf(body: HttpRequest["body"]): { readonly text?: string; readonly t
   return { text: JSON.stringify(body satisfies JsonMembers | readonly unknown[]), type: "application/json" };
 }
 
-/** Secrets of one host are not sent to another; after a POST the target is requested with GET, as in browsers. */
-function nextHop({ url, method, headers, body }: Hop, status: number, location: string): Hop {
-  const to = parseUrl(location, url.href);
-  if (to === undefined || (to.protocol !== "https:" && to.protocol !== "http:")) {
-    throw new SourceError("changed", `${describe(url.href)} redirects to an invalid address`);
-  }
-  const isAsSafe = to.host === url.host && (to.protocol === url.protocol || to.protocol === "https:");
-  const forwarded = isAsSafe ? headers : withoutSecrets(headers);
-  if (status === 307 || status === 308 || method === "HEAD") return { url: to, method, headers: forwarded, body };
-  const { "content-type": _type, ...plain } = forwarded;
-  return { url: to, method: "GET", headers: plain, body: undefined };
-}
-
-function withoutSecrets(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !isSecretName(name)));
+function parseTarget(location: string, from: URL): URL {
+  const to = parseUrl(location, from.href);
+  if (to !== undefined && (to.protocol === "https:" || to.protocol === "http:")) return to;
+  throw new SourceError("changed", `${describe(from.href)} redirects to an invalid address`);
 }
 
 /** Applies the operator's replacement of a host. */

@@ -313,14 +313,18 @@ describe("redirects and addresses", () => {
     const other = await start();
     const { open, server } = await start({
       script: ({ path }) =>
-        path === "/away" ? statusPlan(302, { location: `${other.server.url}/song.mp3` }) : undefined,
+        path.startsWith("/away") ? statusPlan(302, { location: `${locationOf(path)}/song.mp3` }) : undefined,
     });
+    const locationOf = (path: string) =>
+      path === "/away" ? other.server.url : other.server.url.replace("http://", "http://other:word@");
     const secret = server.url.replace("http://", "http://user:secret@");
     const input = await open(`${secret}/auth/song.mp3`);
     expect((await readAll(input)).equals(FILE)).toBe(true);
-    await open(`${secret}/away`);
-    expect(server.requests.at(-1)?.headers.authorization).toBe("Basic dXNlcjpzZWNyZXQ=");
-    expect(other.server.requests.at(-1)?.headers.authorization).toBeUndefined();
+    for (const path of ["/away", "/away-with-others"]) {
+      await open(`${secret}${path}`);
+      expect(server.requests.at(-1)?.headers.authorization).toBe("Basic dXNlcjpzZWNyZXQ=");
+      expect(other.server.requests.at(-1)?.headers.authorization).toBeUndefined();
+    }
     const failure = await open(`${secret.replace("secret", "wrong")}/auth/song.mp3?token=abc`).catch(String);
     expect(failure).toContain("401");
     expect(failure).not.toMatch(/wrong|token|abc/);

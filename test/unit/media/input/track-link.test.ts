@@ -304,6 +304,7 @@ describe("headers that a link sets", () => {
           headers: {
             Cookie: "a=b",
             Authorization: "Bearer x",
+            "X-Api-Key": "y",
             Referer: "https://site.example/",
             "User-Agent": "Site/1",
           },
@@ -311,12 +312,14 @@ describe("headers that a link sets", () => {
     });
     expect((await readAll()).equals(FILE)).toBe(true);
     const reported = (request: LoggedRequest | undefined) => {
-      const { cookie, authorization, referer, "user-agent": userAgent } = request?.headers ?? {};
-      return [cookie, authorization, referer, userAgent];
+      const { cookie, authorization, referer, "x-api-key": key, "user-agent": userAgent } = request?.headers ?? {};
+      return [cookie, authorization, key, referer, userAgent];
     };
-    const all = ["a=b", "Bearer x", "https://site.example/", "Site/1"];
+    const all = ["a=b", "Bearer x", "y", "https://site.example/", "Site/1"];
     expect(server.requests.map(reported)).toEqual([all, all]);
-    expect(other.requests.map(reported)).toEqual([[undefined, undefined, "https://site.example/", "Site/1"]]);
+    expect(other.requests.map(reported)).toEqual([
+      [undefined, undefined, undefined, "https://site.example/", "Site/1"],
+    ]);
     expect(other.requests[0]?.headers).toMatchObject({ range: "bytes=0-", "accept-encoding": "identity" });
   });
 

@@ -353,6 +353,26 @@ describe("redirects", () => {
     expect(followed[0]?.headers).not.toHaveProperty("content-type");
   });
 
+  test("the body of a redirect is not waited for, and its connection is closed at the end", async () => {
+    let onRedirect: (response: ServerResponse) => void = () => undefined;
+    const closed = new Promise<void>((resolve) => {
+      onRedirect = (response) => response.on("close", resolve);
+    });
+    const server = createServer((_request, response) => {
+      onRedirect(response);
+      response.writeHead(302, { location: `${SITE}/there` });
+      // Never silent for long enough to be given up for that.
+      const drip = setInterval(() => response.write("moved "), 100);
+      response.on("close", () => clearInterval(drip));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo; // It listens at a port.
+    const answer = await client.request(`http://127.0.0.1:${port}/`, { signal: new AbortController().signal });
+    expect(answer).toMatchObject({ text: "fine", url: `${SITE}/there` });
+    await closed;
+    server.close();
+  });
+
   test.each(["file:///etc/passwd", "javascript:alert(1)", "https://", "data:text/plain,x"])(
     "redirects to %s are refused",
     async (location) => {
