@@ -49,6 +49,8 @@ const CODEC_ENTRY = new URL("./media/codec-main.js", import.meta.url);
 const PACER_ENTRY = new URL("./media/pacer-main.js", import.meta.url);
 /** The entry of each plugin's thread. */
 const PLUGIN_ENTRY = new URL("./plugin-host/runtime/main.js", import.meta.url);
+/** Where the modules of built-in plugins are. */
+const PLUGINS_FOLDER = new URL("../plugins/", import.meta.url);
 /** JavaScript heap of the probe thread: the data of one input is small, and many are probed at once. */
 const PROBE_HEAP_MEGABYTES_MAX = 256;
 const CLOSE_TIMEOUT_MS = 10_000;
@@ -166,7 +168,7 @@ async function buildParts(
     clock,
     logger,
     routes: routePlanner,
-    plans: planPlugins(config, { cwd: process.cwd(), ...options.plugins }),
+    plans: planPlugins(config, { cwd: process.cwd(), builtinFolder: PLUGINS_FOLDER, ...options.plugins }),
     dataFolder: config.plugins.dataPath,
   });
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });

@@ -130,7 +130,7 @@ export async function buildBundles(): Promise<void> {
 function toFile(chunk: OutputChunk): BundleFile {
   const { fileName: path, code, map, imports } = chunk;
   const modules = Object.keys(chunk.modules).map(toSlashes);
-  return { path, text: inAscii(withPlaces(path, code)), map: map?.toString() ?? "", modules, imports };
+  return { path, text: inAscii(withLocations(path, code)), map: map?.toString() ?? "", modules, imports };
 }
 
 function toSlashes(path: string): string {
@@ -162,7 +162,7 @@ function ownLocations(entries: readonly string[]): Plugin {
 }
 
 /** The text of a file with each location in dist as seen from the file. */
-function withPlaces(file: string, code: string): string {
+function withLocations(file: string, code: string): string {
   return code.replaceAll(new RegExp(`"${LOCATION}([^"]+)"`, "g"), (_, location: string) => {
     const path = posix.relative(posix.join("node", posix.dirname(file)), location);
     return JSON.stringify(path.startsWith("../") ? path : `./${path}`);
@@ -171,7 +171,7 @@ function withPlaces(file: string, code: string): string {
 
 /**
  * The same program: one character beyond Latin-1, and V8 keeps the whole file in two bytes a character. Throws where a
- * number in its location would mean another text.
+ * number in its place would mean another text.
  */
 export function inAscii(code: string): string {
   const odd = /(?:\\|String\.raw`[^`]*)[^\0-\x7f]/.exec(code);

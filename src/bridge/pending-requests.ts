@@ -28,7 +28,10 @@ interface RequestOptions {
   readonly timeLimit?: { readonly ms: number; readonly error: () => Error };
   /** When it fires, the request rejects with its reason. */
   readonly signal?: AbortSignal;
-  /** Called before the rejection when the time is over or the signal fires: the other end may stop working for it. */
+  /**
+   * Called before the rejection when the time is over, the signal fires or `send` throws: the other end may stop working
+   * for it.
+   */
   readonly onAbandoned?: (id: number) => void;
 }
 
@@ -80,7 +83,7 @@ export class PendingRequests<Replies> {
       try {
         send(id);
       } catch (error) {
-        this.reject(id, error);
+        abandon(error);
       }
     });
   }

@@ -23,7 +23,7 @@ export function lowerPriority(): void {
 
 /** Where the process has the right to (CAP_SYS_NICE). For a thread that takes a few per cent of a processor. */
 export function raisePriority(): void {
-  setOwnPriority(() => RAISED_NICENESS);
+  setOwnPriority((niceness) => Math.min(niceness, RAISED_NICENESS));
 }
 
 function setOwnPriority(change: (niceness: number) => number): void {

@@ -62,7 +62,11 @@ export class CodecLoader {
     if (known !== undefined) return known;
     const loading = this.#loading.get(codec) ?? this.#ask(codec);
     this.#loading.set(codec, loading);
-    return loading;
+    try {
+      return await loading;
+    } finally {
+      if (this.#loading.get(codec) === loading) this.#loading.delete(codec);
+    }
   }
 
   async #ask(codec: CodecName): Promise<LoadedCodec> {
@@ -70,15 +74,11 @@ export class CodecLoader {
     const thread = this.#thread;
     this.#idle?.cancel();
     this.#idle = this.#options.clock.after(IDLE_MS, () => void this.#end());
-    try {
-      const loaded = await this.#requests.request("codec", {}, (requestId) => {
-        thread.postMessage({ requestId, codec } satisfies CodecRequest);
-      });
-      if (loaded.kind !== "library") this.#known.set(codec, loaded);
-      return loaded;
-    } finally {
-      this.#loading.delete(codec);
-    }
+    const loaded = await this.#requests.request("codec", {}, (requestId) => {
+      thread.postMessage({ requestId, codec } satisfies CodecRequest);
+    });
+    if (loaded.kind !== "library") this.#known.set(codec, loaded);
+    return loaded;
   }
 
   #onAnswer(answer: CodecAnswer): void {

@@ -53,6 +53,7 @@ export class Placements {
   /** Players without a worker, because theirs was lost or none is running: served in order, a batch at a time. */
   readonly #waiting = new Set<PooledPlayer>();
   #nextBatch: Timer | undefined;
+  #isClosed = false;
   #playerCount = 0;
 
   constructor(options: PlacementsOptions) {
@@ -90,7 +91,7 @@ export class Placements {
 
   /** Gives the player a shared worker, at once if one is running, otherwise when one is. */
   attach(player: PooledPlayer): void {
-    if (this.#placements.has(player)) return;
+    if (this.#isClosed || this.#placements.has(player)) return;
     const slot = this.freest;
     if (slot === undefined) this.#waiting.add(player);
     else this.assign(player, slot);
@@ -185,6 +186,7 @@ export class Placements {
 
   /** Gives no waiting player a worker any more. */
   close(): void {
+    this.#isClosed = true;
     this.#waiting.clear();
     this.#nextBatch?.cancel();
   }

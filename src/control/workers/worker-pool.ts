@@ -112,7 +112,7 @@ export class WorkerPool {
 
   /** Gives the player a worker, at once if one is running, else when one is. */
   attach(player: PooledPlayer): void {
-    if (!this.#isClosed) this.#placements.attach(player);
+    this.#placements.attach(player);
   }
 
   /**

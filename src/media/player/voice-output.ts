@@ -141,7 +141,10 @@ export class VoiceOutput {
   async #create(): Promise<Voice> {
     const whenVoice = this.#state.kind === "creating" ? this.#state.whenVoice : this.#options.create();
     if (this.#state.kind === "none") this.#enter({ kind: "creating", whenVoice });
-    const voice = await whenVoice;
+    const voice = await whenVoice.catch((error: unknown) => {
+      if (this.#state.kind === "creating" && this.#state.whenVoice === whenVoice) this.#enter({ kind: "none" });
+      throw error;
+    });
     if (this.#state.kind === "creating") this.#enter(new Connection(voice, { isRemote: false }).silent);
     else if (this.#state.kind === "closed") voice.close();
     return voice;
@@ -248,11 +251,9 @@ export class VoiceOutput {
     else if (next.kind === "stopping") next.silenceFramesLeft = SILENCE_FRAMES;
     const voice = voiceOf(before);
     if (voice === undefined || ("connection" in next && next.connection.voice === voice)) return;
-    if (next.kind !== "closed") this.#forget(voice);
     voice.close();
-  }
-
-  #forget(voice: Voice): void {
+    if (next.kind === "closed") return;
+    // Only now, as closing revokes unsent packets.
     this.#packetsOfGone += voice.counters?.packetsSent ?? 0;
     this.#reported = voiceCountsOf(createVoiceCounters());
   }

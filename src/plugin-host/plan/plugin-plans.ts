@@ -16,9 +16,6 @@ import { VERSION } from "../../version.ts";
 import { describePlugin, findModule } from "../manage/find-module.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 
-/** Where the modules of built-in plugins are. */
-const BUILTIN_FOLDER = new URL("../../../plugins/", import.meta.url);
-
 /** The names of all sources that come with the node as plugins, on or off. */
 export const BUILTIN_SOURCE_NAMES: readonly string[] = BUILTIN_PLUGINS.flatMap(({ manifest }) =>
   manifest.sources.map(({ name }) => name),
@@ -28,15 +25,15 @@ export const BUILTIN_SOURCE_NAMES: readonly string[] = BUILTIN_PLUGINS.flatMap((
 export interface PlanOptions {
   /** Where packages are looked for. */
   readonly cwd: string;
-  /** Default: the folder beside this module. */
-  readonly builtinFolder?: URL | undefined;
+  /** Where the modules of built-in plugins are. */
+  readonly builtinFolder: URL;
   /** Default: those of this node. */
   readonly builtins?: readonly BuiltinPlugin[] | undefined;
 }
 
 /** In the order in which their sources are asked, within a rank. */
 export function planPlugins(config: NodeConfig, options: PlanOptions): readonly PluginPlan[] {
-  const { builtins = BUILTIN_PLUGINS, builtinFolder = BUILTIN_FOLDER, cwd } = options;
+  const { builtins = BUILTIN_PLUGINS, builtinFolder, cwd } = options;
   return [
     ...builtins.flatMap((plugin) => planBuiltin(plugin, { config, folder: builtinFolder })),
     ...config.plugins.entries.filter(({ isEnabled }) => isEnabled).map((entry) => planEntry(entry, { config, cwd })),

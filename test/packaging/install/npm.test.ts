@@ -135,6 +135,12 @@ describe.each([VERSIONS.at(0) ?? "", VERSIONS.at(-1) ?? ""])("on Node.js %s", (v
       version: { semver: expect.any(String) },
       sourceManagers: expect.arrayContaining(["http"]),
     });
+    // A built-in plugin is started: its program is in the package, where the node looks for it.
+    const reload = await fetch(`${url}/v4/tonearm/plugins/radio/reload`, {
+      method: "POST",
+      headers: { authorization: "nobody-guesses-it" },
+    });
+    expect(await reload.json()).toMatchObject({ state: "running" });
     node.child.kill("SIGTERM");
     expect(await node.ended).toMatchObject({
       status: 0,

@@ -102,13 +102,14 @@ describe("pending requests", () => {
     expect(readIdleCount()).toBe(1);
   });
 
-  test("a message that cannot be sent rejects its request", async () => {
-    const { clock, requests } = create();
+  test("a message that cannot be sent abandons and rejects its request", async () => {
+    const { clock, requests, abandoned } = create();
     const timeLimit = { ms: 100, error: () => new Error("late") };
-    const unsendable = requests.request("count", { timeLimit }, () => {
+    const unsendable = requests.request("count", { timeLimit, onAbandoned: (id) => abandoned.push(id) }, () => {
       throw new Error("cannot be cloned");
     });
     await expect(unsendable).rejects.toThrow("cannot be cloned");
+    expect(abandoned).toEqual([1]);
     expect(requests.count).toBe(0);
     expect(clock.pendingCount).toBe(0);
   });

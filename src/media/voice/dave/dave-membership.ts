@@ -71,7 +71,7 @@ type State =
       readonly isRecovering: boolean;
       /** It is the second key package. */
       readonly isRepeated: boolean;
-      /** Undefined while the channel is empty. */
+      /** Undefined: not armed, as the channel was empty. */
       groupTimer: Timer | undefined;
     }
   /** We are in a group and send for it when the transition is executed. */
@@ -207,9 +207,11 @@ export class DaveMembership {
     readonly isRecovering: boolean;
   }): void {
     this.#proposals.drop();
+    // First, because it may throw: no group is awaited without a key package.
+    const keyPackage = this.#group.begin(this.#version, how);
     const isRepeated = this.#state.kind === "awaitingGroup" && this.#state.isRepeated;
     this.#enter({ kind: "awaitingGroup", isRecovering, isRepeated, groupTimer: undefined });
-    this.#sendKeyPackage(this.#group.begin(this.#version, how));
+    this.#sendKeyPackage(keyPackage);
   }
 
   #sendKeyPackage(keyPackage: Buffer): void {
@@ -431,8 +433,10 @@ export class DaveMembership {
       return;
     }
     const { isRecovering, isRepeated } = this.#state;
+    // A new key package would replace the keys of the one that was sent.
+    if (this.#options.knownUserIds.size === 0) return;
     const keyPackage = this.#group.createKeyPackage();
-    if (this.#options.knownUserIds.size === 0 || keyPackage === undefined) return;
+    if (keyPackage === undefined) return;
     this.#options.logger.warn("no DAVE group was formed in time", { isLastTry: isRepeated });
     if (isRepeated) {
       this.#parent.onDaveStuck();

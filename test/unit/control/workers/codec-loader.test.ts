@@ -46,6 +46,20 @@ it.each(["mp3", "flac"] as const)(
   },
 );
 
+it("a codec whose thread could not be started is loaded once a thread can be", async () => {
+  let startCount = 0;
+  const start: typeof systemThreads.start = (...args) => {
+    startCount += 1;
+    if (startCount === 1) throw new Error("no more threads");
+    return systemThreads.start(...args);
+  };
+  const threads = { ...systemThreads, start };
+  loader = new CodecLoader({ threads, entry, clock, logger: createLogger(() => undefined) });
+  const port = loader.connect();
+  expect(await ask(port, "opus")).toMatchObject({ failure: "no more threads" });
+  expect(await ask(port, "opus")).toMatchObject({ loaded: { wasm: { startName: "start-1" } } });
+});
+
 it("the codec thread ends when nothing was requested for 10 s", async () => {
   const port = createLoader().connect();
   await ask(port, "aac");

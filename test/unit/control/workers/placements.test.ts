@@ -65,6 +65,15 @@ describe("placements of players", () => {
     expect(lines.map(({ message }) => message)).toContain("a player failed to handle an event of its worker");
   });
 
+  test("a closed pool gives no player a worker any more", async () => {
+    start("obedient");
+    await settled();
+    await pool.close();
+    const late = new FakePooledPlayer();
+    pool.attach(late);
+    expect([late.log, pool.placementOf(late)]).toEqual([[], undefined]);
+  });
+
   test("many players move in batches, five for each worker every 50 ms", async () => {
     start("obedient");
     const first = await settled();

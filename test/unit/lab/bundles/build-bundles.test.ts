@@ -76,6 +76,17 @@ test("the main thread's program holds the demo and the doctor apart from what se
   expect(path).toBe("./main.js");
 });
 
+test("the main thread's program finds the bundled plugins, which the package ships", async () => {
+  const files = await bundle(["src/main"]);
+  const found = files.flatMap((file) =>
+    Array.from(
+      file.text.matchAll(/new URL\("\.\.\/plugins\/", new URL\("([^"]+)", import\.meta\.url\)\.href\)/g),
+      ([, location = ""]) => new URL("../plugins/", new URL(location, `file:///dist/node/${file.path}`)).pathname,
+    ),
+  );
+  expect(found).toEqual(["/dist/node/plugins/"]);
+});
+
 test("what several threads load is built once: no module is in two files of the programs", () => {
   const modules = TOGETHER.flatMap((file) => file.modules);
   expect(modules.filter((module, index) => modules.indexOf(module) !== index)).toEqual([]);

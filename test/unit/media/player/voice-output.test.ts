@@ -1,6 +1,7 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import type { PlainEvent } from "../../../../src/bridge/channel.ts";
 import { VoiceOutput } from "../../../../src/media/player/voice-output.ts";
+import { createVoiceCounters } from "../../../../src/media/voice/voice-counters.ts";
 import { AheadVoice, SILENCE } from "../../../support/ahead-voice.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { numberedPackets } from "../../../support/numbered-packets.ts";
@@ -30,7 +31,7 @@ function sendFrames(count: number): void {
   for (let index = 0; index < count; index++) output.sendFrame(FRAME, clock.now() + 20 + 20 * index);
 }
 
-test("audio ends with five silence frames, and Discord is told once they have left", () => {
+test("audio ends with five silence frames, and Discord is notified once they have left", () => {
   sendFrames(1);
   const sent = Array.from({ length: 7 }, (_, index) => output.sendSilence(clock.now() + 20 + 20 * index));
   expect(sent).toEqual([true, true, true, true, true, false, false]);
@@ -59,6 +60,25 @@ test("a dropped connection is closed and reported, and the next one is created f
   expect(events).toHaveLength(1);
   await output.connect(2, CREDENTIALS);
   expect([voices.length, output.gate, output.sink === voices[1]]).toEqual([2, "send", true]);
+});
+
+test("a connection that could not be created is created again by the next connect", async () => {
+  const create = vi.fn<() => Promise<AheadVoice>>().mockRejectedValueOnce(new Error("no module"));
+  const voice = new AheadVoice(clock);
+  const fresh = new VoiceOutput({ playerId: 1, create: create.mockResolvedValue(voice), send: () => undefined });
+  await expect(fresh.connect(1, CREDENTIALS)).rejects.toThrow("no module");
+  await fresh.connect(2, CREDENTIALS);
+  expect([fresh.sink === voice, create.mock.calls.length]).toEqual([true, 2]);
+});
+
+test("packets that a dropped connection revokes while it closes are not counted as sent", () => {
+  const counters = { ...createVoiceCounters(), packetsSent: 10 };
+  const close = (): void => {
+    counters.packetsSent -= 3;
+  };
+  Object.assign(voices[0]!, { counters, close });
+  output.drop();
+  expect(output.packetsSent).toBe(7);
 });
 
 test("frames can be revoked while a closing connection asks for it", () => {

@@ -244,6 +244,18 @@ describe("before there is a group", () => {
 });
 
 describe("joining a DAVE group", () => {
+  test("the second key package still leads into a group after the channel was empty for a while", () => {
+    const call = new Call();
+    call.start();
+    call.clock.advance(10_000);
+    expect(call.all(26)).toHaveLength(2);
+    call.bot.handle({ kind: "userLeft", userId: LISTENER });
+    call.clock.advance(10_000);
+    call.enter(LISTENER);
+    call.join();
+    expect([call.receive(), call.all(31).length]).toEqual(["decrypted", 0]);
+  });
+
   test("a wait for a group, for op 22 or for a postponed commit leaves no timer when it is over", () => {
     const call = new Call();
     call.start();
