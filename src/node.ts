@@ -397,13 +397,13 @@ async function closeParts(
       try {
         await part?.close();
       } catch (error) {
-        logger.error("a part of the node could not be closed", { error });
+        logger.error("shutdown: a component could not be closed", { error });
       }
     }
   };
   await new Promise<void>((resolve) => {
     const timer = clock.after(CLOSE_TIMEOUT_MS, () => {
-      logger.warn("the node did not close everything in time", { timeoutMs: CLOSE_TIMEOUT_MS });
+      logger.warn("shutdown timed out: the rest ends with the process", { timeoutMs: CLOSE_TIMEOUT_MS });
       resolve();
     });
     void closeAll().then(() => {

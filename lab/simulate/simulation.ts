@@ -227,7 +227,7 @@ function sumOf<T>(items: readonly T[], read: (item: T) => number): number {
 }
 
 /** Errors that the node should log because of injected faults. */
-const EXPECTED_ERRORS = new Set(["an audio worker was lost and will be replaced"]);
+const EXPECTED_ERRORS = new Set(["audio worker lost: its players move to another"]);
 
 export function simulate(options: SimulationOptions): Promise<Outcome> {
   return new Simulation(options).run();

@@ -56,10 +56,7 @@ export class BandcampSource {
   async resolve({ track, signal }: ResolveRequest): Promise<Playable> {
     const url = parseTrackAddress(track.identifier);
     if (url === undefined) {
-      throw new SourceError(
-        "invalid",
-        "a track of Bandcamp has the address of its page as its identifier, this has not",
-      );
+      throw new SourceError("invalid", "a track of Bandcamp must have the address of its page as its identifier");
     }
     try {
       const release = await this.#pages.read(url, { signal, read: ({ text }) => readReleasePage(text, url) });

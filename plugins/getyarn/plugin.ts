@@ -44,7 +44,7 @@ async function loadClip(id: string, signal: AbortSignal, http: HttpClient): Prom
   const uri = `https://getyarn.io/yarn-clip/${id}`;
   const { videoUrl, title } = readClipPage(await http.text(uri, { signal }));
   if (videoUrl === undefined) {
-    throw new SourceError("changed", `the page ${uri} names no film; og:video:secure_url was expected`);
+    throw new SourceError("changed", `the page ${uri} names no video; og:video:secure_url was expected`);
   }
   return { identifier: videoUrl, uri, title: title ?? id, author: "Unknown", isStream: false };
 }
@@ -52,10 +52,7 @@ async function loadClip(id: string, signal: AbortSignal, http: HttpClient): Prom
 /** The identifier is the address of the clip's video. */
 function playableOf({ identifier }: SourceTrack): Playable {
   if (!/^https?:\/\//i.test(identifier) || addressOf(identifier) === undefined) {
-    throw new SourceError(
-      "invalid",
-      "a track of getyarn.io has the address of its film as its identifier, this has not",
-    );
+    throw new SourceError("invalid", "a track of getyarn.io must have the address of its video as its identifier");
   }
   return { kind: "link", url: identifier, variant: identifier };
 }

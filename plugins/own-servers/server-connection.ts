@@ -89,7 +89,7 @@ export class ServerConnection {
   /** The host's own message contains the address, which must appear in the log only. */
   #toSourceError(error: unknown): unknown {
     if (error instanceof ServerTrouble || !(error instanceof SourceError)) return error;
-    this.#host.log.debug("a server of the operator's own could not be asked", {
+    this.#host.log.debug("request to a configured server failed", {
       server: this.name,
       problem: error.message,
     });

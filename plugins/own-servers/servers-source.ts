@@ -74,7 +74,10 @@ export class ServersSource implements Source {
     const failures = outcomes.filter((outcome) => outcome.status === "rejected").map(({ reason }) => reason);
     if (failures.length === outcomes.length) throw failures[0];
     for (const reason of failures) {
-      this.#host.log.warn("a search goes without one of the servers", { source: this.name, problem: String(reason) });
+      this.#host.log.warn("search incomplete: one of the servers failed", {
+        source: this.name,
+        problem: String(reason),
+      });
     }
     const tracks = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
     return { kind: "search", tracks };
@@ -83,6 +86,6 @@ export class ServersSource implements Source {
   #serverOf({ server: name }: ServerThing): MediaServer {
     const server = this.#servers.find((candidate) => candidate.name === name);
     if (server !== undefined) return server;
-    throw new SourceError("invalid", `plugins.${this.name}.servers has no server "${name}" (any more)`);
+    throw new SourceError("invalid", `plugins.${this.name}.servers has no server "${name}"`);
   }
 }

@@ -50,7 +50,7 @@ export class TwitchSource {
   async resolve({ track, signal, variant }: ResolveRequest): Promise<Playable> {
     const link = parseTwitchLink(track.identifier);
     if (link === undefined) {
-      throw new SourceError("invalid", "a track of Twitch has its address there as its identifier, this has not");
+      throw new SourceError("invalid", "a track of Twitch must have its address there as its identifier");
     }
     if (link.kind === "clip") {
       const clip = await this.#gql.ask(clipOperation(link, this.#options.clipQueryHash), signal);
@@ -76,8 +76,7 @@ export class TwitchSource {
 /** Throws `unavailable` if there is no token, or one that would be refused. */
 function usable(token: AccessToken | undefined, { uri }: TwitchLink): AccessToken {
   if (token === undefined) throw new SourceError("unavailable", `Twitch: ${uri} does not exist any more`);
-  if (token.refusal !== undefined)
-    throw new SourceError("unavailable", `Twitch does not give out ${uri}: ${token.refusal}`);
+  if (token.refusal !== undefined) throw new SourceError("unavailable", `Twitch refuses ${uri}: ${token.refusal}`);
   return token;
 }
 
@@ -92,7 +91,7 @@ function clipPlayable(clip: Clip | undefined, { link, variant }: ClipRequest): P
   const films = (clip?.films ?? []).toSorted((a, b) => heightOf(a) - heightOf(b));
   const same = films.find(({ quality }) => nameOf(quality) === variant);
   const film = same ?? films.find((candidate) => heightOf(candidate) >= GOOD_HEIGHT) ?? films.at(-1);
-  if (film === undefined) throw new SourceError("changed", `Twitch names no film of the clip ${link.uri}`);
+  if (film === undefined) throw new SourceError("changed", `Twitch names no video of the clip ${link.uri}`);
   const url = new URL(film.url);
   url.searchParams.set("sig", signature);
   url.searchParams.set("token", value);

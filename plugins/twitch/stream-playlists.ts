@@ -57,7 +57,7 @@ function queryOf({ value, signature }: AccessToken): URLSearchParams {
 function refusalOf({ text }: HttpAnswer, { uri }: TwitchLink): SourceError {
   const code = trimmedText(membersOf(listOf(parsed(text))[0]).error_code)?.slice(0, 60) ?? "no reason given";
   const reason = SUBSCRIBERS_ONLY.has(code) ? "it is for subscribers only" : `it is refused (${code})`;
-  return new SourceError("unavailable", `Twitch does not give out ${uri}: ${reason}`);
+  return new SourceError("unavailable", `Twitch refuses ${uri}: ${reason}`);
 }
 
 function parsed(text: string): unknown {

@@ -40,7 +40,10 @@ export function chooseClients({ options, log }: Pick<Host, "options" | "log">): 
   const unknown = new Set(written.filter((name) => !known.has(name)));
   if (unknown.size > 0) {
     const names = CLIENTS.map(({ name }) => name).join(", ");
-    log.warn("unknown YouTube clients are left out", { clients: [...unknown].slice(0, 20), known: names });
+    log.warn("option clients: unknown YouTube clients are ignored", {
+      clients: [...unknown].slice(0, 20),
+      known: names,
+    });
   }
   const chosen = [...new Set(options.clients)].flatMap((clientName) => {
     const base = CLIENTS.find(({ name }) => name === clientName);

@@ -82,7 +82,7 @@ export class ScriptUnlocker implements Unlocker {
     } catch (error) {
       host.count("unsolved");
       const why = error instanceof Error ? error.message : String(error);
-      host.log.warn("a link of YouTube could not be unlocked", { script: url, why });
+      host.log.warn("YouTube link could not be unlocked", { script: url, why });
       if (error instanceof Error && "isScriptUseless" in error && error.isScriptUseless === true)
         this.#useless.set(url, why);
       throw new SourceError("unavailable", `the link could not be unlocked: ${why}`, { cause: error });

@@ -33,7 +33,7 @@ export default definePlugin({
   setup(host) {
     const sites = readSites(host.options.sites);
     if (sites.wrong.length > 0) {
-      host.log.warn("some of the option sites are no hosts, or too many, and left out", {
+      host.log.warn("option sites: entries that are not hosts, or too many, are ignored", {
         sites: sites.wrong.join(", "),
       });
     }

@@ -177,7 +177,7 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
 }
 
 function tooManyLinksError(): NodeError {
-  return new NodeError("worker-busy", `${LINK_REQUESTS_MAX} tracks wait for a link to be played from`);
+  return new NodeError("worker-busy", `${LINK_REQUESTS_MAX} tracks are already waiting for a link`);
 }
 
 const ANSWERS: readonly string[] = ["route", "routeError", "link", "linkError"] satisfies AnswerCommand["type"][];

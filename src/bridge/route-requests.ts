@@ -43,9 +43,9 @@ export class RouteRequests {
 }
 
 function busyError(): NodeError {
-  return new NodeError("worker-busy", `${ROUTE_REQUESTS_MAX} requests wait for an address to be sent from`);
+  return new NodeError("worker-busy", `${ROUTE_REQUESTS_MAX} requests are already waiting for an egress address`);
 }
 
 function lateError(): NodeError {
-  return new NodeError("worker-timeout", `the main thread named no address to send from within ${ROUTE_TIMEOUT_MS} ms`);
+  return new NodeError("worker-timeout", `no egress address was assigned within ${ROUTE_TIMEOUT_MS} ms`);
 }

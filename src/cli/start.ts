@@ -110,7 +110,7 @@ function nextSignal(): Promise<NodeJS.Signals> {
 function exitOnUncaught(logger: Logger): void {
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (error: unknown) => {
-      logger.error("an unexpected error stops the node; please report it", { error });
+      logger.error("uncaught error: the node exits; please report it", { error });
       process.exit(1);
     });
   }

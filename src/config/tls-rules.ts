@@ -62,7 +62,7 @@ function materialOf(values: KeyValues["server"]["tls"], context: TlsContext): Tl
     if (storeType === "JKS") {
       context.reject(
         "server.ssl.key-store-type",
-        "a JKS cannot be read; config.example.yml says how it becomes a PKCS12",
+        "a JKS cannot be read; convert it to PKCS12 (config.example.yml shows how)",
       );
     }
     const path = pathOf("server.ssl.key-store", storePath, context);

@@ -96,6 +96,6 @@ export function isBelow(path: string, roots: readonly string[]): boolean {
 function refusal(): NodeError {
   return new NodeError(
     "local-file-refused",
-    "opening a local file: it is no regular file below one of the allowed folders (tonearm.local.roots)",
+    "opening a local file: it is not a regular file below an allowed folder (tonearm.local.roots)",
   );
 }

@@ -123,12 +123,12 @@ export class AudioWorker {
   /** A player's code has thrown: that player ends what it was doing, all others continue. Never throws. */
   onFault(playerId: PlayerId, error: unknown): void {
     const { logger } = this.#options;
-    logger.error("a player failed", { playerId, error });
+    logger.error("player failed: its track or voice connection is ended", { playerId, error });
     const player = this.#players.get(playerId);
     try {
       player?.onFault(error);
     } catch (further) {
-      logger.error("a player that failed could not be ended properly", { playerId, error: further });
+      logger.error("failed player could not be ended: unexpected error", { playerId, error: further });
     }
   }
 

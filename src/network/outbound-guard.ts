@@ -267,6 +267,6 @@ function noAddress(hostname: string): NodeJS.ErrnoException {
 function refusal(host: string, reason: string): NodeError {
   return new NodeError(
     "address-refused",
-    `connecting to ${host} refused: ${reason}; if it shall be reached, add its block to tonearm.network.allow`,
+    `connecting to ${host} refused: ${reason}; to allow it, add its block to tonearm.network.allow`,
   );
 }

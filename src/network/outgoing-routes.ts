@@ -178,7 +178,11 @@ export class OutgoingRoutes {
   #report(url: URL, address: string, { reason, text }: Failure): boolean {
     if (!this.#refusals.note(reason === "banned" ? url.host : THIS_MACHINE, address)) return false;
     this.#options.send({ type: "routeFailed", address, reason });
-    this.#options.logger.debug("an address to send from fails", { address, url: describeUrl(url), why: text });
+    this.#options.logger.debug("route planner: address marked as failing", {
+      address,
+      url: describeUrl(url),
+      why: text,
+    });
     return true;
   }
 
@@ -224,10 +228,13 @@ export class OutgoingRoutes {
     if (this.#warnedHosts.has(url.host)) return;
     if (this.#warnedHosts.size >= WARNED_HOSTS_MAX) this.#warnedHosts.clear();
     this.#warnedHosts.add(url.host);
-    this.#options.logger.warn("no address block of the family of this host, sending from the machine's own address", {
-      host: url.host,
-      families,
-    });
+    this.#options.logger.warn(
+      "route planner: host has no address of the blocks' IP version, using the machine's own address",
+      {
+        host: url.host,
+        families,
+      },
+    );
   }
 }
 

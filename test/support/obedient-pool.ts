@@ -138,5 +138,5 @@ export async function logged(start: string): Promise<LogFields> {
 
 /** Resolves when the pool has logged that a worker was lost. */
 export function lossLogged(): Promise<LogFields> {
-  return logged("an audio worker was lost");
+  return logged("audio worker lost");
 }

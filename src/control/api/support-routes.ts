@@ -11,7 +11,7 @@ const KEY = /^[\da-f]{16,64}$/;
 
 /** Each keeps the thread that answers everybody for a tenth of a second, and viewers may ask as well. */
 const BUNDLES = { burst: 10, perSecond: 0.2 };
-const TOO_OFTEN = "support bundles are asked for too often; wait five seconds";
+const TOO_OFTEN = "too many requests for support bundles; wait five seconds";
 
 /** GET /v4/tonearm/support. */
 export function supportRoutes({ readSupport, clock }: Pick<ApiContext, "readSupport" | "clock">): readonly RestRoute[] {

@@ -120,7 +120,7 @@ async function answerSession(
   const login = await logins.loginOf(headers);
   if (login === undefined) return { kind: "empty", status: 401, headers: OWN_HEADERS };
   if (!isFull()) return json({ role: login.role });
-  const text = `${VIEWERS_MAX} pages of the dashboard are open, and no more may be; close one of them`;
+  const text = `${VIEWERS_MAX} dashboard pages are open, which is the limit; close one of them`;
   return { kind: "text", status: 503, contentType: "text/plain;charset=UTF-8", text, headers: OWN_HEADERS };
 }
 

@@ -383,7 +383,7 @@ export class Player implements PooledPlayer, UpdateTarget {
       return;
     }
     this.#options.deadlyTracks.add(this.#state.playing.track);
-    const message = "track given up: it crashed an audio worker, and again when it played isolated";
+    const message = "the track was ended: it crashed an audio worker, and again when it played isolated";
     this.#fail(toWireError(new NodeError("track-crashes-worker", message)));
   }
 
@@ -396,7 +396,7 @@ export class Player implements PooledPlayer, UpdateTarget {
       return;
     }
     this.#send({ type: "stop" });
-    const message = `playing the track takes ${percent} % of a processor core: it was given up`;
+    const message = `the track was ended: it takes ${percent} % of a processor core, more than its CPU quota`;
     this.#fail(toWireError(new NodeError("track-too-costly", message)));
   }
 

@@ -57,10 +57,10 @@ interface Failure {
 
 function adviceFor({ block, code, platform }: Failure): string {
   const { family } = block;
-  if (code === "EAFNOSUPPORT") return `this machine has no IPv${family}; switch it on`;
+  if (code === "EAFNOSUPPORT") return `this machine has no IPv${family}; enable it`;
   if (code !== "EADDRNOTAVAIL") return GUIDE;
   if (platform !== "linux")
-    return "every address of the blocks has to be assigned to this machine, as only Linux knows more";
+    return "assign every address of the blocks to this machine: only Linux can use whole blocks";
   const route = `ip route add local ${formatIpBlock(block)} dev lo`;
   // IPv4 follows the routing table, IPv6 the assigned addresses unless configured otherwise.
   if (family === 4) return `run "${route}"; ${GUIDE}`;

@@ -135,7 +135,7 @@ export class RoutePlanner {
     const failing = this.#pool.failingCount;
     return new NodeError(
       "routes-exhausted",
-      `finding an address to send a request from: none of ${this.#space.size} is free, ${failing} are failing; free ` +
+      `no egress address available: none of ${this.#space.size} is free, ${failing} are failing; free ` +
         "them by POST /v4/routeplanner/free/all, or configure more (lavalink.server.ratelimit.ipBlocks)",
     );
   }

@@ -54,7 +54,7 @@ export class Authentication {
       logger,
       message: "too many wrong passwords from one address: further attempts are delayed",
     });
-    this.#rateLimited = new Tally({ clock, logger }, "a client asks more often than its key may");
+    this.#rateLimited = new Tally({ clock, logger }, "client exceeds the requestsPerSecond of its key");
   }
 
   /** Checks the `Authorization` header of a request, and counts the request. */

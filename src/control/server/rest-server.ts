@@ -188,11 +188,11 @@ function recognized(
 
 /** The message for a client whose key exceeds its rate limit. */
 export function rateLimitText({ name }: { readonly name: string }): string {
-  return `the key ${name} asks more often than it may; wait a moment`;
+  return `the key ${name} exceeds its requestsPerSecond; wait for Retry-After`;
 }
 
 function notFor({ name, role }: Identity, access: Access): NodeError {
-  return new NodeError("key-forbidden", `the key ${name} has the role ${role}, and this is for the role ${access}`);
+  return new NodeError("key-forbidden", `the key ${name} has the role ${role}; this request needs the role ${access}`);
 }
 
 /** Treats the text behind `Bearer` as if it stood alone. */
@@ -310,7 +310,7 @@ function sendFailure(
   });
   // Failures with another cause are logged where they happened, if at all.
   if (body.status >= 500 && !(error instanceof NodeError && error.fault !== "ourselves")) {
-    context.logger.error("a request failed", { method: request.method, path: body.path, error });
+    context.logger.error("request failed: unexpected error", { method: request.method, path: body.path, error });
   }
   // Requests that the framework refuses do not pass the hook that sets it.
   if (!reply.hasHeader(API_VERSION_HEADER)) reply.header(API_VERSION_HEADER, API_VERSION);

@@ -49,7 +49,7 @@ export class TlsListener {
   constructor(options: TlsListenerOptions) {
     this.#options = options;
     const { settings, clock, logger } = options;
-    this.#failures = new Tally({ clock, logger }, "a client could not be spoken to by TLS");
+    this.#failures = new Tally({ clock, logger }, "TLS handshake with a client failed");
     this.#watch = new FileWatch({ paths: tlsPaths(settings), clock, onChange: () => this.#reload() });
     try {
       this.#material = readTlsMaterial(settings);

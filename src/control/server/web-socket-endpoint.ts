@@ -330,11 +330,11 @@ function refuse(socket: Duplex, { status, isResumeAnswered, retryAfterS, text }:
 const DRAINING: Refusal = {
   status: "503 Service Unavailable",
   retryAfterS: SESSION_RETRY_S,
-  text: "the node is to be stopped: it takes no new sessions",
+  text: "the node is draining: it accepts no new sessions; use another node",
 };
 
 function tooManySessions({ name, limits }: Identity): Refusal {
-  const text = `the key ${name} has ${limits.sessions} sessions, as many as it may have, and none of them waits`;
+  const text = `the key ${name} has reached its limit of ${limits.sessions} sessions, and none of them waits for its client`;
   return { status: "429 Too Many Requests", retryAfterS: SESSION_RETRY_S, text };
 }
 

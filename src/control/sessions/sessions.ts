@@ -238,7 +238,8 @@ export class Sessions {
   }
 
   #checkPlayerCount(owner: string | undefined): void {
-    if (this.#isDraining) throw new NodeError("node-draining", "the node is to be stopped: it takes no new players");
+    if (this.#isDraining)
+      throw new NodeError("node-draining", "the node is draining: it accepts no new players; use another node");
     let count = 0;
     let ownCount = 0;
     for (const session of [...this.#sessions.values(), ...this.#ending]) {
@@ -247,10 +248,16 @@ export class Sessions {
     }
     const { players: ownMax } = this.#options.limitsOf(owner);
     if (ownCount >= ownMax) {
-      throw new NodeError("key-limit", `the key ${owner} has ${ownMax} players, as many as it may: destroy one first`);
+      throw new NodeError(
+        "key-limit",
+        `the key ${owner} has reached its limit of ${ownMax} players: destroy one first`,
+      );
     }
     if (count < PLAYERS_MAX) return;
-    throw new NodeError("players-exhausted", `the node has ${PLAYERS_MAX} players, which is all it can have`);
+    throw new NodeError(
+      "players-exhausted",
+      `the node has reached its limit of ${PLAYERS_MAX} players: use another node`,
+    );
   }
 
   /** When too many wait: ends the oldest session of the user that has most of them. */

@@ -99,7 +99,7 @@ export class CodecLoader {
     // The other end is our own thread, compiled with the same contract.
     thread.on("message", (message) => this.#onAnswer(message as CodecAnswer));
     thread.on("error", (error) => {
-      this.#options.logger.warn("the thread that loads codecs failed: audio threads load theirs by themselves", {
+      this.#options.logger.warn("codec thread failed: audio threads load codecs themselves", {
         error,
       });
       onGone("the thread failed");

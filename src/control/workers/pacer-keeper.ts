@@ -104,7 +104,7 @@ export class PacerKeeper {
     const { clock, logger } = this.#options;
     const ranMs = clock.now() - this.#startedMs;
     const restartInMs = ranMs < PROVEN_MS ? RESTART_MS : 0;
-    logger.error("the pacer was lost and is replaced: voice connections start new sessions", {
+    logger.error("pacer lost: a new one starts and voice connections reconnect", {
       ranMs: Math.round(ranMs),
       restartInMs,
       error: reason,

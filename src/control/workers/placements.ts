@@ -180,7 +180,7 @@ export class Placements {
     try {
       call();
     } catch (error) {
-      this.#options.logger.error("a player failed to handle an event of its worker", { error });
+      this.#options.logger.error("player failed to handle an event of its worker", { error });
     }
   }
 

@@ -56,7 +56,7 @@ export class ProbePool {
   }
 
   #onLost({ reason, suspect, others }: LaneLoss): void {
-    this.#options.logger.warn("the probe thread was lost and is restarted", {
+    this.#options.logger.warn("probe thread lost: its probes are repeated", {
       probes: others.length + (suspect === undefined ? 0 : 1),
       suspect: suspect?.id,
       error: reason,
@@ -71,13 +71,13 @@ export class ProbePool {
 
   #onIsolatedLost({ reason, suspect, others }: LaneLoss): void {
     for (const probe of suspect === undefined ? others : [suspect, ...others]) {
-      this.#options.logger.error("probing a track stopped its thread twice; the probe was given up", { error: reason });
+      this.#options.logger.error("probe crashed its thread twice: the load failed", { error: reason });
       this.#giveUp(probe, reason);
     }
   }
 
   #giveUp({ id }: PendingProbe, reason: NodeError): void {
-    const message = "probing the track stopped the probe thread twice, so it was given up";
+    const message = "probing the track crashed the probe thread twice";
     this.#requests.reject(id, new NodeError("probe-crashed", message, { cause: reason }));
   }
 }

@@ -149,7 +149,7 @@ export class WatchedThread {
     try {
       await this.#thread.terminate();
     } catch (error) {
-      logger.warn("a thread could not be ended", { thread: name, error });
+      logger.warn("thread could not be terminated", { thread: name, error });
     }
   }
 

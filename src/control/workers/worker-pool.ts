@@ -280,7 +280,7 @@ export class WorkerPool {
     this.#isolation.onLost(slot);
     this.totals.workersLost++;
     const players = [...slot.players];
-    this.#options.logger.error("an audio worker was lost and will be replaced", {
+    this.#options.logger.error("audio worker lost: its players move to another", {
       worker: slot.index,
       ranMs: Math.round(ranMs),
       players: players.length,

@@ -146,7 +146,7 @@ class WavDemuxer implements Demuxer {
     const frame = Math.floor((Math.max(0, positionMs) * this.stream.sampleRateHz) / 1000);
     const positionBytes = dataStart + frame * frameBytes;
     if (!this.isSeekable && positionBytes < this.#cursor.position) {
-      throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this file only forwards");
+      throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this file only forwards");
     }
     this.#cursor.moveTo(Math.min(positionBytes, this.#dataEnd));
   }

@@ -302,7 +302,7 @@ export class HttpByteSource implements ByteSource {
         if (!this.#resource.isReopenable || !isWorthRetrying(error)) throw error;
         if (!(await this.#retries.waitForTry(signal))) throw error;
         this.#options.budget.upstream.countReopened();
-        this.#options.logger.debug("input lost, opening it again", {
+        this.#options.logger.debug("input connection lost: reopening it", {
           url: describeUrl(this.#resource.url),
           positionBytes: this.#window.endBytes,
           tryNumber: this.#retries.triesUsed,

@@ -91,7 +91,7 @@ export class TrackLink {
       signal.throwIfAborted();
       const { clock, logger } = this.#options;
       this.#freshFromMs = clock.epochMs() + FRESH_RETRY_MS;
-      logger.debug("a link that is about to expire could not be renewed; it is used on", { error });
+      logger.debug("link renewal failed: the expiring link stays in use", { error });
     }
   }
 
@@ -124,7 +124,7 @@ export class TrackLink {
       if (!hasTry) throw failure ?? usedUpError(track, status);
       try {
         const tries = this.#renewals.triesUsed;
-        logger.debug("a link is renewed", { source: track.sourceName, reason, status, tries });
+        logger.debug("requesting a link", { source: track.sourceName, reason, status, tries });
         return this.#take(await unlessAborted(requestLink({ track, reason, status, variant }), signal), reason);
       } catch (error) {
         signal.throwIfAborted();

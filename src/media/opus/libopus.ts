@@ -96,7 +96,7 @@ export class Libopus {
       return module._oc_decode_float(decoder, packetPointer, sizeBytes, pcmPointer, OPUS_PACKET_SAMPLES_MAX, 0);
     } catch (cause) {
       this.#replace();
-      throw new NodeError("media-decode-failed", "decode opus: the decoder gave up on a packet", { cause });
+      throw new NodeError("media-decode-failed", "decode opus: the decoder failed on a packet", { cause });
     }
   }
 
@@ -110,7 +110,7 @@ export class Libopus {
       return module._oc_encode_float(encoder, pcmPointer, lengthSamples, packetPointer, sizeBytesMax);
     } catch (cause) {
       this.#replace();
-      throw new NodeError("internal", "encode opus: the encoder gave up on a frame", { cause });
+      throw new NodeError("internal", "encode opus: the encoder failed on a frame", { cause });
     }
   }
 

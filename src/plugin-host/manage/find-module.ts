@@ -21,7 +21,9 @@ export function findModule(entry: ModuleLocation, cwd: string): string {
     const real = realpathSync(path);
     return pathToFileURL(statSync(real).isDirectory() ? join(real, entryOf(real)) : real).href;
   } catch (error) {
-    throw new NodeError("plugin-off", `${describePlugin(entry)}: there is nothing that can be read`, { cause: error });
+    throw new NodeError("plugin-off", `${describePlugin(entry)}: the file does not exist or cannot be read`, {
+      cause: error,
+    });
   }
 }
 

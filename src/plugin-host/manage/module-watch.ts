@@ -31,7 +31,9 @@ export class ModuleWatch {
         this.#timer?.cancel();
         this.#timer = clock.after(SETTLED_MS, onChange);
       });
-      this.#watcher.on("error", (error) => logger.warn("a plugin's folder cannot be watched any more", { error }));
+      this.#watcher.on("error", (error) =>
+        logger.warn("watching a plugin's folder failed: the plugin is no longer reloaded when it changes", { error }),
+      );
     } catch (error) {
       logger.warn("a plugin's folder cannot be watched: the plugin will not be reloaded when it changes", { error });
     }

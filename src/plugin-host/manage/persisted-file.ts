@@ -37,7 +37,7 @@ export class PersistedFile {
     try {
       const text = await Promise.race([readText(path), late]);
       if (typeof text === "string") return text === "" ? [] : valuesOf(text);
-      logger.warn("persisted values of a plugin not read in time, continuing without them", { path });
+      logger.warn("reading persisted plugin values timed out: continuing without them", { path });
       return [];
     } catch (error) {
       logger.warn("persisted values of a plugin are invalid, file renamed to *.broken", { path, error });

@@ -260,7 +260,7 @@ export class PluginRunner {
   #turnOff(problem: string): void {
     this.#thread = undefined;
     this.#problem = problem;
-    this.#options.logger.warn("a plugin is off: it cannot be set up", { plugin: this.#options.name, problem });
+    this.#options.logger.warn("plugin off: its set-up failed", { plugin: this.#options.name, problem });
   }
 
   #onLost(reason: NodeError): void {
@@ -272,7 +272,7 @@ export class PluginRunner {
     const wasSteady = clock.now() - this.#startedMs >= STEADY_MS;
     this.#pauseMs = wasSteady ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2), PAUSE_MS_MAX);
     this.#restsUntilMs = clock.now() + this.#pauseMs;
-    logger.warn("the thread of a plugin was lost", { plugin: name, pauseMs: this.#pauseMs, error: reason });
+    logger.warn("plugin thread lost: it restarts when needed", { plugin: name, pauseMs: this.#pauseMs, error: reason });
     if (this.#isToLearn) this.#learnTimer = clock.after(this.#pauseMs, () => this.#learn());
   }
 
@@ -303,7 +303,7 @@ export class PluginRunner {
   }
 
   #closing(): NodeError {
-    return new NodeError("plugin-lost", `the plugin ${this.#options.name} is being ended`);
+    return new NodeError("plugin-lost", `the plugin ${this.#options.name} is being stopped`);
   }
 
   #asOff(error: unknown): NodeError {

@@ -195,8 +195,12 @@ export class Plugins implements LinkSource {
     const { clock, logger } = this.#options;
     const onChange = (): void => {
       plugin?.reload().then(
-        () => logger.info("a plugin has changed on disk and was reloaded", { plugin: plugin.name }),
-        (error: unknown) => logger.warn("a plugin has changed on disk", { plugin: plugin.name, error }),
+        () => logger.info("plugin reloaded: its files changed", { plugin: plugin.name }),
+        (error: unknown) =>
+          logger.warn("plugin reload failed after its files changed: the old version stays", {
+            plugin: plugin.name,
+            error,
+          }),
       );
     };
     return [new ModuleWatch({ module: settings.module, clock, logger, onChange })];

@@ -176,7 +176,7 @@ export class PluginWorker {
   #wireErrorOf(error: unknown, sourceName: string): WireError {
     const trouble = troubleOf(error, sourceName);
     if (trouble.code === "plugin-failed")
-      this.#options.log.error("a source failed unexpectedly", { sourceName, error });
+      this.#options.log.error("source failed: unexpected error in its plugin", { sourceName, error });
     return toWireError(trouble, this.#options.hide);
   }
 }

@@ -22,7 +22,7 @@ const HUNGRY = fileURLToPath(new URL("../../../dist/lab/misbehaving-plugins/hung
 
 const CALLS = 4;
 const HEALTHY_LOADS = 20;
-const LOST = "the thread of a plugin was lost";
+const LOST = "plugin thread lost: it restarts when needed";
 
 let sites: AllSites;
 let example: SiteServer;

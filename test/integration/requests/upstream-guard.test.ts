@@ -20,7 +20,7 @@ const RECORDING_PROBE = new URL("../../support/worker-scripts/recording-probe.mj
 const SONG = countedSong({ seconds: 1 });
 const SEGMENT_HEAD = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:0\n";
 const REFUSED = /^connecting to .+ refused: not a public address; .* tonearm\.network\.allow$/;
-const OUTSIDE = /no regular file below one of the allowed folders \(tonearm\.local\.roots\)$/;
+const OUTSIDE = /not a regular file below an allowed folder \(tonearm\.local\.roots\)$/;
 
 /** Listens at a forbidden address; counts every connection. */
 let forbidden: Server;

@@ -114,7 +114,7 @@ describe("the players", () => {
     await expect.poll(() => rows().count()).toBe(2);
     expect(await page.getByLabel("Filter").inputValue()).toBe("glass rain 1");
     await page.getByLabel("Filter").fill("nothing like that");
-    await page.getByText("No player has that in its title").waitFor();
+    await page.getByText("No player matches in title").waitFor();
   });
 
   test("a filter shows only players with problems", async () => {

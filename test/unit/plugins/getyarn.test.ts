@@ -58,7 +58,7 @@ test("a removed clip is an empty result", async () => {
 });
 
 test.each([
-  ["names no film", { text: "<meta property='og:video:secure_url' content='javascript:alert(1)'>" }],
+  ["names no video", { text: "<meta property='og:video:secure_url' content='javascript:alert(1)'>" }],
   ["has 50 MB", { bytes: new Uint8Array(50 * 1024 * 1024).fill(60) }],
   ["redirects to itself", { status: 301, headers: { location: CLIP } }],
 ])("a page that %s is reported as a change of the site", async (_name, outcome) => {

@@ -270,7 +270,7 @@ describe("the options", () => {
     } as unknown as YoutubeOptions; // only the members used
     expect(chooseClients({ log, options }).map(({ identity }) => identity.name)).toEqual(["WEB"]);
     expect(lines).toMatchObject([
-      [expect.stringContaining("left out"), { clients: ["VISIONARY"] }],
+      [expect.stringContaining("are ignored"), { clients: ["VISIONARY"] }],
       [expect.stringContaining("VISIONOS would"), undefined],
     ]);
   });

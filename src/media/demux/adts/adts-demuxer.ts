@@ -113,7 +113,7 @@ class AdtsDemuxer implements Demuxer {
     const targetMs = Math.max(0, positionMs) - seekPreRollMs(this.#stream);
     if (targetMs < this.#timeMs) {
       if (!this.#source.isRandomAccess) {
-        throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this stream only forwards");
+        throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
       }
       this.#cursor.moveTo(this.#firstFrame);
       this.#timeMs = 0;

@@ -103,7 +103,7 @@ class FlacDemuxer implements Demuxer {
       this.#end = undefined;
       this.#damageBytes = 0;
     } else if (targetMs < this.#timeMs) {
-      throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this file only forwards");
+      throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this file only forwards");
     }
     this.#pump.dropUntil(targetMs);
   }

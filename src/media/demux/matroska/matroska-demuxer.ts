@@ -122,7 +122,7 @@ class MatroskaDemuxer implements Demuxer {
 
   #seekForward(targetMs: number): void {
     if (this.#expectedMs !== undefined && targetMs < this.#expectedMs) {
-      throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this stream only forwards");
+      throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
     }
     this.#pump.dropUntil(targetMs);
   }

@@ -187,7 +187,7 @@ class Mp3Demuxer implements Demuxer {
 
   #seekForward(frame: number): void {
     if (frame < this.#frame) {
-      throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this stream only forwards");
+      throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
     }
     this.#pump.dropUntil(this.#timeMs(frame));
   }

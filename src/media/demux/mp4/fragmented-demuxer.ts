@@ -150,7 +150,7 @@ class FragmentedDemuxer implements Demuxer {
     const ticks = this.#packets.seekTicks(positionMs);
     if (this.isSeekable) await this.#jump(ticks);
     else if (ticks < (this.#samples.at(this.#sampleIndex)?.ticks ?? this.#nextTicks)) {
-      throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this stream only forwards");
+      throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
     }
     this.#pump.dropUntil(this.#packets.toMs(ticks));
   }

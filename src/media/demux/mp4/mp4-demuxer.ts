@@ -108,7 +108,7 @@ class Mp4Demuxer implements Demuxer {
     const { table } = this.#movie;
     const ticks = this.#packets.seekTicks(positionMs);
     if (!this.isSeekable && ticks < table.ticks) {
-      throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this file only forwards");
+      throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this file only forwards");
     }
     if (this.info.lengthMs !== undefined && positionMs >= this.info.lengthMs) return this.#pump.finish();
     await table.seek(ticks);

@@ -120,7 +120,7 @@ class TsDemuxer implements Demuxer {
     const targetMs = Math.max(0, positionMs) - seekPreRollMs(this.stream);
     if (elementary !== undefined && targetMs < this.#nextMs(elementary)) {
       if (!this.#source.isRandomAccess) {
-        throw new NodeError("media-not-seekable", "cannot jump back: the server delivers this stream only forwards");
+        throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
       }
       this.#cursor.moveTo(this.#layout.offsetBytes);
       elementary.reset();

@@ -184,7 +184,7 @@ class OggDemuxer implements Demuxer {
 
   #seekForward(targetMs: number): void {
     if (targetMs < (this.#packets[this.#packetIndex]?.timestampMs ?? this.#endMs)) {
-      throw new NodeError("media-not-seekable", "cannot jump back: this stream only runs forwards");
+      throw new NodeError("media-not-seekable", "cannot seek back: this stream only runs forwards");
     }
     this.#pump.dropUntil(targetMs);
   }

@@ -360,7 +360,12 @@ export class VoiceConnection implements Voice {
     const { hasOpened } = this.#state.target;
     this.#enter({ kind: "down" });
     const { code, reason } = close;
-    this.#logger.warn("gave up the voice connection", { code, reason, meaning: explainClose(code), error: cause });
+    this.#logger.warn("voice connection ended: no further attempts", {
+      code,
+      reason,
+      meaning: explainClose(code),
+      error: cause,
+    });
     this.#rejectWaiters(connectFailed(describe(close, cause), cause));
     if (hasOpened) this.#report(close);
     this.#publish();
@@ -368,14 +373,14 @@ export class VoiceConnection implements Voice {
 
   /** A bug of ours: it ends this connection and affects no other. */
   #onThrown(error: unknown): void {
-    this.#logger.error("a voice connection failed inside the node", { error });
+    this.#logger.error("voice connection failed: unexpected error", { error });
     try {
       this.#giveUp(
         { code: CLOSE_ABNORMAL, reason: "the voice connection failed unexpectedly", isByRemote: false },
         error,
       );
     } catch (another) {
-      this.#logger.error("a voice connection failed while it was given up", { error: another });
+      this.#logger.error("voice connection could not be closed: unexpected error", { error: another });
     }
   }
 
@@ -448,7 +453,7 @@ export class VoiceConnection implements Voice {
     try {
       call();
     } catch (error) {
-      this.#logger.error("a voice listener failed", { error });
+      this.#logger.error("voice event listener failed: unexpected error", { error });
     }
   }
 }

@@ -35,8 +35,7 @@ import { type Media, SessionSink } from "./session-sink.ts";
 /** Longest wait for each answer of the handshake. */
 const STEP_MS_MAX = 10_000;
 const UDP_REFUSED =
-  "the voice server's UDP address is refused: not public; if it shall be reached, add its block to " +
-  "tonearm.network.allow";
+  "the voice server's UDP address is refused: not public; to allow it, add its block to " + "tonearm.network.allow";
 
 export interface SessionLoss extends VoiceClose {
   /** The error that prevented opening the gateway, if there was one. */
@@ -281,7 +280,7 @@ export class VoiceSession {
         counters.udpErrors++;
       },
       onDead: (reason) => {
-        logger.warn("nothing reaches the voice server over UDP", { reason });
+        logger.warn("UDP to the voice server failed: reconnecting", { reason });
         this.#fail("nothing reaches the voice server over UDP");
       },
     });

@@ -188,7 +188,7 @@ describe("by its role", () => {
       const [status, message] = await ask(name, method, path);
       if (status !== 403) continue;
       refused.push(name);
-      expect(message).toBe(`the key ${name} has the role ${name}, and this is for the role ${access}`);
+      expect(message).toBe(`the key ${name} has the role ${name}; this request needs the role ${access}`);
     }
     const others = ["client", "viewer"].filter((name) => access !== "known" && name !== access);
     expect(refused).toEqual(others);

@@ -404,7 +404,7 @@ describe("live", () => {
     expect(answers.filter((answer) => answer === 503)).toHaveLength(4);
     const ask = () => server.request("GET", "/dashboard/session", { password: null, headers: { cookie } });
     const full = await ask();
-    expect([full.status, full.body]).toEqual([503, expect.stringMatching(/^16 pages of the dashboard are open/)]);
+    expect([full.status, full.body]).toEqual([503, expect.stringMatching(/^16 dashboard pages are open/)]);
     const page = answers.find((answer) => answer instanceof Page)!; // sixteen are
     page.socket.close();
     await page.closed;
@@ -478,7 +478,10 @@ describe("an operator", () => {
     expect(await page.act({ kind: "drain", isOn: true })).toBeNull();
     expect((await page.see({})).isDraining).toBe(true);
     const { answer } = await server.handshake({ headers: { Authorization: PASSWORD, "User-Id": "2" } });
-    expect([answer.status, answer.body]).toEqual([503, "the node is to be stopped: it takes no new sessions"]);
+    expect([answer.status, answer.body]).toEqual([
+      503,
+      "the node is draining: it accepts no new sessions; use another node",
+    ]);
     const players = `/v4/sessions/${client.sessionId}/players`;
     expect((await server.request("PATCH", `${players}/2`, { body: {} })).status).toBe(503);
     expect((await server.request("PATCH", `${players}/1`, { body: { volume: 50 } })).status).toBe(200);

@@ -111,7 +111,9 @@ test("a key that exceeds its rate limit has to wait, and no other client has", (
   expect(check("its key")).toBe("rateLimited");
   clock.advance(1);
   expect([check("its key"), check("its key")]).toEqual(["known", "rateLimited"]);
-  expect(lines).toEqual([["warn", "a client asks more often than its key may", { key: "rateLimited", count: 1 }]]);
+  expect(lines).toEqual([
+    ["warn", "client exceeds the requestsPerSecond of its key", { key: "rateLimited", count: 1 }],
+  ]);
 });
 
 test.each(["righ", "rightx", "", "right ", `right${"x".repeat(20_000)}`, "Right"])(

@@ -174,9 +174,7 @@ describe("the log of TLS", () => {
       });
     await Promise.all([speak(), speak()]);
     const reason = "it speaks HTTP: its `secure` option, or https and wss, must be set";
-    expect(lines).toEqual([
-      ["warn", "a client could not be spoken to by TLS", { address: "127.0.0.1", reason, count: 1 }],
-    ]);
+    expect(lines).toEqual([["warn", "TLS handshake with a client failed", { address: "127.0.0.1", reason, count: 1 }]]);
   });
 
   test.each([

@@ -62,7 +62,7 @@ describe("placements of players", () => {
     };
     pool.attach(clumsy);
     await settled();
-    expect(lines.map(({ message }) => message)).toContain("a player failed to handle an event of its worker");
+    expect(lines.map(({ message }) => message)).toContain("player failed to handle an event of its worker");
   });
 
   test("a closed pool gives no player a worker any more", async () => {

@@ -140,7 +140,7 @@ describe("egress addresses of requests", () => {
     for (const each of [url, url, site.url]) expect(await get(each)).toBe(404);
     expect(planner.asked).toEqual([[4], [4], [4]]);
     expect(senders()).toEqual(["127.0.0.1", "127.0.0.1", "127.0.0.1"]);
-    expect(lines.filter((line) => line.startsWith("warn no address block"))).toHaveLength(2);
+    expect(lines.filter((line) => line.startsWith("warn route planner: host has no address"))).toHaveLength(2);
   });
 
   it.each(["http://192.168.0.1/", "http://inside.example/"])(

@@ -57,14 +57,16 @@ describe("a plugin located by path", () => {
 
   test.each(["missing", "missing/plugin.mjs"])("a path without a module is reported: %s", (path) => {
     const whole = join(folder, path);
-    const message = `the plugin at ${whole}: there is nothing that can be read`;
+    const message = `the plugin at ${whole}: the file does not exist or cannot be read`;
     expect(() => findModule({ path: whole }, folder)).toThrow(expect.objectContaining({ code: "plugin-off", message }));
   });
 
   test.each(["{oops", "null", undefined])("a folder whose package.json is %s is reported", (content) => {
     mkdirSync(join(folder, "plugin"));
     if (content !== undefined) write("plugin/package.json", content);
-    expect(() => findModule({ path: join(folder, "plugin") }, folder)).toThrow("there is nothing that can be read");
+    expect(() => findModule({ path: join(folder, "plugin") }, folder)).toThrow(
+      "the file does not exist or cannot be read",
+    );
   });
 });
 

@@ -141,7 +141,7 @@ describe("a third-party plugin", () => {
     const text = "tonearm.plugins: [{ package: songs-x }, { path: /nowhere/x.mjs }]";
     expect(plan(text, { builtins: [] }).map(({ problem }) => problem)).toEqual([
       "the package songs-x is not installed; run npm install songs-x beside application.yml",
-      "the plugin at /nowhere/x.mjs: there is nothing that can be read",
+      "the plugin at /nowhere/x.mjs: the file does not exist or cannot be read",
     ]);
   });
 });

@@ -303,7 +303,7 @@ test("a main thread that names no address times out after 5 s, and nothing is se
   clock.advance(1);
   await until(() => isOver);
   expect(await failed).toMatchObject({
-    message: expect.stringContaining("named no address to send from within 5000 ms"),
+    message: expect.stringContaining("no egress address was assigned within 5000 ms"),
   });
   expect(site.requests).toEqual([]);
 });

@@ -216,7 +216,9 @@ describe("failures of a plugin", () => {
     onLoad = () => Promise.reject(new TypeError("x is not a function"));
     const message = "songs: its plugin failed unexpectedly; the log has more";
     expect(await troubleOf(load("one"))).toMatchObject({ code: "plugin-failed", message, severity: "fault" });
-    expect(lines).toMatchObject([{ message: "a source failed unexpectedly", fields: { sourceName: "songs" } }]);
+    expect(lines).toMatchObject([
+      { message: "source failed: unexpected error in its plugin", fields: { sourceName: "songs" } },
+    ]);
   });
 
   test("a failure is reported without the secrets of the options", async () => {
