@@ -34,9 +34,9 @@ function slowSong(path: string): () => void {
 }
 
 it.each([
-  ["hang", /^probing the track stopped the probe thread twice/],
-  ["exit", /^probing the track stopped the probe thread twice/],
-  ["fill-heap", /^probing the track stopped the probe thread twice/],
+  ["hang", /^probing the track crashed the probe thread twice/],
+  ["exit", /^probing the track crashed the probe thread twice/],
+  ["fill-heap", /^probing the track crashed the probe thread twice/],
   ["throw", /^an unexpected error inside the node$/],
 ])("a link that makes the probe thread %s fails only its own probe", async (deed, message) => {
   const guild = await upstream.enterGuild();

@@ -2,9 +2,16 @@
 
 import { parentPort } from "node:worker_threads";
 
-const { postMessage } = parentPort;
+const { on, postMessage } = parentPort;
+const aacRequests = new Set();
+parentPort.on = (name, listener) =>
+  on.call(parentPort, name, (request) => {
+    if (request.codec === "aac") aacRequests.add(request.requestId);
+    listener(request);
+  });
 parentPort.postMessage = (answer) => {
-  const missing = { codec: "aac", failure: "no build for this machine" };
-  postMessage.call(parentPort, answer.codec === "aac" ? missing : answer);
+  const { requestId } = answer;
+  const isAac = aacRequests.delete(requestId);
+  postMessage.call(parentPort, isAac ? { requestId, failure: "no build for this machine" } : answer);
 };
 await import("../../../dist/node/src/media/codec-main.js");
