@@ -28,7 +28,7 @@ interface Placement {
 }
 
 /** The worker of a player's voice, and of its audio unless a render worker makes that. */
-export interface OwnerWorkerPlacement extends Placement {
+interface OwnerWorkerPlacement extends Placement {
   renderWorker?: RenderWorkerPlacement;
 }
 
