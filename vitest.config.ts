@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 // Five suites, each one project; CONTRIBUTING.md says what each needs, test/run-suites.mjs runs them. The time limits
@@ -14,9 +15,14 @@ const shared = {
 const oneByOne = { ...shared, fileParallelism: false, testTimeout: 600_000, hookTimeout: 600_000 };
 
 export default defineConfig({
+  // Tests run from the sources of the workspaces, not from their build.
+  resolve: {
+    alias: { "@tonearm/opus-encoder": fileURLToPath(new URL("opus-encoder/src/index.ts", import.meta.url)) },
+  },
   test: {
     projects: [
       {
+        extends: true,
         test: {
           ...shared,
           name: "unit",
@@ -28,6 +34,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           ...shared,
           name: "integration",
@@ -40,6 +47,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           ...oneByOne,
           name: "packaging",
@@ -48,6 +56,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           ...oneByOne,
           name: "ui",
@@ -56,6 +65,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           ...oneByOne,
           name: "slow",

@@ -31,7 +31,7 @@ const BENCH: LabPrograms = {
   },
   dave: { module: "bench/dave", summary: "CPU of end-to-end encryption" },
   "codec-loading": { module: "bench/codec-loading", summary: "how late packets are while a codec is loaded" },
-  encoder: { module: "quality/main", summary: "audible artefacts and CPU cost of an Opus encoder" },
+  encoder: { module: "../opus-encoder/lab/main", summary: "audible artefacts and CPU cost of an Opus encoder" },
 };
 
 const LAB: LabPrograms = {
@@ -42,7 +42,7 @@ const LAB: LabPrograms = {
     summary: "hostile files, sites and clients on a node while other players play",
   },
   "encoder-exact": {
-    module: "quality/main",
+    module: "../opus-encoder/lab/main",
     args: ["--frames", "100000"],
     summary: "every packet of the Opus encoder against the decoder of libopus",
   },

@@ -78,7 +78,9 @@ export const SIDE_BAR = [
           "docs/internals/isolation.md",
           "docs/internals/closing.md",
           "docs/internals/simulation.md",
-          "docs/internals/encoder-quality.md",
+          "opus-encoder/README.md",
+          "opus-encoder/docs/design.md",
+          "opus-encoder/docs/quality.md",
         ],
       },
       {
@@ -90,7 +92,6 @@ export const SIDE_BAR = [
           "docs/decisions/config.md",
           "docs/decisions/dashboard.md",
           "docs/decisions/dependencies.md",
-          "docs/decisions/opus-encoder.md",
           "docs/decisions/pacer.md",
           "docs/decisions/plugins.md",
         ],

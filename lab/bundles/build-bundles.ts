@@ -4,11 +4,12 @@
 // goes the dashboard's page, for browsers. Needs the development packages; part of `npm run build`.
 
 import { readFileSync } from "node:fs";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { BUILTIN_PLUGINS } from "../../plugins/builtin.ts";
+import { buildEncoderLab } from "./build-encoder-lab.ts";
 import { buildPage } from "./build-page.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 
@@ -17,6 +18,9 @@ const PROJECT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../"
 const ROOT = fileURLToPath(PROJECT);
 /** Output folder of the programs, under the paths of their sources. */
 const BUNDLES = new URL("dist/node/", PROJECT);
+/** The package of the Opus encoder, which the programs contain; its WebAssembly is a file beside them. */
+const ENCODER = new URL("opus-encoder/", PROJECT);
+const ENCODER_FILE = "opus-encoder/opus-encoder.wasm";
 /** Written last: its presence means that the build is complete. */
 const NOTICES = "third-party-notices.txt";
 
@@ -81,6 +85,8 @@ export async function bundle(entries: readonly string[]): Promise<readonly Bundl
     cwd: ROOT,
     platform: "node",
     external: [/^node:/, ...LEFT_OUT],
+    // Workspaces are bundled from their sources, not from their build. Adds to the default conditions.
+    resolve: { conditionNames: ["tonearm-source"] },
     plugins: [ownLocations(entries)],
   });
   try {
@@ -104,7 +110,7 @@ export async function bundle(entries: readonly string[]): Promise<readonly Bundl
 export async function buildBundles(): Promise<void> {
   const modules = new Set<string>();
   const written = new Set<string>();
-  const write = async (path: string, text: string): Promise<void> => {
+  const write = async (path: string, text: string | Uint8Array): Promise<void> => {
     const location = new URL(path, BUNDLES);
     await mkdir(new URL(".", location), { recursive: true });
     await writeFile(location, text);
@@ -117,6 +123,8 @@ export async function buildBundles(): Promise<void> {
       for (const module of file.modules) modules.add(module);
     }
   }
+  await write(ENCODER_FILE, await readFile(new URL("dist/opus-encoder.wasm", ENCODER)));
+  await buildEncoderLab();
   const page = await buildPage();
   for (const [name, text] of page.texts) await write(`dashboard/${name}`, text);
   for (const module of page.modules) modules.add(toSlashes(module));
@@ -139,8 +147,8 @@ function toSlashes(path: string): string {
 
 /**
  * Code that looks for files beside itself still finds them, in whichever file it ends up. A module that lies in the
- * folder of an entry is told the location of that entry, beside which the other programs are; any other module, what the
- * compiler and the kernels' build have written to dist.
+ * folder of an entry is told the location of that entry, beside which the other programs are; a module of the encoder, the
+ * folder of its WebAssembly; any other module, what the compiler and the kernels' build have written to dist.
  */
 function ownLocations(entries: readonly string[]): Plugin {
   const entryIn = (folder: string): string | undefined => entries.find((entry) => posix.dirname(entry) === folder);
@@ -154,7 +162,8 @@ function ownLocations(entries: readonly string[]): Plugin {
       const path = toSlashes(relative(ROOT, id));
       if (!path.endsWith(".ts") || !code.includes("import.meta.url")) return null;
       const entry = entryIn(posix.dirname(path));
-      const location = `${LOCATION}${entry === undefined ? path.replace(/\.ts$/, "") : `node/${entry}`}.js`;
+      const inBundles = entry ?? (path.startsWith("opus-encoder/src/") ? ENCODER_FILE.replace(/\.wasm$/, "") : undefined);
+      const location = `${LOCATION}${inBundles === undefined ? path.replace(/\.ts$/, "") : `node/${inBundles}`}.js`;
       // On the same line: the source map stays true.
       return { code: code.replaceAll("import.meta.url", `new URL("${location}", import.meta.url).href`), map: null };
     },

@@ -1,22 +1,24 @@
-// Writes the audio loops to where the node loads them from (src/media/kernels/wasm-loop.ts), and detects when that is
-// needed.
+// Writes the audio loops and the Opus encoder to where they are loaded from (src/media/kernels/wasm-loop.ts,
+// opus-encoder/src/kernel.ts), and detects when that is needed.
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { TABLES_END_BYTE } from "../../src/media/kernels/numbers/opus-encoder.ts";
-import { OPUS_ENCODER_FILE } from "../../src/media/kernels/opus-encoder-kernel.ts";
+import { TABLES_END_BYTE } from "../../opus-encoder/src/numbers.ts";
 import { BUILT_KERNELS, KERNEL_NAMES, type KernelName, kernelFileName } from "../../src/media/kernels/wasm-loop.ts";
 
 /** The project's folder; this file is compiled to dist/lab/kernels. */
 const ROOT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../", import.meta.url);
 export const ASSEMBLY = new URL("src/media/kernels/assembly/", ROOT);
-/** The sources of the loops: themselves, the numbers they share with the plain loops, the audio format … */
+const ENCODER = new URL("opus-encoder/", ROOT);
+export const ENCODER_FILE = new URL("dist/opus-encoder.wasm", ENCODER);
+/** The sources: of the loops, the numbers they share with the plain loops, the audio format, the encoder … */
 const SOURCE_FOLDERS = [
   ASSEMBLY,
-  new URL("opus-encoder/", ASSEMBLY),
   new URL("src/media/kernels/numbers/", ROOT),
   new URL("src/media/format/", ROOT),
+  new URL("assembly/", ENCODER),
+  new URL("src/", ENCODER),
 ];
 /** … what compiles them, and in which version. */
 const COMPILING = [new URL("lab/kernels/compile-kernel.ts", ROOT), new URL("package.json", ROOT)];
@@ -24,11 +26,11 @@ const COMPILING = [new URL("lab/kernels/compile-kernel.ts", ROOT), new URL("pack
 const BUILT_FROM = "built-from.sha256";
 
 /**
- * What to build, and the output folder; by default all loops, into the folder the node loads them from (changed by
- * tests).
+ * What to build, and where to: by default all loops and the encoder, to where they are loaded from (changed by tests).
  */
 interface Build {
   readonly folder?: URL;
+  readonly encoderFile?: URL;
   readonly names?: readonly KernelName[];
   /** By default the AssemblyScript compiler. */
   readonly compile?: Compile;
@@ -41,29 +43,31 @@ type Compile = typeof import("./compile-kernel.ts").compileKernel;
  * one.
  */
 export async function buildKernels(build: Build = {}): Promise<void> {
-  const { folder = BUILT_KERNELS, names = KERNEL_NAMES, compile = compileWithCompiler } = build;
+  const { folder = BUILT_KERNELS, encoderFile = ENCODER_FILE, names = KERNEL_NAMES } = build;
+  const { compile = compileWithCompiler } = build;
   const sourceHash = await hashSources();
   await mkdir(folder, { recursive: true });
   for (const name of names) {
     const binary = await compile(new URL(`${name}.ts`, ASSEMBLY));
     await replaceFile(new URL(kernelFileName(name), folder), binary);
   }
-  await replaceFile(new URL(OPUS_ENCODER_FILE, folder), await compileEncoder(compile));
+  await mkdir(new URL(".", encoderFile), { recursive: true });
+  await replaceFile(encoderFile, await compileEncoder(compile));
   await replaceFile(new URL(BUILT_FROM, folder), sourceHash);
 }
 
 /** Builds the loops unless they are up to date. For tests, which run from the sources. */
 export async function refreshKernels(build: Build = {}): Promise<void> {
-  const { folder = BUILT_KERNELS, names = KERNEL_NAMES } = build;
-  const files = [BUILT_FROM, OPUS_ENCODER_FILE, ...names.map(kernelFileName)];
-  const isComplete = files.every((name) => existsSync(new URL(name, folder)));
+  const { folder = BUILT_KERNELS, encoderFile = ENCODER_FILE, names = KERNEL_NAMES } = build;
+  const files = [BUILT_FROM, ...names.map(kernelFileName)].map((name) => new URL(name, folder));
+  const isComplete = [encoderFile, ...files].every((file) => existsSync(file));
   if (isComplete && (await readFile(new URL(BUILT_FROM, folder), "utf8")) === (await hashSources())) return;
   await buildKernels(build);
 }
 
 /** The Opus encoder, compiled as the loops are, but with its own tables. */
 export async function compileEncoder(compile: Compile = compileWithCompiler): Promise<Uint8Array> {
-  return compile(new URL("opus-encoder/opus-encoder.ts", ASSEMBLY), { dataEndByte: TABLES_END_BYTE });
+  return compile(new URL("assembly/opus-encoder.ts", ENCODER), { dataEndByte: TABLES_END_BYTE });
 }
 
 /** The compiler is large: it is not loaded before there is something to compile. */

@@ -4,12 +4,12 @@
 import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import { parentPort } from "node:worker_threads";
+import { compileWarmOpusEncoder } from "@tonearm/opus-encoder";
 import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../bridge/codec-request.ts";
 import { readWasmCodec } from "../lib/read-wasm-codec.ts";
 import type { WebCodecs } from "./decode/aac-decoder.ts";
 import { AAC_PACKAGE } from "./decode/codec-modules.ts";
 import { SAMPLE_RATE_HZ } from "./format/audio-format.ts";
-import { compileWarmOpusEncoder } from "./kernels/opus-encoder-kernel.ts";
 
 // Modules are compiled as a whole here. Otherwise each function is compiled when it is first called, on the audio
 // thread: 31 ms in the first call of the Opus encoder, 5 ms in that of the MP3 decoder. The flag applies to the whole

@@ -12,11 +12,10 @@ const COMPILER = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", 
 const WRITTEN_DESPITE_ERRORS = 2;
 
 export async function setup(): Promise<void> {
-  const { status } = spawnSync(process.execPath, [COMPILER, "--project", "tsconfig.build.json"], {
-    cwd: ROOT,
-    stdio: "inherit",
-  });
-  if (status !== 0 && status !== WRITTEN_DESPITE_ERRORS) throw new Error(`the compiler ended with status ${status}`);
+  for (const project of ["opus-encoder", "tsconfig.build.json"]) {
+    const { status } = spawnSync(process.execPath, [COMPILER, "--project", project], { cwd: ROOT, stdio: "inherit" });
+    if (status !== 0 && status !== WRITTEN_DESPITE_ERRORS) throw new Error(`the compiler ended with status ${status}`);
+  }
   await refreshKernels();
   await buildBundles();
 }

@@ -1,7 +1,7 @@
 // Short songs for judging encoders: each with one character, the same every time.
 
-import type { Stereo } from "../../lab/quality/ear-model.ts";
 import { seededRandom } from "../../lab/seeded-random.ts";
+import type { Stereo } from "../../opus-encoder/lab/ear-model.ts";
 
 type Voice = (at: number) => readonly [number, number];
 

@@ -29,7 +29,7 @@ export const opusCheck: Check = {
 export const encoderCheck: Check = {
   name: "encoder",
   async run() {
-    const { compileOpusEncoder } = await import("../../media/kernels/opus-encoder-kernel.ts");
+    const { compileOpusEncoder } = await import("@tonearm/opus-encoder");
     try {
       compileOpusEncoder();
     } catch (error) {

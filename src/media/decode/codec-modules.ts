@@ -1,10 +1,10 @@
 // The codec modules of one thread, each loaded once, when it is first needed. The creator of this class decides the
 // source: an audio thread gets them from a thread that plays nothing. Audio thread.
 
+import { compileOpusEncoder, OpusEncoderKernel } from "@tonearm/opus-encoder";
 import { readWasmCodec, type WasmCodecName } from "../../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../lib/wasm-codec.ts";
 import type { WasmModule } from "../../lib/web-assembly.ts";
-import { compileOpusEncoder, OpusEncoderKernel } from "../kernels/opus-encoder-kernel.ts";
 import { Libopus } from "../opus/libopus.ts";
 
 /** A constant and not a literal in the import: the compiler must not insist on an optional package. */

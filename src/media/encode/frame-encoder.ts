@@ -1,6 +1,6 @@
 // The encoder interface of the pipeline, and the pool of idle encoders that serves players. Audio thread.
 
-import type { FrameHead } from "../opus/frame-head.ts";
+import type { FrameHead } from "@tonearm/opus-encoder";
 
 /**
  * Shared by all encoders of a worker: from `WorkerSettings`, but the complexity is reduced while the worker has too

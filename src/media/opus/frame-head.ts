@@ -1,20 +1,9 @@
 // Reads the start of a CELT frame: the pitch filter of its audio (RFC 6716 section 4.3.7.1) and whether it is a
 // transient (4.3.1). An encoder whose frame replaces one needs it, so that the next frames fit. Audio thread.
 
+import type { FrameHead } from "@tonearm/opus-encoder";
 import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import { isCelt, packetDurationSamples } from "./opus-packet.ts";
-
-/** The pitch filter: a decoder adds to each sample, scaled by the gain, the audio one period before. */
-export interface FrameHead {
-  /** 15 to 1022 samples at 48 kHz; 0: the filter is off, as in silence. */
-  readonly period: number;
-  /** 0 to 7; the gain is this many steps of 3/32, and one more. */
-  readonly gainStep: number;
-  /** Which of three sets of taps, 0 to 2. */
-  readonly taps: number;
-  /** Eight short blocks and not one long one. */
-  readonly isTransient: boolean;
-}
 
 const NO_FILTER = { period: 0, gainStep: 0, taps: 0 };
 /** Minimum of the range decoder, section 4.1. */

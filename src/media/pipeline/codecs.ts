@@ -2,6 +2,7 @@
 // ahead, as a change of volume during a track needs it at once; a decoder when a track turns out to need it. Audio
 // thread.
 
+import { OpusEncoder } from "@tonearm/opus-encoder";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import { type CodecModules, ownCodecModules } from "../decode/codec-modules.ts";
@@ -118,7 +119,8 @@ export class Codecs implements CodecSupply {
   async #loadEncoders(): Promise<EncoderPool> {
     // libopus also runs where our encoder cannot (no SIMD): late is better than silent.
     const kernel = this.#isOwnEncoder ? await this.#modules.encoder().catch(() => undefined) : undefined;
-    if (kernel !== undefined) return new EncoderPool(() => new TonearmFrameEncoder(kernel, this.#settings));
+    if (kernel !== undefined)
+      return new EncoderPool(() => new TonearmFrameEncoder(new OpusEncoder(kernel, this.#settings)));
     const opus = await this.#modules.libopus("encode");
     return new EncoderPool(() => new OpusFrameEncoder(opus, this.#settings));
   }

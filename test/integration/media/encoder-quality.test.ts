@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { encoderCommand } from "../../../lab/quality/command.ts";
+import { encoderCommand } from "../../../opus-encoder/lab/command.ts";
 
 let folder: string;
 

@@ -2,8 +2,8 @@
 // repeat a run: FUZZ_SEED=… npx vitest run test/slow/fuzz. `npm run lab -- encoder-exact` runs any number.
 
 import { expect, test } from "vitest";
-import { encoderKindOf } from "../../../lab/quality/encoders.ts";
-import { type BadFrame, runExactly } from "../../../lab/quality/exact-run.ts";
+import { encoderKindOf } from "../../../opus-encoder/lab/encoders.ts";
+import { type BadFrame, runExactly } from "../../../opus-encoder/lab/exact-run.ts";
 import { fuzzSeed } from "../../support/fuzz-seed.ts";
 
 test("20,000 frames of hard audio: none is refused, every final range is the encoder's", async () => {

@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { PROJECT_ROOT, type ProjectFile, typescriptFiles } from "../../support/project-files.ts";
 import { importsOf } from "./imports.ts";
 
-const FILES = typescriptFiles("src/", "lab/", "plugins/", "dashboard/");
+const FILES = typescriptFiles("src/", "lab/", "plugins/", "dashboard/", "opus-encoder/");
 
 /** The folders of ARCHITECTURE.md, top layer first; a folder ends with a slash. */
 const FOLDERS: readonly string[] = Array.from(
   readFileSync(`${PROJECT_ROOT}ARCHITECTURE.md`, "utf8").matchAll(
-    /^\| ((?:`(?:src|lab|plugins|dashboard)\/[^|]*)) \|/gm,
+    /^\| ((?:`(?:src|lab|plugins|dashboard|opus-encoder)\/[^|]*)) \|/gm,
   ),
   ([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, folder = ""]) => folder),
 ).flat();
@@ -43,6 +43,11 @@ test("bridge and plugin-api import none of their users", () => {
   );
 });
 
+test("the Opus encoder imports nothing from outside of its package", () => {
+  const isOwn = /^opus-encoder\/(?:src|assembly)\//;
+  expect(importsThat((from, to) => isOwn.test(from) && !isOwn.test(to))).toEqual([]);
+});
+
 test("every import stays in its folder or is from a lower layer of ARCHITECTURE.md", () => {
   expect(FILES.filter(({ path }) => layerOf(path) < 0).map(({ path }) => path)).toEqual([]);
   expect(FOLDERS.filter((folder) => !FILES.some(({ path }) => FOLDERS[layerOf(path)] === folder))).toEqual([]);
@@ -68,4 +73,6 @@ test("no file imports itself through other files", () => {
 test("importsOf finds static and dynamic imports, so that the rules above have an effect", () => {
   const text = 'import { a } from "./a.ts";\nimport type {\n  B,\n} from "../b.ts";\nconst c = await import("./c.ts");';
   expect(importsOf({ path: "src/x/y.ts", text })).toEqual(["src/x/a.ts", "src/b.ts", "src/x/c.ts"]);
+  const byName = 'import { OpusEncoder } from "@tonearm/opus-encoder";\nimport { x } from "ws";';
+  expect(importsOf({ path: "src/x/y.ts", text: byName })).toEqual(["opus-encoder/src/index.ts"]);
 });

@@ -7,7 +7,8 @@ const FILES = projectFiles("").filter(({ path }) => /\.(tsx?|wat|md)$/.test(path
 const NAMES = new Set(FILES.map(({ path }) => posix.basename(path)));
 
 /**
- * Where a path may begin that is not written out: in comments `media/scheduler/tick-loop.ts`, in a module `scheduler/tick-loop.ts`.
+ * Where a path may begin that is not written out: in comments `media/scheduler/tick-loop.ts`, in a module `scheduler/tick-loop.ts`; and at its
+ * top folder, which may be a package.
  */
 const STARTS = ["", "src/", "src/media/", "src/control/", "lab/", "test/", "test/unit/", "docs/", "docs/decisions/"];
 
@@ -30,7 +31,10 @@ function wordsOf({ path, text }: ProjectFile): string {
 
 function exists(name: string, from: string): boolean {
   if (!name.includes("/")) return NAMES.has(name);
-  return [...STARTS, `${posix.dirname(from)}/`].some((start) => existsSync(PROJECT_ROOT + posix.join(start, name)));
+  const [topFolder = ""] = from.split("/");
+  return [...STARTS, `${posix.dirname(from)}/`, `${topFolder}/`].some((start) =>
+    existsSync(PROJECT_ROOT + posix.join(start, name)),
+  );
 }
 
 function namedIn(file: ProjectFile): string[] {

@@ -19,7 +19,7 @@ const REPLACED: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/naughty/i, "misbehaving"],
 ];
 
-const FOLDERS = ["src/", "lab/", "plugins/", "dashboard/", "test/", "docs/"];
+const FOLDERS = ["src/", "lab/", "plugins/", "dashboard/", "test/", "docs/", "opus-encoder/"];
 
 /** Continues a phrase over a line break, also in a comment. */
 function joined(text: string): string {

@@ -30,7 +30,8 @@ it("audio loops are built again when one is missing or their sources have change
     compiled.push(name);
     return Buffer.from(`the loop of ${name}`);
   };
-  const build = { folder, names: ["phaser"], compile } as const;
+  const encoderFile = new URL("encoder/opus-encoder.wasm", folder);
+  const build = { folder, encoderFile, names: ["phaser"], compile } as const;
   const refresh = async () => {
     compiled = [];
     await refreshKernels(build);
@@ -46,6 +47,8 @@ it("audio loops are built again when one is missing or their sources have change
   rmSync(loop);
   expect(await refresh()).toEqual(all);
   expect(readFileSync(loop, "utf8")).toBe("the loop of phaser.ts");
+  rmSync(encoderFile);
+  expect(await refresh()).toEqual(all);
 });
 
 it("a source that does not compile is refused with the compiler's message", async () => {

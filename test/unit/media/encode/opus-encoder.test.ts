@@ -1,3 +1,4 @@
+import { OpusEncoder } from "@tonearm/opus-encoder";
 import { createDecoder } from "libopus-wasm";
 import { expect, test, vi } from "vitest";
 import { decodeReceived } from "../../../../lab/listen/received.ts";
@@ -109,7 +110,7 @@ test("the pool reuses encoders as new, keeps a limited number, and frees them wh
 
 test.each([
   ["libopus", () => OpusFrameEncoder.create(OPTIONS)],
-  ["our own encoder", () => TonearmFrameEncoder.create(OPTIONS)],
+  ["our own encoder", async () => new TonearmFrameEncoder(OpusEncoder.create(OPTIONS))],
 ])("rewound packets are made again bit for bit by %s", async (_name, create) => {
   const [encoder, control]: FrameEncoder[] = [await create(), await create()];
   if (encoder === undefined || control === undefined) throw new Error("two were made");

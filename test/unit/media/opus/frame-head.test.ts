@@ -1,10 +1,11 @@
+import { type FrameHead, OpusEncoder } from "@tonearm/opus-encoder";
 import { expect, test } from "vitest";
-import { encoderKindOf } from "../../../../lab/quality/encoders.ts";
-import { encodeSong, seamErrors } from "../../../../lab/quality/seams.ts";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
+import { encoderKindOf } from "../../../../opus-encoder/lab/encoders.ts";
+import { encodeSong, seamErrors } from "../../../../opus-encoder/lab/seams.ts";
 import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
 import { FRAME_SAMPLES } from "../../../../src/media/format/audio-format.ts";
-import { type FrameHead, readFrameHead } from "../../../../src/media/opus/frame-head.ts";
+import { readFrameHead } from "../../../../src/media/opus/frame-head.ts";
 
 const HOSTILE_PACKETS = 5_000;
 const KNOCK_FRAMES = 7;
@@ -16,7 +17,7 @@ function noiseFrame(random: () => number): [Float32Array, Float32Array] {
 
 test("a packet's head is the one that the encoder was given", async () => {
   const random = seededRandom(5);
-  const encoder = await TonearmFrameEncoder.create({ bitrateBps: 128_000 });
+  const encoder = new TonearmFrameEncoder(OpusEncoder.create({ bitrateBps: 128_000 }));
   encoder.encode(...noiseFrame(random));
   for (const period of [15, 30, 31, 62, 63, 126, 127, 254, 255, 510, 511, 1022, 0]) {
     const isOn = period > 0;

@@ -1,9 +1,9 @@
+import { compileOpusEncoder } from "@tonearm/opus-encoder";
 import { expect, test } from "vitest";
 import { readWasmCodec } from "../../../../src/lib/read-wasm-codec.ts";
 import { CodecModules } from "../../../../src/media/decode/codec-modules.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import { TonearmFrameEncoder } from "../../../../src/media/encode/tonearm-encoder.ts";
-import { compileOpusEncoder } from "../../../../src/media/kernels/opus-encoder-kernel.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 
 /** Codecs that all fail to load, and a record of the requested ones. */
