@@ -9,7 +9,7 @@ const LOCK_FILE = new URL("../package-lock.json", import.meta.url);
 
 const lock = JSON.parse(readFileSync(LOCK_FILE, "utf8"));
 for (const [path, entry] of Object.entries(lock.packages)) {
-  if (path === "" || entry.link === true || entry.integrity !== undefined) continue;
+  if (!path.includes("node_modules/") || entry.link === true || entry.integrity !== undefined) continue;
   const name = `${entry.name ?? path.split("node_modules/").at(-1)}@${entry.version}`;
   const integrity = spawnSync("npm", ["view", name, "dist.integrity"], { encoding: "utf8" }).stdout.trim();
   if (/^sha512-\S+$/.test(integrity)) {

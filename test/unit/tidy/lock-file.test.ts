@@ -12,11 +12,13 @@ interface LockedPackage {
   readonly libc?: readonly string[];
 }
 
-// Our own file, written by npm; the root is the package itself.
+// Our own file, written by npm. Only the packages below node_modules come from a registry; the others are our own.
 const LOCK = JSON.parse(readFileSync(`${PROJECT_ROOT}package-lock.json`, "utf8")) as {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 };
-const PACKAGES = Object.entries(LOCK.packages).filter(([path, { link }]) => path !== "" && link !== true);
+const PACKAGES = Object.entries(LOCK.packages).filter(
+  ([path, { link }]) => path.includes("node_modules/") && link !== true,
+);
 
 /**
  * Packages for other platforms than the one that wrote the lock file, whose registry does not serve them: npm installs
