@@ -15,6 +15,8 @@ FROM --platform=$BUILDPLATFORM $NODE_IMAGE AS build
 WORKDIR /build
 # Copied first, so that packages are fetched again only when these files change.
 COPY package.json package-lock.json .npmrc ./
+COPY lab/package.json lab/
+COPY opus-encoder/package.json opus-encoder/
 RUN npm ci --include=dev --ignore-scripts
 COPY . .
 RUN npm run build && npm pack --ignore-scripts
@@ -25,7 +27,7 @@ WORKDIR /image/opt/tonearm
 RUN tar --extract --file /build/tonearm-*.tgz --strip-components=1 \
   && cp /build/package-lock.json /build/.npmrc . \
   && npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu="$(echo "$TARGETARCH" | sed s/amd64/x64/)" \
-  && npm pkg delete devDependencies scripts \
+  && npm pkg delete devDependencies scripts workspaces \
   && npm sbom --omit=dev --sbom-format=cyclonedx >sbom.cdx.json \
   && rm package-lock.json .npmrc \
   && mkdir --parents /image/etc/tonearm /image/usr/local/bin /state \

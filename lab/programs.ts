@@ -1,4 +1,7 @@
-// The programs behind `npm run bench -- NAME` and `npm run lab -- NAME`, and the choice of one by name. Lab only.
+// The programs behind `npm run bench -- NAME` and `npm run lab -- NAME` in a checkout, and behind `tonearm-lab NAME` of
+// the package `@tonearm/lab`; and the choice of one by name. Lab only.
+
+import { existsSync } from "node:fs";
 
 /** One program of the lab. */
 interface LabProgram {
@@ -48,8 +51,21 @@ const LAB: LabPrograms = {
   },
 };
 
-/** The programs of each npm script. */
-export const SCRIPTS: Readonly<Record<string, LabPrograms>> = { bench: BENCH, lab: LAB };
+/** The commands that run a program by its name. */
+export const COMMANDS: Readonly<Record<string, LabPrograms>> = {
+  bench: BENCH,
+  lab: LAB,
+  "tonearm-lab": { ...LAB, ...BENCH },
+};
+
+/** This file is compiled to dist/lab; only in the package is the program `tonearm-lab` beside dist. */
+const IS_PACKAGE = existsSync(new URL("../../bin/tonearm-lab.js", import.meta.url));
+
+/** For help texts: the command line that runs a program, without its arguments. */
+export function typedCommand(name: string, isPackage = IS_PACKAGE): string {
+  if (isPackage) return `tonearm-lab ${name}`;
+  return `${inFront(Object.hasOwn(BENCH, name) ? "bench" : "lab")}${name}`;
+}
 
 /** A program with its whole command line, or the list of programs with the exit status. */
 type Choice =
@@ -57,21 +73,27 @@ type Choice =
   | { readonly text: string; readonly status: number };
 
 /**
- * Takes the arguments after `npm run SCRIPT --`: the name of a program, then its arguments. Without a name, or with an
- * unknown one, the choice is the list and status 2; with `--help`, the list and status 0.
+ * Takes the arguments after `npm run bench --`, `npm run lab --` or `tonearm-lab`: the name of a program, then its
+ * arguments. Without a name, or with an unknown one, the choice is the list and status 2; with `--help`, the list and
+ * status 0.
  */
-export function chooseProgram(script: string, [name, ...args]: readonly string[]): Choice {
-  const programs = SCRIPTS[script] ?? {};
-  const list = listOf(script, programs);
+export function chooseProgram(command: string, [name, ...args]: readonly string[]): Choice {
+  const programs = COMMANDS[command] ?? {};
+  const list = listOf(command, programs);
   if (name === undefined) return { text: list, status: 2 };
   if (name === "--help" || name === "-h") return { text: list, status: 0 };
   const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
-  if (program === undefined) return { text: `npm run ${script} has no program "${name}"\n\n${list}`, status: 2 };
+  if (program === undefined) return { text: `there is no program "${name}"\n\n${list}`, status: 2 };
   return { module: program.module, args: [...(program.args ?? []), ...args] };
 }
 
-function listOf(script: string, programs: LabPrograms): string {
+function listOf(command: string, programs: LabPrograms): string {
   const width = Math.max(...Object.keys(programs).map((name) => name.length));
   const lines = Object.entries(programs).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}\n`);
-  return `npm run ${script} -- NAME [options]\n\n${lines.join("")}`;
+  return `${inFront(command)}NAME [options]\n\n${lines.join("")}`;
+}
+
+/** What is typed in front of a program's name. */
+function inFront(command: string): string {
+  return command === "tonearm-lab" ? `${command} ` : `npm run ${command} -- `;
 }

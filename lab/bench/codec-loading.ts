@@ -2,7 +2,6 @@
 // own thread, whose packets are timed while a decoder is loaded and plays its first two seconds, either on the node's
 // codec thread or on the audio thread itself. `npm run bench -- codec-loading`.
 
-import { readFileSync } from "node:fs";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { Heartbeat } from "../../src/bridge/heartbeat.ts";
 import { CodecLoader } from "../../src/control/workers/codec-loader.ts";
@@ -10,11 +9,11 @@ import { systemThreads } from "../../src/control/workers/threads.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/log/log.ts";
 import { CodecModules, ownCodecModules } from "../../src/media/decode/codec-modules.ts";
-import type { AudioStream } from "../../src/media/format/packet.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import { RemoteCodecs } from "../../src/media/remote-codecs.ts";
 import { ErrorBoundary } from "../../src/media/scheduler/error-boundary.ts";
 import { TickLoop } from "../../src/media/scheduler/tick-loop.ts";
+import { readCodecPackets } from "../media-files/codec-packets.ts";
 import { quantile } from "../report/statistics.ts";
 import { sleep } from "../sleep.ts";
 
@@ -73,7 +72,7 @@ async function play({ codec, codecPort }: Job): Promise<Lateness> {
     const modules =
       codecPort === undefined ? ownCodecModules : new CodecModules(new RemoteCodecs(codecPort, systemClock));
     const codecs = new Codecs({ complexity: 10, bitrateBps: 128_000, encoder: "tonearm" }, modules);
-    const { stream, packets } = readFixture(codec);
+    const { stream, packets } = readCodecPackets(codec);
     const [decoder, encoder] = await Promise.all([codecs.createDecoder(stream), codecs.acquireEncoder()]);
     const [left, right] = [new Float32Array(960), new Float32Array(960)];
     for (let index = 0; index < PACKETS_PLAYED; index++) {
@@ -86,15 +85,6 @@ async function play({ codec, codecPort }: Job): Promise<Lateness> {
   }
   loop.close();
   return { quietMs, loadingMs: worstMs, startMs };
-}
-
-function readFixture(codec: string): { readonly stream: AudioStream; readonly packets: readonly Uint8Array[] } {
-  const file = JSON.parse(readFileSync(`test/fixtures/codec-${codec}.json`, "utf8"));
-  const bytes = (text: string) => new Uint8Array(Buffer.from(text, "base64"));
-  return {
-    stream: { ...file, description: file.description ? bytes(file.description) : undefined },
-    packets: file.packets.map(bytes),
-  };
 }
 
 async function run(codec: string, isRemote: boolean): Promise<Lateness> {

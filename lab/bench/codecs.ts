@@ -1,7 +1,6 @@
 // Measures the cost of decoding, resampling, filtering and encoding: CPU milliseconds per second of audio, next to the
 // Opus encoder in the same run, and what a decoder costs to start and to hold in memory. `npm run bench -- codecs`.
 
-import { readFileSync } from "node:fs";
 import { StereoFifo } from "../../src/lib/stereo-fifo.ts";
 import { createDecoder } from "../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../src/media/decode/decoder.ts";
@@ -11,10 +10,10 @@ import { OpusFrameEncoder } from "../../src/media/encode/opus-encoder.ts";
 import type { AudioStream } from "../../src/media/format/packet.ts";
 import { kernelForRate } from "../../src/media/kernels/resampler-kernel.ts";
 import { makeTone } from "../listen/tone.ts";
+import { readCodecPackets } from "../media-files/codec-packets.ts";
 
 const ROUNDS = 12;
-/** Fixtures are read from the source tree, wherever the built file lies. */
-const FIXTURES = ["mp3", "vorbis", "flac", "alac", "aac"];
+const CODECS = ["mp3", "vorbis", "flac", "alac", "aac"];
 
 const music = ["0.3", "0.2"].map((gain, index) => {
   const tone = makeTone({ frequencyHz: 330 + 100 * index, sampleRateHz: 48_000, lengthSamples: 48_000 });
@@ -57,11 +56,9 @@ const opus: AudioStream = {
   pcm: undefined,
 };
 await printDecoder("Opus decode", opus, packets);
-for (const name of FIXTURES) {
-  const file = JSON.parse(readFileSync(`test/fixtures/codec-${name}.json`, "utf8"));
-  const bytes = (text: string) => new Uint8Array(Buffer.from(text, "base64"));
-  const stream: AudioStream = { ...file, description: file.description ? bytes(file.description) : undefined };
-  await printDecoder(`${name} decode`, stream, file.packets.map(bytes));
+for (const name of CODECS) {
+  const { stream, packets } = readCodecPackets(name);
+  await printDecoder(`${name} decode`, stream, packets);
 }
 
 for (const rate of [8000, 44_100, 44_056, 96_000, 192_000]) {

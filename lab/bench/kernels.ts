@@ -14,6 +14,7 @@ import type * as resampler from "../../src/media/kernels/resampler-kernel.ts";
 import type * as reverb from "../../src/media/kernels/reverb-kernel.ts";
 import type * as search from "../../src/media/kernels/timescale-search-kernel.ts";
 import type * as vibrato from "../../src/media/kernels/vibrato-kernel.ts";
+import { CannotRun } from "../cannot-run.ts";
 import { quantile } from "../report/statistics.ts";
 
 const ROUNDS = 101;
@@ -188,7 +189,8 @@ function compare(name: string, mine: Work, theirs: Work): void {
 }
 
 const [otherProject] = process.argv.slice(2);
-if (otherProject === undefined) throw new Error("name the other checkout to compare with");
+if (otherProject === undefined)
+  throw new CannotRun("name the other checkout to compare with, built with `npm run build`");
 const projects = [new URL("../../../", import.meta.url), pathToFileURL(`${resolve(otherProject)}/`)] as const;
 console.log(`${"a frame of 20 ms".padEnd(36)}  best µs  to other   of best`);
 for (const { name, file, create } of BENCHES) {

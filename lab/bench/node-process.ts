@@ -4,8 +4,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { freePort } from "../free-port.ts";
+import { nodeFile } from "../node-package.ts";
 import { sleep } from "../sleep.ts";
 import { endProcessTree, killProcessTree, readProcessTree, type TreeUse } from "./process-tree.ts";
 
@@ -18,14 +18,15 @@ export interface NodeCommand {
   readonly startMsMax?: number;
 }
 
-const OWN_ENTRY = fileURLToPath(new URL("../../../bin/tonearm.js", import.meta.url));
 const START_MS_MAX = 60_000;
 /** A request that takes longer during the start is repeated. */
 const ANSWER_MS_MAX = 2000;
 const CLOSE_MS_MAX = 5000;
 
-/** This checkout's node, as built in `dist`. */
-export const TONEARM: NodeCommand = { name: "tonearm", command: process.execPath, args: [OWN_ENTRY, "start"] };
+/** Our own node: as built in the checkout, or the installed package. Throws `CannotRun` when there is none. */
+export function ownNode(): NodeCommand {
+  return { name: "tonearm", command: process.execPath, args: [nodeFile("bin/tonearm.js"), "start"] };
+}
 
 export class NodeProcess {
   readonly url: string;

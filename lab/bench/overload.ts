@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { sleep } from "../sleep.ts";
 import { Bot } from "../test-environment/bot.ts";
 import { makeBenchMedia } from "./media.ts";
-import { NodeProcess, TONEARM } from "./node-process.ts";
+import { NodeProcess, ownNode } from "./node-process.ts";
 import { World } from "./world.ts";
 
 const USER_ID = "100000000000000001";
@@ -31,6 +31,7 @@ const { values } = parseArgs({
   },
 });
 const seconds = Number(values.seconds);
+const own = ownNode();
 const mediaRoot = values.media ?? (await makeBenchMedia());
 
 interface Load {
@@ -128,7 +129,7 @@ async function readLoad(node: NodeProcess): Promise<Load> {
 
 async function withCrowd<T>(isControlled: boolean, measure: (crowd: Crowd) => Promise<T>): Promise<T> {
   const world = await World.start(mediaRoot);
-  const node = await NodeProcess.start(TONEARM, { TONEARM_WORKERS_LOAD_CONTROL: String(isControlled) });
+  const node = await NodeProcess.start(own, { TONEARM_WORKERS_LOAD_CONTROL: String(isControlled) });
   try {
     const bot = await Bot.connect({ url: node.url, password: node.password, userId: USER_ID });
     const encoded = await bot.loadEncoded(`${await world.mediaUrl()}/song.mp3`);

@@ -6,7 +6,7 @@ import { sleep } from "../sleep.ts";
 import { Bot } from "../test-environment/bot.ts";
 import { FakeSites } from "./fake-sites.ts";
 import { type MainThreadReadings, WatchedNode } from "./main-thread-watch.ts";
-import { TONEARM } from "./node-process.ts";
+import { ownNode } from "./node-process.ts";
 
 const ENTRIES = 5000;
 /** The limit that the issue sets. */
@@ -30,8 +30,9 @@ export async function measureLists({
 }): Promise<Lists> {
   const fakeSites = await FakeSites.start();
   const address = await fakeSites.addSet(ENTRIES);
-  const args = [...TONEARM.args, ...fakeSites.args, `--plugins.soundcloud.setTracksMax=${ENTRIES}`];
-  const node = await WatchedNode.start({ ...TONEARM, args }, { pauseMs: 1 });
+  const own = ownNode();
+  const args = [...own.args, ...fakeSites.args, `--plugins.soundcloud.setTracksMax=${ENTRIES}`];
+  const node = await WatchedNode.start({ ...own, args }, { pauseMs: 1 });
   const { url, password } = node.process;
   const bot = await Bot.connect({ url, password });
   const loadsMs: number[] = [];

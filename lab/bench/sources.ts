@@ -6,12 +6,13 @@
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { nodeFile } from "../node-package.ts";
 import { Bot } from "../test-environment/bot.ts";
 import { BENCH_USER_ID, Crowd } from "./crowd.ts";
 import { FakeSites } from "./fake-sites.ts";
 import { WatchedNode } from "./main-thread-watch.ts";
 import { makeBenchMedia } from "./media.ts";
-import { TONEARM } from "./node-process.ts";
+import { ownNode } from "./node-process.ts";
 import { measureLists, printLists } from "./sources-lists.ts";
 import { measurePhase, type Phase } from "./sources-phase.ts";
 import { printPhase, printPhases } from "./sources-table.ts";
@@ -42,12 +43,13 @@ if (values.only !== "lists") await comparePhases();
 if (values.only !== "players") printLists(await measureLists({ loads: Number(values.lists), rounds }));
 
 async function comparePhases(): Promise<void> {
+  const own = ownNode();
   const songSeconds = JOIN_SECONDS + 2 * rounds * (seconds + PHASE_REST_SECONDS);
   const mediaRoot = values.media ?? (await makeBenchMedia(songSeconds));
   const world = await World.start(mediaRoot);
   const fakeSites = await FakeSites.start();
   const node = await WatchedNode.start(
-    { ...TONEARM, args: [...TONEARM.args, ...fakeSites.args, ...pluginArgs()] },
+    { ...own, args: [...own.args, ...fakeSites.args, ...pluginArgs()] },
     { pauseMs: 5 },
   );
   const { url, password } = node.process;
@@ -76,10 +78,10 @@ async function comparePhases(): Promise<void> {
 
 /** The plugin of the docs, which stays healthy, and two that do not. */
 function pluginArgs(): readonly string[] {
-  const modules = [
-    "../../../plugins/example/plugin.mjs",
-    "../misbehaving-plugins/looping.js",
-    "../misbehaving-plugins/hungry.js",
-  ].map((path) => fileURLToPath(new URL(path, import.meta.url)));
-  return modules.map((path, index) => `--tonearm.plugins.${index}.path=${path}`);
+  const misbehaving = ["looping", "hungry"].map((name) => {
+    return fileURLToPath(new URL(`../misbehaving-plugins/${name}.js`, import.meta.url));
+  });
+  return [nodeFile("plugins/example/plugin.mjs"), ...misbehaving].map(
+    (path, index) => `--tonearm.plugins.${index}.path=${path}`,
+  );
 }

@@ -162,7 +162,8 @@ function ownLocations(entries: readonly string[]): Plugin {
       const path = toSlashes(relative(ROOT, id));
       if (!path.endsWith(".ts") || !code.includes("import.meta.url")) return null;
       const entry = entryIn(posix.dirname(path));
-      const inBundles = entry ?? (path.startsWith("opus-encoder/src/") ? ENCODER_FILE.replace(/\.wasm$/, "") : undefined);
+      const inBundles =
+        entry ?? (path.startsWith("opus-encoder/src/") ? ENCODER_FILE.replace(/\.wasm$/, "") : undefined);
       const location = `${LOCATION}${inBundles === undefined ? path.replace(/\.ts$/, "") : `node/${inBundles}`}.js`;
       // On the same line: the source map stays true.
       return { code: code.replaceAll("import.meta.url", `new URL("${location}", import.meta.url).href`), map: null };

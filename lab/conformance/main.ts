@@ -3,6 +3,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { typedCommand } from "../programs.ts";
 import { GROUPS } from "./checks.ts";
 import { formatResults } from "./report.ts";
 import { runChecks } from "./run-checks.ts";
@@ -10,7 +11,7 @@ import type { Check } from "./workbench/check.ts";
 
 const HELP = `Checks a node against the Lavalink v4 protocol.
 
-  npm run lab -- conformance http://127.0.0.1:2333 --password PASSWORD
+  ${typedCommand("conformance")} http://127.0.0.1:2333 --password PASSWORD
 
   --password TEXT   the node's password, default youshallnotpass
   --only GROUPS     groups to run, separated by commas: ${GROUPS.join(", ")}

@@ -4,6 +4,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { typedCommand } from "../programs.ts";
 import { LAYERS } from "./cases.ts";
 import { runGenerate } from "./fuzz/generate-command.ts";
 import { runningNode, startOwnNode } from "./harness/node-under-test.ts";
@@ -13,8 +14,8 @@ import { type NamedCase, runCases } from "./run-cases.ts";
 
 const HELP = `Attacks a v4 node with hostile cases while control players play, and reports whether they were affected.
 
-  npm run lab -- isolation                                            # on this checkout's own node
-  npm run lab -- isolation http://127.0.0.1:2333 --password PASSWORD  # on a running one
+  ${typedCommand("isolation")}                                            # on our own node
+  ${typedCommand("isolation")} http://127.0.0.1:2333 --password PASSWORD  # on a running one
 
   --password TEXT   the node's password, default youshallnotpass
   --case NAMES      cases to run, separated by commas; a part of a name or of a layer is enough
@@ -22,14 +23,14 @@ const HELP = `Attacks a v4 node with hostile cases while control players play, a
   --list            list the cases
   --seed NUMBER     seed of their random data, default 1
   --json FILE       write all measurements to a file as well
-  --log             print the log of the checkout's own node
+  --log             print the log of our own node
   --help            this text
 
-  npm run lab -- isolation generate --files 10000 --container ogg,mp4 --seed 1
+  ${typedCommand("isolation")} generate --files 10000 --container ogg,mp4 --seed 1
 
 fuzzes readers and decoders with generated files; --out FILE writes the file of the seed instead.
 
-  npm run lab -- isolation lost-workers --players 100 --json FILE
+  ${typedCommand("isolation")} lost-workers --players 100 --json FILE
 
 ends an audio worker in the middle of a player's work, in three modes, and reports gaps and crash attribution.
 

@@ -4,6 +4,7 @@
 
 import { rm, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
+import { typedCommand } from "../../programs.ts";
 import { makeBenchMedia } from "../media.ts";
 import { NodeTrouble } from "../trouble.ts";
 import { type BenchRunOptions, parseBenchOptions, USAGE, WrongArgument } from "./options.ts";
@@ -28,7 +29,7 @@ function readOptions(): BenchRunOptions | undefined {
     return parseBenchOptions(args);
   } catch (error) {
     if (!(error instanceof WrongArgument)) throw error;
-    console.error(`${error.message}\nAll arguments: npm run bench -- compare --help`);
+    console.error(`${error.message}\nAll arguments: ${typedCommand("compare")} --help`);
     process.exitCode = 2;
     return undefined;
   }

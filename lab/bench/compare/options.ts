@@ -2,7 +2,8 @@
 
 import { statSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { TONEARM } from "../node-process.ts";
+import { typedCommand } from "../../programs.ts";
+import { ownNode } from "../node-process.ts";
 import type { NodePlan } from "./contestant.ts";
 import type { Workload } from "./workload.ts";
 import { WORKLOADS } from "./workloads.ts";
@@ -32,7 +33,7 @@ const RAMPED = ["passthrough", "mp3"];
 const URL_START = /^https?:\/\//;
 const THIS_MACHINE = /^(127\.[\d.]+|localhost|\[::1\])$/;
 
-export const USAGE = `npm run bench -- compare [options]
+export const USAGE = `${typedCommand("compare")} [options]
   --against URL|COMMAND  a second node, measured in alternation with ours: a running one on this machine, or a command
                          that starts one and reads Lavalink's environment variables
   --name NAME            its name in the report (other)
@@ -60,7 +61,7 @@ export function parseBenchOptions(args: readonly string[]): BenchRunOptions {
   const startMsMax = number("start-seconds", 0.1, 600) * 1000;
   const other = values.against === undefined ? [] : [planOf(values.against, { ...values, startMsMax })];
   return {
-    plans: [{ name: "tonearm", command: { ...TONEARM, startMsMax } }, ...other],
+    plans: [{ name: "tonearm", command: { ...ownNode(), startMsMax } }, ...other],
     workloads: selectedWorkloads(values.only ?? (values.ramp ? RAMPED.join(",") : undefined), values.ramp),
     rounds: number("rounds", 1, 100),
     seconds: number("seconds", 0.5, 300),

@@ -1,7 +1,7 @@
-// The attacked node: one of this checkout, as a separate process that is restarted when it ends, or any running node.
+// The attacked node: our own, as a separate process that is restarted when it ends, or any running node.
 // Reports its memory use, whether it still runs and how many audio workers it has lost.
 
-import { type NodeCommand, NodeProcess, TONEARM } from "../../bench/node-process.ts";
+import { type NodeCommand, NodeProcess, ownNode } from "../../bench/node-process.ts";
 import { NodeClient } from "../../conformance/workbench/node-client.ts";
 
 export interface NodeUnderTest {
@@ -19,10 +19,10 @@ export interface NodeUnderTest {
 /** Matches Tonearm's log line about a lost audio worker. */
 const LOST_WORKER = /audio (worker|thread) (was|is) lost/;
 
-/** A process of this checkout's node, or of another; `onLine` gets what it logs. */
+/** A process of our own node, or of another; `onLine` gets what it logs. */
 export async function startOwnNode(
   onLine: (line: string) => void,
-  command: NodeCommand = TONEARM,
+  command: NodeCommand = ownNode(),
 ): Promise<NodeUnderTest> {
   let lostWorkers = 0;
   const running = await NodeProcess.start(command, { LOGGING_LEVEL_ROOT: "WARN" }, (line) => {

@@ -2,7 +2,7 @@
 // names no packages, as npm would have to fetch them.
 
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -21,15 +21,34 @@ function copyCheckout(): string {
   for (const path of ["bin", ".ci", "tsconfig.json", "tsconfig.build.json"]) {
     cpSync(join(PROJECT_ROOT, path), join(folder, path), { recursive: true });
   }
-  // Our own file.
-  const { name, version, type, bin, scripts } = JSON.parse(readFileSync(`${PROJECT_ROOT}package.json`, "utf8")) as {
-    readonly [name: string]: unknown;
-  };
-  const root = { name, version, type, bin, scripts };
+  const { name, version, type, bin, scripts, workspaces } = manifestIn("");
+  const root = { name, version, type, bin, scripts, workspaces };
   writeFileSync(join(folder, "package.json"), JSON.stringify(root));
-  const lock = { name, version, lockfileVersion: 3, packages: { "": { name, version, bin } } };
+  const packages: Record<string, object> = { "": { name, version, bin, workspaces } };
+  for (const path of workspaces ?? []) {
+    const { name, version, bin, scripts } = manifestIn(`${path}/`);
+    mkdirSync(join(folder, path));
+    writeFileSync(join(folder, path, "package.json"), JSON.stringify({ name, version, bin, scripts }));
+    packages[path] = { name, version, bin };
+    packages[`node_modules/${name}`] = { resolved: path, link: true };
+  }
+  const lock = { name, version, lockfileVersion: 3, packages };
   writeFileSync(join(folder, "package-lock.json"), JSON.stringify(lock));
   return folder;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly type?: string;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly workspaces?: readonly string[];
+}
+
+function manifestIn(folder: string): Manifest {
+  // Our own files.
+  return JSON.parse(readFileSync(`${PROJECT_ROOT}${folder}package.json`, "utf8")) as Manifest;
 }
 
 function run(command: string, args: readonly string[], cwd: string): { status: number | null; reported: string[] } {

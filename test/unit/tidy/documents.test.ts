@@ -16,6 +16,8 @@ import {
 
 interface PackageJson {
   readonly version: string;
+  readonly license: string;
+  readonly engines: Readonly<Record<string, string>>;
   readonly scripts: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
@@ -55,6 +57,15 @@ test("docs/reference/compatibility.md names every recording with a different ans
 test("VERSION is that of package.json, and CHANGELOG.md begins with the next version", () => {
   expect(VERSION).toBe(PACKAGE.version);
   expect(read("CHANGELOG.md")).toMatch(/^# Changelog\n[\s\S]*?\n## Next\n/);
+});
+
+test("the lab's package has the version of the root, and all that the node needs at run time", () => {
+  // Our own file; it contains the node's modules.
+  const { name, version, license, engines, dependencies, optionalDependencies } = JSON.parse(read("lab/package.json"));
+  const ours = { version: PACKAGE.version, license: PACKAGE.license, engines: PACKAGE.engines };
+  expect({ name, version, license, engines }).toEqual({ name: "@tonearm/lab", ...ours });
+  expect(dependencies).toEqual(PACKAGE.dependencies);
+  expect(optionalDependencies).toEqual(PACKAGE.optionalDependencies);
 });
 
 test("every dependency is pinned and has its reason in docs/decisions/dependencies.md", () => {

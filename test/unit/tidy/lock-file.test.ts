@@ -12,7 +12,7 @@ interface LockedPackage {
   readonly libc?: readonly string[];
 }
 
-// Our own file, written by npm; the root and the workspaces are our own packages.
+// Our own file, written by npm. Only the packages below node_modules come from a registry; the others are our own.
 const LOCK = JSON.parse(readFileSync(`${PROJECT_ROOT}package-lock.json`, "utf8")) as {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 };

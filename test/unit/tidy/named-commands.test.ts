@@ -5,7 +5,7 @@ import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { codeBlocksOf } from "../../../docs/site/markdown.mjs";
-import { SCRIPTS } from "../../../lab/programs.ts";
+import { COMMANDS as LAB_COMMANDS } from "../../../lab/programs.ts";
 import { BUILTIN_PLUGINS } from "../../../plugins/builtin.ts";
 import { ALL_KEYS } from "../../../src/config/keys/all-keys.ts";
 import { type LoadedConfig, loadConfig } from "../../../src/config/load-config.ts";
@@ -71,29 +71,36 @@ describe("commands that documents name", () => {
     expect(TYPED.filter(({ line }) => /^npm start -- --server\.port/.test(line)).length).toBeGreaterThan(0);
   });
 
-  test("every name that a document passes to npm run bench or npm run lab is in the table of the lab", () => {
+  test("every name that a document passes to npm run bench, npm run lab or tonearm-lab is in the table of the lab", () => {
     const named = TYPED.flatMap(({ path, line }) => {
-      const [, script = "", name = ""] = /^(?:[A-Z_]+=\S+ )*npm run (bench|lab) -- (\S+)/.exec(line) ?? [];
-      return script === "" || name === "NAME" ? [] : [{ path, script, name }];
+      const { command, program } = labCallOf(line.replace(/^(?:[A-Z_]+=\S+ )*/, ""));
+      return ["", "NAME"].includes(program) ? [] : [{ path, command, program }];
     });
-    expect(named.filter(({ script, name }) => SCRIPTS[script]?.[name] === undefined)).toEqual([]);
+    expect(named.filter(({ command, program }) => LAB_COMMANDS[command]?.[program] === undefined)).toEqual([]);
     expect(named.length).toBeGreaterThan(30);
   });
 
   test("every option in a command of the lab exists in its program", () => {
     const used = TYPED.flatMap(({ path, line }) => {
-      const [, command = "", script = "", rest = ""] = /^(npm run ([\w:-]+) --) (.*)$/.exec(line) ?? [];
-      const folder = sourcesOf(script, rest.split(" ", 1)[0] ?? "");
-      return folder === undefined ? [] : optionsOf(rest).map((name) => ({ path, command, name, folder }));
+      const { command, program } = labCallOf(line);
+      const folder = sourcesOf(command, program);
+      return folder === undefined ? [] : optionsOf(line).map((name) => ({ path, command, name, folder }));
     });
     const wrong = used.filter(({ name, folder }) => !new RegExp(`\\b${name}\\b`).test(textOf(folder)));
     expect(wrong.map(({ path, command, name }) => `${path}: ${command} --${name}`)).toEqual([]);
     expect(used.length).toBeGreaterThan(10);
   });
 
-  /** Where a script's program is in the sources; undefined for one that takes its options from elsewhere. */
-  function sourcesOf(script: string, name: string): string | undefined {
-    const program = SCRIPTS[script]?.[name];
+  /** The command of the lab that a line begins with, and the name of a program; both empty for other lines. */
+  function labCallOf(line: string): { readonly command: string; readonly program: string } {
+    const [, script, ofPackage = "", program = ""] =
+      /^(?:npm run (bench|lab) --|(?:npx )?(tonearm-lab))(?: (\S+))?/.exec(line) ?? [];
+    return { command: script ?? ofPackage, program };
+  }
+
+  /** Where a program is in the sources; undefined for one that takes its options from elsewhere. */
+  function sourcesOf(command: string, name: string): string | undefined {
+    const program = LAB_COMMANDS[command]?.[name];
     return program === undefined ? undefined : `lab/${posix.dirname(program.module)}/`;
   }
 
