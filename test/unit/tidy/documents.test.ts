@@ -64,7 +64,10 @@ test("the lab's package has the version of the root, and all that the node needs
   const { name, version, license, engines, dependencies, optionalDependencies } = JSON.parse(read("lab/package.json"));
   const ours = { version: PACKAGE.version, license: PACKAGE.license, engines: PACKAGE.engines };
   expect({ name, version, license, engines }).toEqual({ name: "@tonearm/lab", ...ours });
-  expect(dependencies).toEqual(PACKAGE.dependencies);
+  // The node's programs contain the encoder.
+  const encoder = { "@tonearm/opus-encoder": PACKAGE.version };
+  expect(dependencies).toEqual({ ...encoder, ...PACKAGE.dependencies });
+  expect(JSON.parse(read("opus-encoder/package.json"))).toMatchObject({ name: "@tonearm/opus-encoder", ...ours });
   expect(optionalDependencies).toEqual(PACKAGE.optionalDependencies);
 });
 
