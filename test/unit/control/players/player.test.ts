@@ -1073,8 +1073,8 @@ test("a worker lost during playback is an incident until the player sends audio 
 test("a player retains the last two frame minutes", () => {
   const lostFrames = noLosses();
   for (const minute of [7, 8, 9]) {
-    const entry = { playerId: 1, minute, sentFrames: 3000, lostFrames, isWholeMinute: true };
-    workers.say({ type: "frameMinute", minute: entry });
+    const entry = { minute, sentFrames: 3000, lostFrames, isWholeMinute: true };
+    workers.say({ type: "playerReport", report: { playerId: 1, minute: entry } });
   }
   expect(player.frameMinute(7)).toBeUndefined();
   expect(player.frameMinute(8)?.sentFrames).toBe(3000);
