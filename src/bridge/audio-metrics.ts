@@ -1,7 +1,6 @@
 // The metrics of audio workers and their players, declared once. Types, the packed report (worker-report.ts), the sums
 // over reports, players and workers, lost ones included, and the Prometheus families follow from these tables. A new
-// counter needs an entry here, the place where it is counted, and a line in docs/reference/metrics.md; so does a new
-// gauge. Both sides.
+// counter needs an entry here, the place where it is counted, and a line in docs/reference/metrics.md. Both sides.
 
 import { LOSS_CAUSES } from "./audio-report.ts";
 import type { PlayerId } from "./commands.ts";
@@ -105,7 +104,7 @@ export interface WorkerMetrics extends Readonly<Record<keyof typeof WORKER_GAUGE
   readonly heaviestPlayer: PlayerId | undefined;
 }
 
-/** Gauges of the track of a player, as of its last report. */
+/** Gauges of the track of a player, as of its last report. None is exported: a label would have to name the guild. */
 export const PLAYER_GAUGES = {
   /** Audio that is read and not yet sent, milliseconds of track time. */
   queuedMs: {},
@@ -113,7 +112,7 @@ export const PLAYER_GAUGES = {
   heldBytes: {},
   /** Time of its thread that it has used since the last report, milliseconds. */
   usedMs: {},
-} as const satisfies Readonly<Record<string, GaugeField>>;
+} as const;
 
 /** How packets are made. `opening`: none has been made for this track yet. */
 export const AUDIO_MODES = ["opening", "passthrough", "transcoding"] as const;
