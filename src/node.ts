@@ -226,6 +226,7 @@ async function buildParts(
   const metrics = new NodeMetrics({
     readStats,
     readLoad,
+    readWorkers: () => workers.load.workers,
     sources: plugins,
     audio: workers.totals,
     logCounts: logs.counts,

@@ -3,12 +3,14 @@
 // hang, or hold them for a while.
 
 import type { MessagePort, WorkerOptions } from "node:worker_threads";
-import { type PlayerReport, sumOf } from "../../src/bridge/audio-report.ts";
+import { PLAYER_COUNTERS } from "../../src/bridge/audio-metrics.ts";
+import { sumOf } from "../../src/bridge/audio-report.ts";
 import type { CodecAnswer, CodecRequest } from "../../src/bridge/codec-request.ts";
 import type { PlayerId } from "../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import { Heartbeat } from "../../src/bridge/heartbeat.ts";
 import { startHeartbeat } from "../../src/bridge/thread-start.ts";
+import { type PlayerReport, unpackWorkerReport } from "../../src/bridge/worker-report.ts";
 import type { WorkerStart } from "../../src/bridge/worker-settings.ts";
 import type { Thread, Threads } from "../../src/control/workers/threads.ts";
 import type { Clock } from "../../src/lib/clock.ts";
@@ -192,17 +194,21 @@ class InProcessThread implements Thread {
   }
 
   /** Frames that its voice connection could not send; and of audio that is rendered elsewhere, all frames not sent. */
-  #countDropped({ playerId, voiceCounts, lostFrames }: PlayerReport): void {
-    const refused = voiceCounts?.framesRefused ?? 0;
-    this.framesDropped += this.#away.has(playerId) && lostFrames !== undefined ? sumOf(lostFrames) : refused;
+  #countDropped({ playerId, increases = [] }: PlayerReport): void {
+    const counts = PLAYER_COUNTERS.zero();
+    PLAYER_COUNTERS.add(counts, increases);
+    const lost = this.#away.has(playerId) ? sumOf(counts.lostFrames) : 0;
+    this.framesDropped += lost > 0 ? lost : counts.framesRefused;
   }
 
   #shade(message: unknown): unknown {
     const event = message as WorkerEvent; // the other end is the node's own worker
     if (event.type === "handedOver") this.#away.add(event.playerId);
-    if (event.type === "playerReports") for (const report of event.reports) this.#countDropped(report);
-    if (event.type !== "counters" || !this.isBusy) return message;
-    return { ...event, worker: { ...event.worker, tickLoad: BUSY_LOAD, threadLoad: BUSY_LOAD } };
+    if (event.type !== "workerReport") return message;
+    for (const report of unpackWorkerReport(event).players) this.#countDropped(report);
+    return this.isBusy
+      ? { ...event, worker: { ...event.worker, tickLoad: BUSY_LOAD, threadLoad: BUSY_LOAD } }
+      : message;
   }
 }
 

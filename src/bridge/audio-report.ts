@@ -1,9 +1,6 @@
-// The audio quality of players, as audio workers report it with their counters: losses by cause, incidents, repairs,
-// and the state of voice. All counts are since the previous report, so they can be added up across the workers a player
-// has been on. Plain data, both sides.
+// The audio quality of players, as audio workers report it (worker-report.ts): losses by cause, incidents, repairs, and
+// the state of voice. Plain data, both sides.
 
-import type { PlayerId } from "./commands.ts";
-import type { VoiceCounts } from "./voice-counts.ts";
 import { zeroCounts } from "./zero-counts.ts";
 
 /**
@@ -117,22 +114,13 @@ export interface DaveReport {
   readonly readyMs: number;
 }
 
-/** The changes of one player since the last such report of its worker. */
-export interface PlayerReport {
-  readonly playerId: PlayerId;
-  /** Frames sent that no AudioBatch reports, as the player has no track any more. */
-  readonly framesSent: number;
-  /** Undefined: none. */
-  readonly lostFrames: CauseCounts | undefined;
+/** What has changed in the audio of one player since the last such report of its worker. */
+export interface AudioChanges {
   /** Incidents that are over, at most `INCIDENTS_PER_REPORT`. */
   readonly incidents: readonly Incident[];
   /** The one that is not, as it is by now. */
   readonly openIncident: Incident | undefined;
   readonly repairs: readonly Repair[];
-  /** Times a lost connection to the input's server was opened again. */
-  readonly inputReopened: number;
-  /** Undefined: nothing was counted. */
-  readonly voiceCounts: VoiceCounts | undefined;
   /** Undefined: as before. */
   readonly voice: VoiceReport | undefined;
 }

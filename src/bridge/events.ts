@@ -1,55 +1,12 @@
 // All events that an audio worker reports to the main thread. Plain data, as in commands.ts.
 
 import type { LogFields, LogLevel } from "../log/log.ts";
-import type { AudioBatch } from "./audio-batch.ts";
-import type { CauseCounts, PlayerReport } from "./audio-report.ts";
 import type { LinkId, PlayerId, RouteId, TrackId, VoiceId } from "./commands.ts";
 import type { LinkRequest } from "./playable-link.ts";
-import type { PositionBatch } from "./position-batch.ts";
 import type { PositionReport } from "./position-report.ts";
 import type { WorkerReply } from "./replies.ts";
 import type { WireError } from "./wire-error.ts";
-
-/** Frames of one wall-clock minute of one player (protocol-v4.md section 4.5). */
-export interface FrameMinute {
-  readonly playerId: PlayerId;
-  /** Epoch milliseconds divided by 60000, rounded down. */
-  readonly minute: number;
-  /** Frames of 20 ms. */
-  readonly sentFrames: number;
-  /** Due frames that were not sent, by cause. */
-  readonly lostFrames: CauseCounts;
-  /** True when it was playing without a gap of more than 100 ms since before the start of this minute. */
-  readonly isWholeMinute: boolean;
-}
-
-/** Upper bounds of the classes in which lateness is counted. A frame is due every 20 ms; 60 may be caught up. */
-export const LATENESS_BOUNDS_MS = [1, 2, 5, 10, 20, 40, 60] as const;
-
-/** How a worker is doing; sent every 500 ms and so also its sign of life. */
-export interface WorkerCounters {
-  /** Players whose audio is made here, and how many of them have a track and are not paused. */
-  readonly playerCount: number;
-  readonly playingCount: number;
-  /** Share of the last period spent producing and sending, 0 to 1. Decides where new players go. */
-  readonly tickLoad: number;
-  /** Share of a core that the thread used over the last period, with anything, 0 to 1. */
-  readonly threadLoad: number;
-  /** Since the worker started, as the next one. */
-  readonly framesSent: number;
-  readonly framesLost: number;
-  /** Packets that voice connections handed to the system since the worker started, silence included. */
-  readonly packetsSent: number;
-  /** Lateness of sent packets over the last period, milliseconds. */
-  readonly latenessMsP99: number;
-  readonly latenessMsMax: number;
-  /** The same packets by how late they were: one count per bound of `LATENESS_BOUNDS_MS`, and one for those beyond. */
-  readonly latenessCounts: readonly number[];
-  /** Their lateness in all, milliseconds. */
-  readonly latenessMsSum: number;
-  /** The player that uses most of the thread, among those whose audio can be rendered elsewhere (`handOver`). */
-  readonly heaviestPlayer: PlayerId | undefined;
-}
+import type { PackedWorkerReport } from "./worker-report.ts";
 
 /**
  * Why a track ended by itself. `loadFailed`: before any audio; a failure after some audio ends as `finished`.
@@ -116,7 +73,7 @@ export type WorkerEvent =
       readonly trackId: TrackId;
       readonly share: number;
     }
-  /** Sent whenever it changes other than by time; otherwise it comes with the counters. */
+  /** Sent whenever it changes other than by time; otherwise it comes with the `workerReport`. */
   | { readonly type: "position"; readonly report: PositionReport }
   /**
    * `isReady` becomes true when audio can be sent (op 4 and, with DAVE, a group); the main thread then sends a
@@ -149,16 +106,7 @@ export type WorkerEvent =
   /** Its audio is made here as before: the render worker has to release it. */
   | { readonly type: "handOverFailed"; readonly playerId: PlayerId }
   /** Every 500 ms. */
-  | {
-      readonly type: "counters";
-      readonly worker: WorkerCounters;
-      readonly positions: PositionBatch;
-      readonly audioStates: AudioBatch;
-    }
-  /** Reports of the players that have something to report; sent with the counters. */
-  | { readonly type: "playerReports"; readonly reports: readonly PlayerReport[] }
-  /** The minute that has ended, for all players that counted anything in it. */
-  | { readonly type: "frameMinutes"; readonly minutes: readonly FrameMinute[] }
+  | PackedWorkerReport
   | RouteEvent
   /** A link to a site's track is needed; answered by a LinkCommand within 20 s, or in vain. */
   | ({ readonly type: "linkRequested"; readonly linkId: LinkId } & LinkRequest)

@@ -1,12 +1,11 @@
 // The position of a track, as an audio worker reports it: by itself (events.ts) or together with those of other players
-// (position-batch.ts).
+// (worker-report.ts).
 
 import type { PlayerId, SeekId, TrackId } from "./commands.ts";
 
 /**
  * Where a track is. The main thread computes the position of now as `positionMs + (now - epochMs) * rate`. Sent at
- * every change (start, pause, resume, seek, stall, recovery, end) and refreshed with the counters, so it is never far
- * off.
+ * every change (start, pause, resume, seek, stall, recovery, end) and refreshed twice a second, so it is never far off.
  */
 export interface PositionReport {
   readonly playerId: PlayerId;

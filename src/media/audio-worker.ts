@@ -2,14 +2,10 @@
 // Everything it needs is passed to the constructor; main.ts connects it to the real world. Audio thread.
 
 import type { MessagePort } from "node:worker_threads";
-import { type AudioState, packAudioStates } from "../bridge/audio-batch.ts";
-import type { PlayerReport } from "../bridge/audio-report.ts";
 import type { PlainCommand, PlainEvent, WorkerRequest } from "../bridge/channel.ts";
 import type { PlayerId } from "../bridge/commands.ts";
-import type { FrameMinute } from "../bridge/events.ts";
-import { packPositions } from "../bridge/position-batch.ts";
-import type { PositionReport } from "../bridge/position-report.ts";
 import type { WorkerReplies } from "../bridge/replies.ts";
+import { type PlayerReport, packWorkerReport, WORKER_REPORT_INTERVAL_MS } from "../bridge/worker-report.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log/log.ts";
@@ -23,7 +19,6 @@ import type { ErrorBoundary } from "./scheduler/error-boundary.ts";
 import { TickLoop } from "./scheduler/tick-loop.ts";
 import type { Voice } from "./voice/voice.ts";
 
-const COUNTERS_INTERVAL_MS = 500;
 /** How far ahead frames are made. A worker that is blocked for less than 100 ms causes no audible gap. */
 const LOOK_AHEAD_FRAMES = 5;
 /**
@@ -68,10 +63,7 @@ export class AudioWorker {
   readonly #remoteLoop: TickLoop;
   readonly #players = new Map<PlayerId, AudioPlayer>();
   readonly #context: PlayerContext;
-  #countersTimer: Timer | undefined;
-  #sentTotalOfGone = 0;
-  #lostTotalOfGone = 0;
-  #packetsOfGone = 0;
+  #reportTimer: Timer | undefined;
   /** Last reports of players that have been destroyed. */
   #reportsOfGone: PlayerReport[] = [];
 
@@ -86,7 +78,7 @@ export class AudioWorker {
     const { clock, open, codecs, createBudget, trackStuckThresholdMs, send } = options;
     const repairs = createRepairBucket(clock);
     this.#context = { clock, loop: this.#loop, open, codecs, createBudget, trackStuckThresholdMs, repairs, send };
-    this.#armCounters();
+    this.#armReport();
   }
 
   /** True when the thread can be blocked for half of the look-ahead without an audible gap. */
@@ -133,7 +125,7 @@ export class AudioWorker {
   }
 
   close(): void {
-    this.#countersTimer?.cancel();
+    this.#reportTimer?.cancel();
     const { boundary } = this.#options;
     for (const player of this.#players.values()) boundary.run(player.playerId, "command", () => player.close());
     this.#players.clear();
@@ -214,82 +206,52 @@ export class AudioWorker {
   async #destroy(player: AudioPlayer): Promise<undefined> {
     this.#players.delete(player.playerId);
     player.close();
-    this.#sentTotalOfGone += player.watch.counters.sentTotal;
-    this.#lostTotalOfGone += player.watch.counters.lostTotal;
-    this.#packetsOfGone += player.packetsSent;
-    const report = player.watch.takeReport();
+    const report = player.takeReport(0);
     if (report !== undefined) this.#reportsOfGone.push(report);
     return undefined;
   }
 
-  #armCounters(): void {
-    this.#countersTimer = this.#options.clock.after(COUNTERS_INTERVAL_MS, () => {
-      this.#armCounters();
-      this.#sendCounters();
+  #armReport(): void {
+    this.#reportTimer = this.#options.clock.after(WORKER_REPORT_INTERVAL_MS, () => {
+      this.#armReport();
+      this.#sendReport();
     });
   }
 
-  #sendCounters(): void {
-    const positions: PositionReport[] = [];
-    const audioStates: AudioState[] = [];
-    const minutes: FrameMinute[] = [];
-    const reports = this.#reportsOfGone;
+  #sendReport(): void {
+    const { boundary, clock, pacer, send } = this.#options;
+    const players = this.#reportsOfGone;
     this.#reportsOfGone = [];
-    const epochMs = this.#options.clock.epochMs();
-    let playingCount = 0;
-    let framesSent = this.#sentTotalOfGone;
-    let framesLost = this.#lostTotalOfGone;
-    let packetsSent = this.#packetsOfGone;
+    const epochMs = clock.epochMs();
     const threadLoad = this.#options.takeThreadLoad();
     const hasOthers = [...this.#players.values()].filter(({ isPlaying }) => isPlaying).length > 1;
+    let playingCount = 0;
     let heaviestPlayer: PlayerId | undefined;
     let heaviestMs = -1;
     for (const player of this.#players.values()) {
+      const { playerId } = player;
       let usedMs = 0;
-      this.#options.boundary.run(player.playerId, "timer", () => {
+      boundary.run(playerId, "timer", () => {
         usedMs = player.takeUsedMs();
-        if (usedMs > heaviestMs && player.canHandOver) [heaviestPlayer, heaviestMs] = [player.playerId, usedMs];
+        if (usedMs > heaviestMs && player.canHandOver) [heaviestPlayer, heaviestMs] = [playerId, usedMs];
         player.checkHealth({ hasOthers, threadLoad });
       });
-      if (player.isPlaying) {
-        playingCount += 1;
-        const position = player.position;
-        if (position !== undefined) positions.push(position);
-      }
-      const audio = player.takeAudioState(usedMs);
-      if (audio !== undefined) audioStates.push(audio);
-      const { counters } = player.watch;
-      const minute = counters.takeMinute(player.playerId, epochMs);
-      if (minute !== undefined) minutes.push(minute);
-      const report = this.#options.boundary.run(player.playerId, "timer", () => player.watch.takeReport());
-      if (report !== undefined) reports.push(report);
-      framesSent += counters.sentTotal;
-      framesLost += counters.lostTotal;
-      packetsSent += player.packetsSent;
+      if (player.isPlaying) playingCount += 1;
+      const report = boundary.run(playerId, "timer", () => player.takeReport(usedMs));
+      if (report !== undefined) players.push(report);
     }
-    const { latenessMsP99, latenessMsMax, latenessCounts, latenessMsSum } = this.#options.pacer.takeLateness();
+    const { latenessMsP99, latenessMsMax, latenessCounts, latenessMsSum } = pacer.takeLateness();
     const worker = {
+      threadLoad,
+      tickLoad: this.#loop.takeLoad() + this.#remoteLoop.takeLoad(),
       playerCount: this.#players.size,
       playingCount,
-      tickLoad: this.#loop.takeLoad() + this.#remoteLoop.takeLoad(),
-      threadLoad,
-      framesSent,
-      framesLost,
-      packetsSent,
       latenessMsP99,
       latenessMsMax,
-      latenessCounts,
-      latenessMsSum,
+      lateness: [latenessMsSum, ...latenessCounts],
       heaviestPlayer,
     };
-    this.#options.send({
-      type: "counters",
-      worker,
-      positions: packPositions(positions, epochMs),
-      audioStates: packAudioStates(audioStates),
-    });
-    if (reports.length > 0) this.#options.send({ type: "playerReports", reports });
-    if (minutes.length > 0) this.#options.send({ type: "frameMinutes", minutes });
+    send(packWorkerReport({ epochMs, worker, players }));
   }
 }
 

@@ -1,7 +1,8 @@
 // Messages that a node might send to the dashboard's page, for the fake node and for unit tests: players that move and
 // stutter, untrusted names, sources that fail.
 
-import { noVoiceCounts } from "../../src/bridge/voice-counts.ts";
+import { VOICE_COUNTS } from "../../src/bridge/audio-metrics.ts";
+import { zeroCounts } from "../../src/bridge/zero-counts.ts";
 import type { PlayerRow, SessionRow, StateMessage } from "../../src/control/dashboard/live-messages.ts";
 import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
 import type { IncidentJson, PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
@@ -193,7 +194,7 @@ export function diagnosisOf(row: PlayerRow, nowMs: number, sinceMs = 15_000): Pl
       gate: "send",
       ping: 24,
       dave: { version: 1, epoch: 3, state: "encrypted", ready: 180 },
-      counts: { ...noVoiceCounts(), daveTransitions: 3, resumes: 1 },
+      counts: { ...zeroCounts(VOICE_COUNTS), daveTransitions: 3, resumes: 1 },
     },
     frames: {
       sent: 61_004,

@@ -1,6 +1,6 @@
 // A fake player for tests of the session around it.
 
-import type { FrameMinute } from "../../src/bridge/events.ts";
+import type { FrameMinute } from "../../src/bridge/worker-report.ts";
 import type { EventSink, PlayerOwner } from "../../src/control/players/player-owner.ts";
 import type { PlayerUpdate } from "../../src/control/players/player-update.ts";
 import type { EventMessage } from "../../src/control/protocol/outgoing-message.ts";

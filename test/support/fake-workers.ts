@@ -98,7 +98,7 @@ export class FakeWorkers implements WorkerProvider {
 
   /** The placement of the player; the worker has just reported. */
   placement: PlayerPlacement | undefined = {
-    ownerWorker: { index: 0, isIsolated: false, counters: undefined, reportedAgoMs: 0 },
+    ownerWorker: { index: 0, isIsolated: false, metrics: undefined, reportedAgoMs: 0 },
     renderWorker: undefined,
   };
   readonly incidents: Incident[] = [];

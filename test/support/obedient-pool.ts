@@ -48,7 +48,9 @@ export class FakePooledPlayer implements PooledPlayer {
   }
 
   onWorkerEvent(event: PlayerEvent): void {
-    this.#note(event.type === "position" ? `position ${event.report.positionMs}` : event.type);
+    if (event.type === "position") this.#note(`position ${event.report.positionMs}`);
+    else if (event.type === "playerReport") this.#note(`minute ${event.report.minute?.minute}`);
+    else this.#note(event.type);
   }
 
   /** Resolves when the next event of that name happens. */

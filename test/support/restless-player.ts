@@ -3,6 +3,7 @@
 // a listener does. Throws at the first error: samples that are not numbers, a frame lost, late or doubled, events out
 // of order, or a position that is not that of the received song.
 
+import { sumOf } from "../../src/bridge/audio-report.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import { type FilterSettings, settingsIn } from "../../src/filters/filter-settings.ts";
 import { createDecoder } from "../../src/media/decode/create-decoder.ts";
@@ -329,8 +330,8 @@ export class RestlessPlayer {
       if (frames > 1) throw new Error(`${frames} frames in one tick`);
       this.#silentTicks = frames === 0 && isAudioDue && this.#player.isPlaying ? this.#silentTicks + 1 : 0;
       if (this.#silentTicks > START_TICKS_MAX) throw new Error(`no audio for ${this.#silentTicks} ticks`);
-      const { lostTotal } = this.#player.watch.counters;
-      if (lostTotal > 0) throw new Error(`${lostTotal} frames lost`);
+      const lost = sumOf(this.#player.counts.lostFrames);
+      if (lost > 0) throw new Error(`${lost} frames lost`);
     }
   }
 

@@ -30,7 +30,7 @@ export class SilentWorkers implements WorkerProvider {
   admit(): void {}
 
   placementOf(): PlayerPlacement {
-    const ownerWorker = { index: 0, isIsolated: false, counters: undefined, reportedAgoMs: undefined };
+    const ownerWorker = { index: 0, isIsolated: false, metrics: undefined, reportedAgoMs: undefined };
     return { ownerWorker, renderWorker: undefined };
   }
 

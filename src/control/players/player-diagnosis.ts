@@ -2,18 +2,16 @@
 // interruptions by lost workers. Answers although a worker hangs, with its last report and the age of that. Main
 // thread.
 
-import type { AudioState } from "../../bridge/audio-batch.ts";
+import { type AudioState, PLAYER_COUNTERS, type PlayerCounts, VOICE_COUNTS } from "../../bridge/audio-metrics.ts";
 import {
+  type AudioChanges,
   type Incident,
-  LOSS_CAUSES,
-  noLosses,
-  type PlayerReport,
   REPAIR_KINDS,
   type Repair,
   sumOf,
   type VoiceReport,
 } from "../../bridge/audio-report.ts";
-import { noVoiceCounts, VOICE_COUNTS, type VoiceCounts } from "../../bridge/voice-counts.ts";
+import type { PlayerReport } from "../../bridge/worker-report.ts";
 import { zeroCounts } from "../../bridge/zero-counts.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
@@ -64,11 +62,8 @@ export class PlayerDiagnosis {
   /** Share of a core that its track took of late. */
   #cost: number | undefined;
   readonly #lines: IncidentLines;
-  #framesSent = 0;
-  readonly #lost = noLosses();
-  readonly #voiceCounts = noVoiceCounts();
+  readonly #counts = PLAYER_COUNTERS.zero();
   readonly #repairCounts = zeroCounts(REPAIR_KINDS);
-  #inputReopened = 0;
   #audio: AudioState | undefined;
   #voice: VoiceReport | undefined;
   #open: Incident | undefined;
@@ -85,24 +80,23 @@ export class PlayerDiagnosis {
     this.#lines = new IncidentLines(options);
   }
 
-  onAudioState(state: AudioState): void {
+  onReport({ audio, increases, changes }: PlayerReport): void {
+    if (audio !== undefined) this.#onAudioState(audio);
+    if (increases !== undefined) PLAYER_COUNTERS.add(this.#counts, increases);
+    if (changes !== undefined) this.#onChanges(changes);
+    this.#reportedAtMs = this.#options.clock.now();
+  }
+
+  #onAudioState(state: AudioState): void {
     const now = this.#options.clock.now();
     const sinceMs = this.#audioAtMs === undefined ? 0 : now - this.#audioAtMs;
     // Reports that arrive together say nothing about the time they took.
     if (sinceMs >= COST_SPAN_MIN_MS) this.#cost = Math.min(1, state.usedMs / sinceMs);
     this.#audioAtMs = now;
-    this.#reportedAtMs = now;
     this.#audio = state;
-    this.#framesSent += state.framesSent;
   }
 
-  onReport(report: PlayerReport): void {
-    const { lostFrames, incidents, openIncident, repairs, inputReopened, voiceCounts, voice } = report;
-    this.#reportedAtMs = this.#options.clock.now();
-    this.#framesSent += report.framesSent;
-    if (lostFrames !== undefined) for (const cause of LOSS_CAUSES) this.#lost[cause] += lostFrames[cause];
-    if (voiceCounts !== undefined) for (const name of VOICE_COUNTS) this.#voiceCounts[name] += voiceCounts[name];
-    this.#inputReopened += inputReopened;
+  #onChanges({ incidents, openIncident, repairs, voice }: AudioChanges): void {
     this.#voice = voice ?? this.#voice;
     for (const repair of repairs) {
       this.#repairCounts[repair.kind] += 1;
@@ -133,7 +127,7 @@ export class PlayerDiagnosis {
       mode: audio?.mode,
       cost: this.#cost,
       heldBytes: audio?.heldBytes ?? 0,
-      framesLost: sumOf(this.#lost),
+      framesLost: sumOf(this.#counts.lostFrames),
       lastIncident: incident && incidentToJson(incident, { isOver }),
     };
   }
@@ -147,7 +141,7 @@ export class PlayerDiagnosis {
     const incident = this.#loss;
     if (incident === undefined) return;
     this.#lostEpochMs = undefined;
-    this.#lost.workerLost += incident.framesLost;
+    this.#counts.lostFrames.workerLost += incident.framesLost;
     this.#options.onIncident(incident);
     this.#add(incident);
   }
@@ -164,11 +158,11 @@ export class PlayerDiagnosis {
       worker: placement === undefined ? null : workerToJson(placement.ownerWorker),
       renderWorker: placement?.renderWorker === undefined ? null : workerToJson(placement.renderWorker),
       audio: audio === undefined ? null : { mode: audio.mode, queued: audio.queuedMs, heldBytes: audio.heldBytes },
-      voice: this.#voice === undefined ? null : voiceToJson(this.#voice, this.#voiceCounts),
-      frames: { sent: this.#framesSent, lost: { ...this.#lost } },
+      voice: this.#voice === undefined ? null : voiceToJson(this.#voice, this.#counts),
+      frames: { sent: this.#counts.framesSent, lost: { ...this.#counts.lostFrames } },
       incidents: [...open, ...over].slice(0, INCIDENTS_MAX),
       repairs: { ...this.#repairCounts, last: this.#lastRepair === undefined ? null : repairToJson(this.#lastRepair) },
-      inputReopened: this.#inputReopened,
+      inputReopened: this.#counts.inputReopened,
     };
   }
 
@@ -187,20 +181,22 @@ export class PlayerDiagnosis {
   }
 }
 
-function workerToJson({ index, isIsolated, counters }: WorkerView): WorkerPlacementJson {
-  const { threadLoad = 0, latenessMsP99 = 0, latenessMsMax = 0 } = counters ?? {};
+function workerToJson({ index, isIsolated, metrics }: WorkerView): WorkerPlacementJson {
+  const { threadLoad = 0, latenessMsP99 = 0, latenessMsMax = 0 } = metrics ?? {};
   const [load, latenessP99, latenessMax] = [threadLoad, latenessMsP99, latenessMsMax].map(rounded);
   return { index, isIsolated, load: load ?? 0, latenessP99: latenessP99 ?? 0, latenessMax: latenessMax ?? 0 };
 }
 
-function voiceToJson({ state, gate, pingMs, dave }: VoiceReport, counts: VoiceCounts): VoiceDiagnosisJson {
+function voiceToJson({ state, gate, pingMs, dave }: VoiceReport, ofPlayer: PlayerCounts): VoiceDiagnosisJson {
   const { version, epoch, readyMs } = dave;
+  const counts = zeroCounts(VOICE_COUNTS);
+  for (const name of VOICE_COUNTS) counts[name] = ofPlayer[name];
   return {
     state,
     gate,
     ping: pingMs,
     dave: { version, epoch: epoch ?? null, state: dave.state, ready: readyMs },
-    counts: { ...counts },
+    counts,
   };
 }
 

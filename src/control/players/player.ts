@@ -3,10 +3,11 @@
 // update changes nothing, and sends the client every event in the order of section 4.6. Main thread; the audio itself
 // is rendered in the worker.
 
-import type { FrameMinute } from "../../bridge/events.ts";
 import type { Activity } from "../../bridge/heartbeat.ts";
+import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
+import type { FrameMinute, PlayerReport } from "../../bridge/worker-report.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
@@ -241,12 +242,16 @@ export class Player implements PooledPlayer, UpdateTarget {
   }
 
   onWorkerEvent(event: PlayerEvent): void {
-    if (event.type === "frameMinute")
-      this.#frameMinutes = [event.minute, ...this.#frameMinutes].slice(0, FRAME_MINUTES_MAX);
-    else if (event.type === "audioState") this.#diagnosis.onAudioState(event.state);
-    else if (event.type === "playerReport") this.#diagnosis.onReport(event.report);
+    if (event.type === "playerReport") this.#onReport(event.report);
     else if (event.type === "voiceState" || event.type === "voiceClosed") this.#voice.onWorkerEvent(event);
     else if (this.#state.kind === "loaded") this.#onTrackEvent(this.#state.playing, event);
+  }
+
+  #onReport(report: PlayerReport): void {
+    const { position, minute } = report;
+    if (position !== undefined && this.#state.kind === "loaded") this.#onPosition(this.#state.playing, position);
+    this.#diagnosis.onReport(report);
+    if (minute !== undefined) this.#frameMinutes = [minute, ...this.#frameMinutes].slice(0, FRAME_MINUTES_MAX);
   }
 
   /** Everything that can be refused comes first; nothing after that fails. */
@@ -460,13 +465,17 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#send({ type: "setEndTime", trackId: playing.trackId, endMs: playing.workerEndMs });
   }
 
+  #onPosition(playing: LoadedTrack, report: PositionReport): void {
+    if (report.rate > 0) this.#diagnosis.endLoss();
+    playing.report(this.#intent.value.isPaused ? { ...report, rate: 0 } : report);
+  }
+
   #onTrackEvent(
     playing: LoadedTrack,
-    event: Exclude<PlayerEvent, { type: "frameMinute" | "audioState" | "playerReport" | "voiceState" | "voiceClosed" }>,
+    event: Exclude<PlayerEvent, { type: "playerReport" | "voiceState" | "voiceClosed" }>,
   ): void {
     if (event.type === "position") {
-      if (event.report.rate > 0) this.#diagnosis.endLoss();
-      playing.report(this.#intent.value.isPaused ? { ...event.report, rate: 0 } : event.report);
+      this.#onPosition(playing, event.report);
     } else if (event.trackId !== playing.trackId) {
       // A track that has been replaced or stopped in the meantime: its end has been reported.
     } else if (event.type === "trackEnded") {

@@ -2,9 +2,8 @@
 // Lavalink's protocol. Main thread; made by control/players/player-diagnosis.ts.
 
 import { z } from "zod";
-import { AUDIO_MODES } from "../../bridge/audio-batch.ts";
+import { AUDIO_MODES, VOICE_COUNTS } from "../../bridge/audio-metrics.ts";
 import { LOSS_CAUSES, REPAIR_KINDS, VOICE_STATES } from "../../bridge/audio-report.ts";
-import { VOICE_COUNTS } from "../../bridge/voice-counts.ts";
 import { count, type JsonOf, share, text } from "./json-of.ts";
 
 /** One player. All fields reported by its worker are as old as `age` says. */

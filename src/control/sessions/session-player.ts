@@ -1,6 +1,6 @@
 // The interface that a session needs of its players; control/players/player.ts is the real one. Main thread.
 
-import type { FrameMinute } from "../../bridge/events.ts";
+import type { FrameMinute } from "../../bridge/worker-report.ts";
 import type { PlayerOverview } from "../players/player-overview.ts";
 import type { PlayerOwner } from "../players/player-owner.ts";
 import type { PlayerUpdate } from "../players/player-update.ts";

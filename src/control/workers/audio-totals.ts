@@ -1,61 +1,80 @@
 // Audio totals of all workers together since the node started, including workers that are gone. Filled by the pool from
 // the workers' reports; read for metrics. Main thread.
 
-import { type Incident, LOSS_CAUSES, noLosses, type PlayerReport, REPAIR_KINDS } from "../../bridge/audio-report.ts";
-import { LATENESS_BOUNDS_MS, type WorkerCounters } from "../../bridge/events.ts";
-import { noVoiceCounts, VOICE_COUNTS } from "../../bridge/voice-counts.ts";
-import { zeroCounts } from "../../bridge/zero-counts.ts";
+import { LATENESS_HISTOGRAM, PLAYER_COUNTERS } from "../../bridge/audio-metrics.ts";
+import { type Incident, LOSS_CAUSES, REPAIR_KINDS } from "../../bridge/audio-report.ts";
+import { CounterTable } from "../../bridge/counter-table.ts";
+import type { WorkerReport } from "../../bridge/worker-report.ts";
 
 /** The close codes that Discord documents for voice, and all others together. */
-export const VOICE_CLOSE_CODES = [
+const VOICE_CLOSE_CODES = [
   ...(["4001", "4002", "4003", "4004", "4005", "4006", "4009", "4011", "4012", "4014"] as const),
   ...(["4015", "4016", "4017", "4020", "4021", "4022", "other"] as const),
 ] as const;
 
-/** One for a node; only grows. */
-export class AudioTotals {
-  /** Audio frames; packets of voice connections, silence included. */
-  framesSent = 0;
-  packetsSent = 0;
-  /** Frames, and incidents. */
-  readonly lostFrames = noLosses();
-  readonly incidents = noLosses();
-  readonly repairs = zeroCounts(REPAIR_KINDS);
-  inputReopened = 0;
-  readonly voice = noVoiceCounts();
-  /** Voice connections that Discord has closed for good, by the code of the WebSocket. */
-  readonly voiceClosed = zeroCounts(VOICE_CLOSE_CODES);
-  /** Workers that died or hung. */
-  workersLost = 0;
-  /** Sends by how late they were (`LATENESS_BOUNDS_MS`, and those beyond), and their lateness in all, milliseconds. */
-  readonly latenessCounts: number[] = [...LATENESS_BOUNDS_MS, 0].fill(0);
-  latenessMsSum = 0;
+const { framesSent, lostFrames, inputReopened, packetsSent, ...others } = PLAYER_COUNTERS.fields;
 
-  /** `before`: what the same worker said last; undefined when it says something for the first time. */
-  addCounters(now: WorkerCounters, before: WorkerCounters | undefined): void {
-    this.framesSent += now.framesSent - (before?.framesSent ?? 0);
-    this.packetsSent += now.packetsSent - (before?.packetsSent ?? 0);
-    for (const [index, count] of now.latenessCounts.entries()) this.latenessCounts[index]! += count;
-    this.latenessMsSum += now.latenessMsSum;
+/** All audio counters of the node, in the order of the metrics: those of players, and those counted here. */
+export const AUDIO_COUNTERS = new CounterTable({
+  framesSent,
+  lostFrames,
+  /** Incidents that are over. */
+  incidents: {
+    metric: "incidents_total",
+    help: "Periods in which audio was missing.",
+    label: { name: "cause", values: LOSS_CAUSES },
+  },
+  repairs: {
+    metric: "repairs_total",
+    help: "Silent players that were repaired.",
+    label: { name: "kind", values: REPAIR_KINDS },
+  },
+  lateness: LATENESS_HISTOGRAM,
+  inputReopened,
+  /** Workers that died or hung. */
+  workersLost: { metric: "workers_lost_total", help: "Audio threads that died or hung." },
+  packetsSent,
+  ...others,
+  /** Voice connections that Discord has closed for good, by the close code of the WebSocket. */
+  voiceClosed: {
+    metric: "voice_closed_total",
+    help: "Voice connections that Discord closed for good, by code.",
+    label: { name: "code", values: VOICE_CLOSE_CODES },
+  },
+});
+
+/** One for a node. */
+export class AudioTotals {
+  /** Since the node started. No number ever decreases: revoked frames are subtracted from those sent later. */
+  readonly counts = AUDIO_COUNTERS.zero();
+  /** Sums of what players reported, which decrease when frames are revoked. */
+  readonly #sums = PLAYER_COUNTERS.zero();
+
+  addReport({ worker, players }: WorkerReport): void {
+    const { counts } = this;
+    for (const [index, count] of worker.lateness.entries()) counts.lateness[index]! += count;
+    for (const { increases, changes } of players) {
+      if (increases !== undefined) PLAYER_COUNTERS.add(this.#sums, increases);
+      for (const { cause } of changes?.incidents ?? []) counts.incidents[cause] += 1;
+      for (const { kind } of changes?.repairs ?? []) counts.repairs[kind] += 1;
+    }
+    PLAYER_COUNTERS.raise(counts, this.#sums);
   }
 
-  addReport({ lostFrames, incidents, repairs, inputReopened, voiceCounts }: PlayerReport): void {
-    if (lostFrames !== undefined) for (const cause of LOSS_CAUSES) this.lostFrames[cause] += lostFrames[cause];
-    for (const { cause } of incidents) this.incidents[cause] += 1;
-    for (const kind of REPAIR_KINDS) this.repairs[kind] += repairs.filter((repair) => repair.kind === kind).length;
-    this.inputReopened += inputReopened;
-    if (voiceCounts !== undefined) for (const name of VOICE_COUNTS) this.voice[name] += voiceCounts[name];
+  addWorkerLoss(): void {
+    this.counts.workersLost += 1;
   }
 
   /** A voice connection that Discord has closed for good. */
   addVoiceClose(code: number): void {
     const known = VOICE_CLOSE_CODES.find((name) => name === String(code)) ?? "other";
-    this.voiceClosed[known] += 1;
+    this.counts.voiceClosed[known] += 1;
   }
 
   /** One that no worker could report: it was the loss of one. */
   addIncident({ cause, framesLost }: Incident): void {
-    this.incidents[cause] += 1;
-    this.lostFrames[cause] += framesLost;
+    this.counts.incidents[cause] += 1;
+    this.#sums.lostFrames[cause] += framesLost;
+    PLAYER_COUNTERS.raise(this.counts, this.#sums);
   }
 }

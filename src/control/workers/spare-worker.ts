@@ -65,6 +65,7 @@ export class SpareWorker {
     this.#after(delayMs, () => {
       this.#thread = new WorkerThread(this.#options(), {
         onReady: () => undefined,
+        onReport: () => undefined,
         onEvent: () => undefined,
         onLost: () => {
           this.#thread = undefined;

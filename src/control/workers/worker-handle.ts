@@ -1,13 +1,12 @@
 // A player's connection to its worker: its number there and a way to command it. Main thread. A handle dies with its
 // worker; the pool then gives the player another one.
 
-import type { AudioState } from "../../bridge/audio-batch.ts";
-import type { PlayerReport } from "../../bridge/audio-report.ts";
 import type { CommandChannel, UnnumberedRequest, WorkerNotice } from "../../bridge/channel.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
-import type { FrameMinute, WorkerEvent } from "../../bridge/events.ts";
+import type { WorkerEvent } from "../../bridge/events.ts";
 import type { Activity } from "../../bridge/heartbeat.ts";
 import type { WorkerReplies } from "../../bridge/replies.ts";
+import type { PlayerReport } from "../../bridge/worker-report.ts";
 
 type WithoutPlayerId<Command> = Command extends { readonly playerId: PlayerId } ? Omit<Command, "playerId"> : never;
 
@@ -18,12 +17,10 @@ type PlayerRequest = WithoutPlayerId<UnnumberedRequest>;
 /** Events about moving a player's audio to another worker, handled by the pool. */
 export type HandOverEvent = Extract<WorkerEvent, { readonly type: "handedOver" | "handOverFailed" }>;
 
-/** Events that concern one player. A `position` may come from a separate report or from the worker's regular one. */
+/** Events that concern one player. A `position` also comes with the regular report of its worker. */
 export type PlayerEvent =
   | Exclude<Extract<WorkerEvent, { readonly playerId: PlayerId }>, HandOverEvent>
   | Extract<WorkerEvent, { readonly type: "position" }>
-  | { readonly type: "frameMinute"; readonly minute: FrameMinute }
-  | { readonly type: "audioState"; readonly state: AudioState }
   | { readonly type: "playerReport"; readonly report: PlayerReport };
 
 /** How the loss of a worker is attributed to a player. */

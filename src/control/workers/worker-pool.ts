@@ -1,10 +1,9 @@
 // Starts the audio workers and replaces one that dies or hangs: its players move to another at once and create
 // themselves again there. Which worker a player gets: placements.ts, isolation.ts, hand-overs.ts. Main thread.
 
-import { unpackAudioStates } from "../../bridge/audio-batch.ts";
+import type { PlayerCounts, WorkerMetrics } from "../../bridge/audio-metrics.ts";
 import type { Incident } from "../../bridge/audio-report.ts";
-import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
-import { unpackPositions } from "../../bridge/position-batch.ts";
+import type { WorkerReport } from "../../bridge/worker-report.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
@@ -31,8 +30,10 @@ interface WorkerLoad {
   readonly isIsolated: boolean;
   readonly isReady: boolean;
   readonly playerCount: number;
-  /** Its last report; undefined before the first. */
-  readonly counters: WorkerCounters | undefined;
+  /** From its last report; undefined before the first. */
+  readonly metrics: WorkerMetrics | undefined;
+  /** Sums of what its players have counted since it started; undefined while none runs. */
+  readonly counts: PlayerCounts | undefined;
 }
 
 /** As of the workers' last reports, which come twice a second. */
@@ -142,7 +143,8 @@ export class WorkerPool {
         isIsolated,
         isReady: thread?.isReady === true,
         playerCount: players.size,
-        counters: thread?.counters,
+        metrics: thread?.metrics,
+        counts: thread?.counts,
       })),
       hasSpare: this.#spare.isReady,
       complexity,
@@ -220,6 +222,7 @@ export class WorkerPool {
     slot.restart = undefined;
     const listener: WorkerListener = {
       onReady: () => this.#options.logger.debug("audio worker ready", { worker: slot.index }),
+      onReport: (report) => this.#onReport(slot, report),
       onEvent: (event) => this.#onEvent(slot, event),
       onLost: (loss) => this.#onLost(slot, loss),
     };
@@ -240,26 +243,18 @@ export class WorkerPool {
     return { index: this.#threadCount++, entry, settings, heapMegabytesMax, codecs, threads, clock, logger };
   }
 
-  #onEvent(slot: WorkerSlot, event: WorkerEvent): void {
+  #onReport(slot: WorkerSlot, report: WorkerReport): void {
+    this.totals.addReport(report);
+    slot.onReport(report.worker);
+    this.#handOvers.relieve(slot);
+    this.#governor.judge(this.#peakLoad);
+    for (const player of report.players)
+      this.#placements.forward(slot, player.playerId, { type: "playerReport", report: player });
+  }
+
+  #onEvent(slot: WorkerSlot, event: Parameters<WorkerListener["onEvent"]>[0]): void {
     if (event.type === "log") {
       this.#options.logger[event.level](event.message, { ...event.fields, worker: slot.index });
-    } else if (event.type === "counters") {
-      this.totals.addCounters(event.worker, slot.onCounters(event.worker));
-      this.#handOvers.relieve(slot);
-      this.#governor.judge(this.#peakLoad);
-      for (const report of unpackPositions(event.positions)) {
-        this.#placements.forward(slot, report.playerId, { type: "position", report });
-      }
-      for (const state of unpackAudioStates(event.audioStates))
-        this.#placements.forward(slot, state.playerId, { type: "audioState", state });
-    } else if (event.type === "playerReports") {
-      for (const report of event.reports) {
-        this.totals.addReport(report);
-        this.#placements.forward(slot, report.playerId, { type: "playerReport", report });
-      }
-    } else if (event.type === "frameMinutes") {
-      for (const minute of event.minutes)
-        this.#placements.forward(slot, minute.playerId, { type: "frameMinute", minute });
     } else if (event.type === "position") {
       this.#placements.forward(slot, event.report.playerId, event);
     } else if (slot.thread !== undefined && answerThread(event, this.#options, slot.thread)) {
@@ -278,7 +273,7 @@ export class WorkerPool {
     const ranMs = this.#options.clock.now() - (slot.thread?.startedMs ?? 0);
     const delayMs = slot.countLoss(ranMs);
     this.#isolation.onLost(slot);
-    this.totals.workersLost++;
+    this.totals.addWorkerLoss();
     const players = [...slot.players];
     this.#options.logger.error("audio worker lost: its players move to another", {
       worker: slot.index,

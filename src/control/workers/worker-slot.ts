@@ -1,8 +1,8 @@
 // One slot for an audio worker; the worker in it may change. Knows its players, how often it failed, and what one more
 // player would cost there. Main thread; worker-pool.ts decides which player goes where.
 
+import type { WorkerMetrics } from "../../bridge/audio-metrics.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
-import type { WorkerCounters } from "../../bridge/events.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { PooledPlayer } from "./worker-handle.ts";
 import type { WorkerThread } from "./worker-thread.ts";
@@ -13,7 +13,7 @@ const RESTART_DELAYS_MS = [0, 250, 1000, 5000, 15_000, 30_000] as const;
 const STABLE_AFTER_MS = 60_000;
 /** Loads are compared in steps of this size, so that noise does not outweigh the number of players. */
 const LOAD_STEP = 0.05;
-/** Assumed cost of a player until the worker's next counters, share of a core. */
+/** Assumed cost of a player until the worker's next report, share of a core. */
 const LOAD_PER_PLAYER_MIN = 0.001;
 /** Assumed cost of a track before any is measured, as for MP3; and the bounds of measured costs. */
 const LOAD_PER_TRACK = 0.015;
@@ -30,8 +30,8 @@ const REPORTS = 4;
 export interface WorkerView {
   readonly index: number;
   readonly isIsolated: boolean;
-  /** Its last report, and its age, milliseconds; undefined before the first. */
-  readonly counters: WorkerCounters | undefined;
+  /** From its last report, and the age of that, milliseconds; undefined before the first. */
+  readonly metrics: WorkerMetrics | undefined;
   readonly reportedAgoMs: number | undefined;
 }
 
@@ -47,10 +47,10 @@ export class WorkerSlot {
   readonly leaving = new Set<PlayerId>();
   thread: WorkerThread | undefined;
   restart: Timer | undefined;
-  /** Players given to it since its last counters, which do not know of them. */
+  /** Players given to it since its last report, which does not know of them. */
   newPlayerCount = 0;
   /** Its last reports, newest first. */
-  #reports: readonly WorkerCounters[] = [];
+  #reports: readonly WorkerMetrics[] = [];
   /** Losses in a row without a stable run between. */
   #failureCount = 0;
 
@@ -88,7 +88,7 @@ export class WorkerSlot {
 
   get view(): WorkerView {
     const { index, isIsolated, thread } = this;
-    return { index, isIsolated, counters: thread?.counters, reportedAgoMs: thread?.reportedAgoMs };
+    return { index, isIsolated, metrics: thread?.metrics, reportedAgoMs: thread?.reportedAgoMs };
   }
 
   /** Another worker has started in this slot. */
@@ -97,17 +97,15 @@ export class WorkerSlot {
     this.#reports = [];
   }
 
-  /** Takes a report of its worker. Returns the previous one, if any. */
-  onCounters(counters: WorkerCounters): WorkerCounters | undefined {
-    const [before] = this.#reports;
+  /** Takes a report of its worker. */
+  onReport(metrics: WorkerMetrics): void {
     this.newPlayerCount = 0;
-    this.#reports = [counters, ...this.#reports].slice(0, REPORTS);
-    return before;
+    this.#reports = [metrics, ...this.#reports].slice(0, REPORTS);
   }
 
   /** The player that uses most of it among those whose audio can be rendered elsewhere. */
   get heaviestPooledPlayer(): PooledPlayer | undefined {
-    return this.players.get(this.thread?.counters?.heaviestPlayer ?? 0);
+    return this.players.get(this.thread?.metrics?.heaviestPlayer ?? 0);
   }
 
   /** The player has nothing here any more. */
@@ -137,14 +135,14 @@ export class WorkerSlot {
     return this.load + Math.max(0, playingNow - meanCount) * perTrack;
   }
 
-  #mean(read: (counters: WorkerCounters) => number): number {
+  #mean(read: (metrics: WorkerMetrics) => number): number {
     const { length } = this.#reports;
-    return length === 0 ? 0 : this.#reports.reduce((sum, counters) => sum + read(counters), 0) / length;
+    return length === 0 ? 0 : this.#reports.reduce((sum, metrics) => sum + read(metrics), 0) / length;
   }
 
   /** Its load, plus the expected cost of players that arrived lately if they are like the others: some will play. */
   get #expectedLoad(): number {
-    const playingCount = this.thread?.counters?.playingCount ?? 0;
+    const playingCount = this.thread?.metrics?.playingCount ?? 0;
     const loadPerPlayer = this.load / Math.max(1, playingCount);
     return Math.max(this.promisedLoad, this.load + this.newPlayerCount * Math.max(LOAD_PER_PLAYER_MIN, loadPerPlayer));
   }

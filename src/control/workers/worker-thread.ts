@@ -1,9 +1,11 @@
 // One running audio worker as the main thread sees it: the channel to it, its last report, and how it is closed. Main
 // thread; the pool decides what follows when it is lost.
 
+import { PLAYER_COUNTERS, type WorkerMetrics } from "../../bridge/audio-metrics.ts";
 import { CommandChannel } from "../../bridge/channel.ts";
 import type { AnswerCommand } from "../../bridge/commands.ts";
-import type { WorkerCounters, WorkerEvent } from "../../bridge/events.ts";
+import type { WorkerEvent } from "../../bridge/events.ts";
+import { type PackedWorkerReport, unpackWorkerReport, type WorkerReport } from "../../bridge/worker-report.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -20,7 +22,8 @@ const YOUNG_HEAP_MEGABYTES_MAX = 6;
 /** The owner of the worker: the pool for one of its slots, or none yet. */
 export interface WorkerListener {
   onReady(): void;
-  onEvent(event: WorkerEvent): void;
+  onReport(report: WorkerReport): void;
+  onEvent(event: Exclude<WorkerEvent, PackedWorkerReport>): void;
   /** Called once when the worker is gone without having been asked to close. */
   onLost(loss: ThreadLoss): void;
 }
@@ -47,7 +50,9 @@ export class WorkerThread {
   readonly #clock: Clock;
   readonly #thread: WatchedThread;
   #listener: WorkerListener;
-  #counters: WorkerCounters | undefined;
+  /** What its players have counted since it started. */
+  readonly counts = PLAYER_COUNTERS.zero();
+  #metrics: WorkerMetrics | undefined;
   #reportedAtMs: number | undefined;
 
   constructor(options: WorkerThreadOptions, listener: WorkerListener) {
@@ -90,12 +95,12 @@ export class WorkerThread {
     this.channel.send(answer);
   }
 
-  /** The last counters it sent, or undefined before the first. */
-  get counters(): WorkerCounters | undefined {
-    return this.#counters;
+  /** From its last report; undefined before the first. */
+  get metrics(): WorkerMetrics | undefined {
+    return this.#metrics;
   }
 
-  /** Milliseconds since it sent them; undefined before the first. */
+  /** Milliseconds since its last report; undefined before the first. */
   get reportedAgoMs(): number | undefined {
     return this.#reportedAtMs === undefined ? undefined : this.#clock.now() - this.#reportedAtMs;
   }
@@ -112,11 +117,18 @@ export class WorkerThread {
 
   #onEvent(event: WorkerEvent): void {
     if (event.type === "ready" && this.#thread.onReady()) this.#listener.onReady();
-    else if (event.type === "counters" && this.isReady) {
-      this.#counters = event.worker;
-      this.#reportedAtMs = this.#clock.now();
-    }
-    if (event.type === "log" || this.isReady) this.#listener.onEvent(event);
+    if (event.type === "workerReport") this.#onReport(event);
+    else if (event.type === "log" || this.isReady) this.#listener.onEvent(event);
+  }
+
+  #onReport(packed: PackedWorkerReport): void {
+    if (!this.isReady) return;
+    const report = unpackWorkerReport(packed);
+    for (const { increases } of report.players)
+      if (increases !== undefined) PLAYER_COUNTERS.add(this.counts, increases);
+    this.#metrics = report.worker;
+    this.#reportedAtMs = this.#clock.now();
+    this.#listener.onReport(report);
   }
 
   #onLost(loss: ThreadLoss): void {

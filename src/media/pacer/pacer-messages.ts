@@ -53,7 +53,7 @@ export interface Lateness {
   readonly latenessMsP50: number;
   readonly latenessMsP99: number;
   readonly latenessMsMax: number;
-  /** Number of packets per class of `LATENESS_BOUNDS_MS`, and the sum of their lateness. */
+  /** Number of packets per class of `LATENESS_HISTOGRAM`, and the sum of their lateness. */
   readonly latenessCounts: readonly number[];
   readonly latenessMsSum: number;
 }

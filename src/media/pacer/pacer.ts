@@ -2,7 +2,7 @@
 // Its caller decides when: the pacer thread (pacer-thread.ts), or a timer where everything runs in one thread
 // (local-pacer.ts). Pacer thread.
 
-import { LATENESS_BOUNDS_MS } from "../../bridge/events.ts";
+import { LATENESS_HISTOGRAM } from "../../bridge/audio-metrics.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Histogram } from "../../lib/histogram.ts";
 import type { Sockets } from "../../network/sockets.ts";
@@ -154,7 +154,7 @@ export class Pacer {
           latenessMsP50: lateness.quantile(0.5),
           latenessMsP99: lateness.quantile(0.99),
           latenessMsMax: lateness.max,
-          latenessCounts: lateness.classCounts(LATENESS_BOUNDS_MS),
+          latenessCounts: lateness.classCounts(LATENESS_HISTOGRAM.boundsMs),
           latenessMsSum: lateness.sumMs,
         },
       });

@@ -4,12 +4,13 @@
 // Long because commands, ticks and changes of the output all decide what happens to the next frame and to those that
 // are ready. Audio thread.
 
-import type { AudioState } from "../../bridge/audio-batch.ts";
+import { type AudioState, PLAYER_COUNTERS } from "../../bridge/audio-metrics.ts";
 import type { LossCause } from "../../bridge/audio-report.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayCommand, PlayerId, SeekCommand, SeekId, TrackId, VoiceId } from "../../bridge/commands.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
+import type { PlayerReport } from "../../bridge/worker-report.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
@@ -50,6 +51,8 @@ export interface PlayerContext extends TrackContext {
  */
 export class AudioPlayer implements LoopMember {
   readonly playerId: PlayerId;
+  /** What it has counted since its last report. */
+  readonly counts = PLAYER_COUNTERS.zero();
   readonly watch: AudioWatch;
   readonly #context: PlayerContext;
   readonly #output: VoiceOutput;
@@ -68,8 +71,9 @@ export class AudioPlayer implements LoopMember {
     const { clock, send, trackStuckThresholdMs } = context;
     this.playerId = playerId;
     this.#context = context;
-    this.#output = new VoiceOutput({ playerId, create: () => createVoice(this), send });
-    this.watch = new AudioWatch({ ...context, playerId, output: this.#output });
+    const { counts } = this;
+    this.#output = new VoiceOutput({ playerId, create: () => createVoice(this), send, counts });
+    this.watch = new AudioWatch({ ...context, counts, output: this.#output });
     this.#tracks = new PlayerTracks({
       playerId,
       context,
@@ -231,24 +235,22 @@ export class AudioPlayer implements LoopMember {
     return this.#tracks.remoteTrack !== undefined;
   }
 
-  /** Packets its voice connections have handed to the system so far. */
-  get packetsSent(): number {
-    return this.#output.packetsSent;
+  /** All that has happened since the last call, `usedMs` as `takeUsedMs` returned it; undefined: nothing. */
+  takeReport(usedMs: number): PlayerReport | undefined {
+    const position = this.isPlaying ? this.position : undefined;
+    const audio = this.#takeAudioState(usedMs);
+    const { increases, changes, minute } = this.watch.takeReport();
+    if ((position ?? audio ?? increases ?? changes ?? minute) === undefined) return undefined;
+    return { playerId: this.playerId, position, audio, increases, changes, minute };
   }
 
-  /**
-   * How the track's audio is made, with the frames sent since the last call; undefined without a track. `usedMs` is the
-   * result of `takeUsedMs`.
-   */
-  takeAudioState(usedMs: number): AudioState | undefined {
+  #takeAudioState(usedMs: number): AudioState | undefined {
     const track = this.#tracks.current;
     if (track === undefined) return undefined;
     const { pipeline, budget } = track;
-    this.watch.addInputReopened(takeReopened(track));
+    this.counts.inputReopened += takeReopened(track);
     const audibleMode = pipeline.isTranscoding ? "transcoding" : "passthrough";
     return {
-      playerId: this.playerId,
-      framesSent: this.watch.counters.takeSent(),
       mode: track.hasBeenAudible ? audibleMode : "opening",
       queuedMs: Math.round(pipeline.queuedMs),
       heldBytes: budget.memory.usedBytes,

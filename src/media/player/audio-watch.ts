@@ -1,70 +1,74 @@
 // Monitors the audio of one player: frames counted by their fate, incidents, silences and the repairs made. Filled by
 // audio-player.ts in the tick, checked and reported twice a second. Audio thread.
 
-import type { LossCause, PlayerReport, Repair } from "../../bridge/audio-report.ts";
-import type { PlayerId } from "../../bridge/commands.ts";
+import { PLAYER_COUNTERS, type PlayerCounts } from "../../bridge/audio-metrics.ts";
+import type { AudioChanges, LossCause, Repair } from "../../bridge/audio-report.ts";
+import type { PlayerReport } from "../../bridge/worker-report.ts";
 import { FrameCounters } from "./frame-counters.ts";
 import { IncidentLog } from "./incident-log.ts";
 import { SilenceWatch, type SilenceWatchOptions, type Stall } from "./silence-watch.ts";
 import type { VoiceOutput } from "./voice-output.ts";
 
 interface AudioWatchOptions extends SilenceWatchOptions {
-  readonly playerId: PlayerId;
-  readonly output: Pick<VoiceOutput, "takeReport">;
+  /** The player's counts since its last report. */
+  readonly counts: PlayerCounts;
+  readonly output: Pick<VoiceOutput, "collectCounts" | "takeVoiceReport">;
 }
 
+/** The parts of a report that this file makes. */
+type WatchReport = Pick<PlayerReport, "increases" | "changes" | "minute">;
+
 export class AudioWatch {
-  readonly counters: FrameCounters;
   readonly #options: AudioWatchOptions;
+  readonly #counts: PlayerCounts;
+  readonly #minute: FrameCounters;
   readonly #incidents: IncidentLog;
   readonly #silence: SilenceWatch;
   #repairs: Repair[] = [];
-  #inputReopened = 0;
   /** True when the last report contained an open incident, so that its end must be reported as well. */
   #wasOpen = false;
 
   constructor(options: AudioWatchOptions) {
     this.#options = options;
-    this.counters = new FrameCounters(options.clock.epochMs());
+    this.#counts = options.counts;
+    this.#minute = new FrameCounters(options.clock.epochMs());
     this.#incidents = new IncidentLog(options.clock);
     this.#silence = new SilenceWatch(options);
   }
 
   onSent(): void {
-    this.counters.addSent();
+    this.#counts.framesSent += 1;
+    this.#minute.addSent();
     this.#silence.onSent();
   }
 
   /** Frames counted as sent have been revoked. */
   onRevoked(frames: number): void {
-    this.counters.addRevoked(frames);
+    this.#counts.framesSent -= frames;
+    this.#minute.addRevoked(frames);
   }
 
   /** Frames that were due, after audio had started, were not sent. */
   onLost(cause: LossCause, frames: number): void {
-    this.counters.addLost(cause, frames);
+    this.#counts.lostFrames[cause] += frames;
+    this.#minute.addLost(cause, frames);
     // In an empty channel nobody misses them.
     if (cause !== "nobodyThere") this.#incidents.add(cause, frames);
   }
 
   onPlaying(): void {
-    this.counters.onPlaying(this.#options.clock.epochMs());
+    this.#minute.onPlaying(this.#options.clock.epochMs());
   }
 
   /** No more audio is due: the track ended, it is paused, or its audio is rendered elsewhere. */
   onStopped(): void {
-    this.counters.onStopped(this.#options.clock.epochMs());
+    this.#minute.onStopped(this.#options.clock.epochMs());
     this.#incidents.end();
   }
 
   /** Another track or another request: the waiting times start again. */
   onRequest(): void {
     this.#silence.reset();
-  }
-
-  /** `count` more lost connections to the input's server have been opened again. */
-  addInputReopened(count: number): void {
-    this.#inputReopened += count;
   }
 
   /** Called twice a second. True: the stall must be repaired, and `onRepaired` called once the repair has begun. */
@@ -79,21 +83,26 @@ export class AudioWatch {
     this.#repairs.push({ kind, cause, epochMs, silentMs: Math.round(this.#silence.silentMs) });
   }
 
-  /** Returns the changes since the last call; undefined when there are none. */
-  takeReport(): PlayerReport | undefined {
-    const framesSent = this.counters.takeSent();
-    const lostFrames = this.counters.takeLost();
+  /** Returns what has happened since the last call. */
+  takeReport(): WatchReport {
+    const { output, clock } = this.#options;
+    output.collectCounts();
+    return {
+      increases: PLAYER_COUNTERS.take(this.#counts),
+      changes: this.#takeChanges(),
+      minute: this.#minute.takeMinute(clock.epochMs()),
+    };
+  }
+
+  #takeChanges(): AudioChanges | undefined {
     const incidents = this.#incidents.takeOver();
     const openIncident = this.#incidents.open;
-    const { voice, voiceCounts } = this.#options.output.takeReport();
-    const hasMore = lostFrames !== undefined || incidents.length > 0 || this.#wasOpen !== (openIncident !== undefined);
-    const hasWorked = framesSent > 0 || this.#repairs.length > 0 || this.#inputReopened > 0;
-    if (!hasMore && !hasWorked && voice === undefined && voiceCounts === undefined) return undefined;
-    const [repairs, inputReopened] = [this.#repairs, this.#inputReopened];
+    const voice = this.#options.output.takeVoiceReport();
+    const repairs = this.#repairs;
+    const isQuiet = !this.#wasOpen && openIncident === undefined && incidents.length === 0;
+    if (isQuiet && repairs.length === 0 && voice === undefined) return undefined;
     this.#repairs = [];
-    this.#inputReopened = 0;
     this.#wasOpen = openIncident !== undefined;
-    const { playerId } = this.#options;
-    return { playerId, framesSent, lostFrames, incidents, openIncident, repairs, inputReopened, voiceCounts, voice };
+    return { incidents, openIncident, repairs, voice };
   }
 }

@@ -1,23 +1,17 @@
 // Counts one player's frames per wall-clock minute, by what became of them: the node can say why it stuttered, and
 // clients get their frameStats (protocol-v4.md section 4.5). Audio thread; no allocation but once a minute.
 
-import { type CauseCounts, type LossCause, noLosses, sumOf } from "../../bridge/audio-report.ts";
-import type { FrameMinute } from "../../bridge/events.ts";
+import { type LossCause, noLosses, sumOf } from "../../bridge/audio-report.ts";
+import type { FrameMinute } from "../../bridge/worker-report.ts";
 
 const MINUTE_MS = 60_000;
 /** A player that had no track for longer than this was not playing "without a gap". */
 const GAP_MS_MAX = 100;
 
 export class FrameCounters {
-  /** Since the player was created. */
-  sentTotal = 0;
-  lostTotal = 0;
   #minute: number;
   #sent = 0;
   #lost = noLosses();
-  #sentTaken = 0;
-  #lostUntaken = noLosses();
-  #lostTaken = 0;
   /** Start of playing without a gap, epoch milliseconds. */
   #playingSinceMs = Number.POSITIVE_INFINITY;
   /** When it stopped; Infinity while it plays. */
@@ -29,19 +23,15 @@ export class FrameCounters {
 
   addSent(): void {
     this.#sent += 1;
-    this.sentTotal += 1;
   }
 
   /** Frames that were counted as sent have been revoked. */
   addRevoked(frames: number): void {
     this.#sent -= frames;
-    this.sentTotal -= frames;
   }
 
   addLost(cause: LossCause, frames: number): void {
     this.#lost[cause] += frames;
-    this.#lostUntaken[cause] += frames;
-    this.lostTotal += frames;
   }
 
   /** Playing begins (track started or pause ended). A gap of up to 100 ms since the last stop does not count as one. */
@@ -55,24 +45,8 @@ export class FrameCounters {
     if (this.#stoppedAtMs === Number.POSITIVE_INFINITY) this.#stoppedAtMs = epochMs;
   }
 
-  /** Frames sent since the last call. */
-  takeSent(): number {
-    const sent = this.sentTotal - this.#sentTaken;
-    this.#sentTaken = this.sentTotal;
-    return sent;
-  }
-
-  /** Frames lost since the last call, by cause; undefined when none was. */
-  takeLost(): CauseCounts | undefined {
-    if (this.#lostTaken === this.lostTotal) return undefined;
-    this.#lostTaken = this.lostTotal;
-    const lost = this.#lostUntaken;
-    this.#lostUntaken = noLosses();
-    return lost;
-  }
-
-  /** The minute that has just ended, once, for each player that counted anything in it; undefined otherwise. */
-  takeMinute(playerId: number, epochMs: number): FrameMinute | undefined {
+  /** The minute that has just ended, once, if anything was counted in it; undefined otherwise. */
+  takeMinute(epochMs: number): FrameMinute | undefined {
     const minute = Math.floor(epochMs / MINUTE_MS);
     if (minute === this.#minute) return undefined;
     const startedMs = this.#minute * MINUTE_MS;
@@ -80,7 +54,6 @@ export class FrameCounters {
     const isIdle = this.#sent === 0 && sumOf(lost) === 0;
     const isPlaying = this.#stoppedAtMs === Number.POSITIVE_INFINITY;
     const report: FrameMinute = {
-      playerId,
       minute: this.#minute,
       sentFrames: this.#sent,
       lostFrames: lost,

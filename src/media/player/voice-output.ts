@@ -4,12 +4,11 @@
 import type { VoiceReport } from "../../bridge/audio-report.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
-import type { VoiceCounts } from "../../bridge/voice-counts.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import { type FrameSink, NO_SINK, type SendBlockReason, type VoiceGate } from "../voice/frame-sink.ts";
 import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
-import { countedSince, createVoiceCounters, voiceCountsOf } from "../voice/voice-counters.ts";
+import { moveIncrease, noVoiceCounts, type VoiceCounts } from "../voice/voice-counters.ts";
 
 /** Discord requires five silence frames at every stop, or decoders invent audio (discord-voice.md section 2.4). */
 const SILENCE_FRAMES = 5;
@@ -18,6 +17,8 @@ interface VoiceOutputOptions {
   readonly playerId: PlayerId;
   readonly create: () => Promise<Voice>;
   readonly send: (event: PlainEvent) => void;
+  /** The player's counts, to which those of its connections are added. */
+  readonly counts: VoiceCounts;
 }
 
 /** Discord shows that the bot does not speak. */
@@ -70,11 +71,9 @@ export class VoiceOutput {
   readonly #options: VoiceOutputOptions;
   #state: State = { kind: "none" };
   #voiceId: VoiceId = 0;
-  /** The connection's counts and status as last reported. */
-  #reported: VoiceCounts = voiceCountsOf(createVoiceCounters());
+  /** The connection's counts that the player's contain, and its status as last reported. */
+  #collected = noVoiceCounts();
   #lastReport: VoiceReport | undefined;
-  /** Packets sent by previous connections. */
-  #packetsOfGone = 0;
 
   constructor(options: VoiceOutputOptions) {
     this.#options = options;
@@ -106,26 +105,26 @@ export class VoiceOutput {
     return sink.gate === "send" && sink.isFull ? "workerLate" : sink.sendBlockReason;
   }
 
-  /** Packets handed to the system so far, silence included. */
-  get packetsSent(): number {
-    return this.#packetsOfGone + (this.#voice?.counters?.packetsSent ?? 0);
-  }
-
   /** Starts a new voice session with the same credentials. False: there is no connection. */
   rejoin(): boolean {
     return this.#voice?.rejoin() ?? false;
   }
 
-  /** The counts since the last call, and the status if it has changed. */
-  takeReport(): { readonly voice: VoiceReport | undefined; readonly voiceCounts: VoiceCounts | undefined } {
-    const voice = this.#voice;
-    if (voice?.counters === undefined) return { voice: undefined, voiceCounts: undefined };
-    const voiceCounts = countedSince(this.#reported, voice.counters);
-    if (voiceCounts !== undefined) this.#reported = voiceCountsOf(voice.counters);
-    const report = voice.describe();
-    const isNew = report !== undefined && !areSame(report, this.#lastReport);
-    if (isNew) this.#lastReport = report;
-    return { voice: isNew ? report : undefined, voiceCounts };
+  /** Adds to the player's counts what the connection has counted since the last call. */
+  collectCounts(): void {
+    this.#collect(this.#voice);
+  }
+
+  #collect(voice: Voice | undefined): void {
+    if (voice?.counters !== undefined) moveIncrease(voice.counters, this.#collected, this.#options.counts);
+  }
+
+  /** The status of the connection if it has changed since the last call. */
+  takeVoiceReport(): VoiceReport | undefined {
+    const report = this.#voice?.counters === undefined ? undefined : this.#voice.describe();
+    if (report === undefined || areSame(report, this.#lastReport)) return undefined;
+    this.#lastReport = report;
+    return report;
   }
 
   // The connection
@@ -254,8 +253,8 @@ export class VoiceOutput {
     voice.close();
     if (next.kind === "closed") return;
     // Only now, as closing revokes unsent packets.
-    this.#packetsOfGone += voice.counters?.packetsSent ?? 0;
-    this.#reported = voiceCountsOf(createVoiceCounters());
+    this.#collect(voice);
+    this.#collected = noVoiceCounts();
   }
 }
 

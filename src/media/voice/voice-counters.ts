@@ -1,32 +1,35 @@
-// Counters of one player's voice over its whole life: for diagnosis ("why did it stutter?") and metrics. Filled by the
-// parts of media/voice, read by the player's voice-output.ts, which reports them. On the audio thread.
+// Counters of one voice connection over its whole life: for diagnosis ("why did it stutter?") and metrics. Filled by the
+// parts of media/voice, read by the player's voice-output.ts, which adds them to those of the player. On the audio
+// thread.
 
-import { noVoiceCounts, VOICE_COUNTS, type VoiceCounts } from "../../bridge/voice-counts.ts";
+import { VOICE_COUNTS, type VoiceCounter } from "../../bridge/audio-metrics.ts";
+import { zeroCounts } from "../../bridge/zero-counts.ts";
 
-/** The counters that cross the bridge (their meaning: voice-counts.ts), and two figures reported in other ways. */
-export interface VoiceCounters extends Record<keyof VoiceCounts, number> {
-  /** Packets handed to the pacer and not revoked, silence included. */
-  packetsSent: number;
+/** What a voice connection counts for its player; the meaning is in audio-metrics.ts. */
+export type VoiceCounts = Record<VoiceCounter | "packetsSent", number>;
+
+/** The counts of a voice connection, and a figure that is reported in another way. */
+export interface VoiceCounters extends VoiceCounts {
   /** From op 4 to the first group of the last session, milliseconds; 0 before. */
   daveReadyMs: number;
 }
 
+const COUNTED = [...VOICE_COUNTS, "packetsSent"] as const;
+
+/** All 0. */
+export function noVoiceCounts(): VoiceCounts {
+  return zeroCounts(COUNTED);
+}
+
 /** All 0. */
 export function createVoiceCounters(): VoiceCounters {
-  return { ...noVoiceCounts(), packetsSent: 0, daveReadyMs: 0 };
+  return { ...noVoiceCounts(), daveReadyMs: 0 };
 }
 
-/** The increase from `before` to `now`; undefined when there is none. */
-export function countedSince(before: VoiceCounts, now: VoiceCounts): VoiceCounts | undefined {
-  if (VOICE_COUNTS.every((name) => now[name] === before[name])) return undefined;
-  const since = noVoiceCounts();
-  for (const name of VOICE_COUNTS) since[name] = now[name] - before[name];
-  return since;
-}
-
-/** Only the counts, as they cross the bridge. */
-export function voiceCountsOf(counters: VoiceCounts): VoiceCounts {
-  const counts = noVoiceCounts();
-  for (const name of VOICE_COUNTS) counts[name] = counters[name];
-  return counts;
+/** Adds to `sum` the increase of `now` over `before`, and makes `before` the same as `now`. */
+export function moveIncrease(now: Readonly<VoiceCounts>, before: VoiceCounts, sum: VoiceCounts): void {
+  for (const name of COUNTED) {
+    sum[name] += now[name] - before[name];
+    before[name] = now[name];
+  }
 }

@@ -1,42 +1,55 @@
-// Audio quality of all players for Prometheus: frames, incidents and repairs by cause, lateness, and voice counters. No
-// label names a guild: that would be too many series; GET /v4/tonearm/players/{guildId} reports on one. Every series is
-// there from the start, with 0. Main thread.
+// Audio quality of all players and the state of audio workers, for Prometheus: a family for each exported entry of the
+// tables in bridge/audio-metrics.ts and control/workers/audio-totals.ts. No label names a guild: that would be too many
+// series; GET /v4/tonearm/players/{guildId} reports on one. Every counter is there from the start, with 0. Main thread.
 
-import { LOSS_CAUSES, REPAIR_KINDS } from "../../bridge/audio-report.ts";
-import { LATENESS_BOUNDS_MS } from "../../bridge/events.ts";
-import { VOICE_COUNTERS, VOICE_COUNTS } from "../../bridge/voice-counts.ts";
-import { type AudioTotals, VOICE_CLOSE_CODES } from "../../control/workers/audio-totals.ts";
+import { type GaugeField, WORKER_GAUGES, type WorkerMetrics } from "../../bridge/audio-metrics.ts";
+import type { CounterField } from "../../bridge/counter-table.ts";
+import { AUDIO_COUNTERS, type AudioTotals } from "../../control/workers/audio-totals.ts";
 import type { MetricFamily, Sample } from "./prometheus-text.ts";
 
-export function audioFamilies(totals: AudioTotals): MetricFamily[] {
-  return [
-    counter("frames_sent_total", "Audio frames sent, 20 ms each.", totals.framesSent),
-    labelled("frames_lost_total", "Frames that were due and not sent.", { cause: LOSS_CAUSES }, totals.lostFrames),
-    labelled("incidents_total", "Periods in which audio was missing.", { cause: LOSS_CAUSES }, totals.incidents),
-    labelled("repairs_total", "Silent players that were repaired.", { kind: REPAIR_KINDS }, totals.repairs),
-    lateness(totals),
-    counter("input_reopened_total", "Lost connections to inputs' servers opened again.", totals.inputReopened),
-    counter("workers_lost_total", "Audio threads that died or hung.", totals.workersLost),
-    counter("voice_packets_sent_total", "Packets sent to voice servers, silence included.", totals.packetsSent),
-    ...voiceFamilies(totals),
-    labelled(
-      "voice_closed_total",
-      "Voice connections that Discord closed for good, by code.",
-      { code: VOICE_CLOSE_CODES },
-      totals.voiceClosed,
-    ),
-  ];
+/** A worker and its last report; undefined: none yet. */
+export interface WorkerReading {
+  readonly index: number;
+  readonly metrics: WorkerMetrics | undefined;
 }
 
-function voiceFamilies({ voice }: AudioTotals): MetricFamily[] {
-  return VOICE_COUNTS.map((name) => counter(VOICE_COUNTERS[name].metric, VOICE_COUNTERS[name].help, voice[name]));
+export function audioFamilies({ counts }: Pick<AudioTotals, "counts">): MetricFamily[] {
+  return namesOf(AUDIO_COUNTERS.fields).map((name) => counterFamily(AUDIO_COUNTERS.fields[name], counts[name]));
 }
 
-function lateness({ latenessCounts, latenessMsSum }: AudioTotals): MetricFamily {
+/** Gauges have three decimal places. */
+export function workerFamilies(workers: readonly WorkerReading[]): MetricFamily[] {
+  return namesOf(WORKER_GAUGES).flatMap((name): MetricFamily[] => {
+    const { metric, help = "" }: GaugeField = WORKER_GAUGES[name];
+    if (metric === undefined) return [];
+    const samples = workers.map(({ index, metrics }) => ({
+      labels: { worker: String(index) },
+      value: Math.round((metrics?.[name] ?? 0) * 1000) / 1000,
+    }));
+    return [{ name: `tonearm_worker_${metric}`, help, type: "gauge", samples }];
+  });
+}
+
+function counterFamily(
+  { metric, help, label, boundsMs = [] }: CounterField,
+  counts: number | readonly number[] | Readonly<Record<string, number>>,
+): MetricFamily {
+  const family = { name: `tonearm_${metric}`, help };
+  if (typeof counts === "number") return { ...family, type: "counter", samples: [{ value: counts }] };
+  if (isList(counts)) return { ...family, type: "histogram", samples: histogramSamples(boundsMs, counts) };
+  const samples = Object.entries(counts).map(([value, count]) => ({
+    labels: { [label?.name ?? ""]: value },
+    value: count,
+  }));
+  return { ...family, type: "counter", samples };
+}
+
+/** In seconds, as Prometheus has it. */
+function histogramSamples(boundsMs: readonly number[], [sumMs = 0, ...classes]: readonly number[]): Sample[] {
   const samples: Sample[] = [];
   let seen = 0;
-  for (const [index, count] of latenessCounts.entries()) {
-    const boundMs = LATENESS_BOUNDS_MS[index];
+  for (const [index, count] of classes.entries()) {
+    const boundMs = boundsMs[index];
     seen += count;
     samples.push({
       suffix: "_bucket",
@@ -44,23 +57,13 @@ function lateness({ latenessCounts, latenessMsSum }: AudioTotals): MetricFamily 
       value: seen,
     });
   }
-  samples.push({ suffix: "_sum", value: latenessMsSum / 1000 }, { suffix: "_count", value: seen });
-  const help = "How late frames were sent.";
-  return { name: "tonearm_frame_lateness_seconds", help, type: "histogram", samples };
+  return [...samples, { suffix: "_sum", value: sumMs / 1000 }, { suffix: "_count", value: seen }];
 }
 
-function counter(name: string, help: string, value: number): MetricFamily {
-  return { name: `tonearm_${name}`, help, type: "counter", samples: [{ value }] };
+function isList(counts: readonly number[] | Readonly<Record<string, number>>): counts is readonly number[] {
+  return Array.isArray(counts);
 }
 
-function labelled<Name extends string>(
-  name: string,
-  help: string,
-  label: Readonly<Record<string, readonly Name[]>>,
-  counts: Readonly<Record<Name, number>>,
-): MetricFamily {
-  const samples = Object.entries(label).flatMap(([key, values]) =>
-    values.map((value) => ({ labels: { [key]: value }, value: counts[value] })),
-  );
-  return { name: `tonearm_${name}`, help, type: "counter", samples };
+function namesOf<Fields extends object>(fields: Fields): (keyof Fields & string)[] {
+  return Object.keys(fields) as (keyof Fields & string)[]; // its own keys
 }

@@ -1,11 +1,11 @@
 // The node's Prometheus metrics: Lavalink's names where there is an equivalent (protocol-v4.md section 6.4), so that
 // existing dashboards keep working. Main thread; built by node.ts when metrics are on, read by the route of the API.
 
-import type { LoadJson, WorkerLoadJson } from "../../control/protocol/node-load-json.ts";
+import type { LoadJson } from "../../control/protocol/node-load-json.ts";
 import type { StatsJson } from "../../control/protocol/stats-json.ts";
 import type { AudioTotals } from "../../control/workers/audio-totals.ts";
 import type { LogLevel } from "../../log/log.ts";
-import { audioFamilies } from "./audio-families.ts";
+import { audioFamilies, type WorkerReading, workerFamilies } from "./audio-families.ts";
 import { GcPauses } from "./gc-pauses.ts";
 import { type MetricFamily, PROMETHEUS_CONTENT_TYPE, prometheusText } from "./prometheus-text.ts";
 import { type SourceReadings, sourceFamilies } from "./source-families.ts";
@@ -13,6 +13,7 @@ import { type SourceReadings, sourceFamilies } from "./source-families.ts";
 interface NodeMetricsOptions {
   readonly readStats: () => StatsJson;
   readonly readLoad: () => LoadJson;
+  readonly readWorkers: () => readonly WorkerReading[];
   readonly sources: SourceReadings;
   /** Clients' sessions, including those that wait to be resumed. */
   readonly readSessions: () => readonly { readonly isConnected: boolean }[];
@@ -89,13 +90,7 @@ export class NodeMetrics {
   }
 
   #ofTonearm(): MetricFamily[] {
-    const { hasCapacity, refused, moved, encoder, workers } = this.#options.readLoad();
-    const ofWorkers = (name: string, help: string, read: (worker: WorkerLoadJson) => number): MetricFamily => ({
-      name: `tonearm_worker_${name}`,
-      help,
-      type: "gauge",
-      samples: workers.map((worker) => ({ labels: { worker: String(worker.index) }, value: read(worker) })),
-    });
+    const { hasCapacity, refused, moved, encoder } = this.#options.readLoad();
     const sessions = this.#options.readSessions();
     const connected = sessions.filter(({ isConnected }) => isConnected).length;
     return [
@@ -126,9 +121,7 @@ export class NodeMetrics {
         "Configured complexity of the Opus encoders, 0 to 10.",
         encoder.complexityMax,
       ),
-      ofWorkers("load", "Share of a core that an audio thread uses.", ({ load }) => load),
-      ofWorkers("playing_players", "Players that play on an audio thread.", ({ playingPlayers }) => playingPlayers),
-      ofWorkers("lateness_p99_milliseconds", "Lateness of packets.", ({ latenessP99 }) => latenessP99),
+      ...workerFamilies(this.#options.readWorkers()),
     ];
   }
 

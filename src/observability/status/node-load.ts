@@ -1,5 +1,6 @@
 // The load of the node, for operators, and for clients while it refuses players. Main thread; read by node.ts.
 
+import { sumOf } from "../../bridge/audio-report.ts";
 import type { LoadJson, OverloadJson } from "../../control/protocol/node-load-json.ts";
 import type { PoolLoad } from "../../control/workers/worker-pool.ts";
 
@@ -19,18 +20,18 @@ export function loadToJson({
     moved: movedCount,
     encoder: { complexity, complexityMax },
     hasSpareWorker: hasSpare,
-    workers: workers.map(({ index, isIsolated, isReady, playerCount, counters }) => ({
+    workers: workers.map(({ index, isIsolated, isReady, playerCount, metrics, counts }) => ({
       index,
       isIsolated,
       isReady,
       players: playerCount,
-      playingPlayers: counters?.playingCount ?? 0,
-      load: rounded(counters?.threadLoad ?? 0),
-      tickLoad: rounded(counters?.tickLoad ?? 0),
-      latenessP99: rounded(counters?.latenessMsP99 ?? 0),
-      latenessMax: rounded(counters?.latenessMsMax ?? 0),
-      framesSent: counters?.framesSent ?? 0,
-      framesLost: counters?.framesLost ?? 0,
+      playingPlayers: metrics?.playingCount ?? 0,
+      load: rounded(metrics?.threadLoad ?? 0),
+      tickLoad: rounded(metrics?.tickLoad ?? 0),
+      latenessP99: rounded(metrics?.latenessMsP99 ?? 0),
+      latenessMax: rounded(metrics?.latenessMsMax ?? 0),
+      framesSent: counts?.framesSent ?? 0,
+      framesLost: counts === undefined ? 0 : sumOf(counts.lostFrames),
     })),
   };
 }

@@ -8,7 +8,7 @@ let isRenderWorker = false;
 const { postMessage } = parentPort;
 parentPort.postMessage = (event, ...rest) => {
   if (event.type === "handedOver") handedOver += 1;
-  const isBusy = event.type === "counters" && event.worker.playingCount > 0 && handedOver < 2 && !isRenderWorker;
+  const isBusy = event.type === "workerReport" && event.worker.playingCount > 0 && handedOver < 2 && !isRenderWorker;
   const worker = isBusy ? { ...event.worker, tickLoad: 0.55, threadLoad: 0.55 } : event.worker;
   postMessage.call(parentPort, worker === undefined ? event : { ...event, worker }, ...rest);
 };

@@ -1,16 +1,18 @@
-// An audio worker without audio for tests of the pool: says ready, sends counters, answers requests, and does what the
+// An audio worker without audio for tests of the pool: says ready, sends reports, answers requests, and does what the
 // URL of a probe, or the endpoint of a voice connection, orders. Plain JavaScript: workers load it without a compiler.
 
 import { parentPort, workerData } from "node:worker_threads";
 
 let tickLoad = 0;
+/** The bit of a player's frame minute, as bridge/worker-report.ts has it. */
+const MINUTE_PART = 16;
 // As bridge/heartbeat.ts has it: heartbeats, owner, activity.
 const heartbeat = new Int32Array(workerData.heartbeatMemory);
 
 setInterval(() => Atomics.add(heartbeat, 0, 1), 5);
 
 parentPort.postMessage({ type: "ready" });
-setInterval(sendCounters, 10);
+setInterval(() => sendReport(), 10);
 
 parentPort.on("message", (command) => {
   if (command.type === "close") process.exit(0);
@@ -49,7 +51,7 @@ function obey(order, requestId) {
   }
   if (order?.startsWith("load ")) {
     tickLoad = Number(order.slice(5));
-    sendCounters();
+    sendReport();
   }
   if (order === "log") {
     parentPort.postMessage({ type: "log", level: "warn", message: "from the worker", fields: { n: 1 } });
@@ -67,27 +69,24 @@ function obey(order, requestId) {
   }
   if (order === "minute") {
     const lostFrames = { inputStarved: 0 };
-    const minute = { playerId: 1, minute: 5, sentFrames: 3000, lostFrames, isWholeMinute: true };
-    parentPort.postMessage({ type: "frameMinutes", minutes: [minute] });
+    sendReport([{ minute: 5, sentFrames: 3000, lostFrames, isWholeMinute: true }]);
   }
   return false;
 }
 
-function sendCounters() {
+/** As bridge/worker-report.ts packs it: player 1 has frame minutes, or there is no player. */
+function sendReport(minutes = []) {
   const worker = {
+    threadLoad: tickLoad,
+    tickLoad,
     playerCount: 0,
     playingCount: 0,
-    tickLoad,
-    threadLoad: tickLoad,
-    framesSent: 0,
-    framesLost: 0,
     latenessMsP99: 0,
     latenessMsMax: 0,
-    packetsSent: 0,
-    latenessCounts: [],
-    latenessMsSum: 0,
+    lateness: [],
   };
-  parentPort.postMessage({ type: "counters", worker, positions: { epochMs: 0, values: [] }, audioStates: [] });
+  const values = Float64Array.from(minutes.flatMap(() => [1, MINUTE_PART]));
+  parentPort.postMessage({ type: "workerReport", epochMs: 0, worker, values, changes: [], minutes });
 }
 
 function sendPosition(playerId) {

@@ -1,11 +1,14 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { type Incident, noLosses, type PlayerReport, type VoiceReport } from "../../../../src/bridge/audio-report.ts";
-import { noVoiceCounts } from "../../../../src/bridge/voice-counts.ts";
+import { type AudioState, type PlayerCounts, VOICE_COUNTS } from "../../../../src/bridge/audio-metrics.ts";
+import { type AudioChanges, type Incident, noLosses, type VoiceReport } from "../../../../src/bridge/audio-report.ts";
+import { zeroCounts } from "../../../../src/bridge/zero-counts.ts";
 import { PlayerDiagnosis } from "../../../../src/control/players/player-diagnosis.ts";
 import type { PlayerDiagnosisJson } from "../../../../src/control/protocol/player-diagnosis-json.ts";
 import type { PlayerPlacement } from "../../../../src/control/workers/placements.ts";
 import { createLogger, type LogFields } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
+import { idleWorker } from "../../../support/idle-worker.ts";
+import { increasesOf } from "../../../support/increases.ts";
 
 const PLAYER = {
   guildId: "1",
@@ -15,7 +18,7 @@ const PLAYER = {
   track: { identifier: "i", title: "t", sourceName: "http", isStream: false },
 };
 const PLACEMENT: PlayerPlacement = {
-  ownerWorker: { index: 2, isIsolated: false, counters: undefined, reportedAgoMs: 120.4 },
+  ownerWorker: { index: 2, isIsolated: false, metrics: undefined, reportedAgoMs: 120.4 },
   renderWorker: undefined,
 };
 const INCIDENT: Incident = { cause: "network", startEpochMs: 5, lengthMs: 60, framesLost: 3, repair: undefined };
@@ -25,17 +28,8 @@ const VOICE: VoiceReport = {
   pingMs: 12,
   dave: { version: 1, epoch: 4, state: "encrypted", readyMs: 90 },
 };
-const QUIET: PlayerReport = {
-  playerId: 1,
-  framesSent: 0,
-  lostFrames: undefined,
-  incidents: [],
-  openIncident: undefined,
-  repairs: [],
-  inputReopened: 0,
-  voiceCounts: undefined,
-  voice: undefined,
-};
+const AUDIO: AudioState = { mode: "transcoding", queuedMs: 900, heldBytes: 7, usedMs: 0 };
+const LOST_THREE = { lostFrames: { ...noLosses(), network: 3 } };
 
 let clock: FakeClock;
 let lines: { readonly message: string; readonly fields: LogFields }[];
@@ -53,8 +47,13 @@ beforeEach(() => {
   });
 });
 
-function report(more: Partial<PlayerReport>): void {
-  diagnosis.onReport({ ...QUIET, ...more });
+function changes(more: Partial<AudioChanges>): void {
+  const quiet = { incidents: [], openIncident: undefined, repairs: [], voice: undefined };
+  diagnosis.onReport({ playerId: 1, changes: { ...quiet, ...more } });
+}
+
+function counted(more: Partial<PlayerCounts>): void {
+  diagnosis.onReport({ playerId: 1, increases: increasesOf(more) });
 }
 
 function json(placement: PlayerPlacement | "none" = PLACEMENT): PlayerDiagnosisJson {
@@ -78,71 +77,67 @@ describe("the diagnosis of a player", () => {
   });
 
   test("an overview has the cost of the track, as a share of a core, and the cause of the last stutter", () => {
-    const state = { playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes: 7 } as const;
     expect(diagnosis.overview).toMatchObject({ cost: undefined, lastIncident: undefined, framesLost: 0 });
     expect(diagnosis.lastTroubleEpochMs).toBe(Number.NEGATIVE_INFINITY);
-    diagnosis.onAudioState({ ...state, usedMs: 400 });
+    diagnosis.onReport({ playerId: 1, audio: { ...AUDIO, usedMs: 400 } });
     clock.advance(500);
-    diagnosis.onAudioState({ ...state, usedMs: 10 });
+    diagnosis.onReport({ playerId: 1, audio: { ...AUDIO, usedMs: 10 } });
     // Reports that arrive together say nothing about the time they took.
-    diagnosis.onAudioState({ ...state, usedMs: 10 });
-    report({ lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT] });
+    diagnosis.onReport({ playerId: 1, audio: { ...AUDIO, usedMs: 10 } });
+    counted(LOST_THREE);
+    changes({ incidents: [INCIDENT] });
     expect(diagnosis.overview).toMatchObject({ cost: 0.02, heldBytes: 7, framesLost: 3, mode: "transcoding" });
     expect(diagnosis.overview.lastIncident).toMatchObject({ cause: INCIDENT.cause, isOver: true });
     expect(diagnosis.lastTroubleEpochMs).toBe(INCIDENT.startEpochMs);
-    report({ openIncident: { ...INCIDENT, startEpochMs: INCIDENT.startEpochMs + 9000 } });
+    changes({ openIncident: { ...INCIDENT, startEpochMs: INCIDENT.startEpochMs + 9000 } });
     expect(diagnosis.overview.lastIncident).toMatchObject({ isOver: false });
   });
 
   test("a diagnosis adds up the reports of successive workers", () => {
-    const voiceCounts = { ...noVoiceCounts(), daveTransitions: 1 };
     for (const heldBytes of [10, 20]) {
-      diagnosis.onAudioState({ playerId: 1, framesSent: 25, mode: "transcoding", queuedMs: 900, heldBytes, usedMs: 0 });
-      report({ lostFrames: { ...noLosses(), network: 3 }, incidents: [INCIDENT], inputReopened: 1, voiceCounts });
+      diagnosis.onReport({ playerId: 1, audio: { ...AUDIO, heldBytes } });
+      counted({ ...LOST_THREE, framesSent: 25, inputReopened: 1, daveTransitions: 1 });
+      changes({ incidents: [INCIDENT] });
     }
-    report({ voice: VOICE, framesSent: 2 });
-    report({});
+    changes({ voice: VOICE });
+    counted({ framesSent: 2 });
+    changes({});
     expect(json()).toMatchObject({
       audio: { mode: "transcoding", queued: 900, heldBytes: 20 },
       voice: { state: "live", gate: "send", ping: 12, dave: { version: 1, epoch: 4, state: "encrypted", ready: 90 } },
       frames: { sent: 52, lost: { network: 6 } },
       inputReopened: 2,
     });
-    expect(json().voice?.counts.daveTransitions).toBe(2);
+    expect(json().voice?.counts).toEqual({ ...zeroCounts(VOICE_COUNTS), daveTransitions: 2 });
     expect(json().incidents).toHaveLength(2);
   });
 
+  test("an interruption goes on while its player reports only counts", () => {
+    changes({ openIncident: INCIDENT });
+    counted(LOST_THREE);
+    expect(json().incidents).toMatchObject([{ cause: INCIDENT.cause, isOver: false }]);
+    changes({});
+    expect(json().incidents).toEqual([]);
+  });
+
   test("a diagnosis has the last twenty incidents, an ongoing one first", () => {
-    for (let at = 0; at < 30; at++) report({ incidents: [{ ...INCIDENT, startEpochMs: at }] });
-    report({ openIncident: { ...INCIDENT, startEpochMs: 30 } });
+    for (let at = 0; at < 30; at++) changes({ incidents: [{ ...INCIDENT, startEpochMs: at }] });
+    changes({ openIncident: { ...INCIDENT, startEpochMs: 30 } });
     const { incidents } = json();
     expect(incidents.map(({ start }) => start)).toEqual(Array.from({ length: 20 }, (_, index) => 30 - index));
     expect(incidents.map(({ isOver }) => isOver)).toEqual([false, ...new Array(19).fill(true)]);
   });
 
   test("a diagnosis has the age of its report, also while its worker hangs or is lost", () => {
-    diagnosis.onAudioState({ playerId: 1, framesSent: 25, mode: "passthrough", queuedMs: 0, heldBytes: 0, usedMs: 0 });
+    counted({ framesSent: 25 });
     expect(json().age).toBe(120);
     clock.advance(700);
     expect(json("none")).toMatchObject({ age: 700, worker: null, frames: { sent: 25 } });
   });
 
   test("a diagnosis names both workers when another one renders its audio", () => {
-    const counters = {
-      playerCount: 1,
-      playingCount: 1,
-      tickLoad: 0.1,
-      threadLoad: 0.25,
-      framesSent: 0,
-      framesLost: 0,
-      packetsSent: 0,
-      latenessMsP99: 1.25,
-      latenessMsMax: 3,
-      latenessCounts: [],
-      latenessMsSum: 0,
-      heaviestPlayer: undefined,
-    };
-    const renderWorker = { index: 5, isIsolated: true, counters, reportedAgoMs: 3 };
+    const metrics = { ...idleWorker(), threadLoad: 0.25, latenessMsP99: 1.25, latenessMsMax: 3 };
+    const renderWorker = { index: 5, isIsolated: true, metrics, reportedAgoMs: 3 };
     expect(json({ ...PLACEMENT, renderWorker })).toMatchObject({
       worker: { index: 2, isIsolated: false, load: 0 },
       renderWorker: { index: 5, isIsolated: true, load: 0.25, latenessP99: 1.25, latenessMax: 3 },
@@ -178,7 +173,7 @@ describe("a worker that is lost", () => {
 
 describe("the log", () => {
   test("each incident leaves a log line with its cause and without secrets", () => {
-    report({ incidents: [{ ...INCIDENT, repair: "reopen" }] });
+    changes({ incidents: [{ ...INCIDENT, repair: "reopen" }] });
     expect(lines).toEqual([
       { message: "audio interrupted", fields: { cause: "network", lengthMs: 60, framesLost: 3, repair: "reopen" } },
     ]);
@@ -186,19 +181,19 @@ describe("the log", () => {
 
   test("very many incidents leave a few lines with the number of omitted ones", () => {
     for (let second = 0; second < 60; second++) {
-      report({ incidents: [INCIDENT] });
+      changes({ incidents: [INCIDENT] });
       clock.advance(1000);
     }
     expect(lines.length).toBeGreaterThanOrEqual(6);
     expect(lines.length).toBeLessThanOrEqual(8);
     const unreportedCount = lines.reduce((sum, { fields }) => sum + Number(fields.unreported ?? 0), 0);
     clock.advance(60_000);
-    report({ incidents: [INCIDENT] });
+    changes({ incidents: [INCIDENT] });
     expect(unreportedCount + Number(lines.at(-1)?.fields.unreported)).toBe(61 - lines.length);
   });
 
   test("each repair leaves a log line", () => {
-    report({ repairs: [{ kind: "rejoin", cause: "daveNotReady", epochMs: 9, silentMs: 60_000 }] });
+    changes({ repairs: [{ kind: "rejoin", cause: "daveNotReady", epochMs: 9, silentMs: 60_000 }] });
     expect(lines).toEqual([
       {
         message: "player sends no audio although it should: starting a new voice session",

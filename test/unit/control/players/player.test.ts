@@ -1070,11 +1070,21 @@ test("a worker lost during playback is an incident until the player sends audio 
   expect(player.diagnose().incidents).toHaveLength(1);
 });
 
+test("a position in the report of a worker counts like one that comes alone", async () => {
+  await play();
+  const { playerId } = workers;
+  const { trackId } = workers.last("play");
+  const position = { playerId, trackId, seekId: 0, positionMs: 4000, epochMs: clock.epochMs(), rate: 1 };
+  workers.say({ type: "playerReport", report: { playerId, position } });
+  clock.advance(250);
+  expect(player.diagnose().position).toBe(4250);
+});
+
 test("a player retains the last two frame minutes", () => {
   const lostFrames = noLosses();
   for (const minute of [7, 8, 9]) {
-    const entry = { playerId: 1, minute, sentFrames: 3000, lostFrames, isWholeMinute: true };
-    workers.say({ type: "frameMinute", minute: entry });
+    const entry = { minute, sentFrames: 3000, lostFrames, isWholeMinute: true };
+    workers.say({ type: "playerReport", report: { playerId: 1, minute: entry } });
   }
   expect(player.frameMinute(7)).toBeUndefined();
   expect(player.frameMinute(8)?.sentFrames).toBe(3000);

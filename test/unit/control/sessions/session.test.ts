@@ -77,7 +77,7 @@ describe("a connected session", () => {
     const add = async (guildId: string, frames: { sentFrames: number; isWholeMinute: boolean; minute?: number }) => {
       const player = await addPlayer(guildId);
       player.isPlaying = true;
-      player.frames = { playerId: 1, minute, lostFrames, ...frames };
+      player.frames = { minute, lostFrames, ...frames };
       return player;
     };
     await add("1", { sentFrames: 2990, isWholeMinute: true });
@@ -98,7 +98,7 @@ describe("a connected session", () => {
     player.isPlaying = true;
     const minute = Math.floor((clock.epochMs() + 60_000) / 60_000) - 1;
     const lostFrames = noLosses();
-    player.frames = { playerId: 1, minute, lostFrames, sentFrames: 3001, isWholeMinute: true };
+    player.frames = { minute, lostFrames, sentFrames: 3001, isWholeMinute: true };
     clock.advance(60_000);
     expect(socket.received.at(-1).frameStats).toEqual({ sent: 3001, nulled: 0, deficit: -1 });
   });

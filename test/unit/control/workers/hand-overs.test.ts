@@ -2,10 +2,12 @@ import { MessageChannel } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { WorkerCommand } from "../../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../../src/bridge/events.ts";
+import { packWorkerReport } from "../../../../src/bridge/worker-report.ts";
 import { WorkerPool } from "../../../../src/control/workers/worker-pool.ts";
 import { createLogger } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeThread, FakeThreads } from "../../../support/fake-thread.ts";
+import { idleWorker } from "../../../support/idle-worker.ts";
 import { FakePooledPlayer, SETTINGS } from "../../../support/obedient-pool.ts";
 
 type Start = { readonly heartbeatMemory: SharedArrayBuffer };
@@ -31,11 +33,8 @@ class FakeWorker extends FakeThread<Start> {
   }
 
   report(load: number, heaviestPlayer?: number): void {
-    const numbers = { playerCount: 1, playingCount: 1, framesSent: 0, framesLost: 0, packetsSent: 0 };
-    const lateness = { latenessMsP99: 0, latenessMsMax: 0, latenessCounts: [], latenessMsSum: 0 };
-    const worker = { ...numbers, ...lateness, tickLoad: load, threadLoad: load, heaviestPlayer };
-    for (let count = 0; count < 4; count++)
-      this.say({ type: "counters", worker, positions: { epochMs: 0, values: [] }, audioStates: [] });
+    const worker = { ...idleWorker(), playingCount: 1, tickLoad: load, threadLoad: load, heaviestPlayer };
+    for (let count = 0; count < 4; count++) this.say(packWorkerReport({ epochMs: 0, worker, players: [] }));
   }
 }
 

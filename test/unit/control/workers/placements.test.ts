@@ -31,7 +31,7 @@ describe("placements of players", () => {
     await setLoad(second, 0.1);
     const players = [attach(), attach(), attach()];
     for (const { handle } of players) expect(handle?.workerIndex).toBe(second.handle?.workerIndex);
-    expect(pool.load.workers.map(({ counters }) => counters?.tickLoad).sort()).toEqual([0.1, 0.5]);
+    expect(pool.load.workers.map(({ metrics }) => metrics?.tickLoad).sort()).toEqual([0.1, 0.5]);
   });
 
   test("players that come at once count with what the others cost, before they are measured", async () => {
@@ -91,7 +91,7 @@ describe("placements of players", () => {
     start("obedient", 2);
     const [first, second] = [await settled(), await settled()];
     await setLoad(first, 0.95);
-    await until(() => pool.load.workers.some(({ counters }) => counters?.tickLoad === 0.95));
+    await until(() => pool.load.workers.some(({ metrics }) => metrics?.tickLoad === 0.95));
     pool.admit(first);
     expect(first.handle?.workerIndex).toBe(second.handle?.workerIndex);
     expect(first.log).toContain("lost");

@@ -47,7 +47,7 @@ describe("a pool of audio workers", () => {
     const player = await settled();
     await expect(orderOf(player, "nothing")).resolves.toEqual({ kind: "empty" });
     await expect(orderOf(player, "fail")).rejects.toMatchObject({ code: "worker-busy", message: "refused" });
-    const minute = player.next("frameMinute");
+    const minute = player.next("minute 5");
     await orderOf(player, "minute");
     await minute;
     await orderOf(player, "log");

@@ -1,7 +1,9 @@
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { PLAYER_COUNTERS, type PlayerCounts } from "../../../../src/bridge/audio-metrics.ts";
 import type { PlainCommand } from "../../../../src/bridge/channel.ts";
 import type { WorkerEvent } from "../../../../src/bridge/events.ts";
+import { unpackWorkerReport, type WorkerReport } from "../../../../src/bridge/worker-report.ts";
 import { silentLogger } from "../../../../src/log/log.ts";
 import { AudioWorker } from "../../../../src/media/audio-worker.ts";
 import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
@@ -130,7 +132,7 @@ async function playElsewhere(): Promise<void> {
 }
 
 function namesOf(list: readonly WorkerEvent[]): string[] {
-  return list.map(({ type }) => type).filter((type) => !["counters", "position", "playerReports"].includes(type));
+  return list.map(({ type }) => type).filter((type) => !["workerReport", "position"].includes(type));
 }
 
 /** Numbers from a first to a last one. */
@@ -339,23 +341,45 @@ describe("a song that is not moved", () => {
   });
 });
 
-describe("counters of moves", () => {
+function reportsOf(list: readonly WorkerEvent[]): WorkerReport[] {
+  return list.flatMap((event) => (event.type === "workerReport" ? [unpackWorkerReport(event)] : []));
+}
+
+/** The sums of what all players of the owner worker have counted. */
+function reportedCounts(): PlayerCounts {
+  const counts = PLAYER_COUNTERS.zero();
+  for (const { increases = [] } of reportsOf(events.owner).flatMap(({ players }) => players))
+    PLAYER_COUNTERS.add(counts, increases);
+  return counts;
+}
+
+describe("the reports of a worker", () => {
+  it("a worker reports every 500 ms, the last counts of a destroyed player once", async () => {
+    play();
+    await tick(60);
+    const before = reportsOf(events.owner);
+    expect(before.map(({ epochMs }) => epochMs - before[0]!.epochMs)).toEqual([0, 500]);
+    expect(before[1]?.worker).toMatchObject({ playerCount: 1, playingCount: 1 });
+    expect(before[1]?.players).toMatchObject([{ playerId: OWNER_ID, position: { trackId: 7 }, audio: {} }]);
+    await tick(5);
+    post({ type: "destroyPlayer", playerId: OWNER_ID, requestId: 2 });
+    await tick(40);
+    const after = reportsOf(events.owner).slice(before.length);
+    expect(after.map(({ players }) => players.length)).toEqual([1, 0]);
+    expect(after[0]).toMatchObject({ worker: { playerCount: 0, playingCount: 0 }, players: [{ playerId: OWNER_ID }] });
+    expect(reportedCounts().framesSent).toBe(voice.received.length);
+  });
+
   it("remote frames that arrive too late are counted as lost by a worker", async () => {
     await playElsewhere();
     clock.advance(FRAME_MS);
     clock.stall(200);
     await tick(60);
-    const lost = events.owner.flatMap((event) =>
-      event.type === "playerReports" ? event.reports.map(({ lostFrames }) => lostFrames?.workerLate ?? 0) : [],
-    );
-    expect(lost.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
+    expect(reportedCounts().lostFrames.workerLate).toBeGreaterThan(0);
   });
 
   it("the report names a player that can move, and one whose move failed only later again", async () => {
-    const heaviest = () => {
-      const counters = events.owner.findLast((event) => event.type === "counters");
-      return counters?.type === "counters" ? counters.worker.heaviestPlayer : undefined;
-    };
+    const heaviest = () => reportsOf(events.owner).at(-1)?.worker.heaviestPlayer;
     play();
     await tick(60);
     expect(heaviest()).toBe(OWNER_ID);

@@ -1,6 +1,7 @@
 // Frames that are ready, and what happens to them when a request changes the audio.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { PLAYER_COUNTERS } from "../../../../src/bridge/audio-metrics.ts";
 import type { PlayCommand } from "../../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../../src/bridge/events.ts";
 import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
@@ -199,7 +200,7 @@ describe("a player with frames made ahead", () => {
     await tick(20);
     expect(voice.received).toEqual(range(0, voice.received.length - 1));
     expect(voice.received.length).toBeLessThan(60);
-    expect(player.watch.takeReport()?.lostFrames?.workerLate).toBeGreaterThan(10);
+    expect(player.counts.lostFrames.workerLate).toBeGreaterThan(10);
   });
 
   it("revoked frames are not counted as sent", async () => {
@@ -208,7 +209,18 @@ describe("a player with frames made ahead", () => {
     await tick(10);
     player.pause(true);
     await tick(10);
-    expect(player.watch.counters.sentTotal).toBe(voice.received.filter((number) => number !== SILENCE).length);
+    expect(player.counts.framesSent).toBe(voice.received.filter((number) => number !== SILENCE).length);
+  });
+
+  it("frames that are revoked by a stop are subtracted from those reported as sent before", async () => {
+    await playing();
+    const sent = PLAYER_COUNTERS.zero();
+    PLAYER_COUNTERS.add(sent, player.takeReport(0)?.increases ?? []);
+    player.stop();
+    await tick(10);
+    PLAYER_COUNTERS.add(sent, player.takeReport(0)?.increases ?? []);
+    expect(voice.revokedCount).toBeGreaterThan(0);
+    expect(sent.framesSent).toBe(voice.received.filter((number) => number !== SILENCE).length);
   });
 
   it("frames are not made again for every one of many changes", async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { sumOf } from "../../../../src/bridge/audio-report.ts";
 import type { PlayCommand } from "../../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../../src/bridge/events.ts";
 import { NodeError } from "../../../../src/errors.ts";
@@ -401,7 +402,7 @@ describe("a track without data", () => {
     await readAhead();
     await tick(30);
     clock.advance(60_000);
-    const minute = player.watch.counters.takeMinute(1, clock.epochMs());
+    const minute = player.takeReport(0)?.minute;
     expect(minute?.sentFrames).toBe(10);
     expect(minute?.lostFrames.inputStarved).toBeGreaterThan(15);
     expect(minute?.lostFrames.voiceNotReady).toBe(0);
@@ -439,25 +440,20 @@ describe("a silent player that should send audio", () => {
     play({ lengthMs: FRAME_COUNT * FRAME_MS });
     await readAhead();
     await tick(20);
-    expect(player.takeAudioState(3)).toEqual({
-      playerId: 1,
-      framesSent: 10,
-      mode: "passthrough",
-      queuedMs: 0,
-      heldBytes: 0,
-      usedMs: 3,
-    });
-    const startEpochMs = player.watch.takeReport()?.openIncident?.startEpochMs;
+    expect(player.counts.framesSent).toBe(10);
+    const first = player.takeReport(3);
+    expect(first?.audio).toEqual({ mode: "passthrough", queuedMs: 0, heldBytes: 0, usedMs: 3 });
+    const startEpochMs = first?.changes?.openIncident?.startEpochMs;
     await checkHealthFor(5500);
-    const report = player.watch.takeReport();
+    const report = player.takeReport(0)?.changes;
     expect(report?.repairs).toMatchObject([{ kind: "reopen", cause: "inputStarved", silentMs: 5000 }]);
     expect(report?.openIncident).toMatchObject({ cause: "inputStarved", startEpochMs, repair: "reopen" });
     await playFor(1500);
-    const [incident] = player.watch.takeReport()?.incidents ?? [];
+    const [incident] = player.takeReport(0)?.changes?.incidents ?? [];
     expect(incident).toMatchObject({ cause: "inputStarved", startEpochMs, repair: "reopen" });
     expect(incident?.framesLost).toBe(Math.round((incident?.lengthMs ?? 0) / FRAME_MS));
-    player.takeAudioState(0);
-    expect(player.watch.takeReport()).toBeUndefined();
+    const { increases, changes, minute } = player.takeReport(0) ?? {};
+    expect([increases, changes, minute]).toEqual([undefined, undefined, undefined]);
   });
 
   it("a silent player is reported as stuck once and at the usual time when opening again does not help", async () => {
@@ -469,7 +465,7 @@ describe("a silent player that should send audio", () => {
     expect(eventsOf("trackStuck")).toHaveLength(1);
     await checkHealthFor(600_000);
     expect(eventsOf("trackStuck")).toHaveLength(1);
-    expect(player.watch.takeReport()?.repairs).toHaveLength(1);
+    expect(player.takeReport(0)?.changes?.repairs).toHaveLength(1);
   });
 
   it("a silent stream continues at its live position, and its reported position continues", async () => {
@@ -496,7 +492,7 @@ describe("a silent player that should send audio", () => {
     await checkHealthFor(60_000);
     expect(demuxers).toHaveLength(1);
     expect(eventsOf("trackStuck")).toHaveLength(1);
-    expect(player.watch.takeReport()?.openIncident?.cause).toBe("network");
+    expect(player.takeReport(0)?.changes?.openIncident?.cause).toBe("network");
   });
 
   it("a silent player gets a new voice session, once, when the gate stays closed beyond voice's timeouts", async () => {
@@ -509,9 +505,8 @@ describe("a silent player that should send audio", () => {
     expect(voice.rejoinCount).toBe(0);
     await checkHealthFor(300_000);
     expect(voice.rejoinCount).toBe(1);
-    const report = player.watch.takeReport();
-    expect(report?.repairs).toMatchObject([{ kind: "rejoin", cause: "daveNotReady" }]);
-    expect(report?.lostFrames?.daveNotReady).toBeGreaterThan(1000);
+    expect(player.counts.lostFrames.daveNotReady).toBeGreaterThan(1000);
+    expect(player.takeReport(0)?.changes?.repairs).toMatchObject([{ kind: "rejoin", cause: "daveNotReady" }]);
   });
 
   it("a silent player gets a new voice session when voice accepts its frames and sends none", async () => {
@@ -539,7 +534,7 @@ describe("a silent player that should send audio", () => {
     player.pause(false);
     voice.gate = "down";
     await checkHealthFor(50_000);
-    expect([voice.rejoinCount, player.watch.takeReport()?.repairs ?? []]).toEqual([0, []]);
+    expect([voice.rejoinCount, player.takeReport(0)?.changes?.repairs ?? []]).toEqual([0, []]);
   });
 });
 
@@ -550,9 +545,8 @@ describe("missing frames", () => {
     play();
     await readAhead();
     await tick(20);
-    const report = player.watch.takeReport();
-    expect(report?.lostFrames?.nobodyThere).toBeGreaterThan(10);
-    expect(report?.openIncident).toBeUndefined();
+    expect(player.counts.lostFrames.nobodyThere).toBeGreaterThan(10);
+    expect(player.takeReport(0)?.changes).toBeUndefined();
   });
 
   it("a frame that is late at the start of a track is not lost, whatever it waits for", async () => {
@@ -562,7 +556,7 @@ describe("missing frames", () => {
     await tick(50);
     voice.gate = "send";
     await tick(5);
-    expect(player.watch.counters.lostTotal).toBe(0);
+    expect(sumOf(player.counts.lostFrames)).toBe(0);
   });
 
   it("a frame dropped because the thread was late is lost by the worker", async () => {
@@ -571,7 +565,7 @@ describe("missing frames", () => {
     await tick(10);
     clock.stall(200);
     await tick(2);
-    expect(player.watch.takeReport()).toMatchObject({ lostFrames: { workerLate: 9 } });
+    expect(player.counts.lostFrames.workerLate).toBe(9);
   });
 
   it("a frame missing at the end of a pause does not belong to the incident before it", async () => {
@@ -582,7 +576,7 @@ describe("missing frames", () => {
     voice.gate = "hold";
     await tick(3);
     player.pause(true);
-    expect(player.watch.takeReport()).toMatchObject({
+    expect(player.takeReport(0)?.changes).toMatchObject({
       incidents: [{ cause: "voiceNotReady" }],
       openIncident: undefined,
     });

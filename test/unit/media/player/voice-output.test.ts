@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import type { PlainEvent } from "../../../../src/bridge/channel.ts";
 import { VoiceOutput } from "../../../../src/media/player/voice-output.ts";
-import { createVoiceCounters } from "../../../../src/media/voice/voice-counters.ts";
+import { createVoiceCounters, noVoiceCounts, type VoiceCounts } from "../../../../src/media/voice/voice-counters.ts";
 import { AheadVoice, SILENCE } from "../../../support/ahead-voice.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { numberedPackets } from "../../../support/numbered-packets.ts";
@@ -12,18 +12,20 @@ const CREDENTIALS = { token: "t", endpoint: "voice.example", sessionId: "s", cha
 let clock: FakeClock;
 let voices: AheadVoice[];
 let events: PlainEvent[];
+let counts: VoiceCounts;
 let output: VoiceOutput;
 
 beforeEach(async () => {
   clock = new FakeClock();
   voices = [];
   events = [];
+  counts = noVoiceCounts();
   const create = async () => {
     const voice = new AheadVoice(clock);
     voices.push(voice);
     return voice;
   };
-  output = new VoiceOutput({ playerId: 1, create, send: (event) => events.push(event) });
+  output = new VoiceOutput({ playerId: 1, create, send: (event) => events.push(event), counts });
   await output.connect(1, CREDENTIALS);
 });
 
@@ -65,20 +67,26 @@ test("a dropped connection is closed and reported, and the next one is created f
 test("a connection that could not be created is created again by the next connect", async () => {
   const create = vi.fn<() => Promise<AheadVoice>>().mockRejectedValueOnce(new Error("no module"));
   const voice = new AheadVoice(clock);
-  const fresh = new VoiceOutput({ playerId: 1, create: create.mockResolvedValue(voice), send: () => undefined });
+  const fresh = new VoiceOutput({
+    playerId: 1,
+    create: create.mockResolvedValue(voice),
+    send: () => undefined,
+    counts,
+  });
   await expect(fresh.connect(1, CREDENTIALS)).rejects.toThrow("no module");
   await fresh.connect(2, CREDENTIALS);
   expect([fresh.sink === voice, create.mock.calls.length]).toEqual([true, 2]);
 });
 
-test("packets that a dropped connection revokes while it closes are not counted as sent", () => {
-  const counters = { ...createVoiceCounters(), packetsSent: 10 };
+test("the last counts of a dropped connection are kept, without packets that it revokes while it closes", () => {
+  const counters = { ...createVoiceCounters(), packetsSent: 10, framesRefused: 2 };
   const close = (): void => {
     counters.packetsSent -= 3;
   };
   Object.assign(voices[0]!, { counters, close });
   output.drop();
-  expect(output.packetsSent).toBe(7);
+  output.collectCounts();
+  expect(counts).toEqual({ ...noVoiceCounts(), packetsSent: 7, framesRefused: 2 });
 });
 
 test("frames can be revoked while a closing connection asks for it", () => {

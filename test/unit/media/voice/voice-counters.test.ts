@@ -1,20 +1,18 @@
 import { expect, test } from "vitest";
-import { noVoiceCounts, VOICE_COUNTS } from "../../../../src/bridge/voice-counts.ts";
-import { countedSince, createVoiceCounters, voiceCountsOf } from "../../../../src/media/voice/voice-counters.ts";
+import { VOICE_COUNTS } from "../../../../src/bridge/audio-metrics.ts";
+import { createVoiceCounters, moveIncrease, noVoiceCounts } from "../../../../src/media/voice/voice-counters.ts";
 
-test("only what voice counters have gained since the last report is reported, and nothing without a gain", () => {
+test("a voice connection's counts are added to the player's once, each of them", () => {
   const counters = createVoiceCounters();
-  const before = voiceCountsOf(counters);
+  const [before, sum] = [noVoiceCounts(), noVoiceCounts()];
+  for (const [index, name] of VOICE_COUNTS.entries()) counters[name] = 10 + index;
   counters.packetsSent = 50;
   counters.daveReadyMs = 300;
-  expect(countedSince(before, counters)).toBeUndefined();
-  for (const [index, name] of VOICE_COUNTS.entries()) counters[name] = 10 + index;
-  const between = voiceCountsOf(counters);
+  moveIncrease(counters, before, sum);
+  expect({ ...sum, daveReadyMs: 300 }).toEqual(counters);
   counters.resumes += 2;
-  expect(countedSince(between, counters)).toEqual({ ...noVoiceCounts(), resumes: 2 });
-  expect(countedSince(before, between)).toEqual(between);
-});
-
-test("voice counts that cross the bridge hold exactly the declared counters, in order", () => {
-  expect(Object.keys(voiceCountsOf(createVoiceCounters()))).toEqual(VOICE_COUNTS);
+  counters.packetsSent -= 3;
+  moveIncrease(counters, before, sum);
+  moveIncrease(counters, before, sum);
+  expect({ ...sum, daveReadyMs: 300 }).toEqual(counters);
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LOSS_CAUSES, REPAIR_KINDS } from "../../../../src/bridge/audio-report.ts";
 import type { LoadJson } from "../../../../src/control/protocol/node-load-json.ts";
 import type { PluginJson, SourceJson } from "../../../../src/control/protocol/sources-json.ts";
@@ -10,6 +10,7 @@ import { GcPauses } from "../../../../src/observability/metrics/gc-pauses.ts";
 import { LogCounter } from "../../../../src/observability/metrics/log-counter.ts";
 import { NodeMetrics } from "../../../../src/observability/metrics/node-metrics.ts";
 import { prometheusText } from "../../../../src/observability/metrics/prometheus-text.ts";
+import { idleWorker } from "../../../support/idle-worker.ts";
 
 const STATS: StatsJson = {
   frameStats: null,
@@ -20,26 +21,13 @@ const STATS: StatsJson = {
   cpu: { cores: 8, systemLoad: 0.5, lavalinkLoad: 0.25 },
 };
 
-const WORKER = {
-  index: 1,
-  isIsolated: false,
-  isReady: true,
-  players: 9,
-  playingPlayers: 7,
-  load: 0.5,
-  tickLoad: 0.4,
-  latenessP99: 2.5,
-  latenessMax: 9,
-  framesSent: 1,
-  framesLost: 0,
-};
 const LOAD: LoadJson = {
   hasCapacity: false,
   refused: 3,
   moved: 2,
   encoder: { complexity: 4, complexityMax: 10 },
   hasSpareWorker: true,
-  workers: [WORKER],
+  workers: [],
 };
 
 const COUNTS = { succeeded: 5, refused: 1, failed: 2, lastError: null };
@@ -69,7 +57,11 @@ const PLUGIN: PluginJson = {
 };
 
 let metrics: NodeMetrics | undefined;
+let totals: AudioTotals;
 
+beforeEach(() => {
+  totals = new AudioTotals();
+});
 afterEach(() => metrics?.close());
 
 function create(): NodeMetrics {
@@ -79,8 +71,12 @@ function create(): NodeMetrics {
   metrics = new NodeMetrics({
     readStats: () => STATS,
     readLoad: () => LOAD,
+    readWorkers: () => [
+      { index: 0, metrics: undefined },
+      { index: 1, metrics: { ...idleWorker(), threadLoad: 0.5, playingCount: 7, latenessMsP99: 2.50001 } },
+    ],
     sources: { sourcesJson: () => [SOURCE], pluginsJson: () => [PLUGIN] },
-    audio: new AudioTotals(),
+    audio: totals,
     logCounts: counts,
     startEpochMs: 1_700_000_000_500,
     isScraped: true,
@@ -109,6 +105,7 @@ describe("the text", () => {
       "tonearm_moved_players_total 2",
       "tonearm_encoder_complexity 4",
       "tonearm_encoder_complexity_max 10",
+      'tonearm_worker_load{worker="0"} 0',
       'tonearm_worker_load{worker="1"} 0.5',
       'tonearm_worker_playing_players{worker="1"} 7',
       'tonearm_worker_lateness_p99_milliseconds{worker="1"} 2.5',
@@ -153,6 +150,27 @@ describe("the text", () => {
     }
     for (const kind of REPAIR_KINDS) expect(lines).toContain(`tonearm_repairs_total{kind="${kind}"} 0`);
     expect(lines).toContain('tonearm_frame_lateness_seconds_bucket{le="+Inf"} 0');
+  });
+
+  test("has the totals of audio, lateness in seconds and in growing classes", () => {
+    totals.addIncident({ cause: "workerLost", startEpochMs: 0, lengthMs: 40, framesLost: 2, repair: undefined });
+    totals.addReport({ epochMs: 0, worker: { ...idleWorker(), lateness: [150.5, 9, 0, 1, 0, 0, 0, 2] }, players: [] });
+    totals.addVoiceClose(4014);
+    const lines = create().read(undefined).split("\n");
+    for (const line of [
+      'tonearm_frames_lost_total{cause="workerLost"} 2',
+      'tonearm_incidents_total{cause="workerLost"} 1',
+      'tonearm_frame_lateness_seconds_bucket{le="0.001"} 9',
+      'tonearm_frame_lateness_seconds_bucket{le="0.005"} 10',
+      'tonearm_frame_lateness_seconds_bucket{le="0.06"} 12',
+      'tonearm_frame_lateness_seconds_bucket{le="+Inf"} 12',
+      "tonearm_frame_lateness_seconds_sum 0.1505",
+      "tonearm_frame_lateness_seconds_count 12",
+      "tonearm_voice_reconnects_total 0",
+      'tonearm_voice_closed_total{code="4014"} 1',
+    ]) {
+      expect(lines).toContain(line);
+    }
   });
 
   test("has every name that Lavalink's dashboards use", () => {
