@@ -2,6 +2,7 @@
 // and for plugins; docs/reference/outbound-guard.md states them. Audio, probe and plugin threads.
 
 import { isSecretName } from "../lib/secret-names.ts";
+import { type HttpHeaders, headerOf } from "./header-value.ts";
 
 /** protocol-v4.md section 2.3. */
 const REDIRECTS_MAX = 5;
@@ -18,7 +19,7 @@ export interface Hop {
 
 interface Redirectable {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly headers: HttpHeaders;
   readonly body: { cancel(): void };
 }
 
@@ -79,5 +80,5 @@ function withUserOf(from: URL, target: URL): URL {
 
 function locationOf({ status, headers }: Redirectable): string | undefined {
   if (!REDIRECT_STATUSES.has(status)) return undefined;
-  return [headers.location].flat()[0]?.trim() || undefined;
+  return headerOf(headers, "location");
 }

@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../errors.ts";
 import { describeUrl } from "../../lib/parse-url.ts";
+import { type HttpHeaders, headerOf } from "../../network/header-value.ts";
 import { BAN_STATUS } from "../../network/site-refusals.ts";
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
@@ -12,8 +13,6 @@ import { answerError, isRefusal, refusalStatusOf, refusedAgainError } from "./ht
 import {
   contentLengthOf,
   contentRangeOf,
-  type HttpHeaders,
-  headerOf,
   ifRangeOf,
   isSameVersion,
   mimeTypeOf,
