@@ -196,11 +196,11 @@ export class AudioWorker {
       case "handOver": {
         const { boundary, clock } = this.#options;
         const { playerId, port } = command;
-        player.handOver({ port: this.#relayPort(playerId, port), clock: boundary.clockOf(playerId, clock) });
+        player.placement.handOver({ port: this.#relayPort(playerId, port), clock: boundary.clockOf(playerId, clock) });
         return;
       }
       default:
-        if (!player.passOn(command)) changeAudio(player, command);
+        if (!player.placement.passOn(command)) changeAudio(player, command);
     }
   }
 
@@ -248,7 +248,8 @@ export class AudioWorker {
       let usedMs = 0;
       this.#options.boundary.run(player.playerId, "timer", () => {
         usedMs = player.takeUsedMs();
-        if (usedMs > heaviestMs && player.canHandOver) [heaviestPlayer, heaviestMs] = [player.playerId, usedMs];
+        if (usedMs > heaviestMs && player.placement.canHandOver)
+          [heaviestPlayer, heaviestMs] = [player.playerId, usedMs];
         player.checkHealth({ hasOthers, threadLoad });
       });
       if (player.isPlaying) {
