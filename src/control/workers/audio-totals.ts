@@ -25,7 +25,7 @@ export class AudioTotals {
   readonly voice = noVoiceCounts();
   /** Voice connections that Discord has closed for good, by the code of the WebSocket. */
   readonly voiceClosed = zeroCounts(VOICE_CLOSE_CODES);
-  /** Workers that died or hung. */
+  /** Workers that crashed or hung. */
   workersLost = 0;
   /** Sends by how late they were (`LATENESS_BOUNDS_MS`, and those beyond), and their lateness in all, milliseconds. */
   readonly latenessCounts: number[] = [...LATENESS_BOUNDS_MS, 0].fill(0);

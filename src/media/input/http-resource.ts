@@ -148,7 +148,7 @@ export class HttpResource {
     return this.#acceptsRanges || (this.#sizeBytes ?? Number.POSITIVE_INFINITY) <= SKIP_TO_SEEK_SIZE_BYTES_MAX;
   }
 
-  /** True when a closed connection can be taken up again at the same byte. */
+  /** True when a closed connection can be reopened at the same byte. */
   get isReopenable(): boolean {
     return this.isLive || this.#acceptsRanges || this.#sizeBytes !== undefined;
   }

@@ -16,7 +16,7 @@ export function audioFamilies(totals: AudioTotals): MetricFamily[] {
     labelled("repairs_total", "Silent players that were repaired.", { kind: REPAIR_KINDS }, totals.repairs),
     lateness(totals),
     counter("input_reopened_total", "Lost connections to inputs' servers opened again.", totals.inputReopened),
-    counter("workers_lost_total", "Audio threads that died or hung.", totals.workersLost),
+    counter("workers_lost_total", "Audio threads that crashed or hung.", totals.workersLost),
     counter("voice_packets_sent_total", "Packets sent to voice servers, silence included.", totals.packetsSent),
     ...voiceFamilies(totals),
     labelled(
