@@ -1,4 +1,4 @@
-// The one error class of the node and the list of its codes. Used on both threads; a leaf without domain knowledge.
+// The one error class of the node and the list of its codes. A leaf without domain knowledge, on all threads.
 // Every code is explained in docs/reference/errors.md (a test keeps the two equal).
 
 /** The party that has to act: decides HTTP status, retry and log level. */

@@ -19,7 +19,7 @@ export const CAUSES: Readonly<Record<IncidentJson["cause"], Words>> = {
   },
   workerLost: {
     short: "worker lost",
-    long: "The audio worker died or hung, or this track exceeded its CPU quota. The player continued on another worker.",
+    long: "The audio worker crashed or hung, or this track exceeded its CPU quota. The player continued on another worker.",
   },
   decoderLate: {
     short: "decoder too late",

@@ -50,7 +50,7 @@ interface GapOptions {
   readonly peakMax?: number;
 }
 
-/** Silences inside the audio; silence at its very start and end is no gap. */
+/** Silences inside the audio; silence at its very start and end is not a gap. */
 export function findGaps(samples: Float32Array, options: GapOptions = {}): Gap[] {
   const { lengthSamplesMin = 240, peakMax = 0.0003 } = options;
   const gaps: Gap[] = [];

@@ -6,7 +6,7 @@ import { type ServerConnection, ServerTrouble } from "../own-servers/server-conn
 import type { Login } from "../own-servers/server-options.ts";
 import { type JellyfinSession, readSession } from "./jellyfin-answers.ts";
 
-/** Sessions do not expire by themselves; one a day is no burden. */
+/** Sessions do not expire by themselves; one a day is not a burden. */
 const SESSION_TTL_MS = 24 * 60 * 60_000;
 /** Jellyfin locks users out after a few wrong passwords: a refused one is not tried with each request. */
 const REFUSAL_MS = 5 * 60_000;

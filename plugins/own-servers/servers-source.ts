@@ -62,7 +62,7 @@ export class ServersSource implements Source {
 
   readonly resolve = async (request: ResolveRequest): Promise<Playable> => {
     const thing = parseServerIdentifier(request.track.identifier, this.name);
-    if (thing?.kind !== "track") throw new SourceError("invalid", `this is no track of a ${this.name} server`);
+    if (thing?.kind !== "track") throw new SourceError("invalid", `this is not a track of a ${this.name} server`);
     return this.#serverOf(thing).playable(thing.id, request);
   };
 

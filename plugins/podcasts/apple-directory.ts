@@ -2,6 +2,7 @@
 // requests a minute, so its answers are cached. Plugin thread.
 
 import { type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
+import { type Members, membersOf, objectsOf } from "../reading/json.ts";
 import { webLink } from "./feed-text.ts";
 
 const ADDRESS = "https://itunes.apple.com";
@@ -18,8 +19,6 @@ interface ListedEpisode {
   readonly feedUrl: string;
   readonly guid: string;
 }
-
-type Entry = Readonly<Record<string, unknown>>;
 
 export class AppleDirectory {
   readonly #host: Pick<PluginHost, "http" | "backend" | "cache">;
@@ -60,8 +59,12 @@ export class AppleDirectory {
     return feedUrl === undefined || typeof guid !== "string" || guid === "" ? undefined : { feedUrl, guid };
   }
 
-  #ask(path: string, query: Readonly<Record<string, string | number>>, signal: AbortSignal): Promise<readonly Entry[]> {
-    const cache = this.#host.cache<readonly Entry[]>("apple", ANSWERS);
+  #ask(
+    path: string,
+    query: Readonly<Record<string, string | number>>,
+    signal: AbortSignal,
+  ): Promise<readonly Members[]> {
+    const cache = this.#host.cache<readonly Members[]>("apple", ANSWERS);
     const bounds = { timeoutMs: TIMEOUT_MS, sizeBytesMax: ANSWER_BYTES_MAX };
     return cache.getOrMake(JSON.stringify([path, query]), {
       signal,
@@ -74,13 +77,11 @@ export class AppleDirectory {
 }
 
 /** Keeps only the members that are used. */
-function readEntries(answer: unknown): readonly Entry[] {
-  const results = typeof answer === "object" && answer !== null && "results" in answer ? answer.results : undefined;
-  if (!Array.isArray(results)) throw new SourceError("changed", "Apple's directory answered no list of results");
-  return results.slice(0, ENTRIES_MAX).flatMap((entry: unknown) => {
-    if (typeof entry !== "object" || entry === null) return [];
-    const { kind, collectionId, trackId, feedUrl, episodeGuid } = entry as Entry; // members not checked yet
-    return [{ kind, collectionId, trackId, feedUrl, episodeGuid }];
+function readEntries(answer: unknown): readonly Members[] {
+  const { results } = membersOf(answer);
+  if (!Array.isArray(results)) throw new SourceError("changed", "Apple's directory answered without a list of results");
+  return objectsOf(results, ENTRIES_MAX).map(({ kind, collectionId, trackId, feedUrl, episodeGuid }) => {
+    return { kind, collectionId, trackId, feedUrl, episodeGuid };
   });
 }
 

@@ -86,7 +86,7 @@ export class FeedReader {
     if (!this.#isDone) this.#parser.write(text);
   }
 
-  /** Undefined: it was no feed. */
+  /** Undefined: it was not a feed. */
   finish(): Feed | undefined {
     if (!this.#isFeed) return undefined;
     const { url, episodesMax } = this.#options;

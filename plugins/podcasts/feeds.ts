@@ -2,19 +2,17 @@
 // few are fetched at once, only one of the large ones, and they are parsed in pieces, so that other tasks can run and
 // the thread's memory is enough. Plugin thread.
 
-import { type HttpAnswer, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
+import { type HttpAnswer, type PluginHost, type Pool, SourceError } from "../../src/plugin-api/plugin.ts";
 import { type Feed, FeedReader, type FeedReaderOptions } from "./feed-reader.ts";
-import { feedDecoder, webLink } from "./feed-text.ts";
-import { Lane } from "./lane.ts";
+import { feedDecoder } from "./feed-text.ts";
 
 /** Most feeds are smaller. The host makes a text of each body, of one or two bytes a character: ten are 40 MiB. */
-const SMALL = { sizeBytesMax: 2 * 1024 * 1024, runningMax: 10, waitingMax: 100 };
+const SMALL = { sizeBytesMax: 2 * 1024 * 1024, concurrencyMax: 10, waitingMax: 100 };
 /** Long shows have feeds of 5 to 30 MB: one at a time, as the thread has 128 MiB. */
-const LARGE = { sizeBytesMax: 32 * 1024 * 1024, runningMax: 1, waitingMax: 20 };
+const LARGE = { sizeBytesMax: 32 * 1024 * 1024, concurrencyMax: 1, waitingMax: 20 };
 const LARGE_KNOWN = { ttlMs: 24 * 60 * 60_000, entriesMax: 500 };
 /** Feeds move, and pass through trackers that count downloads. */
 const REDIRECTS_MAX = 10;
-const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 /** For all redirects together. */
 const TIMEOUT_MS = 12_000;
 /** The reader is asked between pieces whether it has enough. */
@@ -28,45 +26,40 @@ const ACCEPT = "application/rss+xml, application/atom+xml, application/xml;q=0.9
 interface Bounds {
   readonly signal: AbortSignal;
   readonly sizeBytesMax: number;
-  readonly timeoutMs: number;
 }
 
 type FeedRequest = Omit<FeedReaderOptions, "url">;
-type FeedsHost = Pick<PluginHost, "http" | "clock" | "cache">;
+type FeedsHost = Pick<PluginHost, "http" | "clock" | "cache" | "pool">;
 
 export class Feeds {
   readonly #host: FeedsHost;
-  readonly #small = new Lane(SMALL);
-  readonly #large = new Lane(LARGE);
+  readonly #small: Pool;
+  readonly #large: Pool;
 
   constructor(host: FeedsHost) {
     this.#host = host;
+    this.#small = host.pool("podcast feeds", SMALL);
+    this.#large = host.pool("large podcast feeds", LARGE);
   }
 
   /** Rejects with a SourceError where there is no feed. */
   async read(url: string, feedRequest: FeedRequest, signal: AbortSignal): Promise<Feed> {
     const largeOnes = this.#host.cache<true>("large-feeds", LARGE_KNOWN);
     if (!largeOnes.get(url)) {
-      const feed = await this.#small.run(signal, () =>
-        this.#read(url, feedRequest, { signal, sizeBytesMax: SMALL.sizeBytesMax }),
-      );
+      const bounds = { signal, sizeBytesMax: SMALL.sizeBytesMax };
+      const feed = await this.#small.run(() => this.#read(url, feedRequest, bounds), { signal });
       if (feed !== undefined) return feed;
       largeOnes.set(url, true);
     }
-    const feed = await this.#large.run(signal, () =>
-      this.#read(url, feedRequest, { signal, sizeBytesMax: LARGE.sizeBytesMax }),
-    );
+    const bounds = { signal, sizeBytesMax: LARGE.sizeBytesMax };
+    const feed = await this.#large.run(() => this.#read(url, feedRequest, bounds), { signal });
     if (feed !== undefined) return feed;
     throw new SourceError("changed", `the feed at ${hostOf(url)} is larger than ${LARGE.sizeBytesMax} bytes`);
   }
 
   /** Undefined: it is too large. */
-  async #read(
-    url: string,
-    feedRequest: FeedRequest,
-    options: { readonly signal: AbortSignal; readonly sizeBytesMax: number },
-  ): Promise<Feed | undefined> {
-    const answer = await this.#fetch(url, options);
+  async #read(url: string, feedRequest: FeedRequest, bounds: Bounds): Promise<Feed | undefined> {
+    const answer = await this.#fetch(url, bounds);
     if (answer === undefined) return undefined;
     const { bytes, headers } = answer;
     const decoder = feedDecoder(bytes, headers["content-type"] ?? "");
@@ -74,7 +67,7 @@ export class Feeds {
     const { clock } = this.#host;
     const untilMs = clock.now() + READING_MS_MAX;
     for (let start = 0; start < bytes.length && !reader.isDone && clock.now() < untilMs; start += PIECE_BYTES) {
-      if (start > 0 && start % CHUNK_BYTES === 0) await clock.sleep(0, options.signal);
+      if (start > 0 && start % CHUNK_BYTES === 0) await clock.sleep(0, bounds.signal);
       reader.write(decoder.decode(bytes.subarray(start, start + PIECE_BYTES), { stream: true }));
     }
     const feed = reader.finish();
@@ -83,38 +76,16 @@ export class Feeds {
     return feed;
   }
 
-  /** Keeps only the needed parts of the answer: its text is as large as the feed. */
-  async #fetch(
-    url: string,
-    options: { readonly signal: AbortSignal; readonly sizeBytesMax: number },
-  ): Promise<Pick<HttpAnswer, "url" | "bytes" | "headers"> | undefined> {
-    const { http, clock } = this.#host;
-    const untilMs = clock.now() + TIMEOUT_MS;
-    let next = url;
-    for (let count = 0; count <= REDIRECTS_MAX; count++) {
-      const timeoutMs = untilMs - clock.now();
-      if (timeoutMs <= 0) throw new SourceError("unreachable", `the feed at ${hostOf(url)} takes too long`);
-      const answer = await this.#ask(next, { ...options, timeoutMs });
-      if (answer === undefined) return undefined;
-      const { location } = answer.headers;
-      if (!REDIRECT_STATUSES.has(answer.status) || location === undefined) {
-        if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
-        return { url: next, bytes: answer.bytes, headers: answer.headers };
-      }
-      const to = webLink(location, next);
-      if (to === undefined) throw new SourceError("changed", `${hostOf(next)} redirects to an invalid address`);
-      next = to;
-    }
-    throw new SourceError("changed", `the feed at ${hostOf(url)} is behind more than ${REDIRECTS_MAX} redirects`);
-  }
-
-  async #ask(url: string, bounds: Bounds): Promise<HttpAnswer | undefined> {
+  /** Keeps only the needed parts of the answer: its text is as large as the feed. Undefined: it is too large. */
+  async #fetch(url: string, bounds: Bounds): Promise<Pick<HttpAnswer, "url" | "bytes" | "headers"> | undefined> {
+    const { http } = this.#host;
+    const request = { ...bounds, headers: { accept: ACCEPT }, redirectsMax: REDIRECTS_MAX, timeoutMs: TIMEOUT_MS };
     try {
-      return await this.#host.http.request(url, { ...bounds, headers: { accept: ACCEPT }, redirect: "manual" });
+      const answer = await http.request(url, request);
+      if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
+      return { url: answer.url, bytes: answer.bytes, headers: answer.headers };
     } catch (error) {
-      bounds.signal.throwIfAborted();
-      // While redirects are not followed, `changed` can only mean that the body is too large.
-      if (error instanceof SourceError && error.kind === "changed") return undefined;
+      if (error instanceof SourceError && error.isTooLarge) return undefined;
       throw error;
     }
   }

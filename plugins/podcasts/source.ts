@@ -12,6 +12,7 @@ import {
   SourceError,
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
+import { trimmedText } from "../reading/json.ts";
 import { AppleDirectory } from "./apple-directory.ts";
 import type { Episode } from "./episode.ts";
 import type { Feed } from "./feed-reader.ts";
@@ -69,7 +70,7 @@ export class PodcastSource {
     if (parsed?.kind !== "episode") throw new SourceError("invalid", "the track names no episode of a podcast");
     const known = reason === "start" ? this.#enclosures().get(track.identifier) : undefined;
     if (known !== undefined) return { kind: "link", url: known };
-    const lastUrl = webLink(textField(track.fields?.enclosureUrl));
+    const lastUrl = webLink(trimmedText(track.fields?.enclosureUrl));
     return { kind: "link", url: await this.#enclosure(parsed, lastUrl, signal) };
   }
 
@@ -192,10 +193,6 @@ export class PodcastSource {
   #enclosures() {
     return this.#host.cache<string>("enclosures", ENCLOSURES);
   }
-}
-
-function textField(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 function withoutUndefined(members: Readonly<Record<string, string | number | undefined>>): JsonMembers {

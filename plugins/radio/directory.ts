@@ -31,7 +31,7 @@ export class StationDirectory {
     this.#options = options;
     const names = options.servers.map((name) => name.trim().toLowerCase());
     for (const name of names) {
-      if (!CONFIGURED_SERVER.test(name)) throw new Error(`servers: "${name}" is no host name`);
+      if (!CONFIGURED_SERVER.test(name)) throw new Error(`servers: "${name}" is not a host name`);
     }
     this.#chosen = [...new Set(names)].slice(0, SERVERS_MAX);
   }

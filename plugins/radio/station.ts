@@ -28,7 +28,7 @@ export function stationUuidOf(identifier: string): string | undefined {
   return uuid !== undefined && UUID.test(uuid) ? uuid : undefined;
 }
 
-/** The stations of a list, each once. Throws a SourceError when it is no list, or none of many entries is a station. */
+/** The stations of a list, each once. Throws a SourceError when it is not a list, or none of many entries is a station. */
 export function readStations(answer: unknown): Station[] {
   if (!Array.isArray(answer)) throw new SourceError("changed", "radio-browser answered no list of stations");
   const entries: readonly unknown[] = answer.slice(0, ENTRIES_MAX);

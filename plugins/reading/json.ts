@@ -10,7 +10,7 @@ export function objectOf(value: unknown): Members | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
 }
 
-/** Without members where it is no object. */
+/** Without members where it is not an object. */
 export function membersOf(value: unknown): Members {
   return objectOf(value) ?? {};
 }

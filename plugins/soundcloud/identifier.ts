@@ -35,7 +35,7 @@ const PAGE_HOSTS = new Set(["soundcloud.com", "www.soundcloud.com", "m.soundclou
 const API_HOSTS = new Set(["api.soundcloud.com", "api-v2.soundcloud.com"]);
 const SHORT_HOSTS = new Set(["on.soundcloud.com", "soundcloud.app.goo.gl"]);
 const PLAYER_HOST = "w.soundcloud.com";
-/** First segments that are no users. */
+/** First segments that are not users. */
 const NO_USERS = new Set([
   ...["charts", "discover", "feed", "imprint", "jobs", "library", "logout", "messages", "mobile", "notifications"],
   ...["pages", "people", "player", "popular", "search", "settings", "signin", "stations", "stream", "tags"],

@@ -154,7 +154,7 @@ export class SoundCloudLoader {
     return found;
   }
 
-  /** Entries that are no whole tracks are left out. */
+  /** Entries that are not whole tracks are left out. */
   #readAll(entries: readonly unknown[], countMax: number): FoundTrack[] {
     const found = objectsOf(entries, countMax).flatMap((entry) => readTrack(entry, this.#options) ?? []);
     for (const { id, playing } of found) this.#playing.set(id, playing);

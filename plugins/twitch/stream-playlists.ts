@@ -30,7 +30,7 @@ export class StreamPlaylists {
       if (answer.status === 403) throw refusalOf(answer, link);
       if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
       if (!answer.text.trimStart().startsWith("#EXTM3U")) {
-        throw new SourceError("changed", `the playlist of ${link.uri} is no playlist`);
+        throw new SourceError("changed", `the answer for the playlist of ${link.uri} is not a playlist`);
       }
     });
     return url;

@@ -59,7 +59,8 @@ export class Playback {
   async resolve(request: ResolveRequest): Promise<Playable> {
     const { host } = this.#parts;
     const videoId = request.track.identifier;
-    if (!isVideoId(videoId)) throw new SourceError("invalid", "the track's identifier is no id of a YouTube video");
+    if (!isVideoId(videoId))
+      throw new SourceError("invalid", "the track's identifier is not the id of a YouTube video");
     const refusedCount = this.#note(videoId, request);
     return askInOrder(
       this.#inOrder(videoId, request, refusedCount),

@@ -56,7 +56,7 @@ export class Program {
 
   /** The object that it prints. Rejects with a SourceError, an UnsupportedLink among them. */
   async ask(question: Question, signal: AbortSignal): Promise<Members> {
-    // A program that is missing is no fault of a site.
+    // A missing program is not the fault of a site.
     await this.#version(signal);
     const work = () => this.#run(question, signal);
     const { backend } = question.target;
@@ -102,7 +102,7 @@ export class Program {
   #reportAge(version: string): void {
     const [, year, month, day] = /(\d{4})\.(\d{2})\.(\d{2})/.exec(version) ?? [];
     const ageMs = this.#host.clock.now() - Date.UTC(Number(year), Number(month) - 1, Number(day));
-    // Not a number where the version is no date.
+    // Not a number if the version is not a date.
     if (this.#isAgeReported || !(ageMs > AGE_MS_MAX)) return;
     this.#isAgeReported = true;
     this.#host.log.warn("yt-dlp is older than 60 days, and sites may have changed since; update it", { version });

@@ -35,7 +35,7 @@ const VOICE_COUNTERS = {
     help: "Messages of voice gateways that could not be read.",
   },
   /** Sessions resumed after their WebSocket was lost. */
-  resumes: { metric: "voice_resumes_total", help: "Voice sessions taken up again after their WebSocket was lost." },
+  resumes: { metric: "voice_resumes_total", help: "Voice sessions resumed after their WebSocket was lost." },
   /** New sessions with the same credentials after a loss, or as a repair. */
   reconnects: { metric: "voice_reconnects_total", help: "New voice sessions with the same credentials." },
 } as const satisfies CounterFields;

@@ -46,7 +46,7 @@ export function formatIpAddress({ family, value }: IpAddress): string {
   return shortestIpv6(groups.join(":"));
 }
 
-/** `192.0.2.0/24`, or a single address. The bits behind the prefix do not count. Undefined when it is no block. */
+/** `192.0.2.0/24`, or a single address. The bits behind the prefix do not count. Undefined when it is not a block. */
 export function parseIpBlock(text: string): IpBlock | undefined {
   const [address = "", prefix, ...rest] = text.split("/");
   const parsed = parseIpAddress(address);

@@ -34,7 +34,7 @@ const NUMBER_LENGTH_MAX = 400;
 /** A text that is refused for its size, whether it is JSON or not. */
 export class JsonLimitError extends SyntaxError {}
 
-/** A number that was written with a decimal point, or is no integer. */
+/** A number that was written with a decimal point, or is not an integer. */
 export class JsonDecimal {
   /** The nearest double; finite. */
   readonly value: number;

@@ -117,9 +117,9 @@ export class KeyedSemaphore {
         leave();
         reject(busy());
       });
+      // Not aborted yet, so this cannot be called before `stopListening` is assigned.
       const stopListening = onAbort(signal, () => {
-        this.#waiting.delete(waiting);
-        timer?.cancel();
+        leave();
         reject(signal.reason);
       });
       this.#waiting.add(waiting);
@@ -132,7 +132,6 @@ export class KeyedSemaphore {
    */
   #admit(): void {
     for (const waiting of this.#waiting) {
-      if (this.#permitCount >= this.#permitsMax) return;
       if (!this.#hasCapacity(waiting.limits)) continue;
       this.#count(waiting.limits);
       waiting.admit();

@@ -1,4 +1,4 @@
-// Reads a URL without throwing, and names one without its secrets. Used on both threads.
+// Reads a URL without throwing, and names one without its secrets. Any thread.
 
 const SHOWN_PATH_LENGTH_MAX = 120;
 

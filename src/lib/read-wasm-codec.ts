@@ -52,7 +52,7 @@ function readPlainBinary(text: string): Uint8Array {
   for (let at = text.indexOf(mark) + mark.length; at < text.length && text[at] !== "'"; at++) {
     const code = text.charCodeAt(at);
     if (code !== 0x5c) {
-      // Zero is written as a character that is no byte.
+      // Zero is written as a character that is not a byte.
       bytes[size++] = code > 255 ? 0 : code;
       continue;
     }

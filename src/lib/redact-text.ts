@@ -79,7 +79,7 @@ const MEMBER =
 function redactMembers(text: string): string {
   return redactBehind(text, MEMBER, ([, , quoted, bare], start) => {
     if (!isSecretName(quoted ?? bare ?? "")) return undefined;
-    // Yes, no and nothing are no secrets.
+    // Yes, no and nothing are not secrets.
     return /^(?:null|undefined|true|false)\b/.test(text.slice(start, start + 10)) ? undefined : endOfValue(text, start);
   });
 }

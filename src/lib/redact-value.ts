@@ -1,6 +1,6 @@
 // Converts any value to plain values without secrets, fit for a log line, whatever the caller has passed. Checks names
 // first and then texts (redact-text.ts); survives exceptions from foreign code, and always terminates. Has no domain
-// knowledge; both threads.
+// knowledge; any thread.
 
 import { REDACTED, redactText } from "./redact-text.ts";
 import { isSecretName } from "./secret-names.ts";

@@ -188,11 +188,11 @@ export class AudioWorker {
       case "handOver": {
         const { boundary, clock } = this.#options;
         const { playerId, port } = command;
-        player.handOver({ port: this.#relayPort(playerId, port), clock: boundary.clockOf(playerId, clock) });
+        player.placement.handOver({ port: this.#relayPort(playerId, port), clock: boundary.clockOf(playerId, clock) });
         return;
       }
       default:
-        if (!player.passOn(command)) changeAudio(player, command);
+        if (!player.placement.passOn(command)) changeAudio(player, command);
     }
   }
 
@@ -233,7 +233,7 @@ export class AudioWorker {
       let usedMs = 0;
       boundary.run(playerId, "timer", () => {
         usedMs = player.takeUsedMs();
-        if (usedMs > heaviestMs && player.canHandOver) [heaviestPlayer, heaviestMs] = [playerId, usedMs];
+        if (usedMs > heaviestMs && player.placement.canHandOver) [heaviestPlayer, heaviestMs] = [playerId, usedMs];
         player.checkHealth({ hasOthers, threadLoad });
       });
       if (player.isPlaying) playingCount += 1;

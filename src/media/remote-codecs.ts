@@ -4,7 +4,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../bridge/codec-request.ts";
 import { PendingRequests } from "../bridge/pending-requests.ts";
-import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { WasmCodecName } from "../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../lib/wasm-codec.ts";
@@ -43,13 +42,13 @@ export class RemoteCodecs implements CodecSource {
 
   /** Undefined when it is not available in time. */
   async #ask(codec: CodecName): Promise<LoadedCodec | undefined> {
-    const timeLimit = { ms: ANSWER_TIMEOUT_MS, error: lateError };
+    const timeLimit = { ms: ANSWER_TIMEOUT_MS, error: () => new Error("late") };
     try {
       return await this.#requests.request("codec", { timeLimit }, (requestId) => {
         this.#port.postMessage({ requestId, codec } satisfies CodecRequest);
       });
     } catch {
-      // Late: it is loaded here.
+      // Only the time limit ends here. The codec is loaded on this thread instead, so nobody sees the error.
       return undefined;
     }
   }
@@ -57,10 +56,6 @@ export class RemoteCodecs implements CodecSource {
   #onAnswer(answer: CodecAnswer): void {
     this.#requests.resolve(answer.requestId, "loaded" in answer ? answer.loaded : undefined);
   }
-}
-
-function lateError(): NodeError {
-  return new NodeError("worker-timeout", `the codec thread loaded no codec within ${ANSWER_TIMEOUT_MS} ms`);
 }
 
 /** Without the package's own JavaScript, which searches for the library for 5 to 10 ms. */

@@ -2,6 +2,7 @@
 // and for plugins; docs/reference/outbound-guard.md states them. Audio, probe and plugin threads.
 
 import { isSecretName } from "../lib/secret-names.ts";
+import { type HttpHeaders, headerOf } from "./header-value.ts";
 
 /** protocol-v4.md section 2.3. */
 const REDIRECTS_MAX = 5;
@@ -18,11 +19,13 @@ export interface Hop {
 
 interface Redirectable {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly headers: HttpHeaders;
   readonly body: { cancel(): void };
 }
 
 interface FollowOptions<Answer extends Redirectable> {
+  /** Default: 5. */
+  readonly redirectsMax?: number | undefined;
   readonly send: (hop: Hop) => Promise<Answer>;
   /** Throws for an address that is invalid, or of neither `http:` nor `https:`. */
   readonly parseTarget: (location: string, from: URL) => URL;
@@ -30,22 +33,22 @@ interface FollowOptions<Answer extends Redirectable> {
 }
 
 /**
- * Sends a request, and up to five more as redirects demand. Resolves with the first answer that is no redirect and with
- * the request that it answers; the bodies of the others are cancelled.
+ * Sends a request, and up to `redirectsMax` more as redirects demand. Resolves with the first answer that is not a
+ * redirect and with the request that it answers; the bodies of the others are cancelled.
  */
 export async function followRedirects<Answer extends Redirectable>(
   first: Hop,
-  { send, parseTarget, tooMany }: FollowOptions<Answer>,
+  { redirectsMax = REDIRECTS_MAX, send, parseTarget, tooMany }: FollowOptions<Answer>,
 ): Promise<{ readonly answer: Answer; readonly hop: Hop }> {
   let hop = first;
-  for (let count = 0; count <= REDIRECTS_MAX; count++) {
+  for (let count = 0; count <= redirectsMax; count++) {
     const answer = await send(hop);
     const location = locationOf(answer);
     if (location === undefined) return { answer, hop };
     answer.body.cancel();
     hop = nextHop(hop, answer.status, parseTarget(location, hop.url));
   }
-  throw tooMany(REDIRECTS_MAX);
+  throw tooMany(redirectsMax);
 }
 
 /** The same host and port, and no step from `https:` to `http:`. */
@@ -79,5 +82,5 @@ function withUserOf(from: URL, target: URL): URL {
 
 function locationOf({ status, headers }: Redirectable): string | undefined {
   if (!REDIRECT_STATUSES.has(status)) return undefined;
-  return [headers.location].flat()[0]?.trim() || undefined;
+  return headerOf(headers, "location");
 }

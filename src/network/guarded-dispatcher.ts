@@ -1,5 +1,5 @@
 // The undici dispatcher for outbound HTTP: every connection passes the outbound guard, also to literal addresses, for
-// which undici calls no lookup. Used on both threads.
+// which undici calls no lookup. Any thread.
 
 import { constants } from "node:crypto";
 import { isIP } from "node:net";

@@ -1,6 +1,6 @@
 // Resolves names for the outbound guard, in bounded time. The system resolver supports everything (hosts file, search
 // domains) but runs two requests at a time in the whole process: a few names whose DNS servers never answer delay all
-// others. When it is slow, DNS is also asked directly, without such a limit. Used on the audio thread.
+// others. When it is slow, DNS is also asked directly, without such a limit. Audio, probe and plugin threads.
 
 import { type LookupAddress, type LookupOptions, Resolver, lookup as systemLookup } from "node:dns";
 import { type Clock, systemClock } from "../lib/clock.ts";

@@ -1,5 +1,5 @@
 // Keeps every outbound connection away from private addresses: addresses are checked after resolving, and the checked
-// address itself is connected to, so neither redirects nor changing DNS answers bypass it. Used on both threads.
+// address itself is connected to, so neither redirects nor changing DNS answers bypass it. Any thread.
 //
 // Global unicast is allowed and everything else refused, because a list of forbidden blocks would go out of date.
 // Behind a proxy names are resolved twice, because proxies take the `Host` of plain requests from a checked address.

@@ -1,5 +1,5 @@
 // Public addresses that belong to the operator's network: those of this machine, and of its IPv6 link. A firewall does
-// not protect them from the machine itself, so the outbound guard refuses them too. Used on both threads.
+// not protect them from the machine itself, so the outbound guard refuses them too. Any thread.
 
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";

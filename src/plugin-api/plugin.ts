@@ -112,8 +112,8 @@ type OptionValue<Type extends OptionType> = Type extends { readonly type: "flag"
 // The host
 
 /**
- * The node's services for a plugin. Valid until `signal` is aborted. From then on `http`, `load`, `run` and
- * `clock.sleep` reject with the reason of `signal`, and so do calls that are already running.
+ * The node's services for a plugin. Valid until `signal` is aborted. From then on `http`, `load`, `run`, `clock.sleep`
+ * and the wait for a pool reject with the reason of `signal`, and so do calls that are already running.
  */
 export interface PluginHost<Options = unknown> {
   /** The checked options, with defaults filled in. They never change: new options start a new plugin thread. */
@@ -157,6 +157,11 @@ export interface PluginHost<Options = unknown> {
    * 64; throws for more.
    */
   backend(name: string): Backend;
+  /**
+   * The pool of that name: bounds how much work of one kind the plugin does at once, such as reading large answers. The
+   * options of the first call apply. At most 64; throws for more.
+   */
+  pool(name: string, options: PoolOptions): Pool;
   /** Runs a program, never through a shell. Resolves with any exit code; rejects with a SourceError. */
   run(program: string, options: RunOptions): Promise<RunResult>;
   /**
@@ -346,15 +351,22 @@ export class SourceError extends Error {
    * for that long, 30 minutes at most.
    */
   readonly retryAfterMs: number | undefined;
+  /** With `changed`: the body of an answer was larger than `sizeBytesMax` of the request. Default: false. */
+  readonly isTooLarge: boolean;
 
   constructor(
     kind: SourceErrorKind,
     message: string,
-    options: { readonly cause?: unknown; readonly retryAfterMs?: number | undefined } = {},
+    options: {
+      readonly cause?: unknown;
+      readonly retryAfterMs?: number | undefined;
+      readonly isTooLarge?: boolean;
+    } = {},
   ) {
     super(message, options);
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
+    this.isTooLarge = options.isTooLarge ?? false;
   }
 }
 
@@ -374,7 +386,8 @@ export class SourceError extends Error {
  */
 export interface HttpClient {
   /**
-   * Resolves with any status. Rejects with a SourceError: `unreachable`, `busy`, or `changed` if the body is too large.
+   * Resolves with any status. Rejects with a SourceError: `unreachable`, `busy`, or `changed` if the body is too large
+   * (`isTooLarge`), or if a redirect is one too many or leads to an invalid address.
    */
   request(url: string, options: HttpRequest): Promise<HttpAnswer>;
   /**
@@ -404,8 +417,10 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
   /** Objects and arrays are sent as JSON, URLSearchParams as a form. */
   readonly body?: string | URLSearchParams | JsonMembers | readonly Json[] | undefined;
-  /** Default: `follow`, at most five redirects. `manual`: a redirect is returned as the answer. */
+  /** Default: `follow`. `manual`: a redirect is returned as the answer. */
   readonly redirect?: "follow" | "manual" | undefined;
+  /** Maximum number of redirects to follow; more reject with `changed`. Default: 5; at most 10. */
+  readonly redirectsMax?: number | undefined;
   /** Maximum size of the response body, bytes. Default: 8 MiB; at most 64 MiB. */
   readonly sizeBytesMax?: number | undefined;
   /** Time limit in milliseconds, from the call (including the wait for a slot) to the last byte. Default: 10,000. */
@@ -487,7 +502,7 @@ function isOver(attributes: ReadonlyMap<string, string>, nowMs: number): boolean
   return /^-?\d+$/.test(maxAge) ? Number(maxAge) <= 0 : Date.parse(attributes.get("expires") ?? "") <= nowMs;
 }
 
-// Caches, backends, programs
+// Caches, backends, pools, programs
 
 /** The limits of a cache. */
 export interface CacheOptions {
@@ -542,6 +557,24 @@ export interface Backend {
    * a SourceError `busy`, without calling `fn`, while `isOpen` is true.
    */
   run<Value>(fn: () => Promise<Value>): Promise<Value>;
+}
+
+/** The limits of a pool. */
+export interface PoolOptions {
+  /** Maximum number of calls that run at once, at least 1; further ones wait. */
+  readonly concurrencyMax: number;
+  /** Maximum number of calls that wait; further ones are refused. */
+  readonly waitingMax: number;
+}
+
+/** A pool: runs a bounded number of calls at once. */
+export interface Pool {
+  /**
+   * Calls `fn` as soon as the pool has a permit, in the order of the calls, and holds the permit until `fn` has ended.
+   * Rejects with the error of `fn`. Without calling `fn` it rejects with the reason of `signal` if that is aborted
+   * while the call waits, or with a SourceError `busy` if too many wait already.
+   */
+  run<Value>(fn: () => Promise<Value>, options: { readonly signal: AbortSignal }): Promise<Value>;
 }
 
 /** The parameters of a program run. */

@@ -62,9 +62,8 @@ export class AheadVoice extends UndiagnosedVoice {
     return true;
   }
 
-  sendSilence(dueMs: number): boolean {
+  sendSilence(dueMs: number): void {
     this.#waiting.push({ number: SILENCE, dueMs });
-    return true;
   }
 
   stopSpeaking(): void {

@@ -121,9 +121,7 @@ class ListeningVoice extends UndiagnosedVoice {
     return true;
   }
 
-  sendSilence(): boolean {
-    return true;
-  }
+  sendSilence(): void {}
 
   stopSpeaking(): void {}
 

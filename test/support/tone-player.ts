@@ -98,9 +98,8 @@ class RecordingVoice extends UndiagnosedVoice {
     return true;
   }
 
-  sendSilence(): boolean {
+  sendSilence(): void {
     this.log.push("silence");
-    return true;
   }
 
   stopSpeaking(): void {

@@ -14,7 +14,7 @@ export abstract class UndiagnosedVoice implements Voice, FrameSink {
   abstract readonly gate: VoiceGate;
   abstract connect(): Promise<void>;
   abstract sendFrame(opus: Uint8Array, dueMs: number): boolean;
-  abstract sendSilence(dueMs: number): boolean;
+  abstract sendSilence(dueMs: number): void;
   abstract stopSpeaking(): void;
   abstract close(): void;
 

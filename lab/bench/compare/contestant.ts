@@ -52,7 +52,7 @@ export class Contestant {
     this.trouble.catch(() => undefined); // checked by the measurement that runs at that time
   }
 
-  /** Rejects with a `NodeTrouble` that names the node when it does not start, answer, or is no v4 node. */
+  /** Rejects with a `NodeTrouble` that names the node when it does not start or answer, or is not a v4 node. */
   static async open(plan: NodePlan): Promise<Contestant> {
     const { name } = plan;
     if ("url" in plan) {
@@ -114,7 +114,7 @@ export class Contestant {
     }
     const isInfo = typeof answer.body === "object" && answer.body !== null && "version" in answer.body;
     if (answer.status !== 200 || !isInfo) {
-      throw new NodeTrouble(`${this.name}: is no v4 node, as it answers /v4/info with ${answer.status}`);
+      throw new NodeTrouble(`${this.name}: is not a v4 node: it answers /v4/info with ${answer.status}`);
     }
   }
 }

@@ -129,7 +129,7 @@ function planOf(
 
 function folder(path: string): string {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new WrongArgument(`${path} is no folder`);
+    throw new WrongArgument(`${path} is not a folder`);
   return path;
 }
 

@@ -270,7 +270,7 @@ export const errorChecks: readonly Check[] = [
       },
     ],
     [
-      "an identifier that is no single track is refused",
+      "an identifier that is not a single track is refused",
       "sheet 1.4",
       async (bench) => {
         const player = await bench.player();

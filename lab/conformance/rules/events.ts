@@ -217,7 +217,7 @@ export const eventChecks: readonly Check[] = checksOf("events", [
     "voice",
   ],
   [
-    "pause, volume and filters are no events",
+    "pause, volume and filters send no events",
     "sheet 4.6",
     async (bench) => {
       const player = await bench.busyPlayer();

@@ -47,7 +47,7 @@ export const webSocketChecks: readonly Check[] = [
   ),
   ...checksOf("websocket", [
     [
-      "a User-Id that is no number gets no session",
+      "a User-Id that is not a number gets no session",
       "sheet 4.1",
       async (bench) => {
         const reply = await bench.handshake(headers(bench, { "User-Id": "abc" }));

@@ -149,7 +149,7 @@ export const hostileSites: HostileLayer = {
       socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
       pour(socket, `1;${"e".repeat(8000)}\r\nx\r\n`);
     }),
-    playsRaw("chunk-garbage", "chunk sizes that are no numbers", (socket) =>
+    playsRaw("chunk-garbage", "chunk sizes that are not numbers", (socket) =>
       socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\nxx\r\n-1\r\n`),
     ),
     playsRaw("chunk-huge", "a chunk of 2^60 bytes", (socket) => {

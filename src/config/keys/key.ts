@@ -71,7 +71,7 @@ interface KeyDocs {
   readonly noEffect?: string;
   /** True when users who set it rely on it: a warning then says that it has no effect. */
   readonly isMissed?: boolean;
-  /** True when the value is private although it is no secret: an account, a host. */
+  /** True when the value is private although it is not a secret: an account, a host. */
   readonly isPrivate?: boolean;
   /** Further environment variables that set it: misspelt names that documentation spread. */
   readonly misspeltVariables?: readonly string[];

@@ -18,8 +18,6 @@ const WORKER_LOSSES_MAX = 3;
 /** A track that ran this long on a worker is not what made it stop. */
 const HARMLESS_AFTER_MS = 10_000;
 
-export type TrackState = { readonly kind: "idle" } | { readonly kind: "loaded"; readonly playing: LoadedTrack };
-
 /** Only while its track is the one in the intent. */
 export class LoadedTrack {
   readonly trackId: TrackId;

@@ -1,21 +1,17 @@
 // The requested state of one guild: the track and its position, pause, volume, filters and voice, enough to create the
 // player again on any worker at any moment. Applies updates in the order of protocol-v4.md section 2.7, but a refused
-// update changes nothing, and sends the client every event in the order of section 4.6. Main thread; the audio itself
-// is rendered in the worker.
+// update changes nothing, and sends the client every event in the order of section 4.6. The track from its start to its
+// end: player-track.ts; the voice connection: player-voice.ts. Main thread; the audio itself is rendered in the worker.
 
 import type { Activity } from "../../bridge/heartbeat.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
-import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import type { FrameMinute, PlayerReport } from "../../bridge/worker-report.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
-import type { Track } from "../../track/track.ts";
-import type { EventMessage, TrackEndReasonJson } from "../protocol/outgoing-message.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { PlayerJson, PlayerStateJson } from "../protocol/player-json.ts";
-import { exceptionToJson } from "../sources/load-result.ts";
 import type {
   CrashAttribution,
   PlayerEvent,
@@ -24,13 +20,13 @@ import type {
   WorkerHandle,
 } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
-import { LoadedTrack, type TrackState } from "./loaded-track.ts";
 import { diagnosedTrack, PlayerDiagnosis } from "./player-diagnosis.ts";
-import { IntentHolder, type PlayerIntent, trackIntentOf } from "./player-intent.ts";
+import { IntentHolder, type PlayerIntent } from "./player-intent.ts";
 import { PlayerMemory, type ReservedSizes } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
 import type { TrackProvider, WorkerProvider } from "./player-providers.ts";
+import { type EventContent, PlayerTrack } from "./player-track.ts";
 import type { PlayerUpdate } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
 import { type CheckedChange, TrackChecks } from "./track-checks.ts";
@@ -39,8 +35,6 @@ import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
 
 /** How long DELETE waits for the worker to have closed the voice connection. */
 const DESTROY_TIMEOUT_MS = 1000;
-/** How long a player that has played needs no new admission: bots take their time between the tracks of a queue. */
-const ADMITTED_MS = 60_000;
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
 const FRAME_MINUTES_MAX = 2;
 
@@ -63,6 +57,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   readonly #clock: Clock;
   readonly #memory: PlayerMemory;
   readonly #intent = new IntentHolder();
+  readonly #track: PlayerTrack;
   readonly #voice: PlayerVoice;
   readonly #diagnosis: PlayerDiagnosis;
   readonly #updates = new UpdateQueue();
@@ -70,12 +65,8 @@ export class Player implements PooledPlayer, UpdateTarget {
   readonly #destruction = new AbortController();
   #destroyed: Promise<void> | undefined;
   #handle: WorkerHandle | undefined;
-  #state: TrackState = { kind: "idle" };
-  #trackCount = 0;
   /** A track has been admitted and starts as soon as its update has been applied. */
   #isStarting = false;
-  /** When its last track ended. */
-  #endedMs = Number.NEGATIVE_INFINITY;
   #frameMinutes: FrameMinute[] = [];
 
   /** Throws `memory-exhausted`. */
@@ -99,6 +90,19 @@ export class Player implements PooledPlayer, UpdateTarget {
       logger,
       onIncident: (incident) => options.workers.addIncident(incident),
     });
+    this.#track = new PlayerTrack({
+      intent: this.#intent,
+      tracks: options.tracks,
+      deadlyTracks: options.deadlyTracks,
+      clock: options.clock,
+      logger,
+      worker: () => this.#handle,
+      isolate: () => options.workers.isolate(this),
+      onLoaded: () => options.updateTimer.start(this),
+      onEnded: () => this.#onTrackEnded(),
+      sendEvent: (event) => this.#sendEvent(event),
+      sendPlayerUpdate: () => this.sendPlayerUpdate(),
+    });
     this.#voice = new PlayerVoice({
       intent: this.#intent,
       clock: options.clock,
@@ -111,7 +115,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   }
 
   get isPlaying(): boolean {
-    return this.#state.kind === "loaded" && !this.#intent.value.isPaused;
+    return this.#track.loaded !== undefined && !this.#intent.value.isPaused;
   }
 
   get needsCapacity(): boolean {
@@ -136,7 +140,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     const { volume, isPaused, filters } = this.#intent.value;
     return {
       guildId: this.guildId,
-      track: this.#state.kind === "loaded" ? this.#state.playing.toJson(state.time) : null,
+      track: this.#track.loaded?.toJson(state.time) ?? null,
       volume,
       paused: isPaused,
       state,
@@ -149,7 +153,8 @@ export class Player implements PooledPlayer, UpdateTarget {
     const { guildId } = this;
     const { sessionId, workers } = this.#options;
     const { position } = this.#stateJson();
-    const track = this.#state.kind === "loaded" ? diagnosedTrack(this.#state.playing.track.info) : null;
+    const { loaded } = this.#track;
+    const track = loaded === undefined ? null : diagnosedTrack(loaded.track.info);
     const own = { guildId, sessionId, track, position, paused: this.#intent.value.isPaused };
     return this.#diagnosis.toJson(own, workers.placementOf(this));
   }
@@ -162,7 +167,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     const { position, connected } = this.#stateJson();
     const placement = this.#options.workers.placementOf(this);
     return {
-      track: this.#state.kind === "loaded" ? this.#state.playing.track : undefined,
+      track: this.#track.loaded?.track,
       positionMs: position,
       isPaused: this.#intent.value.isPaused,
       isConnected: connected,
@@ -174,18 +179,17 @@ export class Player implements PooledPlayer, UpdateTarget {
 
   skip(): Promise<void> {
     return this.#updates.run(async () => {
-      if (this.#state.kind === "idle") return;
-      this.#send({ type: "stop" });
-      this.#end("finished");
+      if (this.#track.loaded !== undefined) this.#track.stop("finished");
     });
   }
 
   /** The intent, with the track's position of this moment. */
   snapshot(): PlayerIntent {
-    if (this.#state.kind === "idle") return this.#intent.value;
+    const { loaded } = this.#track;
+    if (loaded === undefined) return this.#intent.value;
     const epochMs = this.#clock.epochMs();
     const { track } = this.#intent;
-    return { ...this.#intent.value, track: { ...track, positionMs: this.#state.playing.positionMs(epochMs), epochMs } };
+    return { ...this.#intent.value, track: { ...track, positionMs: loaded.positionMs(epochMs), epochMs } };
   }
 
   /**
@@ -197,7 +201,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#memory.keepAll(snapshot);
     this.#updates.markUsed();
     this.#intent.replace(snapshot);
-    if (snapshot.track !== undefined) this.#load();
+    if (snapshot.track !== undefined) this.#track.load();
     if (this.#handle === undefined) return;
     this.#send({ type: "setVolume", volume: snapshot.volume });
     this.#send({ type: "setFilters", filters: snapshot.filters });
@@ -229,36 +233,41 @@ export class Player implements PooledPlayer, UpdateTarget {
   onWorkerLost(attribution: CrashAttribution): void {
     this.#handle = undefined;
     this.#voice.onWorkerLost();
-    const isAudible = this.isPlaying && this.#state.kind === "loaded" && this.#state.playing.hasBeenAudible;
-    this.#diagnosis.onWorkerLost({ isAudible });
-    if (this.#state.kind === "loaded") {
-      this.#state.playing.onWorkerLost(this.#clock.epochMs(), { isAttributed: attribution.kind === "suspect" });
-    }
+    const { loaded } = this.#track;
+    this.#diagnosis.onWorkerLost({ isAudible: this.isPlaying && loaded?.hasBeenAudible === true });
+    loaded?.onWorkerLost(this.#clock.epochMs(), { isAttributed: attribution.kind === "suspect" });
     if (attribution.kind === "culprit") this.#giveUp(attribution.activity);
   }
 
   get isSuspect(): boolean {
-    return this.#state.kind === "loaded" && this.#state.playing.isSuspect;
+    return this.#track.loaded?.isSuspect ?? false;
   }
 
   onWorkerEvent(event: PlayerEvent): void {
     if (event.type === "playerReport") this.#onReport(event.report);
     else if (event.type === "voiceState" || event.type === "voiceClosed") this.#voice.onWorkerEvent(event);
-    else if (this.#state.kind === "loaded") this.#onTrackEvent(this.#state.playing, event);
+    else if (event.type === "position") this.#onPosition(event.report);
+    else this.#track.onWorkerEvent(event);
   }
 
   #onReport(report: PlayerReport): void {
     const { position, minute } = report;
-    if (position !== undefined && this.#state.kind === "loaded") this.#onPosition(this.#state.playing, position);
+    if (position !== undefined) this.#onPosition(position);
     this.#diagnosis.onReport(report);
     if (minute !== undefined) this.#frameMinutes = [minute, ...this.#frameMinutes].slice(0, FRAME_MINUTES_MAX);
+  }
+
+  #onPosition(report: PositionReport): void {
+    if (this.#track.loaded === undefined) return;
+    if (report.rate > 0) this.#diagnosis.endLoss();
+    this.#track.onPosition(report);
   }
 
   /** Everything that can be refused comes first; nothing after that fails. */
   async #apply(update: PlayerUpdate, { reserved, isReplacing }: ApplyOptions): Promise<void> {
     try {
       // A track that is loaded now counts for noReplace, also when it ends while this update waits for its voice.
-      const change = isReplacing || this.#state.kind === "idle" ? update.trackChange : undefined;
+      const change = isReplacing || this.#track.loaded === undefined ? update.trackChange : undefined;
       const onPassed = (): void => {
         this.#isStarting = update.isPaused !== true;
       };
@@ -274,15 +283,16 @@ export class Player implements PooledPlayer, UpdateTarget {
   #carryOut(update: PlayerUpdate, change: CheckedChange | undefined, reserved: ReservedSizes): void {
     if (update.trackChange === undefined) {
       if (update.isPaused !== undefined) this.#setPaused(update.isPaused);
-      if (update.userData !== undefined && this.#state.kind === "loaded") {
+      const { loaded } = this.#track;
+      if (update.userData !== undefined && loaded !== undefined) {
         this.#memory.keep("userData", reserved);
-        this.#state.playing.userData = update.userData;
+        loaded.userData = update.userData;
       }
     }
     if (update.volume !== undefined) this.#setVolume(update.volume);
     if (update.trackChange === undefined) {
-      if (update.positionMs !== undefined) this.#seek(update.positionMs);
-      if (update.endTimeMs !== undefined) this.#setEndTime(update.endTimeMs ?? undefined);
+      if (update.positionMs !== undefined) this.#track.seek(update.positionMs);
+      if (update.endTimeMs !== undefined) this.#track.setEnd(update.endTimeMs ?? undefined);
     }
     if (update.filters !== undefined) {
       this.#memory.keep("filters", reserved);
@@ -310,18 +320,17 @@ export class Player implements PooledPlayer, UpdateTarget {
   #changeTrack(change: CheckedChange, update: PlayerUpdate, reserved: ReservedSizes): void {
     const isPaused = update.isPaused ?? false;
     if (change.kind === "stop") {
-      this.#send({ type: "stop" });
-      this.#end("stopped");
+      this.#track.stop("stopped");
       this.#setPaused(isPaused);
       return;
     }
     const { track } = change;
-    this.#end("replaced");
+    this.#track.end("replaced");
     this.#memory.keep("track", reserved);
     this.#memory.keep("userData", reserved);
     // The play command carries it to the worker.
     this.#intent.replace({ isPaused });
-    this.#play(update.userData === undefined ? track : { ...track, userData: update.userData }, {
+    this.#track.play(update.userData === undefined ? track : { ...track, userData: update.userData }, {
       startMs: update.positionMs ?? Number(track.info.position),
       endMs: update.endTimeMs ?? undefined,
     });
@@ -332,107 +341,34 @@ export class Player implements PooledPlayer, UpdateTarget {
    * late.
    */
   #seekAdmission(): void {
-    const isPlaying = this.#state.kind === "loaded" || this.#clock.now() - this.#endedMs < ADMITTED_MS;
-    if (!isPlaying) this.#options.workers.admit(this);
-  }
-
-  #play(track: Track, times: { startMs: number; endMs: number | undefined }): void {
-    this.#intent.replace({ track: trackIntentOf(track, { ...times, epochMs: this.#clock.epochMs() }) });
-    const playing = this.#load();
-    this.#sendEvent({ type: "TrackStartEvent", track: this.#trackJson(playing) });
-    // Two updates, as clients are used to: the first of the regular ones, and the one that follows every play.
-    this.sendPlayerUpdate();
-    this.sendPlayerUpdate();
-    this.#startOnWorker(playing);
-  }
-
-  /** The track of the intent becomes the loaded one. */
-  #load(): LoadedTrack {
-    const playing = new LoadedTrack(++this.#trackCount, this.#intent);
-    this.#state = { kind: "loaded", playing };
-    this.#options.updateTimer.start(this);
-    return playing;
+    if (!this.#track.hasRecentTrack) this.#options.workers.admit(this);
   }
 
   /** Opens the voice connection and plays the track of the intent on a worker that has neither. */
   #startRequested(handle: WorkerHandle): void {
     this.#voice.onWorkerAssigned(handle);
-    if (this.#state.kind === "loaded") this.#startOnWorker(this.#state.playing);
-  }
-
-  #startOnWorker(playing: LoadedTrack): void {
-    if (this.#handle === undefined) return;
-    try {
-      if (!this.#handle.isIsolated && this.#options.deadlyTracks.has(playing.track)) {
-        if (this.#options.workers.isolate(this)) return;
-        const message =
-          "the track has crashed audio workers before and may only play isolated, and the maximum of isolated players is reached; try again later";
-        throw new NodeError("track-crashes-worker", message);
-      }
-      const input = this.#options.tracks.playableInput(playing.track);
-      this.#handle.send(playing.playCommand(input, this.#clock.epochMs()));
-    } catch (error) {
-      // The one before does not play on under its name.
-      this.#send({ type: "stop" });
-      // After the answer, as a failure in the worker would come.
-      this.#clock.after(0, () => {
-        if (this.#state.kind === "loaded" && this.#state.playing === playing) this.#fail(toWireError(error));
-      });
-    }
+    this.#track.start();
   }
 
   /** It has crashed a second worker, one that it had to itself: there is no further attempt. */
   #giveUp(activity: Activity): void {
-    if (this.#state.kind === "idle" || activity === "voice") {
+    if (this.#track.loaded === undefined || activity === "voice") {
       this.#voice.giveUp("what the voice server sent stopped an audio worker twice");
-      return;
+    } else {
+      this.#track.giveUp();
     }
-    this.#options.deadlyTracks.add(this.#state.playing.track);
-    const message = "the track was ended: it crashed an audio worker, and again when it played isolated";
-    this.#fail(toWireError(new NodeError("track-crashes-worker", message)));
   }
 
-  /** It takes so much of its worker that others are late. */
-  #onOverQuota(share: number): void {
-    const percent = Math.round(share * 100);
-    if (this.#handle?.isIsolated !== true && this.#options.workers.isolate(this)) {
-      const fields = { guildId: this.guildId, percent };
-      this.#options.logger.warn("track exceeds its CPU quota: it continues isolated", fields);
-      return;
-    }
-    this.#send({ type: "stop" });
-    const message = `the track was ended: it takes ${percent} % of a processor core, more than its CPU quota`;
-    this.#fail(toWireError(new NodeError("track-too-costly", message)));
-  }
-
-  /** Ends the track for a reason on this side. */
-  #fail(error: WireError): void {
-    if (this.#state.kind === "idle") return;
-    const { playing } = this.#state;
-    this.#sendEvent({
-      type: "TrackExceptionEvent",
-      track: this.#trackJson(playing),
-      exception: exceptionToJson(error),
-    });
-    this.#end(playing.hasBeenAudible ? "finished" : "loadFailed");
-  }
-
-  #end(reason: TrackEndReasonJson): void {
-    if (this.#state.kind === "idle") return;
-    const track = this.#trackJson(this.#state.playing);
-    this.#state = { kind: "idle" };
-    this.#intent.replace({ track: undefined });
-    this.#endedMs = this.#clock.now();
+  #onTrackEnded(): void {
     this.#diagnosis.endLoss();
     this.#memory.drop("track");
     this.#memory.drop("userData");
     this.#options.updateTimer.stop(this);
-    this.#sendEvent({ type: "TrackEndEvent", track, reason });
   }
 
   #setPaused(isPaused: boolean): void {
     if (isPaused === this.#intent.value.isPaused) return;
-    if (this.#state.kind === "loaded") this.#state.playing.hold(this.#clock.epochMs());
+    this.#track.loaded?.hold(this.#clock.epochMs());
     this.#intent.replace({ isPaused });
     this.#diagnosis.endLoss();
     this.#send({ type: "pause", isPaused });
@@ -447,48 +383,6 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#intent.replace({ filters });
     this.#send({ type: "setFilters", filters });
     this.sendPlayerUpdate();
-  }
-
-  #seek(positionMs: number): void {
-    if (this.#state.kind === "idle") return;
-    const { playing } = this.#state;
-    if (playing.seek(positionMs, this.#clock.epochMs())) {
-      this.#send({ type: "seek", trackId: playing.trackId, seekId: playing.seekId, positionMs });
-    }
-    this.sendPlayerUpdate();
-  }
-
-  #setEndTime(endMs: number | undefined): void {
-    if (this.#state.kind === "idle") return;
-    const { playing } = this.#state;
-    playing.setEnd(endMs, this.#clock.epochMs());
-    this.#send({ type: "setEndTime", trackId: playing.trackId, endMs: playing.workerEndMs });
-  }
-
-  #onPosition(playing: LoadedTrack, report: PositionReport): void {
-    if (report.rate > 0) this.#diagnosis.endLoss();
-    playing.report(this.#intent.value.isPaused ? { ...report, rate: 0 } : report);
-  }
-
-  #onTrackEvent(
-    playing: LoadedTrack,
-    event: Exclude<PlayerEvent, { type: "playerReport" | "voiceState" | "voiceClosed" }>,
-  ): void {
-    if (event.type === "position") {
-      this.#onPosition(playing, event.report);
-    } else if (event.trackId !== playing.trackId) {
-      // A track that has been replaced or stopped in the meantime: its end has been reported.
-    } else if (event.type === "trackEnded") {
-      this.#end(event.reason);
-    } else if (event.type === "trackOverQuota") {
-      this.#onOverQuota(event.share);
-    } else if (event.type === "trackException") {
-      const exception = exceptionToJson(event.error);
-      this.#sendEvent({ type: "TrackExceptionEvent", track: this.#trackJson(playing), exception });
-    } else {
-      this.#sendEvent({ type: "TrackStuckEvent", track: this.#trackJson(playing), thresholdMs: event.thresholdMs });
-      this.sendPlayerUpdate();
-    }
   }
 
   #onVoiceClosed(code: number, reason: string, isByRemote: boolean): void {
@@ -512,7 +406,7 @@ export class Player implements PooledPlayer, UpdateTarget {
         });
       });
     this.#options.workers.detach(this);
-    this.#end("stopped");
+    this.#track.end("stopped");
     this.#voice.close();
     await gone;
     this.#memory.close();
@@ -530,13 +424,9 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#sink.send({ op: "event", guildId: this.guildId, ...event });
   }
 
-  #trackJson(playing: LoadedTrack): ReturnType<LoadedTrack["toJson"]> {
-    return playing.toJson(this.#clock.epochMs());
-  }
-
   #stateJson(): PlayerStateJson {
     const time = this.#clock.epochMs();
-    const position = this.#state.kind === "loaded" ? this.#state.playing.positionMs(time) : 0;
+    const position = this.#track.loaded?.positionMs(time) ?? 0;
     return { time, position, ...this.#voice.connection };
   }
 }
@@ -545,9 +435,3 @@ interface ApplyOptions {
   readonly reserved: ReservedSizes;
   readonly isReplacing: boolean;
 }
-
-type EventContent = EventMessage extends infer Event
-  ? Event extends EventMessage
-    ? Omit<Event, "op" | "guildId">
-    : never
-  : never;

@@ -1,5 +1,5 @@
 // The field types of request bodies, with the leniency of the published parser (protocol-v4.md section 1.5): numbers
-// and booleans may be written as strings, `50.0` is no integer, numbers are no strings. Main thread; they check what
+// and booleans may be written as strings, `50.0` is not an integer, numbers are not strings. Main thread; they check what
 // `parseJson` returns, and describe themselves for OpenAPI by their `meta`.
 
 import { z } from "zod";

@@ -143,6 +143,6 @@ export class RoutePlanner {
 
 function toBlock(text: string): IpBlock {
   const block = parseIpBlock(text);
-  if (block === undefined) throw new NodeError("internal", `${text} is no address block`);
+  if (block === undefined) throw new NodeError("internal", `${text} is not an address block`);
   return block;
 }

@@ -31,8 +31,8 @@ export const AUDIO_COUNTERS = new CounterTable({
   },
   lateness: LATENESS_HISTOGRAM,
   inputReopened,
-  /** Workers that died or hung. */
-  workersLost: { metric: "workers_lost_total", help: "Audio threads that died or hung." },
+  /** Workers that crashed or hung. */
+  workersLost: { metric: "workers_lost_total", help: "Audio threads that crashed or hung." },
   packetsSent,
   ...others,
   /** Voice connections that Discord has closed for good, by the close code of the WebSocket. */

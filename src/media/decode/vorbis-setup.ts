@@ -36,7 +36,7 @@ export function isVorbisSetupBounded(setup: Uint8Array): boolean {
 }
 
 /**
- * Returns the codebook's dimension (section 3.2.1); undefined when there are too many entries or this is no codebook.
+ * Returns the codebook's dimension (section 3.2.1); undefined when there are too many entries or this is not a codebook.
  */
 function readCodebook(bits: LowBitReader, totals: Totals): number | undefined {
   if (bits.read(24) !== CODEBOOK_SYNC) return undefined;

@@ -8,7 +8,7 @@ const EXPONENTIAL_RANGE = 1000;
 
 export type FadeCurve = SettingsOf<"fadeIn">["curve"];
 
-/** A requested fade. Never of length 0: that is no fade. */
+/** A requested fade. Never of length 0: that is not a fade. */
 export interface Fade {
   /** Length in output samples, 1 or more; whatever the rate of timescale. */
   readonly lengthSamples: number;

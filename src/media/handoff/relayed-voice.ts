@@ -64,9 +64,8 @@ export class RelayedVoice implements Voice, FrameSink {
     return true;
   }
 
-  sendSilence(dueMs: number): boolean {
+  sendSilence(dueMs: number): void {
     this.#port.send({ type: "silence", dueEpochMs: this.#epochOf(dueMs) });
-    return true;
   }
 
   stopSpeaking(): void {

@@ -1,8 +1,9 @@
 // Whether an HTTP answer is the body that was asked for. Pure. Audio thread.
 
+import { headerOf } from "../../network/header-value.ts";
 import type { HttpAnswer } from "./http-answer.ts";
 import { answerError, statusError } from "./http-errors.ts";
-import { type ContentRange, contentRangeOf, headerOf } from "./http-headers.ts";
+import { type ContentRange, contentRangeOf } from "./http-headers.ts";
 
 /** Throws unless the answer brings a body as it is: "input-not-found", "input-http-status", "input-answer-invalid". */
 export function checkHasBody({ url, status, headers }: HttpAnswer): void {

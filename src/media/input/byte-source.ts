@@ -33,7 +33,7 @@ export interface ByteSource {
   aimReadAhead?(sizeBytes: number): void;
   /**
    * Says that the content is a file, which ends where its first body did or will, even if the server calls itself a
-   * station: what stations send is else taken up again wherever it ends. Only where that is done.
+   * station: otherwise what stations send is continued wherever it ends. Only where that is done.
    */
   expectEnd?(): void;
   /** Frees connections and buffers; pending reads reject. May be called at any time, more than once. */

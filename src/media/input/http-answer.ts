@@ -1,7 +1,7 @@
 // A site's answer to a GET: from HttpClient over undici, or from a bare socket for old Shoutcast servers. Audio and
 // probe threads.
 
-import type { HttpHeaders } from "./http-headers.ts";
+import type { HttpHeaders } from "../../network/header-value.ts";
 
 export interface HttpAnswer {
   /** Address of the answer after redirects. Keeps user name and password while the origin is the same. */

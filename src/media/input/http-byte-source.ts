@@ -55,7 +55,7 @@ const RANDOM_ACCESS_HEAD_BYTES = 4 * 1024;
 const GAP_BYTES_MAX = 256 * 1024;
 /** A reader that is silent this long while the read-ahead is full (a pause) loses its connection until it reads on. */
 const IDLE_MS = 30_000;
-/** How long a connection may be silent that could not be taken up again: longer, as it is the only one there is. */
+/** How long a connection may be silent that could not be reopened: longer, as it is the only one there is. */
 const LAST_CONNECTION_SILENCE_MS = 60_000;
 /** Fill of the read-ahead below which receiving resumes: rarely and in large pieces instead of at every packet. */
 const WAKE_BELOW = 0.75;

@@ -141,7 +141,7 @@ export class HttpClient {
   async #getRouted(url: URL, request: HttpRequest): Promise<HttpAnswer> {
     const { routes, egress: usual = "blocks" } = this.#options;
     const { egress = usual, signal } = request;
-    // Servers of the operator's own are no sites: they are asked from the machine's own address.
+    // Servers of the operator's own are not sites: they are asked from the machine's own address.
     const isOwn = egress === "machine" || request.ownServer === serverOf(url);
     if (routes === undefined || isOwn || hasProxy(egress)) return this.#getOnce(url, request, undefined);
     const routed = { url, signal, sendFrom: (address: string | undefined) => this.#getOnce(url, request, address) };

@@ -1,15 +1,7 @@
 // Reads what answer headers say about a body: its media type, whole size, validator and which bytes were sent.
 // Pure functions. Audio thread.
 
-/** Header values by lower-case name, as undici hands them out. */
-export type HttpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
-
-/** The header's value, the first when it was sent several times, trimmed; undefined when missing or empty. */
-export function headerOf(headers: HttpHeaders, name: string): string | undefined {
-  const value = headers[name];
-  const first = typeof value === "string" ? value : value?.[0];
-  return first?.trim() || undefined;
-}
+import { type HttpHeaders, headerOf } from "../../network/header-value.ts";
 
 /** Media type in lower case without parameters. */
 export function mimeTypeOf(headers: HttpHeaders): string | undefined {

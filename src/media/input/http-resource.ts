@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../errors.ts";
 import { describeUrl } from "../../lib/parse-url.ts";
+import { type HttpHeaders, headerOf } from "../../network/header-value.ts";
 import { BAN_STATUS } from "../../network/site-refusals.ts";
 import { checkedRange, checkHasBody } from "./answer-checks.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
@@ -12,8 +13,6 @@ import { answerError, isRefusal, refusalStatusOf, refusedAgainError } from "./ht
 import {
   contentLengthOf,
   contentRangeOf,
-  type HttpHeaders,
-  headerOf,
   ifRangeOf,
   isSameVersion,
   mimeTypeOf,
@@ -149,7 +148,7 @@ export class HttpResource {
     return this.#acceptsRanges || (this.#sizeBytes ?? Number.POSITIVE_INFINITY) <= SKIP_TO_SEEK_SIZE_BYTES_MAX;
   }
 
-  /** True when a closed connection can be taken up again at the same byte. */
+  /** True when a closed connection can be reopened at the same byte. */
   get isReopenable(): boolean {
     return this.isLive || this.#acceptsRanges || this.#sizeBytes !== undefined;
   }

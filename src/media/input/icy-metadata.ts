@@ -1,7 +1,7 @@
 // Icecast and Shoutcast put a station's name into `icy-…` headers and the current title between the audio bytes: after
 // every `icy-metaint` bytes one length byte (times 16) and that much text. This separates them. Audio thread.
 
-import { type HttpHeaders, headerOf } from "./http-headers.ts";
+import { type HttpHeaders, headerOf } from "../../network/header-value.ts";
 import { decodeText } from "./legacy-text.ts";
 
 /** A station's description from its headers. */

@@ -1,4 +1,4 @@
-// Recognises an opened input that is no media but a text leading to some: a link list or an HLS playlist. Audio thread.
+// Recognises an opened input that is not media but a text leading to some: a link list or an HLS playlist. Audio thread.
 
 import type { PlainInput, PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";

@@ -1,8 +1,7 @@
 // One player on the audio thread: executes its commands, sends its frame at each deadline and knows whether anybody
 // listens. The requested state lives on the main thread (control/players/); this is the actual state. What to play:
-// player-tracks.ts; where it goes: voice-output.ts; position, health and hand-over have their own files in this folder.
-// Long because commands, ticks and changes of the output all decide what happens to the next frame and to those that
-// are ready. Audio thread.
+// player-tracks.ts; where it goes: voice-output.ts; which worker renders it: render-placement.ts; the frames that are
+// ready: unsent-frames.ts. Audio thread.
 
 import { type AudioState, PLAYER_COUNTERS } from "../../bridge/audio-metrics.ts";
 import type { LossCause } from "../../bridge/audio-report.ts";
@@ -13,9 +12,7 @@ import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { PlayerReport } from "../../bridge/worker-report.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
-import { FRAME_MS } from "../format/audio-format.ts";
-import type { HandOverOptions } from "../handoff/hand-over.ts";
-import type { AudioCommand } from "../handoff/relay-messages.ts";
+import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import type { LoopMember, TickLoop } from "../scheduler/tick-loop.ts";
 import type { VoiceGate } from "../voice/frame-sink.ts";
 import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
@@ -24,14 +21,12 @@ import type { CpuQuotaCheck } from "./cpu-quota-watch.ts";
 import { FrameSlot } from "./frame-slot.ts";
 import { HealthWatch } from "./health-watch.ts";
 import { PlayerTracks } from "./player-tracks.ts";
-import { stallCauseOf, type TrackContext, takeReopened, takeUsedMs } from "./playing-track.ts";
+import { audioOf, stallCauseOf, type TrackContext, takeReopened, takeUsedMs } from "./playing-track.ts";
 import { PositionReporter } from "./position-reporter.ts";
 import { RenderPlacement } from "./render-placement.ts";
-import type { Stall } from "./silence-watch.ts";
+import { StallRepair } from "./stall-repair.ts";
+import { UnsentFrames } from "./unsent-frames.ts";
 import { VoiceOutput } from "./voice-output.ts";
-
-/** Changes of the audio that follow more closely than this share what has been made ahead. */
-const CHANGE_MS_MIN = 60;
 
 /** Shared by all players of a worker. */
 export interface PlayerContext extends TrackContext {
@@ -54,6 +49,8 @@ export class AudioPlayer implements LoopMember {
   /** What it has counted since its last report. */
   readonly counts = PLAYER_COUNTERS.zero();
   readonly watch: AudioWatch;
+  /** Which worker renders the audio. */
+  readonly placement: RenderPlacement;
   readonly #context: PlayerContext;
   readonly #output: VoiceOutput;
   readonly #tracks: PlayerTracks;
@@ -61,10 +58,9 @@ export class AudioPlayer implements LoopMember {
   readonly #slot = new FrameSlot();
   readonly #positions: PositionReporter;
   readonly #health: HealthWatch;
-  readonly #placement: RenderPlacement;
+  readonly #unsent: UnsentFrames;
+  readonly #stallRepair: StallRepair;
   #isPaused = false;
-  #remadeAtMs = Number.NEGATIVE_INFINITY;
-  #outdatedAtMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   constructor(playerId: PlayerId, context: PlayerContext, createVoice: (player: AudioPlayer) => Promise<Voice>) {
@@ -88,13 +84,25 @@ export class AudioPlayer implements LoopMember {
       send: (report) => send({ type: "position", report }),
     });
     this.#health = new HealthWatch({ playerId, clock, trackStuckThresholdMs, send });
-    this.#placement = new RenderPlacement({
+    this.placement = new RenderPlacement({
       playerId,
       send,
+      remoteTrack: () => this.#remoteTrack,
+      sink: () => this.#output.sink,
       onHandedOver: (startMs) => this.#releaseAudio(startMs),
       onFailed: () => this.#tracks.keepHere(),
       onLost: (cause) => this.watch.onLost(cause, 1),
     });
+    const parts = {
+      slot: this.#slot,
+      output: this.#output,
+      tracks: this.#tracks,
+      positions: this.#positions,
+      placement: this.placement,
+      watch: this.watch,
+    };
+    this.#unsent = new UnsentFrames({ ...parts, clock, onRevoked: (frames) => context.loop.rewind(this, frames) });
+    this.#stallRepair = new StallRepair(parts);
   }
 
   get isPlaying(): boolean {
@@ -131,7 +139,7 @@ export class AudioPlayer implements LoopMember {
 
   /** Stops at once, without fades. The rest of a track that has ended by itself is played. */
   stop(): void {
-    if (this.#tracks.areAny) this.#dropUnsent();
+    if (this.#tracks.areAny) this.#unsent.drop();
     this.#slot.clear();
     this.#tracks.stop();
     this.#goSilent();
@@ -144,7 +152,7 @@ export class AudioPlayer implements LoopMember {
     this.#health.onFlowing();
     this.watch.onRequest();
     if (isPaused) {
-      this.#remakeUnsent();
+      this.#unsent.remake();
       this.#tracks.dropWaiting();
       this.#goSilent();
     } else {
@@ -166,20 +174,20 @@ export class AudioPlayer implements LoopMember {
     const track = this.#tracks.current;
     if (track?.trackId !== trackId) return;
     // The end may lie within the frames that are made but not yet played.
-    this.#remakeUnsent();
+    this.#unsent.remake();
     track.pipeline.setEnd(endMs === undefined ? undefined : endMs - track.offsetMs);
     track.command = { ...track.command, endMs };
   }
 
   /** Percent, 0 to 1000. Takes effect with the next frame that is made. */
   setVolume(volume: number): void {
-    this.#remakeForChange();
+    this.#unsent.remakeForChange();
     this.#tracks.setVolume(volume);
   }
 
   /** Replaces all filters. Takes effect with the next frames that are made. */
   setFilters(filters: FilterSettings): void {
-    this.#remakeForChange();
+    this.#unsent.remakeForChange();
     this.#tracks.setFilters(filters);
   }
 
@@ -195,44 +203,25 @@ export class AudioPlayer implements LoopMember {
 
   /** The voice connection's gate has changed. */
   onGateChanged(): void {
-    if (this.#gate !== "send") this.#remakeUnsent();
-    this.#placement.onGateChanged();
+    if (this.#gate !== "send") this.#unsent.remake();
+    this.placement.onGateChanged();
     this.#joinLoop();
   }
 
   /** Unsent frames would go out over another path or with other keys. */
   onSendPathChanging(): void {
-    this.#remakeUnsent();
+    this.#unsent.remake();
   }
 
   /** Frames that could not be made again were on their way when their path ended; also those of another worker. */
   onFramesLost(count: number): void {
-    if (this.#placement.isAway || this.#tracks.haveBeenAudible) this.watch.onLost("voiceNotReady", count);
+    if (this.placement.isAway || this.#tracks.haveBeenAudible) this.watch.onLost("voiceNotReady", count);
   }
 
-  /** Asks the worker at the other end of the port to render the audio from a position a little ahead. */
-  handOver({ port, clock }: Pick<HandOverOptions, "port" | "clock">): void {
-    const track = this.canHandOver ? this.#tracks.remoteTrack : undefined;
-    if (track !== undefined) {
-      this.#placement.move({ port, clock, track, sink: () => this.#output.sink });
-    } else {
-      port.close();
-      this.#placement.reportFailed();
-    }
-  }
-
-  /**
-   * True: the audio is rendered elsewhere, and the command is executed there. Otherwise the audio stays here and a
-   * pending hand-over is cancelled.
-   */
-  passOn(command: AudioCommand): boolean {
-    return this.#placement.passOn(command);
-  }
-
-  /** True when it plays a track that another worker could continue and no attempt has failed recently. */
-  get canHandOver(): boolean {
-    if (this.#isPaused || this.#output.isRemote || !this.#placement.isHere || this.#gate !== "send") return false;
-    return this.#tracks.remoteTrack !== undefined;
+  /** What another worker needs to continue; undefined when it could not, or an attempt has failed recently. */
+  get #remoteTrack(): RemoteTrack | undefined {
+    const isSending = !this.#isPaused && this.#gate === "send";
+    return isSending && !this.#output.isRemote ? this.#tracks.remoteTrack : undefined;
   }
 
   /** All that has happened since the last call, `usedMs` as `takeUsedMs` returned it; undefined: nothing. */
@@ -247,15 +236,8 @@ export class AudioPlayer implements LoopMember {
   #takeAudioState(usedMs: number): AudioState | undefined {
     const track = this.#tracks.current;
     if (track === undefined) return undefined;
-    const { pipeline, budget } = track;
     this.counts.inputReopened += takeReopened(track);
-    const audibleMode = pipeline.isTranscoding ? "transcoding" : "passthrough";
-    return {
-      mode: track.hasBeenAudible ? audibleMode : "opening",
-      queuedMs: Math.round(pipeline.queuedMs),
-      heldBytes: budget.memory.usedBytes,
-      usedMs,
-    };
+    return { ...audioOf(track), usedMs };
   }
 
   /** Time of the thread that its track has used since the last call, milliseconds. */
@@ -268,7 +250,7 @@ export class AudioPlayer implements LoopMember {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#placement.close();
+    this.placement.close();
     this.#context.loop.remove(this);
     this.#tracks.close();
     this.#output.close();
@@ -302,8 +284,8 @@ export class AudioPlayer implements LoopMember {
 
   #fillSlot(): void {
     // Audio of the old position or with the old settings must stop as early as possible.
-    if (this.#tracks.areOutdated) this.#remakeOutdated();
-    if (this.#tracks.produceInto(this.#slot)) this.#dropUnsent();
+    if (this.#tracks.areOutdated) this.#unsent.remakeOutdated();
+    if (this.#tracks.produceInto(this.#slot)) this.#unsent.drop();
     const track = this.#tracks.current;
     if (track === undefined) {
       if (!this.#hasAudio) this.#goSilent();
@@ -334,38 +316,11 @@ export class AudioPlayer implements LoopMember {
    */
   checkHealth(worker: CpuQuotaCheck): void {
     if (this.#isClosed) return;
-    const stall = this.#stall;
-    if (this.watch.check(stall) && stall !== undefined) this.#repair(stall);
+    this.#stallRepair.check({ isPaused: this.#isPaused });
     const track = this.#tracks.current;
     const isFlowing = this.#isPaused || this.#slot.track === track;
     const found = this.#health.check(worker, { track, hasVoice: this.#gate !== "down", isFlowing });
     if (found === "abandoned") this.#giveUp();
-  }
-
-  /** What may keep the player from being audible; undefined when nothing does, or when it should be silent. */
-  get #stall(): Stall | undefined {
-    const gate = this.#gate;
-    const track = this.#tracks.current;
-    if (gate === "down" || this.#isPaused || (track === undefined && !this.#placement.isAway)) return undefined;
-    if (gate === "send" && this.#slot.opus === undefined) {
-      // Audio that is rendered elsewhere is watched there.
-      return track && { kind: "reopen", cause: stallCauseOf(track), isHeld: false };
-    }
-    const cause = this.#output.sendBlockReason;
-    return cause === "nobodyThere" ? undefined : { kind: "rejoin", cause, isHeld: gate === "hold" };
-  }
-
-  #repair(stall: Stall): void {
-    const isBegun = stall.kind === "rejoin" ? this.#output.rejoin() : this.#reopen();
-    if (isBegun) this.watch.onRepaired(stall);
-  }
-
-  #reopen(): boolean {
-    const { position } = this;
-    if (position === undefined || !this.#tracks.canReopen) return false;
-    this.#placement.keep();
-    this.#tracks.reopen(position.positionMs);
-    return true;
   }
 
   #sendAudio(deadlineMs: number): void {
@@ -390,7 +345,7 @@ export class AudioPlayer implements LoopMember {
     if (track === undefined || this.#slot.track === track) this.#health.onFlowing();
     this.#advance(deadlineMs);
     this.#slot.clear();
-    if (track !== undefined) this.#placement.onSent(this.#slot.endMs, { rate: track.pipeline.rate, dueMs: deadlineMs });
+    if (track !== undefined) this.placement.onSent(this.#slot.endMs, { rate: track.pipeline.rate, dueMs: deadlineMs });
   }
 
   /** Track time has moved on, unless the frame belongs to the old position while a seek or a new track is pending. */
@@ -437,7 +392,7 @@ export class AudioPlayer implements LoopMember {
   // Changes of state
 
   #onTrackEnded(): void {
-    this.#placement.keep();
+    this.placement.keep();
     if (!this.#hasAudio) this.watch.onStopped();
   }
 
@@ -466,49 +421,8 @@ export class AudioPlayer implements LoopMember {
   /** Drops all audio that precedes the track's new position or the next track. */
   #dropAudio(): void {
     this.#tracks.dropLeaving();
-    this.#dropUnsent();
+    this.#unsent.drop();
     this.#slot.clear();
-  }
-
-  /** Drops the frames that have not been sent. */
-  #dropUnsent(): void {
-    const count = this.#output.revokeAll();
-    this.watch.onRevoked(count);
-    this.#context.loop.rewind(this, count);
-  }
-
-  /** Makes the unsent frames again with the current settings, as far as possible. */
-  #remakeUnsent(): void {
-    const track = this.#tracks.current;
-    const slotFrames = this.#slot.opus === undefined ? 0 : 1;
-    const framesMax = Math.min(this.#tracks.rewindFramesMax, this.#output.unsentFramesMax + slotFrames);
-    if (track === undefined || framesMax < slotFrames) return;
-    const sentFrames = this.#output.revoke(framesMax - slotFrames);
-    if (sentFrames + slotFrames === 0) return;
-    this.#placement.keep();
-    this.#slot.clear();
-    this.#tracks.rewind(sentFrames + slotFrames);
-    this.watch.onRevoked(sentFrames);
-    this.#positions.retreat(track.pipeline.positionMs + track.offsetMs, sentFrames);
-    this.#context.loop.rewind(this, sentFrames);
-  }
-
-  /** At most once per frame time: frames that become outdated again at once would never be played. */
-  #remakeOutdated(): void {
-    const nowMs = this.#context.clock.now();
-    if (nowMs - this.#outdatedAtMs < FRAME_MS) return;
-    this.#outdatedAtMs = nowMs;
-    this.#remakeUnsent();
-  }
-
-  /**
-   * Rate limited, because making frames again costs time: the result of faster changes becomes audible a little later.
-   */
-  #remakeForChange(): void {
-    const nowMs = this.#context.clock.now();
-    if (nowMs - this.#remadeAtMs < CHANGE_MS_MIN) return;
-    this.#remadeAtMs = nowMs;
-    this.#remakeUnsent();
   }
 
   /** Audio is requested: joins the tick loop for the next deadline. */

@@ -1,6 +1,7 @@
 // One playback of one track on the audio thread: its pipeline, its budget and its state so far. Held by
 // player-tracks.ts. Audio thread.
 
+import type { AudioState } from "../../bridge/audio-metrics.ts";
 import type { LossCause } from "../../bridge/audio-report.ts";
 import type { PlayCommand, PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -119,6 +120,17 @@ export function keepHere(track: PlayingTrack, nowMs: number): void {
 export function remoteTrackOf({ command, pipeline, seekId }: PlayingTrack): Pick<RemoteTrack, "play" | "seekId"> {
   const startMs = pipeline.positionMs + HAND_OVER_AHEAD_MS * pipeline.rate;
   return { play: { ...command, startMs, isPaused: false }, seekId };
+}
+
+/** How its audio is made now, and what it holds. */
+export function audioOf(track: PlayingTrack): Pick<AudioState, "mode" | "queuedMs" | "heldBytes"> {
+  const { pipeline, budget } = track;
+  const audibleMode = pipeline.isTranscoding ? "transcoding" : "passthrough";
+  return {
+    mode: track.hasBeenAudible ? audibleMode : "opening",
+    queuedMs: Math.round(pipeline.queuedMs),
+    heldBytes: budget.memory.usedBytes,
+  };
 }
 
 /** Time of the thread used since the last call, milliseconds. */

@@ -4,11 +4,16 @@
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayerId } from "../../bridge/commands.ts";
 import { HandOver, type HandOverOptions } from "../handoff/hand-over.ts";
-import type { AudioCommand } from "../handoff/relay-messages.ts";
+import type { AudioCommand, RemoteTrack } from "../handoff/relay-messages.ts";
+import type { FrameSink } from "../voice/frame-sink.ts";
 
 interface RenderPlacementOptions {
   readonly playerId: PlayerId;
   readonly send: (event: PlainEvent) => void;
+  /** What another worker needs to continue the track; undefined when none could continue it now. */
+  readonly remoteTrack: () => RemoteTrack | undefined;
+  /** Where the other worker's frames go. */
+  readonly sink: () => FrameSink;
   /**
    * Audio from the other worker has started: from now on none is made here, and the newest `framesTooMany` local frames
    * must not be played. Returns how many of those have already been sent.
@@ -33,16 +38,28 @@ export class RenderPlacement {
     return this.#handOver?.isHandedOver === true;
   }
 
-  /** No other worker renders the audio or is about to. */
-  get isHere(): boolean {
-    return this.#handOver === undefined;
+  /** Another worker could continue the track, and none renders it or is about to. */
+  get canHandOver(): boolean {
+    return this.#handOver === undefined && this.#options.remoteTrack() !== undefined;
   }
 
-  /** Asks the worker at the other end of the port to render the audio from a position a little ahead. */
-  move(target: Omit<HandOverOptions, "onHandedOver" | "onFailed" | "onLost">): void {
-    const { onHandedOver, onFailed, onLost } = this.#options;
+  /**
+   * Asks the worker at the other end of the port to render the audio from a position a little ahead. Where that is
+   * impossible, closes the port and reports the failure to the main thread.
+   */
+  handOver({ port, clock }: Pick<HandOverOptions, "port" | "clock">): void {
+    const { remoteTrack, sink, onHandedOver, onFailed, onLost } = this.#options;
+    const track = this.#handOver === undefined ? remoteTrack() : undefined;
+    if (track === undefined) {
+      port.close();
+      this.#reportFailed();
+      return;
+    }
     const handOver = new HandOver({
-      ...target,
+      port,
+      clock,
+      track,
+      sink,
       onLost,
       onHandedOver: () => onHandedOver(handOver.framesTooMany),
       onFailed: () => {
@@ -58,11 +75,11 @@ export class RenderPlacement {
     if (this.#handOver === undefined) return;
     this.#handOver.close();
     this.#handOver = undefined;
-    this.reportFailed();
+    this.#reportFailed();
   }
 
   /** Reports to the main thread that the player stays on this worker. */
-  reportFailed(): void {
+  #reportFailed(): void {
     const { playerId, send } = this.#options;
     send({ type: "handOverFailed", playerId });
   }

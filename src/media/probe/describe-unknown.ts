@@ -1,4 +1,4 @@
-// Describes bytes that are no known media, so that the user who gave the address sees what went wrong. Audio thread.
+// Describes bytes that are not known media, so that the user who gave the address sees what went wrong. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 
@@ -13,7 +13,7 @@ export function describeUnknown(head: Uint8Array, mimeType?: string): NodeError 
   return new NodeError("media-unknown-format", `unknown file format: ${describe(head)}`);
 }
 
-/** RSS or Atom. A page is no feed, even if its MIME type says so. */
+/** RSS or Atom. A page is not a feed, even if its MIME type says so. */
 function isFeed(head: Uint8Array, mimeType: string | undefined): boolean {
   const start = startOf(head);
   if (!start.startsWith("<") || PAGE.test(start)) return false;

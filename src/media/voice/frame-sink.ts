@@ -22,8 +22,8 @@ export interface FrameSink {
    * before this returns. False: it cannot be sent. RTP time advances over deadlines that are left out.
    */
   sendFrame(opus: Uint8Array, dueMs: number): boolean;
-  /** Sends one silence frame; five end the audio. False: none could be sent, or none was needed. */
-  sendSilence(dueMs: number): boolean;
+  /** Sends one silence frame; five end the audio. Does nothing without audio to end, or when it cannot be sent. */
+  sendSilence(dueMs: number): void;
   /** After the last silence frame: Discord no longer shows the bot as speaking. */
   stopSpeaking(): void;
   /** Revokes at most `countMax` unsent frames, newest first. Returns how many were revoked. */
@@ -52,7 +52,7 @@ function createIdleSink(gate: VoiceGate): FrameSink {
     isDrained: true,
     startsMs: undefined,
     sendFrame: () => false,
-    sendSilence: () => false,
+    sendSilence: () => undefined,
     stopSpeaking: () => undefined,
     revoke: () => 0,
   };

@@ -7,7 +7,7 @@ import { REDACTED } from "../../lib/redact-text.ts";
 
 /** A shorter secret would match parts of many words. */
 const LENGTH_MIN = 4;
-/** Pieces of a secret are no secrets when they are short. */
+/** Pieces of a secret are not secrets when they are short. */
 const PIECE_LENGTH_MIN = 6;
 /** Beyond this a secret is known by its beginning. */
 const LENGTH_MAX = 512;
@@ -54,7 +54,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A `%` that escapes nothing: then it is no encoded form.
+    // A `%` that escapes nothing: then it is not an encoded form.
     return text;
   }
 }

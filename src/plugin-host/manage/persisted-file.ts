@@ -82,7 +82,7 @@ async function readText(path: string): Promise<string> {
 /** Throws where it is of another form. */
 function valuesOf(text: string): readonly PersistedValue[] {
   const { format, values } = parsed(text);
-  if (format !== FORMAT || !Array.isArray(values)) throw new Error("it is no file of this node");
+  if (format !== FORMAT || !Array.isArray(values)) throw new Error("it is not a file of this node");
   return values.map((entry: Readonly<Record<string, unknown>>) => {
     const { cache, key, value, untilMs } = entry;
     const isWhole = typeof cache === "string" && typeof key === "string" && value !== undefined;

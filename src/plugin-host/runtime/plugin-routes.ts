@@ -70,7 +70,7 @@ export class PluginRoutes {
   /** Sends a request from where it is to leave. Rejects as `OutgoingRoutes.request`. */
   readonly leave: Leave = (request) => {
     const { guard, currentWork, sourceNames } = this.#options;
-    // Servers of the operator's own are no sites.
+    // Servers of the operator's own are not sites.
     const isOwn = guard.isOwnServer(request.url.hostname, portOf(request.url));
     const work = currentWork();
     const isRouted = work === undefined ? sourceNames().some((name) => this.#isNamed(name)) : work.route !== undefined;

@@ -214,7 +214,7 @@ function checkedLink(playable: Playable, egress: Egress): PluginLink {
     throw new Error("resolve answered no link, or one too long");
   if (variant !== undefined && typeof variant !== "string") throw new Error("a variant must be a text");
   if (!/^https?:\/\//i.test(url)) throw new Error("resolve answered a link that is not http or https");
-  if (expiresAtMs !== undefined && !Number.isFinite(expiresAtMs)) throw new Error("expiresAtMs is no time");
+  if (expiresAtMs !== undefined && !Number.isFinite(expiresAtMs)) throw new Error("expiresAtMs is not a time");
   const stepTrouble = rangeStep === undefined ? undefined : rangeStepTrouble(rangeStep);
   if (stepTrouble !== undefined) throw new Error(`resolve answered an invalid rangeStep: ${stepTrouble}`);
   const sent = Object.entries(headers)

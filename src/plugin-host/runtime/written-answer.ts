@@ -50,7 +50,7 @@ export function writeAnswer(answer: SourceAnswer | undefined, context: AnswerCon
       };
     }
     default:
-      throw new Error("a source answered something that is no answer");
+      throw new Error("a source returned something that is not an answer");
   }
 }
 
@@ -107,7 +107,7 @@ function isEmpty(tracks: readonly SourceTrack[]): boolean {
 }
 
 function write(found: readonly SourceTrack[], context: AnswerContext): WrittenTracks {
-  if (!Array.isArray(found)) throw new Error("tracks is no list");
+  if (!Array.isArray(found)) throw new Error("tracks is not a list");
   const tracks: Track[] = [];
   let length = 0;
   for (const one of found.slice(0, TRACKS_MAX)) {

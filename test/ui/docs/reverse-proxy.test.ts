@@ -196,7 +196,7 @@ describe.each(PROXIES)("behind $name", ({ name, program, starts, prepare, args }
     expect([status, JSON.parse(text).loadType]).toEqual([200, "empty"]);
   });
 
-  check("a session is taken up again after the proxy was restarted", async () => {
+  check("a session is resumed after the proxy was restarted", async () => {
     const { socket, messages } = await open();
     const sessionId = messages[0]?.sessionId ?? "";
     const update = JSON.stringify({ resuming: true, timeout: 60 });

@@ -33,7 +33,7 @@ test("more bytes than were reserved cannot be released", () => {
   expect([child.usedBytes, parent.usedBytes]).toEqual([0, 10]);
 });
 
-test("sizes that are no numbers are refused", () => {
+test("sizes that are not numbers are refused", () => {
   const budget = new ByteBudget({ owner: "the track", limitBytes: 80 });
   expect(() => budget.take(Number.NaN, "a")).toThrow();
   expect(() => budget.take(Number.POSITIVE_INFINITY, "a")).toThrow();

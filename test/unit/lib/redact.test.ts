@@ -203,7 +203,7 @@ describe("a value loses", () => {
       },
     },
     causes: new Error("outer", { cause }),
-    "causes that are no errors": new Error("outer", { cause: { password: S } }),
+    "causes that are not errors": new Error("outer", { cause: { password: S } }),
     "gathered errors": new AggregateError([cause, `?token=${S}`], "many"),
     codes: Object.assign(new Error("x"), { code: `http://u:${S}@host/` }),
     "voice servers": { voice: { endpoint: "e", sessionId: S } },

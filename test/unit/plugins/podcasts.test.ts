@@ -140,6 +140,7 @@ test("a feed that never answers is given up after six seconds when the audio's l
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     },
     clock: { now: () => 0, sleep: async (delayMs: number) => void waitedMs.push(delayMs) },
+    pool: () => ({ run: (read: () => unknown) => read() }),
     cache: () => new MemoryCache({ ttlMs: 1, entriesMax: 1 }, new FakeClock()),
     count: () => undefined,
   };
@@ -224,6 +225,7 @@ test("a feed that takes too long to parse returns the episodes found so far", as
     },
     // Each call of the clock is 500 ms later than the one before.
     clock: { now: () => (nowMs += 500), sleep: () => Promise.resolve() },
+    pool: () => ({ run: (read: () => unknown) => read() }),
     cache: () => new MemoryCache({ ttlMs: 1, entriesMax: 1 }, new FakeClock()),
   };
   // All of a host that is used.

@@ -208,7 +208,7 @@ test("the operator can set the servers, and an invalid name turns the plugin off
   const { site, bench } = await stand({ servers: ["FI1.api.radio-browser.info"] });
   expect(await bench.loadTracks(SOURCE, "rbsearch:harbour")).toHaveLength(1);
   expect(site.server.requests.map(({ host }) => host)).toEqual(["fi1.api.radio-browser.info"]);
-  await expect(stand({ servers: ["https://x/"] })).rejects.toThrow('servers: "https://x/" is no host name');
+  await expect(stand({ servers: ["https://x/"] })).rejects.toThrow('servers: "https://x/" is not a host name');
   await expect(stand({ country: "Germany" })).rejects.toThrow("country: expected two letters");
 });
 

@@ -287,7 +287,7 @@ class Mp3Demuxer implements Demuxer {
     return this.#baseMs + (1000 * samples) / this.#stream.sampleRateHz;
   }
 
-  /** Handles bytes that are no frame: a tag is skipped as a whole, anything else is searched for the next frame. */
+  /** Handles bytes that are not a frame: a tag is skipped as a whole, anything else is searched for the next frame. */
   #resync(): Step {
     const cursor = this.#cursor;
     if (this.#damageBytes > MP3_JUNK_BYTES_MAX) return undefined;

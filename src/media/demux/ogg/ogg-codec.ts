@@ -35,7 +35,7 @@ export function createHeaderReader(firstPacket: Uint8Array): HeaderReader | unde
   return undefined;
 }
 
-/** The name of an unsupported audio codec, for the error message; undefined when it is no audio. */
+/** The name of an unsupported audio codec, for the error message; undefined when it is not audio. */
 export function foreignAudioName(firstPacket: Uint8Array): string | undefined {
   const text = String.fromCharCode(...firstPacket.subarray(0, 8));
   if (text === "Speex   ") return "Speex";

@@ -35,7 +35,7 @@ interface PageSearch {
  */
 type PageResult = OggPage | "wait" | { readonly skippedBytes: number };
 
-/** Checksums over bytes that were no page, beyond the bytes that were passed: as much as four of the longest pages. */
+/** Checksums over bytes that were not a page, beyond the bytes that were passed: as much as four of the longest pages. */
 const WASTED_BYTES_MAX = 4 * PAGE_BYTES_MAX;
 
 /**

@@ -103,13 +103,11 @@ export class SessionSink implements FrameSink {
   }
 
   /** Only while speaking: silence frames end audio and have no other use. */
-  sendSilence(dueMs: number): boolean {
+  sendSilence(dueMs: number): void {
     try {
-      if (this.#media === undefined || this.#speaking !== 1) return false;
-      return this.#put(this.#media, SILENCE_FRAME, dueMs);
+      if (this.#media !== undefined && this.#speaking === 1) this.#put(this.#media, SILENCE_FRAME, dueMs);
     } catch (error) {
       this.#options.onThrown(error);
-      return false;
     }
   }
 

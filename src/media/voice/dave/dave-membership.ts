@@ -163,7 +163,7 @@ export class DaveMembership {
   }
 
   begin(): void {
-    this.#beginGroup({ isOldCipherRetained: false, isRecovering: false });
+    this.#beginGroup({ isRecovering: false });
   }
 
   onUsersJoined(): void {
@@ -199,16 +199,15 @@ export class DaveMembership {
 
   // The group.
 
-  #beginGroup({
-    isRecovering,
-    ...how
-  }: {
-    readonly isOldCipherRetained: boolean;
-    readonly isRecovering: boolean;
-  }): void {
+  #beginGroup({ isRecovering }: { readonly isRecovering: boolean }): void {
     this.#proposals.drop();
-    // First, because it may throw: no group is awaited without a key package.
-    const keyPackage = this.#group.begin(this.#version, how);
+    const isOldCipherRetained = this.#isSendingForGroup;
+    if (isOldCipherRetained) {
+      this.#oldGroupTimer?.cancel();
+      this.#oldGroupTimer = this.#options.after(OLD_GROUP_MS_MAX, () => this.#dropOldGroup());
+    }
+    // Before the state changes, because it may throw: no group is awaited without a key package.
+    const keyPackage = this.#group.begin(this.#version, { isOldCipherRetained });
     const isRepeated = this.#state.kind === "awaitingGroup" && this.#state.isRepeated;
     this.#enter({ kind: "awaitingGroup", isRecovering, isRepeated, groupTimer: undefined });
     this.#sendKeyPackage(keyPackage);
@@ -255,7 +254,7 @@ export class DaveMembership {
    */
   #followCommit(transitionId: number, commit: Buffer): void {
     this.#lastTransitionId = transitionId;
-    if (transitionId === 0 || !this.#isSendingForGroup) {
+    if (!this.canPostpone(transitionId)) {
       this.#processCommit(transitionId, commit);
       return;
     }
@@ -370,7 +369,7 @@ export class DaveMembership {
     this.#version = version;
     if (epoch !== 1) return;
     this.#frames.dropCipher();
-    this.#beginGroup({ isOldCipherRetained: false, isRecovering: false });
+    this.#beginGroup({ isRecovering: false });
     this.#options.onChanged();
   }
 
@@ -399,12 +398,7 @@ export class DaveMembership {
     this.#options.counters.daveRecoveries++;
     this.#options.logger.warn("rejoining the DAVE group", { reason, transitionId, error });
     this.#parent.sendDaveJson(OPCODE.mlsInvalidCommitWelcome, { transition_id: transitionId });
-    const isOldCipherRetained = this.#isSendingForGroup;
-    if (isOldCipherRetained) {
-      this.#oldGroupTimer?.cancel();
-      this.#oldGroupTimer = this.#options.after(OLD_GROUP_MS_MAX, () => this.#dropOldGroup());
-    }
-    this.#beginGroup({ isOldCipherRetained, isRecovering: true });
+    this.#beginGroup({ isRecovering: true });
     this.#options.onChanged();
   }
 

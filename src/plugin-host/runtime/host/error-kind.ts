@@ -5,7 +5,7 @@ import { SourceError, type SourceErrorKind } from "../../../plugin-api/plugin.ts
 
 const KINDS: readonly SourceErrorKind[] = ["not-found", "unavailable", "busy", "changed", "unreachable", "invalid"];
 
-/** Undefined: it is no SourceError. */
+/** Undefined: it is not a SourceError. */
 export function kindOf(error: unknown): SourceErrorKind | undefined {
   if (!(error instanceof Error) || error.name !== SourceError.name || !("kind" in error)) return undefined;
   const { kind } = error;

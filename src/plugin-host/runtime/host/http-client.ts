@@ -34,6 +34,8 @@ const LITTLE_BYTES_OF_ALL = REQUESTS_MAX * LITTLE_BYTES;
  * into one buffer, is less than the buffers that a plugin's thread may have.
  */
 const BODIES_BYTES_MAX = SIZE_BYTES_LIMIT + LITTLE_BYTES_OF_ALL;
+const REDIRECTS_MAX = 5;
+const REDIRECTS_LIMIT = 10;
 /** Longest `retry-after` that is trusted. */
 const RETRY_AFTER_MS_MAX = 60 * 60_000;
 
@@ -139,7 +141,9 @@ export class PluginHttpClient implements HttpClient {
   async #follow(first: Hop, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const send = (hop: Hop) => this.#send(hop, request, signal);
     if (request.redirect === "manual") return this.#read(await send(first), first.url, request);
+    const { redirectsMax = REDIRECTS_MAX } = request;
     const { answer, hop } = await followRedirects(first, {
+      redirectsMax: Math.max(0, Math.min(redirectsMax, REDIRECTS_LIMIT)),
       send,
       parseTarget,
       tooMany: (count) =>
@@ -184,7 +188,8 @@ export class PluginHttpClient implements HttpClient {
     const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);
     const { bytes, text } = await readHttpBody(answer, {
       sizeBytesMax: bytesMax,
-      tooLarge: () => new SourceError("changed", `${describe(url.href)} sent more than ${bytesMax} bytes`),
+      tooLarge: () =>
+        new SourceError("changed", `${describe(url.href)} sent more than ${bytesMax} bytes`, { isTooLarge: true }),
       memory: new ByteBudget({
         owner: "the answer",
         limitBytes: SIZE_BYTES_LIMIT,

@@ -17,6 +17,8 @@ import type {
   PluginHost,
   PluginInfoModifier,
   PluginLogger,
+  Pool,
+  PoolOptions,
   RunOptions,
   RunResult,
   Source,
@@ -26,10 +28,12 @@ import { Backends } from "./backends.ts";
 import { MemoryCache } from "./memory-cache.ts";
 import type { PersistedCaches } from "./persisted-caches.ts";
 import { Programs, type ProgramsOptions } from "./run-program.ts";
+import { Semaphore } from "./semaphore.ts";
 import { checkSource } from "./source-rules.ts";
 
 const EVENT_NAMES_MAX = 64;
 const CACHES_MAX = 64;
+const POOLS_MAX = 64;
 const SOURCES_MAX = 100;
 const ALIASES_MAX = 50;
 const CALLS_MAX = 50;
@@ -74,6 +78,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly #backends: Backends;
   readonly #programs: Programs;
   readonly #caches = new Map<string, MemoryCache<unknown>>();
+  readonly #pools = new Map<string, Pool>();
   readonly #counts = new Map<string, number>();
   readonly #disposals: (() => void | Promise<void>)[] = [];
   #isSettingUp = true;
@@ -160,6 +165,15 @@ export class LivingHost<Options> implements PluginHost<Options> {
 
   readonly backend = (name: string): Backend => this.#backends.get(name);
 
+  readonly pool = (name: string, options: PoolOptions): Pool => {
+    const known = this.#pools.get(name);
+    if (known !== undefined) return known;
+    if (this.#pools.size >= POOLS_MAX) throw new Error(`more than ${POOLS_MAX} pools`);
+    const pool = this.#createPool(name, options);
+    this.#pools.set(name, pool);
+    return pool;
+  };
+
   readonly run = (program: string, options: RunOptions): Promise<RunResult> => {
     return this.#whileAlive(options.signal, (signal) => this.#programs.run(program, { ...options, signal }));
   };
@@ -183,6 +197,20 @@ export class LivingHost<Options> implements PluginHost<Options> {
     this.#programs.close();
     const late = pause(this.#parts.clock, DISPOSE_TIMEOUT_MS);
     await Promise.race([late, Promise.allSettled(this.#disposals.map(async (dispose) => dispose()))]);
+  }
+
+  #createPool(name: string, { concurrencyMax, waitingMax }: PoolOptions): Pool {
+    const semaphore = new Semaphore({ runningMax: concurrencyMax, waitingMax, what: name });
+    return {
+      run: async (fn, { signal }) => {
+        const release = await this.#whileAlive(signal, (ended) => semaphore.take(ended));
+        try {
+          return await fn();
+        } finally {
+          release();
+        }
+      },
+    };
   }
 
   #endingHttp(http: HttpClient): HttpClient {

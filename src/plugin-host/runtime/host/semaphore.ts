@@ -1,5 +1,5 @@
-// Semaphore with optional limits per caller and errors that plugins know. Plugin thread; used for
-// requests and programs.
+// Semaphore with optional limits per caller and errors that plugins know. Plugin thread; used for requests, programs and
+// the plugin's pools.
 
 import { KeyedSemaphore } from "../../../lib/keyed-semaphore.ts";
 import { SourceError } from "../../../plugin-api/plugin.ts";

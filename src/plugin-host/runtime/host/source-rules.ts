@@ -30,10 +30,11 @@ export function checkSource(source: Source): void {
   }
   for (const host of hosts) {
     if (!isText(host) || !HOST.test(host))
-      throw wrong(`"${host}" is no host; write it like example.org or *.example.org`);
+      throw wrong(`"${host}" is not a host; write it like example.org or *.example.org`);
   }
   for (const ending of endings) {
-    if (!isText(ending) || !ENDING.test(ending)) throw wrong(`"${ending}" is no ending of a path; write it like .rss`);
+    if (!isText(ending) || !ENDING.test(ending))
+      throw wrong(`"${ending}" is not an ending of a path; write it like .rss`);
   }
   for (const { startsWith, length } of words) {
     if (startsWith === undefined && length === undefined) throw wrong("a word has a beginning or a length");

@@ -266,7 +266,7 @@ describe("upgrades to something else", () => {
   });
 });
 
-test("bytes that are no HTTP are answered with our header", async () => {
+test("bytes that are not HTTP are answered with our header", async () => {
   expect(await exchange("nonsense\r\n\r\n")).toMatch(/^HTTP\/1.1 400 Bad Request\r\nLavalink-Api-Version: 4\r\n/);
 });
 

@@ -29,7 +29,7 @@ test.each([
   [["--against", "http://example.org:2333"], /example\.org is not this machine/],
   [["--against", "http://"], /no URL/],
   [["--against", "http://127.0.0.1", "--pid", "me"], /--pid is me/],
-  [["--media", "/nowhere"], /\/nowhere is no folder/],
+  [["--media", "/nowhere"], /\/nowhere is not a folder/],
   [["--loudly"], /--loudly/],
 ])("the bench refuses %s with a message", (args, words) => {
   expect(() => parseBenchOptions(args)).toThrow(WrongArgument);

@@ -19,7 +19,7 @@ describe("a pseudonymized text", () => {
     expect(new Pseudonymizer({ secrets: [] }).text("817327181659111454")).not.toBe(guild);
   });
 
-  test("leaves numbers that are no ids", () => {
+  test("leaves numbers that are not ids", () => {
     const text = "sum 0.12345678901234567 bytes 25276510208 at 1795490107.577 V8 11.3.244.8-node.38, 10:22:33";
     expect(pseudonymizer().text(text)).toBe(text);
   });

@@ -211,8 +211,9 @@ describe("the size of a body", () => {
     expect(await sizeOf(8 * MIB)).toBe(8 * MIB);
     expect(await sizeOf(9 * MIB, 9 * MIB)).toBe(9 * MIB);
     const error = await trouble(sizeOf(8 * MIB + 1));
-    expect(error).toMatchObject({ kind: "changed", message: `${SITE}/ sent more than ${8 * MIB} bytes` });
-    expect(await trouble(sizeOf(11, 10))).toMatchObject({ kind: "changed" });
+    const message = `${SITE}/ sent more than ${8 * MIB} bytes`;
+    expect(error).toMatchObject({ kind: "changed", message, isTooLarge: true });
+    expect(await trouble(sizeOf(11, 10))).toMatchObject({ kind: "changed", isTooLarge: true });
   });
 
   test("a body has 64 MiB at most, whatever is requested", async () => {
@@ -311,9 +312,22 @@ describe("redirects", () => {
     expect(error).toMatchObject({ kind: "changed", message: `${SITE}/6 goes through more than 5 redirects` });
   });
 
+  test.each([
+    [10, 10],
+    [1000, 10],
+    [1, 1],
+    [0, 0],
+    [-1, 0],
+  ])("a request that allows %s redirects follows at most %s", async (redirectsMax, followed) => {
+    script = ({ path }) => (path === "/0" ? { text: "there" } : redirect(`/${Number(path.slice(1)) - 1}`));
+    expect(await get(`/${followed}`, { redirectsMax })).toMatchObject({ text: "there" });
+    const { message } = await trouble(get(`/${followed + 1}`, { redirectsMax }));
+    expect(message).toContain(`goes through more than ${followed} redirects`);
+  });
+
   test("redirects in a circle fail", async () => {
     script = () => redirect(`/?token=${SECRET}`);
-    expect(await trouble(get("/"))).toMatchObject({ kind: "changed" });
+    expect(await trouble(get("/"))).toMatchObject({ kind: "changed", isTooLarge: false });
     expect(site.requests).toHaveLength(6);
   });
 

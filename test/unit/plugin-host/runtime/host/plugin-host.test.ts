@@ -142,6 +142,57 @@ describe("services of the host", () => {
     expect(host.cache<string>("a", options).get("k")).toBe("v");
   });
 
+  test("pools with the same name are the same, and there are 64 at most", () => {
+    const pool = host.pool("pages", { concurrencyMax: 1, waitingMax: 1 });
+    expect(host.pool("pages", { concurrencyMax: 9, waitingMax: 9 })).toBe(pool);
+    for (let count = 1; count < 64; count++) host.pool(`pages ${count}`, { concurrencyMax: 1, waitingMax: 1 });
+    expect(() => host.pool("one more", { concurrencyMax: 1, waitingMax: 1 })).toThrow("more than 64 pools");
+  });
+
+  test("a pool runs as many calls at once as it allows, further ones in order, and refuses the rest", async () => {
+    const pool = host.pool("pages", { concurrencyMax: 2, waitingMax: 1 });
+    const { signal } = new AbortController();
+    const started: string[] = [];
+    const ends: (() => void)[] = [];
+    const run = (name: string) =>
+      pool.run(
+        () => {
+          started.push(name);
+          return new Promise<string>((resolve) => ends.push(() => resolve(name)));
+        },
+        { signal },
+      );
+    const calls = ["first", "second", "third"].map((name) => run(name));
+    const refused = { kind: "busy", message: "more than 1 pages of this plugin wait already" };
+    await expect(run("fourth")).rejects.toMatchObject(refused);
+    expect(started).toEqual(["first", "second"]);
+    ends[0]?.();
+    expect(await calls[0]).toBe("first");
+    await settle();
+    expect(started).toEqual(["first", "second", "third"]);
+  });
+
+  test("a call that fails frees its permit, and one that is aborted while it waits is not made", async () => {
+    const pool = host.pool("pages", { concurrencyMax: 1, waitingMax: 2 });
+    const { signal } = new AbortController();
+    const abort = new AbortController();
+    let fail = (): void => undefined;
+    const failing = pool.run(
+      () =>
+        new Promise<never>((_, reject) => {
+          fail = () => reject(new Error("broken"));
+        }),
+      { signal },
+    );
+    const aborted = pool.run(() => expect.fail("it was made"), { signal: abort.signal });
+    const next = pool.run(() => Promise.resolve("next"), { signal });
+    abort.abort(new Error("gone"));
+    await expect(aborted).rejects.toThrow("gone");
+    fail();
+    await expect(failing).rejects.toThrow("broken");
+    expect(await next).toBe("next");
+  });
+
   test("backends report through the host", async () => {
     await host.backend("api").run(async () => 1);
     expect(host.backendReports).toMatchObject([{ name: "api", succeeded: 1 }]);
@@ -181,6 +232,8 @@ describe("services of the host", () => {
 describe("the end of a plugin", () => {
   test("the end rejects all pending requests, and all later ones", async () => {
     const signal = new AbortController().signal;
+    const pool = host.pool("pages", { concurrencyMax: 1, waitingMax: 2 });
+    void pool.run(() => new Promise(() => undefined), { signal });
     const calls = [
       () => host.http.request("https://a.example/", { signal }),
       () => host.http.json("https://a.example/", { signal }),
@@ -188,6 +241,7 @@ describe("the end of a plugin", () => {
       () => host.http.address({ signal }),
       () => host.load("hang", { signal }),
       () => host.clock.sleep(1000, signal),
+      () => pool.run(() => expect.fail("it was made"), { signal }),
       () => host.run(process.execPath, { signal, args: ["-e", "setInterval(() => {}, 1000)"] }),
     ];
     const asked = calls.map((call) => call());

@@ -1,0 +1,218 @@
+// The track side of one player: starts the track of the intent on the player's worker, follows it until its end, and
+// reports both to the client. Decides what happens to a track that crashes workers or exceeds its CPU quota. Main
+// thread; the actual playback is in the worker.
+
+import type { PositionReport } from "../../bridge/position-report.ts";
+import { toWireError, type WireError } from "../../bridge/wire-error.ts";
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Track } from "../../track/track.ts";
+import type { EventMessage, TrackEndReasonJson } from "../protocol/outgoing-message.ts";
+import { exceptionToJson } from "../sources/load-result.ts";
+import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
+import type { DeadlyTracks } from "./deadly-tracks.ts";
+import { LoadedTrack } from "./loaded-track.ts";
+import { type IntentHolder, trackIntentOf } from "./player-intent.ts";
+import type { TrackProvider } from "./player-providers.ts";
+
+/** How long a player that has played needs no new admission: bots take their time between the tracks of a queue. */
+const ADMITTED_MS = 60_000;
+
+/** Events of the worker about the track of a player. */
+export type WorkerTrackEvent = Extract<
+  PlayerEvent,
+  { type: "trackEnded" | "trackOverQuota" | "trackException" | "trackStuck" }
+>;
+
+/** An event for the client, without what is the same for all events of a player. */
+export type EventContent = EventMessage extends infer Event
+  ? Event extends EventMessage
+    ? Omit<Event, "op" | "guildId">
+    : never
+  : never;
+
+interface PlayerTrackOptions {
+  readonly intent: IntentHolder;
+  readonly tracks: Pick<TrackProvider, "playableInput">;
+  readonly deadlyTracks: DeadlyTracks;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The player's worker, while it has one. */
+  readonly worker: () => WorkerHandle | undefined;
+  /** Moves the player to its own worker. False, without any effect, when the maximum of isolated players is reached. */
+  readonly isolate: () => boolean;
+  /** A track is loaded; the client is notified next. */
+  readonly onLoaded: () => void;
+  /** The track has ended; the client is notified next. */
+  readonly onEnded: () => void;
+  readonly sendEvent: (event: EventContent) => void;
+  readonly sendPlayerUpdate: () => void;
+}
+
+export class PlayerTrack {
+  readonly #options: PlayerTrackOptions;
+  readonly #clock: Clock;
+  #loaded: LoadedTrack | undefined;
+  #trackCount = 0;
+  /** When the last track ended. */
+  #endedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: PlayerTrackOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+  }
+
+  /** Undefined: the player is idle. */
+  get loaded(): LoadedTrack | undefined {
+    return this.#loaded;
+  }
+
+  /** A track is loaded, or one has ended within the last minute. */
+  get hasRecentTrack(): boolean {
+    return this.#loaded !== undefined || this.#clock.now() - this.#endedMs < ADMITTED_MS;
+  }
+
+  /** Starts a track for the client, from `startMs` to `endMs` of track time. None is loaded. */
+  play(track: Track, times: { readonly startMs: number; readonly endMs: number | undefined }): void {
+    const { intent, sendEvent, sendPlayerUpdate } = this.#options;
+    intent.replace({ track: trackIntentOf(track, { ...times, epochMs: this.#clock.epochMs() }) });
+    const loaded = this.load();
+    sendEvent({ type: "TrackStartEvent", track: this.#toJson(loaded) });
+    // Two updates, as clients are used to: the first of the regular ones, and the one that follows every play.
+    sendPlayerUpdate();
+    sendPlayerUpdate();
+    this.start();
+  }
+
+  /** The track of the intent becomes the loaded one. */
+  load(): LoadedTrack {
+    const loaded = new LoadedTrack(++this.#trackCount, this.#options.intent);
+    this.#loaded = loaded;
+    this.#options.onLoaded();
+    return loaded;
+  }
+
+  /** Plays the loaded track, if any, on a worker that does not have it. */
+  start(): void {
+    const { worker, deadlyTracks, isolate, tracks } = this.#options;
+    const [loaded, handle] = [this.#loaded, worker()];
+    if (loaded === undefined || handle === undefined) return;
+    try {
+      if (!handle.isIsolated && deadlyTracks.has(loaded.track)) {
+        if (isolate()) return;
+        const message =
+          "the track has crashed audio workers before and may only play isolated, and the maximum of isolated players is reached; try again later";
+        throw new NodeError("track-crashes-worker", message);
+      }
+      handle.send(loaded.playCommand(tracks.playableInput(loaded.track), this.#clock.epochMs()));
+    } catch (error) {
+      // The one before does not play on under its name.
+      this.#sendStop();
+      // After the answer, as a failure in the worker would come.
+      this.#clock.after(0, () => {
+        if (this.#loaded === loaded) this.#fail(toWireError(error));
+      });
+    }
+  }
+
+  seek(positionMs: number): void {
+    const loaded = this.#loaded;
+    if (loaded === undefined) return;
+    const { worker, sendPlayerUpdate } = this.#options;
+    if (loaded.seek(positionMs, this.#clock.epochMs())) {
+      worker()?.send({ type: "seek", trackId: loaded.trackId, seekId: loaded.seekId, positionMs });
+    }
+    sendPlayerUpdate();
+  }
+
+  /** Undefined: the track plays to its own end. */
+  setEnd(endMs: number | undefined): void {
+    const loaded = this.#loaded;
+    if (loaded === undefined) return;
+    loaded.setEnd(endMs, this.#clock.epochMs());
+    this.#options.worker()?.send({ type: "setEndTime", trackId: loaded.trackId, endMs: loaded.workerEndMs });
+  }
+
+  /** Stops the worker, also one that still plays a track that has ended here, and ends the track. */
+  stop(reason: TrackEndReasonJson): void {
+    this.#sendStop();
+    this.end(reason);
+  }
+
+  /** Ends the track, if any, for the client; nothing is sent to the worker. */
+  end(reason: TrackEndReasonJson): void {
+    const loaded = this.#loaded;
+    if (loaded === undefined) return;
+    const track = this.#toJson(loaded);
+    this.#loaded = undefined;
+    this.#options.intent.replace({ track: undefined });
+    this.#endedMs = this.#clock.now();
+    this.#options.onEnded();
+    this.#options.sendEvent({ type: "TrackEndEvent", track, reason });
+  }
+
+  /** It has crashed a second worker, one that it had to itself: there is no further attempt. */
+  giveUp(): void {
+    if (this.#loaded === undefined) return;
+    this.#options.deadlyTracks.add(this.#loaded.track);
+    const message = "the track was ended: it crashed an audio worker, and again when it played isolated";
+    this.#fail(toWireError(new NodeError("track-crashes-worker", message)));
+  }
+
+  onPosition(report: PositionReport): void {
+    this.#loaded?.report(this.#options.intent.value.isPaused ? { ...report, rate: 0 } : report);
+  }
+
+  onWorkerEvent(event: WorkerTrackEvent): void {
+    const loaded = this.#loaded;
+    if (loaded === undefined) return;
+    if (event.trackId !== loaded.trackId) {
+      // A track that has been replaced or stopped in the meantime: its end has been reported.
+    } else if (event.type === "trackEnded") {
+      this.end(event.reason);
+    } else if (event.type === "trackOverQuota") {
+      this.#onOverQuota(event.share);
+    } else if (event.type === "trackException") {
+      this.#reportException(loaded, event.error);
+    } else {
+      const { sendEvent, sendPlayerUpdate } = this.#options;
+      sendEvent({ type: "TrackStuckEvent", track: this.#toJson(loaded), thresholdMs: event.thresholdMs });
+      sendPlayerUpdate();
+    }
+  }
+
+  /** It takes so much of its worker that others are late. */
+  #onOverQuota(share: number): void {
+    const { worker, isolate, logger } = this.#options;
+    const percent = Math.round(share * 100);
+    if (worker()?.isIsolated !== true && isolate()) {
+      logger.warn("track exceeds its CPU quota: it continues isolated", { percent });
+      return;
+    }
+    this.#sendStop();
+    const message = `the track was ended: it takes ${percent} % of a processor core, more than its CPU quota`;
+    this.#fail(toWireError(new NodeError("track-too-costly", message)));
+  }
+
+  /** Ends the track for a reason on this side. */
+  #fail(error: WireError): void {
+    const loaded = this.#loaded;
+    if (loaded === undefined) return;
+    this.#reportException(loaded, error);
+    this.end(loaded.hasBeenAudible ? "finished" : "loadFailed");
+  }
+
+  #reportException(loaded: LoadedTrack, error: WireError): void {
+    const track = this.#toJson(loaded);
+    this.#options.sendEvent({ type: "TrackExceptionEvent", track, exception: exceptionToJson(error) });
+  }
+
+  #sendStop(): void {
+    this.#options.worker()?.send({ type: "stop" });
+  }
+
+  #toJson(loaded: LoadedTrack): ReturnType<LoadedTrack["toJson"]> {
+    return loaded.toJson(this.#clock.epochMs());
+  }
+}
