@@ -107,6 +107,7 @@ export const SIDE_BAR = [
         title: "The lab",
         isFolded: true,
         items: [
+          "lab/README.md",
           "lab/discord/README.md",
           "lab/simulate/README.md",
           "lab/isolation/README.md",
