@@ -30,7 +30,8 @@ const stranger = new Newcomer(NODE_BIN);
 let lab: Packed;
 
 const npx = (...args: readonly string[]) => stranger.run("npx", ["tonearm-lab", ...args]);
-const install = (file: string) => stranger.run("npm", ["install", "--loglevel=error", join(shelf, file)]);
+const install = (...files: readonly string[]) =>
+  stranger.run("npm", ["install", "--loglevel=error", ...files.map((file) => join(shelf, file))]);
 
 /** Packs the checkout, which is built, or its workspace. */
 async function pack(...args: readonly string[]): Promise<Packed> {
@@ -47,7 +48,8 @@ async function pack(...args: readonly string[]): Promise<Packed> {
 
 beforeAll(async () => {
   lab = await pack("--prefix", PROJECT_ROOT, "--workspace", "lab");
-  expect(await install(lab.filename)).toMatchObject({ status: 0 });
+  const encoder = await pack("--prefix", PROJECT_ROOT, "--workspace", "opus-encoder");
+  expect(await install(lab.filename, encoder.filename)).toMatchObject({ status: 0 });
 });
 
 afterAll(() => {
@@ -58,7 +60,7 @@ afterAll(() => {
 test("the lab's tarball has compiled modules, what they read, and READMEs; packing leaves nothing in the checkout", () => {
   const paths = lab.files.map(({ path }) => path);
   const known =
-    /^(?:dist\/(?:lab|src|plugins)\/.*\.js|dist\/src\/media\/kernels\/[\w-]+\.wasm|dist\/lab\/media-files\/codec-\w+\.json)$|^bin\/tonearm-lab\.js$|^(?:[\w-]+\/)?README\.md$|^LICENSE$|^package\.json$/;
+    /^(?:dist\/(?:lab|opus-encoder\/lab|src|plugins)\/.*\.js|dist\/src\/media\/kernels\/[\w-]+\.wasm|dist\/lab\/media-files\/codec-\w+\.json)$|^bin\/tonearm-lab\.js$|^(?:[\w-]+\/)?README\.md$|^LICENSE$|^package\.json$/;
   expect(paths.filter((path) => !known.test(path) || /^dist\/lab\/(?:bundles|kernels)\//.test(path))).toEqual([]);
   expect(paths).toEqual(expect.arrayContaining(["LICENSE", "README.md", "bin/tonearm-lab.js"]));
   expect(lab.size).toBeLessThan(PACKED_BYTES_MAX);

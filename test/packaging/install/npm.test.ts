@@ -56,7 +56,7 @@ afterAll(() => rmSync(shelf, { recursive: true, force: true }));
 
 /** The files of the build that are needed at run time. */
 const RUNS =
-  /^dist\/(node\/(.*\.js|third-party-notices\.txt|dashboard\/.*)$|src\/plugin-api\/plugin\.|src\/media\/kernels\/[\w-]+\.wasm$)/;
+  /^dist\/(node\/(.*\.js|opus-encoder\/opus-encoder\.wasm|third-party-notices\.txt|dashboard\/.*)$|src\/plugin-api\/plugin\.|src\/media\/kernels\/[\w-]+\.wasm$)/;
 
 test("the tarball is small: the programs and the files they read, nothing of the lab, the tests or the build", () => {
   const paths = packed.files.map(({ path }) => path);
