@@ -2,7 +2,13 @@
 // few are fetched at once, only one of the large ones, and they are parsed in pieces, so that other tasks can run and
 // the thread's memory is enough. Plugin thread.
 
-import { type HttpAnswer, type PluginHost, type Pool, SourceError } from "../../src/plugin-api/plugin.ts";
+import {
+  type HttpAnswer,
+  type PluginHost,
+  type Pool,
+  SourceError,
+  type SourceErrorKind,
+} from "../../src/plugin-api/plugin.ts";
 import { type Feed, FeedReader, type FeedReaderOptions } from "./feed-reader.ts";
 import { feedDecoder } from "./feed-text.ts";
 
@@ -15,6 +21,12 @@ const LARGE_KNOWN = { ttlMs: 24 * 60 * 60_000, entriesMax: 500 };
 const REDIRECTS_MAX = 10;
 /** For all redirects together. */
 const TIMEOUT_MS = 12_000;
+/** Why a request for a feed had no answer. */
+const REASONS: Partial<Record<SourceErrorKind, string>> = {
+  unreachable: "cannot be reached",
+  busy: "waits for too many other requests",
+  changed: `goes through more than ${REDIRECTS_MAX} redirects, or to an invalid address`,
+};
 /** The reader is asked between pieces whether it has enough. */
 const PIECE_BYTES = 16 * 1024;
 /** So many bytes are read in one go, for some 20 ms. */
@@ -80,15 +92,23 @@ export class Feeds {
   async #fetch(url: string, bounds: Bounds): Promise<Pick<HttpAnswer, "url" | "bytes" | "headers"> | undefined> {
     const { http } = this.#host;
     const request = { ...bounds, headers: { accept: ACCEPT }, redirectsMax: REDIRECTS_MAX, timeoutMs: TIMEOUT_MS };
+    let answer: HttpAnswer;
     try {
-      const answer = await http.request(url, request);
-      if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
-      return { url: answer.url, bytes: answer.bytes, headers: answer.headers };
+      answer = await http.request(url, request);
     } catch (error) {
-      if (error instanceof SourceError && error.isTooLarge) return undefined;
-      throw error;
+      if (!(error instanceof SourceError)) throw error;
+      if (error.isTooLarge) return undefined;
+      throw withHostOnly(error, url, REASONS[error.kind] ?? "cannot be read");
     }
+    const { status, bytes, headers } = answer;
+    if (status >= 200 && status <= 299) return { url: answer.url, bytes, headers };
+    throw withHostOnly(http.statusError(answer), url, `answered with status ${status}`);
   }
+}
+
+/** Messages of the host name whole addresses, perhaps one that only a redirect knows. */
+function withHostOnly({ kind, retryAfterMs }: SourceError, url: string, reason: string): SourceError {
+  return new SourceError(kind, `the feed at ${hostOf(url)} ${reason}`, { retryAfterMs });
 }
 
 /** The only part of a feed's address that messages contain: the rest may be a secret. */

@@ -48,7 +48,7 @@ export const VOICE_COUNTS = Object.keys(VOICE_COUNTERS) as readonly VoiceCounter
 
 /** Counters of players, summed per player, per worker and for the node. */
 export const PLAYER_COUNTERS = new CounterTable({
-  /** Audio frames of 20 ms. Those that are revoked before they leave are subtracted, so an increase may be below 0. */
+  /** Audio frames of 20 ms. Frames that are revoked before they leave are subtracted, so an increase may be below 0. */
   framesSent: { metric: "frames_sent_total", help: "Audio frames sent, 20 ms each." },
   /** Frames of 20 ms that were due and not sent. */
   lostFrames: {
@@ -58,12 +58,12 @@ export const PLAYER_COUNTERS = new CounterTable({
   },
   /** Times a lost connection to the input's server was opened again. */
   inputReopened: { metric: "input_reopened_total", help: "Lost connections to inputs' servers opened again." },
-  /** Packets that voice connections handed to the system, silence included; revoked ones are subtracted. */
+  /** Packets handed to the pacer and not revoked, silence included. */
   packetsSent: { metric: "voice_packets_sent_total", help: "Packets sent to voice servers, silence included." },
   ...VOICE_COUNTERS,
 });
 
-/** What players have counted. */
+/** The counts of players. */
 export type PlayerCounts = CountsOf<(typeof PLAYER_COUNTERS)["fields"]>;
 
 /** Lateness of sent packets, in classes. A frame is due every 20 ms; 60 may be caught up. */
@@ -88,7 +88,7 @@ export const WORKER_GAUGES = {
   tickLoad: {},
   /** Players whose audio is made here. */
   playerCount: {},
-  /** Those of them that have a track and are not paused. */
+  /** Players of this worker that have a track and are not paused. */
   playingCount: { metric: "playing_players", help: "Players that play on an audio thread." },
   /** Lateness of the packets sent over the last period, 99th percentile, milliseconds. */
   latenessMsP99: { metric: "lateness_p99_milliseconds", help: "Lateness of packets." },

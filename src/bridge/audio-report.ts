@@ -114,7 +114,7 @@ export interface DaveReport {
   readonly readyMs: number;
 }
 
-/** What has changed in the audio of one player since the last such report of its worker. */
+/** Changes in the audio of one player since the last such report of its worker. */
 export interface AudioChanges {
   /** Incidents that are over, at most `INCIDENTS_PER_REPORT`. */
   readonly incidents: readonly Incident[];

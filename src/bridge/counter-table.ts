@@ -9,7 +9,10 @@ export interface CounterField {
   readonly help: string;
   /** Counted for each value of this label; undefined: one number. */
   readonly label?: { readonly name: string; readonly values: readonly string[] };
-  /** A histogram: the sum of all observations, then their number up to each bound, and the number of those beyond. */
+  /**
+   * A histogram: the sum of all observations, then their number in each class (above the bound before, up to this one),
+   * and the number beyond the last bound.
+   */
   readonly boundsMs?: readonly number[];
 }
 
@@ -62,7 +65,7 @@ export class CounterTable<const Fields extends CounterFields> {
     return counts as CountsOf<Fields>; // as the type derives it from the same fields
   }
 
-  /** What has been counted, which becomes 0; undefined: nothing. */
+  /** Returns the counts that are not 0 and sets them to 0; undefined: there are none. */
   take(counts: CountsOf<Fields>): Increases | undefined {
     const values = counts as CellValues;
     let increases: number[] | undefined;

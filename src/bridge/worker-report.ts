@@ -1,4 +1,4 @@
-// What an audio worker reports about itself and its players: one message every 500 ms, which is also its sign of life.
+// The report of an audio worker about itself and its players: one message every 500 ms, which is also its sign of life.
 // Events whose time clients see (a position that jumps, the end of a track) are sent at once (events.ts). The figures
 // of all players are packed into one list of numbers, as objects would cost more to copy between threads than to make.
 // Packed by audio workers, unpacked by the main thread.
@@ -29,7 +29,7 @@ export interface PlayerReport {
   readonly position?: PositionReport | undefined;
   /** Only while it has a track. */
   readonly audio?: AudioState | undefined;
-  /** What it has counted since the last report: add it with `PLAYER_COUNTERS.add`, across its workers. */
+  /** Its counts since the last report: add them with `PLAYER_COUNTERS.add`, across its workers. */
   readonly increases?: Increases | undefined;
   readonly changes?: AudioChanges | undefined;
   /** The minute that has ended, once. */
@@ -55,7 +55,7 @@ export interface PackedWorkerReport {
   readonly worker: WorkerMetrics;
   /** For each player its id, which of the following it has (`PARTS`), and the numbers of those. */
   readonly values: Float64Array;
-  /** What is rare, in the order of the players that have it. */
+  /** Rare parts, in the order of the players that have it. */
   readonly changes: readonly AudioChanges[];
   readonly minutes: readonly FrameMinute[];
 }

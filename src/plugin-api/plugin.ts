@@ -159,7 +159,7 @@ export interface PluginHost<Options = unknown> {
   backend(name: string): Backend;
   /**
    * The pool of that name: bounds how much work of one kind the plugin does at once, such as reading large answers. The
-   * options of the first call apply. At most 64; throws for more.
+   * options of the first call apply. At most 64; throws for more, and for limits that are not whole numbers.
    */
   pool(name: string, options: PoolOptions): Pool;
   /** Runs a program, never through a shell. Resolves with any exit code; rejects with a SourceError. */

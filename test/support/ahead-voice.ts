@@ -88,7 +88,10 @@ export class AheadVoice extends UndiagnosedVoice {
     return count;
   }
 
+  /** Frames that wait do not leave. */
   close(): void {
+    this.#letLeave();
+    this.#waiting = [];
     this.isClosed = true;
   }
 

@@ -1,4 +1,4 @@
-// What a player reports when it has counted something.
+// The increases in a report of a player.
 
 import { PLAYER_COUNTERS, type PlayerCounts } from "../../src/bridge/audio-metrics.ts";
 import type { Increases } from "../../src/bridge/counter-table.ts";

@@ -50,7 +50,7 @@ export class WorkerThread {
   readonly #clock: Clock;
   readonly #thread: WatchedThread;
   #listener: WorkerListener;
-  /** What its players have counted since it started. */
+  /** Counts of its players since it started. */
   readonly counts = PLAYER_COUNTERS.zero();
   #metrics: WorkerMetrics | undefined;
   #reportedAtMs: number | undefined;

@@ -46,7 +46,7 @@ export interface PlayerContext extends TrackContext {
  */
 export class AudioPlayer implements LoopMember {
   readonly playerId: PlayerId;
-  /** What it has counted since its last report. */
+  /** Its counts since its last report. */
   readonly counts = PLAYER_COUNTERS.zero();
   readonly watch: AudioWatch;
   /** Which worker renders the audio. */
@@ -106,7 +106,7 @@ export class AudioPlayer implements LoopMember {
   }
 
   get isPlaying(): boolean {
-    return this.#tracks.current !== undefined && !this.#isPaused;
+    return !this.#isClosed && this.#tracks.current !== undefined && !this.#isPaused;
   }
 
   /** Position in the track; undefined without one. */
@@ -215,7 +215,9 @@ export class AudioPlayer implements LoopMember {
 
   /** Frames that could not be made again were on their way when their path ended; also those of another worker. */
   onFramesLost(count: number): void {
-    if (this.placement.isAway || this.#tracks.haveBeenAudible) this.watch.onLost("voiceNotReady", count);
+    if (this.#isClosed) return;
+    if (this.placement.isAway) this.watch.onLost("voiceNotReady", count);
+    else if (this.#tracks.haveBeenAudible) this.#loseSent(this.#output.forgetUnsent(count));
   }
 
   /** What another worker needs to continue; undefined when it could not, or an attempt has failed recently. */
@@ -237,7 +239,7 @@ export class AudioPlayer implements LoopMember {
     const track = this.#tracks.current;
     if (track === undefined) return undefined;
     this.counts.inputReopened += takeReopened(track);
-    return { ...audioOf(track), usedMs };
+    return this.#isClosed ? undefined : { ...audioOf(track), usedMs };
   }
 
   /** Time of the thread that its track has used since the last call, milliseconds. */
@@ -249,6 +251,7 @@ export class AudioPlayer implements LoopMember {
   /** Ends track and voice without events. May be called more than once. */
   close(): void {
     if (this.#isClosed) return;
+    this.#unsent.drop();
     this.#isClosed = true;
     this.placement.close();
     this.#context.loop.remove(this);
@@ -371,6 +374,12 @@ export class AudioPlayer implements LoopMember {
   }
 
   /** Counts missing frames once audio has started; what is late at the start of a track is not lost. */
+  /** Frames that were counted as sent do not leave. */
+  #loseSent(frames: number): void {
+    this.watch.onRevoked(frames);
+    this.watch.onLost("voiceNotReady", frames);
+  }
+
   #lose(cause: LossCause, frames: number): void {
     if (this.#tracks.haveBeenAudible) this.watch.onLost(cause, frames);
   }

@@ -1,5 +1,5 @@
 // Monitors the audio of one player: frames counted by their fate, incidents, silences and the repairs made. Filled by
-// audio-player.ts in the tick, checked and reported twice a second. Audio thread.
+// the player in the tick, checked and reported twice a second. Audio thread.
 
 import { PLAYER_COUNTERS, type PlayerCounts } from "../../bridge/audio-metrics.ts";
 import type { AudioChanges, LossCause, Repair } from "../../bridge/audio-report.ts";
@@ -87,17 +87,18 @@ export class AudioWatch {
   takeReport(): WatchReport {
     const { output, clock } = this.#options;
     output.collectCounts();
+    // First, as it may throw: nothing that was counted is taken then.
+    const voice = output.takeVoiceReport();
     return {
       increases: PLAYER_COUNTERS.take(this.#counts),
-      changes: this.#takeChanges(),
+      changes: this.#takeChanges(voice),
       minute: this.#minute.takeMinute(clock.epochMs()),
     };
   }
 
-  #takeChanges(): AudioChanges | undefined {
+  #takeChanges(voice: AudioChanges["voice"]): AudioChanges | undefined {
     const incidents = this.#incidents.takeOver();
     const openIncident = this.#incidents.open;
-    const voice = this.#options.output.takeVoiceReport();
     const repairs = this.#repairs;
     const isQuiet = !this.#wasOpen && openIncident === undefined && incidents.length === 0;
     if (isQuiet && repairs.length === 0 && voice === undefined) return undefined;

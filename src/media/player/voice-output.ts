@@ -236,6 +236,13 @@ export class VoiceOutput {
     return count;
   }
 
+  /** The voice connection has revoked `count` frames by itself. Returns how many of them were audio. */
+  forgetUnsent(count: number): number {
+    const audioCount = Math.min(count, this.unsentFramesMax);
+    if ("unsentFramesMax" in this.#state) this.#state.unsentFramesMax -= audioCount;
+    return audioCount;
+  }
+
   /** Another worker's audio follows without a stop. */
   release(): void {
     if ("connection" in this.#state) this.#enter(this.#state.connection.silent);

@@ -5,7 +5,7 @@
 import { VOICE_COUNTS, type VoiceCounter } from "../../bridge/audio-metrics.ts";
 import { zeroCounts } from "../../bridge/zero-counts.ts";
 
-/** What a voice connection counts for its player; the meaning is in audio-metrics.ts. */
+/** Counts of a voice connection for its player; their meaning is in audio-metrics.ts. */
 export type VoiceCounts = Record<VoiceCounter | "packetsSent", number>;
 
 /** The counts of a voice connection, and a figure that is reported in another way. */

@@ -161,12 +161,16 @@ test.each([
   ["requires a password", { status: 401 }, "site-unavailable"],
   ["has too many visitors", { status: 429, headers: { "retry-after": "5" } }, "site-busy"],
   ["is a page", { text: "<!doctype html><html></html>" }, "site-unavailable"],
-  ["redirects in a circle", { status: 302, headers: { location: "https://feeds.example/show.rss" } }, "site-changed"],
+  [
+    "redirects in a circle",
+    { status: 302, headers: { location: "https://feeds.example/hunter2/show.rss" } },
+    "site-changed",
+  ],
   ["redirects to nowhere", { status: 302, headers: { location: "file:///etc/passwd" } }, "site-changed"],
 ])("a feed that %s is reported as such, with its host only", async (what, outcome, code) => {
   const { sites, bench } = await stand();
   sites.server.fail({ at: /show\.rss/, outcome });
-  const identifier = `podcast:${FEED}?token=hunter2`;
+  const identifier = "podcast:https://feeds.example/hunter2/show.rss?token=hunter2";
   if (what === "is gone") expect(await bench.load(SOURCE, identifier)).toEqual({ kind: "empty" });
   else {
     const trouble = await troubleWith(bench.load(SOURCE, identifier));

@@ -143,7 +143,8 @@ export class PluginHttpClient implements HttpClient {
     if (request.redirect === "manual") return this.#read(await send(first), first.url, request);
     const { redirectsMax = REDIRECTS_MAX } = request;
     const { answer, hop } = await followRedirects(first, {
-      redirectsMax: Math.max(0, Math.min(redirectsMax, REDIRECTS_LIMIT)),
+      // `|| 0`: NaN, too, means none.
+      redirectsMax: Math.max(0, Math.min(redirectsMax, REDIRECTS_LIMIT) || 0),
       send,
       parseTarget,
       tooMany: (count) =>

@@ -200,6 +200,12 @@ export class LivingHost<Options> implements PluginHost<Options> {
   }
 
   #createPool(name: string, { concurrencyMax, waitingMax }: PoolOptions): Pool {
+    if (!Number.isInteger(concurrencyMax) || concurrencyMax < 1) {
+      throw new TypeError(`concurrencyMax of the pool "${name}" must be a whole number of 1 or more`);
+    }
+    if (!Number.isInteger(waitingMax) || waitingMax < 0) {
+      throw new TypeError(`waitingMax of the pool "${name}" must be a whole number of 0 or more`);
+    }
     const semaphore = new Semaphore({ runningMax: concurrencyMax, waitingMax, what: name });
     return {
       run: async (fn, { signal }) => {

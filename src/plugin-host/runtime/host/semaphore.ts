@@ -27,7 +27,7 @@ export class Semaphore {
   async take(signal: AbortSignal, runningMax = this.#options.runningMax): Promise<() => void> {
     const { waitingMax, what } = this.#options;
     // NaN must not mean no limit.
-    const max = Math.max(1, Number.isNaN(runningMax) ? 1 : runningMax);
+    const max = Math.max(1, runningMax || 1);
     const permit = await this.#semaphore.acquire({
       limits: [{ key: what, max }],
       signal,

@@ -112,7 +112,7 @@ describe("the diagnosis of a player", () => {
     expect(json().incidents).toHaveLength(2);
   });
 
-  test("an interruption goes on while its player reports only counts", () => {
+  test("an open incident stays open while its player reports only counts", () => {
     changes({ openIncident: INCIDENT });
     counted(LOST_THREE);
     expect(json().incidents).toMatchObject([{ cause: INCIDENT.cause, isOver: false }]);

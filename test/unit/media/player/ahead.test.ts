@@ -102,6 +102,35 @@ describe("a player with frames made ahead", () => {
     expect(Math.abs(positionMs() - voice.received.length * FRAME_MS)).toBeLessThanOrEqual(FRAME_MS);
   });
 
+  it("frames that its connection revokes by itself are lost, and no longer counted as sent", async () => {
+    await playing();
+    const { framesSent } = player.counts;
+    const count = voice.revoke(5);
+    player.onFramesLost(count);
+    expect(count).toBeGreaterThan(2);
+    expect(player.counts).toMatchObject({ framesSent: framesSent - count, lostFrames: { voiceNotReady: count } });
+  });
+
+  it("silence frames that its connection revokes are not lost audio", async () => {
+    await playing();
+    player.pause(true);
+    await tick(2);
+    const { framesSent } = player.counts;
+    player.onFramesLost(voice.revoke(5));
+    expect(voice.revokedCount).toBeGreaterThan(0);
+    expect(player.counts).toMatchObject({ framesSent, lostFrames: { voiceNotReady: 0 } });
+  });
+
+  it("frames that have not left when it is closed are neither sent nor lost", async () => {
+    await playing();
+    const { length } = voice.received;
+    player.close();
+    player.onFramesLost(5);
+    expect(player.takeReport(0)).toMatchObject({ position: undefined, audio: undefined, changes: undefined });
+    expect(voice.received).toHaveLength(length);
+    expect(voice.revokedCount).toBeGreaterThan(0);
+  });
+
   it("a pause silences frames made ahead at once, and the song resumes with the very next frame", async () => {
     await playing();
     const { length } = voice.received;

@@ -318,6 +318,7 @@ describe("redirects", () => {
     [1, 1],
     [0, 0],
     [-1, 0],
+    [Number.NaN, 0],
   ])("a request that allows %s redirects follows at most %s", async (redirectsMax, followed) => {
     script = ({ path }) => (path === "/0" ? { text: "there" } : redirect(`/${Number(path.slice(1)) - 1}`));
     expect(await get(`/${followed}`, { redirectsMax })).toMatchObject({ text: "there" });

@@ -6,6 +6,7 @@ import { silentLogger } from "../../../../../src/log/log.ts";
 import {
   type HttpAnswer,
   type HttpRequest,
+  type PoolOptions,
   type Source,
   type SourceAnswer,
   SourceError,
@@ -147,6 +148,16 @@ describe("services of the host", () => {
     expect(host.pool("pages", { concurrencyMax: 9, waitingMax: 9 })).toBe(pool);
     for (let count = 1; count < 64; count++) host.pool(`pages ${count}`, { concurrencyMax: 1, waitingMax: 1 });
     expect(() => host.pool("one more", { concurrencyMax: 1, waitingMax: 1 })).toThrow("more than 64 pools");
+  });
+
+  test.each([
+    [{ concurrencyMax: 0, waitingMax: 1 }, /^concurrencyMax of the pool "pages" must be a whole number of 1 or more$/],
+    [{ waitingMax: 1 }, /^concurrencyMax/],
+    [{ concurrencyMax: 1, waitingMax: -1 }, /^waitingMax of the pool "pages" must be a whole number of 0 or more$/],
+    [{ concurrencyMax: 1 }, /^waitingMax/],
+  ])("a pool with the limits %j is refused", (limits, message) => {
+    // JavaScript may leave them out.
+    expect(() => host.pool("pages", limits as PoolOptions)).toThrow(message);
   });
 
   test("a pool runs as many calls at once as it allows, further ones in order, and refuses the rest", async () => {
