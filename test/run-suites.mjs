@@ -38,8 +38,8 @@ const GATE = [
   check("npm", "run", "doctor", "--", "--server.port=0"),
   tests("npm", "test", "--"),
   vitest(...["requests", "media", "clients"].map((folder) => `test/integration/${folder}/`)),
-  // The packed tarballs install and run without a checkout; the node's starts and plays on the oldest supported Node.js
-  // and on the newest.
+  // The packed tarballs of the node, the lab and the Opus encoder install and run without a checkout; the node's starts
+  // and plays on the oldest supported Node.js and on the newest.
   vitest(...["npm", "checkout", "lab", "opus-encoder"].map((name) => `test/packaging/install/${name}.test.ts`)),
 ];
 
