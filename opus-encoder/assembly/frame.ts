@@ -1,5 +1,4 @@
-// One frame, step by step, in the order of the packet's fields (RFC 6716 section 4.3, table 56). AssemblyScript, audio
-// thread.
+// One frame, step by step, in the order of the packet's fields (RFC 6716 section 4.3, table 56). AssemblyScript.
 
 import { codeBands } from "./all-bands.ts";
 import { allocate, balanceNow, codedBandsNow, intensityBandNow, isDualNow } from "./allocation.ts";
