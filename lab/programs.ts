@@ -61,6 +61,9 @@ export const COMMANDS: Readonly<Record<string, LabPrograms>> = {
 /** This file is compiled to dist/lab; only in the package is the program `tonearm-lab` beside dist. */
 const IS_PACKAGE = existsSync(new URL("../../bin/tonearm-lab.js", import.meta.url));
 
+/** For help texts: the command that starts a node. */
+export const NODE_COMMAND = IS_PACKAGE ? "npx tonearm" : "npm start";
+
 /** For help texts: the command line that runs a program, without its arguments. */
 export function typedCommand(name: string, isPackage = IS_PACKAGE): string {
   if (isPackage) return `tonearm-lab ${name}`;
@@ -93,7 +96,7 @@ function listOf(command: string, programs: LabPrograms): string {
   return `${inFront(command)}NAME [options]\n\n${lines.join("")}`;
 }
 
-/** What is typed in front of a program's name. */
+/** The beginning of a command line, in front of a program's name. */
 function inFront(command: string): string {
   return command === "tonearm-lab" ? `${command} ` : `npm run ${command} -- `;
 }

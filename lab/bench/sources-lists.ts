@@ -28,9 +28,10 @@ export async function measureLists({
   readonly loads: number;
   readonly rounds: number;
 }): Promise<Lists> {
+  // First, as it may throw: a process of sites would then keep this one alive.
+  const own = ownNode();
   const fakeSites = await FakeSites.start();
   const address = await fakeSites.addSet(ENTRIES);
-  const own = ownNode();
   const args = [...own.args, ...fakeSites.args, `--plugins.soundcloud.setTracksMax=${ENTRIES}`];
   const node = await WatchedNode.start({ ...own, args }, { pauseMs: 1 });
   const { url, password } = node.process;

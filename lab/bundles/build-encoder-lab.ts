@@ -2,6 +2,7 @@
 // lab: a program that runs where only the package is installed. Needs the development packages; part of
 // `npm run build`.
 
+import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
@@ -16,14 +17,13 @@ export async function buildEncoderLab(): Promise<void> {
   const build = await rolldown({
     input: fileURLToPath(new URL("lab/main.ts", ENCODER)),
     platform: "node",
-    // All packages, the encoder itself among them.
-    external: /^[@a-z]/,
+    // All packages, the encoder itself among them. An absolute path may begin with a letter: that of a drive.
+    external: (id) => !id.startsWith(".") && !isAbsolute(id),
   });
   try {
     await build.write({
       file: fileURLToPath(new URL("dist/lab/main.js", ENCODER)),
       format: "esm",
-      banner: "#!/usr/bin/env node",
       comments: false,
     });
   } finally {

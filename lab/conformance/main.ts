@@ -3,7 +3,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { typedCommand } from "../programs.ts";
+import { NODE_COMMAND, typedCommand } from "../programs.ts";
 import { GROUPS } from "./checks.ts";
 import { formatResults } from "./report.ts";
 import { runChecks } from "./run-checks.ts";
@@ -22,7 +22,7 @@ const HELP = `Checks a node against the Lavalink v4 protocol.
 The kit has its own media server and voice server, both on 127.0.0.1, so the node has to run on the same machine and
 be allowed to reach it. For Tonearm:
 
-  TONEARM_NETWORK_ALLOW=127.0.0.0/8 TONEARM_VOICE_GATEWAY_SCHEME=ws npm start
+  TONEARM_NETWORK_ALLOW=127.0.0.0/8 TONEARM_VOICE_GATEWAY_SCHEME=ws ${NODE_COMMAND}
 
 The voice server speaks ws://, not wss://. Checks that need something the node cannot reach are skipped with a reason.
 `;

@@ -4,7 +4,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { typedCommand } from "../programs.ts";
+import { NODE_COMMAND, typedCommand } from "../programs.ts";
 import { LAYERS } from "./cases.ts";
 import { runGenerate } from "./fuzz/generate-command.ts";
 import { runningNode, startOwnNode } from "./harness/node-under-test.ts";
@@ -36,7 +36,7 @@ ends an audio worker in the middle of a player's work, in three modes, and repor
 
 A running node has to be on the same machine, be allowed to reach loopback, and speak ws:// to voice servers. Tonearm:
 
-  TONEARM_NETWORK_ALLOW=127.0.0.0/8 TONEARM_VOICE_GATEWAY_SCHEME=ws npm start
+  TONEARM_NETWORK_ALLOW=127.0.0.0/8 TONEARM_VOICE_GATEWAY_SCHEME=ws ${NODE_COMMAND}
 `;
 
 const COMMANDS: ReadonlyMap<string, (args: string[]) => Promise<number>> = new Map([

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { TABLES_END_BYTE } from "../../opus-encoder/src/numbers.ts";
 import { BUILT_KERNELS, KERNEL_NAMES, type KernelName, kernelFileName } from "../../src/media/kernels/wasm-loop.ts";
 
@@ -51,6 +51,7 @@ export async function buildKernels(build: Build = {}): Promise<void> {
     const binary = await compile(new URL(`${name}.ts`, ASSEMBLY));
     await replaceFile(new URL(kernelFileName(name), folder), binary);
   }
+  await removeOldLoops(folder, names.map(kernelFileName));
   await mkdir(new URL(".", encoderFile), { recursive: true });
   await replaceFile(encoderFile, await compileEncoder(compile));
   await replaceFile(new URL(BUILT_FROM, folder), sourceHash);
@@ -75,6 +76,12 @@ const compileWithCompiler: Compile = async (...source) => {
   const { compileKernel } = await import("./compile-kernel.ts");
   return compileKernel(...source);
 };
+
+/** Loops that an older build has written: the lab's package would contain them. */
+async function removeOldLoops(folder: URL, current: readonly string[]): Promise<void> {
+  const old = (await readdir(folder)).filter((name) => name.endsWith(".wasm") && !current.includes(name));
+  for (const name of old) await rm(new URL(name, folder));
+}
 
 async function hashSources(): Promise<string> {
   const hash = createHash("sha256");

@@ -1,4 +1,4 @@
-// Builds the audio loops: the second half of `npm run build`.
+// Builds the audio loops and the Opus encoder. Part of `npm run build`.
 
 import { buildKernels } from "./build-kernels.ts";
 

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { AudioStream } from "../../src/media/format/packet.ts";
 
-/** Beside this file in the package `@tonearm/lab` (copy-build.mjs), and the tests' in a checkout. */
+/** As seen from the compiled file: beside it in the package `@tonearm/lab` (copy-build.mjs), the tests' in a checkout. */
 const FOLDERS = ["./", "../../../test/fixtures/"];
 
 interface CodecPackets {
@@ -11,7 +11,7 @@ interface CodecPackets {
   readonly packets: readonly Uint8Array[];
 }
 
-/** What a demuxer hands to the decoder of `codec`. Throws when there is no file for it. */
+/** The stream and packets that a demuxer hands to the decoder of `codec`. Throws when there is no file for it. */
 export function readCodecPackets(codec: string): CodecPackets {
   const candidates = FOLDERS.map((folder) => new URL(`${folder}codec-${codec}.json`, import.meta.url));
   const found = candidates.find((url) => existsSync(url));

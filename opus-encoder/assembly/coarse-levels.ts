@@ -60,35 +60,35 @@ export function codeCoarseLevels(channels: i32, bitsMax: i32, mustStandAlone: bo
 }
 
 /** Returns by how many steps levels were coded wrong for lack of bits. */
-function attempt(channels: i32, bitsMax: i32, standsAlone: bool, decreaseMax: f32): i32 {
-  if (tell() + 3 <= bitsMax) encodeBit(standsAlone, 3);
+function attempt(channels: i32, bitsMax: i32, isIndependent: bool, decreaseMax: f32): i32 {
+  if (tell() + 3 <= bitsMax) encodeBit(isIndependent, 3);
   bandBelow0 = 0;
   bandBelow1 = 0;
   let missed = 0;
   for (let band = 0; band < BANDS; band++) {
     for (let channel = 0; channel < channels; channel++) {
-      missed += codeLevel(channels, channel, band, bitsMax, standsAlone, decreaseMax);
+      missed += codeLevel(channels, channel, band, bitsMax, isIndependent, decreaseMax);
     }
   }
   return missed;
 }
 
-function codeLevel(channels: i32, channel: i32, band: i32, bitsMax: i32, standsAlone: bool, decreaseMax: f32): i32 {
+function codeLevel(channels: i32, channel: i32, band: i32, bitsMax: i32, isIndependent: bool, decreaseMax: f32): i32 {
   const level = floatAt(LEVELS + usize(channel) * BANDS_BYTES, band);
   const old = floatAt(oldLevels(channel), band);
   const below = channel === 0 ? bandBelow0 : bandBelow1;
-  const expected: f32 = below + (standsAlone ? 0 : FROM_BEFORE * max(old, BEFORE_MIN));
+  const expected: f32 = below + (isIndependent ? 0 : FROM_BEFORE * max(old, BEFORE_MIN));
   const difference = level - expected;
   const target = softened(i32(Mathf.floor(difference + 0.5)), level, max(old, SILENT_LEVEL) - decreaseMax);
   const steps = codeSteps(
     affordable(target, band, bitsMax - tell() - 3 * channels * (BANDS - band)),
     band,
     bitsMax,
-    standsAlone,
+    isIndependent,
   );
   setFloat(LEVEL_ERRORS + usize(channel) * BANDS_BYTES, band, difference - f32(steps));
   setFloat(oldLevels(channel), band, expected + f32(steps));
-  const risen: f32 = below + f32(steps) * (standsAlone ? FROM_BELOW_ALONE : FROM_BELOW);
+  const risen: f32 = below + f32(steps) * (isIndependent ? FROM_BELOW_ALONE : FROM_BELOW);
   if (channel === 0) bandBelow0 = risen;
   else bandBelow1 = risen;
   return abs(target - steps);
@@ -108,9 +108,9 @@ function affordable(steps: i32, band: i32, bitsLeft: i32): i32 {
 }
 
 /** Returns the steps that were actually coded. */
-function codeSteps(steps: i32, band: i32, bitsMax: i32, standsAlone: bool): i32 {
+function codeSteps(steps: i32, band: i32, bitsMax: i32, isIndependent: bool): i32 {
   const bits = bitsMax - tell();
-  if (bits >= 15) return codeLaplace(steps, (standsAlone ? PROBABILITIES_ALONE : PROBABILITIES) + (usize(band) << 1));
+  if (bits >= 15) return codeLaplace(steps, (isIndependent ? PROBABILITIES_ALONE : PROBABILITIES) + (usize(band) << 1));
   if (bits >= 2) {
     const step = max(-1, min(1, steps));
     encodeOf(step < 0 ? 1 : 2 * step, FEW_BITS, 2);

@@ -1,5 +1,4 @@
-// One frame, step by step, in the order of the packet's fields (RFC 6716 section 4.3, table 56). AssemblyScript, audio
-// thread.
+// One frame, step by step, in the order of the packet's fields (RFC 6716 section 4.3, table 56). AssemblyScript.
 
 import { codeBands } from "./all-bands.ts";
 import { allocate, balanceNow, codedBandsNow, intensityBandNow, isDualNow } from "./allocation.ts";
@@ -66,7 +65,7 @@ export function setNextHead(period: i32, gainStep: i32, taps: i32, isTransient: 
 }
 
 /** Returns the packet's size, or 0. */
-export function encodeFrame(bitsPerSecond: i32, isVariable: bool, standsAlone: bool): i32 {
+export function encodeFrame(bitsPerSecond: i32, isVariable: bool, isIndependent: bool): i32 {
   const channels = retained(CHANNELS);
   store<u8>(PACKET_ADDRESS, u8(HEADER | ((channels - 1) << 2)));
   const allowed = bytesAllowed(bitsPerSecond, isVariable);
@@ -78,7 +77,7 @@ export function encodeFrame(bitsPerSecond: i32, isVariable: bool, standsAlone: b
   const isSudden = findTransient(channels);
   isShort = (isGiven ? isGivenShort : isSudden) && tell() + 20 <= bits;
   strength = transientStrength();
-  filterPitch(channels, allowed > 12 * channels && !standsAlone, strength, allowed);
+  filterPitch(channels, allowed > 12 * channels && !isIndependent, strength, allowed);
   if (tell() + 16 <= bits) codePitch();
   transform(channels, tell() + 3 <= bits);
   if (tell() + 3 <= bits) encodeBit(isShort, 3);
@@ -86,7 +85,7 @@ export function encodeFrame(bitsPerSecond: i32, isVariable: bool, standsAlone: b
   const bytes = allowed;
   chooseBoosts(channels, averageBytes(bitsPerSecond, isVariable, allowed), isShort, isVariable);
   const pair = preferResolutions(channels, bitsPerSecond);
-  codeCoarseLevels(channels, bits, standsAlone);
+  codeCoarseLevels(channels, bits, isIndependent);
   codeResolutions(bits, isShort, pair);
   const spread = codeSpread(channels, bits, bytes);
   const boosts = codeBoosts(channels, bits);

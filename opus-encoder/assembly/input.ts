@@ -1,5 +1,4 @@
-// The first step of a frame: makes audio valid, removes any offset, and applies pre-emphasis. AssemblyScript, audio
-// thread.
+// The first step of a frame: makes audio valid, removes any offset, and applies pre-emphasis. AssemblyScript.
 
 import { ENCODER_DELAY_SAMPLES, F32_BYTES, FRAME_SAMPLES, VECTOR_BYTES } from "../src/numbers.ts";
 import { sumOfLanes } from "./lists.ts";

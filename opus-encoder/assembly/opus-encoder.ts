@@ -23,7 +23,7 @@ export function reset(slot: usize, channels: i32): void {
 
 /**
  * Encodes the frame at INPUT_BYTE to a packet at PACKET_BYTE; returns its size, at least 3, at most
- * PACKET_BYTES_MAX, or 0 when it failed. `isVariable` lets the size vary around the rate; `standsAlone` makes a
+ * PACKET_BYTES_MAX, or 0 when it failed. `isVariable` lets the size vary around the rate; `isIndependent` makes a
  * packet that does not depend on earlier ones. It begins with the given pitch filter (PERIOD_MIN to PERIOD_MAX samples,
  * gain step 0 to 7, taps 0 to 2; period 0: none) and blocks; period below 0: the encoder chooses.
  */
@@ -31,7 +31,7 @@ export function encode(
   slot: usize,
   bitsPerSecond: i32,
   isVariable: bool,
-  standsAlone: bool,
+  isIndependent: bool,
   period: i32,
   gainStep: i32,
   taps: i32,
@@ -40,7 +40,7 @@ export function encode(
   chooseSlot(slot);
   const rate = max(BITRATE_BPS_MIN, min(BITRATE_BPS_MAX, bitsPerSecond));
   setNextHead(period, gainStep, taps, isTransient);
-  return encodeFrame(rate, isVariable, standsAlone);
+  return encodeFrame(rate, isVariable, isIndependent);
 }
 
 /** The range that the decoder must have after the same packet. */

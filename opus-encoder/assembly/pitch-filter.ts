@@ -1,7 +1,7 @@
 // The pitch filter (RFC 6716 section 4.3.7.1): removes the periodic part of the audio before it is coded, and the
 // decoder restores it, so that noise follows the tone. Fills SIGNAL. AssemblyScript.
 
-import { F32_BYTES, FRAME_SAMPLES, VECTOR_BYTES } from "../src/numbers.ts";
+import { F32_BYTES, FRAME_SAMPLES, PERIOD_MIN, VECTOR_BYTES } from "../src/numbers.ts";
 import { bitLength } from "./approximations.ts";
 import { measureBands } from "./band-levels.ts";
 import { toSpectra } from "./cosine-transform.ts";
@@ -20,7 +20,7 @@ import {
   UNFILTERED_BYTES,
   WINDOW,
 } from "./memory-map.ts";
-import { findPeriod, PERIOD_MIN, periodLikeness } from "./pitch-search.ts";
+import { findPeriod, periodLikeness } from "./pitch-search.ts";
 import { encodeBit, encodeNumber, encodeOf, encodeRaw } from "./range-encoder.ts";
 import {
   IS_UNLIKE,

@@ -1,16 +1,12 @@
 // Searches for the period with which audio repeats itself, in the sum of both channels at a half and a quarter of the
 // rate. AssemblyScript.
 
-import { F32_BYTES, FRAME_SAMPLES, VECTOR_BYTES } from "../src/numbers.ts";
+import { F32_BYTES, FRAME_SAMPLES, PERIOD_MAX, PERIOD_MIN, VECTOR_BYTES } from "../src/numbers.ts";
 import { PITCH_PAST_SAMPLES } from "./format.ts";
 import { dot, floatAt } from "./lists.ts";
 import { SPARE, UNFILTERED, UNFILTERED_BYTES } from "./memory-map.ts";
 import { whiten } from "./pitch-whitening.ts";
 import { PITCH_GAIN, PITCH_PERIOD, retained, retainedFloat } from "./slot.ts";
-
-/** RFC 6716 section 4.3.7.1. */
-export const PERIOD_MIN: i32 = 15;
-const PERIOD_MAX: i32 = 1022;
 
 const ALL_SAMPLES: usize = PITCH_PAST_SAMPLES + FRAME_SAMPLES;
 /** Audio at a half, a quarter and an eighth of the rate; in each, where the frame begins and how long it is. */

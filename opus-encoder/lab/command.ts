@@ -3,6 +3,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { CannotRun } from "../../lab/cannot-run.ts";
 import { measureCost, measureFirstFrames, measureFreshProcesses } from "./cost.ts";
 import type { Stereo } from "./ear-model.ts";
 import { type EncoderKind, encoderKindOf } from "./encoders.ts";
@@ -20,10 +21,9 @@ import {
 } from "./report.ts";
 import { compareSeams } from "./seams.ts";
 
-const HELP = `Measures how audible the artefacts of an Opus encoder are in music.
+const helpOf = (command: string): string => `Measures how audible the artefacts of an Opus encoder are in music.
 
-  npm run bench -- encoder --music FOLDER [--encoder NAME] [--against NAME,NAME]
-  opus-encoder-lab --music FOLDER …     the same, where only the encoder's package is installed
+  ${command} --music FOLDER [--encoder NAME] [--against NAME,NAME]
 
   --music FOLDER      files that ffmpeg reads, also in subfolders
   --encoder NAME      the judged encoder: tonearm (default), or libopus:0 to libopus:10
@@ -42,12 +42,14 @@ const HELP = `Measures how audible the artefacts of an Opus encoder are in music
   --seams             measure errors where packets of libopus follow frames of the encoder
 
   --frames N          encode N frames of hard signals instead, half of them music with --music: every packet must be
-                      valid, and every final range libopus's; npm run lab -- encoder-exact is this with 100000
+                      valid, and every final range libopus's
   --help              this text
 `;
 
 /** Supplied by the caller. */
 interface EncoderCommandContext {
+  /** For the help text: the command line that runs this program, without its arguments. */
+  readonly command: string;
   /** The file that this process runs: fresh processes run it too. */
   readonly program: string;
   write(text: string): void;
@@ -79,7 +81,7 @@ const EXCERPT_SECONDS = 10;
 const BAD_FRAMES_REPORTED_MAX = 20;
 const PROGRESS_FRAMES = 50_000;
 
-/** Resolves with the exit status: 1 when a frame was bad, 2 for invalid arguments or without libopus. */
+/** Resolves with the exit status: 1 when a frame was bad, 2 for invalid arguments or without libopus or ffmpeg. */
 export async function encoderCommand(args: readonly string[], context: EncoderCommandContext): Promise<number> {
   let selection: ReturnType<typeof readSelection>;
   try {
@@ -91,10 +93,16 @@ export async function encoderCommand(args: readonly string[], context: EncoderCo
   try {
     return await run(selection, context);
   } catch (error) {
-    if ((error as { code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    context.writeError("the lab compares with libopus: npm install libopus-wasm@0.2.0\n");
+    context.writeError(`${adviceOn(error)}\n`);
     return 2;
   }
+}
+
+/** The message for a user who has to do something first. Throws any other error. */
+function adviceOn(error: unknown): string {
+  if (error instanceof CannotRun) return error.message;
+  if ((error as { code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
+  return "the lab compares with libopus: npm install libopus-wasm@0.2.0";
 }
 
 async function run(
@@ -102,7 +110,7 @@ async function run(
   context: EncoderCommandContext,
 ): Promise<number> {
   const say = (...lines: readonly string[]): void => context.write(`${lines.join("\n")}\n`);
-  if (selection.mode === "help") say(HELP);
+  if (selection.mode === "help") say(helpOf(context.command));
   else if (selection.mode === "first-frames") say(JSON.stringify(await measureFirstFrames(selection.encoder.name)));
   else if (selection.mode === "cost") await reportCost(selection, context, say);
   else if (selection.mode === "seams") await reportSeams(selection, say);

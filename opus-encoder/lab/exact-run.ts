@@ -21,7 +21,7 @@ const INDEPENDENT_SHARE = 0.013;
 const RESET_SHARE = 0.003;
 /** Share of frames with a given head. */
 const GIVEN_HEAD_SHARE = 0.02;
-const BITRATES_KBPS = [16, 20, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 448, 510];
+const BITRATES_KBPS = [6, 8, 12, 16, 20, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 448, 510];
 
 export interface ExactPlan {
   readonly kind: EncoderKind;

@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
+import { CannotRun } from "../../lab/cannot-run.ts";
 import { seededRandom } from "../../lab/seeded-random.ts";
 import { SAMPLE_RATE_HZ } from "../../src/media/format/audio-format.ts";
 import type { Stereo } from "./ear-model.ts";
@@ -34,7 +35,7 @@ export function drawExcerpts(folder: string, { count, lengthSeconds, seed }: Exc
   const excerpts: Excerpt[] = [];
   for (let index = 0; excerpts.length < count; index++) {
     const file = files[index % files.length];
-    if (file === undefined) throw new Error(`there is no music in ${folder}`);
+    if (file === undefined) throw new CannotRun(`there is no music in ${folder}`);
     const fraction = random();
     const fileSeconds = lengths.get(file) ?? secondsOf(join(folder, file));
     lengths.set(file, fileSeconds);
@@ -72,11 +73,16 @@ function secondsOf(path: string): number {
 }
 
 function run(program: string, args: readonly string[]): Buffer {
-  return execFileSync(program, args, {
-    maxBuffer: DECODED_BYTES_MAX,
-    timeout: FFMPEG_TIMEOUT_MS,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  try {
+    return execFileSync(program, args, {
+      maxBuffer: DECODED_BYTES_MAX,
+      timeout: FFMPEG_TIMEOUT_MS,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    throw new CannotRun(`--music needs ${program}, which was not found: install ffmpeg`, { cause: error });
+  }
 }
 
 function shuffled<Value>(values: readonly Value[], random: () => number): Value[] {

@@ -1,4 +1,4 @@
-// What the package offers. README.md has an example.
+// The exports of the package. README.md has an example.
 
 export { OpusEncoder, type OpusEncoderOptions } from "./encoder.ts";
 export type { FrameHead } from "./frame-head.ts";

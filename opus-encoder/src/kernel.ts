@@ -23,7 +23,7 @@ interface EncoderExports {
     slot: number,
     bitsPerSecond: number,
     isVariable: number,
-    standsAlone: number,
+    isIndependent: number,
     period: number,
     gainStep: number,
     taps: number,
@@ -32,8 +32,11 @@ interface EncoderExports {
   rangeAfterPacket(): number;
 }
 
-/** Settings for one frame. */
-export interface FrameSettings {
+/**
+ * Settings for one frame.
+ * @internal
+ */
+interface FrameSettings {
   /** 6000 to 510000. */
   readonly bitrateBps: number;
   /** Packets vary in size around the bit rate; otherwise all have the same. */
@@ -58,7 +61,7 @@ const CHOSEN_HEAD: FrameHead = { period: -1, gainStep: 0, taps: 0, isTransient: 
 
 /**
  * Compiles the encoder. The module can be sent to other threads.
- * @throws Error when it was not built, or the processor has no SIMD
+ * @throws Error when opus-encoder.wasm cannot be read, or the processor has no SIMD
  */
 export function compileOpusEncoder(): WasmModule {
   return new wasm.Module(readBuilt());
@@ -68,8 +71,9 @@ function readBuilt(): Uint8Array {
   try {
     return readFileSync(OPUS_ENCODER_FILE);
   } catch (cause) {
-    const path = fileURLToPath(OPUS_ENCODER_FILE);
-    throw new Error(`cannot read the Opus encoder ${path}: run \`npm run build\` in Tonearm's folder`, { cause });
+    const advice =
+      "run `npm run build` in a checkout of Tonearm; a bundled application needs a copy of the package's file there";
+    throw new Error(`cannot read the Opus encoder ${fileURLToPath(OPUS_ENCODER_FILE)}: ${advice}`, { cause });
   }
 }
 
@@ -121,25 +125,35 @@ export class OpusEncoderKernel {
     if (this.#exports.start() > SLOTS_BYTE) throw new Error("the encoder's tables reach into its slots");
   }
 
-  /** A new encoder: the address of its slot, 12 kB. The caller must release it. Throws when there is no space. */
+  /**
+   * A new encoder: the address of its slot, 12 kB. The caller must release it. Throws when there is no space.
+   * @internal
+   */
   acquire(channelCount: 1 | 2): number {
     const slot = this.#freeSlots.pop() ?? this.#newSlot();
     this.reset(slot, channelCount);
     return slot;
   }
 
-  /** Once for each. */
+  /**
+   * Frees a slot. Call once for each.
+   * @internal
+   */
   release(slot: number): void {
     this.#freeSlots.push(slot);
   }
 
-  /** Resets an encoder to the state before its first frame. */
+  /**
+   * Resets an encoder to the state before its first frame.
+   * @internal
+   */
   reset(slot: number, channelCount: 1 | 2): void {
     this.#exports.reset(slot, channelCount);
   }
 
   /**
    * The complete state of an encoder: may be copied, and overwritten with such a copy. Empty once the memory has grown.
+   * @internal
    */
   viewSlot(slot: number): Uint8Array {
     return new Uint8Array(this.#memory.buffer, slot, SLOT_BYTES);
@@ -147,16 +161,17 @@ export class OpusEncoderKernel {
 
   /**
    * Encodes the first 960 samples of both sides (of the left one, with one channel) and writes the packet to `into`,
-   * which is 1276 bytes long or more; returns its size. The packet is valid whatever the audio. `standsAlone`: it does
+   * which is 1276 bytes long or more; returns its size. The packet is valid whatever the audio. `isIndependent`: it does
    * not depend on earlier packets, and has no pitch filter. `head` is the header it must begin with; undefined: the
-   * encoder chooses.
+   * encoder chooses. Arguments are checked by the caller.
+   * @internal
    */
   encode(
     slot: number,
     left: Float32Array,
     right: Float32Array,
     settings: FrameSettings,
-    standsAlone: boolean,
+    isIndependent: boolean,
     head: FrameHead | undefined,
     into: Uint8Array,
   ): number {
@@ -165,15 +180,18 @@ export class OpusEncoderKernel {
     const { bitrateBps, isVariable } = settings;
     const { period, gainStep, taps, isTransient } = head ?? CHOSEN_HEAD;
     const variable = isVariable ? 1 : 0;
-    const alone = standsAlone ? 1 : 0;
+    const independent = isIndependent ? 1 : 0;
     const short = isTransient ? 1 : 0;
-    const size = this.#exports.encode(slot, bitrateBps, variable, alone, period, gainStep, taps, short);
+    const size = this.#exports.encode(slot, bitrateBps, variable, independent, period, gainStep, taps, short);
     // Copies the whole buffer: a view of just the packet would be an object for each frame.
     into.set(this.#packet);
     return size;
   }
 
-  /** The range that a decoder must have after the last packet, unsigned: for tests. */
+  /**
+   * The range that a decoder must have after the last packet, unsigned: for tests.
+   * @internal
+   */
   get finalRange(): number {
     return this.#exports.rangeAfterPacket() >>> 0;
   }

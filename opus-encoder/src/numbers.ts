@@ -2,7 +2,7 @@
 // the memory, and the size of one encoder's state. Read by both compilers, TypeScript and AssemblyScript: constants
 // only, whole numbers without a point.
 
-/** Samples of one channel in a second: what Opus works at (RFC 6716 section 2). */
+/** Samples of one channel in a second: the rate of Opus (RFC 6716 section 2). */
 export const SAMPLE_RATE_HZ = 48_000;
 
 /** Samples of one channel in a frame: 20 ms. */
@@ -28,6 +28,12 @@ export const PACKET_BYTE = INPUT_BYTE + 2 * 4 * FRAME_SAMPLES;
 
 /** Size of the largest packet. RFC 6716 section 3.4, R2: a frame is at most 1275 bytes; and the header. */
 export const PACKET_BYTES_MAX = 1276;
+
+/** Shortest period of the pitch filter, in samples (RFC 6716 section 4.3.7.1). */
+export const PERIOD_MIN = 15;
+
+/** Longest period of the pitch filter, in samples. */
+export const PERIOD_MAX = 1022;
 
 /** Memory shared by all encoders: tables computed at the start, and the work on one frame. */
 export const SCRATCH_BYTE = PACKET_BYTE + 1280;

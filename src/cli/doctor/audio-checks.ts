@@ -33,7 +33,7 @@ export const encoderCheck: Check = {
     try {
       compileOpusEncoder();
     } catch (error) {
-      const advice = "libopus replaces it, for three times the CPU time; does this CPU have SIMD?";
+      const advice = "libopus replaces it, at three times the CPU: install Tonearm again, or use a CPU with SIMD";
       return { status: "warn", found: `it does not load: ${(error as Error).message}`, advice };
     }
     return { status: "ok", found: "Tonearm's own loads" };

@@ -2,9 +2,10 @@
 // ahead, as a change of volume during a track needs it at once; a decoder when a track turns out to need it. Audio
 // thread.
 
-import { OpusEncoder } from "@tonearm/opus-encoder";
+import { OpusEncoder, type OpusEncoderKernel } from "@tonearm/opus-encoder";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
+import type { Logger } from "../../log/log.ts";
 import { type CodecModules, ownCodecModules } from "../decode/codec-modules.ts";
 import { createDecoder } from "../decode/create-decoder.ts";
 import type { Decoder } from "../decode/decoder.ts";
@@ -52,13 +53,21 @@ export class Codecs implements CodecSupply {
   readonly #modules: CodecModules;
   readonly #clock: Clock;
   readonly #replacements: TokenBucket;
+  readonly #logger: Pick<Logger, "warn"> | undefined;
   #pool: Promise<EncoderPool> | undefined;
 
-  constructor(options: EncodingOptions, modules: CodecModules = ownCodecModules, clock: Clock = systemClock) {
+  /** `logger` gets one line when libopus replaces the configured encoder. */
+  constructor(
+    options: EncodingOptions,
+    modules: CodecModules = ownCodecModules,
+    clock: Clock = systemClock,
+    logger?: Pick<Logger, "warn">,
+  ) {
     this.#settings = { complexity: options.complexity, bitrateBps: options.bitrateBps };
     this.#isOwnEncoder = options.encoder === "tonearm";
     this.#modules = modules;
     this.#clock = clock;
+    this.#logger = logger;
     this.#replacements = new TokenBucket({ clock, ...REPLACEMENTS });
   }
 
@@ -117,10 +126,24 @@ export class Codecs implements CodecSupply {
   }
 
   async #loadEncoders(): Promise<EncoderPool> {
-    // libopus also runs where our encoder cannot (no SIMD): late is better than silent.
-    const kernel = this.#isOwnEncoder ? await this.#modules.encoder().catch(() => undefined) : undefined;
-    if (kernel !== undefined)
-      return new EncoderPool(() => new TonearmFrameEncoder(new OpusEncoder(kernel, this.#settings)));
+    if (!this.#isOwnEncoder) return this.#loadLibopus();
+    let kernel: OpusEncoderKernel;
+    try {
+      kernel = await this.#modules.encoder();
+    } catch (error) {
+      // libopus also runs where our encoder cannot (no SIMD): late is better than silent.
+      const pool = await this.#loadLibopus();
+      // The pool is never loaded again, so this is one line in each worker.
+      this.#logger?.warn(
+        "Tonearm's Opus encoder failed to load: libopus encodes, at three times the CPU; run `tonearm doctor`",
+        { reason: error instanceof Error ? error.message : String(error) },
+      );
+      return pool;
+    }
+    return new EncoderPool(() => new TonearmFrameEncoder(new OpusEncoder(kernel, this.#settings)));
+  }
+
+  async #loadLibopus(): Promise<EncoderPool> {
     const opus = await this.#modules.libopus("encode");
     return new EncoderPool(() => new OpusFrameEncoder(opus, this.#settings));
   }

@@ -18,6 +18,7 @@ async function listen(...args: string[]): Promise<string> {
   const status = await encoderCommand(
     ["--music", folder, "--seconds", "1", "--excerpts", "4", "--encoder", "libopus:0", ...args],
     {
+      command: "npm run bench -- encoder",
       program: "none",
       write: (text) => lines.push(text),
       writeError: (text) => lines.push(text),

@@ -2,6 +2,7 @@ import {
   compileOpusEncoder,
   ENCODER_DELAY_SAMPLES,
   FRAME_SAMPLES,
+  type FrameHead,
   OpusEncoder,
   OpusEncoderKernel,
   SAMPLE_RATE_HZ,
@@ -65,7 +66,7 @@ test("one channel is encoded as mono", async () => {
 
 test.each(HARD_SIGNALS)("%s: at every rate libopus arrives at the same final range", async (name) => {
   const random = seededRandom(5);
-  for (const bitrateKbps of [16, 24, 32, 64, 128, 256, 510]) {
+  for (const bitrateKbps of [6, 8, 12, 16, 24, 32, 64, 128, 256, 510]) {
     const isVariable = random() < 0.5;
     const channelCount = random() < 0.5 ? 1 : 2;
     const encoder = new TonearmFrameEncoder(
@@ -97,17 +98,20 @@ test("silence costs three bytes a packet, and the final range confirms that noth
   decoder.close();
 });
 
-test.each([16, 64, 128, 320])("%d kbit/s: packets vary and keep the rate, or all are the same size", async (kbps) => {
-  for (const isVariable of [true, false]) {
-    const encoder = new TonearmFrameEncoder(OpusEncoder.create({ bitrateBps: 1000 * kbps, isVariable }));
-    const sizes = Array.from({ length: 500 }, (_, frame) => encoder.encode(...frameOf(music, frame)).length);
-    const mean = sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
-    expect(mean / ((1000 * kbps) / 400)).toBeGreaterThan(0.97);
-    expect(mean / ((1000 * kbps) / 400)).toBeLessThan(1.03);
-    expect(new Set(sizes).size > 1).toBe(isVariable);
-    encoder.close();
-  }
-});
+test.each([6, 8, 12, 16, 64, 128, 320])(
+  "%d kbit/s: packets vary and keep the rate, or all are the same size",
+  async (kbps) => {
+    for (const isVariable of [true, false]) {
+      const encoder = new TonearmFrameEncoder(OpusEncoder.create({ bitrateBps: 1000 * kbps, isVariable }));
+      const sizes = Array.from({ length: 500 }, (_, frame) => encoder.encode(...frameOf(music, frame)).length);
+      const mean = sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+      expect(mean / ((1000 * kbps) / 400)).toBeGreaterThan(0.97);
+      expect(mean / ((1000 * kbps) / 400)).toBeLessThan(1.03);
+      expect(new Set(sizes).size > 1).toBe(isVariable);
+      encoder.close();
+    }
+  },
+);
 
 test("an independent packet decodes the same without earlier packets", async () => {
   const encoder = new TonearmFrameEncoder(OpusEncoder.create(OPTIONS));
@@ -157,6 +161,41 @@ test("a packet outlives the next frame, and a closed encoder gives none", async 
   encoder.close();
   encoder.close();
   expect(() => encoder.encode(...frameOf(music, 2))).toThrow("the encoder is closed");
+});
+
+test("a bit rate outside 6 to 510 kbit/s is clamped, also beyond 32 bits", () => {
+  const sizeAt = (bitrateBps: number): number => {
+    const encoder = OpusEncoder.create({ bitrateBps, isVariable: false });
+    const size = encoder.encode(...frameOf(music, 0), new Uint8Array(1276));
+    encoder.close();
+    return size;
+  };
+  expect([Number.NEGATIVE_INFINITY, 0, 5999, 6000].map(sizeAt)).toEqual([15, 15, 15, 15]);
+  expect([510_000, 510_001, 2 ** 31, 2 ** 32, Number.POSITIVE_INFINITY].map(sizeAt)).toEqual(Array(5).fill(1275));
+});
+
+test("arrays that are too short and heads outside their ranges are refused, and the stream is as before", () => {
+  const [encoder, other] = [OpusEncoder.create(OPTIONS), OpusEncoder.create(OPTIONS)];
+  const mono = OpusEncoder.create({ ...OPTIONS, channelCount: 1 });
+  const packet = new Uint8Array(1276);
+  const [left, right] = frameOf(music, 0);
+  const short = left.subarray(1);
+  const state = encoder.state.slice();
+  expect(() => encoder.encode(short, right, packet)).toThrow(RangeError);
+  expect(() => encoder.encode(left, short, packet)).toThrow("a frame needs 960 samples of each side");
+  expect(() => mono.encode(short, right, packet)).toThrow(RangeError);
+  expect(() => encoder.encode(left, right, packet.subarray(1))).toThrow("a packet needs 1276 bytes of space");
+  const head: FrameHead = { period: 100, gainStep: 3, taps: 1, isTransient: false };
+  const wrong = [{ period: -1 }, { period: 14 }, { period: 1023 }, { gainStep: 8 }, { gainStep: -1 }, { taps: 3 }];
+  for (const part of wrong) {
+    expect(() => encoder.encode(left, right, packet, false, { ...head, ...part })).toThrow("outside its ranges");
+  }
+  expect(encoder.state).toEqual(state);
+  expect(encoder.encode(left, right, packet, false, head)).toBe(
+    other.encode(left, right, new Uint8Array(1276), false, head),
+  );
+  expect(mono.encode(left, new Float32Array(0), packet)).toBeGreaterThan(100);
+  for (const each of [encoder, other, mono]) each.close();
 });
 
 test("the encoder kernel's memory grows with the encoders, up to a limit, and is reused", () => {

@@ -67,8 +67,15 @@ test("the lab's package has the version of the root, and all that the node needs
   // The node's programs contain the encoder.
   const encoder = { "@tonearm/opus-encoder": PACKAGE.version };
   expect(dependencies).toEqual({ ...encoder, ...PACKAGE.dependencies });
-  expect(JSON.parse(read("opus-encoder/package.json"))).toMatchObject({ name: "@tonearm/opus-encoder", ...ours });
   expect(optionalDependencies).toEqual(PACKAGE.optionalDependencies);
+});
+
+test("the encoder's package has the version of the root, and of the libopus that the root uses", () => {
+  const { version, license, engines, dependencies, devDependencies } = PACKAGE;
+  const expected = { name: "@tonearm/opus-encoder", version, license, engines };
+  const peerDependencies = { "libopus-wasm": dependencies["libopus-wasm"] };
+  expect(JSON.parse(read("opus-encoder/package.json"))).toMatchObject({ ...expected, peerDependencies });
+  expect(devDependencies["@tonearm/opus-encoder"]).toBe(version);
 });
 
 test("every dependency is pinned and has its reason in docs/decisions/dependencies.md", () => {

@@ -91,6 +91,16 @@ describe("commands that documents name", () => {
     expect(used.length).toBeGreaterThan(10);
   });
 
+  test("every option in a command of the encoder's lab exists", () => {
+    const used = TYPED.flatMap(({ path, line }) => {
+      const options = /^(?:npx )?opus-encoder-lab (.*)$/.exec(line)?.[1] ?? "";
+      return optionsOf(options).map((name) => ({ path, name }));
+    });
+    const text = textOf("opus-encoder/lab/");
+    expect(used.filter(({ name }) => !new RegExp(`^ {2}--${name} `, "m").test(text))).toEqual([]);
+    expect(used.length).toBeGreaterThan(1);
+  });
+
   /** The command of the lab that a line begins with, and the name of a program; both empty for other lines. */
   function labCallOf(line: string): { readonly command: string; readonly program: string } {
     const [, script, ofPackage = "", program = ""] =

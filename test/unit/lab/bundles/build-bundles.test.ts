@@ -116,6 +116,17 @@ test.each([["src/media/codec-main"], ["src/media/pacer-main"], ["plugins/radio/p
   },
 );
 
+test.each([[PROGRAMS[0] ?? []], [["src/main"]], [["src/media/codec-main"]]])(
+  "%j finds the Opus encoder where the package ships it",
+  async (entries) => {
+    const files = entries === PROGRAMS[0] ? TOGETHER : await bundle(entries);
+    const [file] = files.filter(({ modules }) => has(modules, "opus-encoder/src/kernel.ts"));
+    const [, location = ""] = /new URL\("([^"]*opus-encoder\.js)", import\.meta\.url\)/.exec(file?.text ?? "") ?? [];
+    const found = new URL("./opus-encoder.wasm", new URL(location, `file:///dist/node/${file?.path}`)).pathname;
+    expect(found).toBe("/dist/node/opus-encoder/opus-encoder.wasm");
+  },
+);
+
 test("a plugin's thread and its plugin share the interface's classes, as an operator's plugin does", async () => {
   const [radio] = await bundle(["plugins/radio/plugin"]);
   const locations = [...TOGETHER, radio].flatMap((file) =>

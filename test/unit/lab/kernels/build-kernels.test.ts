@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -38,8 +38,11 @@ it("audio loops are built again when one is missing or their sources have change
     return compiled;
   };
   const all = ["phaser.ts", "opus-encoder.ts"];
+  const old = new URL("removed-loop.wasm", folder);
+  writeFileSync(old, "of an older build");
   await buildKernels(build);
   expect(compiled).toEqual(all);
+  expect(existsSync(old)).toBe(false);
   expect(await refresh()).toEqual([]);
   writeFileSync(builtFrom, "of another source");
   expect(await refresh()).toEqual(all);

@@ -1,5 +1,6 @@
 import { compileOpusEncoder } from "@tonearm/opus-encoder";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { systemClock } from "../../../../src/lib/clock.ts";
 import { readWasmCodec } from "../../../../src/lib/read-wasm-codec.ts";
 import { CodecModules } from "../../../../src/media/decode/codec-modules.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
@@ -60,12 +61,21 @@ test("the encoder is loaded once, ahead of its first use, and again after a fail
   expect(requestCount).toBe(2);
 });
 
-test("a thread that cannot run Tonearm's encoder encodes with libopus", async () => {
+test("a thread that cannot run Tonearm's encoder encodes with libopus, and logs the reason once", async () => {
   const fail = () => Promise.reject(new Error("no SIMD"));
   const modules = new CodecModules({ readWasm: readWasmCodec, readEncoder: fail, loadAac: fail });
-  const encoder = await new Codecs({ complexity: 0, bitrateBps: 64_000, encoder: "tonearm" }, modules).acquireEncoder();
-  expect(encoder).toBeInstanceOf(OpusFrameEncoder);
-  encoder.close();
+  const warn = vi.fn();
+  for (const encoder of ["libopus", "tonearm"] as const) {
+    const codecs = new Codecs({ complexity: 0, bitrateBps: 64_000, encoder }, modules, systemClock, { warn });
+    const acquired = [await codecs.acquireEncoder(), await codecs.acquireEncoder()];
+    for (const each of acquired) {
+      expect(each).toBeInstanceOf(OpusFrameEncoder);
+      each.close();
+    }
+    expect(warn.mock.calls).toEqual(
+      encoder === "libopus" ? [] : [[expect.stringMatching(/libopus.*`tonearm doctor`$/), { reason: "no SIMD" }]],
+    );
+  }
 });
 
 test("players get the configured encoder", async () => {

@@ -1,11 +1,17 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
 import { encoderCommand } from "../../../../opus-encoder/lab/command.ts";
+
+afterEach(() => void vi.unstubAllEnvs());
 
 async function run(
   ...args: string[]
 ): Promise<{ readonly status: number; readonly out: string; readonly errors: string }> {
   const [out, errors]: [string[], string[]] = [[], []];
   const status = await encoderCommand(args, {
+    command: "npm run bench -- encoder",
     program: "none",
     write: (text) => out.push(text),
     writeError: (text) => errors.push(text),
@@ -27,6 +33,20 @@ test("--help of the encoder bench prints the usage", async () => {
   const { status, out } = await run("--help");
   expect(status).toBe(0);
   expect(out).toContain("npm run bench -- encoder --music FOLDER");
+});
+
+test("--music without ffmpeg, or without music, is refused in one line with status 2", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tonearm-music-"));
+  vi.stubEnv("PATH", folder);
+  try {
+    const empty = await run("--cost", "--music", folder);
+    expect(empty).toEqual({ status: 2, out: "", errors: `there is no music in ${folder}\n` });
+    writeFileSync(join(folder, "song.ogg"), "");
+    const errors = "--music needs ffprobe, which was not found: install ffmpeg\n";
+    expect(await run("--cost", "--music", folder)).toEqual({ status: 2, out: "", errors });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("--frames without music generates all its audio, and reports the counts", async () => {
