@@ -1,6 +1,6 @@
 // The first bits of a CELT frame (RFC 6716 sections 4.3.1 and 4.3.7.1).
 
-/** The pitch filter, by which a decoder adds to each sample, scaled by the gain, the audio one period before; and the blocks. */
+/** The pitch filter, by which a decoder adds the audio one period before, scaled by the gain; and the blocks. */
 export interface FrameHead {
   /** 15 to 1022 samples at 48 kHz; 0: the filter is off, as in silence. */
   readonly period: number;
