@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { AudioStream } from "../../src/media/format/packet.ts";
 
-/** As seen from the compiled file: beside it in the package `@tonearm/lab` (copy-build.mjs), the tests' in a checkout. */
+/** From the compiled file: beside it in the package `@tonearm/lab` (copy-build.mjs), or those of the checkout's tests. */
 const FOLDERS = ["./", "../../../test/fixtures/"];
 
 interface CodecPackets {

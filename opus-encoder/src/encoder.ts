@@ -61,7 +61,7 @@ export class OpusEncoder {
    * @param isIndependent the packet does not depend on earlier ones, for listeners who did not receive them
    * @param head the frame must begin with this, because packets of another encoder follow; by default it chooses
    * @throws Error when the encoder is closed, or the frame does not fit into a packet, which is a fault of the encoder
-   * @throws RangeError when `left`, `right` or `into` is too short, or `head` is outside its ranges; nothing was encoded
+   * @throws RangeError when `left`, `right` or `into` is too short, or `head` outside its ranges: nothing is encoded
    */
   encode(left: Float32Array, right: Float32Array, into: Uint8Array, isIndependent = false, head?: FrameHead): number {
     if (this.#slot === undefined) throw new Error("the encoder is closed");

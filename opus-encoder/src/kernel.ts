@@ -1,5 +1,5 @@
-// The encoder as built (assembly/): compiled once, and started once per thread. All encoders of a thread share its memory,
-// where each has a slot; a frame costs no allocation on either side. docs/design.md describes how it works.
+// The encoder as built (assembly/): compiled once, and started once per thread. All encoders of a thread share its
+// memory, where each has a slot; a frame costs no allocation on either side. docs/design.md describes how it works.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -161,8 +161,8 @@ export class OpusEncoderKernel {
 
   /**
    * Encodes the first 960 samples of both sides (of the left one, with one channel) and writes the packet to `into`,
-   * which is 1276 bytes long or more; returns its size. The packet is valid whatever the audio. `isIndependent`: it does
-   * not depend on earlier packets, and has no pitch filter. `head` is the header it must begin with; undefined: the
+   * which is 1276 bytes long or more; returns its size. The packet is valid whatever the audio. `isIndependent`: it
+   * does not depend on earlier packets, and has no pitch filter. `head` is the header it must begin with; undefined: the
    * encoder chooses. Arguments are checked by the caller.
    * @internal
    */

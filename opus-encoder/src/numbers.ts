@@ -1,5 +1,5 @@
-// The interface between the encoder's WebAssembly and its callers: the audio format, the offsets of audio and packets in
-// the memory, and the size of one encoder's state. Read by both compilers, TypeScript and AssemblyScript: constants
+// The interface between the encoder's WebAssembly and its callers: the audio format, the offsets of audio and packets
+// in the memory, and the size of one encoder's state. Read by both compilers, TypeScript and AssemblyScript: constants
 // only, whole numbers without a point.
 
 /** Samples of one channel in a second: the rate of Opus (RFC 6716 section 2). */
