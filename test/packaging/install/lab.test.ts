@@ -120,10 +120,15 @@ test("the lab's package reports a server that breaks the protocol", async () => 
 test("programs that start a node use the installed package tonearm, and say in one line that it is missing", async () => {
   const compare = () =>
     npx("compare", "--only", "idle", "--rounds", "1", "--seconds", "0.5", "--settle", "0", "--media", ".");
-  // The second one also starts other processes.
-  for (const refused of [await compare(), await npx("sources", "--only", "lists")]) {
-    expect(refused).toMatchObject({ status: 2, output: expect.stringMatching(/^.*run `npm install tonearm`\n$/) });
-  }
+  expect(await compare()).toMatchObject({
+    status: 2,
+    output: expect.stringMatching(/^.*run `npm install tonearm`\n$/),
+  });
+  // Ends, though it also starts a process of fake sites; its first line is the machine's.
+  expect(await npx("sources", "--only", "lists")).toMatchObject({
+    status: 2,
+    output: expect.stringMatching(/^[^\n]*\n[^\n]*run `npm install tonearm`\n$/),
+  });
   const node = await pack("--ignore-scripts", PROJECT_ROOT);
   expect(await install(node.filename)).toMatchObject({ status: 0 });
   expect(await compare()).toMatchObject({
