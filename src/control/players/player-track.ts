@@ -20,7 +20,7 @@ import type { TrackProvider } from "./player-providers.ts";
 const ADMITTED_MS = 60_000;
 
 /** Events of the worker about the track of a player. */
-export type WorkerTrackEvent = Extract<
+type WorkerTrackEvent = Extract<
   PlayerEvent,
   { type: "trackEnded" | "trackOverQuota" | "trackException" | "trackStuck" }
 >;
