@@ -2,34 +2,20 @@
 // for too long (silence-watch.ts): opens the track again, or starts a new voice session. Held by audio-player.ts. Audio
 // thread.
 
-import type { AudioWatch } from "./audio-watch.ts";
-import type { FrameSlot } from "./frame-slot.ts";
-import type { PlayerTracks } from "./player-tracks.ts";
 import { stallCauseOf } from "./playing-track.ts";
-import type { PositionReporter } from "./position-reporter.ts";
-import type { RenderPlacement } from "./render-placement.ts";
 import type { Stall } from "./silence-watch.ts";
-import type { VoiceOutput } from "./voice-output.ts";
-
-interface StallRepairOptions {
-  readonly slot: FrameSlot;
-  readonly output: VoiceOutput;
-  readonly tracks: PlayerTracks;
-  readonly positions: PositionReporter;
-  readonly placement: RenderPlacement;
-  readonly watch: AudioWatch;
-}
+import type { PlayerParts } from "./unsent-frames.ts";
 
 export class StallRepair {
-  readonly #options: StallRepairOptions;
+  readonly #parts: PlayerParts;
 
-  constructor(options: StallRepairOptions) {
-    this.#options = options;
+  constructor(parts: PlayerParts) {
+    this.#parts = parts;
   }
 
   /** Called twice a second. */
   check({ isPaused }: { readonly isPaused: boolean }): void {
-    const { watch, output } = this.#options;
+    const { watch, output } = this.#parts;
     const stall = isPaused ? undefined : this.#stall;
     if (!watch.check(stall) || stall === undefined) return;
     const isBegun = stall.kind === "rejoin" ? output.rejoin() : this.#reopen();
@@ -38,7 +24,7 @@ export class StallRepair {
 
   /** Undefined when nothing keeps the player from being audible, or when it should be silent. */
   get #stall(): Stall | undefined {
-    const { slot, output, tracks, placement } = this.#options;
+    const { slot, output, tracks, placement } = this.#parts;
     const { gate } = output;
     const track = tracks.current;
     if (gate === "down" || (track === undefined && !placement.isAway)) return undefined;
@@ -51,7 +37,7 @@ export class StallRepair {
   }
 
   #reopen(): boolean {
-    const { tracks, positions, placement } = this.#options;
+    const { tracks, positions, placement } = this.#parts;
     const { position } = positions;
     if (position === undefined || !tracks.canReopen) return false;
     placement.keep();

@@ -14,14 +14,18 @@ import type { VoiceOutput } from "./voice-output.ts";
 /** Changes of the audio that follow more closely than this share what has been made ahead. */
 const CHANGE_MS_MIN = 60;
 
-interface UnsentFramesOptions {
-  readonly clock: Clock;
+/** The parts of one player that decide about its frames. */
+export interface PlayerParts {
   readonly slot: FrameSlot;
   readonly output: VoiceOutput;
   readonly tracks: PlayerTracks;
   readonly positions: PositionReporter;
   readonly placement: RenderPlacement;
   readonly watch: AudioWatch;
+}
+
+interface UnsentFramesOptions extends PlayerParts {
+  readonly clock: Clock;
   /** The deadlines of this many frames are open again. */
   readonly onRevoked: (frames: number) => void;
 }
