@@ -1,0 +1,221 @@
+// How much of a reference is heard in a recording, moment by moment: where each moment is found again, so that audio
+// that is missing in the middle shows as a shift and damage costs only the moments that it covers. Pure.
+
+import type { StereoAudio } from "../listen/received.ts";
+
+const SAMPLES_PER_MS = 48;
+const MOMENT_SAMPLES = 100 * SAMPLES_PER_MS;
+/** A shorter rest at the end is not judged. */
+const MOMENT_SAMPLES_MIN = 20 * SAMPLES_PER_MS;
+/** Moments below this part of the loudest one's effective value, or below this value, are not judged. */
+const QUIET_SHARE = 10 ** (-50 / 20);
+const QUIET_VALUE = 10 ** (-84 / 20);
+/** Similarity of a moment that is heard: noise loses the most in an Opus encoder. */
+const ALIKE = 0.7;
+/** A moment that is less alike than this where it is expected is searched for nearby. */
+const SURE = 0.9;
+/** How much better another place must be. */
+const BETTER = 0.05;
+const NEAR_MS = 60;
+const FAR_MS = 1500;
+/** Searches that far, of one recording: they are slow. */
+const FAR_SEARCHES_MAX = 40;
+/** Searches are coarse first: one of this many samples. */
+const STEP = 6;
+/** Beside the coarse place, and for fractions of a period at other rates. */
+const FINE_SAMPLES = STEP;
+
+export interface AudioComparison {
+  /** How much of the reference that is not quiet is heard, 0 to 1; undefined: all of it is quiet. */
+  readonly heardShare: number | undefined;
+  /** How much later the first moment is in the recording. */
+  readonly delayMs: number;
+  /** Largest difference between the delays of two moments: audio is missing, or inserted, between them. */
+  readonly shiftMs: number;
+  /** Level of what is heard less that of the reference. */
+  readonly levelDb: number;
+  /** Reference less recording, from beginning to end, silence at the end left out where both are longer without it. */
+  readonly missingMs: number;
+  /** Effective level of the recording is that of silence. */
+  readonly isSilent: boolean;
+}
+
+export function compareAudio(reference: StereoAudio, received: StereoAudio): AudioComparison {
+  const finder = new Finder(reference, received);
+  const moments = momentsOf(reference);
+  const tally = { heard: 0, referenceEnergy: 0, receivedEnergy: 0 };
+  const delays: number[] = [];
+  let delay = 0;
+  for (const moment of moments) {
+    const found = finder.find(moment, delay);
+    if (found.alike < ALIKE) continue;
+    delay = found.delay;
+    delays.push(delay);
+    tally.heard += 1;
+    tally.referenceEnergy += energy(reference, moment);
+    tally.receivedEnergy += energy(received, { at: moment.at + delay, length: moment.length });
+  }
+  return {
+    heardShare: moments.length === 0 ? undefined : tally.heard / moments.length,
+    delayMs: (delays[0] ?? 0) / SAMPLES_PER_MS,
+    shiftMs: delays.length === 0 ? 0 : (Math.max(...delays) - Math.min(...delays)) / SAMPLES_PER_MS,
+    levelDb: tally.heard === 0 ? 0 : 10 * Math.log10(tally.receivedEnergy / tally.referenceEnergy),
+    missingMs: missingMs(reference, received),
+    isSilent: momentsOf(received).length === 0,
+  };
+}
+
+/**
+ * How far from `expectedMs` of the reference a piece of a recording is from, in ms; undefined: not within 1.5 s of it,
+ * or nothing is audible to tell by.
+ */
+export function placeOf(
+  reference: StereoAudio,
+  piece: StereoAudio,
+  expectedMs: number,
+): { readonly offMs: number } | "quiet" | undefined {
+  const whole = { at: 0, length: piece.left.length };
+  if (momentsOf(piece).length === 0) return "quiet";
+  const finder = new Finder(piece, reference);
+  const found = finder.find(whole, Math.round(expectedMs * SAMPLES_PER_MS));
+  return found.alike < ALIKE ? undefined : { offMs: found.delay / SAMPLES_PER_MS - expectedMs };
+}
+
+/** A part of a recording, in samples. */
+interface Moment {
+  readonly at: number;
+  readonly length: number;
+}
+
+/** The moments that are loud enough to be recognised. */
+function momentsOf(audio: StereoAudio): Moment[] {
+  const all: (Moment & { value: number })[] = [];
+  for (let at = 0; at < audio.left.length; at += MOMENT_SAMPLES) {
+    const moment = { at, length: Math.min(MOMENT_SAMPLES, audio.left.length - at) };
+    if (moment.length < MOMENT_SAMPLES_MIN) continue;
+    all.push({ ...moment, value: Math.sqrt(energy(audio, moment) / (2 * moment.length)) });
+  }
+  const loudest = all.reduce((max, { value }) => Math.max(max, value), 0);
+  return all.filter(({ value }) => value > Math.max(QUIET_VALUE, loudest * QUIET_SHARE));
+}
+
+/** Finds moments of `reference` in `received`. */
+class Finder {
+  readonly #reference: StereoAudio;
+  readonly #received: StereoAudio;
+  #coarse: { readonly reference: StereoAudio; readonly received: StereoAudio } | undefined;
+  #farSearches = 0;
+
+  constructor(reference: StereoAudio, received: StereoAudio) {
+    this.#reference = reference;
+    this.#received = received;
+  }
+
+  /** The best place for the moment, nearest to the expected delay if several fit. */
+  find(moment: Moment, expected: number): Place {
+    const here = this.#fine(moment, expected);
+    if (here.alike >= SURE) return here;
+    let best = here;
+    for (const rangeMs of [NEAR_MS, FAR_MS]) {
+      if (best.alike >= ALIKE && rangeMs === FAR_MS) break;
+      if (rangeMs === FAR_MS && ++this.#farSearches > FAR_SEARCHES_MAX) break;
+      const there = this.#fine(moment, this.#coarsePlace(moment, expected, rangeMs * SAMPLES_PER_MS));
+      if (there.alike > best.alike + BETTER) best = there;
+    }
+    return best;
+  }
+
+  #fine(moment: Moment, centre: number): Place {
+    let best = { delay: centre, alike: -1 };
+    for (let distance = 0; distance <= FINE_SAMPLES; distance++) {
+      for (const delay of distance === 0 ? [centre] : [centre - distance, centre + distance]) {
+        const alike = likeness(this.#reference, this.#received, { ...moment, delay });
+        if (alike > best.alike + 1e-6) best = { delay, alike };
+      }
+    }
+    return best;
+  }
+
+  #coarsePlace(moment: Moment, expected: number, range: number): number {
+    this.#coarse ??= { reference: thin(this.#reference), received: thin(this.#received) };
+    const { reference, received } = this.#coarse;
+    const part = { at: Math.round(moment.at / STEP), length: Math.floor(moment.length / STEP) };
+    const centre = Math.round(expected / STEP);
+    let best = { delay: centre, alike: -1 };
+    for (let distance = 0; distance <= range / STEP; distance++) {
+      for (const delay of distance === 0 ? [centre] : [centre - distance, centre + distance]) {
+        const alike = likeness(reference, received, { ...part, delay });
+        if (alike > best.alike + 1e-3) best = { delay, alike };
+      }
+    }
+    return best.delay * STEP;
+  }
+}
+
+interface Place {
+  readonly delay: number;
+  /** 1: equal except for level; 0: nothing in common. */
+  readonly alike: number;
+}
+
+/** Cosine between both sides of a moment and the same length of the recording `delay` samples later. */
+function likeness(
+  reference: StereoAudio,
+  received: StereoAudio,
+  { at, length, delay }: Moment & { readonly delay: number },
+): number {
+  // Audio that a recording has not is silence; a moment that mostly lies outside is not in it.
+  const from = Math.max(0, -(at + delay));
+  const to = Math.min(length, received.left.length - at - delay);
+  if (to - from < length / 2) return 0;
+  let [both, own, other] = [0, 0, 0];
+  for (const side of ["left", "right"] as const) {
+    const [a, b] = [reference[side], received[side]];
+    for (let index = from; index < to; index++) {
+      const [x, y] = [a[at + index]!, b[at + index + delay]!];
+      both += x * y;
+      own += x * x;
+      other += y * y;
+    }
+  }
+  return own === 0 || other === 0 ? 0 : both / Math.sqrt(own * other);
+}
+
+/** Means of STEP samples. */
+function thin({ left, right }: StereoAudio): StereoAudio {
+  const thinned = (samples: Float32Array) =>
+    Float32Array.from({ length: Math.floor(samples.length / STEP) }, (_, index) => {
+      let sum = 0;
+      for (let offset = 0; offset < STEP; offset++) sum += samples[index * STEP + offset]!;
+      return sum / STEP;
+    });
+  return { left: thinned(left), right: thinned(right) };
+}
+
+function energy({ left, right }: StereoAudio, { at, length }: Moment): number {
+  let sum = 0;
+  for (const samples of [left, right]) {
+    for (let index = Math.max(0, at); index < Math.min(samples.length, at + length); index++) {
+      sum += samples[index]! * samples[index]!;
+    }
+  }
+  return sum;
+}
+
+/** Decoders pad the end with silence, some more than others: the smaller of both differences counts. */
+function missingMs(reference: StereoAudio, received: StereoAudio): number {
+  const whole = reference.left.length - received.left.length;
+  const audible = audibleEnd(reference) - audibleEnd(received);
+  return (Math.abs(audible) < Math.abs(whole) ? audible : whole) / SAMPLES_PER_MS;
+}
+
+function audibleEnd({ left, right }: StereoAudio): number {
+  let peak = 0;
+  for (let index = 0; index < left.length; index++)
+    peak = Math.max(peak, Math.abs(left[index]!), Math.abs(right[index]!));
+  const quiet = Math.max(QUIET_VALUE, peak * QUIET_SHARE * 10);
+  for (let index = left.length - 1; index >= 0; index--) {
+    if (Math.abs(left[index]!) > quiet || Math.abs(right[index]!) > quiet) return index + 1;
+  }
+  return 0;
+}
