@@ -18,6 +18,7 @@ const SURE = 0.9;
 const BETTER = 0.05;
 const NEAR_MS = 60;
 const FAR_MS = 1500;
+const FAR_SAMPLES = FAR_MS * SAMPLES_PER_MS;
 /** Searches that far, of one recording: they are slow. */
 const FAR_SEARCHES_MAX = 40;
 /** Searches are coarse first: one of this many samples. */
@@ -43,23 +44,28 @@ export interface AudioComparison {
 export function compareAudio(reference: StereoAudio, received: StereoAudio): AudioComparison {
   const finder = new Finder(reference, received);
   const moments = momentsOf(reference);
-  const tally = { heard: 0, referenceEnergy: 0, receivedEnergy: 0 };
+  const tally = { heardSamples: 0, referenceEnergy: 0, receivedEnergy: 0 };
   const delays: number[] = [];
   let delay = 0;
+  let heardUntil = Number.NEGATIVE_INFINITY;
   for (const moment of moments) {
     const found = finder.find(moment, delay);
     if (found.alike < ALIKE) continue;
     delay = found.delay;
     delays.push(delay);
-    tally.heard += 1;
+    // A tone is like itself: no part of the recording counts for two moments.
+    const [from, until] = [moment.at + delay, moment.at + delay + moment.length];
+    tally.heardSamples += Math.max(0, Math.min(moment.length, until - heardUntil));
+    heardUntil = Math.max(heardUntil, until);
     tally.referenceEnergy += energy(reference, moment);
-    tally.receivedEnergy += energy(received, { at: moment.at + delay, length: moment.length });
+    tally.receivedEnergy += energy(received, { at: from, length: moment.length });
   }
+  const judgedSamples = moments.reduce((sum, { length }) => sum + length, 0);
   return {
-    heardShare: moments.length === 0 ? undefined : tally.heard / moments.length,
+    heardShare: moments.length === 0 ? undefined : tally.heardSamples / judgedSamples,
     delayMs: (delays[0] ?? 0) / SAMPLES_PER_MS,
     shiftMs: delays.length === 0 ? 0 : (Math.max(...delays) - Math.min(...delays)) / SAMPLES_PER_MS,
-    levelDb: tally.heard === 0 ? 0 : 10 * Math.log10(tally.receivedEnergy / tally.referenceEnergy),
+    levelDb: delays.length === 0 ? 0 : 10 * Math.log10(tally.receivedEnergy / tally.referenceEnergy),
     missingMs: missingMs(reference, received),
     isSilent: momentsOf(received).length === 0,
   };
@@ -75,9 +81,13 @@ export function placeOf(
   expectedMs: number,
 ): { readonly offMs: number } | "quiet" | undefined {
   const whole = { at: 0, length: piece.left.length };
-  if (momentsOf(piece).length === 0) return "quiet";
+  const at = Math.round(expectedMs * SAMPLES_PER_MS);
+  if (momentsOf(piece).length === 0) {
+    const [left, right] = [reference.left, reference.right].map((samples) => samples.subarray(at, at + FAR_SAMPLES));
+    return momentsOf({ left: left!, right: right! }).length === 0 ? "quiet" : undefined;
+  }
   const finder = new Finder(piece, reference);
-  const found = finder.find(whole, Math.round(expectedMs * SAMPLES_PER_MS));
+  const found = finder.find(whole, at);
   return found.alike < ALIKE ? undefined : { offMs: found.delay / SAMPLES_PER_MS - expectedMs };
 }
 

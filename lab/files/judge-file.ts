@@ -26,8 +26,12 @@ const LENGTH_TOLERANCE_MS = 60;
 /** An estimate of ffprobe that is further than this from the decoded length is not believed. */
 const ESTIMATE_TOLERANCE_MS = 500;
 const DELAY_MS_MAX = 10;
+/** Opus that is passed through begins with its pre-skip. */
+const OPUS_DELAY_MS_MAX = 25;
 const SHIFT_MS_MAX = 5;
 const LEVEL_DB_MAX = 1;
+/** Decoders conceal damage in their own ways. */
+const DAMAGED_LEVEL_DB_MAX = 6;
 const HEARD_SHARE_MIN = 0.95;
 const SEEK_TOLERANCE_MS = 60;
 /** Formats without a length, by ffprobe's names: a stream of them is right. */
@@ -125,7 +129,7 @@ function judgeLength(facts: FileFacts, expected: Expected): Outcome {
   const track = trackOf(facts);
   if (track === undefined || reference === undefined || decoded === undefined) return undefined;
   const isBelievable = (ms: number) =>
-    !decoded.isWhole || Math.abs(ms - decoded.lengthMs) < Math.max(ESTIMATE_TOLERANCE_MS, decoded.lengthMs / 50);
+    !decoded.isWhole || decoded.isDamaged || Math.abs(ms - decoded.lengthMs) < Math.max(ESTIMATE_TOLERANCE_MS, decoded.lengthMs / 50);
   const candidates =
     expected.lengthMs === undefined
       ? [...reference.statedMs.filter(isBelievable), ...(decoded.isWhole ? [decoded.lengthMs] : [])]
@@ -143,25 +147,31 @@ function judgeLength(facts: FileFacts, expected: Expected): Outcome {
   return { wrong: `${Math.abs(Math.round(off))} ms too ${off > 0 ? "long" : "short"}` };
 }
 
-function judgeHeard({ heard, decoded }: FileFacts): Outcome {
+function judgeHeard({ heard, decoded, reference }: FileFacts): Outcome {
   if (heard === undefined || decoded === undefined) return undefined;
-  const cause = heardFault(heard, decoded);
+  const delayMsMax = reference?.codec === "opus" ? OPUS_DELAY_MS_MAX : DELAY_MS_MAX;
+  const cause = heardFault(heard, { ...decoded, delayMsMax });
   if (cause === undefined) return "right";
   const end = heard.failure === undefined ? "ends as finished" : `ends with: ${heard.failure}`;
   return { wrong: `${cause}; ${end}` };
 }
 
-function heardFault(heard: HeardFacts, { isDamaged, isWhole }: NonNullable<FileFacts["decoded"]>): string | undefined {
+function heardFault(
+  heard: HeardFacts,
+  { isDamaged, isWhole, delayMsMax }: NonNullable<FileFacts["decoded"]> & { readonly delayMsMax: number },
+): string | undefined {
   const { heardShare, delayMs, shiftMs, levelDb, missingMs, isSilent } = heard;
   if (heardShare !== undefined && isSilent) return "silence";
   if (heardShare !== undefined && heardShare < HEARD_SHARE_MIN) {
     return `${Math.round(heardShare * 100)} % of the audio is heard`;
   }
-  if (Math.abs(levelDb) > LEVEL_DB_MAX) return `${levelDb.toFixed(1)} dB of level`;
+  if (Math.abs(levelDb) > (isDamaged ? DAMAGED_LEVEL_DB_MAX : LEVEL_DB_MAX)) return `${levelDb.toFixed(1)} dB of level`;
   // Around damage every decoder joins the rest in its own way.
   if (isDamaged) return undefined;
   if (shiftMs > SHIFT_MS_MAX) return `${Math.round(shiftMs)} ms are missing or inserted in the middle`;
-  if (heardShare !== undefined && Math.abs(delayMs) > DELAY_MS_MAX) return `it begins ${Math.round(delayMs)} ms late`;
+  if (heardShare !== undefined && Math.abs(delayMs) > delayMsMax) {
+    return `it begins ${Math.abs(Math.round(delayMs))} ms ${delayMs > 0 ? "late" : "early"}`;
+  };
   if (isWhole && Math.abs(missingMs) > LENGTH_TOLERANCE_MS) {
     return `${Math.abs(Math.round(missingMs))} ms ${missingMs > 0 ? "are missing" : "too many"} at the end`;
   }
