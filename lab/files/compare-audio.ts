@@ -20,7 +20,7 @@ const NEAR_MS = 60;
 const FAR_MS = 1500;
 const FAR_SAMPLES = FAR_MS * SAMPLES_PER_MS;
 /** Searches that far, of one recording: they are slow. */
-const FAR_SEARCHES_MAX = 40;
+const FAR_SEARCHES_MAX = 6;
 /** Searches are coarse first: one of this many samples. */
 const STEP = 6;
 /** Beside the coarse place, and for fractions of a period at other rates. */

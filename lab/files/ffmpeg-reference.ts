@@ -57,7 +57,19 @@ export async function decodeReference(
   const isMono = channelCount === 1;
   const mix = channelCount > 2 ? ":out_channel_layout=stereo:rematrix_maxval=1" : "";
   const filter = ["-af", `aresample=${SAMPLES_PER_SECOND}${mix}`];
-  const args = ["-v", "error", "-nostdin", ...LOCAL_ONLY, "-i", path, "-map", "0:a:0", "-t", String(seconds), ...filter];
+  const args = [
+    "-v",
+    "error",
+    "-nostdin",
+    ...LOCAL_ONLY,
+    "-i",
+    path,
+    "-map",
+    "0:a:0",
+    "-t",
+    String(seconds),
+    ...filter,
+  ];
   const layout = ["-ac", isMono ? "1" : "2"];
   const limits = { timeoutMs, outputBytesMax: OUTPUT_BYTES_MAX };
   const { output, complaints } = await run("ffmpeg", [...args, ...layout, "-f", "f32le", "-"], limits);

@@ -17,7 +17,9 @@ export function parseKnownFailures(text: string): KnownFailure[] {
     if (pattern === "" || pattern.startsWith("#")) return [];
     const checks = list.split(",").filter((name): name is Check => (CHECKS as readonly string[]).includes(name));
     if (checks.length < list.split(",").length || reason.length === 0) {
-      throw new Error(`line ${index + 1}: write PATTERN, then some of ${CHECKS.join(",")}, then a reason: ${line.trim()}`);
+      throw new Error(
+        `line ${index + 1}: write PATTERN, then some of ${CHECKS.join(",")}, then a reason: ${line.trim()}`,
+      );
     }
     return [{ pattern, checks, reason: reason.join(" ") }];
   });

@@ -31,7 +31,8 @@ over HTTP, its title, artist and length, whether what is heard is what ffmpeg de
   --json FILE       write all measurements to a file as well
   --help            this text
 
-Titles and lengths that ffprobe does not know come from FOLDER/expected.json: {"PATH": {"title", "artist", "lengthMs"}}.
+What ffprobe and ffmpeg do not know comes from FOLDER/expected.json: {"PATH": {"title", "artist", "lengthMs", "audio"}},
+where "audio" is another file of the folder that ffmpeg decodes instead.
 Nothing is fetched: addresses in playlists lead nowhere. "s" in the table is a stream, shown without a length.
 `;
 
@@ -64,7 +65,9 @@ async function main(): Promise<number> {
   }
   if (values.make !== undefined) {
     const made = await makeFiles(values.make, { only: values.only, jobs: number("jobs") });
-    console.log(`${made.fileCount} files in ${values.make}${made.failures.map((line) => `\nnot made: ${line}`).join("")}`);
+    console.log(
+      `${made.fileCount} files in ${values.make}${made.failures.map((line) => `\nnot made: ${line}`).join("")}`,
+    );
     return made.failures.length === 0 ? 0 : 1;
   }
   return tryFolder(folder ?? ".");
@@ -78,8 +81,14 @@ async function tryFolder(folder: string): Promise<number> {
   const found = (await findFiles(root)).filter((file) => file !== EXPECTED_FILE && isWanted(file));
   const files = drawFiles(found, { count: number("count"), seed: number("seed") });
   const settings = { root, servers: servers(), seconds: number("seconds"), timeoutMs: number("timeout") * 1000 };
-  const all = await runTrials({ settings, files, jobs: number("jobs"), onDone: progress(files.length) });
-  return report(all, { expected: await readExpected(root), known });
+  const expected = await readExpected(root);
+  const all = await runTrials({
+    settings,
+    files: files.map((file) => ({ file, audioFile: expectedOf(expected, file).audio })),
+    jobs: number("jobs"),
+    onDone: progress(files.length),
+  });
+  return report(all, { expected, known });
 }
 
 async function report(
@@ -87,7 +96,7 @@ async function report(
   { expected, known }: { expected: Readonly<Record<string, Expected>>; known: readonly KnownFailure[] },
 ): Promise<number> {
   const verdicts = all.flatMap((facts): Verdict[] => {
-    const verdict = judgeFile(facts, Object.hasOwn(expected, facts.file) ? expected[facts.file] : undefined);
+    const verdict = judgeFile(facts, expectedOf(expected, facts.file));
     return verdict === undefined ? [] : [verdict];
   });
   const { failures, stale } = compareWithKnown(verdicts, known);
@@ -120,7 +129,8 @@ function servers(): ServerName[] {
 
 function number(name: "count" | "seed" | "seconds" | "timeout" | "jobs"): number {
   const value = Number(values[name]);
-  if (!Number.isInteger(value) || value < 1) throw new CannotRun(`--${name} ${values[name]}: use a whole number from 1`);
+  if (!Number.isInteger(value) || value < 1)
+    throw new CannotRun(`--${name} ${values[name]}: use a whole number from 1`);
   return value;
 }
 
@@ -139,6 +149,10 @@ async function readExpected(root: string): Promise<Readonly<Record<string, Expec
   } catch (error) {
     throw new CannotRun(`${root}/${EXPECTED_FILE}: ${error instanceof Error ? error.message : error}`);
   }
+}
+
+function expectedOf(expected: Readonly<Record<string, Expected>>, file: string): Expected {
+  return (Object.hasOwn(expected, file) ? expected[file] : undefined) ?? {};
 }
 
 /** Says on a terminal which file is done; stdout has the report. */

@@ -2,12 +2,12 @@
 // worker run for one track (media/probe, media/demux, media/pipeline), as fast as the machine can. Not tried here: REST,
 // threads, deadlines, voice. Lab only.
 
-import type { PlainInput, ProbeResult } from "../../src/bridge/playable-input.ts";
 import { Heartbeat } from "../../src/bridge/heartbeat.ts";
+import type { PlainInput, ProbeResult } from "../../src/bridge/playable-input.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { toWorkerSettings } from "../../src/control/workers/to-worker-settings.ts";
 import { ByteBudget } from "../../src/lib/byte-budget.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/log/log.ts";
 import { Codecs } from "../../src/media/pipeline/codecs.ts";
 import { Pipeline } from "../../src/media/pipeline/pipeline.ts";
@@ -20,6 +20,11 @@ import { OutboundGuard } from "../../src/network/outbound-guard.ts";
 import { decodeReceived, type StereoAudio } from "../listen/received.ts";
 
 const FRAME_MS = 20;
+/**
+ * Time limits of decoders and probes are this much longer than in a node: a busy machine must not look like a damaged
+ * file. The time limit of the file applies.
+ */
+const PATIENCE = 20;
 const MEMORY_BYTES_MAX = 1024 * 2 ** 20;
 /** Playlists that lead to playlists, as the node follows them. */
 const REFERENCES_MAX = 5;
@@ -27,13 +32,19 @@ const REFERENCES_MAX = 5;
 const FRAMES_PER_TURN = 25;
 /** Audible before a seek, and after it. */
 const SEEK_AFTER_FRAMES = 10;
-export const AFTER_SEEK_FRAMES = 50;
+const AFTER_SEEK_FRAMES = 50;
 
 export interface Played {
   readonly audio: StereoAudio;
   /** The message of the error that ended the track; undefined: it would be reported as finished. */
   readonly failure: string | undefined;
 }
+
+const patientClock: Clock = {
+  now: () => systemClock.now(),
+  epochMs: () => systemClock.epochMs(),
+  after: (delayMs, callback) => systemClock.after(delayMs * PATIENCE, callback),
+};
 
 /** One for all files below a folder; never connects to anything but this machine. */
 export class NodeAudio {
@@ -49,12 +60,12 @@ export class NodeAudio {
     const refuse = async (): Promise<never> => {
       throw new Error("this program plays files only");
     };
-    this.#codecs = new Codecs(settings.opus);
+    this.#codecs = new Codecs(settings.opus, undefined, patientClock);
     this.#opener = createOpener({
       settings,
       guard: loopbackGuard(),
       createConnector: undefined,
-      clock: systemClock,
+      clock: patientClock,
       logger: silentLogger,
       channel: { send: () => undefined, requestRoute: refuse, requestLink: refuse },
     });
@@ -146,9 +157,12 @@ export class NodeAudio {
   }
 
   #createBudget(): TrackBudget {
-    const memory = createTrackMemory("the track", new ByteBudget({ owner: "the worker", limitBytes: MEMORY_BYTES_MAX }));
+    const memory = createTrackMemory(
+      "the track",
+      new ByteBudget({ owner: "the worker", limitBytes: MEMORY_BYTES_MAX }),
+    );
     const [slicer, heartbeat] = [this.#slicer, this.#heartbeat];
-    return new TrackBudget({ clock: systemClock, slicer, memory, heartbeat, owner: 1, activity: "read" });
+    return new TrackBudget({ clock: patientClock, slicer, memory, heartbeat, owner: 1, activity: "read" });
   }
 }
 

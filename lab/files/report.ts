@@ -29,7 +29,8 @@ function cellOf(check: Check, verdicts: readonly Verdict[]): string {
   const streams = outcomes.filter((outcome) => outcome === "stream").length;
   const right = outcomes.filter((outcome) => outcome === "right").length;
   const judged = outcomes.length - streams;
-  const share = judged === 0 ? "–" : right === judged && judged === verdicts.length ? `${right}` : `${right} of ${judged}`;
+  const share =
+    judged === 0 ? "–" : right === judged && judged === verdicts.length ? `${right}` : `${right} of ${judged}`;
   return streams === 0 ? share : `${judged === 0 ? "" : `${share}, `}${streams} s`;
 }
 

@@ -13,7 +13,7 @@ const BUILT_ENTRY = new URL("../../dist/lab/files/trial-process.js", import.meta
 
 interface RunOptions {
   readonly settings: TrySettings;
-  readonly files: readonly string[];
+  readonly files: readonly { readonly file: string; readonly audioFile: string | undefined }[];
   /** Processes at once. */
   readonly jobs: number;
   /** After each file, in the order in which they are done. */
@@ -27,8 +27,8 @@ export async function runTrials({ settings, files, jobs, onDone }: RunOptions): 
   const workThrough = async (): Promise<void> => {
     const trial = new TrialProcess(settings);
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const [index, file] = next;
-      const facts = await trial.try(file);
+      const [index, { file, audioFile }] = next;
+      const facts = await trial.try(file, audioFile);
       results[index] = facts;
       onDone?.(facts);
     }
@@ -47,11 +47,11 @@ class TrialProcess {
     this.#settings = settings;
   }
 
-  async try(file: string): Promise<FileFacts> {
+  async try(file: string, audioFile: string | undefined): Promise<FileFacts> {
     const { timeoutMs } = this.#settings;
     this.#started ??= start();
     try {
-      const answer = await within(this.#started.ask({ settings: this.#settings, file }), timeoutMs);
+      const answer = await within(this.#started.ask({ settings: this.#settings, file, audioFile }), timeoutMs);
       if (answer !== undefined) return answer as FileFacts; // compiled with the same types
       this.end();
       return { file, broken: `it takes longer than ${timeoutMs / 1000} s` };

@@ -7,11 +7,13 @@ import { type FileFacts, FileTrials, type TrySettings } from "./try-file.ts";
 export interface TrialRequest {
   readonly settings: TrySettings;
   readonly file: string;
+  /** See Expected. */
+  readonly audioFile: string | undefined;
 }
 
 let whenStarted: Promise<FileTrials> | undefined;
 
-answering<TrialRequest>(async ({ settings, file }): Promise<FileFacts> => {
+answering<TrialRequest>(async ({ settings, file, audioFile }): Promise<FileFacts> => {
   whenStarted ??= FileTrials.start(settings);
-  return (await whenStarted).try(file);
+  return (await whenStarted).try(file, audioFile);
 });

@@ -89,7 +89,8 @@ export class FileTrials {
     return new FileTrials(settings, await MediaServer.start({ root: settings.root }));
   }
 
-  async try(file: string): Promise<FileFacts> {
+  /** `audioFile`: what ffmpeg decodes instead, for the audio. */
+  async try(file: string, audioFile: string = file): Promise<FileFacts> {
     const { root, seconds, timeoutMs } = this.#settings;
     const path = join(root, file);
     if ((await stat(path)).size > FILE_BYTES_MAX) return { file, broken: "it is larger than 256 MiB" };
@@ -97,7 +98,7 @@ export class FileTrials {
     if (reference === undefined) return { file };
     const { channelCount, container } = reference;
     const loads = await this.#loadAll(file, container);
-    const decodedAudio = await decodeReference(path, { channelCount, seconds, timeoutMs });
+    const decodedAudio = await decodeReference(join(root, audioFile), { channelCount, seconds, timeoutMs });
     if (decodedAudio === undefined) return { file, reference, loads };
     const decoded = describe(decodedAudio, seconds);
     const name = ["path" as const, ...this.#settings.servers].find((load) => isTrack(loads[load]));

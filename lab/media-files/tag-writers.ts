@@ -28,7 +28,7 @@ interface Id3Options {
   readonly frames: readonly Id3Frame[];
   /** 2.4 with sizes that are plain numbers, as iTunes wrote them. */
   readonly hasPlainSizes?: boolean;
-  /** Every 0xff that is followed by 0xe0 or more, or by 0, gets a 0 behind it, in the whole tag. */
+  /** Every 0xff that is followed by 0xe0 or more, or by 0, gets a 0 behind it; in 2.4 in the frames, else in the whole tag. */
   readonly isUnsynchronised?: boolean;
   readonly paddingBytes?: number;
   /** An extended header of six bytes in front of the frames, 2.3 only. */
@@ -40,15 +40,18 @@ export function id3Tag(options: Id3Options): Uint8Array {
   const { version, frames, paddingBytes = 0, hasExtendedHeader = false, isUnsynchronised = false } = options;
   const extended = hasExtendedHeader ? concat(be(6, 4), be(0, 6)) : new Uint8Array(0);
   const plain = concat(extended, ...frames.map((frame) => frameBytes(frame, options)), new Uint8Array(paddingBytes));
-  const body = isUnsynchronised ? unsynchronise(plain) : plain;
+  const body = isUnsynchronised && version < 4 ? unsynchronise(plain) : plain;
   const flags = (isUnsynchronised ? 0x80 : 0) | (hasExtendedHeader ? 0x40 : 0);
   return concat(ascii("ID3"), Uint8Array.of(version, 0, flags), syncSafe(body.length), body);
 }
 
-function frameBytes({ id, body }: Id3Frame, { version, hasPlainSizes = false }: Id3Options): Uint8Array {
-  if (version === 2) return concat(ascii(id), be(body.length, 3), body);
+function frameBytes({ id, body: plain }: Id3Frame, options: Id3Options): Uint8Array {
+  const { version, hasPlainSizes = false, isUnsynchronised = false } = options;
+  if (version === 2) return concat(ascii(id), be(plain.length, 3), plain);
+  const isOwn = version === 4 && isUnsynchronised;
+  const body = isOwn ? unsynchronise(plain) : plain;
   const size = version === 4 && !hasPlainSizes ? syncSafe(body.length) : be(body.length, 4);
-  return concat(ascii(id), size, be(0, 2), body);
+  return concat(ascii(id), size, be(isOwn ? 2 : 0, 2), body);
 }
 
 /** A picture of this many bytes, for tags whose text follows it. */
@@ -58,7 +61,8 @@ export function id3Picture(sizeBytes: number): Uint8Array {
 
 /** The 128 bytes at the end of a file, in whatever bytes the texts are. */
 export function id3v1(title: Uint8Array, artist: Uint8Array): Uint8Array {
-  const field = (text: Uint8Array, length: number) => concat(text.subarray(0, length), new Uint8Array(length)).subarray(0, length);
+  const field = (text: Uint8Array, length: number) =>
+    concat(text.subarray(0, length), new Uint8Array(length)).subarray(0, length);
   return concat(ascii("TAG"), field(title, 30), field(artist, 30), new Uint8Array(65));
 }
 
@@ -72,7 +76,14 @@ export function apeTag(items: Readonly<Record<string, string>>, paddingBytes = 0
     }),
   );
   const edge = (flags: number) =>
-    concat(ascii("APETAGEX"), le(2000, 4), le(body.length + 32, 4), le(Object.keys(all).length, 4), le(flags, 4), le(0, 8));
+    concat(
+      ascii("APETAGEX"),
+      le(2000, 4),
+      le(body.length + 32, 4),
+      le(Object.keys(all).length, 4),
+      le(flags, 4),
+      le(0, 8),
+    );
   return concat(edge(0xa0000000), body, edge(0x80000000));
 }
 

@@ -25,7 +25,8 @@ const FLAC: readonly MadeFile[] = [
   ...[256, 1152, 16_384].map((size) => ({ file: `flac/blocks-${size}.flac`, encode: `-c:a flac -frame_size ${size}` })),
   ...[4, 8, 12, 15, 16, 17, 20, 24].map((bitsPerSample) => ({
     file: `flac/depth-${bitsPerSample}.flac`,
-    make: () => flacFile({ rateHz: 16_000, bitsPerSample, channels: [soundSamples(0, 16_000), soundSamples(1, 16_000)] }),
+    make: () =>
+      flacFile({ rateHz: 16_000, bitsPerSample, channels: [soundSamples(0, 16_000), soundSamples(1, 16_000)] }),
   })),
   {
     file: "flac/no-total.flac",
@@ -35,8 +36,7 @@ const FLAC: readonly MadeFile[] = [
   {
     file: "flac/behind-id3.flac",
     encode: `-c:a flac ${TAGS}`,
-    finish: (bytes) =>
-      concat(id3Tag({ version: 3, frames: [{ id: "TALB", body: id3Text("Album", 0) }] }), bytes),
+    finish: (bytes) => concat(id3Tag({ version: 3, frames: [{ id: "TALB", body: id3Text("Album", 0) }] }), bytes),
   },
   { file: "flac/wide-title.flac", encode: "-c:a flac -metadata title=Привет -metadata artist=世界" },
   { file: "flac/padding.flac", encode: `-c:a flac ${TAGS}`, finish: paddedFlac },
@@ -66,7 +66,11 @@ const WAV: readonly MadeFile[] = [
   { file: "wav/junk-chunk.wav", encode: "-c:a pcm_s16le", finish: (bytes) => withChunk(bytes, "JUNK", 5001) },
   { file: "wav/large-chunk.wav", encode: "-c:a pcm_s16le", finish: (bytes) => withChunk(bytes, "bext", 300_000) },
   { file: "wav/data-size-0.wav", encode: "-c:a pcm_s16le -bitexact", finish: (bytes) => withDataSize(bytes, 0) },
-  { file: "wav/data-size-max.wav", encode: "-c:a pcm_s16le -bitexact", finish: (bytes) => withDataSize(bytes, 0xffffffff) },
+  {
+    file: "wav/data-size-max.wav",
+    encode: "-c:a pcm_s16le -bitexact",
+    finish: (bytes) => withDataSize(bytes, 0xffffffff),
+  },
   { file: "wav/truncated.wav", encode: "-c:a pcm_s16le", finish: truncate },
   { file: "wav/mp3.wav", encode: "-c:a libmp3lame -b:a 128k" },
   { file: "wav/mp2.wav", encode: "-c:a mp2 -b:a 192k" },

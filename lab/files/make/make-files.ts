@@ -53,7 +53,10 @@ async function makeFile(folder: string, made: MadeFile): Promise<void> {
   if (made.finish !== undefined) await writeFile(path, made.finish(await readFile(path)));
 }
 
-async function encode(cwd: string, { encode: args = "", rateHz = 44_100, layout = "stereo", output = "" }: MadeFile): Promise<void> {
+async function encode(
+  cwd: string,
+  { encode: args = "", rateHz = 44_100, layout = "stereo", output = "" }: MadeFile,
+): Promise<void> {
   const source = `aevalsrc='${soundExpression(layout)}':c=${layout}:s=${rateHz}:d=${SECONDS}`;
   const input = ["-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source];
   await promisify(execFile)("ffmpeg", [...input, ...args.split(" "), output], { cwd, timeout: FFMPEG_TIMEOUT_MS });

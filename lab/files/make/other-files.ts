@@ -106,7 +106,8 @@ const STREAMS: readonly MadeFile[] = [
   },
   {
     file: "hls/mp3/list.m3u8",
-    encode: "-c:a libmp3lame -b:a 128k -f segment -segment_time 1 -segment_format mpegts -segment_list list.m3u8",
+    encode:
+      "-c:a libmp3lame -b:a 128k -reservoir 0 -f segment -segment_time 1 -segment_format mpegts -segment_list list.m3u8",
     output: "segment-%d.ts",
   },
 ];
@@ -136,18 +137,24 @@ function withoutLastFlag(file: Uint8Array): Uint8Array {
 
 /** The tables come back some tenths of a second later: a recording that was begun in between. */
 function withoutFirstTables(file: Uint8Array): Uint8Array {
-  const packets = Array.from({ length: file.length / 188 }, (_, index) => file.subarray(index * 188, (index + 1) * 188));
-  const isAudio = (packet: Uint8Array) => (((packet[1] ?? 0) & 0x1f) << 8 | (packet[2] ?? 0)) === 0x100;
+  const packets = Array.from({ length: file.length / 188 }, (_, index) =>
+    file.subarray(index * 188, (index + 1) * 188),
+  );
+  const isAudio = (packet: Uint8Array) => ((((packet[1] ?? 0) & 0x1f) << 8) | (packet[2] ?? 0)) === 0x100;
   const first = packets.findIndex(isAudio);
   return concat(...packets.slice(first));
 }
 
 /** Tags of the album come before those of the track. */
 async function taggedWebm(): Promise<Uint8Array> {
-  const simple = (name: string, value: string) => ebml(0x67c8, concat(ebml(0x45a3, ascii(name)), ebml(0x4487, ascii(value))));
+  const simple = (name: string, value: string) =>
+    ebml(0x67c8, concat(ebml(0x45a3, ascii(name)), ebml(0x4487, ascii(value))));
   const tag = (level: number, ...tags: Uint8Array[]) =>
     ebml(0x7373, concat(ebml(0x63c0, ebml(0x68ca, be(level, 1))), ...tags));
-  const tags = ebml(0x1254c367, concat(tag(50, simple("TITLE", "Album")), tag(30, simple("TITLE", "Track"), simple("ARTIST", "Singer"))));
+  const tags = ebml(
+    0x1254c367,
+    concat(tag(50, simple("TITLE", "Album")), tag(30, simple("TITLE", "Track"), simple("ARTIST", "Singer"))),
+  );
   const encoder = await OpusFrameEncoder.create({ complexity: 5, bitrateBps: 96_000 });
   const [left, right] = [soundSamples(0, 48_000), soundSamples(1, 48_000)];
   const blocks = Array.from({ length: 150 }, (_, index) => {
