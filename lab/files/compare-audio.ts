@@ -1,6 +1,7 @@
 // How much of a reference is heard in a recording, moment by moment: where each moment is found again, so that audio
 // that is missing in the middle shows as a shift and damage costs only the moments that it covers. Pure.
 
+import { Fourier } from "../listen/fourier.ts";
 import type { StereoAudio } from "../listen/received.ts";
 
 const SAMPLES_PER_MS = 48;
@@ -19,8 +20,8 @@ const BETTER = 0.05;
 const NEAR_MS = 60;
 const FAR_MS = 1500;
 const FAR_SAMPLES = FAR_MS * SAMPLES_PER_MS;
-/** Searches that far, of one recording: they are slow. */
-const FAR_SEARCHES_MAX = 6;
+/** Searches that far, of one recording: each takes some 20 ms. */
+const FAR_SEARCHES_MAX = 200;
 /** Searches are coarse first: one of this many samples. */
 const STEP = 6;
 /** Beside the coarse place, and for fractions of a period at other rates. */
@@ -146,16 +147,21 @@ class Finder {
     return best;
   }
 
-  #coarsePlace(moment: Moment, expected: number, range: number): number {
+  /** To STEP samples, within `range` of the expected delay; nearest to it if several fit. */
+  #coarsePlace({ at, length }: Moment, expected: number, range: number): number {
     this.#coarse ??= { reference: thin(this.#reference), received: thin(this.#received) };
     const { reference, received } = this.#coarse;
-    const part = { at: Math.round(moment.at / STEP), length: Math.floor(moment.length / STEP) };
-    const centre = Math.round(expected / STEP);
+    const [from, size] = [Math.round(at / STEP), Math.floor(length / STEP)];
+    const [centre, reach] = [Math.round(expected / STEP), Math.ceil(range / STEP)];
+    const fits = slidingLikeness(
+      partOf(reference, from, size),
+      partOf(received, from + centre - reach, size + 2 * reach),
+    );
     let best = { delay: centre, alike: -1 };
-    for (let distance = 0; distance <= range / STEP; distance++) {
-      for (const delay of distance === 0 ? [centre] : [centre - distance, centre + distance]) {
-        const alike = likeness(reference, received, { ...part, delay });
-        if (alike > best.alike + 1e-3) best = { delay, alike };
+    for (let distance = 0; distance <= reach; distance++) {
+      for (const delay of distance === 0 ? [0] : [-distance, distance]) {
+        const alike = fits[reach + delay]!;
+        if (alike > best.alike + 1e-3) best = { delay: centre + delay, alike };
       }
     }
     return best.delay * STEP;
@@ -189,6 +195,45 @@ function likeness(
     }
   }
   return own === 0 || other === 0 ? 0 : both / Math.sqrt(own * other);
+}
+
+/** How alike `part` is to each stretch of its length in `range`, by the stretch's start: by Fourier transforms. */
+function slidingLikeness(part: StereoAudio, range: StereoAudio): Float64Array {
+  const [size, count] = [part.left.length, range.left.length - part.left.length + 1];
+  const fourier = new Fourier(2 ** Math.ceil(Math.log2(range.left.length + size)));
+  // Both sides in one transform, as real and imaginary part: the real part of the product is the sum of both.
+  const spectrum = ({ left, right }: StereoAudio) => {
+    const [real, imaginary] = [new Float64Array(fourier.length), new Float64Array(fourier.length)];
+    real.set(left);
+    imaginary.set(right);
+    fourier.transform(real, imaginary);
+    return { real, imaginary };
+  };
+  const [own, other] = [spectrum(part), spectrum(range)];
+  const [real, imaginary] = [new Float64Array(fourier.length), new Float64Array(fourier.length)];
+  for (let index = 0; index < fourier.length; index++) {
+    const [a, b, c, d] = [own.real[index]!, own.imaginary[index]!, other.real[index]!, other.imaginary[index]!];
+    real[index] = a * c + b * d;
+    imaginary[index] = a * d - b * c;
+  }
+  fourier.transform(real, imaginary, { isInverse: true });
+  const ownEnergy = energy(part, { at: 0, length: size });
+  let otherEnergy = energy(range, { at: 0, length: size });
+  return Float64Array.from({ length: count }, (_, start) => {
+    if (start > 0) otherEnergy += power(range, start + size - 1) - power(range, start - 1);
+    const product = ownEnergy * otherEnergy;
+    return product > 1e-18 ? real[start]! / fourier.length / Math.sqrt(product) : 0;
+  });
+}
+
+function power({ left, right }: StereoAudio, at: number): number {
+  return left[at]! * left[at]! + right[at]! * right[at]!;
+}
+
+/** Silence where there is none. */
+function partOf({ left, right }: StereoAudio, at: number, length: number): StereoAudio {
+  const part = (samples: Float32Array) => Float32Array.from({ length }, (_, index) => samples[at + index] ?? 0);
+  return { left: part(left), right: part(right) };
 }
 
 /** Means of STEP samples. */

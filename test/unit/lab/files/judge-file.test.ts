@@ -134,7 +134,9 @@ describe("known failures", () => {
   const right = judgeFile(RIGHT)!;
 
   test("a failure of the list has its reason, and lines of which nothing fails are stale if their files were tried", () => {
-    const known = parseKnownFailures("# list\n\nx/*.flac seeks,title F1 | slow\na.flac heard gone\nz.mp3 loads later\n");
+    const known = parseKnownFailures(
+      "# list\n\nx/*.flac seeks,title F1 | slow\na.flac heard gone\nz.mp3 loads later\n",
+    );
     const { failures, stale } = compareWithKnown([right, broken], known);
     expect(failures).toEqual([{ file: "x/b.flac", check: "seeks", cause: "99 ms too late", reason: "F1 | slow" }]);
     expect(stale.map(({ pattern, checks }) => [pattern, checks])).toEqual([
