@@ -3,7 +3,7 @@
 import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
 import { ascii, be, concat } from "../../media-files/bytes.ts";
 import { cluster, ebml, matroskaHead, opusHead, simpleBlock } from "../../media-files/containers.ts";
-import { changePages, delayGranules } from "../../media-files/ogg-pages.ts";
+import { chainWithItself, changePages, delayGranules } from "../../media-files/ogg-pages.ts";
 import { damage, LAYOUTS, type MadeFile, plainName, soundSamples, TAGS, truncate } from "./made-file.ts";
 
 const OPUS = "-c:a libopus -b:a 128k";
@@ -47,8 +47,8 @@ const OGG: readonly MadeFile[] = [
   { file: "ogg/flac-last-flag-missing.oga", encode: "-c:a flac -f ogg", finish: withoutLastFlag },
   { file: "ogg/opus-starts-at-5h.opus", encode: OPUS, ...AT_48, finish: (bytes) => delayGranules(bytes, 864_000_000) },
   { file: "ogg/vorbis-starts-at-1h.ogg", encode: VORBIS, finish: (bytes) => delayGranules(bytes, 158_760_000) },
-  { file: "ogg/vorbis-chain.ogg", encode: VORBIS, finish: (bytes) => concat(bytes, bytes) },
-  { file: "ogg/opus-chain.opus", encode: OPUS, ...AT_48, finish: (bytes) => concat(bytes, bytes) },
+  { file: "ogg/vorbis-chain.ogg", encode: VORBIS, finish: chainWithItself },
+  { file: "ogg/opus-chain.opus", encode: OPUS, ...AT_48, finish: chainWithItself },
   { file: "ogg/wide-title.ogg", encode: `${VORBIS} -metadata title=Привет -metadata artist=世界` },
   { file: "ogg/vorbis-damaged.ogg", encode: VORBIS, finish: damage(1000) },
   { file: "ogg/opus-damaged.opus", encode: OPUS, ...AT_48, finish: damage(1000) },
