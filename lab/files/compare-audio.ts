@@ -17,6 +17,8 @@ const ALIKE = 0.7;
 const SURE = 0.9;
 /** How much better another place must be. */
 const BETTER = 0.05;
+/** Delays that differ by less belong together. */
+const SEAM = 2 * SAMPLES_PER_MS;
 const NEAR_MS = 60;
 const FAR_MS = 1500;
 const FAR_SAMPLES = FAR_MS * SAMPLES_PER_MS;
@@ -45,27 +47,25 @@ export interface AudioComparison {
 export function compareAudio(reference: StereoAudio, received: StereoAudio): AudioComparison {
   const finder = new Finder(reference, received);
   const moments = momentsOf(reference);
-  const tally = { heardSamples: 0, referenceEnergy: 0, receivedEnergy: 0 };
+  const tally = { referenceEnergy: 0, receivedEnergy: 0 };
+  const places: Moment[] = [];
   const delays: number[] = [];
   let delay = 0;
-  let heardUntil = Number.NEGATIVE_INFINITY;
   for (const moment of moments) {
     const found = finder.find(moment, delay);
     if (found.alike < ALIKE) continue;
     delay = found.delay;
     delays.push(delay);
-    // A tone is like itself: no part of the recording counts for two moments.
-    const [from, until] = [moment.at + delay, moment.at + delay + moment.length];
-    tally.heardSamples += Math.max(0, Math.min(moment.length, until - heardUntil));
-    heardUntil = Math.max(heardUntil, until);
+    const place = { at: moment.at + delay, length: moment.length };
+    places.push(place);
     tally.referenceEnergy += energy(reference, moment);
-    tally.receivedEnergy += energy(received, { at: from, length: moment.length });
+    tally.receivedEnergy += energy(received, place);
   }
   const judgedSamples = moments.reduce((sum, { length }) => sum + length, 0);
   return {
-    heardShare: moments.length === 0 ? undefined : tally.heardSamples / judgedSamples,
+    heardShare: moments.length === 0 ? undefined : coveredSamples(places) / judgedSamples,
     delayMs: (delays[0] ?? 0) / SAMPLES_PER_MS,
-    shiftMs: delays.length === 0 ? 0 : (Math.max(...delays) - Math.min(...delays)) / SAMPLES_PER_MS,
+    shiftMs: spread(delays) / SAMPLES_PER_MS,
     levelDb: delays.length === 0 ? 0 : 10 * Math.log10(tally.receivedEnergy / tally.referenceEnergy),
     missingMs: missingMs(reference, received),
     isSilent: momentsOf(received).length === 0,
@@ -90,6 +90,24 @@ export function placeOf(
   const finder = new Finder(piece, reference);
   const found = finder.find(whole, at);
   return found.alike < ALIKE ? undefined : { offMs: found.delay / SAMPLES_PER_MS - expectedMs };
+}
+
+/** Without those that no neighbour confirms: one moment at a seam may be like another place. */
+function spread(delays: readonly number[]): number {
+  const isNear = (delay: number, other: number | undefined) => other !== undefined && Math.abs(delay - other) <= SEAM;
+  const confirmed = delays.filter((delay, at) => isNear(delay, delays[at - 1]) || isNear(delay, delays[at + 1]));
+  const counted = confirmed.length === 0 ? delays : confirmed;
+  return counted.length === 0 ? 0 : Math.max(...counted) - Math.min(...counted);
+}
+
+/** A tone is like itself: no part of the recording counts for two moments. */
+function coveredSamples(places: readonly Moment[]): number {
+  let [sum, until] = [0, Number.NEGATIVE_INFINITY];
+  for (const { at, length } of places.toSorted((a, b) => a.at - b.at)) {
+    sum += Math.max(0, at + length - Math.max(at, until));
+    until = Math.max(until, at + length);
+  }
+  return sum;
 }
 
 /** A part of a recording, in samples. */

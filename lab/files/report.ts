@@ -1,7 +1,7 @@
 // The report of a run: one table by format, and the failures by cause. Pure.
 
 import { markdownTable } from "../report/markdown-table.ts";
-import { type Check, isWrong, type Verdict } from "./judge-file.ts";
+import type { Check, Verdict } from "./judge-file.ts";
 import type { Failure, KnownFailure } from "./known-failures.ts";
 
 /** Files that are named for a cause. */
@@ -55,11 +55,6 @@ export function formatStale(stale: readonly KnownFailure[]): string[] {
 function oneLine(text: string): string {
   const clean = text.replaceAll(/[\p{Cc}\s]+/gu, " ");
   return clean.length > CAUSE_LENGTH_MAX ? `${clean.slice(0, CAUSE_LENGTH_MAX)}…` : clean;
-}
-
-/** Files without any failure. */
-export function isAllRight({ outcomes }: Verdict): boolean {
-  return !Object.values(outcomes).some(isWrong);
 }
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {

@@ -69,7 +69,7 @@ async function makeWrongFiles(): Promise<void> {
   const without = (fromMs: number, untilMs: number) => (samples: Float32Array) =>
     Float32Array.from([...samples.subarray(0, fromMs * 48), ...samples.subarray(untilMs * 48)]);
   await write("right.wav", (samples) => samples);
-  await write("middle.wav", without(1000, 1200));
+  await write("middle.wav", without(1000, 1100));
   await write("end.wav", without(2600, 3000));
   await write("late.wav", (samples) => Float32Array.from([...new Float32Array(48 * 40), ...samples]));
   await write("quiet.wav", (samples) => samples.map((value) => value / 2));
@@ -107,8 +107,8 @@ test("files that are wrong on purpose fail, each for what is wrong about it", ()
   expect(status).toBe(1);
   expect(output).toContain("1 of 11 files hold no audio that ffmpeg decodes");
   expect(causes("right")).toEqual({});
-  expect(causes("middle").heard).toMatch(/^200 ms are missing or inserted in the middle; ends as finished/);
-  expect(causes("middle").seeks).toMatch(/^200 ms too late/);
+  expect(causes("middle").heard).toMatch(/^100 ms are missing or inserted in the middle; ends as finished/);
+  expect(causes("middle").seeks).toMatch(/^100 ms too late/);
   expect(causes("end").heard).toMatch(/^\d\d % of the audio is heard|^400 ms are missing at the end/);
   expect(causes("late").heard).toMatch(/^it begins 40 ms late/);
   expect(causes("quiet").heard).toMatch(/^-6.0 dB of level/);
