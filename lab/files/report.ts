@@ -40,7 +40,7 @@ export function formatFailures(failures: readonly Failure[]): string[] {
   const kinds = [...groupBy(failures, kindOf).values()].toSorted((a, b) => b.length - a.length);
   return kinds.map((group) => {
     const [first] = group;
-    const files = group.slice(0, FILES_SHOWN).map(({ file }) => file);
+    const files = group.slice(0, FILES_SHOWN).map(({ file }) => oneLine(file));
     const more = group.length > FILES_SHOWN ? ` and ${group.length - FILES_SHOWN} more` : "";
     const mark = first?.reason === undefined ? "" : ` (known: ${first.reason})`;
     return `${group.length} ${first?.check}: ${oneLine(first?.cause ?? "")}${mark}\n    ${files.join(", ")}${more}`;
@@ -51,7 +51,7 @@ export function formatStale(stale: readonly KnownFailure[]): string[] {
   return stale.map(({ pattern, checks, reason }) => `no longer fails: ${pattern} ${checks.join(",")} ${reason}`);
 }
 
-/** Errors quote what they found in a file: no line breaks or control characters reach the terminal. */
+/** Errors quote what they found in a file, and names are anything: no line breaks or control characters reach the terminal. */
 function oneLine(text: string): string {
   const clean = text.replaceAll(/[\p{Cc}\s]+/gu, " ");
   return clean.length > CAUSE_LENGTH_MAX ? `${clean.slice(0, CAUSE_LENGTH_MAX)}…` : clean;

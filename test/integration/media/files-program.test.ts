@@ -20,7 +20,7 @@ const SUBSET = [
   "wav/24*,wav/u8-mono.wav,wav/7-1.wav,wav/mp3.wav,wav/data-size-max.wav,aiff/s16be.aiff,mov-pcm/pcm_s16le.mov",
   "mp4/44100.m4a,mp4/aac-5-1-side.m4a,mp4-times/*,mp4-fragments/no-empty-moov.mp4,mp4-fragments/dash.mp4",
   "ogg/vorbis-5-1.ogg,ogg/opus-60-ms.opus,ogg/opus-starts-at-5h.opus,ogg/flac*,matroska/live.webm",
-  "matroska/album*,mpegts/aac.ts,adts/44100.aac,hls/ts/*,refused/wma.wma",
+  "matroska/album*,mpegts/aac*,adts/44100.aac,hls/ts/*,refused/wma.wma",
 ].join(",");
 const RATE_HZ = 48_000;
 
