@@ -43,7 +43,8 @@ export function formatFailures(failures: readonly Failure[]): string[] {
     const files = group.slice(0, FILES_SHOWN).map(({ file }) => oneLine(file));
     const more = group.length > FILES_SHOWN ? ` and ${group.length - FILES_SHOWN} more` : "";
     const mark = first?.reason === undefined ? "" : ` (known: ${first.reason})`;
-    return `${group.length} ${first?.check}: ${oneLine(first?.cause ?? "")}${mark}\n    ${files.join(", ")}${more}`;
+    const others = group.some(({ cause }) => cause !== first?.cause) ? ", and the like" : "";
+    return `${group.length} ${first?.check}: ${oneLine(first?.cause ?? "")}${others}${mark}\n    ${files.join(", ")}${more}`;
   });
 }
 
@@ -51,7 +52,7 @@ export function formatStale(stale: readonly KnownFailure[]): string[] {
   return stale.map(({ pattern, checks, reason }) => `no longer fails: ${pattern} ${checks.join(",")} ${reason}`);
 }
 
-/** Errors quote what they found in a file, and names are anything: no line breaks or control characters reach the terminal. */
+/** Errors quote what they found in a file, and names are anything: no control characters reach the terminal. */
 function oneLine(text: string): string {
   const clean = text.replaceAll(/[\p{Cc}\s]+/gu, " ");
   return clean.length > CAUSE_LENGTH_MAX ? `${clean.slice(0, CAUSE_LENGTH_MAX)}…` : clean;
