@@ -44,6 +44,10 @@ const LAB: LabPrograms = {
     module: "isolation/main",
     summary: "hostile files, sites and clients on a node while other players play",
   },
+  files: {
+    module: "files/main",
+    summary: "any folder of media files: load, title, length, audio and a seek against ffmpeg",
+  },
   "encoder-exact": {
     module: "../opus-encoder/lab/main",
     args: ["--frames", "100000"],
