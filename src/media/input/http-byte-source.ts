@@ -31,6 +31,8 @@ interface HttpByteSourceOptions {
   readonly signal: AbortSignal;
   /** Link of a site's track, which gives the address of its bytes. */
   readonly link?: TrackLink | undefined;
+  /** Ask without a range and without titles: the bytes sent as a range made no sense. */
+  readonly isBare?: boolean | undefined;
   /**
    * Called when the link leads to other bytes now: the bytes received so far can be read, and no more follow. Later
    * reads fail with the InputReplacedError.
@@ -105,8 +107,11 @@ export class HttpByteSource implements ByteSource {
     options.signal.throwIfAborted();
     const stopListening = onAbort(options.signal, () => abort.abort(options.signal.reason));
     try {
+      const { isBare } = options;
       const access = { client: options.client, pace: new RequestPace(options.budget), link: options.link };
-      const { resource, body } = await options.budget.upstream.await(HttpResource.open(access, url, abort.signal));
+      const { resource, body } = await options.budget.upstream.await(
+        HttpResource.open(access, url, { signal: abort.signal, isBare }),
+      );
       const source = new HttpByteSource(resource, options);
       source.#receiveFrom(abort, body);
       return source;
@@ -151,6 +156,11 @@ export class HttpByteSource implements ByteSource {
   /** The station, if it is one, with the title running now. */
   get station(): IcyStation | undefined {
     return this.#resource.station;
+  }
+
+  /** True when the server sent the beginning as a range: asked bare, it may send other bytes. */
+  get isPart(): boolean {
+    return this.#resource.isPart;
   }
 
   async read(positionBytes: number, lengthBytes: number): Promise<Uint8Array> {

@@ -2,8 +2,9 @@
 // kept in the pieces received. Audio thread.
 
 import type { Egress } from "../../bridge/playable-link.ts";
-import { checkedRange, checkHasBody } from "./answer-checks.ts";
+import { checkedRange, checkHasBody, isUselessPart } from "./answer-checks.ts";
 import { ByteWindow } from "./byte-window.ts";
+import { getDecoded } from "./first-request.ts";
 import type { HttpAnswer } from "./http-answer.ts";
 import type { HttpClient } from "./http-client.ts";
 import { answerError, interruptedError, isWorthRetrying } from "./http-errors.ts";
@@ -92,7 +93,13 @@ export async function download(url: URL, options: Omit<DownloadOptions, "known">
 
 async function downloadOnce(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
   const { client, pace, signal, range, known, headersOf, egress } = options;
-  const answer = await client.get({ url, headers: requestHeaders(options), headersOf, signal, pace, egress });
+  const get = (headers: Record<string, string>): Promise<HttpAnswer> =>
+    getDecoded({ client, pace }, { url, headers, headersOf, signal, egress });
+  let answer = await get(requestHeaders(options));
+  if (range !== undefined && isUselessPart(answer, range.offsetBytes)) {
+    answer.body.cancel();
+    answer = await get({ ...options.headers });
+  }
   const data = new ByteWindow(pace.budget.memory);
   try {
     if (answer.status === NOT_MODIFIED && known !== undefined) return undefined;

@@ -16,6 +16,9 @@ const PASSING_CODES = new Set([
   "worker-timeout",
 ]);
 
+/** Code of an answer that is not HTTP. */
+export const UNREADABLE_CODE = "ERR_ANSWER_UNREADABLE";
+
 /** Texts for error codes of node, undici or OpenSSL, completing "connecting to …: ". */
 const CONNECTION_REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: "no such host; check the address and the node's DNS",
@@ -49,6 +52,15 @@ export function connectionError(url: URL, error: unknown): NodeError {
 /** "input-interrupted": the answer had started and then stopped. */
 export function interruptedError(url: URL, error: unknown): NodeError {
   return new NodeError("input-interrupted", `receiving ${describeUrl(url)}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** Codes of a connection that was closed instead of an answer, or with one that cannot be read. */
+const HANG_UP_CODES: readonly string[] = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE", UNREADABLE_CODE];
+
+/** True when the server closed the connection instead of answering. Another request may be to its liking. */
+export function isHangUp(error: unknown): boolean {
+  const root = rootCause(error);
+  return root instanceof Error && "code" in root && HANG_UP_CODES.includes(String(root.code));
 }
 
 /** An answer whose status means that there is no media. */

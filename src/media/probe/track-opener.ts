@@ -44,6 +44,8 @@ export interface OpeningWork {
   readonly budget: TrackBudget;
   /** Link of a plugin's track that was opened before: the opening continues from it. */
   readonly link?: TrackLink | undefined;
+  /** Ask the server without a range: what it sent as one made no sense. */
+  readonly isBare?: boolean | undefined;
   /** The link now leads to other bytes: only the buffered bytes remain (HttpByteSourceOptions). */
   readonly onReplaced?: ((link: TrackLink) => void) | undefined;
 }
@@ -134,7 +136,12 @@ export class TrackOpener {
       return { kind: "media", demuxer, opened };
     } catch (error) {
       opened.source.close();
-      throw error;
+      if (!isUnknownFormat(error) || opened.isPart !== true) throw error;
+      // Some servers answer a range with other bytes than a plain request.
+      const bare = this.#openOnce(input, { ...work, link: opened.link, isLengthNeeded, isBare: true });
+      return bare.catch(() => {
+        throw error;
+      });
     } finally {
       stopListening();
     }
@@ -147,6 +154,10 @@ export class TrackOpener {
     const neededBytes = Math.ceil((source.sizeBytes / lengthMs) * this.#options.readAheadMs);
     source.aimReadAhead?.(Math.max(READ_AHEAD_BYTES_MIN, neededBytes));
   }
+}
+
+function isUnknownFormat(error: unknown): boolean {
+  return error instanceof NodeError && error.code === "media-unknown-format";
 }
 
 function hintsFor(input: PlayableInput, opened: OpenedInput): ContainerHints {
