@@ -135,7 +135,16 @@ export class HttpClient {
       throw connectionError(url, new Error("its redirects took too long"));
     }
     await request.pace.next(request.signal);
-    return this.#getRouted(url, { ...request, headers });
+    const { cookies } = request.pace.budget;
+    const nowMs = this.#options.clock.epochMs();
+    const { cookie: own, ...others } = headers;
+    const cookie = cookies.headerFor(url, { own, nowMs });
+    const answer = await this.#getRouted(url, {
+      ...request,
+      headers: cookie === undefined ? others : { ...others, cookie },
+    });
+    cookies.note(url, answer.headers, nowMs);
+    return answer;
   }
 
   async #getRouted(url: URL, request: HttpRequest): Promise<HttpAnswer> {

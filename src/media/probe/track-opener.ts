@@ -84,7 +84,9 @@ export class TrackOpener {
     try {
       const found = await this.#open(input, { signal: abort.signal, budget, isLengthNeeded: true });
       if (found.kind === "link") return { kind: "reference", input: found.input, title: found.title };
-      const result = describe(input, found.demuxer, found.opened);
+      const described = describe(input, found.demuxer, found.opened);
+      // The cookies that it may need come from the original address.
+      const result = budget.cookies.hasSent ? { ...described, location: undefined } : described;
       found.demuxer.close();
       return result;
     } catch (error) {
