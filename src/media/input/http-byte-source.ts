@@ -12,7 +12,7 @@ import { ByteWindow } from "./byte-window.ts";
 import { DripWatch } from "./drip-watch.ts";
 import type { HttpBody } from "./http-answer.ts";
 import type { HttpClient } from "./http-client.ts";
-import { interruptedError, isWorthRetrying } from "./http-errors.ts";
+import { interruptedError, isUnreadable, isWorthRetrying } from "./http-errors.ts";
 import { HttpResource } from "./http-resource.ts";
 import type { IcyStation } from "./icy-metadata.ts";
 import { closedError, READ_BYTES_MAX, readTooLargeError } from "./read-bounds.ts";
@@ -309,7 +309,8 @@ export class HttpByteSource implements ByteSource {
       } catch (error) {
         body?.cancel();
         if (signal.aborted) return;
-        if (!this.#resource.isReopenable || !isWorthRetrying(error)) throw error;
+        // What the parser cannot read is read leniently the next time, from its beginning if need be.
+        if (!(this.#resource.isReopenable || isUnreadable(error)) || !isWorthRetrying(error)) throw error;
         if (!(await this.#retries.waitForTry(signal))) throw error;
         this.#options.budget.upstream.countReopened();
         this.#options.logger.debug("input connection lost: reopening it", {
