@@ -53,6 +53,8 @@ export interface HttpClientOptions {
   readonly egress?: Egress | undefined;
 }
 
+/** As browsers follow; podcasts pass through several trackers. */
+const REDIRECTS_MAX = 20;
 /** All hops together may take so many times what one may. */
 const ALL_HOPS_FACTOR = 3;
 
@@ -85,7 +87,7 @@ export class HttpClient {
   }
 
   /**
-   * Sends a GET and follows up to five redirects.
+   * Sends a GET and follows up to twenty redirects.
    * @throws NodeError "address-refused", "input-unreachable", "input-redirects", "input-url-invalid",
    * "input-site-busy", "routes-exhausted", "link-refused" where the one address that it may leave from is barred
    */
@@ -94,6 +96,7 @@ export class HttpClient {
     const first: Hop = { url, method: "GET", headers: headersFor(headers, { from: headersOf, to: url }) };
     const startedMs = this.#options.clock.now();
     const { answer } = await followRedirects(first, {
+      redirectsMax: REDIRECTS_MAX,
       send: (hop) => this.#getHop(hop, request, startedMs),
       parseTarget: parseInputUrl,
       tooMany: (count) => new NodeError("input-redirects", `loading ${describeUrl(url)}: more than ${count} redirects`),

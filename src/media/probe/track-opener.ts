@@ -21,8 +21,8 @@ const READ_AHEAD_BYTES_MIN = 64 * 1024;
 const HOPS_MAX = 5;
 /** Openings of one track during which its link changed its destination. */
 const REPLACED_MAX = 3;
-/** Errors of a probe that mean "nothing there" to clients, as upstream answers them. */
-const EMPTY_CODES: readonly string[] = ["input-not-found", "input-redirects"];
+/** Error of a probe that means "nothing there" to clients, as upstream answers it. */
+const EMPTY_CODE = "input-not-found";
 
 export interface TrackOpenerOptions {
   readonly openInput: (input: PlayableInput, work: OpeningWork) => Promise<OpenedInput>;
@@ -90,7 +90,7 @@ export class TrackOpener {
       found.demuxer.close();
       return result;
     } catch (error) {
-      if (error instanceof NodeError && EMPTY_CODES.includes(error.code)) return { kind: "empty" };
+      if (error instanceof NodeError && error.code === EMPTY_CODE) return { kind: "empty" };
       if (!abort.signal.aborted || signal.aborted) throw error;
       const message = `probing the track took more than ${PROBE_TIMEOUT_MS} ms`;
       throw new NodeError("load-timeout", message, { cause: error });

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type Answer, type AnswerPlan, plainPlan, statusPlan } from "../../../../lab/media-server/answer-plan.ts";
 import type { LoggedRequest } from "../../../../lab/media-server/media-server.ts";
+import { download } from "../../../../src/media/input/http-download.ts";
+import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { type HttpInputBench, readWhole, startHttpInputBench } from "../../../support/http-input-bench.ts";
 import { hurry, patternBytes } from "../../../support/input-builders.ts";
 
@@ -155,5 +157,25 @@ describe("a server whose first answer is no use", () => {
     expect((await running.open("/song.mp3")).isPart).toBe(true);
     expect((await running.open("/song.mp3", { isBare: true })).isPart).toBe(false);
     expect(extrasOf(running)[1]).toEqual([undefined, undefined]);
+  });
+});
+
+describe("a part that is downloaded, as a segment is", () => {
+  it.each<[string, Answer | undefined]>([
+    ["is closed", "drop"],
+    ["is answered with 501", statusPlan(501)],
+    ["is answered with 400", statusPlan(400)],
+    ["is answered with other bytes", part("bytes 0-299999/300000", FILE)],
+    ["is answered with the whole", whole()],
+    ["is answered as it should be", undefined],
+  ])("a request for a part that %s brings its bytes", async (_name, answer) => {
+    const { deps, clock, server } = await start(({ headers }) =>
+      headers.range === undefined ? whole() : (answer ?? plainPlan(FILE, undefined)),
+    );
+    const range = { offsetBytes: 150_000, lengthBytes: 1_000 };
+    const pace = new RequestPace(deps.budget);
+    const options = { client: deps.client, pace, signal: deps.signal, sizeBytesMax: FILE.length, range };
+    const { data } = await hurry(clock, download(new URL(`${server.url}/segment`), options));
+    expect(Buffer.compare(data.read(0, data.endBytes)!, FILE.subarray(150_000, 151_000))).toBe(0);
   });
 });
