@@ -5,6 +5,7 @@
 
 import { type LookupAddress, type LookupOptions, Resolver, lookup as systemLookup } from "node:dns";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { onAbort } from "../lib/on-abort.ts";
 import type { ResolveHost } from "./outbound-guard.ts";
 
 type AllLookupOptions = Parameters<ResolveHost>[1];
@@ -75,7 +76,7 @@ class HostResolver {
         // The system may still know the name.
         askDns(resolver, hostname, options).then(resolve, () => undefined);
       });
-      over.signal.addEventListener("abort", () => {
+      onAbort(over.signal, () => {
         giveUp.cancel();
         patience.cancel();
       });
@@ -130,7 +131,7 @@ class SystemResolver {
   #whenFree(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.add(resolve);
-      signal.addEventListener("abort", () => this.#waiting.delete(resolve));
+      onAbort(signal, () => this.#waiting.delete(resolve));
     });
   }
 

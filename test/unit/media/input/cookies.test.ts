@@ -40,7 +40,7 @@ it("the cookies of a playlist go with its segments, and not with another track's
   }));
   const { deps, server } = bench;
   await readWhole(await bench.open("/list"));
-  // HLS asks at a pace of its own.
+  // HLS has another pace.
   const options = { client: deps.client, signal: deps.signal, sizeBytesMax: FILE.length };
   await download(new URL(`${server.url}/segment`), { ...options, pace: new RequestPace(deps.budget) });
   const other = await startHttpInputBench(() => undefined);
