@@ -141,6 +141,14 @@ describe("bursts of questions", () => {
     expect(await later).toEqual(["9.9.9.9"]);
   });
 
+  it("DNS is asked once for all who wait as well", async () => {
+    const { clock, resolve, dns } = await start();
+    const burst = Array.from({ length: 50 }, () => ask(resolve, "radio.example"));
+    clock.advance(500);
+    await Promise.all(burst);
+    expect(dns.questions).toHaveLength(2);
+  });
+
   it("a failure is shared as well, and the next question is a new one", async () => {
     let count = 0;
     const failure = Object.assign(new Error("no"), { code: "ENOTFOUND" });
