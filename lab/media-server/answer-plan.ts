@@ -28,6 +28,8 @@ export interface AnswerPlan {
   /** Answers range requests for the body with 206. */
   readonly acceptsRanges: boolean;
   readonly fault: BodyFault | undefined;
+  /** The body is written to the socket as the whole answer, head included, and the connection is closed. */
+  readonly isRaw?: boolean | undefined;
 }
 
 /** Closes the connection without an answer. */
@@ -41,6 +43,12 @@ export type Answer = AnswerPlan | typeof DROP | typeof HANG;
 export function plainPlan(body: Uint8Array, mimeType: string | undefined): AnswerPlan {
   const headers = mimeType === undefined ? {} : { "content-type": mimeType };
   return { status: 200, headers, body, framing: "sized", acceptsRanges: true, fault: undefined };
+}
+
+/** The bytes of a whole answer as they are, for servers that do not keep to HTTP. */
+export function rawPlan(...parts: readonly (Uint8Array | string)[]): AnswerPlan {
+  const body = Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part, "latin1") : part)));
+  return { ...plainPlan(body, undefined), isRaw: true };
 }
 
 /** A short text with a status. */
@@ -67,6 +75,7 @@ export async function sendAnswer(
   const { answer } = options;
   if (answer === HANG) return;
   if (answer === DROP) return void request.socket.destroy();
+  if (answer.isRaw === true && answer.body instanceof Uint8Array) return void request.socket.end(answer.body);
   const { status, headers, body } = applyRange(answer, request.headers);
   if (body instanceof Uint8Array && answer.framing === "sized") headers["content-length"] ??= String(body.length);
   if (answer.framing === "close") response.shouldKeepAlive = false;

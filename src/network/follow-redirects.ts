@@ -82,5 +82,7 @@ function withUserOf(from: URL, target: URL): URL {
 
 function locationOf({ status, headers }: Redirectable): string | undefined {
   if (!REDIRECT_STATUSES.has(status)) return undefined;
-  return headerOf(headers, "location");
+  const location = headerOf(headers, "location");
+  // HTTP parsers return bytes beyond ASCII as Latin-1: encoded here, or they would be encoded as letters.
+  return location?.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }

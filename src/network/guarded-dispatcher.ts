@@ -47,6 +47,9 @@ const NOTHING_SENT: Dispatcher.DispatchController = {
   resume: () => undefined,
 };
 
+/** Largest head of an answer: some sites send 20 KiB of policies and cookies. */
+const HEAD_BYTES_MAX = 32 * 1024;
+
 /** Addresses of a name that are tried when the socket is bound. */
 const ADDRESSES_TRIED_MAX = 3;
 /** Connect timeout of all addresses but the last. */
@@ -56,13 +59,13 @@ const EARLIER_TIMEOUT_MS = 1_000;
  * TLS settings offered: Node.js's, except for Diffie-Hellman over primes of the server's choice and of any size (8,192
  * bits block the thread for 300 ms, before any certificate is checked), and slow curves.
  */
-const TLS_OFFER = { ciphers: `${constants.defaultCipherList}:!kDHE`, ecdhCurve: "X25519:P-256:P-384" };
+export const TLS_OFFER = { ciphers: `${constants.defaultCipherList}:!kDHE`, ecdhCurve: "X25519:P-256:P-384" };
 
 /** Makes an Agent without pipelining, one request per connection at a time. Close it with `destroy()`. */
 export function createGuardedDispatcher(options: GuardedDispatcherOptions): Dispatcher {
   const { guard, connectTimeoutMs, socketTimeoutMs, proxyUrl, localAddress } = options;
   const { portions = new SocketPortions(), createConnector = buildConnector } = options;
-  const timeouts = { headersTimeout: socketTimeoutMs, bodyTimeout: socketTimeoutMs };
+  const limits = { headersTimeout: socketTimeoutMs, bodyTimeout: socketTimeoutMs, maxHeaderSize: HEAD_BYTES_MAX };
   if (proxyUrl !== undefined && guard.hasOwnServers) {
     // A proxy usually cannot reach the operator's private network.
     const direct = createGuardedDispatcher({ ...options, proxyUrl: undefined });
@@ -72,7 +75,7 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
   if (proxyUrl !== undefined) {
     // No tunnel for plain HTTP: many proxies open tunnels to port 443 only.
     const factory = (origin: URL, poolOptions: object): Dispatcher => createPool(origin, poolOptions, portions);
-    const proxy = new ProxyAgent({ uri: proxyUrl, proxyTunnel: false, requestTls: TLS_OFFER, ...timeouts, factory });
+    const proxy = new ProxyAgent({ uri: proxyUrl, proxyTunnel: false, requestTls: TLS_OFFER, ...limits, factory });
     return proxy.compose((dispatch) => (request, handler) => {
       guard
         .checkEveryAddress(new URL(String(request.origin)).hostname)
@@ -90,7 +93,7 @@ export function createGuardedDispatcher(options: GuardedDispatcherOptions): Disp
     createConnector({ ...TLS_OFFER, timeout: connectTimeoutMs, lookup: guard.lookupOwn }),
   );
   return new Agent({
-    ...timeouts,
+    ...limits,
     ...(localAddress === undefined ? {} : { localAddress }),
     connect(target, callback) {
       // From whichever address reaches it: those for the world may not.

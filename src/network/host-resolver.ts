@@ -1,10 +1,14 @@
 // Resolves names for the outbound guard, in bounded time. The system resolver supports everything (hosts file, search
-// domains) but runs two requests at a time in the whole process: a few names whose DNS servers never answer delay all
-// others. When it is slow, DNS is also asked directly, without such a limit. Audio, probe and plugin threads.
+// domains, mDNS) and is always asked, but runs two requests at a time in the whole process: a few names whose DNS
+// servers never answer delay all others. So each name is asked for once, however many wait for it, and when the system
+// is slow, DNS is also asked directly, without such a limit. Audio, probe and plugin threads.
 
 import { type LookupAddress, type LookupOptions, Resolver, lookup as systemLookup } from "node:dns";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { onAbort } from "../lib/on-abort.ts";
 import type { ResolveHost } from "./outbound-guard.ts";
+
+type AllLookupOptions = Parameters<ResolveHost>[1];
 
 /** All have a default: the real clock, the system resolver, the system's DNS servers. */
 export interface HostResolverOptions {
@@ -17,49 +21,131 @@ export interface HostResolverOptions {
 
 /** The system's answer normally takes a few milliseconds, through a slow network some hundred. */
 const SYSTEM_PATIENCE_MS = 500;
-/** The system is asked for no more names than this at once; further ones are asked of DNS only. */
+/** Names that the system is asked for at once. Further ones wait: it cannot be told that an answer is not needed. */
 const SYSTEM_PENDING_MAX = 16;
+/** Names that are asked for at once, with those that wait. */
+const NAMES_MAX = 4_096;
 const DNS_TIMEOUT_MS = 2_000;
 const DNS_TRIES = 2;
 /** Without an answer by then, the name counts as not found. */
 const GIVE_UP_MS = 10_000;
 
-type Answer = Parameters<ResolveHost>[2];
-
 /** Makes a resolver that answers within ten seconds; the bounds above are for all names that it is asked for. */
 export function createHostResolver(options: HostResolverOptions = {}): ResolveHost {
-  const { clock = systemClock, askSystem = systemLookup, servers } = options;
-  let pendingCount = 0;
+  const resolver = new HostResolver(options);
   return (hostname, lookupOptions, callback) => {
-    let isAnswered = false;
-    let resolver: Resolver | undefined;
-    const answer: Answer = (error, addresses) => {
-      if (isAnswered) return;
-      isAnswered = true;
-      patience.cancel();
-      givingUp.cancel();
-      resolver?.cancel();
-      callback(error, addresses);
-    };
-    const isSystemAsked = pendingCount < SYSTEM_PENDING_MAX;
-    const onDnsFailure = (error: NodeJS.ErrnoException): void => {
-      // The system may still know the name.
-      if (!isSystemAsked) answer(error, []);
-    };
-    const givingUp = clock.after(GIVE_UP_MS, () => answer(lookupError("EAI_AGAIN", hostname), []));
-    const patience = clock.after(isSystemAsked ? SYSTEM_PATIENCE_MS : 0, () => {
-      // Made only now: it reads the system's configuration.
-      resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
-      if (servers !== undefined) resolver.setServers(servers);
-      askDns(resolver, hostname, lookupOptions).then((addresses) => answer(null, addresses), onDnsFailure);
-    });
-    if (!isSystemAsked) return;
-    pendingCount++;
-    askSystem(hostname, lookupOptions, (error, addresses) => {
-      pendingCount--;
-      answer(error, addresses);
-    });
+    resolver.resolve(hostname, lookupOptions).then(
+      (addresses) => callback(null, [...addresses]),
+      (error) => callback(error, []),
+    );
   };
+}
+
+/** One question per name, whose answer all who wait for it get. */
+class HostResolver {
+  readonly #clock: Clock;
+  readonly #servers: readonly string[] | undefined;
+  readonly #system: SystemResolver;
+  readonly #questions = new Map<string, Promise<readonly LookupAddress[]>>();
+
+  constructor({ clock = systemClock, askSystem = systemLookup, servers }: HostResolverOptions) {
+    this.#clock = clock;
+    this.#servers = servers;
+    this.#system = new SystemResolver(askSystem);
+  }
+
+  resolve(hostname: string, options: AllLookupOptions): Promise<readonly LookupAddress[]> {
+    const key = questionOf(hostname, options);
+    const asked = this.#questions.get(key);
+    if (asked !== undefined) return asked;
+    if (this.#questions.size >= NAMES_MAX) return Promise.reject(lookupError("EAI_AGAIN", hostname));
+    const question = this.#ask(key, hostname, options).finally(() => this.#questions.delete(key));
+    this.#questions.set(key, question);
+    return question;
+  }
+
+  #ask(key: string, hostname: string, options: AllLookupOptions): Promise<readonly LookupAddress[]> {
+    let resolver: Resolver | undefined;
+    const over = new AbortController();
+    return new Promise<readonly LookupAddress[]>((resolve, reject) => {
+      const giveUp = this.#clock.after(GIVE_UP_MS, () => reject(lookupError("EAI_AGAIN", hostname)));
+      const patience = this.#clock.after(SYSTEM_PATIENCE_MS, () => {
+        // Made only now: it reads the system's configuration.
+        resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
+        if (this.#servers !== undefined) resolver.setServers(this.#servers);
+        // The system may still know the name.
+        askDns(resolver, hostname, options).then(resolve, () => undefined);
+      });
+      onAbort(over.signal, () => {
+        giveUp.cancel();
+        patience.cancel();
+      });
+      this.#system.ask(key, { hostname, options, signal: over.signal }).then(resolve, reject);
+    }).finally(() => {
+      over.abort();
+      resolver?.cancel();
+    });
+  }
+}
+
+interface SystemQuestion {
+  readonly hostname: string;
+  readonly options: AllLookupOptions;
+  /** The answer is not needed any more. */
+  readonly signal: AbortSignal;
+}
+
+/** Asks the system, for so many names at once. */
+class SystemResolver {
+  readonly #askSystem: ResolveHost;
+  /** Not answered yet. They may outlive the question: then the next one for the same name waits for the same answer. */
+  readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
+  /** Start those that wait, in their order. */
+  readonly #waiting = new Set<() => void>();
+
+  constructor(askSystem: ResolveHost) {
+    this.#askSystem = askSystem;
+  }
+
+  async ask(key: string, question: SystemQuestion): Promise<readonly LookupAddress[]> {
+    const pending = this.#pending.get(key);
+    if (pending !== undefined) return pending;
+    if (this.#pending.size >= SYSTEM_PENDING_MAX) await this.#whenFree(question.signal);
+    const answer = this.#send(question).finally(() => {
+      this.#pending.delete(key);
+      this.#startNext();
+    });
+    this.#pending.set(key, answer);
+    return answer;
+  }
+
+  #send({ hostname, options }: SystemQuestion): Promise<readonly LookupAddress[]> {
+    return new Promise((resolve, reject) => {
+      this.#askSystem(hostname, options, (error, addresses) => {
+        if (error === null) resolve(addresses);
+        else reject(error);
+      });
+    });
+  }
+
+  #whenFree(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.add(resolve);
+      onAbort(signal, () => this.#waiting.delete(resolve));
+    });
+  }
+
+  #startNext(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) return;
+    this.#waiting.delete(next);
+    next();
+  }
+}
+
+/** Names the questions that have the same answer. */
+function questionOf(hostname: string, { family, hints, order, verbatim }: AllLookupOptions): string {
+  return [hostname.toLowerCase(), family ?? 0, hints ?? 0, order ?? "", verbatim ?? ""].join(" ");
 }
 
 /** IPv4 and IPv6 addresses, as requested. Rejects when there are none of either. */

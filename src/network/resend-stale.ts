@@ -7,7 +7,12 @@ export async function resendStale<Answer>(method: string, send: () => Promise<An
   try {
     return await send();
   } catch (error) {
-    if (method !== "POST" && error instanceof errors.SocketError) return send();
+    if (method !== "POST" && error instanceof errors.SocketError && !isBadAnswer(error)) return send();
     throw error;
   }
+}
+
+/** The server did answer, with something that undici does not take: an unasked `100 Continue`, for one. */
+export function isBadAnswer(error: unknown): boolean {
+  return error instanceof errors.SocketError && /^bad (?:response|upgrade)$/.test(error.message);
 }

@@ -34,6 +34,29 @@ export class SkippingBody implements HttpBody {
   }
 }
 
+/** A body in front of which its first bytes are put back. */
+export class PrefixedBody implements HttpBody {
+  readonly #body: HttpBody;
+  #prefix: Uint8Array | undefined;
+
+  constructor(prefix: Uint8Array, body: HttpBody) {
+    this.#body = body;
+    this.#prefix = prefix.length > 0 ? prefix : undefined;
+  }
+
+  async next(timeoutMs?: number): Promise<Uint8Array | undefined> {
+    const prefix = this.#prefix;
+    if (prefix === undefined) return this.#body.next(timeoutMs);
+    this.#prefix = undefined;
+    return prefix;
+  }
+
+  cancel(): void {
+    this.#prefix = undefined;
+    this.#body.cancel();
+  }
+}
+
 /** The first bytes of a body: for servers that send more than the part they were asked for. */
 export class LimitedBody implements HttpBody {
   readonly #body: HttpBody;

@@ -12,7 +12,7 @@ import { ByteWindow } from "./byte-window.ts";
 import { DripWatch } from "./drip-watch.ts";
 import type { HttpBody } from "./http-answer.ts";
 import type { HttpClient } from "./http-client.ts";
-import { interruptedError, isWorthRetrying } from "./http-errors.ts";
+import { interruptedError, isUnreadable, isWorthRetrying } from "./http-errors.ts";
 import { HttpResource } from "./http-resource.ts";
 import type { IcyStation } from "./icy-metadata.ts";
 import { closedError, READ_BYTES_MAX, readTooLargeError } from "./read-bounds.ts";
@@ -31,6 +31,8 @@ interface HttpByteSourceOptions {
   readonly signal: AbortSignal;
   /** Link of a site's track, which gives the address of its bytes. */
   readonly link?: TrackLink | undefined;
+  /** Ask without a range and without titles: the bytes sent as a range made no sense. */
+  readonly isBare?: boolean | undefined;
   /**
    * Called when the link leads to other bytes now: the bytes received so far can be read, and no more follow. Later
    * reads fail with the InputReplacedError.
@@ -105,8 +107,11 @@ export class HttpByteSource implements ByteSource {
     options.signal.throwIfAborted();
     const stopListening = onAbort(options.signal, () => abort.abort(options.signal.reason));
     try {
+      const { isBare } = options;
       const access = { client: options.client, pace: new RequestPace(options.budget), link: options.link };
-      const { resource, body } = await options.budget.upstream.await(HttpResource.open(access, url, abort.signal));
+      const { resource, body } = await options.budget.upstream.await(
+        HttpResource.open(access, url, { signal: abort.signal, isBare }),
+      );
       const source = new HttpByteSource(resource, options);
       source.#receiveFrom(abort, body);
       return source;
@@ -151,6 +156,11 @@ export class HttpByteSource implements ByteSource {
   /** The station, if it is one, with the title running now. */
   get station(): IcyStation | undefined {
     return this.#resource.station;
+  }
+
+  /** True when the server sent the beginning as a range: asked bare, it may send other bytes. */
+  get isPart(): boolean {
+    return this.#resource.isPart;
   }
 
   async read(positionBytes: number, lengthBytes: number): Promise<Uint8Array> {
@@ -299,7 +309,8 @@ export class HttpByteSource implements ByteSource {
       } catch (error) {
         body?.cancel();
         if (signal.aborted) return;
-        if (!this.#resource.isReopenable || !isWorthRetrying(error)) throw error;
+        // What the parser cannot read is read leniently the next time, from its beginning if need be.
+        if (!(this.#resource.isReopenable || isUnreadable(error)) || !isWorthRetrying(error)) throw error;
         if (!(await this.#retries.waitForTry(signal))) throw error;
         this.#options.budget.upstream.countReopened();
         this.#options.logger.debug("input connection lost: reopening it", {

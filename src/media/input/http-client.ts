@@ -13,11 +13,11 @@ import { DispatcherPool } from "../../network/dispatcher-pool.ts";
 import { followRedirects, type Hop, headersFor } from "../../network/follow-redirects.ts";
 import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import type { OutgoingRoutes } from "../../network/outgoing-routes.ts";
-import { resendStale } from "../../network/resend-stale.ts";
+import { isBadAnswer, resendStale } from "../../network/resend-stale.ts";
 import type { Sockets } from "../../network/sockets.ts";
 import { type ConnectionShare, ConnectionShares } from "./connection-shares.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
-import { barredError, connectionError } from "./http-errors.ts";
+import { barredError, connectionError, isUnreadable } from "./http-errors.ts";
 import { exchange } from "./http-exchange.ts";
 import { parseInputUrl } from "./input-url.ts";
 import type { RequestPace } from "./request-pace.ts";
@@ -53,8 +53,13 @@ export interface HttpClientOptions {
   readonly egress?: Egress | undefined;
 }
 
+/** As browsers follow; podcasts pass through several trackers. */
+const REDIRECTS_MAX = 20;
 /** All hops together may take so many times what one may. */
 const ALL_HOPS_FACTOR = 3;
+
+/** Servers with unreadable answers that are remembered. */
+const UNREADABLE_MAX = 256;
 
 /** A dispatcher and the egress of its connections. */
 interface ClientPool {
@@ -72,6 +77,8 @@ export class HttpClient {
   /** Keyed by proxy, for tracks of plugins with a separate proxy. */
   readonly #proxyPools = new Map<string, ClientPool>();
   readonly #shares: ConnectionShares;
+  /** Servers, `host:port`, whose answers undici does not take: they are asked by the lenient client at once. */
+  readonly #unreadable = new Set<string>();
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -80,7 +87,7 @@ export class HttpClient {
   }
 
   /**
-   * Sends a GET and follows up to five redirects.
+   * Sends a GET and follows up to twenty redirects.
    * @throws NodeError "address-refused", "input-unreachable", "input-redirects", "input-url-invalid",
    * "input-site-busy", "routes-exhausted", "link-refused" where the one address that it may leave from is barred
    */
@@ -89,6 +96,7 @@ export class HttpClient {
     const first: Hop = { url, method: "GET", headers: headersFor(headers, { from: headersOf, to: url }) };
     const startedMs = this.#options.clock.now();
     const { answer } = await followRedirects(first, {
+      redirectsMax: REDIRECTS_MAX,
       send: (hop) => this.#getHop(hop, request, startedMs),
       parseTarget: parseInputUrl,
       tooMany: (count) => new NodeError("input-redirects", `loading ${describeUrl(url)}: more than ${count} redirects`),
@@ -101,6 +109,15 @@ export class HttpClient {
     for (const { dispatchers } of pools) dispatchers.close();
     this.#ownPools.clear();
     this.#proxyPools.clear();
+  }
+
+  #noteUnreadable(server: string): void {
+    this.#unreadable.delete(server);
+    this.#unreadable.add(server);
+    for (const oldest of this.#unreadable) {
+      if (this.#unreadable.size <= UNREADABLE_MAX) return;
+      this.#unreadable.delete(oldest);
+    }
   }
 
   #openPool(guard: OutboundGuard, proxyUrl = this.#options.settings.proxyUrl): ClientPool {
@@ -135,7 +152,16 @@ export class HttpClient {
       throw connectionError(url, new Error("its redirects took too long"));
     }
     await request.pace.next(request.signal);
-    return this.#getRouted(url, { ...request, headers });
+    const { cookies } = request.pace.budget;
+    const nowMs = this.#options.clock.epochMs();
+    const { cookie: own, ...others } = headers;
+    const cookie = cookies.headerFor(url, { own, nowMs });
+    const answer = await this.#getRouted(url, {
+      ...request,
+      headers: cookie === undefined ? others : { ...others, cookie },
+    });
+    cookies.note(url, answer.headers, nowMs);
+    return answer;
   }
 
   async #getRouted(url: URL, request: HttpRequest): Promise<HttpAnswer> {
@@ -182,6 +208,9 @@ export class HttpClient {
     const signal = AbortSignal.any([request.signal, silence.signal]);
     const headers = { ...this.#baseHeaders(url), ...request.headers };
     const { budget } = request.pace;
+    const server = serverOf(url);
+    const askLeniently = (): Promise<HttpAnswer> =>
+      requestShoutcast({ url, headers, signal, guard, clock, settings, localAddress, budget });
     const dispatch = (): Promise<HttpAnswer> => {
       const dispatcher = dispatchers.get(localAddress);
       const { portions } = dispatchers;
@@ -196,14 +225,16 @@ export class HttpClient {
       });
     };
     try {
-      return await resendStale("GET", dispatch);
+      // Not through a proxy; and servers of the operator's own are to speak HTTP.
+      if (isProxied || guard.hasOwnServers) return await resendStale("GET", dispatch);
+      if (this.#unreadable.has(server)) return await askLeniently();
+      const answer = await resendStale("GET", dispatch).catch((error) => {
+        if (!isUnreadableHead(error)) throw error;
+        this.#noteUnreadable(server);
+        return askLeniently();
+      });
+      return { ...answer, body: new WatchedBody(answer.body, () => this.#noteUnreadable(server)) };
     } catch (error) {
-      if (isShoutcastAnswer(error) && !isProxied && !guard.hasOwnServers) {
-        const retry = requestShoutcast({ url, headers, signal, guard, clock, settings, localAddress });
-        return await retry.catch((shoutcastError) => {
-          throw connectionError(url, shoutcastError);
-        });
-      }
       request.signal.throwIfAborted();
       throw connectionError(url, error);
     } finally {
@@ -240,9 +271,34 @@ function hasProxy(egress: Egress | undefined): egress is Extract<Egress, { reado
   return typeof egress === "object" && "proxyUrl" in egress;
 }
 
-/** Old Shoutcast servers answer "ICY 200 OK", which no HTTP parser takes. */
-function isShoutcastAnswer(error: unknown): boolean {
-  return error instanceof errors.HTTPParserError;
+/** An answer that undici does not take: "ICY 200 OK" of old Shoutcast servers, a repeated length, 1xx unasked. */
+function isUnreadableHead(error: unknown): boolean {
+  // The parser's name for a length that it has put together from two.
+  return isUnreadable(error) || isBadAnswer(error) || error instanceof errors.ResponseContentLengthMismatchError;
+}
+
+/** A body that reports when its framing cannot be read: it is read leniently when it is requested again. */
+class WatchedBody implements HttpBody {
+  readonly #body: HttpBody;
+  readonly #onUnreadable: () => void;
+
+  constructor(body: HttpBody, onUnreadable: () => void) {
+    this.#body = body;
+    this.#onUnreadable = onUnreadable;
+  }
+
+  async next(timeoutMs?: number): Promise<Uint8Array | undefined> {
+    try {
+      return await this.#body.next(timeoutMs);
+    } catch (error) {
+      if (isUnreadable(error)) this.#onUnreadable();
+      throw error;
+    }
+  }
+
+  cancel(): void {
+    this.#body.cancel();
+  }
 }
 
 /** A body that holds its share of the connections until it is over. */

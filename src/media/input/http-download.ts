@@ -2,11 +2,12 @@
 // kept in the pieces received. Audio thread.
 
 import type { Egress } from "../../bridge/playable-link.ts";
-import { checkedRange, checkHasBody } from "./answer-checks.ts";
+import { checkedRange, checkHasBody, isWorthAskingBare } from "./answer-checks.ts";
 import { ByteWindow } from "./byte-window.ts";
+import { getDecoded } from "./first-request.ts";
 import type { HttpAnswer } from "./http-answer.ts";
 import type { HttpClient } from "./http-client.ts";
-import { answerError, interruptedError, isWorthRetrying } from "./http-errors.ts";
+import { answerError, interruptedError, isHangUp, isWorthRetrying } from "./http-errors.ts";
 import { contentLengthOf, mimeTypeOf, type Validator, validatorOf } from "./http-headers.ts";
 import type { RequestPace } from "./request-pace.ts";
 import { RetryBudget } from "./retry-budget.ts";
@@ -67,14 +68,17 @@ async function tryDownload(url: URL, options: DownloadOptions): Promise<Download
   const tooLong = new AbortController();
   const timer = clock.after(DOWNLOAD_MS_MAX, () => tooLong.abort(new Error(`it took more than ${DOWNLOAD_MS_MAX} ms`)));
   const signal = AbortSignal.any([options.signal, tooLong.signal]);
+  // All of it is asked for, and only the range is kept.
+  let isBare = false;
   try {
     for (;;) {
       try {
-        return await downloadOnce(url, { ...options, signal });
+        return await downloadOnce(url, { ...options, signal, isBare });
       } catch (error) {
         options.signal.throwIfAborted();
         if (signal.aborted) throw interruptedError(url, signal.reason);
         if (!isWorthRetrying(error) || !(await retries.waitForTry(signal))) throw error;
+        isBare ||= isHangUp(error);
         upstream.countReopened();
       }
     }
@@ -90,9 +94,18 @@ export async function download(url: URL, options: Omit<DownloadOptions, "known">
   return loaded;
 }
 
-async function downloadOnce(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
+async function downloadOnce(
+  url: URL,
+  options: DownloadOptions & { readonly isBare: boolean },
+): Promise<Downloaded | undefined> {
   const { client, pace, signal, range, known, headersOf, egress } = options;
-  const answer = await client.get({ url, headers: requestHeaders(options), headersOf, signal, pace, egress });
+  const get = (headers: Record<string, string>): Promise<HttpAnswer> =>
+    getDecoded({ client, pace }, { url, headers, headersOf, signal, egress });
+  let answer = await get(requestHeaders(options));
+  if (range !== undefined && !options.isBare && isWorthAskingBare(answer, range.offsetBytes)) {
+    answer.body.cancel();
+    answer = await get({ ...options.headers });
+  }
   const data = new ByteWindow(pace.budget.memory);
   try {
     if (answer.status === NOT_MODIFIED && known !== undefined) return undefined;
@@ -111,9 +124,14 @@ async function downloadOnce(url: URL, options: DownloadOptions): Promise<Downloa
   }
 }
 
-function requestHeaders({ range, known, headers: given }: DownloadOptions): Record<string, string> {
+function requestHeaders({
+  range,
+  known,
+  headers: given,
+  isBare,
+}: DownloadOptions & { readonly isBare: boolean }): Record<string, string> {
   const headers: Record<string, string> = { ...given };
-  if (range !== undefined) {
+  if (range !== undefined && !isBare) {
     headers.range = `bytes=${range.offsetBytes}-${range.offsetBytes + range.lengthBytes - 1}`;
   }
   if (known?.etag !== undefined) headers["if-none-match"] = known.etag;

@@ -16,6 +16,13 @@ const PASSING_CODES = new Set([
   "worker-timeout",
 ]);
 
+/** Code of an answer that is not HTTP. */
+export const UNREADABLE_CODE = "ERR_ANSWER_UNREADABLE";
+
+/** Name of undici's parser errors, and what the one says that means a connection cut in the middle. */
+const PARSER_ERROR = "HTTPParserError";
+const CUT_MESSAGE = "Invalid EOF state";
+
 /** Texts for error codes of node, undici or OpenSSL, completing "connecting to …: ". */
 const CONNECTION_REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: "no such host; check the address and the node's DNS",
@@ -49,6 +56,21 @@ export function connectionError(url: URL, error: unknown): NodeError {
 /** "input-interrupted": the answer had started and then stopped. */
 export function interruptedError(url: URL, error: unknown): NodeError {
   return new NodeError("input-interrupted", `receiving ${describeUrl(url)}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** Codes of a connection that was closed instead of an answer, or with one that cannot be read. */
+const HANG_UP_CODES: readonly string[] = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE", UNREADABLE_CODE];
+
+/** True when the server closed the connection instead of answering. Another request may be to its liking. */
+export function isHangUp(error: unknown): boolean {
+  const root = rootCause(error);
+  return root instanceof Error && (HANG_UP_CODES.includes(codeOf(root)) || root.name === PARSER_ERROR);
+}
+
+/** True when undici's parser gave up on an answer: its head, or the framing of its body. */
+export function isUnreadable(error: unknown): boolean {
+  const root = rootCause(error);
+  return root instanceof Error && root.name === PARSER_ERROR && !root.message.includes(CUT_MESSAGE);
 }
 
 /** An answer whose status means that there is no media. */
@@ -119,9 +141,14 @@ function findNodeError(error: unknown): NodeError | undefined {
 
 function reasonOf(error: unknown): string {
   const root = error instanceof AggregateError ? error.errors[0] : rootCause(error);
-  const code = root instanceof Error && "code" in root ? String(root.code) : "";
+  const code = codeOf(root);
   const known = CONNECTION_REASONS[code];
   if (known !== undefined) return known;
   const text = root instanceof Error ? root.message : String(root);
   return code === "" || text.includes(code) ? text : `${text} (${code})`;
+}
+
+/** Empty if it has none. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }

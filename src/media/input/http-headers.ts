@@ -33,6 +33,18 @@ export function contentRangeOf(headers: HttpHeaders): ContentRange | undefined {
   return range;
 }
 
+/** Content-Range as some servers write it: without a unit or with another sign after it, and with the size as the end. */
+const LOOSE_CONTENT_RANGE = /^(?:bytes\s*[\s=:]\s*)?(\d+)\s*-\s*(\d+)\s*\/\s*(\d+|\*)$/i;
+
+/** Like `contentRangeOf`, and also what is readable although it is not correct. */
+export function looseContentRangeOf(headers: HttpHeaders): ContentRange | undefined {
+  const match = LOOSE_CONTENT_RANGE.exec(headerOf(headers, "content-range") ?? "");
+  if (match === null) return contentRangeOf(headers);
+  const [, first, last, size] = match;
+  const end = last === size ? String(Number(last) - 1) : last;
+  return contentRangeOf({ "content-range": `bytes ${first}-${end}/${size}` });
+}
+
 /** Distinguishes versions of a resource. */
 export interface Validator {
   /** Raw value with quotes and the prefix of a weak one; for `If-None-Match`. */

@@ -4,12 +4,11 @@
 import { NodeError } from "../../errors.ts";
 import { describeUrl } from "../../lib/parse-url.ts";
 import { type HttpHeaders, headerOf } from "../../network/header-value.ts";
-import { BAN_STATUS } from "../../network/site-refusals.ts";
-import { checkedRange, checkHasBody } from "./answer-checks.ts";
+import { checkedRange, checkHasBody, isUselessPart } from "./answer-checks.ts";
+import { type Asked, askFirst, askRenewing, getDecoded, type ResourceAccess } from "./first-request.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { IcyBody, LimitedBody, SkippingBody } from "./http-body.ts";
-import type { HttpClient } from "./http-client.ts";
-import { answerError, isRefusal, refusalStatusOf, refusedAgainError } from "./http-errors.ts";
+import { answerError } from "./http-errors.ts";
 import {
   contentLengthOf,
   contentRangeOf,
@@ -21,8 +20,7 @@ import {
 } from "./http-headers.ts";
 import { type IcyStation, metadataIntervalOf, stationOf } from "./icy-metadata.ts";
 import type { RequestDestination } from "./link-destination.ts";
-import { type PartRequest, partFrom, sizeInQuery, withoutRange } from "./range-steps.ts";
-import type { RequestPace } from "./request-pace.ts";
+import { type PartRequest, partFrom, sizeInQuery, wholeOf, withoutRange } from "./range-steps.ts";
 import { InputReplacedError, type TrackLink } from "./track-link.ts";
 
 /** Files up to here are random access even without ranges: opened again and skipped. About seven minutes of MP3. */
@@ -38,25 +36,14 @@ interface OpenedResource {
   readonly body: HttpBody;
 }
 
-/** Whom to ask, and how fast. */
-interface ResourceAccess {
-  readonly client: HttpClient;
-  readonly pace: RequestPace;
-  /** Link of a site's track: gives the address of every request. */
-  readonly link?: TrackLink | undefined;
-}
-
-/** An answer, and the destination of its request. */
-interface Asked {
-  readonly destination: RequestDestination;
-  readonly part: PartRequest;
-  readonly answer: HttpAnswer;
-}
-
 /** Facts are fixed by the first answer; only the address, the use of ranges and the end may be learnt later. */
 export class HttpResource {
   readonly mimeType: string | undefined;
+  /** The first body was sent as a range, and bytes that make no sense may be due to that. */
+  readonly isPart: boolean;
   readonly #access: ResourceAccess;
+  /** Only requests without a range and without titles are answered. */
+  readonly #isBare: boolean;
   readonly #metadataIntervalBytes: number | undefined;
   /** The original destination, and the body's address after redirects. */
   #destination: RequestDestination;
@@ -70,26 +57,20 @@ export class HttpResource {
   #sizeBytes: number | undefined;
   #acceptsRanges: boolean;
   #isLive: boolean;
+  /** What the first answer says, unless it is a station's. */
+  readonly #asFile: { readonly sizeBytes: number | undefined; readonly acceptsRanges: boolean };
 
   /**
    * @param url where `access` has no link
+   * @param options `isBare`: ask without a range, for a server whose answer to one was no use
    * @throws NodeError when it cannot be reached, is not there or answers nonsense
    */
-  static async open(access: ResourceAccess, url: URL, signal: AbortSignal): Promise<OpenedResource> {
-    const { client, pace, link } = access;
-    await link?.keepFresh(signal);
-    const askedFirst =
-      link === undefined
-        ? askAt(access, { url, headers: {} }, signal)
-        : askRenewing(link, { ask: () => askAt(access, link.destination, signal), signal });
-    let asked = await askedFirst;
-    if (asked.answer.status === 416) {
-      // An empty file has no range, not even this one.
-      asked.answer.body.cancel();
-      const { url: from, ownServer, egress } = asked.destination;
-      const headers = { ...asked.destination.headers, "icy-metadata": "1" };
-      asked = { ...asked, answer: await client.get({ url: from, headers, signal, pace, ownServer, egress }) };
-    }
+  static async open(
+    access: ResourceAccess,
+    url: URL,
+    { signal, isBare = false }: { readonly signal: AbortSignal; readonly isBare?: boolean | undefined },
+  ): Promise<OpenedResource> {
+    const asked = await askFirst(access, url, { signal, isBare });
     try {
       const resource = new HttpResource(access, asked);
       return { resource, body: resource.#firstBodyOf(asked) };
@@ -99,12 +80,14 @@ export class HttpResource {
     }
   }
 
-  private constructor(access: ResourceAccess, { destination, part, answer }: Asked) {
+  private constructor(access: ResourceAccess, { destination, part, answer, isBare }: Asked) {
     const { status, headers } = answer;
     checkHasBody(answer);
     const range = status === 206 ? checkedRange(answer, 0) : undefined;
     const stepBytes = status === 206 || isStep(answer, part, 0) ? part.endBytes : undefined;
     this.#access = access;
+    this.#isBare = isBare;
+    this.isPart = status === 206 && !isBare;
     this.#destination = destination;
     this.#url = part.isByQuery ? withoutRange(answer.url) : answer.url;
     this.#stepEndBytes = stepBytes;
@@ -114,11 +97,16 @@ export class HttpResource {
     this.#metadataIntervalBytes = metadataIntervalOf(headers);
     const lengthBytes = status === 206 ? range?.sizeBytes : lengthOf(answer, stepBytes);
     const wholeBytes = (part.isByQuery ? sizeInQuery(destination.url) : undefined) ?? lengthBytes;
-    this.#isLive = this.#station !== undefined && wholeBytes === undefined;
     // With titles in between, length and positions are not those of the audio.
-    this.#sizeBytes = this.#metadataIntervalBytes === undefined ? wholeBytes : undefined;
+    const hasTitles = this.#metadataIntervalBytes !== undefined;
     const offersParts = offersRanges(status, headers) || (part.isByQuery && stepBytes !== undefined);
-    this.#acceptsRanges = this.#metadataIntervalBytes === undefined && !this.#isLive && offersParts;
+    this.#asFile = hasTitles
+      ? { sizeBytes: undefined, acceptsRanges: false }
+      : { sizeBytes: wholeBytes, acceptsRanges: offersParts && !isBare };
+    // Stations state lengths and ranges for players that need them: 2^30 - 1, say.
+    this.#isLive = this.#station !== undefined;
+    this.#sizeBytes = this.#isLive ? undefined : this.#asFile.sizeBytes;
+    this.#acceptsRanges = !this.#isLive && this.#asFile.acceptsRanges;
   }
 
   /** Address of the body after redirects, with user name and password if they still apply. */
@@ -163,9 +151,12 @@ export class HttpResource {
     this.#access.link?.noteProgress(sizeBytes);
   }
 
-  /** Notes that what looks like a station is a file. */
+  /** Notes that what looks like a station is a file: its length and ranges count. */
   expectEnd(): void {
+    if (!this.#isLive) return;
     this.#isLive = false;
+    this.#sizeBytes = this.#asFile.sizeBytes;
+    this.#acceptsRanges = this.#asFile.acceptsRanges;
   }
 
   /** Notes that the body regularly ended here. */
@@ -177,13 +168,13 @@ export class HttpResource {
    * The body from this byte on (of a station: from now on).
    * @param head the first bytes of the body, to check that a server without ranges still sends the same file
    * @throws NodeError; "input-unreachable" and some statuses may be retried; InputReplacedError when a new link leads
-   *   to
-   * something else
+   *   to something else
    */
   async openAt(positionBytes: number, head: Uint8Array, signal: AbortSignal): Promise<HttpBody> {
-    const { part, answer } = await this.#requestLinked(positionBytes, signal);
+    const asked = await this.#requestLinked(positionBytes, signal);
+    const { answer } = asked;
     try {
-      return this.#continuation({ part, answer }, positionBytes, head);
+      return this.#continuation(asked, positionBytes, head);
     } catch (error) {
       answer.body.cancel();
       throw error;
@@ -191,7 +182,7 @@ export class HttpResource {
   }
 
   /** Asks at the link, renewed where it is expiring or refused. */
-  async #requestLinked(positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "destination">> {
+  async #requestLinked(positionBytes: number, signal: AbortSignal): Promise<Pick<Asked, "part" | "answer">> {
     const { link } = this.#access;
     if (link === undefined) return this.#request(positionBytes, signal);
     await link.keepFresh(signal);
@@ -216,7 +207,7 @@ export class HttpResource {
   }
 
   /** Requests the body's last address, and if that has expired, the original one. */
-  async #request(positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "destination">> {
+  async #request(positionBytes: number, signal: AbortSignal): Promise<Pick<Asked, "part" | "answer">> {
     const asked = await this.#get(this.#url, positionBytes, signal);
     if (!EXPIRED_STATUSES.has(asked.answer.status) || this.#url.href === this.#destination.url.href) return asked;
     asked.answer.body.cancel();
@@ -226,19 +217,30 @@ export class HttpResource {
     return fresh;
   }
 
-  async #get(url: URL, positionBytes: number, signal: AbortSignal): Promise<Omit<Asked, "destination">> {
-    const { client, pace } = this.#access;
-    const whole: PartRequest = { url, headers: {}, endBytes: undefined, isByQuery: false };
-    const part = this.#acceptsRanges ? partFrom(this.#destination, url, positionBytes) : whole;
-    const headers: Record<string, string> = { ...this.#destination.headers, "icy-metadata": "1", ...part.headers };
+  async #get(url: URL, positionBytes: number, signal: AbortSignal): Promise<Pick<Asked, "part" | "answer">> {
+    if (this.#acceptsRanges) {
+      const part = partFrom(this.#destination, url, positionBytes);
+      const answer = await this.#send(part, signal);
+      // Steps are needed for other reasons, and 416 may mean the end.
+      const isKept = this.#destination.rangeStep !== undefined || answer.status === 416;
+      if (isKept || !isUselessPart(answer, positionBytes)) return { part, answer };
+      answer.body.cancel();
+      this.#acceptsRanges = false;
+    }
+    const part = wholeOf(url);
+    return { part, answer: await this.#send(part, signal) };
+  }
+
+  async #send(part: PartRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const extras = this.#isBare ? {} : { "icy-metadata": "1" };
+    const headers: Record<string, string> = { ...this.#destination.headers, ...extras, ...part.headers };
     const ifRange = this.#isNewDestination ? undefined : ifRangeOf(this.#validator);
     if (headers.range !== undefined && ifRange !== undefined) headers["if-range"] = ifRange;
     const { url: headersOf, ownServer, egress } = this.#destination;
-    const { url: from } = part;
-    return { part, answer: await client.get({ url: from, headers, headersOf, signal, pace, ownServer, egress }) };
+    return getDecoded(this.#access, { url: part.url, headers, headersOf, signal, ownServer, egress });
   }
 
-  #continuation({ part, answer }: Omit<Asked, "destination">, positionBytes: number, head: Uint8Array): HttpBody {
+  #continuation({ part, answer }: Pick<Asked, "part" | "answer">, positionBytes: number, head: Uint8Array): HttpBody {
     const isPastEnd = this.#sizeBytes === undefined || contentRangeOf(answer.headers)?.sizeBytes === positionBytes;
     if (answer.status === 416 && isPastEnd) {
       // The received bytes are complete.
@@ -317,47 +319,6 @@ export class HttpResource {
 function offersRanges(status: number, headers: HttpHeaders): boolean {
   if (status === 206) return true;
   return headerOf(headers, "accept-ranges")?.toLowerCase() === "bytes" && contentLengthOf(headers) !== undefined;
-}
-
-/** Asks for the beginning. */
-async function askAt(access: ResourceAccess, destination: RequestDestination, signal: AbortSignal): Promise<Asked> {
-  const { client, pace } = access;
-  const part = partFrom(destination, destination.url, 0);
-  const headers = { ...destination.headers, "icy-metadata": "1", ...part.headers };
-  const { ownServer, egress } = destination;
-  return { destination, part, answer: await client.get({ url: part.url, headers, signal, pace, ownServer, egress }) };
-}
-
-/**
- * Requests a link; if it is refused, once more with a renewed one. If the address that the link is valid from is
- * barred, renews as often as the link allows: that says nothing about the link.
- */
-async function askRenewing<Answered extends Pick<Asked, "answer">>(
-  link: TrackLink,
-  options: {
-    readonly ask: () => Promise<Answered>;
-    readonly signal: AbortSignal;
-    /** Recognises an expired link by an answer other than a refusal. */
-    readonly isExpired?: (answer: HttpAnswer) => boolean;
-  },
-): Promise<Answered> {
-  const { ask, signal, isExpired = () => false } = options;
-  for (let isRenewed = false; ; ) {
-    const asked = await ask().catch(orBarred);
-    if (asked !== "barred") {
-      const { status, url, body } = asked.answer;
-      if (!isRefusal(status) && (isRenewed || !isExpired(asked.answer))) return asked;
-      body.cancel();
-      if (isRenewed) throw refusedAgainError(url, status);
-      isRenewed = true;
-    }
-    await link.renewRefused(asked === "barred" ? BAN_STATUS : asked.answer.status, signal);
-  }
-}
-
-function orBarred(error: unknown): "barred" {
-  if (refusalStatusOf(error) !== BAN_STATUS) throw error;
-  return "barred";
 }
 
 /** A 200 that is the step that was asked for in the query, and not the whole. */

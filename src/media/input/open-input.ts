@@ -28,7 +28,8 @@ export interface InputDeps {
   readonly requestLink: (request: LinkRequest) => Promise<PlayableLink>;
   /** Link of a site's track that was opened before, to continue with. */
   readonly link?: TrackLink | undefined;
-  /** See HttpByteSourceOptions. */
+  /** See HttpByteSourceOptions, both. */
+  readonly isBare?: boolean | undefined;
   readonly onReplaced?: ((link: TrackLink) => void) | undefined;
 }
 
@@ -43,6 +44,8 @@ export interface OpenedInput {
   readonly link?: TrackLink | undefined;
   /** The plain input that the link leads to, if it is one. */
   readonly plain?: PlainInput | undefined;
+  /** The bytes came as a range: asked bare (`InputDeps.isBare`), the server may send others. */
+  readonly isPart?: boolean | undefined;
   /** The container that the link declares. */
   readonly container?: string | undefined;
 }
@@ -79,5 +82,5 @@ async function openSite(track: SiteTrack, deps: InputDeps): Promise<OpenedInput>
 async function openHttp(url: URL, deps: InputDeps): Promise<OpenedInput> {
   const { readAheadBytesMax } = deps.settings.buffer;
   const source = await HttpByteSource.open(url, { ...deps, readAheadBytesMax });
-  return { source, url: source.url, station: () => source.station };
+  return { source, url: source.url, station: () => source.station, isPart: source.isPart };
 }

@@ -25,6 +25,11 @@ export function partFrom({ rangeStep }: RequestDestination, url: URL, positionBy
   return { url: withRange(url, range), headers: {}, endBytes, isByQuery: true };
 }
 
+/** The request for all the bytes. */
+export function wholeOf(url: URL): PartRequest {
+  return { url, headers: {}, endBytes: undefined, isByQuery: false };
+}
+
 /** The address without the range that was added to it. */
 export function withoutRange(url: URL): URL {
   const without = new URL(url);

@@ -21,8 +21,8 @@ const READ_AHEAD_BYTES_MIN = 64 * 1024;
 const HOPS_MAX = 5;
 /** Openings of one track during which its link changed its destination. */
 const REPLACED_MAX = 3;
-/** Errors of a probe that mean "nothing there" to clients, as upstream answers them. */
-const EMPTY_CODES: readonly string[] = ["input-not-found", "input-redirects"];
+/** Error of a probe that means "nothing there" to clients, as upstream answers it. */
+const EMPTY_CODE = "input-not-found";
 
 export interface TrackOpenerOptions {
   readonly openInput: (input: PlayableInput, work: OpeningWork) => Promise<OpenedInput>;
@@ -44,6 +44,8 @@ export interface OpeningWork {
   readonly budget: TrackBudget;
   /** Link of a plugin's track that was opened before: the opening continues from it. */
   readonly link?: TrackLink | undefined;
+  /** Ask the server without a range: what it sent as one made no sense. */
+  readonly isBare?: boolean | undefined;
   /** The link now leads to other bytes: only the buffered bytes remain (HttpByteSourceOptions). */
   readonly onReplaced?: ((link: TrackLink) => void) | undefined;
 }
@@ -82,11 +84,13 @@ export class TrackOpener {
     try {
       const found = await this.#open(input, { signal: abort.signal, budget, isLengthNeeded: true });
       if (found.kind === "link") return { kind: "reference", input: found.input, title: found.title };
-      const result = describe(input, found.demuxer, found.opened);
+      const described = describe(input, found.demuxer, found.opened);
+      // The cookies that it may need come from the original address.
+      const result = budget.cookies.hasSent ? { ...described, location: undefined } : described;
       found.demuxer.close();
       return result;
     } catch (error) {
-      if (error instanceof NodeError && EMPTY_CODES.includes(error.code)) return { kind: "empty" };
+      if (error instanceof NodeError && error.code === EMPTY_CODE) return { kind: "empty" };
       if (!abort.signal.aborted || signal.aborted) throw error;
       const message = `probing the track took more than ${PROBE_TIMEOUT_MS} ms`;
       throw new NodeError("load-timeout", message, { cause: error });
@@ -134,7 +138,12 @@ export class TrackOpener {
       return { kind: "media", demuxer, opened };
     } catch (error) {
       opened.source.close();
-      throw error;
+      if (!isUnknownFormat(error) || opened.isPart !== true) throw error;
+      // Some servers answer a range with other bytes than a plain request.
+      const bare = this.#openOnce(input, { ...work, link: opened.link, isLengthNeeded, isBare: true });
+      return bare.catch(() => {
+        throw error;
+      });
     } finally {
       stopListening();
     }
@@ -147,6 +156,10 @@ export class TrackOpener {
     const neededBytes = Math.ceil((source.sizeBytes / lengthMs) * this.#options.readAheadMs);
     source.aimReadAhead?.(Math.max(READ_AHEAD_BYTES_MIN, neededBytes));
   }
+}
+
+function isUnknownFormat(error: unknown): boolean {
+  return error instanceof NodeError && error.code === "media-unknown-format";
 }
 
 function hintsFor(input: PlayableInput, opened: OpenedInput): ContainerHints {

@@ -5,6 +5,7 @@
 import type { Activity, Heartbeat } from "../../bridge/heartbeat.ts";
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { CookieJar } from "../../network/cookie-jar.ts";
 import type { TimeSlicer } from "./time-slicer.ts";
 import { Upstream } from "./upstream.ts";
 
@@ -33,6 +34,8 @@ export class TrackBudget {
   readonly clock: Clock;
   readonly memory: ByteBudget;
   readonly upstream = new Upstream();
+  /** Cookies of the sites that it is loaded from: not of its budget, but just as long-lived. */
+  readonly cookies = new CookieJar();
   readonly #options: TrackBudgetOptions;
   #isWorking = false;
   /** When the time slice began, and when work was last resumed within it. */

@@ -137,6 +137,20 @@ describe("an answer", () => {
     expect([sent.length, cancelledCount()]).toEqual([1, 0]);
   });
 
+  test.each([
+    // As HTTP parsers return UTF-8, Latin-1, and what is encoded already.
+    [
+      Buffer.from("/Grüße/Песня.mp3?q=ü", "utf8").toString("latin1"),
+      "/Gr%C3%BC%C3%9Fe/%D0%9F%D0%B5%D1%81%D0%BD%D1%8F.mp3?q=%C3%BC",
+    ],
+    ["/\u00e9t\u00e9", "/%E9t%E9"],
+    ["/Gr%C3%BC%c3%9fe", "/Gr%C3%BC%c3%9fe"],
+    [Buffer.from("https://münchen.example/x", "utf8").toString("latin1"), "https://xn--mnchen-3ya.example/x"],
+  ])("a location with the bytes %j is followed to %s", async (location, target) => {
+    const { follow } = start([302, location]);
+    expect((await follow({})).hop.url.href).toBe(new URL(target, "https://site.example").href);
+  });
+
   test("an answer with several locations is followed to the first", async () => {
     const { follow } = start([302, ["/first", "/second"]]);
     expect((await follow({})).hop.url.href).toBe("https://site.example/first");

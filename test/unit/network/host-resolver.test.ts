@@ -104,22 +104,113 @@ describe("while the system does not answer", () => {
     expect(clock.pendingCount).toBe(0);
   });
 
-  it("the system is asked for at most sixteen names at once, and DNS for the others at once", async () => {
-    let systemCount = 0;
-    const { clock, resolve } = await start({
-      askSystem: () => {
-        systemCount++;
-      },
-    });
-    const stuck = Array.from({ length: 16 }, () => ask(resolve, "silent.example"));
+  it("the system is asked for at most sixteen names at once, and DNS for all of them after half a second", async () => {
+    const system: string[] = [];
+    const { clock, resolve } = await start({ askSystem: (name) => void system.push(name) });
+    const stuck = Array.from({ length: 16 }, (_, index) => ask(resolve, `silent${index}.example`));
     const next = ask(resolve, "radio.example");
     const unknown = ask(resolve, "unknown.example");
-    clock.advance(0);
+    clock.advance(500);
     expect(await next).toEqual(["1.1.1.1", "2606:4700::1"]);
-    expect(await unknown).toBe("ENOTFOUND");
-    expect(systemCount).toBe(16);
+    expect(system).toHaveLength(16);
     clock.advance(10_000);
-    expect(new Set(await Promise.all(stuck))).toEqual(new Set(["EAI_AGAIN"]));
+    expect(new Set(await Promise.all([...stuck, unknown]))).toEqual(new Set(["EAI_AGAIN"]));
+    expect(clock.pendingCount).toBe(0);
+  });
+});
+
+describe("bursts of questions", () => {
+  /** A system resolver that answers when it is told to. */
+  function scriptedSystem() {
+    const asked: { readonly name: string; readonly answer: (addresses: LookupAddress[]) => void }[] = [];
+    const askSystem: ResolveHost = (name, _options, callback) => {
+      asked.push({ name, answer: (addresses) => callback(null, addresses) });
+    };
+    return { asked, askSystem };
+  }
+
+  it("four hundred questions for one name are one question, whose answer all get", async () => {
+    const { asked, askSystem } = scriptedSystem();
+    const { resolve, dns } = await start({ askSystem });
+    const burst = Array.from({ length: 400 }, (_, index) => ask(resolve, index % 2 === 0 ? "localhost" : "LocalHost"));
+    asked[0]?.answer(SYSTEM_ANSWER);
+    expect(await Promise.all(burst)).toEqual(burst.map(() => ["9.9.9.9"]));
+    expect([asked.length, dns.questions]).toEqual([1, []]);
+    const later = ask(resolve, "localhost");
+    asked[1]?.answer(SYSTEM_ANSWER);
+    expect(await later).toEqual(["9.9.9.9"]);
+  });
+
+  it("DNS is asked once for all who wait as well", async () => {
+    const { clock, resolve, dns } = await start();
+    const burst = Array.from({ length: 50 }, () => ask(resolve, "radio.example"));
+    clock.advance(500);
+    await Promise.all(burst);
+    expect(dns.questions).toHaveLength(2);
+  });
+
+  it("a failure is shared as well, and the next question is a new one", async () => {
+    let count = 0;
+    const failure = Object.assign(new Error("no"), { code: "ENOTFOUND" });
+    const { resolve } = await start({
+      askSystem: (_name, _options, answer) => (++count === 1 ? answer(failure, []) : answer(null, SYSTEM_ANSWER)),
+    });
+    const burst = [ask(resolve, "radio.example"), ask(resolve, "radio.example")];
+    expect(await Promise.all(burst)).toEqual(["ENOTFOUND", "ENOTFOUND"]);
+    expect(await ask(resolve, "radio.example")).toEqual(["9.9.9.9"]);
+  });
+
+  it("questions for other families are other questions", async () => {
+    const { asked, askSystem } = scriptedSystem();
+    const { resolve } = await start({ askSystem });
+    const burst = [0, 4, 6].map((family) => ask(resolve, "localhost", { family }));
+    for (const { answer } of asked) answer(SYSTEM_ANSWER);
+    await Promise.all(burst);
+    expect(asked).toHaveLength(3);
+  });
+
+  it("names that only the system knows are found beyond sixteen at once, in the order of their questions", async () => {
+    const { asked, askSystem } = scriptedSystem();
+    const { clock, resolve } = await start({ askSystem });
+    const burst = Array.from({ length: 40 }, (_, index) => ask(resolve, `docker${index}`));
+    clock.advance(500);
+    for (let index = 0; index < 40; index++) {
+      await until(() => asked.length > index);
+      expect(asked[index]?.name).toBe(`docker${index}`);
+      asked[index]?.answer([{ address: `172.17.0.${index}`, family: 4 }]);
+    }
+    expect(await Promise.all(burst)).toEqual(burst.map((_, index) => [`172.17.0.${index}`]));
+  });
+
+  it("a question that was given up leaves the queue, and the system's answer to it serves the next one", async () => {
+    const { asked, askSystem } = scriptedSystem();
+    const { clock, resolve } = await start({ askSystem });
+    const stuck = Array.from({ length: 17 }, (_, index) => ask(resolve, `silent${index}.example`));
+    clock.advance(10_000);
+    await Promise.all(stuck);
+    const again = ask(resolve, "silent0.example");
+    asked[0]?.answer(SYSTEM_ANSWER);
+    expect(await again).toEqual(["9.9.9.9"]);
+    expect(asked).toHaveLength(16);
+  });
+
+  it("more than four thousand names at once are refused", async () => {
+    const { clock, resolve } = await start();
+    const names = Array.from({ length: 4_096 }, (_, index) => ask(resolve, `silent${index}.example`));
+    expect(await ask(resolve, "one-more.example")).toBe("EAI_AGAIN");
+    clock.advance(10_000);
+    await Promise.all(names);
+  });
+
+  it("the real localhost is found by four hundred at once, and the guard judges its addresses for each", async () => {
+    const resolve = createHostResolver();
+    const found = await Promise.all(Array.from({ length: 400 }, () => ask(resolve, "localhost")));
+    for (const addresses of found) expect(addresses).toContain("127.0.0.1");
+    const [strict, open] = [new OutboundGuard([], { resolve }), new OutboundGuard(["127.0.0.0/8", "::1"], { resolve })];
+    const codes = [strict, open, strict].map(
+      ({ lookup }) => new Promise((settle) => lookup("localhost", { all: true }, (error) => settle(error?.code))),
+    );
+    expect(await Promise.all(codes)).toEqual(["address-refused", undefined, "address-refused"]);
   });
 });
 

@@ -180,6 +180,7 @@ describe("servers with unusual behaviour", () => {
     ["/norange/large.mp3", { sizeBytes: LARGE.length, isRandomAccess: false }],
     ["/noct/song.mp3", { sizeBytes: FILE.length, mimeType: undefined }],
     ["/chunked/song.mp3", { sizeBytes: undefined, isRandomAccess: false }],
+    ["/gzip/song.mp3", { sizeBytes: undefined, isRandomAccess: false }],
     ["/close/song.mp3", { sizeBytes: undefined, isRandomAccess: false }],
     ["/ignores-range/song.mp3", { sizeBytes: FILE.length, isRandomAccess: true }],
   ])("the length of %s is read from its headers, and the body completely", async (path, expected) => {
@@ -239,7 +240,6 @@ describe("servers with unusual behaviour", () => {
     ["/403", "input-http-status"],
     ["/416", "input-http-status"],
     ["/500", "input-http-status"],
-    ["/gzip/song.mp3", "input-answer-invalid"],
     ["/wrong-range/song.mp3", "input-answer-invalid"],
     ["/loop", "input-redirects"],
     ["ftp://127.0.0.1/x", "input-url-invalid"],
@@ -275,15 +275,15 @@ describe("redirects and addresses", () => {
     expect((await readAll(input)).equals(FILE)).toBe(true);
   });
 
-  it("five redirects are followed, six are too many", async () => {
+  it("twenty redirects are followed, more are too many", async () => {
     const script: MediaServerOptions["script"] = ({ path }) => {
       const hops = Number(/^\/hops\/(\d+)$/.exec(path)?.[1] ?? Number.NaN);
       if (Number.isNaN(hops)) return undefined;
       return statusPlan(302, { location: hops === 1 ? "/song.mp3" : `/hops/${hops - 1}` });
     };
     const { open } = await start({ script });
-    expect((await open("/hops/5")).source.sizeBytes).toBe(FILE.length);
-    await expect(open("/hops/6")).rejects.toMatchObject({ code: "input-redirects" });
+    expect((await open("/hops/20")).source.sizeBytes).toBe(FILE.length);
+    await expect(open("/hops/21")).rejects.toMatchObject({ code: "input-redirects" });
   });
 
   it.each(["http://10.0.0.1/x", "http://[::1]/x", "http://0x0a000001/x", "http://169.254.169.254/latest/meta-data/"])(

@@ -31,7 +31,9 @@ interface Content {
   readonly error?: NodeError;
   readonly station?: ReturnType<OpenedInput["station"]>;
   readonly info?: Partial<ContainerInfo>;
-  readonly open?: () => Promise<Demuxer>;
+  readonly open?: (() => Promise<Demuxer>) | undefined;
+  /** What `open` does when the server is asked without a range. */
+  readonly openBare?: () => Promise<Demuxer>;
 }
 
 function http(name: string): Extract<PlayableInput, { kind: "http" }> {
@@ -67,9 +69,10 @@ function setup(contents: Readonly<Record<string, Content>>) {
   const opener = new TrackOpener({
     clock,
     readAheadMs: 10_000,
-    openInput: async (input, { signal }) => {
+    openInput: async (input, { signal, isBare = false }) => {
       signals.push(signal);
-      opening = contentOf(input);
+      const content = contentOf(input);
+      opening = isBare ? { ...content, open: content.openBare } : content;
       if (opening.error !== undefined) throw opening.error;
       const source = Object.assign(new MemoryByteSource(new Uint8Array(1_000_000), { mimeType: "audio/test" }), {
         aimReadAhead: (sizeBytes: number) => readAheads.push(sizeBytes),
@@ -79,6 +82,7 @@ function setup(contents: Readonly<Record<string, Content>>) {
         source,
         url: input.kind === "http" ? (opening.url ?? input.url) : undefined,
         station: () => contentOf(input).station,
+        isPart: content.openBare !== undefined && !isBare,
       };
     },
     readPlaylist: async (input) => contentOf(input).list,
@@ -247,9 +251,52 @@ describe("probing an input", () => {
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
-  it.each(["input-not-found", "input-redirects"] as const)("a probe is empty for %s", async (code) => {
-    const { opener } = setup({ a: { error: new NodeError(code, "no") } });
+  it("a probe is empty when nothing is there", async () => {
+    const { opener } = setup({ a: { error: new NodeError("input-not-found", "no") } });
     expect(await opener.probe(http("a"), { signal: never, budget })).toEqual({ kind: "empty" });
+  });
+
+  it("a probe fails with the reason when there are too many redirects", async () => {
+    const error = new NodeError("input-redirects", "more than 20 redirects");
+    const { opener } = setup({ a: { error } });
+    await expect(opener.probe(http("a"), { signal: never, budget })).rejects.toBe(error);
+  });
+
+  const unknownFormat = new NodeError("media-unknown-format", "no music");
+  const fail = (error: Error) => (): Promise<never> => Promise.reject(error);
+
+  it("an unknown format that came as a range is opened once more without one", async () => {
+    const { opener, sources } = setup({
+      a: { open: fail(unknownFormat), openBare: async () => new ScriptedDemuxer({ stream: STREAM, packets: [] }) },
+    });
+    expect(await opener.probe(http("a"), { signal: never, budget })).toMatchObject({ kind: "track" });
+    expect(sources.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+  });
+
+  it("an unknown format is reported as it was found when the second opening fails too", async () => {
+    const openBare = fail(new NodeError("input-http-status", "HTTP 400"));
+    const { opener, areAllClosed } = setup({ a: { open: fail(unknownFormat), openBare } });
+    await expect(opener.probe(http("a"), { signal: never, budget })).rejects.toBe(unknownFormat);
+    expect(areAllClosed()).toBe(true);
+  });
+
+  it("other failures of a range are not tried again", async () => {
+    const error = new NodeError("media-damaged", "broken");
+    const { opener, sources } = setup({ a: { open: fail(error), openBare: fail(unknownFormat) } });
+    await expect(opener.probe(http("a"), { signal: never, budget })).rejects.toBe(error);
+    expect(sources).toHaveLength(1);
+  });
+
+  it("a probe keeps the original address when a request needed a cookie from it", async () => {
+    const cookies = createTrackBudget();
+    const site = new URL("http://media.example/");
+    cookies.cookies.note(site, { "set-cookie": "n=v" }, 0);
+    for (const isSent of [false, true]) {
+      if (isSent) cookies.cookies.headerFor(site, { own: undefined, nowMs: 0 });
+      const { opener } = setup({ a: { url: "http://media.example/moved" } });
+      const result = await opener.probe(http("a"), { signal: never, budget: cookies });
+      expect(result).toMatchObject({ location: isSent ? undefined : "http://media.example/moved" });
+    }
   });
 
   it("a probe passes other failures on and closes the source", async () => {
