@@ -29,7 +29,8 @@ export async function readPlaylist(input: PlayableInput, opened: OpenedInput): P
   const from: PlainInput | undefined = url === undefined ? found : { kind: "http", url, container: undefined };
   if (from === undefined) return undefined;
   if (format !== "hls") return { kind: "link", ...firstLink(text, format, from) };
-  if (from.kind === "http") return { kind: "hls", url: parseInputUrl(from.url) };
+  // The address before redirects: what they lead to may expire.
+  if (from.kind === "http") return { kind: "hls", url: parseInputUrl(found?.kind === "http" ? found.url : from.url) };
   throw new NodeError(
     "hls-unsupported",
     "opening an HLS playlist: it is a local file; it has to be loaded by its address",

@@ -16,7 +16,7 @@ import type { TrackBudget } from "../../quota/track-budget.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import type { HlsSegment } from "./hls-segment.ts";
 import { CLOCK_WRAP_MS } from "./segment-clock.ts";
-import { type RenewedSegment, SegmentList } from "./segment-list.ts";
+import { PlaylistLostError, type RenewedSegment, SegmentList } from "./segment-list.ts";
 import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";
 
 /** Opens the container of one segment; `media/probe/open-demuxer.ts` in the node. */
@@ -96,6 +96,8 @@ export class HlsDemuxer implements Demuxer {
    */
   #isJoining = false;
   #badSegments = 0;
+  /** Why the first of the bad segments failed. */
+  #failure: unknown;
   #silentSegments = 0;
   #isClosed = false;
 
@@ -107,9 +109,7 @@ export class HlsDemuxer implements Demuxer {
     const stopListening = onAbort(options.signal, () => demuxer.close());
     try {
       options.signal.throwIfAborted();
-      if (!(await demuxer.#openNext())) {
-        throw new NodeError("hls-playlist-invalid", "opening an HLS stream: no segment of it can be played");
-      }
+      if (!(await demuxer.#openNext())) throw unplayableError(demuxer.#failure);
       return demuxer;
     } catch (error) {
       demuxer.close();
@@ -209,9 +209,9 @@ export class HlsDemuxer implements Demuxer {
     const { signal } = this.#abort;
     this.#endCurrent();
     for (;;) {
+      const pending = this.#ahead ?? this.#fetchNext(signal);
+      this.#ahead = undefined;
       try {
-        const pending = this.#ahead ?? this.#fetchNext(signal);
-        this.#ahead = undefined;
         const fetch = await pending;
         if (fetch === undefined) return false;
         const loaded = await fetch.loading;
@@ -220,11 +220,11 @@ export class HlsDemuxer implements Demuxer {
           loaded.source.close();
           return this.#afterAbort();
         }
+        await this.#openSegment(loaded, signal);
+        if (signal.aborted) return this.#afterAbort();
         this.#ahead = this.#fetchNext(signal);
         // Reported by the next caller that awaits it.
         this.#ahead.catch(() => undefined);
-        await this.#openSegment(loaded, signal);
-        if (signal.aborted) return this.#afterAbort();
         return true;
       } catch (error) {
         if (signal.aborted) return this.#afterAbort();
@@ -245,7 +245,9 @@ export class HlsDemuxer implements Demuxer {
   }
 
   async #fetchNext(signal: AbortSignal): Promise<Fetch | undefined> {
-    const segment = await this.#list.next(signal);
+    // When nothing could be played yet, segments that may follow are not waited for: the opening fails with the reason.
+    const mayWait = this.#lastSegment !== undefined || this.#badSegments === 0;
+    const segment = await this.#list.next(signal, mayWait);
     if (segment === undefined) return undefined;
     const loading = this.#load(segment, signal);
     // Reported by the next caller that awaits it.
@@ -312,6 +314,8 @@ export class HlsDemuxer implements Demuxer {
   /** Records the error and continues, unless it is one too many or permanent. */
   #countBadSegment(error: unknown): void {
     if (error instanceof InputReplacedError) throw error;
+    if (error instanceof PlaylistLostError) throw error;
+    this.#failure = this.#badSegments === 0 ? error : this.#failure;
     this.#badSegments++;
     const code = error instanceof NodeError ? error.code : "internal";
     const isSkippable = code.startsWith("media-") || code.startsWith("input-");
@@ -353,6 +357,13 @@ export class HlsDemuxer implements Demuxer {
     const errorMs = distanceMs - Math.round(distanceMs / CLOCK_WRAP_MS) * CLOCK_WRAP_MS;
     return Math.abs(errorMs) <= CLOCK_ERROR_MS_MAX ? shiftMs + errorMs : shiftMs;
   }
+}
+
+/** The error for a stream of which no segment could be opened, with the reason of the first that failed. */
+function unplayableError(failure: unknown): NodeError {
+  const message = "opening an HLS stream: no segment of it can be played";
+  if (!(failure instanceof NodeError)) return new NodeError("hls-playlist-invalid", message);
+  return new NodeError(failure.code, `${message}: ${failure.message}`, { cause: failure });
 }
 
 /** The stream to report: the same object as long as nothing about it changed, so that decoders continue. */

@@ -15,6 +15,7 @@ import { type FoundSegment, SegmentWalk, WALK_START, type WalkPosition } from ".
 const SEGMENTS_MAX = 100_000;
 /** A position is recorded once per this many segments; it takes about this many bytes of memory. */
 const SEGMENTS_PER_POSITION = 64;
+const NEWLINE = 0x0a;
 const POSITION_BYTES = 256;
 const TARGET_MS_MIN = 1_000;
 const TARGET_MS_MAX = 60_000;
@@ -79,6 +80,12 @@ export class MediaPlaylist {
   /** True: nothing will be added any more. */
   get isEnded(): boolean {
     return this.#isEnded;
+  }
+
+  /** False: its last line may be cut off. */
+  get endsInNewline(): boolean {
+    const { endBytes } = this.#data;
+    return endBytes > 0 && this.#data.read(endBytes - 1, 1)?.[0] === NEWLINE;
   }
 
   /** Where the last segment ends. */

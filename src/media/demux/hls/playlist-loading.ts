@@ -91,11 +91,19 @@ export async function loadLinked(
   }
 }
 
+interface Reloading {
+  readonly requestedUrl: URL;
+  readonly signal: AbortSignal;
+  readonly known: Validator;
+  /** The playlist as it was loaded before. */
+  readonly before: MediaPlaylist;
+}
+
 /** Reloads the playlist that was loaded from `url` before; undefined: it has not changed. */
 export async function loadAgain(
   url: URL,
   { client, pace, link }: PlaylistAccess,
-  { requestedUrl, ...options }: { readonly requestedUrl: URL; readonly signal: AbortSignal; readonly known: Validator },
+  { requestedUrl, signal, known, before }: Reloading,
 ): Promise<LoadedPlaylist | undefined> {
   const { headers, egress } = link?.destination ?? {};
   const downloaded = await downloadIfChanged(url, {
@@ -105,11 +113,23 @@ export async function loadAgain(
     egress,
     headersOf: requestedUrl,
     sizeBytesMax: PLAYLIST_BYTES_MAX,
-    ...options,
+    signal,
+    known,
   });
   const loaded = downloaded && (await read(downloaded, requestedUrl, pace));
-  if (loaded === undefined || isMedia(loaded)) return loaded;
-  throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it changed between master and media playlist");
+  if (loaded === undefined) return undefined;
+  if (!isMedia(loaded)) {
+    throw new NodeError(
+      "hls-playlist-invalid",
+      "reading an HLS playlist: it changed between master and media playlist",
+    );
+  }
+  const { playlist } = loaded;
+  if (before.endsInNewline && !playlist.endsInNewline && !playlist.isEnded) {
+    playlist.close();
+    throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it is cut off in the middle of a line");
+  }
+  return loaded;
 }
 
 async function loadPlaylist(
