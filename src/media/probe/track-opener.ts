@@ -19,6 +19,8 @@ const PROBE_TIMEOUT_MS = 15_000;
 const READ_AHEAD_BYTES_MIN = 64 * 1024;
 /** Link lists that lead to link lists. */
 const HOPS_MAX = 5;
+/** Inputs that are opened for one track, other addresses of lists included. */
+const OPENED_MAX = 16;
 /** Openings of one track during which its link changed its destination. */
 const REPLACED_MAX = 3;
 /** Errors of a probe that mean "nothing there" to clients, as upstream answers them. */
@@ -65,13 +67,23 @@ export class TrackOpener {
 
   /** Opens an input up to its first packet. Rejects with a NodeError; the caller closes the demuxer. */
   async open(input: PlayableInput, work: OpeningWork): Promise<Demuxer> {
-    let current = input;
-    for (let hop = 0; hop <= HOPS_MAX; hop++) {
-      const found = await this.#open(current, { ...work, isLengthNeeded: false });
-      if (found.kind === "media") return found.demuxer;
-      current = found.input;
+    const waiting: { readonly input: PlayableInput; readonly hop: number }[] = [{ input, hop: 0 }];
+    let failure: unknown;
+    for (let count = 0; count < OPENED_MAX; count++) {
+      const next = waiting.pop();
+      if (next === undefined) break;
+      try {
+        if (next.hop > HOPS_MAX) throw tooManyHopsError();
+        const found = await this.#open(next.input, { ...work, isLengthNeeded: false });
+        if (found.kind === "media") return found.demuxer;
+        const listed = [found, ...(found.alternatives ?? [])].map((entry) => ({ ...entry, hop: next.hop + 1 }));
+        waiting.push(...listed.reverse());
+      } catch (error) {
+        work.signal.throwIfAborted();
+        failure ??= error;
+      }
     }
-    throw new NodeError("input-redirects", `opening the track: more than ${HOPS_MAX} playlists lead to each other`);
+    throw failure ?? tooManyHopsError();
   }
 
   /** Opens an input, describes it and closes it again. Rejects with a NodeError that says why it cannot be played. */
@@ -81,7 +93,7 @@ export class TrackOpener {
     const timer = this.#options.clock.after(PROBE_TIMEOUT_MS, () => abort.abort());
     try {
       const found = await this.#open(input, { signal: abort.signal, budget, isLengthNeeded: true });
-      if (found.kind === "link") return { kind: "reference", input: found.input, title: found.title };
+      if (found.kind === "link") return { ...found, kind: "reference" };
       const result = describe(input, found.demuxer, found.opened);
       found.demuxer.close();
       return result;
@@ -147,6 +159,10 @@ export class TrackOpener {
     const neededBytes = Math.ceil((source.sizeBytes / lengthMs) * this.#options.readAheadMs);
     source.aimReadAhead?.(Math.max(READ_AHEAD_BYTES_MIN, neededBytes));
   }
+}
+
+function tooManyHopsError(): NodeError {
+  return new NodeError("input-redirects", `opening the track: more than ${HOPS_MAX} playlists lead to each other`);
 }
 
 function hintsFor(input: PlayableInput, opened: OpenedInput): ContainerHints {
