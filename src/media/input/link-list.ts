@@ -72,7 +72,7 @@ function isSameInput(a: PlainInput, b: PlainInput): boolean {
  * lists as well.
  */
 function isHls(text: string): boolean {
-  return /^#EXT-X-(TARGETDURATION|STREAM-INF|MEDIA-SEQUENCE|ENDLIST)\b/m.test(text);
+  return /^#EXT-X-(TARGETDURATION|STREAM-INF|MEDIA-SEQUENCE|ENDLIST)(:|\s*$)/m.test(text);
 }
 
 function linksOf(text: string, format: Exclude<PlaylistFormat, "hls">): Link[] {
