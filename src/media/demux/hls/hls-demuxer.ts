@@ -25,6 +25,7 @@ export type OpenSegment = (
   hints: {
     readonly mimeType: string | undefined;
     readonly fileName: string | undefined;
+    readonly isLengthNeeded: boolean;
     readonly signal: AbortSignal;
   },
   budget: TrackBudget,
@@ -282,7 +283,8 @@ export class HlsDemuxer implements Demuxer {
     const { openSegment, budget } = this.#options;
     const fileName = segment.url.pathname.split("/").at(-1);
     try {
-      const demuxer = await openSegment(source, { mimeType: source.mimeType, fileName, signal }, budget);
+      const hints = { mimeType: source.mimeType, fileName, isLengthNeeded: false, signal };
+      const demuxer = await openSegment(source, hints, budget);
       if (signal.aborted) return demuxer.close();
       const before = this.#lastSegment;
       const isNeighbour = before === undefined || requested.sequence === before.sequence + 1;
