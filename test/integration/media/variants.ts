@@ -174,7 +174,7 @@ const WAV: readonly SongVariant[] = [
 ];
 
 const STREAMS: readonly SongVariant[] = [
-  { file: "raw.aac", hasNoLength: true, encode: "-c:a aac -b:a 192k -f adts" },
+  { file: "raw.aac", encode: "-c:a aac -b:a 192k -f adts" },
   { file: "aac.ts", encode: "-c:a aac -b:a 192k -f mpegts" },
   { file: "mp3.ts", encode: "-c:a libmp3lame -b:a 192k -f mpegts" },
   { file: "hls-ts.m3u8", encode: `-c:a aac -b:a 192k ${HLS}` },

@@ -146,11 +146,20 @@ export class MediaPlaylist {
       this.#endMs = found.startMs + found.durationMs;
       if (this.#segmentCount % SEGMENTS_PER_POSITION === 0) this.#recordPosition(walk.position);
     }
-    // The standard requires it, but some playlists omit it; then the longest segment is the best estimate.
-    const targetMs = walk.targetDurationMs || longestMs;
+    const targetMs = this.#targetMsOf(walk.targetDurationMs, longestMs);
     this.#targetDurationMs = Math.min(Math.max(targetMs, TARGET_MS_MIN), TARGET_MS_MAX);
     this.#isEnded = walk.isEnded;
     return !walk.isMaster;
+  }
+
+  /**
+   * No segment is longer than the target duration, says the standard. Some playlists omit it or declare one that has
+   * nothing to do with their segments: then these count.
+   */
+  #targetMsOf(declaredMs: number, longestMs: number): number {
+    if (longestMs <= declaredMs) return longestMs || declaredMs;
+    const usualMs = this.#endMs / this.#segmentCount;
+    return declaredMs === 0 ? longestMs : Math.max(declaredMs, usualMs);
   }
 
   #recordPosition(position: WalkPosition): void {

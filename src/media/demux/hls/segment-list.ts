@@ -115,7 +115,8 @@ export class SegmentList {
 
   /** Whole length in milliseconds; undefined while live. */
   get lengthMs(): number | undefined {
-    return this.#playlist.isEnded && this.#playlist.segmentCount > 0 ? this.#playlist.endMs : undefined;
+    const { isEnded, endMs } = this.#playlist;
+    return isEnded && endMs > 0 ? endMs : undefined;
   }
 
   /**

@@ -80,7 +80,7 @@ const FILES: Readonly<Record<string, Facts>> = {
   "mp3.mp4": { probe: "mp4", ...MP3, delayMs: 25.057, endMs: 2000, lengthMs: 2025 },
   "plain.flac": { probe: "flac", ...FLAC, packets: 10, endMs: 1000, lengthMs: 1000, tags: TAGS },
   "small.flac": { probe: "flac", ...FLAC, packets: 39, endMs: 1000, lengthMs: 1000, tags: TAGS },
-  "aac.aac": { probe: "adts", ...AAC, endMs: 2043.356, lengthMs: undefined, isSeekable: false },
+  "aac.aac": { probe: "adts", ...AAC, endMs: 2043.356, lengthMs: 2043 },
   "aac.mpegts": { probe: "adts", ...AAC, endMs: 2043.356, lengthMs: 2043 },
   "mp3.mpegts": { probe: "mpegts-adts", ...MP3, endMs: 2037.551, lengthMs: 2037 },
   "pcm_u8.wav": WAV,
