@@ -40,7 +40,12 @@ export interface HlsOptions {
   readonly signal: AbortSignal;
   /** The plugin's track link that `url` came from. Its headers are sent with every request. */
   readonly link?: TrackLink | undefined;
+  /** It is only opened to see what it is: trouble that may pass is waited for less long. */
+  readonly isProbe?: boolean | undefined;
 }
+
+/** Half a second in all: the time of a load is short, and its client may load again. */
+const PROBE_TRIES_MAX = 2;
 
 /** Segments in a row that may be missing or damaged before the stream is given up. */
 const BAD_SEGMENTS_MAX = 3;
@@ -104,17 +109,19 @@ export class HlsDemuxer implements Demuxer {
 
   /** Opens the playlist (master or media) at `url` and its first segment. */
   static async open(url: URL, options: HlsOptions): Promise<HlsDemuxer> {
-    const access = { ...options, pace: new RequestPace(options.budget) };
+    const retryLimits = options.isProbe === true ? { triesMax: PROBE_TRIES_MAX } : undefined;
+    const access = { ...options, pace: new RequestPace(options.budget), retryLimits };
     const list = await SegmentList.open(url, access, options.signal);
     const demuxer = new HlsDemuxer(list, new SegmentLoader(access), options);
     const stopListening = onAbort(options.signal, () => demuxer.close());
     try {
       options.signal.throwIfAborted();
-      if (!(await demuxer.#openNext())) throw unplayableError(demuxer.#failure);
+      if (!(await demuxer.#openNext())) throw demuxer.#failure ?? unplayableError(undefined);
       return demuxer;
     } catch (error) {
       demuxer.close();
-      throw error;
+      // A failed segment is the reason, unless the opening was ended.
+      throw options.signal.aborted || demuxer.#failure === undefined ? error : unplayableError(error);
     } finally {
       stopListening();
     }
@@ -320,7 +327,9 @@ export class HlsDemuxer implements Demuxer {
     this.#failure = this.#badSegments === 0 ? error : this.#failure;
     this.#badSegments++;
     const code = error instanceof NodeError ? error.code : "internal";
-    const isSkippable = code.startsWith("media-") || code.startsWith("input-");
+    // The segments that follow are at the same place; only a stream that plays already waits for it.
+    const isHopeless = code === "input-unreachable" && this.#lastSegment === undefined;
+    const isSkippable = !isHopeless && (code.startsWith("media-") || code.startsWith("input-"));
     if (!isSkippable || this.#badSegments > BAD_SEGMENTS_MAX) throw error;
     this.#options.logger.debug("HLS segment failed: skipping it", { error });
   }
@@ -365,7 +374,9 @@ export class HlsDemuxer implements Demuxer {
 function unplayableError(failure: unknown): NodeError {
   const message = "opening an HLS stream: no segment of it can be played";
   if (!(failure instanceof NodeError)) return new NodeError("hls-playlist-invalid", message);
-  return new NodeError(failure.code, `${message}: ${failure.message}`, { cause: failure });
+  // The playlist itself is there: to clients a missing segment is an error, not an empty result.
+  const code = failure.code === "input-not-found" ? "hls-playlist-invalid" : failure.code;
+  return new NodeError(code, `${message}: ${failure.message}`, { cause: failure });
 }
 
 /** The stream to report: the same object as long as nothing about it changed, so that decoders continue. */

@@ -9,6 +9,7 @@ import { type Downloaded, download, downloadIfChanged } from "../../input/http-d
 import { refusalStatusOf, refusedAgainError } from "../../input/http-errors.ts";
 import type { Validator } from "../../input/http-headers.ts";
 import type { RequestPace } from "../../input/request-pace.ts";
+import type { RetryLimits } from "../../input/retry-budget.ts";
 import { InputReplacedError, type TrackLink } from "../../input/track-link.ts";
 import { type HlsMaster, readHlsPlaylist } from "./hls-playlist.ts";
 import type { MediaPlaylist } from "./media-playlist.ts";
@@ -18,6 +19,8 @@ export interface PlaylistAccess {
   readonly client: HttpClient;
   readonly pace: RequestPace;
   readonly logger: Logger;
+  /** See DownloadOptions. */
+  readonly retryLimits?: RetryLimits | undefined;
   /** The plugin's track link: its headers are sent with every request, which uses the egress the link is valid for. */
   readonly link?: TrackLink | undefined;
 }
@@ -134,11 +137,12 @@ export async function loadAgain(
 
 async function loadPlaylist(
   url: URL,
-  { client, pace, link }: PlaylistAccess,
+  { client, pace, link, retryLimits }: PlaylistAccess,
   signal: AbortSignal,
 ): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
   const { headers, egress } = link?.destination ?? {};
-  const loaded = await download(url, { client, pace, headers, egress, signal, sizeBytesMax: PLAYLIST_BYTES_MAX });
+  const options = { client, pace, headers, egress, signal, retryLimits };
+  const loaded = await download(url, { ...options, sizeBytesMax: PLAYLIST_BYTES_MAX });
   return read(loaded, url, pace);
 }
 

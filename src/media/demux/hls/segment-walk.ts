@@ -54,9 +54,6 @@ export const WALK_START: WalkPosition = {
   range: undefined,
 };
 
-/** Limit of a segment's duration that is only known by the target duration. */
-const GUESSED_MS_MAX = 60_000;
-
 export class SegmentWalk {
   readonly #lines: PlaylistLines;
   readonly #base: URL;
@@ -205,8 +202,7 @@ export class SegmentWalk {
       keyAtBytes: position.keyAtBytes,
       mapAtBytes: position.mapAtBytes,
       mapKeyAtBytes: position.mapKeyAtBytes,
-      // Nothing lasts no time: a duration of 0 is one that its maker did not know.
-      durationMs: this.#durationMs || Math.min(position.targetDurationMs, GUESSED_MS_MAX),
+      durationMs: this.#durationMs ?? position.targetDurationMs,
       isGap: this.#isGap,
       range,
       address: () => line.text(),

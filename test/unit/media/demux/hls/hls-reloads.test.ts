@@ -171,7 +171,7 @@ describe("an HLS stream of which nothing can be played", () => {
     const live = new LiveHls(SEGMENTS, 3);
     const { open, clock, server } = await start((request) => missing(request) ?? live.answer(request));
     await expect(open(LIVE)).rejects.toMatchObject({
-      code: "input-not-found",
+      code: "hls-playlist-invalid",
       message: expect.stringMatching(/no segment of it can be played: .*HTTP 404/),
     });
     expect(clock.now()).toBeLessThan(1_000);
@@ -191,5 +191,32 @@ describe("an HLS stream of which nothing can be played", () => {
       code: "media-damaged",
       message: "opening an HLS stream: no segment of it can be played: no fake segment",
     });
+  });
+
+  it("a probe of a playlist whose segments are on a host that refuses connections fails at once", async () => {
+    const gone = await MediaServer.start({ files: {} });
+    await gone.close();
+    const playlist = `#EXTM3U\n#EXT-X-TARGETDURATION:1\n${"#EXTINF:1,\n/a\n".replaceAll("/a", `${gone.url}/a`).repeat(9)}`;
+    const { server, clock } = await start(() => plainPlan(Buffer.from(playlist), undefined));
+    const deps = createInputDeps({ clock });
+    cleanups.push(() => deps.client.close());
+    const url = new URL("/index.m3u8", server.url);
+    const opening = HlsDemuxer.open(url, { ...deps, openSegment: openFakeSegment, isProbe: true });
+    await expect(hurry(clock, opening)).rejects.toMatchObject({
+      code: "input-unreachable",
+      message: expect.stringMatching(/no segment of it can be played: .*connection refused/),
+    });
+    expect(clock.now()).toBeLessThan(5_000);
+  });
+
+  it("a finished playlist whose segments have no durations is played as a stream of unknown length", async () => {
+    const playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXTINF:0,\na\n#EXTINF:0,\nb\n#EXT-X-ENDLIST\n";
+    const { open, clock } = await start(({ path }) => {
+      const segment = SEGMENTS.find(({ name }) => path === `/${name}`);
+      return plainPlan(Buffer.from(segment?.bytes ?? playlist), undefined);
+    });
+    const demuxer = await open("/index.m3u8");
+    expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
+    expect(await readTexts(clock, demuxer, 30)).toEqual(tens("ab"));
   });
 });
