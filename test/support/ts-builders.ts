@@ -2,7 +2,7 @@
 
 import { be, bits, concat, digits } from "../../lab/media-files/bytes.ts";
 
-export const MAP_PID = 0x1000;
+const MAP_PID = 0x1000;
 export const AUDIO_PID = 0x100;
 const PAYLOAD_BYTES = 184;
 

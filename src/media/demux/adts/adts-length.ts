@@ -10,8 +10,10 @@ const COUNTED_BYTES_MAX = 2 * 1024 * 1024;
 /** Parts of a larger file that are counted, evenly spread, from its start to its end. */
 const PARTS = 8;
 const PART_BYTES = 48 * 1024;
-/** Frames are confirmed by the next one within this many bytes. */
+/** Searched at once for a frame, which the next one confirms; enough for two of the greatest. */
 const SNIFF_BYTES = 16 * 1024;
+/** Searches in one part: a file with more damage has no length. */
+const SEARCHES_MAX = 32;
 
 /** Milliseconds; undefined for a source that cannot be read anywhere, and where no frames are found. */
 export async function measureAdts(parts: ReaderParts, firstFrame: number): Promise<number | undefined> {
@@ -39,27 +41,34 @@ async function countFrames(
 ): Promise<{ readonly frameBytes: number; readonly durationMs: number }> {
   const cursor = new ByteCursor(source, from);
   let [frameBytes, durationMs] = [0, 0];
+  let searches = 0;
   let isConfirmed = false;
   while (cursor.position < until && (await cursor.need(ADTS_HEADER_BYTES))) {
     if (work.isSpent) await work.yield();
-    const header = parseAdtsHeader(cursor.view(ADTS_HEADER_BYTES));
-    if (header !== undefined && (isConfirmed || (await isStart(cursor)))) {
-      isConfirmed = true;
+    const header = isConfirmed ? parseAdtsHeader(cursor.view(ADTS_HEADER_BYTES)) : undefined;
+    if (header !== undefined) {
       if (!(await cursor.need(header.sizeBytes))) break;
       frameBytes += header.sizeBytes;
       durationMs += (1000 * header.frameSamples) / header.sampleRateHz;
       cursor.skip(header.sizeBytes);
     } else {
-      isConfirmed = false;
-      const rest = cursor.view(cursor.bufferedBytes);
-      const next = rest.indexOf(0xff, 1);
-      cursor.skip(next < 0 ? rest.length : next);
+      if (++searches > SEARCHES_MAX) return { frameBytes: 0, durationMs: 0 };
+      isConfirmed = await moveToStart(cursor);
     }
   }
   return { frameBytes, durationMs };
 }
 
-async function isStart(cursor: ByteCursor): Promise<boolean> {
+/** Moves to the first confirmed frame in the next bytes; false: past those that begin none. */
+async function moveToStart(cursor: ByteCursor): Promise<boolean> {
   const bytes = await cursor.peek(SNIFF_BYTES);
-  return isAdtsStart(bytes, { at: 0, frameCount: 2, isEnd: bytes.length < SNIFF_BYTES });
+  const isEnd = bytes.length < SNIFF_BYTES;
+  const lastStart = isEnd ? bytes.length - 1 : SNIFF_BYTES / 2;
+  for (let at = bytes.indexOf(0xff); at >= 0 && at <= lastStart; at = bytes.indexOf(0xff, at + 1)) {
+    if (!isAdtsStart(bytes, { at, frameCount: 2, isEnd })) continue;
+    cursor.skip(at);
+    return true;
+  }
+  cursor.skip(lastStart + 1);
+  return false;
 }

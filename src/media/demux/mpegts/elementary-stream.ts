@@ -12,7 +12,7 @@ export const TICKS_PER_MS = 90;
 /** A time this far from the counted one is trusted: audio is missing. Less is rounding. */
 const GAP_MS_MIN = 50;
 /** A jump this far, or back, is a new clock (spliced files): the count continues. */
-export const GAP_MS_MAX = 10_000;
+const GAP_MS_MAX = 10_000;
 
 export class ElementaryStream {
   stream: AudioStream | undefined;
