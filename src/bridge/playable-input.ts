@@ -20,6 +20,12 @@ export type PlainInput =
 /** A plain input, or a track whose link is requested when it is needed (playable-link.ts). */
 export type PlayableInput = PlainInput | { readonly kind: "site"; readonly track: SiteTrack };
 
+/** An entry of a playlist file. */
+export interface ListedInput {
+  readonly input: PlainInput;
+  readonly title: string | undefined;
+}
+
 /** The result of probing an input, for loadtracks. */
 export type ProbeResult =
   | {
@@ -37,6 +43,10 @@ export type ProbeResult =
       readonly isSeekable: boolean;
     }
   /** A playlist file or HTTP redirect that names another URL: load that instead (the caller bounds the hops). */
-  | { readonly kind: "reference"; readonly input: PlainInput; readonly title: string | undefined }
+  | (ListedInput & {
+      readonly kind: "reference";
+      /** What the playlist names after it, to be tried in order when it cannot be loaded. */
+      readonly alternatives?: readonly ListedInput[] | undefined;
+    })
   /** Nothing there (HTTP 404, no such file): `loadType: empty`. */
   | { readonly kind: "empty" };

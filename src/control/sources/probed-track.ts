@@ -1,9 +1,9 @@
 // Makes a track of the result of probing a file or URL: shared by the http and the local source. Main thread.
 
-import type { PlainInput, ProbeResult } from "../../bridge/playable-input.ts";
+import type { ListedInput, PlainInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { createTrack, type Track } from "../../track/track.ts";
 import { UNKNOWN_LENGTH_MS } from "../../track/track-details.ts";
-import type { SourceAnswer } from "./source.ts";
+import type { Reference, SourceAnswer } from "./source.ts";
 
 const UNKNOWN_TITLE = "Unknown title";
 const UNKNOWN_AUTHOR = "Unknown artist";
@@ -19,7 +19,11 @@ interface Origin {
 export function answerOfProbe(result: ProbeResult, origin: Origin): SourceAnswer {
   if (result.kind === "empty") return { kind: "empty" };
   if (result.kind === "track") return { kind: "track", track: createProbedTrack(result, origin) };
-  return { kind: "reference", identifier: identifierOf(result.input), title: result.title ?? origin.title };
+  const referenceTo = ({ input, title }: ListedInput): Reference => ({
+    identifier: identifierOf(input),
+    title: title ?? origin.title,
+  });
+  return { kind: "reference", ...referenceTo(result), alternatives: result.alternatives?.map(referenceTo) };
 }
 
 /** The container that a track of http or local was found to have, a hint for the worker. */

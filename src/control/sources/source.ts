@@ -11,7 +11,17 @@ export type SourceAnswer =
   | { readonly kind: "playlist"; readonly playlist: Playlist }
   | { readonly kind: "search"; readonly tracks: FoundTracks }
   | { readonly kind: "empty" }
-  | { readonly kind: "reference"; readonly identifier: string; readonly title: string | undefined };
+  | (Reference & {
+      readonly kind: "reference";
+      /** Tried in order when it cannot be loaded. */
+      readonly alternatives?: readonly Reference[] | undefined;
+    });
+
+/** An identifier that a playlist or a source names. */
+export interface Reference {
+  readonly identifier: string;
+  readonly title: string | undefined;
+}
 
 /** One identifier, as the client wrote it or another source's reference named it. */
 export interface SourceRequest {

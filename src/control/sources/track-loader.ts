@@ -11,10 +11,12 @@ import type { Track } from "../../track/track.ts";
 import type { AllowedSources } from "../access/identity.ts";
 import type { LoadResult } from "./load-result.ts";
 import { LoadScheduler } from "./load-scheduler.ts";
-import type { Source, SourceAnswer, SourceRequest } from "./source.ts";
+import type { Reference, Source, SourceAnswer, SourceRequest } from "./source.ts";
 
 /** References followed for one identifier; a further one is treated as leading nowhere. */
 const REFERENCES_MAX = 5;
+/** Identifiers that are asked for in one load, other addresses of playlists included. */
+const IDENTIFIERS_MAX = 16;
 const LOAD_TIMEOUT_MS = 20_000;
 /** Characters that are shown of a source name that only a client's track has. */
 const NAME_LENGTH_MAX = 64;
@@ -92,13 +94,27 @@ export class TrackLoader {
   }
 
   async #follow(request: SourceRequest, asking: Asking): Promise<LoadResult> {
-    let next = request;
-    for (let hop = 0; hop <= REFERENCES_MAX; hop++) {
-      const answer = await this.#ask(next, asking);
-      if (answer === undefined) return { kind: "empty" };
-      if (answer.kind !== "reference") return answer;
-      next = { ...request, identifier: answer.identifier, title: answer.title };
+    const waiting: (Reference & { readonly hop: number })[] = [{ ...request, hop: 0 }];
+    let failure: unknown;
+    for (let count = 0; count < IDENTIFIERS_MAX; count++) {
+      const next = waiting.pop();
+      if (next === undefined) break;
+      const { identifier, title, hop } = next;
+      try {
+        const answer = await this.#ask({ ...request, identifier, title }, asking);
+        if (answer?.kind === "reference") {
+          const references = [answer, ...(answer.alternatives ?? [])].map((reference) => ({
+            ...reference,
+            hop: hop + 1,
+          }));
+          if (hop < REFERENCES_MAX) waiting.push(...references.reverse());
+        } else if (answer !== undefined && answer.kind !== "empty") return answer;
+      } catch (error) {
+        request.signal.throwIfAborted();
+        failure ??= error;
+      }
     }
+    if (failure !== undefined) throw failure;
     return { kind: "empty" };
   }
 

@@ -10,7 +10,7 @@ import type { HttpClient } from "./http-client.ts";
 import { answerError, interruptedError, isHangUp, isWorthRetrying } from "./http-errors.ts";
 import { contentLengthOf, mimeTypeOf, type Validator, validatorOf } from "./http-headers.ts";
 import type { RequestPace } from "./request-pace.ts";
-import { RetryBudget } from "./retry-budget.ts";
+import { RetryBudget, type RetryLimits } from "./retry-budget.ts";
 
 /** Transforms the received bytes; created for every attempt. */
 export interface ByteTransform {
@@ -34,6 +34,8 @@ export interface DownloadOptions {
   /** Bytes put in front of the download. */
   readonly prefix?: Uint8Array | undefined;
   readonly transform?: (() => ByteTransform) | undefined;
+  /** Default: six tries over twenty seconds. */
+  readonly retryLimits?: RetryLimits | undefined;
   /** The version that is known already: when it has not changed, nothing is downloaded. */
   readonly known?: Validator | undefined;
 }
@@ -64,7 +66,7 @@ export function downloadIfChanged(url: URL, options: DownloadOptions): Promise<D
 
 async function tryDownload(url: URL, options: DownloadOptions): Promise<Downloaded | undefined> {
   const { clock, upstream } = options.pace.budget;
-  const retries = new RetryBudget(clock);
+  const retries = new RetryBudget(clock, options.retryLimits);
   const tooLong = new AbortController();
   const timer = clock.after(DOWNLOAD_MS_MAX, () => tooLong.abort(new Error(`it took more than ${DOWNLOAD_MS_MAX} ms`)));
   const signal = AbortSignal.any([options.signal, tooLong.signal]);

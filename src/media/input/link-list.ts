@@ -3,7 +3,7 @@
 
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { PlainInput } from "../../bridge/playable-input.ts";
+import type { ListedInput, PlainInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
 import { parseInputUrl } from "./input-url.ts";
 import { decodeText } from "./legacy-text.ts";
@@ -18,6 +18,9 @@ export const PLAYLIST_HEAD_BYTES = 1000;
 const LINES_MAX = 2_000;
 /** Addresses of a list that are tried; each failure takes time. */
 const LINKS_TRIED_MAX = 50;
+
+/** Addresses after the first one that are kept, for when that one is dead. */
+const ALTERNATIVES_MAX = 9;
 
 interface Link {
   readonly address: string;
@@ -39,7 +42,7 @@ export function playlistFormatOf(head: Uint8Array): PlaylistFormat | undefined {
 }
 
 /**
- * The first link of a list that can be loaded.
+ * The first link of a list that can be loaded, and those after it.
  * @param from where the list was found: relative links count from there, and only a local list may name local files
  * @throws NodeError "playlist-empty"
  */
@@ -47,17 +50,29 @@ export function firstLink(
   bytes: Uint8Array,
   format: Exclude<PlaylistFormat, "hls">,
   from: PlainInput,
-): { readonly input: PlainInput; readonly title: string | undefined } {
+): ListedInput & { readonly alternatives: readonly ListedInput[] | undefined } {
+  const found: ListedInput[] = [];
   for (const { address, title } of linksOf(decodeText(bytes), format).slice(0, LINKS_TRIED_MAX)) {
     const input = resolveLink(address, from);
-    if (input !== undefined) return { input, title };
+    if (input !== undefined && !found.some((other) => isSameInput(other.input, input))) found.push({ input, title });
+    if (found.length > ALTERNATIVES_MAX) break;
   }
+  const [first, ...others] = found;
+  if (first !== undefined) return { ...first, alternatives: others.length === 0 ? undefined : others };
   throw new NodeError("playlist-empty", `reading a ${format} playlist: it names no address that can be loaded`);
 }
 
-/** RFC 8216 playlists are M3U with tags of this kind; no plain list has them. */
+function isSameInput(a: PlainInput, b: PlainInput): boolean {
+  return a.kind === "http" ? b.kind === "http" && a.url === b.url : b.kind === "local" && a.path === b.path;
+}
+
+/**
+ * RFC 8216 sections 4.3.3 and 4.3.4: every media playlist declares its target duration, every master playlist its
+ * streams. The two other tags are those by which careless media playlists can be told. Other `EXT-X-` tags are in plain
+ * lists as well.
+ */
 function isHls(text: string): boolean {
-  return /^#EXT-X-/m.test(text);
+  return /^#EXT-X-(TARGETDURATION|STREAM-INF|MEDIA-SEQUENCE|ENDLIST)(:|\s*$)/m.test(text);
 }
 
 function linksOf(text: string, format: Exclude<PlaylistFormat, "hls">): Link[] {

@@ -1,6 +1,6 @@
 // Recognises an opened input that is not media but a text leading to some: a link list or an HLS playlist. Audio thread.
 
-import type { PlainInput, PlayableInput } from "../../bridge/playable-input.ts";
+import type { ListedInput, PlainInput, PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
 import { parseInputUrl } from "./input-url.ts";
 import { firstLink, LINK_LIST_BYTES_MAX, PLAYLIST_HEAD_BYTES, playlistFormatOf } from "./link-list.ts";
@@ -8,8 +8,8 @@ import type { OpenedInput } from "./open-input.ts";
 
 /** The target of a playlist. */
 export type PlaylistTarget =
-  /** Load this instead; the caller bounds how often. */
-  | { readonly kind: "link"; readonly input: PlainInput; readonly title: string | undefined }
+  /** Load this instead, or else one of the others; the caller bounds how often. */
+  | (ListedInput & { readonly kind: "link"; readonly alternatives?: readonly ListedInput[] | undefined })
   /** For `HlsDemuxer.open`. */
   | { readonly kind: "hls"; readonly url: URL };
 
@@ -29,7 +29,8 @@ export async function readPlaylist(input: PlayableInput, opened: OpenedInput): P
   const from: PlainInput | undefined = url === undefined ? found : { kind: "http", url, container: undefined };
   if (from === undefined) return undefined;
   if (format !== "hls") return { kind: "link", ...firstLink(text, format, from) };
-  if (from.kind === "http") return { kind: "hls", url: parseInputUrl(from.url) };
+  // The address before redirects: what they lead to may expire.
+  if (from.kind === "http") return { kind: "hls", url: parseInputUrl(found?.kind === "http" ? found.url : from.url) };
   throw new NodeError(
     "hls-unsupported",
     "opening an HLS playlist: it is a local file; it has to be loaded by its address",

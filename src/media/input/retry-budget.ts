@@ -10,7 +10,7 @@ const RETRY_DELAYS_MS = [0, 500, 1_500, 3_000, 5_000, 10_000];
  */
 const PROGRESS_BYTES = 16 * 1024;
 
-interface RetryLimits {
+export interface RetryLimits {
   /** At most six, the default. */
   readonly triesMax?: number;
   /** New data that counts as recovered; default 16 KiB. */

@@ -19,6 +19,8 @@ const PROBE_TIMEOUT_MS = 15_000;
 const READ_AHEAD_BYTES_MIN = 64 * 1024;
 /** Link lists that lead to link lists. */
 const HOPS_MAX = 5;
+/** Inputs that are opened for one track, other addresses of lists included. */
+const OPENED_MAX = 16;
 /** Openings of one track during which its link changed its destination. */
 const REPLACED_MAX = 3;
 /** Error of a probe that means "nothing there" to clients, as upstream answers it. */
@@ -29,7 +31,7 @@ export interface TrackOpenerOptions {
   /** Distinguishes a link list or an HLS playlist from media; undefined is media. */
   readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<PlaylistTarget | undefined>;
   /** `work.link` of a site's track: for what the playlist names as well. */
-  readonly openHls: (url: URL, work: OpeningWork) => Promise<Demuxer>;
+  readonly openHls: (url: URL, work: OpeningWork & { readonly isProbe: boolean }) => Promise<Demuxer>;
   readonly openDemuxer: (source: ByteSource, hints: ContainerHints, budget: TrackBudget) => Promise<Demuxer>;
   readonly clock: Clock;
   /** Called with the container that the link of a plugin's track declares, as early as it is known. */
@@ -67,13 +69,23 @@ export class TrackOpener {
 
   /** Opens an input up to its first packet. Rejects with a NodeError; the caller closes the demuxer. */
   async open(input: PlayableInput, work: OpeningWork): Promise<Demuxer> {
-    let current = input;
-    for (let hop = 0; hop <= HOPS_MAX; hop++) {
-      const found = await this.#open(current, { ...work, isLengthNeeded: false });
-      if (found.kind === "media") return found.demuxer;
-      current = found.input;
+    const waiting: { readonly input: PlayableInput; readonly hop: number }[] = [{ input, hop: 0 }];
+    let failure: unknown;
+    for (let count = 0; count < OPENED_MAX; count++) {
+      const next = waiting.pop();
+      if (next === undefined) break;
+      try {
+        if (next.hop > HOPS_MAX) throw tooManyHopsError();
+        const found = await this.#open(next.input, { ...work, isLengthNeeded: false });
+        if (found.kind === "media") return found.demuxer;
+        const listed = [found, ...(found.alternatives ?? [])].map((entry) => ({ ...entry, hop: next.hop + 1 }));
+        waiting.push(...listed.reverse());
+      } catch (error) {
+        work.signal.throwIfAborted();
+        failure ??= error;
+      }
     }
-    throw new NodeError("input-redirects", `opening the track: more than ${HOPS_MAX} playlists lead to each other`);
+    throw failure ?? tooManyHopsError();
   }
 
   /** Opens an input, describes it and closes it again. Rejects with a NodeError that says why it cannot be played. */
@@ -83,7 +95,7 @@ export class TrackOpener {
     const timer = this.#options.clock.after(PROBE_TIMEOUT_MS, () => abort.abort());
     try {
       const found = await this.#open(input, { signal: abort.signal, budget, isLengthNeeded: true });
-      if (found.kind === "link") return { kind: "reference", input: found.input, title: found.title };
+      if (found.kind === "link") return { ...found, kind: "reference" };
       const described = describe(input, found.demuxer, found.opened);
       // The cookies that it may need come from the original address.
       const result = budget.cookies.hasSent ? { ...described, location: undefined } : described;
@@ -133,7 +145,7 @@ export class TrackOpener {
               { ...hintsFor(input, opened), isLengthNeeded, signal },
               budget,
             )
-          : await this.#options.openHls(list.url, { ...work, link: opened.link });
+          : await this.#options.openHls(list.url, { ...work, link: opened.link, isProbe: isLengthNeeded });
       this.#aimReadAhead(opened.source, demuxer);
       return { kind: "media", demuxer, opened };
     } catch (error) {
@@ -160,6 +172,10 @@ export class TrackOpener {
 
 function isUnknownFormat(error: unknown): boolean {
   return error instanceof NodeError && error.code === "media-unknown-format";
+}
+
+function tooManyHopsError(): NodeError {
+  return new NodeError("input-redirects", `opening the track: more than ${HOPS_MAX} playlists lead to each other`);
 }
 
 function hintsFor(input: PlayableInput, opened: OpenedInput): ContainerHints {

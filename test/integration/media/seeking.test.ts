@@ -27,7 +27,7 @@ const PLAYERS = 4;
 const WARM_UP_PACKETS = 25;
 
 const HLS = "-f hls -hls_time 4 -hls_list_size 0 -hls_playlist_type vod";
-/** Live WebM, ADTS and MPEG-TS do not say how long they are: to clients they are streams, which have no positions. */
+/** Live WebM does not say how long it is: to clients it is a stream, which has no positions. */
 const FILES: Readonly<Record<string, string>> = {
   "cbr.mp3": "-c:a libmp3lame -b:a 192k",
   "vbr.mp3": "-c:a libmp3lame -q:a 2",
@@ -45,6 +45,8 @@ const FILES: Readonly<Record<string, string>> = {
   "flac.ogg": "-c:a flac -f ogg",
   "cd.flac": "-c:a flac",
   "s16.wav": "-c:a pcm_s16le",
+  "raw.aac": "-c:a aac -b:a 192k -f adts",
+  "aac.ts": "-c:a aac -b:a 192k -f mpegts",
   "hls-ts.m3u8": `-c:a aac -b:a 192k ${HLS}`,
   "hls-mp4.m3u8": `-c:a aac -b:a 192k ${HLS} -hls_segment_type fmp4 -hls_fmp4_init_filename i.mp4`,
 };

@@ -174,9 +174,9 @@ const WAV: readonly SongVariant[] = [
 ];
 
 const STREAMS: readonly SongVariant[] = [
-  { file: "raw.aac", hasNoLength: true, encode: "-c:a aac -b:a 192k -f adts" },
-  { file: "aac.ts", hasNoLength: true, encode: "-c:a aac -b:a 192k -f mpegts" },
-  { file: "mp3.ts", hasNoLength: true, encode: "-c:a libmp3lame -b:a 192k -f mpegts" },
+  { file: "raw.aac", encode: "-c:a aac -b:a 192k -f adts" },
+  { file: "aac.ts", encode: "-c:a aac -b:a 192k -f mpegts" },
+  { file: "mp3.ts", encode: "-c:a libmp3lame -b:a 192k -f mpegts" },
   { file: "hls-ts.m3u8", encode: `-c:a aac -b:a 192k ${HLS}` },
   { file: "hls-mp4.m3u8", encode: `-c:a aac -b:a 192k ${HLS} -hls_segment_type fmp4 -hls_fmp4_init_filename i.mp4` },
   {

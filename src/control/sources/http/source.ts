@@ -1,7 +1,7 @@
 // The http source: any URL of an audio file, stream or playlist file. It takes identifiers that no other source takes
 // and so comes last. Main thread; the probe thread opens the URL, through its outbound guard.
 
-import type { PlayableInput } from "../../../bridge/playable-input.ts";
+import type { PlayableInput, ProbeResult } from "../../../bridge/playable-input.ts";
 import { NodeError } from "../../../errors.ts";
 import { parseUrl } from "../../../lib/parse-url.ts";
 import type { Track } from "../../../track/track.ts";
@@ -30,7 +30,7 @@ export class HttpSource implements Source {
     // The podcasts know what to do with it.
     if (result === "feed") return { kind: "reference", identifier: `podcast:${url.split("#", 1)[0]}`, title };
     // A server must not be able to name files of this machine.
-    if (result.kind === "reference" && result.input.kind !== "http") return { kind: "empty" };
+    if (result.kind === "reference" && !isOfWeb(result)) return { kind: "empty" };
     return answerOfProbe(result, { sourceName: this.name, identifier: url, title });
   }
 
@@ -39,6 +39,10 @@ export class HttpSource implements Source {
     if (url === undefined) throw new NodeError("source-unavailable", "an http track does not name an http URL");
     return { kind: "http", url, container: containerOf(track) };
   }
+}
+
+function isOfWeb({ input, alternatives = [] }: Extract<ProbeResult, { kind: "reference" }>): boolean {
+  return input.kind === "http" && alternatives.every((other) => other.input.kind === "http");
 }
 
 function feedOrThrow(error: unknown): "feed" {

@@ -1,5 +1,5 @@
-// Reads raw AAC in ADTS frames: files, radio streams, HLS segments of packed audio. The length is not known without
-// reading everything, so clients see a stream, as with Lavalink. Audio thread.
+// Reads raw AAC in ADTS frames: files, radio streams, HLS segments of packed audio. The length of files that can be read
+// anywhere is counted (small ones) or estimated (adts-length.ts); radio is a stream. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import type { AudioStream, Packet } from "../../format/packet.ts";
@@ -12,8 +12,10 @@ import { withTaggedLoudness } from "../loudness-tags.ts";
 import type { FrameSearch } from "../mp3/frame-search.ts";
 import { seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
+import { SeekIndex } from "../seek-index.ts";
 import type { Tags } from "../tags.ts";
 import { ADTS_HEADER_BYTES, type AdtsHeader, isAdtsStart, parseAdtsHeader } from "./adts-header.ts";
+import { measureAdts } from "./adts-length.ts";
 
 /** Junk in front of the first frame and between frames that is searched. */
 export const ADTS_JUNK_BYTES_MAX = 1024 * 1024;
@@ -23,6 +25,8 @@ const CONFIRM_FRAMES = 3;
 const SNIFF_BYTES = [4096, 2 * CONFIRM_FRAMES * FRAME_BYTES_MAX] as const;
 /** Two frames of common size fit several times. */
 const SEARCH_BYTES = 8192;
+/** A position is noted this often. */
+const PASSED_MS = 10_000;
 
 /** Moves the cursor to the first confirmed frame, at most `junkBytesMax` ahead; false when there is none. */
 export async function findAdtsFrame(cursor: ByteCursor, { junkBytesMax, work }: FrameSearch): Promise<boolean> {
@@ -60,14 +64,20 @@ function findStart(bytes: Uint8Array, options: { lastStart: number; isEnd: boole
  * source stays open when it throws.
  * @throws NodeError "media-damaged" when there is no frame, and the errors of the source and of the budget
  */
-export async function openAdts(parts: ReaderParts, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
+export async function openAdts(
+  parts: ReaderParts,
+  { tags, endBytes }: LeadingTags,
+  { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined } = {},
+): Promise<Demuxer> {
   const { source, work } = parts;
   const cursor = new ByteCursor(source, endBytes);
   const isFound = await findAdtsFrame(cursor, { junkBytesMax: ADTS_JUNK_BYTES_MAX, work });
   const header = isFound ? parseAdtsHeader(cursor.view(ADTS_HEADER_BYTES)) : undefined;
   if (header === undefined)
     throw new NodeError("media-damaged", "the AAC file cannot be read: no audio in its first part");
-  return new AdtsDemuxer(parts, { tags, header, firstFrame: cursor.position });
+  const firstFrame = cursor.position;
+  const lengthMs = isLengthNeeded ? await measureAdts(parts, firstFrame) : undefined;
+  return new AdtsDemuxer(parts, { tags, header, firstFrame, lengthMs });
 }
 
 /** The stream that ADTS frames make: the decoder reads their headers itself. */
@@ -78,8 +88,8 @@ function adtsStream(header: AdtsHeader): AudioStream {
 
 class AdtsDemuxer implements Demuxer {
   readonly info: ContainerInfo;
-  /** No length, no seek bar: see above. `seek` works all the same, by counting frames. */
-  readonly isSeekable = false;
+  /** Otherwise `seek` goes forward only. */
+  readonly isSeekable: boolean;
   readonly #source: ByteSource;
   readonly #firstFrame: number;
   readonly #cursor: ByteCursor;
@@ -87,16 +97,23 @@ class AdtsDemuxer implements Demuxer {
   readonly #tags: Tags;
   #stream: AudioStream;
   #timeMs = 0;
+  /** Positions on the way, to go back to. */
+  readonly #passed: SeekIndex;
   #isLost = false;
   #damageBytes = 0;
 
-  constructor({ source, work }: ReaderParts, opened: { tags: Tags; header: AdtsHeader; firstFrame: number }) {
+  constructor(
+    { source, work }: ReaderParts,
+    opened: { tags: Tags; header: AdtsHeader; firstFrame: number; lengthMs: number | undefined },
+  ) {
     this.#source = source;
     this.#firstFrame = opened.firstFrame;
     this.#tags = opened.tags;
     this.#stream = withTaggedLoudness(adtsStream(opened.header), opened.tags);
     const { title, author, isrc } = opened.tags;
-    this.info = { probeName: "adts", title, author, isrc, artworkUrl: undefined, lengthMs: undefined };
+    this.info = { probeName: "adts", title, author, isrc, artworkUrl: undefined, lengthMs: opened.lengthMs };
+    this.isSeekable = source.isRandomAccess && source.sizeBytes !== undefined;
+    this.#passed = new SeekIndex(work);
     this.#cursor = new ByteCursor(source, opened.firstFrame);
     this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
   }
@@ -115,8 +132,11 @@ class AdtsDemuxer implements Demuxer {
       if (!this.#source.isRandomAccess) {
         throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
       }
-      this.#cursor.moveTo(this.#firstFrame);
-      this.#timeMs = 0;
+      const { positionBytes, time } = this.#passed.before(targetMs) ?? { positionBytes: this.#firstFrame, time: 0 };
+      this.#cursor.moveTo(positionBytes);
+      this.#timeMs = time;
+      this.#isLost = false;
+      this.#damageBytes = 0;
     }
     this.#pump.dropUntil(targetMs);
   }
@@ -134,8 +154,9 @@ class AdtsDemuxer implements Demuxer {
     if (!cursor.has(header.sizeBytes)) return WAIT;
     this.#damageBytes = 0;
     this.#adopt(header);
-    const data = cursor.take(header.sizeBytes);
     const timestampMs = this.#timeMs;
+    if (timestampMs >= (this.#passed.newest?.time ?? 0) + PASSED_MS) this.#passed.add(timestampMs, cursor.position);
+    const data = cursor.take(header.sizeBytes);
     const durationMs = (1000 * header.frameSamples) / header.sampleRateHz;
     this.#timeMs += durationMs;
     return { data, timestampMs, durationMs, trimEndSamples: 0 };

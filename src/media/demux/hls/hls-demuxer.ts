@@ -16,7 +16,7 @@ import type { TrackBudget } from "../../quota/track-budget.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import type { HlsSegment } from "./hls-segment.ts";
 import { CLOCK_WRAP_MS } from "./segment-clock.ts";
-import { type RenewedSegment, SegmentList } from "./segment-list.ts";
+import { PlaylistLostError, type RenewedSegment, SegmentList } from "./segment-list.ts";
 import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";
 
 /** Opens the container of one segment; `media/probe/open-demuxer.ts` in the node. */
@@ -25,6 +25,7 @@ export type OpenSegment = (
   hints: {
     readonly mimeType: string | undefined;
     readonly fileName: string | undefined;
+    readonly isLengthNeeded: boolean;
     readonly signal: AbortSignal;
   },
   budget: TrackBudget,
@@ -39,7 +40,12 @@ export interface HlsOptions {
   readonly signal: AbortSignal;
   /** The plugin's track link that `url` came from. Its headers are sent with every request. */
   readonly link?: TrackLink | undefined;
+  /** It is only opened to see what it is: trouble that may pass is waited for less long. */
+  readonly isProbe?: boolean | undefined;
 }
+
+/** Half a second in all: the time of a load is short, and its client may load again. */
+const PROBE_TRIES_MAX = 2;
 
 /** Segments in a row that may be missing or damaged before the stream is given up. */
 const BAD_SEGMENTS_MAX = 3;
@@ -96,24 +102,26 @@ export class HlsDemuxer implements Demuxer {
    */
   #isJoining = false;
   #badSegments = 0;
+  /** Why the first of the bad segments failed. */
+  #failure: unknown;
   #silentSegments = 0;
   #isClosed = false;
 
   /** Opens the playlist (master or media) at `url` and its first segment. */
   static async open(url: URL, options: HlsOptions): Promise<HlsDemuxer> {
-    const access = { ...options, pace: new RequestPace(options.budget) };
+    const retryLimits = options.isProbe === true ? { triesMax: PROBE_TRIES_MAX } : undefined;
+    const access = { ...options, pace: new RequestPace(options.budget), retryLimits };
     const list = await SegmentList.open(url, access, options.signal);
     const demuxer = new HlsDemuxer(list, new SegmentLoader(access), options);
     const stopListening = onAbort(options.signal, () => demuxer.close());
     try {
       options.signal.throwIfAborted();
-      if (!(await demuxer.#openNext())) {
-        throw new NodeError("hls-playlist-invalid", "opening an HLS stream: no segment of it can be played");
-      }
+      if (!(await demuxer.#openNext())) throw demuxer.#failure ?? unplayableError(undefined);
       return demuxer;
     } catch (error) {
       demuxer.close();
-      throw error;
+      // A failed segment is the reason, unless the opening was ended.
+      throw options.signal.aborted || demuxer.#failure === undefined ? error : unplayableError(error);
     } finally {
       stopListening();
     }
@@ -209,9 +217,9 @@ export class HlsDemuxer implements Demuxer {
     const { signal } = this.#abort;
     this.#endCurrent();
     for (;;) {
+      const pending = this.#ahead ?? this.#fetchNext(signal);
+      this.#ahead = undefined;
       try {
-        const pending = this.#ahead ?? this.#fetchNext(signal);
-        this.#ahead = undefined;
         const fetch = await pending;
         if (fetch === undefined) return false;
         const loaded = await fetch.loading;
@@ -220,11 +228,11 @@ export class HlsDemuxer implements Demuxer {
           loaded.source.close();
           return this.#afterAbort();
         }
+        await this.#openSegment(loaded, signal);
+        if (signal.aborted) return this.#afterAbort();
         this.#ahead = this.#fetchNext(signal);
         // Reported by the next caller that awaits it.
         this.#ahead.catch(() => undefined);
-        await this.#openSegment(loaded, signal);
-        if (signal.aborted) return this.#afterAbort();
         return true;
       } catch (error) {
         if (signal.aborted) return this.#afterAbort();
@@ -245,7 +253,9 @@ export class HlsDemuxer implements Demuxer {
   }
 
   async #fetchNext(signal: AbortSignal): Promise<Fetch | undefined> {
-    const segment = await this.#list.next(signal);
+    // When nothing could be played yet, segments that may follow are not waited for: the opening fails with the reason.
+    const mayWait = this.#lastSegment !== undefined || this.#badSegments === 0;
+    const segment = await this.#list.next(signal, mayWait);
     if (segment === undefined) return undefined;
     const loading = this.#load(segment, signal);
     // Reported by the next caller that awaits it.
@@ -280,7 +290,8 @@ export class HlsDemuxer implements Demuxer {
     const { openSegment, budget } = this.#options;
     const fileName = segment.url.pathname.split("/").at(-1);
     try {
-      const demuxer = await openSegment(source, { mimeType: source.mimeType, fileName, signal }, budget);
+      const hints = { mimeType: source.mimeType, fileName, isLengthNeeded: false, signal };
+      const demuxer = await openSegment(source, hints, budget);
       if (signal.aborted) return demuxer.close();
       const before = this.#lastSegment;
       const isNeighbour = before === undefined || requested.sequence === before.sequence + 1;
@@ -312,9 +323,13 @@ export class HlsDemuxer implements Demuxer {
   /** Records the error and continues, unless it is one too many or permanent. */
   #countBadSegment(error: unknown): void {
     if (error instanceof InputReplacedError) throw error;
+    if (error instanceof PlaylistLostError) throw error;
+    this.#failure = this.#badSegments === 0 ? error : this.#failure;
     this.#badSegments++;
     const code = error instanceof NodeError ? error.code : "internal";
-    const isSkippable = code.startsWith("media-") || code.startsWith("input-");
+    // The segments that follow are at the same place; only a stream that plays already waits for it.
+    const isHopeless = code === "input-unreachable" && this.#lastSegment === undefined;
+    const isSkippable = !isHopeless && (code.startsWith("media-") || code.startsWith("input-"));
     if (!isSkippable || this.#badSegments > BAD_SEGMENTS_MAX) throw error;
     this.#options.logger.debug("HLS segment failed: skipping it", { error });
   }
@@ -353,6 +368,15 @@ export class HlsDemuxer implements Demuxer {
     const errorMs = distanceMs - Math.round(distanceMs / CLOCK_WRAP_MS) * CLOCK_WRAP_MS;
     return Math.abs(errorMs) <= CLOCK_ERROR_MS_MAX ? shiftMs + errorMs : shiftMs;
   }
+}
+
+/** The error for a stream of which no segment could be opened, with the reason of the first that failed. */
+function unplayableError(failure: unknown): NodeError {
+  const message = "opening an HLS stream: no segment of it can be played";
+  if (!(failure instanceof NodeError)) return new NodeError("hls-playlist-invalid", message);
+  // The playlist itself is there: to clients a missing segment is an error, not an empty result.
+  const code = failure.code === "input-not-found" ? "hls-playlist-invalid" : failure.code;
+  return new NodeError(code, `${message}: ${failure.message}`, { cause: failure });
 }
 
 /** The stream to report: the same object as long as nothing about it changed, so that decoders continue. */

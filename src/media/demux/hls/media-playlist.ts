@@ -15,6 +15,7 @@ import { type FoundSegment, SegmentWalk, WALK_START, type WalkPosition } from ".
 const SEGMENTS_MAX = 100_000;
 /** A position is recorded once per this many segments; it takes about this many bytes of memory. */
 const SEGMENTS_PER_POSITION = 64;
+const NEWLINE = 0x0a;
 const POSITION_BYTES = 256;
 const TARGET_MS_MIN = 1_000;
 const TARGET_MS_MAX = 60_000;
@@ -81,6 +82,12 @@ export class MediaPlaylist {
     return this.#isEnded;
   }
 
+  /** False: its last line may be cut off. */
+  get endsInNewline(): boolean {
+    const { endBytes } = this.#data;
+    return endBytes > 0 && this.#data.read(endBytes - 1, 1)?.[0] === NEWLINE;
+  }
+
   /** Where the last segment ends. */
   get endMs(): number {
     return this.#endMs;
@@ -139,11 +146,20 @@ export class MediaPlaylist {
       this.#endMs = found.startMs + found.durationMs;
       if (this.#segmentCount % SEGMENTS_PER_POSITION === 0) this.#recordPosition(walk.position);
     }
-    // The standard requires it, but some playlists omit it; then the longest segment is the best estimate.
-    const targetMs = walk.targetDurationMs || longestMs;
+    const targetMs = this.#targetMsOf(walk.targetDurationMs, longestMs);
     this.#targetDurationMs = Math.min(Math.max(targetMs, TARGET_MS_MIN), TARGET_MS_MAX);
     this.#isEnded = walk.isEnded;
     return !walk.isMaster;
+  }
+
+  /**
+   * No segment is longer than the target duration, says the standard. Some playlists omit it or declare one that has
+   * nothing to do with their segments: then these count.
+   */
+  #targetMsOf(declaredMs: number, longestMs: number): number {
+    if (longestMs <= declaredMs) return longestMs || declaredMs;
+    const usualMs = this.#endMs / this.#segmentCount;
+    return declaredMs === 0 ? longestMs : Math.max(declaredMs, usualMs);
   }
 
   #recordPosition(position: WalkPosition): void {

@@ -9,6 +9,7 @@ import { type Downloaded, download, downloadIfChanged } from "../../input/http-d
 import { refusalStatusOf, refusedAgainError } from "../../input/http-errors.ts";
 import type { Validator } from "../../input/http-headers.ts";
 import type { RequestPace } from "../../input/request-pace.ts";
+import type { RetryLimits } from "../../input/retry-budget.ts";
 import { InputReplacedError, type TrackLink } from "../../input/track-link.ts";
 import { type HlsMaster, readHlsPlaylist } from "./hls-playlist.ts";
 import type { MediaPlaylist } from "./media-playlist.ts";
@@ -18,6 +19,8 @@ export interface PlaylistAccess {
   readonly client: HttpClient;
   readonly pace: RequestPace;
   readonly logger: Logger;
+  /** See DownloadOptions. */
+  readonly retryLimits?: RetryLimits | undefined;
   /** The plugin's track link: its headers are sent with every request, which uses the egress the link is valid for. */
   readonly link?: TrackLink | undefined;
 }
@@ -91,11 +94,19 @@ export async function loadLinked(
   }
 }
 
+interface Reloading {
+  readonly requestedUrl: URL;
+  readonly signal: AbortSignal;
+  readonly known: Validator;
+  /** The playlist as it was loaded before. */
+  readonly before: MediaPlaylist;
+}
+
 /** Reloads the playlist that was loaded from `url` before; undefined: it has not changed. */
 export async function loadAgain(
   url: URL,
   { client, pace, link }: PlaylistAccess,
-  { requestedUrl, ...options }: { readonly requestedUrl: URL; readonly signal: AbortSignal; readonly known: Validator },
+  { requestedUrl, signal, known, before }: Reloading,
 ): Promise<LoadedPlaylist | undefined> {
   const { headers, egress } = link?.destination ?? {};
   const downloaded = await downloadIfChanged(url, {
@@ -105,20 +116,33 @@ export async function loadAgain(
     egress,
     headersOf: requestedUrl,
     sizeBytesMax: PLAYLIST_BYTES_MAX,
-    ...options,
+    signal,
+    known,
   });
   const loaded = downloaded && (await read(downloaded, requestedUrl, pace));
-  if (loaded === undefined || isMedia(loaded)) return loaded;
-  throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it changed between master and media playlist");
+  if (loaded === undefined) return undefined;
+  if (!isMedia(loaded)) {
+    throw new NodeError(
+      "hls-playlist-invalid",
+      "reading an HLS playlist: it changed between master and media playlist",
+    );
+  }
+  const { playlist } = loaded;
+  if (before.endsInNewline && !playlist.endsInNewline && !playlist.isEnded) {
+    playlist.close();
+    throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it is cut off in the middle of a line");
+  }
+  return loaded;
 }
 
 async function loadPlaylist(
   url: URL,
-  { client, pace, link }: PlaylistAccess,
+  { client, pace, link, retryLimits }: PlaylistAccess,
   signal: AbortSignal,
 ): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
   const { headers, egress } = link?.destination ?? {};
-  const loaded = await download(url, { client, pace, headers, egress, signal, sizeBytesMax: PLAYLIST_BYTES_MAX });
+  const options = { client, pace, headers, egress, signal, retryLimits };
+  const loaded = await download(url, { ...options, sizeBytesMax: PLAYLIST_BYTES_MAX });
   return read(loaded, url, pace);
 }
 

@@ -1,10 +1,10 @@
 // Determines the next HLS segment: walks a finished playlist, and for a live one reloads it as the standard says,
-// starts near the live edge and catches up after falling out of the window. When the link to the playlist is renewed,
-// it finds the same segment again in the playlist behind the new link. Audio thread.
+// starts near the live edge, catches up after falling out of the window, and outlasts answers that are no playlist. When
+// the link to the playlist is renewed, it finds the same segment again in the playlist behind the new link. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
 import { pause } from "../../../lib/pause.ts";
-import { refusalStatusOf } from "../../input/http-errors.ts";
+import { isWorthRetrying, refusalStatusOf } from "../../input/http-errors.ts";
 import type { Validator } from "../../input/http-headers.ts";
 import type { RequestDestination } from "../../input/link-destination.ts";
 import { InputReplacedError } from "../../input/track-link.ts";
@@ -26,6 +26,18 @@ const IDLE_MS_MIN = 60_000;
 /** A live playlist is reloaded no sooner than this, and a large one only when the cost of reading it is acceptable. */
 const RELOAD_MS_MIN = 1_000;
 const RELOAD_BYTES_PER_MS = 512;
+/** When its address is refused or leads nowhere, it is given up sooner; at least MISSING_MS_MIN. */
+const MISSING_TARGETS_MAX = 3;
+const MISSING_MS_MIN = 20_000;
+/** Answers in a row that are no playlist, after which the address it came from is asked. */
+const BAD_ANSWERS_MAX = 2;
+/** Error codes of single answers that are no playlist, or none that can be used. */
+const BAD_ANSWER_CODES: readonly string[] = [
+  "hls-playlist-invalid",
+  "input-answer-invalid",
+  "input-http-status",
+  "input-redirects",
+];
 /** Caches may return an old playlist once or twice; after that the stream counts as restarted. */
 const BACKWARD_LOADS_MAX = 3;
 /** Starts of segments this close are the same: durations have six digits at most. */
@@ -37,8 +49,13 @@ type Next =
   | { readonly kind: "position"; readonly positionMs: number }
   | { readonly kind: "live edge" };
 
+/** A live playlist is given up. */
+export class PlaylistLostError extends NodeError {}
+
 export class SegmentList {
   readonly #options: PlaylistAccess;
+  /** Address that led to the playlist first: most often that of the master playlist. */
+  readonly #originUrl: URL;
   #url: URL;
   /** Address the playlist was requested at. */
   #requestedUrl: URL;
@@ -52,6 +69,9 @@ export class SegmentList {
   #hasMoved = true;
   #next: Next;
   #backwardLoads = 0;
+  /** Reloads that have failed since the last playlist, and why the last one failed. */
+  #failedLoads = 0;
+  #failure: unknown;
 
   /**
    * Opens the playlist at `url`; for a master playlist, the best suited stream that can be loaded.
@@ -62,21 +82,23 @@ export class SegmentList {
     try {
       // A link is followed from its start: its headers are meant for that site.
       const from = link?.destination.url ?? url;
-      return new SegmentList(await loadStream(from, access, { signal, isRenewed: link === undefined }), access);
+      return new SegmentList(url, await loadStream(from, access, { signal, isRenewed: link === undefined }), access);
     } catch (error) {
       const status = refusalStatusOf(error);
       if (link === undefined || status === undefined) throw error;
       await link.renewRefused(status, signal);
-      return new SegmentList(await loadLinked(link, access, { signal, isRenewed: true }), access);
+      return new SegmentList(url, await loadLinked(link, access, { signal, isRenewed: true }), access);
     }
   }
 
-  private constructor({ url, requestedUrl, playlist, validator }: LoadedPlaylist, access: PlaylistAccess) {
+  private constructor(originUrl: URL, loaded: LoadedPlaylist, access: PlaylistAccess) {
+    const { url, requestedUrl, playlist, validator } = loaded;
     if (playlist.segmentCount === 0 && playlist.isEnded) {
       playlist.close();
       throw new NodeError("hls-playlist-invalid", "reading an HLS playlist: it names no segments");
     }
     this.#options = access;
+    this.#originUrl = originUrl;
     this.#url = url;
     this.#requestedUrl = requestedUrl;
     this.#destination = access.link?.destination;
@@ -93,11 +115,15 @@ export class SegmentList {
 
   /** Whole length in milliseconds; undefined while live. */
   get lengthMs(): number | undefined {
-    return this.#playlist.isEnded && this.#playlist.segmentCount > 0 ? this.#playlist.endMs : undefined;
+    const { isEnded, endMs } = this.#playlist;
+    return isEnded && endMs > 0 ? endMs : undefined;
   }
 
-  /** The next segment, or undefined after the last. In a live stream it may take a while to appear. */
-  async next(signal: AbortSignal): Promise<HlsSegment | undefined> {
+  /**
+   * The next segment, or undefined after the last. In a live stream it may take a while to appear.
+   * @param mayWait false: undefined as well when it is not in the playlist yet
+   */
+  async next(signal: AbortSignal, mayWait = true): Promise<HlsSegment | undefined> {
     for (;;) {
       const segment = await this.#find();
       signal.throwIfAborted();
@@ -105,7 +131,7 @@ export class SegmentList {
         this.#next = { kind: "sequence", sequence: segment.sequence + 1 };
         return segment;
       }
-      if (this.#playlist.isEnded) return undefined;
+      if (this.#playlist.isEnded || !mayWait) return undefined;
       await this.#reload(signal);
     }
   }
@@ -175,16 +201,36 @@ export class SegmentList {
     const dueMs = this.#loadedAtMs + Math.max(RELOAD_MS_MIN, sizeBytes / RELOAD_BYTES_PER_MS, neededMs);
     if (dueMs > clock.now()) await upstream.await(pause(clock, dueMs - clock.now(), signal));
     signal.throwIfAborted();
-    const loaded = await this.#loadAgain(signal);
-    if (signal.aborted) loaded?.playlist.close();
-    signal.throwIfAborted();
-    this.#accept(loaded);
-    if (clock.now() - this.#movedAtMs > Math.max(IDLE_TARGETS_MAX * targetDurationMs, IDLE_MS_MIN)) {
-      throw new NodeError(
-        "input-interrupted",
-        "following a live stream: its playlist has had no new segments for too long",
-      );
+    try {
+      const loaded = await this.#loadAgain(signal);
+      if (signal.aborted) loaded?.playlist.close();
+      signal.throwIfAborted();
+      this.#accept(loaded);
+      this.#failedLoads = 0;
+      this.#failure = undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#noteFailure(error);
     }
+    if (clock.now() - this.#movedAtMs > this.#idleMsMax) throw idleError(this.#failure);
+  }
+
+  /** How long the playlist may be without new segments. */
+  get #idleMsMax(): number {
+    const { targetDurationMs } = this.#playlist;
+    return isMissing(this.#failure)
+      ? Math.max(MISSING_TARGETS_MAX * targetDurationMs, MISSING_MS_MIN)
+      : Math.max(IDLE_TARGETS_MAX * targetDurationMs, IDLE_MS_MIN);
+  }
+
+  /** A failed reload is like one with nothing new, if the failure may pass. */
+  #noteFailure(error: unknown): void {
+    if (!mayPass(error)) throw error;
+    this.#loadedAtMs = this.#nowMs;
+    this.#hasMoved = false;
+    this.#failedLoads++;
+    this.#failure = error;
+    this.#options.logger.debug("live HLS playlist could not be reloaded: trying again", { error });
   }
 
   /** Undefined: nothing has changed. */
@@ -194,18 +240,29 @@ export class SegmentList {
     if (link !== undefined && link.destination !== this.#destination) {
       return loadLinked(link, this.#options, { signal, isRenewed: false });
     }
+    if (this.#failedLoads >= BAD_ANSWERS_MAX) return this.#loadFromOrigin(signal);
     try {
       return await loadAgain(this.#url, this.#options, {
         requestedUrl: this.#requestedUrl,
         signal,
         known: this.#validator,
+        before: this.#playlist,
       });
     } catch (error) {
+      signal.throwIfAborted();
+      if (!isMissing(error)) throw error;
       const status = refusalStatusOf(error);
-      if (link === undefined || status === undefined) throw error;
+      if (link === undefined || status === undefined) return this.#loadFromOrigin(signal);
       await link.renewRefused(status, signal);
       return loadLinked(link, this.#options, { signal, isRenewed: true });
     }
+  }
+
+  /** The address of the playlist may have expired: the one that led to it may lead to another. */
+  async #loadFromOrigin(signal: AbortSignal): Promise<LoadedPlaylist> {
+    const { link } = this.#options;
+    if (link !== undefined) return loadLinked(link, this.#options, { signal, isRenewed: false });
+    return loadStream(this.#originUrl, this.#options, { signal, isRenewed: true });
   }
 
   /** Switches to a playlist loaded from a renewed link, at the segment that was requested from the previous one. */
@@ -246,6 +303,10 @@ export class SegmentList {
     this.#hasMoved = false;
     if (loaded === undefined) return;
     const { playlist } = loaded;
+    if (playlist.segmentCount === 0 && !playlist.isEnded) {
+      playlist.close();
+      return;
+    }
     const [lastBefore, last] = [lastSequenceOf(this.#playlist), lastSequenceOf(playlist)];
     this.#hasMoved = last !== lastBefore || playlist.isEnded;
     if (last < lastBefore) {
@@ -270,4 +331,22 @@ function followsOn(sequence: number, { firstSequence, lastSequence }: MediaPlayl
 
 function lastSequenceOf(playlist: MediaPlaylist): number {
   return playlist.segmentCount === 0 ? -1 : playlist.lastSequence;
+}
+
+/** Nothing is at the playlist's address any more, or it is refused. */
+function isMissing(error: unknown): boolean {
+  return refusalStatusOf(error) !== undefined || (error instanceof NodeError && error.code === "input-not-found");
+}
+
+/** A later reload may succeed. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof InputReplacedError) return false;
+  const isBadAnswer = error instanceof NodeError && BAD_ANSWER_CODES.includes(error.code);
+  return isBadAnswer || isMissing(error) || isWorthRetrying(error);
+}
+
+function idleError(failure: unknown): PlaylistLostError {
+  const reason = failure instanceof Error ? `; the last attempt: ${failure.message}` : "";
+  const message = `following a live stream: its playlist has had no new segments for too long${reason}`;
+  return new PlaylistLostError("input-interrupted", message, { cause: failure });
 }

@@ -7,6 +7,7 @@ import type { ByteWindow } from "../../input/byte-window.ts";
 import type { HttpClient } from "../../input/http-client.ts";
 import { type ByteTransform, type Downloaded, type DownloadOptions, download } from "../../input/http-download.ts";
 import type { RequestPace } from "../../input/request-pace.ts";
+import type { RetryLimits } from "../../input/retry-budget.ts";
 import type { TrackLink } from "../../input/track-link.ts";
 import { WindowSource } from "../../input/window-source.ts";
 import type { HlsKey, HlsPart, HlsSegment } from "./hls-segment.ts";
@@ -34,6 +35,8 @@ export interface LoadedSegment {
 interface SegmentLoaderOptions {
   readonly client: HttpClient;
   readonly pace: RequestPace;
+  /** See DownloadOptions. */
+  readonly retryLimits?: RetryLimits | undefined;
   /** The plugin's track link: its headers are sent with every request, which uses the egress the link is valid for. */
   readonly link?: TrackLink | undefined;
 }
@@ -91,10 +94,10 @@ export class SegmentLoader {
     return download(url, { ...this.#access, range, sizeBytesMax, prefix, signal, transform });
   }
 
-  get #access(): Pick<DownloadOptions, "client" | "pace" | "headers" | "egress"> {
-    const { client, pace, link } = this.#options;
+  get #access(): Pick<DownloadOptions, "client" | "pace" | "headers" | "egress" | "retryLimits"> {
+    const { client, pace, link, retryLimits } = this.#options;
     const { headers, egress } = link?.destination ?? {};
-    return { client, pace, headers, egress };
+    return { client, pace, headers, egress, retryLimits };
   }
 
   async #loadKey({ url }: HlsKey, signal: AbortSignal): Promise<Uint8Array> {

@@ -70,15 +70,6 @@ export function isAtSync(cursor: ByteCursor): boolean {
   return cursor.u8(0) === SYNC;
 }
 
-/** The table section that starts in this payload: its id and the bytes between header and checksum. One packet long. */
-export function readPsiSection(payload: Uint8Array): { tableId: number; body: Uint8Array } | undefined {
-  const start = 1 + (payload[0] ?? 0);
-  if (start + 8 > payload.length) return undefined;
-  const length = ((payload[start + 1]! & 15) << 8) | payload[start + 2]!;
-  const end = Math.min(start + 3 + length - 4, payload.length);
-  return { tableId: payload[start]!, body: payload.subarray(start + 8, Math.max(start + 8, end)) };
-}
-
 /** PIDs of the programme maps in a PAT. */
 export function readPat(body: Uint8Array): number[] {
   const pids: number[] = [];
@@ -89,11 +80,16 @@ export function readPat(body: Uint8Array): number[] {
   return pids;
 }
 
+export interface TsDescriptor {
+  readonly tag: number;
+  readonly data: Uint8Array;
+}
+
 export interface TsStream {
   readonly pid: number;
   readonly type: number;
-  /** Tags of its descriptors, which give the codec of private streams. */
-  readonly descriptors: readonly number[];
+  /** They give the codec of private streams. */
+  readonly descriptors: readonly TsDescriptor[];
 }
 
 /** The elementary streams in a PMT. */
@@ -103,8 +99,10 @@ export function readPmt(body: Uint8Array): TsStream[] {
   while (at + 5 <= body.length) {
     const infoBytes = ((body[at + 3]! & 15) << 8) | body[at + 4]!;
     const info = body.subarray(at + 5, at + 5 + infoBytes);
-    const descriptors: number[] = [];
-    for (let entry = 0; entry + 2 <= info.length; entry += 2 + info[entry + 1]!) descriptors.push(info[entry]!);
+    const descriptors: TsDescriptor[] = [];
+    for (let entry = 0; entry + 2 <= info.length; entry += 2 + info[entry + 1]!) {
+      descriptors.push({ tag: info[entry]!, data: info.subarray(entry + 2, entry + 2 + info[entry + 1]!) });
+    }
     streams.push({ pid: ((body[at + 1]! & 0x1f) << 8) | body[at + 2]!, type: body[at]!, descriptors });
     at += 5 + infoBytes;
   }

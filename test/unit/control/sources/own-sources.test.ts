@@ -164,6 +164,11 @@ describe("http", () => {
     const input = { kind: "local", path: join(folder, "media/tronc é.mp3"), container: undefined } as const;
     results.set("http://media.example/list", { kind: "reference", input, title: undefined });
     expect(await load("http://media.example/list")).toEqual({ kind: "empty" });
+    const dead = { kind: "http", url: "http://media.example/dead", container: undefined } as const;
+    const alternatives = [{ input, title: undefined }];
+    results.set("http://media.example/list", { kind: "reference", input: dead, title: undefined, alternatives });
+    expect(await load("http://media.example/list")).toEqual({ kind: "empty" });
+    expect(probed).toHaveLength(2);
   });
 
   test("a missing file gives an empty result", async () => {

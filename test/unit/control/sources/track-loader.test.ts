@@ -36,7 +36,7 @@ function loader(...sources: Source[]): TrackLoader {
   return new TrackLoader({ listSources: () => sources, clock });
 }
 
-function reference(identifier: string): SourceAnswer {
+function reference(identifier: string): Extract<SourceAnswer, { kind: "reference" }> {
   return { kind: "reference", identifier, title: undefined };
 }
 
@@ -72,6 +72,33 @@ describe("loading an identifier", () => {
 
   test("an identifier that no source knows gives an empty result", async () => {
     expect(await loader(source("a", {})).load("ytsearch:abc", BY_SOMEBODY)).toEqual({ kind: "empty" });
+  });
+
+  test.each<[string, Answers]>([
+    ["leads nowhere", { b: { kind: "empty" } }],
+    ["is unknown", {}],
+    ["fails", { b: () => Promise.reject(new NodeError("input-unreachable", "no such host")) }],
+    ["is a playlist of dead ones", { b: { ...reference("e"), alternatives: [{ identifier: "f", title: undefined }] } }],
+  ])("the next reference of a playlist is asked when the first %s", async (_what, answers) => {
+    const alternatives = ["c", "d"].map((identifier) => ({ identifier, title: undefined }));
+    const list: SourceAnswer = { kind: "reference", identifier: "b", title: undefined, alternatives };
+    expect(await loader(source("s", { ...answers, a: list, c: found })).load("a", BY_SOMEBODY)).toBe(found);
+    expect(asked.slice(0, 2)).toEqual(["s a", "s b"]);
+    expect(asked.at(-1)).toBe("s c");
+  });
+
+  test("a playlist of which no reference can be loaded reports the first failure", async () => {
+    const fails = (name: string) => () => Promise.reject(new NodeError("input-unreachable", name));
+    const list: SourceAnswer = { ...reference("b"), alternatives: [{ identifier: "c", title: undefined }] };
+    const tracks = loader(source("s", { a: list, b: fails("first"), c: fails("second") }));
+    expect(await tracks.load("a", BY_SOMEBODY)).toMatchObject({ kind: "error", error: { message: "first" } });
+  });
+
+  test("playlists that name each other many times are asked a bounded number of times", async () => {
+    const alternatives = Array.from({ length: 9 }, () => ({ identifier: "a", title: undefined }));
+    const tracks = loader(source("s", { a: { ...reference("a"), alternatives } }));
+    expect(await tracks.load("a", BY_SOMEBODY)).toEqual({ kind: "empty" });
+    expect(asked).toHaveLength(16);
   });
 
   test("a reference is asked of all sources again", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ascii, be, concat, le } from "../../../../lab/media-files/bytes.ts";
-import { box } from "../../../../lab/media-files/containers.ts";
+import { adtsFrame, box } from "../../../../lab/media-files/containers.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { readMovieBoxes } from "../../../../src/media/demux/mp4/movie-boxes.ts";
@@ -108,6 +108,57 @@ describe("the ADTS reader", () => {
     const demuxer = await open(bytes);
     expect([demuxer.info.probeName, demuxer.info.title]).toEqual(["adts", "Title"]);
     expect(await packetsOf(bytes)).toEqual(whole);
+  });
+});
+
+describe("the length of ADTS files", () => {
+  const FRAME_MS = 1024 / 44.1;
+  const numbered = (count: number, sizeOf: (number: number) => number): Uint8Array =>
+    concat(
+      ...Array.from({ length: count }, (_, number) => adtsFrame(concat(be(number, 4), new Uint8Array(sizeOf(number))))),
+    );
+
+  it("a small ADTS file is counted, around junk and without a cut frame", async () => {
+    const junk = Uint8Array.from({ length: 500 }, (_, index) => index % 200);
+    const bytes = concat(
+      numbered(300, () => 80),
+      junk,
+      numbered(100, () => 200),
+      numbered(1, () => 100).subarray(0, 60),
+    );
+    const demuxer = await open(bytes);
+    expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([Math.floor(400 * FRAME_MS), true]);
+    expect(await readPackets(demuxer)).toHaveLength(400);
+  });
+
+  it("a large ADTS file is estimated with few reads, and seeks exactly", async () => {
+    const count = 20_000;
+    const bytes = numbered(count, (number) => 150 + ((number * 7919) % 100) + (number > count / 2 ? 100 : 0));
+    const source = new MemoryByteSource(bytes);
+    const demuxer = await openDemuxer(source, {}, createTrackBudget());
+    expect(source.bytesRead).toBeLessThan(bytes.length / 4);
+    expect(Math.abs((demuxer.info.lengthMs ?? 0) / (count * FRAME_MS) - 1)).toBeLessThan(0.03);
+    for (const share of [0.9, 0.3, 0.31, 0, 0.6]) {
+      const targetMs = share * count * FRAME_MS;
+      const before = source.bytesRead;
+      await demuxer.seek(targetMs);
+      const packet = await demuxer.next();
+      const number = Buffer.from(packet?.data ?? []).readUInt32BE(7);
+      expect(packet?.timestampMs).toBeCloseTo(number * FRAME_MS, 5);
+      expect(Math.abs(number * FRAME_MS - targetMs)).toBeLessThan(4 * FRAME_MS);
+      // Back by the positions noted on the way, not from the start.
+      if (share !== 0.9 && share !== 0.6) expect(source.bytesRead - before).toBeLessThan(500_000);
+    }
+  });
+
+  it("ADTS that cannot be read anywhere is a stream", async () => {
+    for (const options of [{ isRandomAccess: false }, { isSizeKnown: false }]) {
+      const demuxer = await open(
+        numbered(300, () => 80),
+        options,
+      );
+      expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
+    }
   });
 });
 

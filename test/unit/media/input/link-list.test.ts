@@ -22,6 +22,9 @@ describe("formats", () => {
     ["#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\na.ts", "hls"],
     ["#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8", "hls"],
     ["#EXTINF:1,\na.ts\n#EXT-X-ENDLIST", "hls"],
+    ["#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:5\n#EXTINF:5,\na.ts", "hls"],
+    ["#EXTM3U\n#EXT-X-SESSION:a\n#EXTINF:-1,One\nhttp://x/a", "m3u"],
+    ["#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION-OF-OURS:3\nhttp://x/a", "m3u"],
     ["[playlist]\nFile1=http://x/", "pls"],
     [" [Playlist]\n", "pls"],
     ["some words\nhttp://x/a.mp3", "plain"],
@@ -66,6 +69,16 @@ describe("first links", () => {
     expect(() => first(`#EXTM3U\n${wrong}http://[\nhttp://x/a`)).toThrow(/names no address/);
     expect(first(`#EXTM3U\n${"\n".repeat(1_900)}http://x/a`)[0]).toBe("http://x/a");
     expect(() => first(`#EXTM3U\n${"\n".repeat(2_000)}http://x/a`)).toThrow(/names no address/);
+  });
+
+  it("the links after the first are alternatives, each once and nine at most", () => {
+    const urls = Array.from({ length: 20 }, (_, index) => `http://x/${index >> 1}`);
+    const text = Buffer.from(`#EXTM3U\n${urls.join("\n")}\nhttp://x/last`);
+    const { alternatives = [] } = firstLink(text, "m3u", WEB);
+    expect(alternatives.map(({ input }) => input.kind === "http" && input.url)).toEqual([
+      ...Array.from({ length: 9 }, (_, index) => `http://x/${index + 1}`),
+    ]);
+    expect(firstLink(Buffer.from("[playlist]\nFile1=http://x/1"), "pls", WEB).alternatives).toBeUndefined();
   });
 
   it("a list without links is an error", () => {

@@ -44,6 +44,8 @@ function link(name: string, title?: string): PlaylistTarget {
   return { kind: "link", input: http(name), title };
 }
 
+const alternatives = ["loop", "good"].map((name) => ({ input: http(name), title: undefined }));
+
 /** An opener over named contents, with everything it opened. */
 function setup(contents: Readonly<Record<string, Content>>) {
   const clock = new FakeClock();
@@ -133,6 +135,16 @@ describe("opening an input for playback", () => {
     await expect(loop.opener.open(http("a"), { signal: never, budget })).rejects.toMatchObject({
       code: "input-redirects",
     });
+  });
+
+  it("opening an input tries the next address of a list when one cannot be opened", async () => {
+    const list: PlaylistTarget = { kind: "link", input: http("dead"), title: undefined, alternatives };
+    const gone = { error: new NodeError("input-not-found", "nothing there") };
+    const { opener, sources, demuxers } = setup({ a: { list }, dead: gone, loop: { list: link("loop") } });
+    expect(await opener.open(http("a"), { signal: never, budget })).toBe(demuxers[0]);
+    expect(sources.filter(({ isClosed }) => !isClosed)).toHaveLength(1);
+    const allDead = setup({ a: { list }, dead: gone, loop: gone, good: gone });
+    await expect(allDead.opener.open(http("a"), { signal: never, budget })).rejects.toThrow("nothing there");
   });
 
   it("opening an input opens HLS by its address and closes the source opened to recognise it", async () => {

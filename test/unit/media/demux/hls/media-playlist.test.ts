@@ -103,3 +103,17 @@ it.each(["NaN", "-1", "Infinity", "1e99", ""])("a segment of %j seconds gets a v
   expect(playlist.endMs).toBeGreaterThanOrEqual(0);
   expect(playlist.endMs).toBeLessThanOrEqual(86_400_000);
 });
+
+it.each([
+  ["as declared", 4, [3.9, 4, 2], 4_000],
+  ["omitted", 0, [3, 5, 2], 5_000],
+  ["far longer than any segment", 99_999, [2, 2, 2], 2_000],
+  ["shorter than the segments", 1, [8, 8, 8], 8_000],
+  ["exceeded by one segment", 4, [4, 8, 3], 5_000],
+  ["declared, with segments of no duration", 6, [0, 0, 0], 6_000],
+  ["nonsense, with segments of no duration", -5, [0, 0, 0], 1_000],
+])("the target duration of a playlist is sensible when it is %s", async (_what, target, durations, expectedMs) => {
+  const segments = durations.map((seconds) => `#EXTINF:${seconds},\na\n`).join("");
+  const playlist = await readMedia(`#EXTM3U\n#EXT-X-TARGETDURATION:${target}\n${segments}`, BASE);
+  expect(playlist.targetDurationMs).toBe(expectedMs);
+});

@@ -1,0 +1,48 @@
+// Joins the sections of program tables, which may be longer than a packet. Audio thread.
+
+import type { TsPacket } from "./ts-packets.ts";
+
+/** ISO 13818-1 section 2.4.4: the most for these tables, with their header. */
+const SECTION_BYTES_MAX = 1024;
+/** Tables that are read at a time; a hostile stream can name thousands. */
+const TABLES_MAX = 64;
+
+/** A table's section: its id, and the bytes between header and checksum. */
+export interface TsSection {
+  readonly tableId: number;
+  readonly body: Uint8Array;
+}
+
+export class SectionReader {
+  /** Sections of which a part is missing, by PID. */
+  readonly #parts = new Map<number, Uint8Array>();
+
+  /** Forgets the parts. */
+  reset(): void {
+    this.#parts.clear();
+  }
+
+  /** The section that this packet completes. */
+  add({ pid, isUnitStart, payload }: TsPacket): TsSection | undefined {
+    const part = isUnitStart ? payload.subarray(1 + (payload[0] ?? 0)) : this.#continued(pid, payload);
+    if (part === undefined || part.length < 3) return undefined;
+    const sizeBytes = 3 + (((part[1]! & 15) << 8) | part[2]!);
+    if (part.length < sizeBytes) {
+      if (sizeBytes <= SECTION_BYTES_MAX && (this.#parts.size < TABLES_MAX || this.#parts.has(pid))) {
+        this.#parts.set(pid, part.slice());
+      }
+      return undefined;
+    }
+    this.#parts.delete(pid);
+    return { tableId: part[0]!, body: part.subarray(8, Math.max(8, sizeBytes - 4)) };
+  }
+
+  #continued(pid: number, payload: Uint8Array): Uint8Array | undefined {
+    const before = this.#parts.get(pid);
+    if (before === undefined) return undefined;
+    const joined = new Uint8Array(before.length + payload.length);
+    joined.set(before);
+    joined.set(payload, before.length);
+    return joined;
+  }
+}

@@ -1,0 +1,222 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { type Answer, plainPlan, statusPlan } from "../../../../../lab/media-server/answer-plan.ts";
+import { finishedHls, LiveHls } from "../../../../../lab/media-server/hls.ts";
+import { type LoggedRequest, MediaServer } from "../../../../../lab/media-server/media-server.ts";
+import type { Demuxer } from "../../../../../src/media/demux/demuxer.ts";
+import { HlsDemuxer } from "../../../../../src/media/demux/hls/hls-demuxer.ts";
+import { FakeClock } from "../../../../support/fake-clock.ts";
+import { fakeSegment, openFakeSegment } from "../../../../support/fake-segments.ts";
+import { createInputDeps, hurry } from "../../../../support/input-builders.ts";
+
+let cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+  cleanups = [];
+});
+
+async function start(script: (request: LoggedRequest) => Answer | undefined) {
+  const server = await MediaServer.start({ script });
+  const clock = new FakeClock();
+  const deps = createInputDeps({ clock });
+  cleanups.push(
+    () => server.close(),
+    () => deps.client.close(),
+  );
+  const open = async (path: string): Promise<HlsDemuxer> => {
+    const opening = HlsDemuxer.open(new URL(path, server.url), { ...deps, openSegment: openFakeSegment });
+    const demuxer = await hurry(clock, opening);
+    cleanups.push(() => demuxer.close());
+    return demuxer;
+  };
+  return { server, clock, open };
+}
+
+async function readTexts(clock: FakeClock, demuxer: Demuxer, count: number): Promise<string[]> {
+  const texts: string[] = [];
+  while (texts.length < count) {
+    const packet = await hurry(clock, demuxer.next());
+    if (packet === undefined) break;
+    texts.push(Buffer.from(packet.data).toString());
+  }
+  return texts;
+}
+
+function tens(names: string): string[] {
+  return [...names].flatMap((name) => Array.from({ length: 10 }, (_, index) => `${name}${index}`));
+}
+
+const SEGMENTS = [..."abcdefghij"].map((name) => fakeSegment(name));
+const LIVE = "/live/index.m3u8";
+
+/** A live stream of three segments whose reload number `badNth` and the next `badCount - 1` get another answer. */
+async function startLive(bad: (good: Buffer) => Answer, { badNth = 1, badCount = 1 } = {}) {
+  const live = new LiveHls(SEGMENTS, 3);
+  const bench = await start((request) => {
+    const good = live.answer(request);
+    const nth = request.path === LIVE ? request.earlierRequests : 0;
+    if (nth < badNth || nth >= badNth + badCount || typeof good !== "object") return good;
+    return bad(good.body as Buffer); // The live stream's answers are buffers.
+  });
+  return { ...bench, live };
+}
+
+const text = (content: string) => (): Answer => plainPlan(Buffer.from(content), "text/html");
+
+describe("one bad reload of a live playlist", () => {
+  it.each<[string, (good: Buffer) => Answer]>([
+    ["an empty body", text("")],
+    ["a web page", text("<html>busy</html>")],
+    ["JSON", text('{"error":"busy"}')],
+    ["bytes that are no text", () => plainPlan(Buffer.alloc(3000, 0xff), undefined)],
+    ["a line without an end", text(`#EXTM3U\n${"x".repeat(20_000)}`)],
+    ["a master playlist", text("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nother.m3u8\n")],
+    ["its header only", (good) => plainPlan(good.subarray(0, good.indexOf("#EXTINF")), undefined)],
+    ["a cut address", (good) => plainPlan(good.subarray(0, good.length - 2), undefined)],
+    ["a cut tag", (good) => plainPlan(good.subarray(0, good.lastIndexOf("#EXTINF") + 5), undefined)],
+    ["the last segment missing", (good) => plainPlan(good.subarray(0, good.lastIndexOf("#EXTINF")), undefined)],
+    ["404", () => statusPlan(404)],
+    ["403", () => statusPlan(403)],
+    ["410", () => statusPlan(410)],
+    ["400", () => statusPlan(400)],
+    ["another status without a body", () => ({ ...statusPlan(204), body: Buffer.alloc(0) })],
+  ])("a live playlist continues after %s", async (_what, bad) => {
+    const { open, clock, live } = await startLive(bad);
+    const demuxer = await open(LIVE);
+    const waiting = readTexts(clock, demuxer, 60);
+    live.advance(1);
+    clock.after(4_000, () => live.advance(2));
+    expect(await waiting).toEqual(tens("abcdef").slice(0, 60));
+  });
+
+  it("a live playlist outlasts half a minute of server errors", async () => {
+    const { open, clock, live } = await startLive(() => statusPlan(500), { badCount: 9 });
+    const demuxer = await open(LIVE);
+    await readTexts(clock, demuxer, 21);
+    live.advance(3);
+    expect((await readTexts(clock, demuxer, 39)).slice(-30)).toEqual(tens("def"));
+    expect(clock.now()).toBeGreaterThan(20_000);
+  });
+
+  it("a live playlist that stays a web page is given up after a minute, with the reason", async () => {
+    const { open, clock, server } = await startLive(text("<html>"), { badCount: 1_000 });
+    const demuxer = await open(LIVE);
+    await expect(readTexts(clock, demuxer, 60)).rejects.toMatchObject({
+      code: "input-interrupted",
+      message: expect.stringMatching(/no new segments for too long.*does not begin with #EXTM3U/),
+    });
+    expect(clock.now()).toBeGreaterThan(60_000);
+    expect(clock.now()).toBeLessThan(90_000);
+    expect(server.requests.length).toBeLessThan(120);
+  });
+
+  it("a live playlist that is gone is given up after 20 s", async () => {
+    const { open, clock } = await startLive(() => statusPlan(404), { badCount: 1_000 });
+    const demuxer = await open(LIVE);
+    await expect(readTexts(clock, demuxer, 60)).rejects.toThrow(/HTTP 404/);
+    expect(clock.now()).toBeGreaterThan(20_000);
+    expect(clock.now()).toBeLessThan(40_000);
+  });
+
+  it("a live playlist that turns out to be encrypted in an unknown way ends the track at once", async () => {
+    const encrypted = "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=k\n#EXTINF:1,\na\n";
+    const { open, clock } = await startLive(text(encrypted), { badCount: 1_000 });
+    const demuxer = await open(LIVE);
+    await expect(readTexts(clock, demuxer, 60)).rejects.toMatchObject({ code: "hls-unsupported" });
+    expect(clock.now()).toBeLessThan(20_000);
+  });
+});
+
+describe("a live playlist whose address expires", () => {
+  it.each([403, 404, 410])("the master playlist is asked again after HTTP %i", async (status) => {
+    const live = new LiveHls(SEGMENTS, 3);
+    let token = 0;
+    const { open, clock, server } = await start(({ path }) => {
+      if (path === "/master.m3u8") {
+        return plainPlan(Buffer.from(`#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n/${token}/live/index.m3u8\n`), undefined);
+      }
+      const [, used, rest] = /^\/(\d+)(\/.*)$/.exec(path) ?? [];
+      if (rest?.endsWith("m3u8") && Number(used) < token) return statusPlan(status);
+      return live.answer({ path: rest ?? "" });
+    });
+    const demuxer = await open("/master.m3u8");
+    await readTexts(clock, demuxer, 21);
+    token = 1;
+    live.advance(2);
+    expect((await readTexts(clock, demuxer, 29)).slice(-20)).toEqual(tens("de"));
+    expect(server.requests.filter(({ path }) => path === "/master.m3u8")).toHaveLength(2);
+  });
+
+  it("the address that redirected to the playlist is asked again", async () => {
+    const live = new LiveHls(SEGMENTS, 3);
+    let token = 0;
+    const { open, clock } = await start(({ path }) => {
+      if (path === "/start") return statusPlan(302, { location: `/${token}/live/index.m3u8` });
+      const [, used, rest] = /^\/(\d+)(\/.*)$/.exec(path) ?? [];
+      return Number(used) < token ? statusPlan(403) : live.answer({ path: rest ?? "" });
+    });
+    const demuxer = await open("/start");
+    await readTexts(clock, demuxer, 21);
+    token = 1;
+    live.advance(2);
+    expect((await readTexts(clock, demuxer, 29)).slice(-20)).toEqual(tens("de"));
+  });
+});
+
+describe("an HLS stream of which nothing can be played", () => {
+  const missing = ({ path }: LoggedRequest): Answer | undefined =>
+    path.endsWith("m3u8") ? undefined : statusPlan(404);
+
+  it("a live playlist whose segments are missing fails as soon as each of them was tried", async () => {
+    const live = new LiveHls(SEGMENTS, 3);
+    const { open, clock, server } = await start((request) => missing(request) ?? live.answer(request));
+    await expect(open(LIVE)).rejects.toMatchObject({
+      code: "hls-playlist-invalid",
+      message: expect.stringMatching(/no segment of it can be played: .*HTTP 404/),
+    });
+    expect(clock.now()).toBeLessThan(1_000);
+    expect(server.requests.map(({ path }) => path)).toEqual([LIVE, "/live/0", "/live/1", "/live/2"]);
+  });
+
+  it("a playlist whose segments hold something else fails with the reason", async () => {
+    const files = finishedHls([{ ...fakeSegment("a"), bytes: Buffer.from("<html>") }]);
+    const server = await MediaServer.start({ files });
+    const deps = createInputDeps({ clock: new FakeClock() });
+    cleanups.push(
+      () => server.close(),
+      () => deps.client.close(),
+    );
+    const opening = HlsDemuxer.open(new URL("/index.m3u8", server.url), { ...deps, openSegment: openFakeSegment });
+    await expect(opening).rejects.toMatchObject({
+      code: "media-damaged",
+      message: "opening an HLS stream: no segment of it can be played: no fake segment",
+    });
+  });
+
+  it("a probe of a playlist whose segments are on a host that refuses connections fails at once", async () => {
+    const gone = await MediaServer.start({ files: {} });
+    await gone.close();
+    const playlist = `#EXTM3U\n#EXT-X-TARGETDURATION:1\n${"#EXTINF:1,\n/a\n".replaceAll("/a", `${gone.url}/a`).repeat(9)}`;
+    const { server, clock } = await start(() => plainPlan(Buffer.from(playlist), undefined));
+    const deps = createInputDeps({ clock });
+    cleanups.push(() => deps.client.close());
+    const url = new URL("/index.m3u8", server.url);
+    const opening = HlsDemuxer.open(url, { ...deps, openSegment: openFakeSegment, isProbe: true });
+    await expect(hurry(clock, opening)).rejects.toMatchObject({
+      code: "input-unreachable",
+      message: expect.stringMatching(/no segment of it can be played: .*connection refused/),
+    });
+    expect(clock.now()).toBeLessThan(5_000);
+  });
+
+  it("a finished playlist whose segments have no durations is played as a stream of unknown length", async () => {
+    const playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXTINF:0,\na\n#EXTINF:0,\nb\n#EXT-X-ENDLIST\n";
+    const { open, clock } = await start(({ path }) => {
+      const segment = SEGMENTS.find(({ name }) => path === `/${name}`);
+      return plainPlan(Buffer.from(segment?.bytes ?? playlist), undefined);
+    });
+    const demuxer = await open("/index.m3u8");
+    expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
+    expect(await readTexts(clock, demuxer, 30)).toEqual(tens("ab"));
+  });
+});
