@@ -73,7 +73,7 @@ function requestHead(url: URL, headers: Readonly<Record<string, string>>): strin
   return `GET ${url.pathname}${url.search} HTTP/1.0\r\nHost: ${url.host}\r\n${lines.join("")}\r\n`;
 }
 
-/** Reads each byte once: a server may send them one at a time. */
+/** Reads each byte once: a server may send them one at a time. The head is Latin-1, as HTTP parsers return it. */
 async function readHead(chunks: AsyncIterator<Uint8Array, undefined>): Promise<{ head: string; rest: Uint8Array }> {
   const head = Buffer.alloc(HEAD_BYTES_MAX);
   let sizeBytes = 0;
@@ -86,7 +86,7 @@ async function readHead(chunks: AsyncIterator<Uint8Array, undefined>): Promise<{
     const end = /\r?\n\r?\n/.exec(head.toString("latin1", from, sizeBytes + part.length));
     if (end !== null) {
       const endBytes = from + end.index + end[0].length;
-      return { head: head.toString("utf8", 0, from + end.index), rest: value.subarray(endBytes - sizeBytes) };
+      return { head: head.toString("latin1", 0, from + end.index), rest: value.subarray(endBytes - sizeBytes) };
     }
     sizeBytes += part.length;
   }
