@@ -10,6 +10,9 @@ import { loudnessTagForName, setTag, type Tags, TEXT_BYTES_MAX } from "./tags.ts
 const FRAME_COUNT_MAX = 1024;
 /** Header of a frame from 2.3 on. */
 const LONG_HEADER_BYTES = 10;
+/** Bytes of one tag that are searched where its sizes are wrong, and how many of them at once. */
+const LOST_BYTES_MAX = 1024 * 1024;
+const LOST_STEP_BYTES = 16 * 1024;
 /** Letter of an id that means nothing. */
 const UNNAMED = 0x5a;
 /** Bytes that every source returns again. */
@@ -23,6 +26,10 @@ const TAG_BY_FRAME: Readonly<Record<string, keyof Tags>> = {
   TP1: "author",
   TRC: "isrc",
 };
+/** The ids of 2.2 where four letters belong: filled up with a NUL or a blank. */
+const SHORT_ID =
+  /^(?:[TW][A-Z0-9]{2}|BUF|CNT|COM|CRA|CRM|ETC|EQU|GEO|GP1|IPL|LNK|MCI|MLL|PCS|PIC|POP|REV|RVA|SLT|STC|UFI|ULT)[\0 ]$/;
+const TEXT_IDS = Object.keys(TAG_BY_FRAME);
 /** Frames that hold a name and a text. */
 const FREE_FRAMES: readonly string[] = ["TXXX", "TXX"];
 
@@ -50,7 +57,8 @@ export async function readExtendedHeader(cursor: ByteCursor, version: number): P
 
 /** Reads the needed texts of the frames at the cursor and leaves it behind the last frame that was read. */
 export async function readId3Frames(cursor: ByteCursor, walk: FrameWalk): Promise<void> {
-  const { work, end } = walk;
+  const { work, end, tags } = walk;
+  const lost: Lost = { fromBytes: cursor.position, scannedBytes: 0, isUnsure: false };
   for (let count = 0; count < FRAME_COUNT_MAX && cursor.position < end; count++) {
     if (work.isSpent) await work.yield();
     const start = cursor.position;
@@ -58,16 +66,71 @@ export async function readId3Frames(cursor: ByteCursor, walk: FrameWalk): Promis
     // The text is read before the search for the next frame, from which a forward-only source cannot return.
     if (frameForms(bytes, walk.version).some(isNeeded)) bytes = await cursor.peek(LONG_HEADER_BYTES + TEXT_BYTES_MAX);
     const frame = await frameAt(cursor, bytes, walk);
-    if (frame === undefined) return;
-    const next = endOf(frame, start);
-    if (isNeeded(frame)) {
+    const next = frame === undefined ? Number.POSITIVE_INFINITY : endOf(frame, start);
+    if (frame !== undefined && isNeeded(frame)) {
       const body = bytes.subarray(frame.headerBytes, Math.min(next, end) - start);
-      readText(frame, await unwrapFrame(body, frame, walk), walk.tags);
+      readText(frame, await unwrapFrame(body, frame, walk), tags);
     }
-    const isLost = !cursor.source.isRandomAccess && next < cursor.position - BACK_BYTES_MAX;
-    if (next > end || isLost) return;
-    cursor.moveTo(next);
+    if (frame !== undefined) {
+      lost.fromBytes = start + 4;
+      lost.isUnsure = frame.isUnsure === true;
+    }
+    if (next <= end && isReachable(cursor, next)) {
+      cursor.moveTo(next);
+      continue;
+    }
+    const isComplete = tags.title !== undefined && tags.author !== undefined;
+    if (isComplete || (frame === undefined && !lost.isUnsure && isPadding(bytes))) return;
+    if (await findText(cursor, lost, walk)) continue;
+    // What follows may be no tag at all.
+    if (isReachable(cursor, start)) cursor.moveTo(start);
+    return;
   }
+}
+
+function isPadding(head: Uint8Array): boolean {
+  return head.subarray(0, 4).every((byte) => byte === 0);
+}
+
+function isReachable(cursor: ByteCursor, positionBytes: number): boolean {
+  return cursor.source.isRandomAccess || positionBytes >= cursor.position - BACK_BYTES_MAX;
+}
+
+/** A search for texts where the sizes are wrong. */
+interface Lost {
+  /** Behind the id of the last frame. */
+  fromBytes: number;
+  scannedBytes: number;
+  /** Nothing followed the last frame, whatever form its size may have. */
+  isUnsure: boolean;
+}
+
+/** Where sizes lead nowhere: moves to the next frame with a needed text; false when there is none. */
+async function findText(
+  cursor: ByteCursor,
+  lost: Lost,
+  { version, end, work }: FrameWalk,
+): Promise<boolean> {
+  if (isReachable(cursor, lost.fromBytes)) cursor.moveTo(lost.fromBytes);
+  while (lost.scannedBytes < LOST_BYTES_MAX && cursor.position + LONG_HEADER_BYTES <= end) {
+    if (work.isSpent) await work.yield();
+    const start = cursor.position;
+    const bytes = await cursor.peek(Math.min(LOST_STEP_BYTES, end - start));
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const found = TEXT_IDS.map((id) => buffer.indexOf(id, 0, "latin1")).filter((at) => at >= 0);
+    const at = Math.min(...found, bytes.length);
+    const forms = frameForms(bytes.subarray(at), version);
+    const isFrame = forms.some((form) => endOf(form, start + at) <= end && bytes[at + form.headerBytes]! <= 3);
+    if (isFrame) cursor.skip(at);
+    // An id may begin in what was scanned.
+    else cursor.skip(at < bytes.length ? at + 1 : Math.max(1, bytes.length - LONG_HEADER_BYTES));
+    lost.scannedBytes += cursor.position - start + 1;
+    lost.fromBytes = cursor.position;
+    lost.isUnsure = false;
+    if (isFrame) return true;
+    if (bytes.length < LONG_HEADER_BYTES) return false;
+  }
+  return false;
 }
 
 interface FrameHeader {
@@ -76,6 +139,8 @@ interface FrameHeader {
   readonly sizeBytes: number;
   readonly flags: number;
   readonly version: number;
+  /** No frame follows. */
+  readonly isUnsure?: boolean;
 }
 
 /** The frame at the cursor, which begins with `bytes`, in the form after which the next frame follows. */
@@ -87,18 +152,17 @@ async function frameAt(cursor: ByteCursor, bytes: Uint8Array, walk: FrameWalk): 
   if (native !== undefined && forms.every((form) => endOf(form, start) === endOf(native, start))) return native;
   for (const form of native === undefined ? unnamedForms(bytes, walk.version) : forms) {
     const next = endOf(form, start);
-    const isBehind = !cursor.source.isRandomAccess && next < cursor.position - BACK_BYTES_MAX;
-    if (next > walk.end || isBehind) continue;
+    if (next > walk.end || !isReachable(cursor, next)) continue;
     // A form that is not the version's own needs a frame behind it; zeros are in every picture.
     const isPaddingEnough = form === native && walk.version < 4;
     if (await isFollowed(cursor, { next, walk, isPaddingEnough })) return form;
   }
-  return native;
+  return native && { ...native, isUnsure: true };
 }
 
 /** A frame whose id breaks the rules: stepped over if another follows. */
 function unnamedForms(head: Uint8Array, version: number): FrameHeader[] {
-  if (head.length < LONG_HEADER_BYTES || head.subarray(0, 4).every((byte) => byte === 0)) return [];
+  if (head.length < LONG_HEADER_BYTES || isPadding(head)) return [];
   const named = head.slice(0, LONG_HEADER_BYTES).fill(UNNAMED, 0, version <= 2 ? 3 : 4);
   return frameForms(named, version);
 }
@@ -120,7 +184,7 @@ async function isFollowed(
 
 /** The forms that the bytes at a frame's start may have, the version's own first; none when no frame starts there. */
 function frameForms(head: Uint8Array, version: number): FrameHeader[] {
-  const short = version > 2 && /^[A-Z0-9]{3}[\0 ]$/.test(idAt(head, 0, 4)) ? idAt(head, 0, 3) : undefined;
+  const short = version > 2 && SHORT_ID.test(idAt(head, 0, 4)) ? idAt(head, 0, 3) : undefined;
   const forms: FrameHeader[] = [];
   const add = (id: string, headerBytes: number, sizeBytes: number, formVersion = version) => {
     if (head.length >= headerBytes && isFrameId(id)) {

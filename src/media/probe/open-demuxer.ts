@@ -4,7 +4,9 @@
 import { NodeError } from "../../errors.ts";
 import { onAbort } from "../../lib/on-abort.ts";
 import { ADTS_JUNK_BYTES_MAX, findAdtsFrame, openAdts } from "../demux/adts/adts-demuxer.ts";
+import { openAiff } from "../demux/aiff-demuxer.ts";
 import { ByteCursor } from "../demux/byte-cursor.ts";
+import { openCaf } from "../demux/caf/caf-demuxer.ts";
 import { DemuxWork, type ReaderParts } from "../demux/demux-work.ts";
 import type { Demuxer } from "../demux/demuxer.ts";
 import { openFlac } from "../demux/flac/flac-demuxer.ts";
@@ -17,7 +19,7 @@ import { openMpegTs } from "../demux/mpegts/ts-demuxer.ts";
 import { findTsLayout, TS_SNIFF_BYTES } from "../demux/mpegts/ts-packets.ts";
 import { openOgg } from "../demux/ogg/ogg-demuxer.ts";
 import type { Tags } from "../demux/tags.ts";
-import { openWav } from "../demux/wav-demuxer.ts";
+import { openWav } from "../demux/wav/wav-demuxer.ts";
 import { BudgetedSource } from "../input/budgeted-source.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
@@ -78,6 +80,8 @@ const MP4_BOXES: readonly string[] = ["ftyp", "styp", "moov", "mdat", "wide", "f
 function recogniseSignature(head: Uint8Array): Open | undefined {
   const text = String.fromCharCode(...head.subarray(0, 12));
   if (/^(RIFF|RF64|BW64)/.test(text) && text.endsWith("WAVE")) return openWav;
+  if (/^FORM/.test(text) && /AIF[FC]$/.test(text)) return openAiff;
+  if (text.startsWith("caff\0\x01")) return openCaf;
   if (text.startsWith("\x1a\x45\xdf\xa3")) return openMatroska;
   if (MP4_BOXES.includes(text.slice(4, 8)) && head[0] === 0) return openMp4;
   if (text.startsWith("fLaC")) return openFlac;

@@ -137,6 +137,15 @@ describe("readId3", () => {
       expect(end).toBe(tag.length);
     });
 
+    it("readId3 finds the title behind a picture whose size is wrong", async () => {
+      for (const wrong of [29_999, 30_001, 500, 0x7f7f7f]) {
+        const picture = concat(ascii("APIC"), be(wrong, 4), be(0, 2), new Uint8Array(30_000).fill(9));
+        const tag = id3Tag(4, 0, concat(picture, frame3("TIT2", ascii("\0Title")), frame3("TPE1", ascii("\0Artist"))));
+        const { tags } = await read(concat(tag, AUDIO), isRandomAccess);
+        expect([wrong, tags]).toEqual([wrong, { title: "Title", author: "Artist" }]);
+      }
+    });
+
     it("readId3 keeps the text of a frame that claims to be longer than its tag", async () => {
       const tag = id3Tag(3, 0, concat(ascii("TIT2"), be(0x7f7f7f, 4), be(0, 2), ascii("\0Title")));
       expect((await read(concat(tag, new Uint8Array(200_000)), isRandomAccess)).tags).toEqual({ title: "Title" });
