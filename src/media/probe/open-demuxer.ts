@@ -18,6 +18,7 @@ import { openMp4 } from "../demux/mp4/mp4-demuxer.ts";
 import { openMpegTs } from "../demux/mpegts/ts-demuxer.ts";
 import { findTsLayout, TS_SNIFF_BYTES } from "../demux/mpegts/ts-packets.ts";
 import { openOgg } from "../demux/ogg/ogg-demuxer.ts";
+import { PartSource } from "../demux/part-source.ts";
 import type { Tags } from "../demux/tags.ts";
 import { openWav } from "../demux/wav/wav-demuxer.ts";
 import { BudgetedSource } from "../input/budgeted-source.ts";
@@ -68,8 +69,15 @@ async function openRecognised(source: ByteSource, hints: ContainerHints, work: D
   const cursor = new ByteCursor(source);
   const head = await cursor.peek(TS_SNIFF_BYTES);
   const leading = await readLeadingTags(cursor, work);
-  const open = recogniseSignature(head) ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
-  if (open === undefined) throw describeUnknown(head, hints.mimeType);
+  const { endBytes } = leading;
+  const inner = endBytes === 0 ? head : await cursor.peek(TS_SNIFF_BYTES);
+  const signature = recogniseSignature(inner);
+  if (signature !== undefined && signature !== openFlac && endBytes > 0) {
+    const part = new PartSource(source, { startBytes: endBytes, endBytes: Number.POSITIVE_INFINITY });
+    return signature({ source: part, work }, { ...leading, endBytes: 0 }, hints);
+  }
+  const open = signature ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
+  if (open === undefined) throw describeUnknown(inner, hints.mimeType);
   return open({ source, work }, leading, hints);
 }
 
@@ -118,7 +126,6 @@ interface Recognising {
 /** The reader for what the cursor has in front of it: frames that follow each other, perhaps after some junk. */
 async function recogniseFrames({ cursor, order, work }: Recognising): Promise<Open | undefined> {
   const start = cursor.position;
-  if (start > 0 && (await cursor.peek(4)).toString() === "102,76,97,67") return openFlac;
   for (const format of order.formats) {
     cursor.moveTo(start);
     if (await format.find(cursor, { junkBytesMax: JUNK_BYTES_MAX, work })) return format.open;
