@@ -99,7 +99,7 @@ const SIGNATURES: readonly (readonly [start: string, name: string, at?: number])
   [".ra\xfd", "a RealAudio file"],
   ["Creative Voice File", "a Creative voice file (VOC)"],
   ["TWIN", "a TwinVQ file"],
-  ["Speex   ", "Speex", 28],
+  ["Speex   ", "Speex"],
   ["#!SILK", "a SILK recording"],
   ["\x02#!SILK", "a SILK recording"],
   ["AA\x57\x90", "an Audible file"],
