@@ -15,7 +15,14 @@ export function riffFile(...chunks: readonly Uint8Array[]): Uint8Array {
 /** The `fmt ` chunk: 8 kHz, one channel unless said otherwise. */
 export function wavFormat(format: number, options: { frameBytes?: number; bits?: number; channels?: number } = {}) {
   const { frameBytes = 2, bits = 16, channels = 1 } = options;
-  const numbers = [le(format, 2), le(channels, 2), le(8000, 4), le(8000 * frameBytes, 4), le(frameBytes, 2), le(bits, 2)];
+  const numbers = [
+    le(format, 2),
+    le(channels, 2),
+    le(8000, 4),
+    le(8000 * frameBytes, 4),
+    le(frameBytes, 2),
+    le(bits, 2),
+  ];
   return riffChunk("fmt ", concat(...numbers));
 }
 

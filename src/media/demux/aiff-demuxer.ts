@@ -12,7 +12,7 @@ import { decodeTag, setTag, type Tags, TEXT_BYTES_MAX } from "./tags.ts";
 const CHUNK_COUNT_MAX = 256;
 /** Channels, frames, bits, rate (80 bits), and in AIFF-C the four letters of the codec. */
 const COMM_BYTES = 22;
-const TAG_BY_CHUNK: Readonly<Record<string, keyof Tags>> = { "NAME": "title", "AUTH": "author" };
+const TAG_BY_CHUNK: Readonly<Record<string, keyof Tags>> = { NAME: "title", AUTH: "author" };
 
 /** How each codec of AIFF-C lays out its samples; integers of the plain ones have the size that the file declares. */
 const LAYOUTS: ReadonlyMap<string, Partial<PcmLayout> & { readonly encoding: PcmLayout["encoding"] }> = new Map([
@@ -115,7 +115,8 @@ function parseFormat(body: Uint8Array, isCompressed: boolean): Format {
   const sampleRateHz = Math.round(extendedAt(view, 8));
   const declaredBits = view.getUint16(6);
   const bitsPerSample = layout.bitsPerSample ?? 8 * Math.ceil(declaredBits / 8);
-  const isPlayable = [8, 16, 24, 32, 64].includes(bitsPerSample) && !(layout.encoding === "unsigned" && bitsPerSample > 16);
+  const isPlayable =
+    [8, 16, 24, 32, 64].includes(bitsPerSample) && !(layout.encoding === "unsigned" && bitsPerSample > 16);
   if (!isPlayable) throw unsupported(`${layout.encoding} samples of ${declaredBits} bits`);
   const { encoding, isBigEndian = true } = layout;
   const pcm = pcmStream({ encoding, bitsPerSample, isBigEndian }, { channelCount, sampleRateHz });

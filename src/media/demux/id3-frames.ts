@@ -106,11 +106,7 @@ interface Lost {
 }
 
 /** Where sizes lead nowhere: moves to the next frame with a needed text; false when there is none. */
-async function findText(
-  cursor: ByteCursor,
-  lost: Lost,
-  { version, end, work }: FrameWalk,
-): Promise<boolean> {
+async function findText(cursor: ByteCursor, lost: Lost, { version, end, work }: FrameWalk): Promise<boolean> {
   if (isReachable(cursor, lost.fromBytes)) cursor.moveTo(lost.fromBytes);
   while (lost.scannedBytes < LOST_BYTES_MAX && cursor.position + LONG_HEADER_BYTES <= end) {
     if (work.isSpent) await work.yield();

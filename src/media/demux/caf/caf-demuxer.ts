@@ -1,9 +1,9 @@
 // Reads Apple's Core Audio Format: uncompressed audio in all layouts, and ALAC. Audio thread.
 
 import { NodeError } from "../../../errors.ts";
+import { BitReader } from "../../../lib/bit-reader.ts";
 import type { AudioStream, Packet, PcmLayout } from "../../format/packet.ts";
 import type { ByteSource } from "../../input/byte-source.ts";
-import { BitReader } from "../../../lib/bit-reader.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";

@@ -5,7 +5,7 @@ import { NodeError } from "../../../errors.ts";
 import type { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
 import { readOwned } from "../owned-bytes.ts";
-import { setTag, decodeTag, type Tags } from "../tags.ts";
+import { decodeTag, setTag, type Tags } from "../tags.ts";
 
 const CHUNK_COUNT_MAX = 256;
 const COOKIE_BYTES_MAX = 64 * 1024;
@@ -83,7 +83,8 @@ export async function readCafHeader(
     }
     // All but samples need the table.
     const isComplete = data !== undefined && (format?.codec === "lpcm" || table !== undefined) && !isLengthNeeded;
-    if (isComplete || (data !== undefined && !source.isRandomAccess) || data?.dataBytes === Number.POSITIVE_INFINITY) break;
+    if (isComplete || (data !== undefined && !source.isRandomAccess) || data?.dataBytes === Number.POSITIVE_INFINITY)
+      break;
     cursor.moveTo(start + Math.max(0, sizeBytes));
   }
   if (format === undefined) throw damagedCaf("its head is cut off or broken");

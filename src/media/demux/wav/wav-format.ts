@@ -81,7 +81,8 @@ export function parseWavFormat(body: Uint8Array): ParsedFormat {
   if (guidRest !== GUID_REST) return { kind: "unsupported", name: foreignGuid(body) };
   if (format === 0x50 || format === 0x55) return { kind: "mpeg" };
   if (format === 0x1600) return { kind: "adts" };
-  if (![1, 3, 6, 7].includes(format)) return { kind: "unsupported", name: NAMES.get(format) ?? `format 0x${hex(format)}` };
+  if (![1, 3, 6, 7].includes(format))
+    return { kind: "unsupported", name: NAMES.get(format) ?? `format 0x${hex(format)}` };
   const channelCount = view.getUint16(2, true);
   const sampleRateHz = view.getUint32(4, true);
   const declaredBits = body.length >= 16 ? view.getUint16(14, true) : 8;

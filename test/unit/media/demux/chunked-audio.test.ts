@@ -121,14 +121,17 @@ describe("CAF", () => {
     ["lpcm", 0, 32, integers(32)],
     ["lpcm", 1, 32, floats(32)],
     ["lpcm", 3, 64, swapped(floats(64), 64)],
-  ] as const)("CAF with %s, flags %i and %i bits plays, with length, seek and tags", async (codec, flags, bits, samples) => {
-    const description = { codec, flags, rateHz: RATE_HZ, packetBytes: bits / 8, packetFrames: 1, channels: 1, bits };
-    const demuxer = await open(cafFile(description, cafData(samples), INFO));
-    expect(demuxer.info).toMatchObject({ probeName: "caf", title: "Žižek", author: "Artist" });
-    await expectTone(demuxer);
-    const endless = concat(ascii("data"), be(-1, 8), be(0, 4), samples);
-    await expectTone(await open(cafFile(description, endless)));
-  });
+  ] as const)(
+    "CAF with %s, flags %i and %i bits plays, with length, seek and tags",
+    async (codec, flags, bits, samples) => {
+      const description = { codec, flags, rateHz: RATE_HZ, packetBytes: bits / 8, packetFrames: 1, channels: 1, bits };
+      const demuxer = await open(cafFile(description, cafData(samples), INFO));
+      expect(demuxer.info).toMatchObject({ probeName: "caf", title: "Žižek", author: "Artist" });
+      await expectTone(demuxer);
+      const endless = concat(ascii("data"), be(-1, 8), be(0, 4), samples);
+      await expectTone(await open(cafFile(description, endless)));
+    },
+  );
 
   const { stream, packets } = readCodecFixture("alac");
   const FRAMES = 4096;
@@ -140,7 +143,10 @@ describe("CAF", () => {
   const frameCount = FRAMES * packets.length;
   const TABLE = cafChunk("pakt", concat(be(packets.length, 8), be(frameCount, 8), be(0, 8), ...sizes));
   const COOKIE = cafChunk("kuki", stream.description!);
-  const OLD_COOKIE = cafChunk("kuki", concat(be(12, 4), ascii("frmaalac"), be(36, 4), ascii("alac"), be(0, 4), stream.description!));
+  const OLD_COOKIE = cafChunk(
+    "kuki",
+    concat(be(12, 4), ascii("frmaalac"), be(36, 4), ascii("alac"), be(0, 4), stream.description!),
+  );
   const DATA = cafData(concat(...packets));
 
   it.each([

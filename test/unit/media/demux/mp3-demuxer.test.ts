@@ -150,13 +150,20 @@ describe("the MP3 reader", () => {
     expect((await openDemuxer(file, {}, createTrackBudget())).info.lengthMs).toBe(2000);
   });
 
-  const ID3V1 = concat(ascii("TAG"), ascii("Old title".padEnd(30, "\0")), ascii("Old artist".padEnd(30)), new Uint8Array(65));
+  const ID3V1 = concat(
+    ascii("TAG"),
+    ascii("Old title".padEnd(30, "\0")),
+    ascii("Old artist".padEnd(30)),
+    new Uint8Array(65),
+  );
   const LYRICS = concat(ascii("LYRICSBEGIN"), ascii("IND0000210"), ascii("000021LYRICS200"));
   const OLD_LYRICS = ascii(`LYRICSBEGIN${"la ".repeat(500)}LYRICSEND`);
   const APPENDED = concat(id3Tag(4, 0x10, new Uint8Array(900)), ascii("3DI"), Uint8Array.of(4, 0, 0x10, 0, 0, 7, 4));
 
   function apeTag(items: readonly (readonly [string, Uint8Array])[]): Uint8Array {
-    const body = concat(...items.map(([name, value]) => concat(le(value.length, 4), le(0, 4), ascii(`${name}\0`), value)));
+    const body = concat(
+      ...items.map(([name, value]) => concat(le(value.length, 4), le(0, 4), ascii(`${name}\0`), value)),
+    );
     const frame = (flags: number) =>
       concat(ascii("APETAGEX"), le(2000, 4), le(body.length + 32, 4), le(items.length, 4), le(flags, 4), le(0, 8));
     return concat(frame(0xa0000000), body, frame(0x80000000));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { describeUnknown } from "../../../../src/media/probe/describe-unknown.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
