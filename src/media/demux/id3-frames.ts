@@ -29,7 +29,8 @@ const TAG_BY_FRAME: Readonly<Record<string, keyof Tags>> = {
 /** The ids of 2.2 where four letters belong: filled up with a NUL or a blank. */
 const SHORT_ID =
   /^(?:[TW][A-Z0-9]{2}|BUF|CNT|COM|CRA|CRM|ETC|EQU|GEO|GP1|IPL|LNK|MCI|MLL|PCS|PIC|POP|REV|RVA|SLT|STC|UFI|ULT)[\0 ]$/;
-const TEXT_IDS = Object.keys(TAG_BY_FRAME);
+/** "T": all ids above begin with it. */
+const ID_LETTER = 0x54;
 /** Frames that hold a name and a text. */
 const FREE_FRAMES: readonly string[] = ["TXXX", "TXX"];
 
@@ -108,25 +109,31 @@ interface Lost {
 /** Where sizes lead nowhere: moves to the next frame with a needed text; false when there is none. */
 async function findText(cursor: ByteCursor, lost: Lost, { version, end, work }: FrameWalk): Promise<boolean> {
   if (isReachable(cursor, lost.fromBytes)) cursor.moveTo(lost.fromBytes);
+  lost.isUnsure = false;
   while (lost.scannedBytes < LOST_BYTES_MAX && cursor.position + LONG_HEADER_BYTES <= end) {
     if (work.isSpent) await work.yield();
-    const start = cursor.position;
-    const bytes = await cursor.peek(Math.min(LOST_STEP_BYTES, end - start));
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const found = TEXT_IDS.map((id) => buffer.indexOf(id, 0, "latin1")).filter((at) => at >= 0);
-    const at = Math.min(...found, bytes.length);
-    const forms = frameForms(bytes.subarray(at), version);
-    const isFrame = forms.some((form) => endOf(form, start + at) <= end && bytes[at + form.headerBytes]! <= 3);
-    if (isFrame) cursor.skip(at);
-    // An id may begin in what was scanned.
-    else cursor.skip(at < bytes.length ? at + 1 : Math.max(1, bytes.length - LONG_HEADER_BYTES));
-    lost.scannedBytes += cursor.position - start + 1;
-    lost.fromBytes = cursor.position;
-    lost.isUnsure = false;
-    if (isFrame) return true;
+    const bytes = await cursor.peek(Math.min(LOST_STEP_BYTES, end - cursor.position));
     if (bytes.length < LONG_HEADER_BYTES) return false;
+    const at = textFrameIn(bytes, version, end - cursor.position);
+    // A header may begin in what was scanned.
+    const scannedBytes = at ?? Math.max(1, bytes.length - LONG_HEADER_BYTES);
+    cursor.skip(scannedBytes);
+    lost.scannedBytes += scannedBytes + 1;
+    if (at !== undefined) return true;
   }
   return false;
+}
+
+/** Where the first frame with a needed text begins that fits into `sizeBytesMax`. */
+function textFrameIn(bytes: Uint8Array, version: number, sizeBytesMax: number): number | undefined {
+  for (let at = bytes.indexOf(ID_LETTER); at >= 0; at = bytes.indexOf(ID_LETTER, at + 1)) {
+    if (at + LONG_HEADER_BYTES > bytes.length) return undefined;
+    const isId = Object.hasOwn(TAG_BY_FRAME, idAt(bytes, at, 4)) || Object.hasOwn(TAG_BY_FRAME, idAt(bytes, at, 3));
+    if (!isId) continue;
+    const forms = frameForms(bytes.subarray(at, at + LONG_HEADER_BYTES), version);
+    if (forms.some((form) => endOf(form, at) <= sizeBytesMax && (bytes[at + form.headerBytes] ?? 0) <= 3)) return at;
+  }
+  return undefined;
 }
 
 interface FrameHeader {

@@ -1,4 +1,4 @@
-// A part of a source as a source of its own: a stream inside a chunk, such as MP3 in WAV. Audio and probe threads.
+// A part of a source as a separate source: a stream inside a chunk, such as MP3 in WAV. Audio and probe threads.
 
 import type { ByteSource } from "../input/byte-source.ts";
 

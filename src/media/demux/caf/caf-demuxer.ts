@@ -8,7 +8,7 @@ import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { openMp3 } from "../mp3/mp3-demuxer.ts";
-import { PacketPump, type Step, WAIT } from "../packet-pump.ts";
+import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { PartSource } from "../part-source.ts";
 import { PcmDemuxer, pcmStream } from "../pcm-demuxer.ts";
 import { type CafFormat, type CafHeader, damagedCaf, readCafHeader } from "./caf-header.ts";
@@ -18,7 +18,7 @@ const FLAG_FLOAT = 1;
 const FLAG_LITTLE_ENDIAN = 2;
 const PACKET_BYTES_MAX = 4 * 1024 * 1024;
 const PACKET_COUNT_MAX = 2 ** 20;
-/** Sizes decoded between two looks at the clock. */
+/** Sizes decoded, or empty packets skipped, between two looks at the clock. */
 const SIZES_PER_STEP = 4096;
 
 const NAMES: ReadonlyMap<string, string> = new Map([
@@ -208,10 +208,14 @@ class CafPacketDemuxer implements Demuxer {
   }
 
   #step(): Step {
-    const packet = this.#packet;
-    if (packet >= this.#packetCount) return undefined;
+    let packet = this.#packet;
     const start = this.#positions[packet]!;
+    const last = Math.min(this.#packetCount, packet + SIZES_PER_STEP);
+    while (packet < last && this.#positions[packet + 1] === start) packet += 1;
+    this.#packet = packet;
+    if (packet >= this.#packetCount) return undefined;
     const sizeBytes = this.#positions[packet + 1]! - start;
+    if (sizeBytes === 0) return AGAIN;
     if (sizeBytes > PACKET_BYTES_MAX || start + sizeBytes > this.#dataEnd) return undefined;
     if (!this.#cursor.has(sizeBytes)) return WAIT;
     this.#packet = packet + 1;

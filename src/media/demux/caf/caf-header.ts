@@ -27,7 +27,7 @@ export interface CafFormat {
 }
 
 /** The `pakt` chunk. */
-export interface CafTable {
+interface CafTable {
   readonly packetCount: number;
   /** Frames of audio without padding. */
   readonly validFrames: number;
