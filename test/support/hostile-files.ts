@@ -4,7 +4,8 @@
 import { ascii, be, concat, le } from "../../lab/media-files/bytes.ts";
 import { box, ebml, oggPage } from "../../lab/media-files/containers.ts";
 import { opusPacket } from "../../lab/media-files/counted-song.ts";
-import { id3Tag, opusHeaders } from "./media-builders.ts";
+import { aiffChunk, aiffFile, cafChunk, cafData, cafFile } from "./chunk-builders.ts";
+import { id3Tag, mp3Frames, opusHeaders } from "./media-builders.ts";
 
 export interface HostileFile {
   readonly name: string;
@@ -279,6 +280,32 @@ export const HOSTILE_FILES: readonly HostileFile[] = [
     build: (size) => new Uint8Array(size).fill(0xff),
     hints: { mimeType: "audio/mpeg" },
   },
+  {
+    name: "mp3: a tag whose ids of texts lead nowhere",
+    build: (size) => id3Tag(4, 0, repeat(concat(ascii("TIT2"), be(0x7f7f7f7f, 4)), size)),
+  },
+  {
+    name: "mp3: an APE tag of empty items behind the audio",
+    build: (size) => {
+      const items = repeat(concat(le(0, 8), ascii("Name\0")), size);
+      const footer = concat(ascii("APETAGEX"), le(2000, 4), le(items.length + 32, 4), le(9, 4), le(0, 12));
+      return concat(mp3Frames({ kbps: 128, rateHz: 48_000, sizeBytes: 3840 }), items, footer);
+    },
+  },
+  {
+    name: "mp3: varying rates and junk",
+    build: (size) =>
+      repeat(concat(mp3Frames({ kbps: 32, rateHz: 48_000, sizeBytes: 960 }), new Uint8Array(500).fill(0xff)), size),
+  },
+  {
+    name: "caf: a table of empty packets",
+    build: (size) => {
+      const description = { codec: "alac", rateHz: 44_100, packetBytes: 0, packetFrames: 4096, channels: 2, bits: 16 };
+      const table = cafChunk("pakt", concat(be(2 ** 40, 8), be(0, 16), new Uint8Array(size)));
+      return cafFile(description, cafChunk("kuki", new Uint8Array(24)), table, cafData(new Uint8Array(1000)));
+    },
+  },
+  { name: "aiff: empty chunks", build: (size) => aiffFile("AIFF", repeat(aiffChunk("NAME", be(0, 0)), size)) },
   {
     name: "mp3: a tag of escaped bytes",
     build: (size) =>

@@ -10,6 +10,8 @@ export interface MemoryByteSourceOptions {
   /** Default true; false is a chunked body. */
   readonly isSizeKnown?: boolean;
   readonly mimeType?: string;
+  /** Default false; true is a station. */
+  readonly isLive?: boolean;
   /** Bytes after a read that count as buffered. Default: everything when random access, else 4096. */
   readonly readAheadBytes?: number;
 }
@@ -20,6 +22,7 @@ export class MemoryByteSource implements ByteSource {
   readonly sizeBytes: number | undefined;
   readonly isRandomAccess: boolean;
   readonly mimeType: string | undefined;
+  readonly isLive: boolean;
   /** Calls of `read`: the ones that had to wait. */
   readCount = 0;
   /** Bytes returned by `read` and `readBuffered`. */
@@ -34,6 +37,7 @@ export class MemoryByteSource implements ByteSource {
     this.#bytes = bytes;
     this.isRandomAccess = options.isRandomAccess ?? true;
     this.sizeBytes = (options.isSizeKnown ?? true) ? bytes.length : undefined;
+    this.isLive = options.isLive ?? false;
     this.mimeType = options.mimeType;
     this.#readAheadBytes = options.readAheadBytes ?? (this.isRandomAccess ? bytes.length : 4096);
   }

@@ -2,6 +2,7 @@
 
 import { ascii, concat } from "../../media-files/bytes.ts";
 import { seededRandom } from "../../seeded-random.ts";
+import { buildAiff, buildCaf } from "./chunks.ts";
 import { type GroupField, render } from "./field-tree.ts";
 import { buildFlac } from "./flac.ts";
 import { buildAdts, buildId3, buildMp3 } from "./frames.ts";
@@ -15,6 +16,8 @@ import { buildWav } from "./wav.ts";
 
 const BUILDERS = {
   wav: buildWav,
+  aiff: buildAiff,
+  caf: buildCaf,
   flac: buildFlac,
   ogg: buildOgg,
   matroska: buildMatroska,

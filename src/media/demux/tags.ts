@@ -1,6 +1,8 @@
 // The few tags that the protocol shows and those that give a track's loudness, and how their text is cleaned. Filled by
 // each container's tag reader. Audio thread.
 
+import { decodeText } from "../input/legacy-text.ts";
+
 /** As found in the file, cleaned by `setTag`; absent when the file has none. */
 export interface Tags {
   title?: string;
@@ -45,11 +47,9 @@ export function tagForName(name: string): keyof Tags | undefined {
   return Object.hasOwn(TAG_BY_COMMENT, key) ? TAG_BY_COMMENT[key] : loudnessTagForName(key);
 }
 
-const UTF8 = new TextDecoder("utf-8");
-
-/** Decodes at most `TEXT_BYTES_MAX` bytes; invalid UTF-8 becomes U+FFFD. */
-export function decodeUtf8(bytes: Uint8Array): string {
-  return UTF8.decode(bytes.length > TEXT_BYTES_MAX ? bytes.subarray(0, TEXT_BYTES_MAX) : bytes);
+/** Decodes at most `TEXT_BYTES_MAX` bytes of text that should be UTF-8 and often is not. */
+export function decodeTag(bytes: Uint8Array): string {
+  return decodeText(bytes.length > TEXT_BYTES_MAX ? bytes.subarray(0, TEXT_BYTES_MAX) : bytes);
 }
 
 /** Comments read in one block, and how many of them have their text decoded: a step must stay short. */
@@ -83,6 +83,6 @@ function readComment(comment: Uint8Array, tags: Tags): boolean {
   if (equals < 0) return false;
   const name = tagForName(String.fromCharCode(...comment.subarray(0, equals)));
   if (name === undefined || tags[name] !== undefined) return false;
-  setTag(tags, name, decodeUtf8(comment.subarray(equals + 1)));
+  setTag(tags, name, decodeTag(comment.subarray(equals + 1)));
   return true;
 }

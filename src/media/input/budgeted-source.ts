@@ -21,6 +21,10 @@ export class BudgetedSource implements ByteSource {
     this.#onClose = onClose;
   }
 
+  get isLive(): boolean | undefined {
+    return this.#source.isLive;
+  }
+
   get mimeType(): string | undefined {
     return this.#source.mimeType;
   }

@@ -16,6 +16,8 @@ export interface ByteSource {
    * how soon its end has arrived.
    */
   readonly declared?: Pick<ByteSource, "sizeBytes" | "isRandomAccess"> | undefined;
+  /** True for a station: what its first bytes say of a length is about the file that it is playing. */
+  readonly isLive?: boolean | undefined;
   /** Media type from the server or undefined, lower case, without parameters. A hint only: content decides. */
   readonly mimeType: string | undefined;
   /**

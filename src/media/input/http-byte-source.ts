@@ -153,6 +153,10 @@ export class HttpByteSource implements ByteSource {
     return this.#resource.url.href;
   }
 
+  get isLive(): boolean {
+    return this.#resource.isLive;
+  }
+
   /** The station, if it is one, with the title running now. */
   get station(): IcyStation | undefined {
     return this.#resource.station;

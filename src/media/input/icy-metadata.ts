@@ -2,7 +2,7 @@
 // every `icy-metaint` bytes one length byte (times 16) and that much text. This separates them. Audio thread.
 
 import { type HttpHeaders, headerOf } from "../../network/header-value.ts";
-import { decodeText } from "./legacy-text.ts";
+import { decodeHeaderText, decodeText } from "./legacy-text.ts";
 
 /** A station's description from its headers. */
 export interface IcyStation {
@@ -35,7 +35,8 @@ export function stationOf(headers: HttpHeaders): IcyStation | undefined {
 }
 
 function textOf(headers: HttpHeaders, name: string): string | undefined {
-  return headerOf(headers, name)?.slice(0, STATION_TEXT_LENGTH_MAX);
+  const value = headerOf(headers, name);
+  return value && decodeHeaderText(value).trim().slice(0, STATION_TEXT_LENGTH_MAX);
 }
 
 /** Distance of the metadata blocks in the body in bytes; undefined if the body has none. */

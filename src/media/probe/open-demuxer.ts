@@ -4,7 +4,9 @@
 import { NodeError } from "../../errors.ts";
 import { onAbort } from "../../lib/on-abort.ts";
 import { ADTS_JUNK_BYTES_MAX, findAdtsFrame, openAdts } from "../demux/adts/adts-demuxer.ts";
+import { openAiff } from "../demux/aiff-demuxer.ts";
 import { ByteCursor } from "../demux/byte-cursor.ts";
+import { openCaf } from "../demux/caf/caf-demuxer.ts";
 import { DemuxWork, type ReaderParts } from "../demux/demux-work.ts";
 import type { Demuxer } from "../demux/demuxer.ts";
 import { openFlac } from "../demux/flac/flac-demuxer.ts";
@@ -16,8 +18,9 @@ import { openMp4 } from "../demux/mp4/mp4-demuxer.ts";
 import { openMpegTs } from "../demux/mpegts/ts-demuxer.ts";
 import { findTsLayout, TS_SNIFF_BYTES } from "../demux/mpegts/ts-packets.ts";
 import { openOgg } from "../demux/ogg/ogg-demuxer.ts";
+import { PartSource } from "../demux/part-source.ts";
 import type { Tags } from "../demux/tags.ts";
-import { openWav } from "../demux/wav-demuxer.ts";
+import { openWav } from "../demux/wav/wav-demuxer.ts";
 import { BudgetedSource } from "../input/budgeted-source.ts";
 import type { ByteSource } from "../input/byte-source.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
@@ -66,8 +69,15 @@ async function openRecognised(source: ByteSource, hints: ContainerHints, work: D
   const cursor = new ByteCursor(source);
   const head = await cursor.peek(TS_SNIFF_BYTES);
   const leading = await readLeadingTags(cursor, work);
-  const open = recogniseSignature(head) ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
-  if (open === undefined) throw describeUnknown(head, hints.mimeType);
+  const { endBytes } = leading;
+  const inner = endBytes === 0 ? head : await cursor.peek(TS_SNIFF_BYTES);
+  const signature = recogniseSignature(inner);
+  if (signature !== undefined && signature !== openFlac && endBytes > 0) {
+    const part = new PartSource(source, { startBytes: endBytes, endBytes: Number.POSITIVE_INFINITY });
+    return signature({ source: part, work }, { ...leading, endBytes: 0 }, hints);
+  }
+  const open = signature ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
+  if (open === undefined) throw describeUnknown(inner, hints.mimeType);
   return open({ source, work }, leading, hints);
 }
 
@@ -78,6 +88,8 @@ const MP4_BOXES: readonly string[] = ["ftyp", "styp", "moov", "mdat", "wide", "f
 function recogniseSignature(head: Uint8Array): Open | undefined {
   const text = String.fromCharCode(...head.subarray(0, 12));
   if (/^(RIFF|RF64|BW64)/.test(text) && text.endsWith("WAVE")) return openWav;
+  if (/^FORM/.test(text) && /AIF[FC]$/.test(text)) return openAiff;
+  if (text.startsWith("caff\0\x01")) return openCaf;
   if (text.startsWith("\x1a\x45\xdf\xa3")) return openMatroska;
   if (MP4_BOXES.includes(text.slice(4, 8)) && head[0] === 0) return openMp4;
   if (text.startsWith("fLaC")) return openFlac;
@@ -114,7 +126,6 @@ interface Recognising {
 /** The reader for what the cursor has in front of it: frames that follow each other, perhaps after some junk. */
 async function recogniseFrames({ cursor, order, work }: Recognising): Promise<Open | undefined> {
   const start = cursor.position;
-  if (start > 0 && (await cursor.peek(4)).toString() === "102,76,97,67") return openFlac;
   for (const format of order.formats) {
     cursor.moveTo(start);
     if (await format.find(cursor, { junkBytesMax: JUNK_BYTES_MAX, work })) return format.open;

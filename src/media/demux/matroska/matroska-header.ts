@@ -5,7 +5,7 @@ import { NodeError } from "../../../errors.ts";
 import type { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork } from "../demux-work.ts";
 import { readOwned } from "../owned-bytes.ts";
-import { decodeUtf8, setTag, type Tags, tagForName } from "../tags.ts";
+import { decodeTag, setTag, type Tags, tagForName } from "../tags.ts";
 import { type CueScale, CueTable } from "./cue-table.ts";
 import {
   type ElementHeader,
@@ -189,7 +189,7 @@ async function readInfo(body: Uint8Array, parts: Parts): Promise<void> {
   for (const field of readElements(body)) {
     if (parts.work.isSpent) await parts.work.yield();
     if (field.id === ID.timestampScale) parts.unitMs = Math.min(readUnsigned(field.body) / 1e6, 1000) || 1;
-    else if (field.id === ID.title) parts.title = decodeUtf8(field.body);
+    else if (field.id === ID.title) parts.title = decodeTag(field.body);
     else if (field.id === ID.duration) {
       const units = readFloat(field.body);
       if (units > 0 && units < 2 ** 53) parts.durationUnits = units;
@@ -213,10 +213,10 @@ function readSimpleTag(body: Uint8Array, tags: Tags): void {
   let name: keyof Tags | undefined;
   let textBody: Uint8Array = new Uint8Array(0);
   for (const field of readElements(body, FIELD_COUNT_MAX)) {
-    if (field.id === ID.tagName) name = tagForName(decodeUtf8(field.body.subarray(0, 32)));
+    if (field.id === ID.tagName) name = tagForName(decodeTag(field.body.subarray(0, 32)));
     else if (field.id === ID.tagString) textBody = field.body;
   }
-  if (name !== undefined) setTag(tags, name, decodeUtf8(textBody));
+  if (name !== undefined) setTag(tags, name, decodeTag(textBody));
 }
 
 /** Reads the cues from the body of the element, and releases its memory. */

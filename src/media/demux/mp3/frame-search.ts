@@ -3,11 +3,14 @@
 
 import type { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork } from "../demux-work.ts";
-import { MPEG_STREAM_MASK, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
+import { MPEG_FRAME_BYTES_MAX, MPEG_STREAM_MASK, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 
-/** Three frames of the greatest size fit twice, so that every start in the first half can be confirmed. */
+/** Little, so that a slow stream starts soon. */
 const SNIFF_BYTES = 8192;
-const CONFIRM_BYTES = 3 * 1441 + 4;
+/** From one header to the end of the next but one. */
+export const CONFIRM_BYTES = 2 * MPEG_FRAME_BYTES_MAX + 4;
+/** What may stand behind the last frame. */
+const TAG_STARTS: readonly string[] = ["TAG", "APETAGEX", "LYRICSBEGIN", "ID3"];
 
 /** How far to search for frames, and which budget the search uses. */
 export interface FrameSearch {
@@ -17,7 +20,7 @@ export interface FrameSearch {
 
 /**
  * Moves the cursor to the first confirmed frame, at most `junkBytesMax` ahead; false when there is none. Three frames
- * in a row confirm each other; fewer suffice only where the data ends.
+ * in a row confirm each other; fewer suffice only where the data or the audio ends.
  */
 export async function findFrame(cursor: ByteCursor, { junkBytesMax, work }: FrameSearch): Promise<boolean> {
   const limit = cursor.position + junkBytesMax;
@@ -48,13 +51,20 @@ function isConfirmed(bytes: Uint8Array, start: number, isEnd: boolean): boolean 
   const first = wordAt(bytes, start);
   let at = start;
   for (let count = 0; count < 3; count++) {
+    if (at + 4 > bytes.length) return isEnd && (count > 1 || at === bytes.length);
     const word = wordAt(bytes, at);
     const header = parseMpegAudioHeader(word);
-    if (header === undefined || !isSameStream(word, first)) return false;
+    if (header === undefined || !isSameStream(word, first)) return count > 0 && isAudioEnd(bytes.subarray(at), count);
     at += header.sizeBytes;
-    if (at + 4 > bytes.length) return isEnd && (count > 0 || at === bytes.length);
   }
   return true;
+}
+
+/** True where a tag begins, or nothing but zeros follows two frames. */
+function isAudioEnd(rest: Uint8Array, frameCount: number): boolean {
+  const text = String.fromCharCode(...rest.subarray(0, 11));
+  if (TAG_STARTS.some((start) => text.startsWith(start))) return true;
+  return frameCount > 1 && rest.every((byte) => byte === 0);
 }
 
 /** True when two headers may belong to frames of one stream. */
@@ -62,7 +72,8 @@ export function isSameStream(word: number, other: number): boolean {
   return ((word ^ other) & MPEG_STREAM_MASK) === 0;
 }
 
-function wordAt(bytes: Uint8Array, at: number): number {
+/** Four bytes, most significant first, unsigned; those that are missing are 0. */
+export function wordAt(bytes: Uint8Array, at: number): number {
   return (
     (((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)) >>> 0
   );

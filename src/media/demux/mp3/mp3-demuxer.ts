@@ -9,12 +9,14 @@ import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { id3Size, type LeadingTags } from "../id3.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
-import { type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
+import { MPEG_FRAME_BYTES_MAX, type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
 import { FrameIndex, type FramePosition } from "./frame-index.ts";
-import { type FrameSearch, findFrame, findFrameIn, isSameStream } from "./frame-search.ts";
+import { CONFIRM_BYTES, type FrameSearch, findFrame, findFrameIn, isSameStream } from "./frame-search.ts";
+import { checkedSummary, exactFrameBytes, type Mp3Extent, mp3Length } from "./mp3-length.ts";
 import { type Mp3Summary, parseSummary } from "./mp3-summary.ts";
+import { readTrailingTags } from "./trailing-tags.ts";
 
 /** Junk in front of the first frame and between frames that is searched. */
 export const MP3_JUNK_BYTES_MAX = 1024 * 1024;
@@ -26,41 +28,46 @@ const COUNT_BYTES_MAX = 32 * 1024 * 1024;
 const RESERVOIR_BYTES = 511;
 /** Frames that hold the bit reservoir at 32 kbit/s, and one for the overlap. */
 const PRE_ROLL_FRAMES_MAX = 10;
-const FRAME_BYTES_MAX = 1441;
 
 /**
  * Reads from `endBytes`, behind the tags, to the first frame, across at most `MP3_JUNK_BYTES_MAX` of other data, and
- * its summary (Xing, Info, VBRI) if it is one. The source stays open when it throws.
+ * its summary (Xing, Info, VBRI) if it is one; if the length is needed, also the tags behind the audio. The source
+ * stays open when it throws.
  * @throws NodeError "media-damaged" when there is no frame, "media-no-audio" when there is only the summary, and the
  * errors of the source
  */
-export async function openMp3(parts: ReaderParts, { tags, endBytes }: LeadingTags): Promise<Demuxer> {
+export async function openMp3(
+  parts: ReaderParts,
+  { tags: leadingTags, endBytes }: LeadingTags,
+  { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined } = {},
+): Promise<Demuxer> {
   const { source, work } = parts;
   const search = { junkBytesMax: MP3_JUNK_BYTES_MAX, work };
   const cursor = new ByteCursor(source, endBytes);
   if (!(await findFrame(cursor, search))) {
     throw new NodeError("media-damaged", "the MP3 file cannot be read: no audio in its first part");
   }
-  const first = cursor.position;
+  const summaryStart = cursor.position;
   let header = await headerAt(cursor);
-  const summary = parseSummary(await cursor.peek(header.sizeBytes), header);
-  if (summary !== undefined) {
+  const declared = parseSummary(await cursor.peek(header.sizeBytes), header);
+  if (declared !== undefined) {
     cursor.skip(header.sizeBytes);
     if (!(await findFrame(cursor, search))) throw new NodeError("media-no-audio", "the MP3 file holds no audio");
     header = await headerAt(cursor);
   }
-  const isEstimated = summary === undefined && source.isRandomAccess;
+  const isEstimated = declared === undefined && source.isRandomAccess;
   const sample = sampleFrames(await cursor.peek(isEstimated ? SAMPLE_BYTES.file : SAMPLE_BYTES.stream));
-  const layout = {
-    tags,
-    summary,
-    header,
-    sample,
-    summaryStart: first,
-    firstFrame: cursor.position,
-    word: cursor.u32be(0),
-  };
-  return new Mp3Demuxer(parts, layout);
+  const [firstFrame, word] = [cursor.position, cursor.u32be(0)];
+  const tags = { ...leadingTags };
+  const hasTail = isLengthNeeded && source.isRandomAccess && source.sizeBytes !== undefined;
+  const audioEnd = hasTail
+    ? await readTrailingTags(parts, tags, { startBytes: firstFrame, endBytes: source.sizeBytes })
+    : source.sizeBytes;
+  const extent: Mp3Extent = { header, word, summaryStart, firstFrame, audioEnd, sample };
+  // A station begins with the summary of the file that it is playing.
+  const summary = source.isLive === true ? undefined : checkedSummary(declared, extent);
+  const lengthMs = source.isLive === true ? undefined : await mp3Length(parts, summary, extent);
+  return new Mp3Demuxer(parts, { ...extent, tags, summary, lengthMs });
 }
 
 async function headerAt(cursor: ByteCursor): Promise<MpegAudioHeader> {
@@ -87,16 +94,10 @@ function sampleFrames(bytes: Uint8Array): { isConstant: boolean; frameBytes: num
   return { isConstant: bitrates.size <= 1, frameBytes: at / Math.max(1, count) };
 }
 
-interface Layout {
+interface Layout extends Mp3Extent {
   readonly tags: Tags;
   readonly summary: Mp3Summary | undefined;
-  readonly header: MpegAudioHeader;
-  readonly sample: { isConstant: boolean; frameBytes: number };
-  /** Start of the first frame of any kind, and of the first with audio. */
-  readonly summaryStart: number;
-  readonly firstFrame: number;
-  /** Header of that frame. */
-  readonly word: number;
+  readonly lengthMs: number | undefined;
 }
 
 class Mp3Demuxer implements Demuxer {
@@ -131,7 +132,7 @@ class Mp3Demuxer implements Demuxer {
     this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
     this.#index = new FrameIndex(work, positionsOfRuns(layout));
     const { title, author, isrc } = tags;
-    this.info = { probeName: "mp3", title, author, isrc, artworkUrl: undefined, lengthMs: lengthMsOf(source, layout) };
+    this.info = { probeName: "mp3", title, author, isrc, artworkUrl: undefined, lengthMs: layout.lengthMs };
   }
 
   get stream(): AudioStream {
@@ -198,7 +199,7 @@ class Mp3Demuxer implements Demuxer {
     const frameBytes = exactFrameBytes(header);
     const start = Math.floor(firstFrame + Math.max(0, frame - 0.5) * frameBytes);
     const cursor = new ByteCursor(this.#source, frame === 0 ? firstFrame : start);
-    if (!(await findFrame(cursor, { junkBytesMax: 2 * FRAME_BYTES_MAX, work: this.#work }))) return undefined;
+    if (!(await findFrame(cursor, { junkBytesMax: 2 * MPEG_FRAME_BYTES_MAX, work: this.#work }))) return undefined;
     const found = parseMpegAudioHeader(cursor.u32be(0));
     if (found?.bitrateBps !== header.bitrateBps) {
       this.#isConstant = false;
@@ -297,7 +298,7 @@ class Mp3Demuxer implements Demuxer {
       cursor.skip(tagBytes);
       return AGAIN;
     }
-    const sniffBytes = 3 * FRAME_BYTES_MAX + 4;
+    const sniffBytes = CONFIRM_BYTES;
     if (!cursor.has(2 * sniffBytes) && !cursor.isShort) return WAIT;
     const bytes = cursor.view(2 * sniffBytes);
     if (bytes.length < 5) return undefined;
@@ -340,27 +341,10 @@ function streamOf(header: MpegAudioHeader): AudioStream {
   return { codec: "mp3", sampleRateHz, channelCount, description: undefined, pcm: undefined };
 }
 
-function exactFrameBytes(header: MpegAudioHeader): number {
-  return ((header.frameSamples / 8) * header.bitrateBps) / header.sampleRateHz;
-}
-
-/**
- * The length shown to clients: frames counted by the file or, at a constant bit rate, calculated from its size, with
- * the summary's own frame, as in Lavalink. Encoder padding counts in.
- */
-function lengthMsOf(source: ByteSource, layout: Layout): number | undefined {
-  const { summary, header, sample, summaryStart } = layout;
-  const frameMs = (1000 * header.frameSamples) / header.sampleRateHz;
-  if (summary?.kind === "vbr" && summary.frameCount !== undefined) return Math.floor(summary.frameCount * frameMs);
-  const frameBytes = sample.isConstant ? exactFrameBytes(header) : sample.frameBytes;
-  if (source.sizeBytes !== undefined)
-    return Math.floor(Math.floor((source.sizeBytes - summaryStart + 8) / frameBytes) * frameMs);
-  return summary?.frameCount === undefined ? undefined : Math.floor((summary.frameCount + 1) * frameMs);
-}
-
 /** Size of a tag behind or between the frames: ID3v1, APE, ID3v2. 0 for none. */
 function trailingTagBytes(bytes: Uint8Array): number {
   const text = String.fromCharCode(...bytes.subarray(0, 8));
+  if (text.startsWith("TAG+")) return 227;
   if (text.startsWith("TAG")) return 128;
   if (text === "APETAGEX" && bytes.length >= 32) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

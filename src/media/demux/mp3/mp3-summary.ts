@@ -24,6 +24,7 @@ export interface Mp3Summary {
 
 /** Reads the summary from a complete frame; undefined when the frame is audio. */
 export function parseSummary(frame: Uint8Array, header: MpegAudioHeader): Mp3Summary | undefined {
+  if (header.layer !== 3) return undefined;
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
   // A CRC does not move it: encoders write the tag behind the plain side information.
   for (const at of [4 + header.sideBytes, 2 + header.sideBytes]) {

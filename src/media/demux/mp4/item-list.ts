@@ -1,7 +1,7 @@
 // Tags of MP4 files: the items of iTunes' list (`moov/udta/meta/ilst`), with its note about encoder padding. Audio
 // thread.
 
-import { decodeUtf8, loudnessTagForName, setTag, type Tags } from "../tags.ts";
+import { decodeTag, loudnessTagForName, setTag, type Tags } from "../tags.ts";
 import { findBox } from "./box.ts";
 
 /** Samples in front of and in the music, as iTunes writes them. */
@@ -21,7 +21,7 @@ export function readItem(type: string, body: Uint8Array, list: ItemList): void {
   if (type === "\u00a9nam") setTag(list.tags, "title", readData(body));
   else if (type === "\u00a9ART") setTag(list.tags, "author", readData(body));
   else if (type === "----") {
-    const name = decodeUtf8((findBox(body, "name") ?? NOTHING).subarray(4));
+    const name = decodeTag((findBox(body, "name") ?? NOTHING).subarray(4));
     const tag = name.toUpperCase() === "ISRC" ? "isrc" : loudnessTagForName(name);
     if (tag !== undefined) setTag(list.tags, tag, readData(body));
     else if (name === "iTunSMPB") list.gapless = parseGapless(readData(body));
@@ -32,7 +32,7 @@ const NOTHING = new Uint8Array(0);
 
 /** The text of the first `data` child: type and locale, four bytes each, then UTF-8. */
 function readData(item: Uint8Array): string {
-  return decodeUtf8((findBox(item, "data") ?? NOTHING).subarray(8));
+  return decodeTag((findBox(item, "data") ?? NOTHING).subarray(8));
 }
 
 /** Hexadecimal words: nothing, delay, padding, samples of music, more. */

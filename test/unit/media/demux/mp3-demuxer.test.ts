@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ascii, be, concat, le } from "../../../../lab/media-files/bytes.ts";
+import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { id3Tag, mp3Frames } from "../../../support/media-builders.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
@@ -133,5 +134,126 @@ describe("the MP3 reader", () => {
       const before = packets[index];
       expect(packet.timestampMs).toBeCloseTo((before?.timestampMs ?? 0) + (before?.durationMs ?? 0), 3);
     }
+  });
+
+  it("a station that begins with a summary frame is a stream that plays on behind the summary's last frame", async () => {
+    const whole = await open(readMediaFixture("cbr.mp3"));
+    const song = readMediaFixture("cbr.mp3");
+    const bytes = concat(song, readMediaFixture("cbr-noxing.mp3"));
+    const source = new MemoryByteSource(bytes, { isRandomAccess: false, isSizeKnown: false, isLive: true });
+    const demuxer = await openDemuxer(source, {}, createTrackBudget());
+    expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
+    const packets = await readPackets(demuxer);
+    expect(packets.length).toBeGreaterThan((await readPackets(whole)).length + 77);
+    expect(packets.every(({ trimEndSamples }) => trimEndSamples === 0)).toBe(true);
+    const file = new MemoryByteSource(song, { isRandomAccess: false, isSizeKnown: false });
+    expect((await openDemuxer(file, {}, createTrackBudget())).info.lengthMs).toBe(2000);
+  });
+
+  const ID3V1 = concat(
+    ascii("TAG"),
+    ascii("Old title".padEnd(30, "\0")),
+    ascii("Old artist".padEnd(30)),
+    new Uint8Array(65),
+  );
+  const LYRICS = concat(ascii("LYRICSBEGIN"), ascii("IND0000210"), ascii("000021LYRICS200"));
+  const OLD_LYRICS = ascii(`LYRICSBEGIN${"la ".repeat(500)}LYRICSEND`);
+  const APPENDED = concat(id3Tag(4, 0x10, new Uint8Array(900)), ascii("3DI"), Uint8Array.of(4, 0, 0x10, 0, 0, 7, 4));
+
+  function apeTag(items: readonly (readonly [string, Uint8Array])[]): Uint8Array {
+    const body = concat(
+      ...items.map(([name, value]) => concat(le(value.length, 4), le(0, 4), ascii(`${name}\0`), value)),
+    );
+    const frame = (flags: number) =>
+      concat(ascii("APETAGEX"), le(2000, 4), le(body.length + 32, 4), le(items.length, 4), le(flags, 4), le(0, 8));
+    return concat(frame(0xa0000000), body, frame(0x80000000));
+  }
+
+  const PICTURE = ["Cover Art (Front)", new Uint8Array(300_000).fill(7)] as const;
+
+  it.each([
+    ["ID3v1", ID3V1, "Old title"],
+    ["ID3v1 behind Lyrics3", concat(LYRICS, ID3V1), "Old title"],
+    ["ID3v1 behind old Lyrics3", concat(OLD_LYRICS, ID3V1), "Old title"],
+    ["APE with a picture", apeTag([PICTURE, ["Title", Buffer.from("Žižek")]]), "Žižek"],
+    ["APE in Latin-1 and ID3v1", concat(apeTag([["TITLE", ascii("Caf\xe9")]]), ID3V1), "Café"],
+    ["ID3v2 with a footer", APPENDED, undefined],
+  ])("tags behind the audio are read and do not count as audio: %s", async (_what, tag, title) => {
+    for (const name of ["cbr-noxing.mp3", "vbr-noxing.mp3", "cbr.mp3", "mpeg2.mp3"]) {
+      const song = readMediaFixture(name);
+      const plain = await open(song);
+      const demuxer = await open(concat(song, tag));
+      expect([name, demuxer.info.lengthMs]).toEqual([name, plain.info.lengthMs]);
+      expect(demuxer.info.title).toBe(plain.info.title ?? title);
+      expect(await readPackets(demuxer)).toHaveLength((await readPackets(plain)).length);
+    }
+  });
+
+  it("the count of an Info frame is the length where garbage stands behind the audio, and not where audio goes on", async () => {
+    const song = readMediaFixture("cbr.mp3");
+    const garbage = Uint8Array.from({ length: 300_000 }, (_, index) => (index * 37) % 251);
+    expect((await open(concat(song, garbage))).info.lengthMs).toBe(2000);
+    const longer = await open(concat(song, ...Array<Uint8Array>(9).fill(readMediaFixture("cbr-noxing.mp3"))));
+    expect(longer.info.lengthMs).toBeGreaterThan(20_000);
+    expect(longer.info.lengthMs).toBeLessThan(20_500);
+  });
+
+  it("the length of a file that is cut off is what is there", async () => {
+    for (const name of ["cbr.mp3", "vbr.mp3"]) {
+      const song = readMediaFixture(name);
+      const whole = await open(song);
+      const half = await open(song.subarray(0, song.length / 2));
+      expect(half.info.lengthMs! / whole.info.lengthMs!).toBeCloseTo(0.5, 1);
+    }
+  });
+
+  it("a summary frame with an absurd count is not believed", async () => {
+    const audio = mp3Frames({ kbps: 128, rateHz: 44_100, sizeBytes: 400_000 });
+    for (const frameCount of [3, 500_000]) {
+      const bytes = concat(vbriFrame({ frameCount, sizes: [], framesPerEntry: 0 }), audio);
+      const lengthMs = (await open(bytes)).info.lengthMs!;
+      expect(lengthMs).toBeGreaterThan(24_800);
+      expect(lengthMs).toBeLessThan(25_200);
+    }
+  });
+
+  it("the length of a file that changes its rate behind its first frames is counted, or sampled in a large one", async () => {
+    const part = (kbps: number, sizeBytes: number) => mp3Frames({ kbps, rateHz: 48_000, sizeBytes });
+    // 32 kbit/s has frames of 96 bytes, 320 of 960.
+    const small = await open(concat(part(32, 96_000), part(320, 960_000)));
+    expect(small.info.lengthMs).toBe(2000 * 24);
+    const source = new MemoryByteSource(concat(part(32, 960_000), part(320, 9_600_000)));
+    const large = await openDemuxer(source, {}, createTrackBudget());
+    expect(large.info.lengthMs! / (20_000 * 24)).toBeGreaterThan(0.6);
+    expect(large.info.lengthMs! / (20_000 * 24)).toBeLessThan(1.4);
+    expect(source.bytesRead).toBeLessThan(500_000);
+  });
+
+  it("a file of two frames before a tag plays", async () => {
+    for (const tag of [ID3V1, concat(apeTag([PICTURE]), ID3V1), new Uint8Array(9000)]) {
+      const frames = mp3Frames({ kbps: 128, rateHz: 48_000, sizeBytes: 768 });
+      expect(await readPackets(await open(concat(frames, tag)))).toHaveLength(2);
+    }
+  });
+
+  it.each([
+    // 192 kbit/s at 48 kHz: 576 bytes for 1,152 samples, and 192 for 384 of Layer I.
+    ["Layer II", Uint8Array.of(0xff, 0xfd, 0xa4, 0), 576, 24],
+    ["Layer I", Uint8Array.of(0xff, 0xff, 0x64, 0), 192, 8],
+    // 160 kbit/s at 8 kHz: the longest frame.
+    ["Layer II of MPEG 2.5", Uint8Array.of(0xff, 0xe5, 0xe8, 0), 2880, 144],
+  ])("%s plays, with length and seek", async (_layer, head, frameBytes, frameMs) => {
+    const bytes = new Uint8Array(frameBytes * 100);
+    for (let at = 0; at < bytes.length; at += frameBytes) bytes.set(head, at);
+    const demuxer = await open(bytes);
+    expect(demuxer.info.lengthMs).toBe(100 * frameMs);
+    expect(await readPackets(demuxer)).toHaveLength(100);
+    await demuxer.seek(50 * frameMs);
+    const packet = await demuxer.next();
+    expect(packet?.data.byteOffset).toBe(((packet?.timestampMs ?? 0) / frameMs) * frameBytes);
+    const decoder = await createDecoder(demuxer.stream);
+    const block = await decoder.decode(bytes.subarray(0, frameBytes));
+    expect(block.lengthSamples).toBe((frameMs * demuxer.stream.sampleRateHz) / 1000);
+    decoder.close();
   });
 });

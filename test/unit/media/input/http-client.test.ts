@@ -4,6 +4,8 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../../../../src/lib/clock.ts";
 import { ConnectionShares } from "../../../../src/media/input/connection-shares.ts";
 import { HttpClient } from "../../../../src/media/input/http-client.ts";
+import { stationOf } from "../../../../src/media/input/icy-metadata.ts";
+import { decodeText } from "../../../../src/media/input/legacy-text.ts";
 import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { requestShoutcast } from "../../../../src/media/input/shoutcast-client.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
@@ -86,5 +88,26 @@ it("a Shoutcast server gets no connection for a signal that is already aborted",
   });
   await expect(asked).rejects.toBe(reason);
   expect(connected).not.toHaveBeenCalled();
+  await new Promise((resolve) => station.close(resolve));
+});
+
+it.each([
+  ["UTF-8", Buffer.from("Радио été")],
+  ["Latin-1", Buffer.from("Radio été", "latin1")],
+] as const)("the name of an old Shoutcast station is read in %s", async (_encoding, name) => {
+  const head = Buffer.concat([Buffer.from("ICY 200 OK\r\nicy-name: "), name, Buffer.from("\r\n\r\n")]);
+  const station = createTcpServer((socket) => void socket.resume().end(head));
+  await new Promise<void>((resolve) => station.listen(0, "127.0.0.1", resolve));
+  const { headers, body } = await requestShoutcast({
+    url: new URL(`http://127.0.0.1:${(station.address() as AddressInfo).port}`),
+    headers: {},
+    signal: new AbortController().signal,
+    guard: new OutboundGuard(inputSettings.network.allow),
+    clock: systemClock,
+    settings: inputSettings.http,
+    localAddress: undefined,
+  });
+  expect(stationOf(headers)?.name).toBe(decodeText(name));
+  body.cancel();
   await new Promise((resolve) => station.close(resolve));
 });

@@ -75,6 +75,18 @@ describe("titles", () => {
 });
 
 describe("headers", () => {
+  it("the name of a station is UTF-8, Windows-1251 or Latin-1, though its header was read as Latin-1", () => {
+    const names: [Buffer, string][] = [
+      [Buffer.from("Радио été"), "Радио été"],
+      [Buffer.from([0xca, 0xe8, 0xed, 0xee]), "Кино"],
+      [Buffer.from("Radio été", "latin1"), "Radio été"],
+    ];
+    for (const [bytes, name] of names) {
+      const headers = { "icy-name": bytes.toString("latin1"), "icy-description": bytes.toString("latin1") };
+      expect(stationOf(headers)).toMatchObject({ name, description: name });
+    }
+  });
+
   it("headers of a station are recognised, others are not", () => {
     expect(stationOf({ "content-type": "audio/mpeg" })).toBeUndefined();
     expect(stationOf({ "icy-br": "128" })).toMatchObject({ name: undefined, streamTitle: undefined });

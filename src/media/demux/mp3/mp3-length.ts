@@ -1,0 +1,163 @@
+// How long an MP3 file is. No single number is believed: what the summary frame says is compared with the size of the
+// file, a constant bit rate at the start with the rate at the end. Audio and probe threads.
+
+import { ByteCursor } from "../byte-cursor.ts";
+import type { ReaderParts } from "../demux-work.ts";
+import { type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
+import { findFrameIn, isSameStream, wordAt } from "./frame-search.ts";
+import type { Mp3Summary } from "./mp3-summary.ts";
+
+/** A difference of sizes that says nothing: rounding, and a frame more or less. */
+const TOLERANCE = 0.02;
+/** Files of varying rate up to this size are counted to the end, larger ones are sampled. */
+const COUNT_BYTES_MAX = 2 * 1024 * 1024;
+const SAMPLE_COUNT = 16;
+const SAMPLE_BYTES = 8192;
+/** Bytes behind the end of the summary's audio in which frames that go on are found. */
+const BEHIND_BYTES = 4096;
+
+export interface Mp3Extent {
+  readonly header: MpegAudioHeader;
+  /** Header of the first frame with audio. */
+  readonly word: number;
+  /** Start of the first frame of any kind, and of the first with audio. */
+  readonly summaryStart: number;
+  readonly firstFrame: number;
+  /** Where the audio ends, before all tags; undefined when the size is unknown. */
+  readonly audioEnd: number | undefined;
+  /** The first frames: whether all have one bit rate, and their mean size. */
+  readonly sample: { readonly isConstant: boolean; readonly frameBytes: number };
+}
+
+/** The summary as far as it agrees with the file: undefined when it speaks of something else. */
+export function checkedSummary(summary: Mp3Summary | undefined, extent: Mp3Extent): Mp3Summary | undefined {
+  if (summary?.frameCount === undefined) return summary;
+  const { header } = extent;
+  const bytes = expectedBytes(summary, extent) ?? bytesFrom(extent, extent.summaryStart);
+  if (bytes === undefined) return summary;
+  const [lowBps, highBps] = header.version === 1 ? [32_000, 320_000] : [8000, 160_000];
+  const meanBps = (8 * bytes * header.sampleRateHz) / (summary.frameCount * header.frameSamples);
+  // Half and double: a few frames more or less are much in a short file.
+  if (meanBps >= lowBps / 2 && meanBps <= highBps * 2) return summary;
+  return { ...summary, frameCount: undefined, sizeBytes: undefined, hundredths: undefined, endSamples: 0 };
+}
+
+/** Length in milliseconds without encoder padding; undefined when unknown. */
+export async function mp3Length(
+  parts: ReaderParts,
+  summary: Mp3Summary | undefined,
+  extent: Mp3Extent,
+): Promise<number | undefined> {
+  const { header } = extent;
+  const frameMs = (1000 * header.frameSamples) / header.sampleRateHz;
+  if (summary?.frameCount !== undefined) {
+    const declaredMs = summary.frameCount * frameMs;
+    const paddingMs = (1000 * (summary.startSamples + summary.endSamples)) / header.sampleRateHz;
+    const exactMs = Math.floor(Math.max(0, declaredMs - paddingMs));
+    const [expected, actual] = [expectedBytes(summary, extent), bytesFrom(extent, extent.summaryStart)];
+    if (expected === undefined || actual === undefined) return exactMs;
+    // Cut off: what is there.
+    if (actual < expected * (1 - TOLERANCE)) return Math.floor((exactMs * actual) / expected);
+    const isLonger = actual > expected * (1 + TOLERANCE) + 2 * header.sizeBytes;
+    if (!isLonger || !(await isContinued(parts, extent, expected))) return exactMs;
+  }
+  const bytes = bytesFrom(extent, extent.firstFrame);
+  if (bytes === undefined) return undefined;
+  if (extent.sample.isConstant && (await isConstantAtEnd(parts, extent))) {
+    return Math.floor(Math.floor((bytes + 8) / exactFrameBytes(header)) * frameMs);
+  }
+  if (!parts.source.isRandomAccess) return Math.floor((bytes / extent.sample.frameBytes) * frameMs);
+  if (bytes <= COUNT_BYTES_MAX) return Math.floor((await countFrames(parts, extent)) * frameMs);
+  return Math.floor((await sampleFrameCount(parts, extent)) * frameMs);
+}
+
+/** Mean size of a frame at a constant rate. */
+export function exactFrameBytes(header: MpegAudioHeader): number {
+  return ((header.frameSamples / 8) * header.bitrateBps) / header.sampleRateHz;
+}
+
+/** Bytes from the summary to the end of the audio as the summary says. */
+function expectedBytes(summary: Mp3Summary, { header, summaryStart, firstFrame }: Mp3Extent): number | undefined {
+  if (summary.sizeBytes !== undefined) return summary.sizeBytes;
+  if (summary.kind === "vbr" || summary.frameCount === undefined) return undefined;
+  return firstFrame - summaryStart + summary.frameCount * exactFrameBytes(header);
+}
+
+function bytesFrom({ audioEnd }: Mp3Extent, start: number): number | undefined {
+  return audioEnd === undefined ? undefined : Math.max(0, audioEnd - start);
+}
+
+/** True when frames go on behind the end that the summary names: files that were joined. */
+async function isContinued({ source }: ReaderParts, extent: Mp3Extent, expected: number): Promise<boolean> {
+  if (!source.isRandomAccess) return false;
+  const bytes = await new ByteCursor(source, extent.summaryStart + Math.floor(expected)).peek(2 * SAMPLE_BYTES);
+  return findFrameIn(bytes, { lastStart: Math.min(BEHIND_BYTES, bytes.length - 4), isEnd: false }) >= 0;
+}
+
+async function isConstantAtEnd({ source }: ReaderParts, extent: Mp3Extent): Promise<boolean> {
+  const { audioEnd, firstFrame, header } = extent;
+  if (!source.isRandomAccess || audioEnd === undefined) return true;
+  // The tags behind were read from the same bytes.
+  const cursor = new ByteCursor(source, Math.max(firstFrame, audioEnd - SAMPLE_BYTES));
+  const { frameCount, bitrates } = framesIn(await cursor.peek(SAMPLE_BYTES), extent.word);
+  return frameCount === 0 || (bitrates.size === 1 && bitrates.has(header.bitrateBps));
+}
+
+interface Frames {
+  readonly frameCount: number;
+  readonly sizeBytes: number;
+  readonly bitrates: ReadonlySet<number>;
+}
+
+/** The frames of the stream that follow each other in `bytes`, from the first confirmed one on. */
+function framesIn(bytes: Uint8Array, streamWord: number): Frames {
+  const bitrates = new Set<number>();
+  const start = findFrameIn(bytes, { lastStart: bytes.length - 4, isEnd: false });
+  let frameCount = 0;
+  let at = Math.max(0, start);
+  while (start >= 0 && at + 4 <= bytes.length) {
+    const word = wordAt(bytes, at);
+    const header = parseMpegAudioHeader(word);
+    if (header === undefined || !isSameStream(word, streamWord)) break;
+    bitrates.add(header.bitrateBps);
+    frameCount += 1;
+    at += header.sizeBytes;
+  }
+  return { frameCount, sizeBytes: at - Math.max(0, start), bitrates };
+}
+
+/** Counts every frame; junk between them is stepped over. */
+async function countFrames({ source, work }: ReaderParts, extent: Mp3Extent): Promise<number> {
+  const { firstFrame, audioEnd = firstFrame, word } = extent;
+  const cursor = new ByteCursor(source, firstFrame);
+  let count = 0;
+  while (cursor.position < audioEnd && (await cursor.need(4))) {
+    if (work.isSpent) await work.yield();
+    const header = parseMpegAudioHeader(cursor.u32be(0));
+    const isFrame = header !== undefined && isSameStream(cursor.u32be(0), word);
+    if (isFrame) {
+      count += 1;
+      cursor.skip(header.sizeBytes);
+      continue;
+    }
+    const bytes = await cursor.peek(SAMPLE_BYTES);
+    const isEnd = bytes.length < SAMPLE_BYTES;
+    const found = findFrameIn(bytes.subarray(1), { lastStart: bytes.length - 5, isEnd });
+    cursor.skip(found < 0 ? Math.max(1, bytes.length - 4) : found + 1);
+  }
+  return count;
+}
+
+/** The number of frames by their mean size at points all over the file. */
+async function sampleFrameCount({ source, work }: ReaderParts, extent: Mp3Extent): Promise<number> {
+  const { firstFrame, audioEnd = firstFrame, sample, word } = extent;
+  const partBytes = (audioEnd - firstFrame) / SAMPLE_COUNT;
+  let count = 0;
+  for (let index = 0; index < SAMPLE_COUNT; index++) {
+    if (work.isSpent) await work.yield();
+    const cursor = new ByteCursor(source, Math.floor(firstFrame + (index + 0.5) * partBytes));
+    const { frameCount, sizeBytes } = framesIn(await cursor.peek(SAMPLE_BYTES), word);
+    count += partBytes / (frameCount === 0 ? sample.frameBytes : sizeBytes / frameCount);
+  }
+  return count;
+}
