@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../errors.ts";
 import { onAbort } from "../../lib/on-abort.ts";
+import { requirePlayable } from "../decode/require-playable.ts";
 import { ADTS_JUNK_BYTES_MAX, findAdtsFrame, openAdts } from "../demux/adts/adts-demuxer.ts";
 import { ByteCursor } from "../demux/byte-cursor.ts";
 import { DemuxWork, type ReaderParts } from "../demux/demux-work.ts";
@@ -68,7 +69,9 @@ async function openRecognised(source: ByteSource, hints: ContainerHints, work: D
   const leading = await readLeadingTags(cursor, work);
   const open = recogniseSignature(head) ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
   if (open === undefined) throw describeUnknown(head, hints.mimeType);
-  return open({ source, work }, leading, hints);
+  const demuxer = await open({ source, work }, leading, hints);
+  requirePlayable(demuxer.stream);
+  return demuxer;
 }
 
 /** Boxes a file of the MP4 family may start with; old QuickTime files have no `ftyp`. */
@@ -114,7 +117,7 @@ interface Recognising {
 /** The reader for what the cursor has in front of it: frames that follow each other, perhaps after some junk. */
 async function recogniseFrames({ cursor, order, work }: Recognising): Promise<Open | undefined> {
   const start = cursor.position;
-  if (start > 0 && (await cursor.peek(4)).toString() === "102,76,97,67") return openFlac;
+  if (start > 0 && String.fromCharCode(...(await cursor.peek(4))) === "fLaC") return openFlac;
   for (const format of order.formats) {
     cursor.moveTo(start);
     if (await format.find(cursor, { junkBytesMax: JUNK_BYTES_MAX, work })) return format.open;
