@@ -7,7 +7,7 @@ import { type FlacFrameHeader, flacCrc16 } from "../demux/flac-frame-header.ts";
 
 /** A frame whose header was read. */
 interface FlacFrame {
-  /** The whole frame, with its CRC-16. */
+  /** The whole frame, with its CRC-16; damaged bytes of frames behind it may follow. */
   readonly packet: Uint8Array;
   readonly header: FlacFrameHeader;
   /** 4 to 32; of the header, else of STREAMINFO. */
@@ -22,16 +22,17 @@ const STEP_PRODUCTS = 16 * 1024;
 /** Residues read between two yields. */
 const STEP_SAMPLES = 1024;
 
+/** Bytes of the checksum between two yields. */
+const STEP_BYTES = 16 * 1024;
+
 /** The predictors without coefficients of their own, by their order (RFC 9639 section 9.2.5). */
 const FIXED_COEFFICIENTS: readonly (readonly number[])[] = [[], [1], [2, -1], [3, -3, 1], [4, -6, 4, -1]];
 
 /** Decodes into `channels`, ±1, as long as the frame at least. They hold parts of the audio when it returns false. */
 export function* decodeFlacFrame(frame: FlacFrame, channels: readonly Float32Array[]): Steps {
   const { packet, header, bitsPerSample } = frame;
-  const sum = flacCrc16(packet, { start: 0, end: packet.length - 2 });
-  if (sum !== ((packet[packet.length - 2]! << 8) | packet[packet.length - 1]!)) return false;
   const length = header.blockSamples;
-  const bits = new BitReader(packet.subarray(0, -2));
+  const bits = new BitReader(packet);
   bits.skip(header.sizeBytes * 8);
   const sideIndex = header.channelCode === 9 ? 0 : header.channelCode > 7 ? 1 : -1;
   const values: Float64Array[] = [];
@@ -41,6 +42,7 @@ export function* decodeFlacFrame(frame: FlacFrame, channels: readonly Float32Arr
     if (!isWhole || bits.isPastEnd) return false;
     values.push(samples);
   }
+  if (!(yield* isSumRight(packet, bits.positionBytes))) return false;
   const [first, second] = values;
   if (sideIndex >= 0 && first !== undefined && second !== undefined) joinPair(header.channelCode, first, second);
   const scale = 2 ** (1 - bitsPerSample);
@@ -50,6 +52,17 @@ export function* decodeFlacFrame(frame: FlacFrame, channels: readonly Float32Arr
     for (let at = 0; at < length; at++) channel[at] = samples[at]! * scale;
   }
   return true;
+}
+
+/** True when the CRC-16 of the bytes before `end` is there. */
+function* isSumRight(packet: Uint8Array, end: number): Steps {
+  if (end + 2 > packet.length) return false;
+  let crc = 0;
+  for (let start = 0; start < end; start += STEP_BYTES) {
+    yield;
+    crc = flacCrc16(packet, { start, end: Math.min(end, start + STEP_BYTES), crc });
+  }
+  return crc === ((packet[end]! << 8) | packet[end + 1]!);
 }
 
 /** Type of 6 bits between a zero and the flag of wasted bits, then the samples (RFC 9639 section 9.2). */
