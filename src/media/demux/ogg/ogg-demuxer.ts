@@ -95,7 +95,9 @@ async function readHeaders(
       const result = chosen.read(packet);
       if (result === "broken")
         throw new NodeError("media-damaged", "the Ogg file cannot be read: a codec header is broken");
-      if (result !== "more") return { headers: result, serial: chosen.serial, serials };
+      if (result === "more") continue;
+      if (result.isAudioRead) cursor.moveTo(page.positionBytes);
+      return { headers: result, serial: chosen.serial, serials };
     }
   }
   if (chosen !== undefined)
