@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ascii, concat } from "../../../../lab/media-files/bytes.ts";
+import { ascii, be, concat, le } from "../../../../lab/media-files/bytes.ts";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
@@ -104,4 +104,21 @@ test("damage to a header of FLAC that ffmpeg made loses one block", async () => 
     if ((await decoder.decode(packet.data)).lengthSamples > 0) blockCount++;
   decoder.close();
   expect(blockCount).toBe(packets.length - 1);
+});
+
+/** A comment block whose size field says `lessBytes` less than there is. */
+function withComments(lessBytes: number): Uint8Array {
+  const text = ascii("TITLE=A title of some length");
+  const comments = concat(le(0, 4), le(1, 4), le(text.length, 4), text);
+  const block = concat(Uint8Array.of(4), be(comments.length - lessBytes, 3), comments);
+  const padding = concat(Uint8Array.of(0x81), be(20, 3), new Uint8Array(20));
+  const head = FILE.slice(0, 42);
+  head[4] = 0;
+  return concat(head, block, padding, FILE.subarray(42));
+}
+
+test.each([0, 4, 20])("FLAC whose comment block is %d bytes longer than it says plays in full", async (lessBytes) => {
+  const bytes = withComments(lessBytes);
+  expect((await open(bytes)).info.title).toMatch(/^A title/);
+  expect(await audibleBlocks(bytes)).toEqual(allBlocksBut());
 });

@@ -41,20 +41,30 @@ test.each([
   expect((await readPackets(demuxer)).map(({ data }) => data.length)).toEqual(packets.map(({ length }) => length));
 });
 
-test.each([true, false])("Vorbis whose set-up spans pages plays, also without their continuation flag (%s)", async (isFlagged) => {
-  const { stream, packets } = readCodecFixture("vorbis");
-  const [identification, comments, setup] = splitXiphLaced(stream.description!)!;
-  const cut = 255 * 4;
-  const bytes = concat(
-    oggPage({ serial: 9, sequence: 0, granule: 0, flags: 2, packets: [identification!] }),
-    oggPage({ serial: 9, sequence: 1, granule: 0, flags: 0, packets: [comments!], unfinished: setup!.subarray(0, cut) }),
-    oggPage({ serial: 9, sequence: 2, granule: 0, flags: isFlagged ? 1 : 0, packets: [setup!.subarray(cut)] }),
-    ...packets.map((packet, index) =>
-      oggPage({ serial: 9, sequence: index + 3, granule: (index + 1) * 1024, flags: 0, packets: [packet] }),
-    ),
-  );
-  expect((await readPackets(await open(bytes))).length).toBe(packets.length);
-});
+test.each([true, false])(
+  "Vorbis whose set-up spans pages plays, also without their continuation flag (%s)",
+  async (isFlagged) => {
+    const { stream, packets } = readCodecFixture("vorbis");
+    const [identification, comments, setup] = splitXiphLaced(stream.description!)!;
+    const cut = 255 * 4;
+    const bytes = concat(
+      oggPage({ serial: 9, sequence: 0, granule: 0, flags: 2, packets: [identification!] }),
+      oggPage({
+        serial: 9,
+        sequence: 1,
+        granule: 0,
+        flags: 0,
+        packets: [comments!],
+        unfinished: setup!.subarray(0, cut),
+      }),
+      oggPage({ serial: 9, sequence: 2, granule: 0, flags: isFlagged ? 1 : 0, packets: [setup!.subarray(cut)] }),
+      ...packets.map((packet, index) =>
+        oggPage({ serial: 9, sequence: index + 3, granule: (index + 1) * 1024, flags: 0, packets: [packet] }),
+      ),
+    );
+    expect((await readPackets(await open(bytes))).length).toBe(packets.length);
+  },
+);
 
 test("an Ogg page that claims to continue a packet that was complete loses nothing", async () => {
   const { stream, packets } = readCodecFixture("vorbis");
