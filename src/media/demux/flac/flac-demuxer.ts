@@ -15,6 +15,7 @@ import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
 import { type FlacHeader, readFlacHeader } from "./flac-header.ts";
 import { FRAME_BYTES_MIN, FrameEnd, findSync } from "./frame-end.ts";
+import { measureFlac } from "./measure-flac.ts";
 
 /** Longest frame that is accepted: 65,535 samples of 8 channels with 32 bits, uncompressed, are 2 MiB. */
 const FRAME_BYTES_MAX = 2 * 1024 * 1024 + 1024;
@@ -42,17 +43,27 @@ const SEARCH_BYTES_MAX = 32 * 1024 * 1024;
  * Reads the metadata blocks from `endBytes` on, behind any ID3 tags. The source stays open when it throws.
  * @throws NodeError "media-damaged", "memory-exhausted", and the errors of the source
  */
-export async function openFlac(parts: ReaderParts, leading: LeadingTags): Promise<Demuxer> {
+export async function openFlac(
+  parts: ReaderParts,
+  leading: LeadingTags,
+  { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined },
+): Promise<Demuxer> {
   const cursor = new ByteCursor(parts.source, leading.endBytes);
   const tags = { ...leading.tags };
   const header = await readFlacHeader(cursor, tags, parts.work);
-  return new FlacDemuxer(parts, { header, tags, firstFrame: cursor.position });
+  const firstFrame = cursor.position;
+  const { totalSamples, blockSamplesMax } = header.info;
+  const isMeasured = isLengthNeeded && totalSamples === 0;
+  const measured = isMeasured ? await measureFlac(parts, { firstFrame, blockSamples: blockSamplesMax }) : 0;
+  return new FlacDemuxer(parts, { header, tags, firstFrame, lengthSamples: totalSamples || measured });
 }
 
 interface Opened {
   readonly header: FlacHeader;
   readonly tags: Tags;
   readonly firstFrame: number;
+  /** 0 when unknown. */
+  readonly lengthSamples: number;
 }
 
 class FlacDemuxer implements Demuxer {
@@ -76,7 +87,8 @@ class FlacDemuxer implements Demuxer {
     this.#opened = opened;
     this.stream = withTaggedLoudness(flacStream(info, infoBody), opened.tags);
     const { title, author, isrc } = opened.tags;
-    const lengthMs = info.totalSamples > 0 ? Math.floor((1000 * info.totalSamples) / info.sampleRateHz) : undefined;
+    const { lengthSamples } = opened;
+    const lengthMs = lengthSamples > 0 ? Math.floor((1000 * lengthSamples) / info.sampleRateHz) : undefined;
     this.info = { probeName: "flac", title, author, isrc, artworkUrl: undefined, lengthMs };
     this.#cursor = new ByteCursor(source, opened.firstFrame);
     this.#pump = new PacketPump({

@@ -122,3 +122,23 @@ test.each([0, 4, 20])("FLAC whose comment block is %d bytes longer than it says 
   expect((await open(bytes)).info.title).toMatch(/^A title/);
   expect(await audibleBlocks(bytes)).toEqual(allBlocksBut());
 });
+
+test("FLAC without a total of samples has the length of its frames, and seeks", async () => {
+  for (const tail of [new Uint8Array(0), concat(ascii("TAG"), new Uint8Array(125))]) {
+    const bytes = concat(flacFile([SAMPLES], { ...SPEC, totalSamples: 0 }), tail);
+    const demuxer = await open(bytes);
+    expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([(BLOCK_COUNT * BLOCK_SAMPLES) / 8, true]);
+    await demuxer.seek(2000);
+    expect((await demuxer.next())!.timestampMs).toBe(27 * 72);
+  }
+});
+
+test("FLAC of one frame without a total of samples has its length", async () => {
+  const bytes = flacFile([SAMPLES.slice(0, 400)], { ...SPEC, totalSamples: 0 });
+  expect((await open(bytes)).info.lengthMs).toBe(50);
+});
+
+test("FLAC without a total of samples stays a stream where its end is out of reach", async () => {
+  const bytes = flacFile([SAMPLES], { ...SPEC, totalSamples: 0 });
+  expect((await open(bytes, { isRandomAccess: false, isSizeKnown: false })).info.lengthMs).toBeUndefined();
+});
