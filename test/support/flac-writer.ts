@@ -29,7 +29,7 @@ export interface FlacSpec {
 }
 
 /** STREAMINFO without its block header. */
-export function streamInfoOf(spec: FlacSpec, channelCount: number, totalSamples: number): Uint8Array {
+function streamInfoOf(spec: FlacSpec, channelCount: number, totalSamples: number): Uint8Array {
   const { blockSamples, rateHz, bitsPerSample } = spec;
   const facts = digits(rateHz, 20) + digits(channelCount - 1, 3) + digits(bitsPerSample - 1, 5);
   const sizes = concat(be(blockSamples, 2), be(blockSamples, 2), be(0, 6));
