@@ -31,15 +31,15 @@ export async function measureFlac({ source, work }: ReaderParts, frames: FlacFra
       if (work.isSpent) await work.yield();
       const bytes = cursor.view(STEP_BYTES);
       const last = bytes.length - FLAC_HEADER_BYTES_MAX;
-      const at = findSync(bytes, 0, last);
-      const header = at < 0 ? undefined : parseFlacFrameHeader(bytes, at);
-      // A header counts when it follows the one before, or starts the file: bytes that look like one are not rare.
-      const isFirst = start === frames.firstFrame && cursor.position + at === start;
-      if (header !== undefined && (isFirst || (before !== undefined && isNext(before, header)))) {
-        samples = endOf(header, frames);
+      for (let at = findSync(bytes, 0, last); at >= 0; at = findSync(bytes, at + 1, last)) {
+        const header = parseFlacFrameHeader(bytes, at);
+        if (header === undefined) continue;
+        // A header counts when it follows the one before, or starts the file: bytes that look like one are not rare.
+        const isFirst = cursor.position + at === frames.firstFrame;
+        if (isFirst || (before !== undefined && isNext(before, header))) samples = endOf(header, frames);
+        before = header;
       }
-      before = header ?? before;
-      cursor.skip(at < 0 ? last + 1 : at + 1);
+      cursor.skip(last + 1);
     }
     if (samples > 0 || start === frames.firstFrame) return samples;
   }
