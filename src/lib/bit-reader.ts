@@ -15,6 +15,11 @@ export class BitReader {
     return this.#position > this.#bytes.length * 8;
   }
 
+  /** Whole bytes that were read or begun, also behind the end. */
+  get positionBytes(): number {
+    return (this.#position + 7) >> 3;
+  }
+
   /** The next 32 bits as an unsigned number, without moving on. */
   peek32(): number {
     const index = this.#position >> 3;

@@ -4,9 +4,10 @@
 import { NodeError } from "../../errors.ts";
 import { BitReader } from "../../lib/bit-reader.ts";
 import type { AudioStream } from "../format/packet.ts";
-import { SLICE_MS_MAX, type TrackBudget } from "../quota/track-budget.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import { type ResidueProgress, readResidue, undoDifferences, undoPrediction } from "./alac-coding.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
+import { decodeInSlices } from "./decode-in-slices.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { requirePlayableRate } from "./resampler.ts";
 
@@ -68,30 +69,12 @@ class AlacDecoder implements Decoder {
   decode(packet: Uint8Array): PcmBlock | Promise<PcmBlock> {
     if (this.#isClosed) return EMPTY_BLOCK;
     const steps = this.#decodePacket(new BitReader(packet));
-    const budget = this.#budget;
-    const startedMs = budget?.clock.now() ?? 0;
-    for (;;) {
-      const step = steps.next();
-      if (step.done === true) return this.#toBlock(step.value);
-      // In time slices: the first packets, and frames of many channels.
-      if (budget !== undefined && budget.clock.now() - startedMs >= SLICE_MS_MAX) return this.#goOn(steps, budget);
-    }
-  }
-
-  async #goOn(steps: Steps, budget: TrackBudget): Promise<PcmBlock> {
-    try {
-      await budget.yield();
-      for (let step = steps.next(); ; step = steps.next()) {
-        if (this.#isClosed) return EMPTY_BLOCK;
-        if (step.done === true) return this.#toBlock(step.value);
-        if (budget.isSpent) await budget.yield();
-      }
-    } finally {
-      budget.pause();
-    }
+    const result = decodeInSlices(steps, this.#budget, { isClosed: () => this.#isClosed, ifClosed: 0 });
+    return typeof result === "number" ? this.#toBlock(result) : result.then((samples) => this.#toBlock(samples));
   }
 
   #toBlock(lengthSamples: number): PcmBlock {
+    if (this.#isClosed) return EMPTY_BLOCK;
     if (lengthSamples === 0) return this.#damage.damaged();
     this.#damage.clear();
     return { channels: this.#channels, lengthSamples, sampleRateHz: this.#settings.sampleRateHz };

@@ -52,7 +52,7 @@ async function create(
     case "vorbis":
       return (await import("./vorbis-decoder.ts")).createVorbisDecoder(await modules.wasm("vorbis"), stream, budget);
     case "flac":
-      return (await import("./flac-decoder.ts")).createFlacDecoder(await modules.wasm("flac"), stream);
+      return (await import("./flac-decoder.ts")).createFlacDecoder(await modules.wasm("flac"), stream, budget);
     case "pcm":
       return (await import("./pcm-decoder.ts")).createPcmDecoder(stream);
     case "aac":

@@ -12,7 +12,7 @@ const DECODER_BYTES: Record<AudioCodec, number> = {
   opus: 8 * (OPUS_DECODER_BYTES + 46 * KILOBYTE),
   /** One measured, with the library's tables. */
   mp3: 512 * KILOBYTE,
-  /** The longest frame allowed, as bytes, integers and floats, twice. */
+  /** The longest frame allowed, as bytes, integers and floats, twice, and once as doubles. */
   flac: 4096 * KILOBYTE,
   /** Code books as large as its headers may be. */
   vorbis: 4096 * KILOBYTE,

@@ -1,12 +1,15 @@
-// FLAC frames (libFLAC as WebAssembly), one whole frame in, its samples out; up to eight channels and 32 bits. Audio
-// thread.
+// FLAC frames (libFLAC as WebAssembly), one whole frame in, its samples out; up to eight channels and 32 bits. Our own
+// code (flac-frame-decoder.ts) decodes what the library cannot. Audio thread.
 
 import { NodeError } from "../../errors.ts";
 import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
+import { type FlacFrameHeader, parseFlacFrameHeader, parseFlacStreamInfo } from "../demux/flac-frame-header.ts";
 import type { AudioStream } from "../format/packet.ts";
+import type { TrackBudget } from "../quota/track-budget.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
+import { decodeInSlices } from "./decode-in-slices.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
-import { parseFlacFrameSize } from "./flac-frame.ts";
+import { decodeFlacFrame } from "./flac-frame-decoder.ts";
 import { integerArea, type WasmArea } from "./wasm-area.ts";
 
 interface FlacFunctions {
@@ -25,17 +28,24 @@ const FRAME_VALUES_MAX = 2 ** 17;
 /** Every sample uncoded, in 32 bits and one more for the difference of channels, and some headers. */
 const BITS_PER_VALUE_MAX = 33;
 const FRAME_OVERHEAD_BYTES = 1024;
+/** Bit depths that the library scales; it outputs others as silence. */
+const LIBRARY_BITS: readonly number[] = [8, 16, 24, 32];
 /** "fLaC", then the STREAMINFO block: header of 4 bytes and 34 bytes (RFC 9639 section 8). */
 const STREAMINFO_END = 4 + 4 + 34;
 
-/** Starts in a millisecond. */
-export function createFlacDecoder(codec: WasmCodec, stream: AudioStream): Decoder {
-  return new FlacDecoder(startWasmCodec(codec), streamInfoOf(stream.description));
+/** Starts in a millisecond. With a budget, frames that our own code decodes take time slices. */
+export function createFlacDecoder(codec: WasmCodec, stream: AudioStream, budget?: TrackBudget): Decoder {
+  return new FlacDecoder(startWasmCodec(codec), stream, budget);
 }
 
 class FlacDecoder implements Decoder {
   readonly #instance: WasmCodecInstance<FlacFunctions>;
+  readonly #stream: AudioStream;
+  readonly #budget: TrackBudget | undefined;
+  /** "fLaC" and STREAMINFO, where the stream has it. */
   readonly #streamInfo: Uint8Array | undefined;
+  /** Of STREAMINFO; 0 when the stream has none. */
+  readonly #bitsPerSampleDefault: number;
   readonly #channelCount: WasmArea<Uint32Array>;
   readonly #sampleRate: WasmArea<Uint32Array>;
   readonly #bitsPerSample: WasmArea<Uint32Array>;
@@ -49,9 +59,13 @@ class FlacDecoder implements Decoder {
   #channels: Float32Array[] = [];
   #isClosed = false;
 
-  constructor(instance: WasmCodecInstance<FlacFunctions>, streamInfo: Uint8Array | undefined) {
+  constructor(instance: WasmCodecInstance<FlacFunctions>, stream: AudioStream, budget: TrackBudget | undefined) {
     this.#instance = instance;
-    this.#streamInfo = streamInfo;
+    this.#stream = stream;
+    this.#budget = budget;
+    this.#streamInfo = streamInfoOf(stream.description);
+    this.#bitsPerSampleDefault =
+      (this.#streamInfo && parseFlacStreamInfo(this.#streamInfo.subarray(8)))?.bitsPerSample ?? 0;
     this.#channelCount = integerArea(instance, 1);
     this.#sampleRate = integerArea(instance, 1);
     this.#bitsPerSample = integerArea(instance, 1);
@@ -64,15 +78,39 @@ class FlacDecoder implements Decoder {
   }
 
   /** Throws NodeError `media-unsupported-codec` for a frame that would take far too long. */
-  decode(packet: Uint8Array): PcmBlock {
+  decode(packet: Uint8Array): PcmBlock | Promise<PcmBlock> {
     if (this.#isClosed) return EMPTY_BLOCK;
-    const lengthSamples = isPlausible(packet) ? this.#decodeFrame(packet) : 0;
-    if (lengthSamples === 0) {
+    const header = parseFlacFrameHeader(packet);
+    if (header === undefined || !isPlausible(packet, header)) return this.#damaged();
+    const bitsPerSample = header.bitsPerSample || this.#bitsPerSampleDefault;
+    if (LIBRARY_BITS.includes(bitsPerSample)) {
+      const lengthSamples = this.#decodeFrame(packet);
+      if (lengthSamples > 0) return this.#block(lengthSamples, this.#sampleRate.view[0]!);
       this.reset();
-      return this.#damage.damaged();
     }
+    return bitsPerSample === 0 ? this.#damaged() : this.#decodeOurselves(packet, header, bitsPerSample);
+  }
+
+  #decodeOurselves(packet: Uint8Array, header: FlacFrameHeader, bitsPerSample: number): PcmBlock | Promise<PcmBlock> {
+    const { blockSamples, channelCount, sampleRateHz } = header;
+    this.#prepareChannels(channelCount, blockSamples);
+    const steps = decodeFlacFrame({ packet, header, bitsPerSample }, this.#channels);
+    const toBlock = (isWhole: boolean) => {
+      if (this.#isClosed) return EMPTY_BLOCK;
+      return isWhole ? this.#block(blockSamples, sampleRateHz || this.#stream.sampleRateHz) : this.#damaged();
+    };
+    const result = decodeInSlices(steps, this.#budget, { isClosed: () => this.#isClosed, ifClosed: false });
+    return typeof result === "boolean" ? toBlock(result) : result.then(toBlock);
+  }
+
+  #block(lengthSamples: number, sampleRateHz: number): PcmBlock {
     this.#damage.clear();
-    return { channels: this.#channels, lengthSamples, sampleRateHz: this.#sampleRate.view[0]! };
+    return { channels: this.#channels, lengthSamples, sampleRateHz };
+  }
+
+  #damaged(): PcmBlock {
+    this.reset();
+    return this.#damage.damaged();
   }
 
   flush(): PcmBlock {
@@ -128,24 +166,24 @@ class FlacDecoder implements Decoder {
 
   /** The channels lie one behind the other. */
   #takeOutput(output: number, samples: number): void {
-    const channelCount = this.#channelCount.view[0]!;
-    if (this.#channels.length !== channelCount || this.#channels[0]!.length < samples) {
-      this.#channels = Array.from({ length: channelCount }, () => new Float32Array(samples));
-    }
+    this.#prepareChannels(this.#channelCount.view[0]!, samples);
     const { buffer } = this.#instance.heap;
     for (const [index, channel] of this.#channels.entries()) {
       channel.set(new Float32Array(buffer, output + index * samples * 4, samples));
     }
   }
+
+  #prepareChannels(channelCount: number, samples: number): void {
+    if (this.#channels.length === channelCount && this.#channels[0]!.length >= samples) return;
+    this.#channels = Array.from({ length: channelCount }, () => new Float32Array(samples));
+  }
 }
 
 /** False for a packet that cannot be one frame. */
-function isPlausible(packet: Uint8Array): boolean {
-  const size = parseFlacFrameSize(packet);
-  if (size === undefined) return false;
-  const values = size.lengthSamples * size.channelCount;
+function isPlausible(packet: Uint8Array, { blockSamples, channelCount }: FlacFrameHeader): boolean {
+  const values = blockSamples * channelCount;
   if (values > FRAME_VALUES_MAX) {
-    const what = `a frame of ${size.lengthSamples} samples in ${size.channelCount} channels`;
+    const what = `a frame of ${blockSamples} samples in ${channelCount} channels`;
     throw new NodeError("media-unsupported-codec", `decode flac: ${what} takes too long`);
   }
   return packet.length <= FRAME_OVERHEAD_BYTES + (values * BITS_PER_VALUE_MAX) / 8;

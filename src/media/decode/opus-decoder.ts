@@ -1,11 +1,10 @@
 // Decodes Opus packets to audio at 48 kHz: mono and stereo as coded, and more channels as several streams in one packet
-// (RFC 7845 mapping family 1), each with its own libopus decoder. Audio thread.
+// (RFC 7845 mapping family 1, and 255 without an order of channels), each with its own libopus decoder. Audio thread.
 
-import { NodeError } from "../../errors.ts";
 import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { Libopus } from "../opus/libopus.ts";
-import { type OpusHead, parseOpusHead } from "../opus/opus-head.ts";
+import type { OpusHead } from "../opus/opus-head.ts";
 import {
   buildOpusPacket,
   OPUS_PACKET_BYTES_MAX,
@@ -14,40 +13,23 @@ import {
 } from "../opus/opus-packet.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
+import { opusHeadOf } from "./require-playable.ts";
 
-const STEREO_HEAD: OpusHead = {
-  channelCount: 2,
-  preSkipSamples: 0,
-  gainQ8: 0,
-  streamCount: 1,
-  coupledCount: 1,
-  mapping: [0, 1],
-  family: 0,
-};
-
-/** More streams than 7.1 needs are not music, and each costs decoding time. */
-const STREAMS_MAX = 8;
+/**
+ * Where the speakers of Vorbis order are among channels without a declared order, by their count: such channels mostly
+ * are in the order of WAV files.
+ */
+const UNDECLARED_ORDERS = new Map<number, readonly number[]>([
+  [3, [0, 2, 1]],
+  [5, [0, 2, 1, 3, 4]],
+  [6, [0, 2, 1, 4, 5, 3]],
+  [7, [0, 2, 1, 5, 6, 4, 3]],
+  [8, [0, 2, 1, 6, 7, 4, 5, 3]],
+]);
 
 /** A decoder for the stream; without OpusHead it counts as stereo. Throws NodeError `media-unsupported-codec`. */
 export function createOpusDecoder(opus: Libopus, stream: AudioStream): Decoder {
   return new OpusDecoder(opus, opusHeadOf(stream));
-}
-
-/** Parses the stream's header; throws NodeError `media-unsupported-codec` when it cannot be played. */
-export function opusHeadOf(stream: AudioStream): OpusHead {
-  const head = stream.description === undefined ? STEREO_HEAD : parseOpusHead(stream.description);
-  const refusal =
-    head === undefined
-      ? "its header is damaged"
-      : head.family > 1
-        ? `channel mapping family ${head.family} is not known`
-        : head.channelCount > STREAMS_MAX || head.streamCount > STREAMS_MAX
-          ? `${head.channelCount} channels in ${head.streamCount} streams are more than ${STREAMS_MAX}`
-          : undefined;
-  if (head === undefined || refusal !== undefined) {
-    throw new NodeError("media-unsupported-codec", `set up an Opus decoder: ${refusal}`);
-  }
-  return head;
 }
 
 class OpusDecoder implements Decoder {
@@ -59,7 +41,8 @@ class OpusDecoder implements Decoder {
   #isClosed = false;
 
   constructor(opus: Libopus, head: OpusHead) {
-    this.#mapping = head.mapping;
+    const order = head.family > 1 ? UNDECLARED_ORDERS.get(head.channelCount) : undefined;
+    this.#mapping = order?.map((index) => head.mapping[index]!) ?? head.mapping;
     this.#streams = Array.from({ length: head.streamCount }, (_, index) => {
       return new OpusStream(opus, index < head.coupledCount ? 2 : 1, head.gainQ8);
     });

@@ -8,6 +8,7 @@ import { splitXiphLaced } from "../format/xiph-lacing.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
+import { vorbisChannelsOf } from "./require-playable.ts";
 import { isVorbisSetupBounded } from "./vorbis-setup.ts";
 import { byteArea, integerArea, type WasmArea } from "./wasm-area.ts";
 
@@ -24,7 +25,6 @@ const PACKET_SAMPLES_MAX = 4096;
 const HEADER_BYTES_MAX = 128 * 1024;
 /** Three times the need of the highest quality. A larger packet is built to be slow: its time grows with its bits. */
 const CHANNEL_BYTES_MAX = 8 * 1024;
-const CHANNELS_MAX = 8;
 /** Errors and their positions that the library records, two words each. */
 const ERROR_WORDS = 2 * 128;
 
@@ -40,11 +40,7 @@ export async function createVorbisDecoder(
   const headers = stream.description && splitXiphLaced(stream.description);
   const [identification, , setup] = headers ?? [];
   if (identification === undefined || setup === undefined) throw damagedHeaders();
-  const channelCount = identification[11] ?? 0;
-  if (channelCount > CHANNELS_MAX) {
-    const message = `set up a Vorbis decoder: ${channelCount} channels are more than ${CHANNELS_MAX}`;
-    throw new NodeError("media-unsupported-codec", message);
-  }
+  vorbisChannelsOf(stream.description);
   if (!isVorbisSetupBounded(setup)) throw damagedHeaders();
   await budget?.yield();
   const instance = startWasmCodec<VorbisFunctions>(codec);

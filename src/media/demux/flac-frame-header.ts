@@ -21,26 +21,41 @@ export function parseFlacStreamInfo(body: Uint8Array): FlacStreamInfo | undefine
   const packed = view.getUint32(10);
   const sampleRateHz = packed >>> 12;
   const blockSamplesMax = view.getUint16(2);
-  if (sampleRateHz === 0 || blockSamplesMax < 16) return undefined;
+  const bitsPerSample = ((packed >>> 4) & 31) + 1;
+  if (sampleRateHz === 0 || blockSamplesMax < 16 || bitsPerSample < 4) return undefined;
   return {
     blockSamplesMin: view.getUint16(0),
     blockSamplesMax,
     frameBytesMax: (body[7]! << 16) | (body[8]! << 8) | body[9]!,
     sampleRateHz,
     channelCount: ((packed >>> 9) & 7) + 1,
-    bitsPerSample: ((packed >>> 4) & 31) + 1,
+    bitsPerSample,
     totalSamples: (packed & 15) * 2 ** 32 + view.getUint32(14),
   };
 }
 
-/** The part of a frame header that a container reader needs; rate and channels are in `FlacStreamInfo`. */
+/** The header of a frame (RFC 9639 section 9.1). */
 export interface FlacFrameHeader {
   readonly blockSamples: number;
+  /** 0 when STREAMINFO has the rate. */
+  readonly sampleRateHz: number;
+  /** 0 to 7: that many channels and one more; 8 left and side, 9 side and right, 10 middle and side. */
+  readonly channelCode: number;
+  readonly channelCount: number;
+  /** 0 when STREAMINFO has the bits. */
+  readonly bitsPerSample: number;
   /** Number of the frame's first sample when blocks vary in size, else the frame's number. */
   readonly number: number;
   readonly isVariable: boolean;
   readonly sizeBytes: number;
 }
+
+/** By the code of the rate; 0 leaves it to STREAMINFO. */
+const RATES_HZ = [0, 88_200, 176_400, 192_000, 8000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
+/** What the number behind the header counts: codes 12 to 14. */
+const RATE_UNITS_HZ = [1000, 1, 10];
+/** By the code of the bit depth; 0 leaves it to STREAMINFO, and code 3 is reserved. */
+const SAMPLE_BITS = [0, 8, 12, 0, 16, 20, 24, 32];
 
 /** The longest header: 4 fixed bytes, 7 of the number, 2 of the block size, 2 of the rate, the CRC-8. */
 export const FLAC_HEADER_BYTES_MAX = 16;
@@ -51,7 +66,9 @@ export function parseFlacFrameHeader(bytes: Uint8Array, start = 0): FlacFrameHea
   const sizeCode = bytes[start + 2]! >> 4;
   const rateCode = bytes[start + 2]! & 15;
   const channelCode = bytes[start + 3]! >> 4;
-  if (sizeCode === 0 || rateCode === 15 || channelCode > 10 || (bytes[start + 3]! & 1) !== 0) return undefined;
+  const bitsCode = (bytes[start + 3]! >> 1) & 7;
+  if (sizeCode === 0 || rateCode === 15 || channelCode > 10) return undefined;
+  if (bitsCode === 3 || (bytes[start + 3]! & 1) !== 0) return undefined;
   const number = readCodedNumber(bytes, start + 4);
   if (number === undefined) return undefined;
   let at = start + 4 + number.sizeBytes;
@@ -61,11 +78,16 @@ export function parseFlacFrameHeader(bytes: Uint8Array, start = 0): FlacFrameHea
     blockSamples = ((bytes[at]! << 8) | bytes[at + 1]!) + 1;
     at += 2;
   }
-  if (rateCode === 12) at += 1;
-  if (rateCode === 13 || rateCode === 14) at += 2;
+  const rateBytes = rateCode === 12 ? 1 : rateCode > 12 ? 2 : 0;
+  const rateValue = rateBytes === 1 ? bytes[at]! : (bytes[at]! << 8) | bytes[at + 1]!;
+  at += rateBytes;
   if (at >= bytes.length || crc8(bytes, start, at) !== bytes[at]) return undefined;
   return {
     blockSamples,
+    sampleRateHz: rateBytes === 0 ? RATES_HZ[rateCode]! : rateValue * RATE_UNITS_HZ[rateCode - 12]!,
+    channelCode,
+    channelCount: channelCode < 8 ? channelCode + 1 : 2,
+    bitsPerSample: SAMPLE_BITS[bitsCode]!,
     number: number.value,
     isVariable: (bytes[start + 1]! & 1) === 1,
     sizeBytes: at + 1 - start,

@@ -77,6 +77,22 @@ export function readVorbisComments(block: Uint8Array, offset: number, tags: Tags
   }
 }
 
+/** Bytes of the Vorbis comment block at the start; undefined when it is cut off, or has too many comments. */
+export function measureVorbisComments(block: Uint8Array): number | undefined {
+  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+  if (block.length < 8) return undefined;
+  let at = 4 + view.getUint32(0, true);
+  if (at + 4 > block.length) return undefined;
+  const count = view.getUint32(at, true);
+  at += 4;
+  if (count > COMMENT_COUNT_MAX) return undefined;
+  for (let index = 0; index < count; index++) {
+    if (at + 4 > block.length) return undefined;
+    at += 4 + view.getUint32(at, true);
+  }
+  return at <= block.length ? at : undefined;
+}
+
 /** True when it was worth decoding. */
 function readComment(comment: Uint8Array, tags: Tags): boolean {
   const equals = comment.subarray(0, NAME_LENGTH_MAX).indexOf(0x3d);

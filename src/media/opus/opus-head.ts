@@ -12,7 +12,7 @@ export interface OpusHead {
   readonly coupledCount: number;
   /** Per output channel the decoded channel: coupled streams count twice; 255 is silence. */
   readonly mapping: readonly number[];
-  /** 0: mono or stereo; 1: up to eight channels in Vorbis order; others are not for listening. */
+  /** 0: mono or stereo; 1: up to eight channels in Vorbis order; 2 and 3: ambisonics; others: no declared order. */
   readonly family: number;
 }
 

@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../errors.ts";
 import { onAbort } from "../../lib/on-abort.ts";
+import { requirePlayable } from "../decode/require-playable.ts";
 import { ADTS_JUNK_BYTES_MAX, findAdtsFrame, openAdts } from "../demux/adts/adts-demuxer.ts";
 import { openAiff } from "../demux/aiff-demuxer.ts";
 import { ByteCursor } from "../demux/byte-cursor.ts";
@@ -72,13 +73,19 @@ async function openRecognised(source: ByteSource, hints: ContainerHints, work: D
   const { endBytes } = leading;
   const inner = endBytes === 0 ? head : await cursor.peek(TS_SNIFF_BYTES);
   const signature = recogniseSignature(inner);
-  if (signature !== undefined && signature !== openFlac && endBytes > 0) {
-    const part = new PartSource(source, { startBytes: endBytes, endBytes: Number.POSITIVE_INFINITY });
-    return signature({ source: part, work }, { ...leading, endBytes: 0 }, hints);
-  }
   const open = signature ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
   if (open === undefined) throw describeUnknown(inner, hints.mimeType);
-  return open({ source, work }, leading, hints);
+  // FLAC knows about tags in front, as players write them; containers count from where they start.
+  const isPart = signature !== undefined && signature !== openFlac && endBytes > 0;
+  const demuxer = isPart
+    ? await open({ source: behind(source, endBytes), work }, { ...leading, endBytes: 0 }, hints)
+    : await open({ source, work }, leading, hints);
+  requirePlayable(demuxer.stream);
+  return demuxer;
+}
+
+function behind(source: ByteSource, startBytes: number): ByteSource {
+  return new PartSource(source, { startBytes, endBytes: Number.POSITIVE_INFINITY });
 }
 
 /** Boxes a file of the MP4 family may start with; old QuickTime files have no `ftyp`. */

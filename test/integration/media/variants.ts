@@ -103,7 +103,7 @@ const MATROSKA: readonly SongVariant[] = [
     encode: "-f lavfi -i testsrc2=size=64x64:rate=10:duration=4 -map 0 -map 1 -c:v libvpx -c:a libopus -b:a 128k",
     ...PASSED,
   },
-  { file: "live.webm", hasNoLength: true, encode: "-c:a libopus -b:a 128k -live 1", ...PASSED },
+  { file: "live.webm", encode: "-c:a libopus -b:a 128k -live 1", ...PASSED },
   { file: "vorbis.webm", encode: `-c:a libvorbis -q:a 6 ${TAGS}` },
   { file: "opus.mkv", encode: "-c:a libopus -b:a 128k", ...PASSED },
   { file: "vorbis.mkv", encode: "-c:a libvorbis -q:a 6" },

@@ -15,9 +15,12 @@ import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
 import { type FlacHeader, readFlacHeader } from "./flac-header.ts";
 import { FRAME_BYTES_MIN, FrameEnd, findSync } from "./frame-end.ts";
+import { measureFlac } from "./measure-flac.ts";
 
 /** Longest frame that is accepted: 65,535 samples of 8 channels with 32 bits, uncompressed, are 2 MiB. */
 const FRAME_BYTES_MAX = 2 * 1024 * 1024 + 1024;
+/** A frame is at most this much longer than its samples uncoded. */
+const FRAME_OVERHEAD_BYTES = 1024;
 /** Bytes scanned for the ends of frames that had none, beyond the bytes that were passed. */
 const WASTED_BYTES_MAX = 4 * FRAME_BYTES_MAX;
 /** Minimum of bytes by which each scan for the end of a frame goes further. */
@@ -40,17 +43,27 @@ const SEARCH_BYTES_MAX = 32 * 1024 * 1024;
  * Reads the metadata blocks from `endBytes` on, behind any ID3 tags. The source stays open when it throws.
  * @throws NodeError "media-damaged", "memory-exhausted", and the errors of the source
  */
-export async function openFlac(parts: ReaderParts, leading: LeadingTags): Promise<Demuxer> {
+export async function openFlac(
+  parts: ReaderParts,
+  leading: LeadingTags,
+  { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined },
+): Promise<Demuxer> {
   const cursor = new ByteCursor(parts.source, leading.endBytes);
   const tags = { ...leading.tags };
   const header = await readFlacHeader(cursor, tags, parts.work);
-  return new FlacDemuxer(parts, { header, tags, firstFrame: cursor.position });
+  const firstFrame = cursor.position;
+  const { totalSamples, blockSamplesMax } = header.info;
+  const isMeasured = isLengthNeeded && totalSamples === 0;
+  const measured = isMeasured ? await measureFlac(parts, { firstFrame, blockSamples: blockSamplesMax }) : 0;
+  return new FlacDemuxer(parts, { header, tags, firstFrame, lengthSamples: totalSamples || measured });
 }
 
 interface Opened {
   readonly header: FlacHeader;
   readonly tags: Tags;
   readonly firstFrame: number;
+  /** 0 when unknown. */
+  readonly lengthSamples: number;
 }
 
 class FlacDemuxer implements Demuxer {
@@ -74,7 +87,8 @@ class FlacDemuxer implements Demuxer {
     this.#opened = opened;
     this.stream = withTaggedLoudness(flacStream(info, infoBody), opened.tags);
     const { title, author, isrc } = opened.tags;
-    const lengthMs = info.totalSamples > 0 ? Math.floor((1000 * info.totalSamples) / info.sampleRateHz) : undefined;
+    const { lengthSamples } = opened;
+    const lengthMs = lengthSamples > 0 ? Math.floor((1000 * lengthSamples) / info.sampleRateHz) : undefined;
     this.info = { probeName: "flac", title, author, isrc, artworkUrl: undefined, lengthMs };
     this.#cursor = new ByteCursor(source, opened.firstFrame);
     this.#pump = new PacketPump({
@@ -166,7 +180,7 @@ class FlacDemuxer implements Demuxer {
     }
     const end = this.#end;
     const { scannedBytes } = end;
-    if (scannedBytes > FRAME_BYTES_MAX) return this.#giveUp(scannedBytes);
+    if (scannedBytes > this.#frameBytesMax(end.header)) return this.#giveUp(end);
     if (scannedBytes + FLAC_HEADER_BYTES_MAX > cursor.bufferedBytes && !end.isLast) {
       // Each scan goes half as far again, so that a long frame is not fetched again for every few bytes.
       const isThere = cursor.has(scannedBytes + Math.max(SNIFF_BYTES, scannedBytes >> 1));
@@ -181,32 +195,54 @@ class FlacDemuxer implements Demuxer {
     return found.isWhole ? this.#packet(found.sizeBytes, end.header) : this.#drop(found.sizeBytes);
   }
 
+  /** Uncoded samples, of one bit more where a channel is the difference of two. */
+  #frameBytesMax({ blockSamples, channelCount, bitsPerSample }: FlacFrameHeader): number {
+    const sampleBits = 1 + (bitsPerSample || this.#opened.header.info.bitsPerSample);
+    return Math.min(FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES + (blockSamples * channelCount * sampleBits) / 8);
+  }
+
   #packet(sizeBytes: number, header: FlacFrameHeader): Packet {
-    const timestampMs = (1000 * this.#sampleOf(header)) / this.stream.sampleRateHz;
-    const durationMs = (1000 * header.blockSamples) / this.stream.sampleRateHz;
-    this.#timeMs = timestampMs + durationMs;
+    const times = this.#timesOf(header);
+    this.#timeMs = times.timestampMs + times.durationMs;
     this.#end = undefined;
     this.#damageBytes = 0;
     this.#wastedBytes = 0;
-    return { data: this.#cursor.take(sizeBytes), timestampMs, durationMs, trimEndSamples: 0 };
+    return { data: this.#cursor.take(sizeBytes), ...times, trimEndSamples: 0 };
   }
 
-  /** The rest of the file is the last frame, perhaps with an old tag behind it. */
+  #timesOf(header: FlacFrameHeader): { readonly timestampMs: number; readonly durationMs: number } {
+    const { sampleRateHz } = this.stream;
+    return {
+      timestampMs: (1000 * this.#sampleOf(header)) / sampleRateHz,
+      durationMs: (1000 * header.blockSamples) / sampleRateHz,
+    };
+  }
+
+  /** The rest of the file is the last frame, perhaps with an old tag or damage behind it. */
   #takeLast(): Step {
     const bytes = this.#cursor.view(this.#cursor.bufferedBytes);
-    const header = parseFlacFrameHeader(bytes);
-    if (header === undefined) return undefined;
+    const header = this.#end?.header ?? parseFlacFrameHeader(bytes);
+    if (header === undefined || this.#wastedBytes >= WASTED_BYTES_MAX) {
+      return bytes.length > FRAME_BYTES_MIN ? this.#searchHeader() : undefined;
+    }
     const end = this.#end ?? new FrameEnd(header);
     for (const sizeBytes of [bytes.length, bytes.length - ID3V1_BYTES]) {
       if (sizeBytes > FRAME_BYTES_MIN && end.isWhole(bytes, sizeBytes)) return this.#packet(sizeBytes, header);
     }
-    return undefined;
+    return this.#giveUp(end);
   }
 
-  /** No frame is that long: the supposed header was none. */
-  #giveUp(scannedBytes: number): Step {
+  /**
+   * The frame's end was not found: the header behind it is damaged, or it is no frame. The decoder finds where it ends,
+   * if it is one; the search for the next frame continues at the first header that may follow.
+   */
+  #giveUp(end: FrameEnd): Step {
+    const { header, laterBytes, scannedBytes } = end;
+    const sizeBytes = Math.min(laterBytes ?? this.#cursor.bufferedBytes, this.#frameBytesMax(header));
+    const data = this.#cursor.view(sizeBytes);
     this.#wastedBytes += scannedBytes;
-    return this.#drop(1);
+    const step = this.#drop(laterBytes ?? header.sizeBytes);
+    return step === AGAIN ? { ...this.#timesOf(header), data, trimEndSamples: 0 } : step;
   }
 
   /** Skips a frame whose checksum is wrong, or bytes that hold no frame. */

@@ -4,9 +4,9 @@
 import { NodeError } from "../../../errors.ts";
 import type { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork } from "../demux-work.ts";
-import { type FlacStreamInfo, parseFlacStreamInfo } from "../flac-frame-header.ts";
+import { type FlacStreamInfo, parseFlacFrameHeader, parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { readOwned } from "../owned-bytes.ts";
-import { readVorbisComments, type Tags } from "../tags.ts";
+import { measureVorbisComments, readVorbisComments, type Tags } from "../tags.ts";
 import { SeekTable } from "./seek-table.ts";
 
 const BLOCK_COUNT_MAX = 1024;
@@ -18,9 +18,14 @@ const READ_BYTES_MAX = 8 * 1024 * 1024;
 const STREAM_INFO_BYTES_MAX = 64;
 const PURPOSE = "its tags and seek points";
 
+/** Comments that are read behind the stated end of their block; a forward-only source can go back as far. */
+const LATE_BYTES_MAX = 32 * 1024;
+
 const STREAM_INFO = 0;
 const SEEK_TABLE = 3;
 const VORBIS_COMMENT = 4;
+/** Pictures; the types above are not in use. */
+const LAST_TYPE = 6;
 
 export interface FlacHeader {
   readonly info: FlacStreamInfo;
@@ -41,14 +46,15 @@ export async function readFlacHeader(cursor: ByteCursor, tags: Tags, work: Demux
     if (head.length < 4) break;
     const type = head[0]! & 0x7f;
     const sizeBytes = (head[1]! << 16) | (head[2]! << 8) | head[3]!;
-    const end = cursor.position + sizeBytes;
+    const bodyStart = cursor.position;
+    let end = bodyStart + sizeBytes;
     const isNeeded =
       type === STREAM_INFO || type === VORBIS_COMMENT || (type === SEEK_TABLE && seekTable === undefined);
     if (isNeeded && readBytes < READ_BYTES_MAX) {
       const body = await readOwned(cursor, { sizeBytes: Math.min(sizeBytes, BLOCK_BYTES_MAX), work, purpose: PURPOSE });
       readBytes += body.length;
       if (type === STREAM_INFO) infoBody ??= body.slice(0, STREAM_INFO_BYTES_MAX);
-      else if (type === VORBIS_COMMENT) readVorbisComments(body, 0, tags);
+      else if (type === VORBIS_COMMENT) end = await readComments(cursor, { body, bodyStart, end, tags });
       if (type === SEEK_TABLE) seekTable = new SeekTable(body);
       else work.release(body.length);
     }
@@ -59,4 +65,35 @@ export async function readFlacHeader(cursor: ByteCursor, tags: Tags, work: Demux
     return { info, infoBody, seekTable };
   }
   throw new NodeError("media-damaged", "the FLAC file cannot be read: its head is cut off or broken");
+}
+
+interface CommentBlock {
+  readonly body: Uint8Array;
+  readonly bodyStart: number;
+  readonly end: number;
+  readonly tags: Tags;
+}
+
+/** Returns where the block ends: some taggers write more comments than its size field says. */
+async function readComments(cursor: ByteCursor, { body, bodyStart, end, tags }: CommentBlock): Promise<number> {
+  const isCut = measureVorbisComments(body) === undefined && end - bodyStart === body.length;
+  const longer = isCut ? await measureLonger(cursor, bodyStart, body.length) : undefined;
+  readVorbisComments(longer ?? body, 0, tags);
+  return longer === undefined ? end : bodyStart + longer.length;
+}
+
+/** The comments that go on behind the end of their block; undefined when they are just damaged. */
+async function measureLonger(
+  cursor: ByteCursor,
+  bodyStart: number,
+  bodyBytes: number,
+): Promise<Uint8Array | undefined> {
+  cursor.moveTo(bodyStart);
+  const bytes = await cursor.peek(bodyBytes + LATE_BYTES_MAX);
+  const sizeBytes = measureVorbisComments(bytes);
+  if (sizeBytes === undefined || sizeBytes >= bytes.length) return undefined;
+  const next = bytes.subarray(sizeBytes);
+  // Another block or a frame has to follow.
+  const isRight = (next[0]! & 0x7f) <= LAST_TYPE || parseFlacFrameHeader(next) !== undefined;
+  return isRight ? bytes.subarray(0, sizeBytes) : undefined;
 }

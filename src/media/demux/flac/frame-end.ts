@@ -23,6 +23,8 @@ export class FrameEnd {
   scannedBytes = FRAME_BYTES_MIN;
   /** True when the buffered bytes are all the remaining data. */
   isLast = false;
+  /** Where the first header is that may follow after damage: of a later frame of the same stream. */
+  laterBytes: number | undefined;
   #sum = 0;
   #summedBytes = 0;
 
@@ -48,6 +50,7 @@ export class FrameEnd {
       this.#sumUpTo(bytes, at - 2 - SUM_LAG_BYTES);
       const isWhole = this.isWhole(bytes, at);
       if (isNext || isWhole) return { sizeBytes: at, isWhole };
+      if (isAlike(header, next)) this.laterBytes ??= at;
     }
     this.scannedBytes = Math.max(this.scannedBytes, last + 1);
     this.#sumUpTo(bytes, Math.min(this.scannedBytes, bytes.length) - SUM_LAG_BYTES);
@@ -65,6 +68,16 @@ export class FrameEnd {
     this.#sum = flacCrc16(bytes, { start: this.#summedBytes, end, crc: this.#sum });
     this.#summedBytes = end;
   }
+}
+
+/** True for two frames of one stream, unless it changes its rate, channels or bits. */
+function isAlike(frame: FlacFrameHeader, later: FlacFrameHeader): boolean {
+  return (
+    frame.sampleRateHz === later.sampleRateHz &&
+    frame.channelCount === later.channelCount &&
+    frame.bitsPerSample === later.bitsPerSample &&
+    (frame.isVariable || later.blockSamples <= frame.blockSamples)
+  );
 }
 
 /** Index of the next frame sync code from `start` up to `last`, or -1. */

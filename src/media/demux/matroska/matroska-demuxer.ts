@@ -25,6 +25,7 @@ import {
   UNKNOWN_SIZE,
 } from "./ebml.ts";
 import { type MatroskaHeader, readCues, readMatroskaHeader } from "./matroska-header.ts";
+import { measureMatroska } from "./measure-matroska.ts";
 
 /** Largest block of the audio track that is accepted. */
 const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
@@ -50,9 +51,15 @@ const SKIPPED_IDS = new Set<number>([
  * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", "memory-exhausted", and the errors of
  * the source
  */
-export async function openMatroska(parts: ReaderParts): Promise<Demuxer> {
+export async function openMatroska(
+  parts: ReaderParts,
+  _leading: unknown,
+  { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined },
+): Promise<Demuxer> {
   const header = await readMatroskaHeader(new ByteCursor(parts.source), parts.work);
-  return new MatroskaDemuxer(parts, header);
+  const isMeasured = isLengthNeeded && header.lengthMs === undefined;
+  const lengthMs = isMeasured ? await measureMatroska(parts, header) : header.lengthMs;
+  return new MatroskaDemuxer(parts, { ...header, lengthMs });
 }
 
 class MatroskaDemuxer implements Demuxer {

@@ -5,7 +5,7 @@ import { NodeError } from "../../../errors.ts";
 import type { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork } from "../demux-work.ts";
 import { readOwned } from "../owned-bytes.ts";
-import { decodeTag, setTag, type Tags, tagForName } from "../tags.ts";
+import { decodeTag, type Tags } from "../tags.ts";
 import { type CueScale, CueTable } from "./cue-table.ts";
 import {
   type ElementHeader,
@@ -16,6 +16,7 @@ import {
   readUnsigned,
   UNKNOWN_SIZE,
 } from "./ebml.ts";
+import { MatroskaTags } from "./matroska-tags.ts";
 import { chooseTrack, type MatroskaTrack } from "./matroska-track.ts";
 
 /** Largest body of a header element that is read; the rest of a longer one is skipped. */
@@ -51,7 +52,7 @@ interface Parts {
   durationUnits: number | undefined;
   title: string | undefined;
   tracksBody: Uint8Array | undefined;
-  tags: Tags;
+  readonly tags: MatroskaTags;
   cuesBody: Uint8Array | undefined;
   positions: Map<number, number>;
   /** End of the file, when known. */
@@ -67,13 +68,12 @@ export async function readMatroskaHeader(cursor: ByteCursor, work: DemuxWork): P
   const firstCluster = await readHead(cursor, parts);
   await readDistant(cursor, parts);
   if (parts.tracksBody === undefined) throw damaged("its list of tracks is missing");
-  setTag(parts.tags, "title", parts.title ?? "");
   const { unitMs, durationUnits, segmentStart } = parts;
   const lengthMs = durationUnits === undefined ? undefined : Math.floor(durationUnits * unitMs);
   const track = await chooseTrack(parts.tracksBody, work);
   return {
     track,
-    tags: parts.tags,
+    tags: parts.tags.merge(track.uid, parts.title),
     unitMs,
     lengthMs,
     isLive: !parts.isSegmentSizeKnown && lengthMs === undefined,
@@ -97,7 +97,7 @@ async function enterSegment(cursor: ByteCursor, work: DemuxWork): Promise<Parts>
         durationUnits: undefined,
         title: undefined,
         tracksBody: undefined,
-        tags: {},
+        tags: new MatroskaTags(),
         cuesBody: undefined,
         positions: new Map(),
         endBytes: cursor.endBytes ?? Number.MAX_SAFE_INTEGER,
@@ -128,11 +128,7 @@ async function readHead(cursor: ByteCursor, parts: Parts): Promise<number> {
 /** Tracks and tags may be behind the audio; they are worth a jump when jumping is cheap. */
 async function readDistant(cursor: ByteCursor, parts: Parts): Promise<void> {
   if (!cursor.source.isRandomAccess) return;
-  const isTitled = parts.tags.title !== undefined || parts.title !== undefined;
-  const sought = [
-    ...(parts.tracksBody === undefined ? [ID.tracks] : []),
-    ...(isTitled && parts.tags.author !== undefined ? [] : [ID.tags]),
-  ];
+  const sought = [...(parts.tracksBody === undefined ? [ID.tracks] : []), ...(parts.tags.isComplete ? [] : [ID.tags])];
   for (const id of sought) {
     const position = parts.positions.get(id);
     if (position === undefined || position < cursor.position) continue;
@@ -164,7 +160,7 @@ async function readBody(id: number, body: Uint8Array, parts: Parts): Promise<voi
   else {
     if (id === ID.seekHead) await readSeekHead(body, parts);
     else if (id === ID.info) await readInfo(body, parts);
-    else await readTags(body, parts);
+    else await parts.tags.read(body, parts.work);
     parts.work.release(body.length);
   }
 }
@@ -195,28 +191,6 @@ async function readInfo(body: Uint8Array, parts: Parts): Promise<void> {
       if (units > 0 && units < 2 ** 53) parts.durationUnits = units;
     }
   }
-}
-
-/** Tags of the whole file or of a track: the first TITLE, ARTIST and ISRC of either. */
-async function readTags(body: Uint8Array, { tags, work }: Parts): Promise<void> {
-  for (const tag of readElements(body)) {
-    if (work.isSpent) await work.yield();
-    if (tag.id !== ID.tag) continue;
-    for (const simple of readElements(tag.body)) {
-      if (work.isSpent) await work.yield();
-      if (simple.id === ID.simpleTag) readSimpleTag(simple.body, tags);
-    }
-  }
-}
-
-function readSimpleTag(body: Uint8Array, tags: Tags): void {
-  let name: keyof Tags | undefined;
-  let textBody: Uint8Array = new Uint8Array(0);
-  for (const field of readElements(body, FIELD_COUNT_MAX)) {
-    if (field.id === ID.tagName) name = tagForName(decodeTag(field.body.subarray(0, 32)));
-    else if (field.id === ID.tagString) textBody = field.body;
-  }
-  if (name !== undefined) setTag(tags, name, decodeTag(textBody));
 }
 
 /** Reads the cues from the body of the element, and releases its memory. */

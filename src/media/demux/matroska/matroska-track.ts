@@ -16,6 +16,8 @@ const FIELD_COUNT_MAX = 128;
 
 export interface MatroskaTrack {
   readonly number: number;
+  /** 0 when the file has none. */
+  readonly uid: number;
   readonly stream: AudioStream;
   /** Samples of a packet when fixed (AAC, ALAC). */
   readonly frameSamples: number;
@@ -29,6 +31,7 @@ export interface MatroskaTrack {
 
 interface TrackFields {
   number: number;
+  uid: number;
   type: number;
   isDefault: boolean;
   codecId: string;
@@ -68,6 +71,7 @@ export async function chooseTrack(tracksBody: Uint8Array, work: DemuxWork): Prom
 function readTrackFields(entry: Uint8Array): TrackFields {
   const fields: TrackFields = {
     number: 0,
+    uid: 0,
     type: 0,
     isDefault: true,
     codecId: "",
@@ -82,6 +86,7 @@ function readTrackFields(entry: Uint8Array): TrackFields {
   };
   for (const { id, body } of readElements(entry, FIELD_COUNT_MAX)) {
     if (id === ID.trackNumber) fields.number = readUnsigned(body);
+    else if (id === ID.trackUid) fields.uid = readUnsigned(body);
     else if (id === ID.trackType) fields.type = readUnsigned(body);
     else if (id === ID.flagDefault) fields.isDefault = readUnsigned(body) !== 0;
     else if (id === ID.codecId) fields.codecId = Buffer.from(body.subarray(0, 64)).toString("latin1").split("\0")[0]!;
@@ -124,6 +129,7 @@ function toTrack(fields: TrackFields): MatroskaTrack | undefined {
   if (!(stream.channelCount > 0 && stream.channelCount <= 255)) return undefined;
   return {
     number: fields.number,
+    uid: fields.uid,
     stream,
     frameSamples: described.frameSamples ?? 1024,
     codecDelayMs: fields.codecDelayMs ?? described.codecDelayMs ?? 0,

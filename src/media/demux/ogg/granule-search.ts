@@ -1,14 +1,20 @@
 // Finds positions in an Ogg file by its granule positions: where to start for a seek, and how long the stream is. Audio
 // thread.
 
+import type { AudioCodec } from "../../format/packet.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
+import { createPacketClock } from "../packet-clock.ts";
+import type { OggHeaders } from "./ogg-codec.ts";
 import { type OggPage, PAGE_BYTES_MAX, PageReader } from "./ogg-page.ts";
+import { PacketAssembler } from "./packet-assembler.ts";
 
 /** Farthest search for a page of the stream from one middle; then that half counts as empty. */
 const PROBE_BYTES_MAX = 8 * 1024 * 1024;
 /** Bytes scanned in all such searches of one seek; then playback continues from the best position so far. */
 const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
+/** How far the first page with a granule is searched. */
+const START_BYTES_MAX = 256 * 1024;
 /** How far from the end the last page of the stream is searched. */
 const TAIL_BYTES_MAX = 1024 * 1024;
 
@@ -62,6 +68,14 @@ async function findTimedPage(
   return undefined;
 }
 
+/**
+ * Most samples that a page adds: 255 packets of the longest block of Vorbis, as much as 43 s of Opus. A last page that
+ * claims more is not believed.
+ */
+const PAGE_SAMPLES_MAX = 255 * 8192;
+/** The same for FLAC. */
+const FLAC_PAGE_SAMPLES_MAX = 255 * 65_535;
+
 interface OggTail {
   /** The last granule of the stream. */
   readonly granule: number;
@@ -69,23 +83,61 @@ interface OggTail {
   readonly lastSerial: number;
 }
 
+interface TailStream {
+  readonly serial: number;
+  readonly codec: AudioCodec;
+}
+
 /** Reads the end of the file; undefined when no page of the stream is found there. */
-export async function readTail({ source, work }: ReaderParts, serial: number): Promise<OggTail | undefined> {
+export async function readTail(
+  { source, work }: ReaderParts,
+  { serial, codec }: TailStream,
+): Promise<OggTail | undefined> {
+  const samplesMax = codec === "flac" ? FLAC_PAGE_SAMPLES_MAX : PAGE_SAMPLES_MAX;
   const sizeBytes = source.sizeBytes;
   if (sizeBytes === undefined) return undefined;
   for (let tailBytes = 2 * PAGE_BYTES_MAX; tailBytes <= TAIL_BYTES_MAX; tailBytes *= 2) {
     const start = Math.max(0, sizeBytes - tailBytes);
     const pages = new PageReader(new ByteCursor(source, start));
-    let granule = -1;
+    let [before, granule] = [-1, -1];
     let lastSerial = serial;
     for (;;) {
       const page = await pages.find({ junkBytesMax: tailBytes, work });
       if (page === undefined) break;
       lastSerial = page.serial;
-      if (page.serial === serial && page.granule >= 0) granule = page.granule;
+      if (page.serial === serial && page.granule >= 0) [before, granule] = [granule, page.granule];
     }
+    if (before >= 0 && granule - before > samplesMax) granule = before;
     if (granule >= 0) return { granule, lastSerial };
     if (start === 0) return undefined;
   }
   return undefined;
+}
+
+/** Where the headers of a stream end, and what they say. */
+interface OggStart {
+  readonly headers: OggHeaders;
+  readonly serial: number;
+  readonly dataStart: number;
+}
+
+/**
+ * The granule at which the stream starts: that of its first timed page less the samples up to there. Not 0 in a stream
+ * that was cut out of a longer one (RFC 7845 section 4.5).
+ */
+export async function readStartGranule({ source, work }: ReaderParts, start: OggStart): Promise<number> {
+  const { headers, serial, dataStart } = start;
+  const pages = new PageReader(new ByteCursor(source, dataStart));
+  const assembler = new PacketAssembler();
+  const clock = createPacketClock(headers.stream);
+  let samples = 0;
+  while (pages.cursor.position < dataStart + START_BYTES_MAX) {
+    const page = await pages.find({ junkBytesMax: START_BYTES_MAX, work });
+    if (page === undefined) break;
+    if (page.serial !== serial) continue;
+    for (const packet of assembler.add(page)) samples += clock.count(packet);
+    // Without known packet lengths it could be anywhere.
+    if (page.granule >= 0 && samples > 0) return Math.max(0, page.granule - samples);
+  }
+  return 0;
 }

@@ -5,7 +5,7 @@ import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
 import type { AudioStream } from "../../format/packet.ts";
 import { joinXiphLaced } from "../../format/xiph-lacing.ts";
 import { parseOpusHead } from "../../opus/opus-head.ts";
-import { parseFlacStreamInfo } from "../flac-frame-header.ts";
+import { parseFlacFrameHeader, parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
 import { readVorbisComments, type Tags } from "../tags.ts";
 import { isVorbisHeader, parseVorbisIdentification } from "../vorbis-packet.ts";
@@ -15,6 +15,8 @@ export interface OggHeaders {
   /** Samples at the start of the granule count that must not be played. */
   readonly preSkipSamples: number;
   readonly tags: Tags;
+  /** True when the last packet was audio already: nothing else said that the headers end. */
+  readonly isAudioRead?: boolean;
 }
 
 /** State of the headers: complete, more packets needed, or broken. */
@@ -97,17 +99,25 @@ const EMPTY_COMMENTS = Uint8Array.of(3, 0x76, 0x6f, 0x72, 0x62, 0x69, 0x73, 0, 0
 function flacReader(): HeaderReader {
   let infoBlock: Uint8Array | undefined;
   let count = 0;
+  let statedCount = 0;
   const tags: Tags = {};
   return (packet) => {
     if (infoBlock === undefined) {
       if (packet.length < 51) return "broken";
       infoBlock = packet.subarray(13, 51);
+      statedCount = (packet[7]! << 8) | packet[8]!;
       return parseFlacStreamInfo(infoBlock.subarray(4)) === undefined ? "broken" : "more";
     }
     count += 1;
+    if (parseFlacFrameHeader(packet) !== undefined) {
+      const headers = flacHeaders(infoBlock, tags);
+      return typeof headers === "string" ? headers : { ...headers, isAudioRead: true };
+    }
     if (count > FLAC_HEADER_COUNT_MAX || packet[0] === 0xff || packet.length < 4) return "broken";
     if ((packet[0]! & 0x7f) === 4) readVorbisComments(packet, 4, tags);
-    return (packet[0]! & 0x80) === 0 ? "more" : flacHeaders(infoBlock, tags);
+    // The count says it where a muxer has not set the flag of the last block.
+    const isLast = (packet[0]! & 0x80) !== 0 || count === statedCount;
+    return isLast ? flacHeaders(infoBlock, tags) : "more";
   };
 }
 

@@ -8,7 +8,7 @@ import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
-import { findPositionBefore, readTail } from "./granule-search.ts";
+import { findPositionBefore, readStartGranule, readTail } from "./granule-search.ts";
 import { createHeaderReader, foreignAudioName, type HeaderReader, type OggHeaders } from "./ogg-codec.ts";
 import { type OggPage, PageReader } from "./ogg-page.ts";
 import { PacketAssembler } from "./packet-assembler.ts";
@@ -48,20 +48,24 @@ export async function openOgg(
   const dataStart = cursor.position;
   if (!isLengthNeeded) {
     const isSeekable = source.isRandomAccess && source.sizeBytes !== undefined;
-    return new OggDemuxer(parts, { headers, serial, dataStart, endGranule: undefined, isSeekable });
+    return new OggDemuxer(parts, { headers, serial, dataStart, lengthSamples: undefined, isSeekable });
   }
-  const tail = source.isRandomAccess ? await readTail(parts, serial) : undefined;
+  const tail = source.isRandomAccess ? await readTail(parts, { serial, codec: headers.stream.codec }) : undefined;
   // A stream at the end that was not there at the start is a chained one: then the tail does not give the length.
-  const endGranule = tail !== undefined && serials.has(tail.lastSerial) ? tail.granule : undefined;
-  return new OggDemuxer(parts, { headers, serial, dataStart, endGranule, isSeekable: endGranule !== undefined });
+  if (tail === undefined || !serials.has(tail.lastSerial)) {
+    return new OggDemuxer(parts, { headers, serial, dataStart, lengthSamples: undefined, isSeekable: false });
+  }
+  const startGranule = await readStartGranule(parts, { headers, serial, dataStart });
+  const lengthSamples = Math.max(0, tail.granule - startGranule);
+  return new OggDemuxer(parts, { headers, serial, dataStart, lengthSamples, isSeekable: true });
 }
 
 interface Opened {
   readonly headers: OggHeaders;
   readonly serial: number;
   readonly dataStart: number;
-  /** The last granule of a file that is one stream; undefined for live and chained ones, or when not requested. */
-  readonly endGranule: number | undefined;
+  /** From the first to the last granule of a file that is one stream; undefined for others, or when not requested. */
+  readonly lengthSamples: number | undefined;
   readonly isSeekable: boolean;
 }
 
@@ -91,7 +95,9 @@ async function readHeaders(
       const result = chosen.read(packet);
       if (result === "broken")
         throw new NodeError("media-damaged", "the Ogg file cannot be read: a codec header is broken");
-      if (result !== "more") return { headers: result, serial: chosen.serial, serials };
+      if (result === "more") continue;
+      if (result.isAudioRead) cursor.moveTo(page.positionBytes);
+      return { headers: result, serial: chosen.serial, serials };
     }
   }
   if (chosen !== undefined)
@@ -130,13 +136,13 @@ class OggDemuxer implements Demuxer {
   constructor(parts: ReaderParts, opened: Opened) {
     this.#parts = parts;
     this.#opened = opened;
-    const { headers, serial, endGranule } = opened;
+    const { headers, serial, lengthSamples } = opened;
     this.#firstLink = createLink(headers, serial, 0);
     this.#link = this.#firstLink;
     parts.work.take(headers.stream.description?.length ?? 0, "the set-up of its decoder");
     const { title, author, isrc } = headers.tags;
     const rate = headers.stream.sampleRateHz;
-    const lengthMs = endGranule === undefined ? undefined : Math.floor((1000 * endGranule) / rate);
+    const lengthMs = lengthSamples === undefined ? undefined : Math.floor((1000 * lengthSamples) / rate);
     this.info = { probeName: "ogg", title, author, isrc, artworkUrl: undefined, lengthMs };
     this.#cursor = new ByteCursor(parts.source, opened.dataStart);
     this.#pages = new PageReader(this.#cursor);
@@ -279,7 +285,7 @@ class OggDemuxer implements Demuxer {
     const counted = this.#granule;
     if (page.granule < 0) return counted ?? 0;
     if (!page.isLast) return page.granule - sum;
-    return counted ?? (this.#link.baseGranule === undefined ? 0 : page.granule - sum);
+    return counted ?? (this.#link.baseGranule === undefined ? Math.max(0, page.granule - sum) : page.granule - sum);
   }
 
   #packet(data: Uint8Array, pagePosition: { granule: number; count: number; end: number }): Packet {

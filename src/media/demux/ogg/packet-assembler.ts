@@ -11,6 +11,8 @@ export class PacketAssembler {
   /** True while a packet continues in the next page. */
   #isOpen = false;
   #sequence: number | undefined;
+  /** True when the page before ended in the middle of a packet, also of one that is left out. */
+  #isPageOpen = false;
 
   /** Drops an unfinished packet, after a seek. */
   reset(): void {
@@ -22,10 +24,12 @@ export class PacketAssembler {
 
   /** The packets that end on the page, in order. A packet whose start is missing is left out. */
   add(page: OggPage): Uint8Array[] {
-    const isInOrder = this.#sequence === undefined || (this.#sequence + 1) >>> 0 === page.sequence;
-    if (!isInOrder || !page.isContinued) this.reset();
+    const isNext = this.#sequence !== undefined && (this.#sequence + 1) >>> 0 === page.sequence;
+    // Between two pages in order, the sizes on the first one say it, and some muxers forget the flag.
+    const isContinued = isNext ? this.#isPageOpen : page.isContinued;
+    if (!isNext || !isContinued) this.reset();
     this.#sequence = page.sequence;
-    let isDropping = page.isContinued && !this.#isOpen;
+    let isDropping = isContinued && !this.#isOpen;
     const packets: Uint8Array[] = [];
     let start = 0;
     let at = 0;
@@ -37,6 +41,7 @@ export class PacketAssembler {
       start = at;
     }
     const isUnfinished = page.segmentSizes.at(-1) === 255;
+    this.#isPageOpen = isUnfinished;
     if (isUnfinished && !isDropping) this.#keep(page.body.subarray(start, at));
     return packets;
   }

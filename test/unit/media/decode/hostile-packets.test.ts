@@ -1,10 +1,11 @@
 // Packets and headers that demand more time or memory than their audio justifies.
 
 import { describe, expect, it, test } from "vitest";
+import { concat, crc } from "../../../../lab/media-files/bytes.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { PcmBlock } from "../../../../src/media/decode/decoder.ts";
-import { parseFlacFrameSize } from "../../../../src/media/decode/flac-frame.ts";
 import { isVorbisSetupBounded } from "../../../../src/media/decode/vorbis-setup.ts";
+import { parseFlacFrameHeader } from "../../../../src/media/demux/flac-frame-header.ts";
 import type { AudioStream } from "../../../../src/media/format/packet.ts";
 import { TimeSlicer } from "../../../../src/media/quota/time-slicer.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";
@@ -106,23 +107,29 @@ test("a Vorbis packet far larger than its audio counts as damage", async () => {
   expect(decoder.decode(padded)).toMatchObject({ lengthSamples: 0 });
 });
 
+/** The bytes of a FLAC frame's header, with its checksum. */
+function withCrc8(bytes: readonly number[]): Uint8Array {
+  return concat(Uint8Array.from(bytes), Uint8Array.of(crc(8, 0x07)(Uint8Array.from(bytes))));
+}
+
 test.each([
-  [[0xff, 0xf8, 0xc9, 0x18, 0x00, 0x00], 4096, 2],
-  [[0xff, 0xf8, 0x19, 0x08, 0x00, 0x00], 192, 1],
-  [[0xff, 0xf8, 0x29, 0x78, 0x00, 0x00], 576, 8],
+  [[0xff, 0xf8, 0xc9, 0x18, 0x00], 4096, 2],
+  [[0xff, 0xf8, 0x19, 0x08, 0x00], 192, 1],
+  [[0xff, 0xf8, 0x29, 0x78, 0x00], 576, 8],
   [[0xff, 0xf8, 0x69, 0xa8, 0x00, 0x0f], 16, 2],
   [[0xff, 0xf9, 0x79, 0x78, 0xc2, 0x80, 0xff, 0xfe], 65_535, 8],
-])("the FLAC frame %j holds %d samples of %d channels", (bytes, lengthSamples, channelCount) => {
-  expect(parseFlacFrameSize(Uint8Array.from(bytes))).toEqual({ lengthSamples, channelCount });
+])("the FLAC frame %j holds %d samples of %d channels", (bytes, blockSamples, channelCount) => {
+  expect(parseFlacFrameHeader(withCrc8(bytes))).toMatchObject({ blockSamples, channelCount });
 });
 
 test.each([
-  [[0xff, 0xf8, 0x09, 0x18, 0, 0]],
-  [[0xff, 0xf8, 0xc9, 0xb8, 0, 0]],
-  [[0xff, 0xe8, 0xc9, 0x18, 0, 0]],
+  [[0xff, 0xf8, 0x09, 0x18, 0]],
+  [[0xff, 0xf8, 0xc9, 0xb8, 0]],
+  [[0xff, 0xf8, 0xc9, 0x16, 0]],
+  [[0xff, 0xe8, 0xc9, 0x18, 0]],
   [[0xff]],
 ])("%j is no FLAC frame", (bytes) => {
-  expect(parseFlacFrameSize(Uint8Array.from(bytes))).toBeUndefined();
+  expect(parseFlacFrameHeader(withCrc8(bytes))).toBeUndefined();
 });
 
 test("the fixtures' FLAC frames declare their contents", async () => {
@@ -130,14 +137,14 @@ test("the fixtures' FLAC frames declare their contents", async () => {
   const decoder = await createDecoder(stream);
   for (const packet of packets) {
     const block = decoder.decode(packet) as PcmBlock; // it answers at once
-    expect(parseFlacFrameSize(packet)?.lengthSamples).toBe(block.lengthSamples);
+    expect(parseFlacFrameHeader(packet)?.blockSamples).toBe(block.lengthSamples);
   }
 });
 
 test("a FLAC frame of 65,535 samples in eight channels is refused before it is decoded", async () => {
   const decoder = await createDecoder(readCodecFixture("flac").stream);
   const frame = new Uint8Array(100_000);
-  frame.set([0xff, 0xf9, 0x79, 0x78, 0xc2, 0x80, 0xff, 0xfe]);
+  frame.set(withCrc8([0xff, 0xf9, 0x79, 0x78, 0xc2, 0x80, 0xff, 0xfe]));
   expect(() => decoder.decode(frame)).toThrow(expect.objectContaining({ code: "media-unsupported-codec" }));
 });
 

@@ -110,6 +110,30 @@ test("six Opus channels are decoded from four streams in one packet, each to its
   }
 });
 
+test.each([
+  [2, [300, 400]],
+  [3, [300, 500, 400]],
+  [6, [300, 500, 400, 600, 700, 80]],
+] as const)("%d Opus channels of mapping family 255 are taken to be in the order of WAV", async (count, wanted) => {
+  const streams = await Promise.all([300, 400, 500, 80, 600, 700].slice(0, count).map((hz) => tonePackets([hz])));
+  const packets = streams[0]!.map((_, index) => {
+    return Buffer.concat(
+      streams.map((packetsOf, stream) => {
+        const packet = packetsOf[index]!;
+        return stream === count - 1 ? packet : selfDelimited(packet);
+      }),
+    );
+  });
+  const table = [count, 0, ...Array.from({ length: count }, (_, index) => index)];
+  const decoder = await createDecoder(opusStream(count, opusHead(count, { family: 255, table })));
+  const channels = decodeAll(decoder, packets);
+  decoder.close();
+  expect(channels.length).toBe(count);
+  for (const [index, frequencyHz] of wanted.entries()) {
+    expect(levelOf(channels[index], frequencyHz), `channel ${index}`).toBeGreaterThan(0.4);
+  }
+});
+
 /** The packet in the framing of RFC 6716 appendix B (code 0: its length follows the header byte). */
 function selfDelimited(packet: Uint8Array): Uint8Array {
   const frame = parseOpusPacket(packet)!.frames[0]!;
@@ -164,7 +188,8 @@ test("fifty damaged Opus packets in a row are an error, forty-nine are not", asy
 
 test.each([
   ["damaged", new Uint8Array(8)],
-  ["of an unknown mapping", opusHead(2, { family: 255, table: [2, 0, 0, 1] })],
+  ["of ambisonics", opusHead(4, { family: 2, table: [4, 0, 0, 1, 2, 3] })],
+  ["of nine streams", opusHead(9, { family: 255, table: [9, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8] })],
   ["with a mapping beyond its streams", opusHead(2, { family: 1, table: [1, 1, 0, 9] })],
 ])("an Opus header that is %s is refused", async (_, description) => {
   const attempt = createDecoder(opusStream(2, description));

@@ -8,6 +8,7 @@ import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { CountingSlicer } from "../../../support/counting-slicer.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { HOSTILE_FILES, type HostileFile } from "../../../support/hostile-files.ts";
+import { readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
@@ -60,7 +61,8 @@ it("FLAC headers of frames that never end are followed only for as many bytes as
   const slicer = new CountingSlicer();
   const source = new MemoryByteSource(file?.build(6_000_000) ?? new Uint8Array(0));
   const demuxer = await openDemuxer(source, {}, createTrackBudget({ clock: new FakeClock(), slicer }));
-  expect(await demuxer.next()).toBeUndefined();
+  // The decoder looks for their ends, and gives up after fifty.
+  expect((await readPackets(demuxer)).length).toBeLessThan(1000);
   // A step passes a header of six bytes, or looks through 8 KiB.
   expect(slicer.count).toBeLessThan((6_000_000 / 6 + 20_000_000 / 8192) / 512);
   expect(slicer.count).toBeGreaterThan(1000);

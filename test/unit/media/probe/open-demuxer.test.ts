@@ -36,7 +36,7 @@ const MKV = { probe: "matroska/webm" } as const;
 const FILES: Readonly<Record<string, Facts>> = {
   "opus.webm": { ...MKV, ...OPUS, lengthMs: 2008, tags: TAGS },
   "video.webm": { ...MKV, ...OPUS, lengthMs: 2008 },
-  "live.webm": { ...MKV, ...OPUS, channels: 1, lengthMs: undefined },
+  "live.webm": { ...MKV, ...OPUS, channels: 1, lengthMs: 2001 },
   "vorbis.webm": { ...MKV, ...VORBIS, endMs: 2017.333, lengthMs: 2003, tags: TAGS },
   "aac.mka": { ...MKV, ...AAC, endMs: 2043.356, lengthMs: 2023, tags: TAGS },
   "mp3.mka": { ...MKV, ...MP3, endMs: 2025.057, lengthMs: 2025 },
