@@ -94,6 +94,10 @@ export class Fields {
     return this.u32(at) * 2 ** 32 + this.u32(at + 4);
   }
 
+  f64(at: number): number {
+    return at + 8 <= this.#view.byteLength ? this.#view.getFloat64(at) : 0;
+  }
+
   /** 64 bits signed. */
   s64(at: number): number {
     return this.s32(at) * 2 ** 32 + this.u32(at + 4);

@@ -139,6 +139,8 @@ async function readRuns(traf: Uint8Array, run: RunContext): Promise<void> {
 export interface SegmentIndex {
   readonly seekPoints: SeekIndex;
   readonly endTicks: number;
+  /** Where the last part that it lists ends: not always the end of the file. */
+  readonly endBytes: number;
 }
 
 interface SegmentIndexContext {
@@ -170,7 +172,7 @@ export async function readSegmentIndex(
     positionBytes += size;
     ticks += fields.u32(at + 4) * scale;
   }
-  return seekPoints.count === 0 ? undefined : { seekPoints, endTicks: ticks };
+  return seekPoints.count === 0 ? undefined : { seekPoints, endTicks: ticks, endBytes: positionBytes };
 }
 
 /** Adds the track's seek points in an `mfra` body. */
