@@ -71,9 +71,14 @@ function describe(type: string, children: Uint8Array, basics: Basics): EntryResu
   return describePcm(type, children, basics);
 }
 
-function describePcm(type: string, children: Uint8Array, basics: Basics): SampleEntry | undefined {
+/** As many as its decoder accepts. */
+const PCM_CHANNELS_MAX = 64;
+
+function describePcm(type: string, children: Uint8Array, basics: Basics): EntryResult | undefined {
   const pcm = readPcmLayout(type, basics.body, children);
   if (pcm === undefined) return undefined;
+  const { channelCount } = basics;
+  if (channelCount > PCM_CHANNELS_MAX) return { unsupported: `${nameCodec(type)} with ${channelCount} channels` };
   const plain = entry("pcm", basics, undefined);
   const frameBytes = (pcm.bitsPerSample / 8) * basics.channelCount;
   return { ...plain, stream: { ...plain.stream, pcm }, frameSamples: 1, frameBytes };
