@@ -7,6 +7,9 @@ export interface BoxHeader {
   readonly sizeBytes: number;
 }
 
+/** Durations of samples from here on are negative numbers: a muxer's clock went back. */
+export const DURATION_MAX = 2 ** 31;
+
 /** 32 bits of size, type, and perhaps 64 bits of size. */
 export const BOX_HEADER_BYTES_MAX = 16;
 

@@ -2,7 +2,7 @@
 // sections 8.6 and 8.7) without unpacking them. Audio thread.
 
 import type { DemuxWork } from "../demux-work.ts";
-import { Fields } from "./box.ts";
+import { DURATION_MAX, Fields } from "./box.ts";
 import type { Boxes } from "./movie-boxes.ts";
 
 const NO_BYTES = new Uint8Array(0);
@@ -28,11 +28,10 @@ export interface SampleFrame {
 
 /** Times that are this many times longer or shorter than the audio of all samples are wrong. */
 const DISAGREEMENT_MAX = 2.5;
-/** Larger durations are negative numbers: a muxer's clock went back. */
-const DURATION_MAX = 2 ** 31;
 
 export class SampleTable {
-  readonly sampleCount: number;
+  /** Samples that have a size and a place. */
+  sampleCount: number;
   /** Sum of all durations, in units of the track's timescale. */
   totalTicks = 0;
   readonly #work: DemuxWork;
@@ -66,8 +65,8 @@ export class SampleTable {
    */
   static async read(boxes: Boxes, reading: TableReading): Promise<SampleTable> {
     const table = new SampleTable(boxes, reading);
-    await table.#tidyTimes(boxes.get("stts") ?? NO_BYTES, reading.frame);
     await table.#tidyRuns(boxes.get("stsc") ?? NO_BYTES);
+    await table.#tidyTimes(boxes.get("stts") ?? NO_BYTES, reading.frame);
     await table.#moveTo(0);
     return table;
   }
@@ -284,6 +283,13 @@ export class SampleTable {
       retained += 1;
     }
     this.#runCount = retained;
+    let placed = 0;
+    for (let run = 0; run < retained && placed < this.sampleCount; run++) {
+      if (run % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.yield();
+      const end = run + 1 < retained ? this.#firstChunk(run + 1) : this.#chunkCount;
+      placed += Math.max(0, end - this.#firstChunk(run)) * this.#samplesPerChunk(run);
+    }
+    this.sampleCount = Math.min(this.sampleCount, placed);
   }
 
   #chunkOffset(chunk: number): number {
