@@ -53,7 +53,7 @@ export function soundEntry(
 }
 
 /** AAC-LC, stereo, 44.1 kHz. */
-export const AAC_ENTRY = mp4aEntry(0x40, Uint8Array.of(0x12, 0x10));
+const AAC_ENTRY = mp4aEntry(0x40, Uint8Array.of(0x12, 0x10));
 
 export function mp4File(file: Mp4File): Uint8Array {
   const head = box("ftyp", ascii("isom"), be(0, 4));

@@ -31,7 +31,7 @@ export interface Movie {
   readonly fragments: FragmentDefaults | undefined;
 }
 
-export interface FragmentDefaults {
+interface FragmentDefaults {
   readonly durationTicks: number;
   readonly sizeBytes: number;
   /** Undefined when not declared. */
