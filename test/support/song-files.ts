@@ -24,14 +24,18 @@ interface SongFileOptions {
 const LAYOUTS: Readonly<Record<string, readonly string[]>> = {
   mono: ["FC"],
   stereo: ["FL", "FR"],
+  "2.1": ["FL", "FR", "LFE"],
   "3.0": ["FL", "FR", "FC"],
+  "3.1": ["FL", "FR", "FC", "LFE"],
   quad: ["FL", "FR", "BL", "BR"],
   "4.0": ["FL", "FR", "FC", "BC"],
+  "4.1": ["FL", "FR", "FC", "LFE", "BC"],
   "5.0": ["FL", "FR", "FC", "BL", "BR"],
   "5.1": ["FL", "FR", "FC", "LFE", "BL", "BR"],
   "5.1(side)": ["FL", "FR", "FC", "LFE", "SL", "SR"],
   "6.1": ["FL", "FR", "FC", "LFE", "BC", "SL", "SR"],
   "7.1": ["FL", "FR", "FC", "LFE", "BL", "BR", "SL", "SR"],
+  "7.1(wide)": ["FL", "FR", "FC", "LFE", "BL", "BR", "FLC", "FRC"],
 };
 
 /** Runs ffmpeg in a folder; returns what it writes to its output. */
@@ -49,15 +53,19 @@ export async function makeSongFile(options: SongFileOptions): Promise<void> {
 
 /**
  * A file as ffmpeg decodes it: 48 kHz stereo; more channels are mixed by ITU-R BS.775 and scaled so that nothing clips.
+ * `madeAs` is the layout of the song where ffmpeg does not know that of the file: it keeps the order all the same.
  */
-export async function decodeSongFile(folder: string, file: string): Promise<StereoAudio> {
+export async function decodeSongFile(folder: string, file: string, madeAs?: string): Promise<StereoAudio> {
   const probe = ["-v", "error", "-select_streams", "a:0", "-show_entries", "stream=channels,channel_layout"];
   const answer = JSON.parse((await run("ffprobe", folder, [...probe, "-of", "json", file])).toString());
   const { channels, channel_layout: layout } = answer.streams[0];
   const resample = ["-af", `aresample=${OUTPUT_RATE_HZ}:resampler=soxr:precision=28`];
   const bytes = await runFfmpeg(folder, ["-i", file, "-map", "0:a:0", ...resample, "-f", "f32le", "-"]);
   const samples = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
-  return mixToStereo(samples, channels === 1 ? "mono" : channels === 2 ? "stereo" : layout);
+  return mixToStereo(
+    samples,
+    channels === 1 ? "mono" : channels === 2 ? "stereo" : (knownLayout(layout) ?? madeAs ?? layout),
+  );
 }
 
 /** The packets of the file's audio as ffprobe sees them, each as `SHA256:…` of its bytes. */
@@ -84,6 +92,10 @@ async function run(program: string, folder: string, args: readonly string[]): Pr
   return stdout;
 }
 
+function knownLayout(layout: string | undefined): string | undefined {
+  return layout !== undefined && layout in LAYOUTS ? layout : undefined;
+}
+
 function channelsOf(layout: string): readonly string[] {
   const channels = LAYOUTS[layout];
   if (channels === undefined) throw new Error(`channel layout ${layout} is not in the table of the tests`);
@@ -107,6 +119,6 @@ function shareOf(speaker: string, side: "L" | "R"): number {
   if (speaker === "LFE") return 0;
   if (speaker === "BC") return 0.5;
   if (speaker === "FC") return Math.SQRT1_2;
-  if (!speaker.endsWith(side)) return 0;
+  if (speaker[1] !== side) return 0;
   return speaker.startsWith("F") ? 1 : Math.SQRT1_2;
 }

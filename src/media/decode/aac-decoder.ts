@@ -5,6 +5,7 @@ import { NodeError } from "../../errors.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
 import type { AudioStream } from "../format/packet.ts";
+import { AacHead } from "./aac-head.ts";
 import { AAC_PACKAGE } from "./codec-modules.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
@@ -150,6 +151,9 @@ class Session {
   readonly #webCodecs: WebCodecs;
   readonly #stream: AudioStream;
   readonly #clock: Clock;
+  readonly #head: AacHead;
+  /** True until a packet has been decoded since the start or the last jump. */
+  #isFirst = true;
   /**
    * Undefined once closed: the package holds on to the handlers, and through them to this session, for as long as the
    * decoder can be reached.
@@ -173,6 +177,7 @@ class Session {
     this.#webCodecs = webCodecs;
     this.#stream = stream;
     this.#clock = clock;
+    this.#head = new AacHead(stream);
     this.#decoder = new webCodecs.AudioDecoder({
       output: (data) => this.#onOutput(data),
       error: (error) => this.#onError(error),
@@ -180,10 +185,13 @@ class Session {
     this.#configure();
   }
 
-  decode(data: Uint8Array): Promise<Result> {
+  decode(packet: Uint8Array): Promise<Result> {
     if (this.#settle !== undefined) throw new Error("a decoder takes one packet at a time");
     const decoder = this.#decoder;
     if (decoder === undefined) return Promise.resolve({ block: EMPTY_BLOCK, error: undefined });
+    this.#head.inspect(packet);
+    const data = this.#isFirst ? this.#head.first(packet) : packet;
+    this.#isFirst = false;
     return new Promise((resolve) => {
       const watchdog = this.#clock.after(PACKET_TIMEOUT_MS, () =>
         this.#settle?.(new Error("the packet yielded no audio")),
@@ -213,6 +221,7 @@ class Session {
   reset(): void {
     this.#settle?.();
     this.#firstTimestamp = this.#timestamp;
+    this.#isFirst = true;
     this.#decoder?.reset();
     this.#configure();
   }
@@ -235,7 +244,9 @@ class Session {
     const lengthSamples = this.#lengthSamples;
     this.#channels = [];
     this.#lengthSamples = 0;
-    return lengthSamples === 0 ? EMPTY_BLOCK : { channels, lengthSamples, sampleRateHz: this.#sampleRateHz };
+    if (lengthSamples === 0) return EMPTY_BLOCK;
+    const speakers = this.#head.speakersFor(channels.length);
+    return { channels, lengthSamples, sampleRateHz: this.#sampleRateHz, speakers };
   }
 
   /** One packet gives one output. Any extra outputs are put in front of the next packet's. */

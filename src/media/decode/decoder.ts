@@ -1,7 +1,11 @@
 // The interface of every audio decoder to the pipeline: one packet in, planar 32-bit float audio out. Audio thread.
 
+import type { Speaker } from "../format/speakers.ts";
+
 /** Decoded audio, planar, full scale ±1. The next call may reuse the arrays: copy what must last. */
 export interface PcmBlock {
+  /** The speaker of each channel where the stream declares other ones than its codec's usual order. */
+  readonly speakers?: readonly Speaker[] | undefined;
   readonly channels: readonly Float32Array[];
   /** Valid samples in each channel; the arrays may be longer. */
   readonly lengthSamples: number;

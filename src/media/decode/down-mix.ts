@@ -3,8 +3,7 @@
 // coefficients is 1: full scale on all channels cannot clip, at the price of 7.7 dB for 5.1. Audio thread.
 
 import type { AudioCodec } from "../format/packet.ts";
-
-type Speaker = "FL" | "FR" | "FC" | "LFE" | "BL" | "BR" | "SL" | "SR" | "BC" | "FLC" | "FRC";
+import type { Speaker } from "../format/speakers.ts";
 
 const MINUS_3_DB = Math.SQRT1_2;
 
@@ -50,7 +49,8 @@ const AAC_ORDERS: readonly (readonly Speaker[])[] = [
   ["FL", "FR", "FC", "BL", "BR"],
   ["FL", "FR", "FC", "LFE", "BL", "BR"],
   ["FL", "FR", "FC", "LFE", "BL", "BR", "BC"],
-  ["FL", "FR", "FC", "LFE", "BL", "BR", "FLC", "FRC"],
+  // Configuration 7 is by the standard one with FLC and FRC. FFmpeg takes it for this, as encoders write it for this.
+  ["FL", "FR", "FC", "LFE", "BL", "BR", "SL", "SR"],
 ];
 
 /** ALAC in the order of its packets. */
@@ -79,9 +79,13 @@ export interface MixMatrix {
   readonly right: Float32Array;
 }
 
-/** The matrix for `channelCount` channels (3 or more) in the order of `codec`; above 8, pairs of left and right. */
-export function stereoMixMatrix(codec: AudioCodec, channelCount: number): MixMatrix {
-  const speakers = ORDERS[codec][channelCount - 3] ?? pairs(channelCount);
+/** The speakers of `channelCount` channels (3 or more) in the order of `codec`; above 8, pairs of left and right. */
+export function speakersOf(codec: AudioCodec, channelCount: number): readonly Speaker[] {
+  return ORDERS[codec][channelCount - 3] ?? pairs(channelCount);
+}
+
+/** The matrix for channels in the order of `speakers`. */
+export function stereoMixMatrix(speakers: readonly Speaker[]): MixMatrix {
   const left = Float32Array.from(speakers, (speaker) => SHARES[speaker][0]);
   const right = Float32Array.from(speakers, (speaker) => SHARES[speaker][1]);
   return { left: scaleToOne(left), right: scaleToOne(right) };
@@ -111,5 +115,6 @@ function pairs(channelCount: number): readonly Speaker[] {
 
 function scaleToOne(shares: Float32Array): Float32Array {
   const sum = shares.reduce((total, share) => total + share, 0);
+  if (sum === 0) return shares;
   return shares.map((share) => share / sum);
 }

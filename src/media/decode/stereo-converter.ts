@@ -6,9 +6,10 @@ import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { StereoFifo } from "../../lib/stereo-fifo.ts";
 import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioCodec } from "../format/packet.ts";
+import type { Speaker } from "../format/speakers.ts";
 import type { ChangeLimit } from "./change-limit.ts";
 import type { PcmBlock } from "./decoder.ts";
-import { type MixMatrix, mixToStereo, stereoMixMatrix } from "./down-mix.ts";
+import { type MixMatrix, mixToStereo, speakersOf, stereoMixMatrix } from "./down-mix.ts";
 import { Resampler } from "./resampler.ts";
 
 interface StereoConverterOptions {
@@ -30,6 +31,8 @@ export class StereoConverter {
   /** Undefined while the audio is at 48 kHz. */
   #resampler: Resampler | undefined;
   #matrix: MixMatrix | undefined;
+  /** The block's order that the matrix was made for; undefined for the codec's usual one. */
+  #speakers: readonly Speaker[] | undefined;
   #mixLeft = new Float32Array(0);
   #mixRight = new Float32Array(0);
 
@@ -89,9 +92,11 @@ export class StereoConverter {
     this.#resampler = resampler;
   }
 
-  #mix({ channels, lengthSamples }: PcmBlock): void {
-    if (this.#matrix?.left.length !== channels.length)
-      this.#matrix = stereoMixMatrix(this.#options.codec, channels.length);
+  #mix({ channels, lengthSamples, speakers }: PcmBlock): void {
+    if (this.#matrix?.left.length !== channels.length || speakers !== this.#speakers) {
+      this.#speakers = speakers;
+      this.#matrix = stereoMixMatrix(speakers ?? speakersOf(this.#options.codec, channels.length));
+    }
     if (this.#mixLeft.length < lengthSamples) {
       this.#mixLeft = new Float32Array(lengthSamples);
       this.#mixRight = new Float32Array(lengthSamples);

@@ -322,8 +322,8 @@ function isAlike(a: AudioStream, b: AudioStream): boolean {
 
 function slice(block: PcmBlock, fromSample: number, toSample: number): PcmBlock {
   return {
+    ...block,
     channels: block.channels.map((channel) => channel.subarray(fromSample, toSample)),
     lengthSamples: toSample - fromSample,
-    sampleRateHz: block.sampleRateHz,
   };
 }

@@ -84,7 +84,7 @@ async function makeVariant(variant: SongVariant): Promise<StereoAudio> {
     encode: variant.encode.split(" "),
   });
   await variant.finish?.(folder);
-  return decodeSongFile(folder, variant.reference ?? variant.file);
+  return decodeSongFile(folder, variant.reference ?? variant.file, variant.layout);
 }
 
 /** Runs `work` for all variants, several at a time; its exceptions are reported by the variant's test. */

@@ -2,6 +2,7 @@
 
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { replaceSampleTimes } from "../../support/mp4-sample-times.ts";
 import { addVbriHeader } from "../../support/song-vbri.ts";
 
 export const LENGTH_MS = 4000;
@@ -94,6 +95,56 @@ const MP4: readonly SongVariant[] = [
     file: "picture.mp4",
     encode: "-f lavfi -i testsrc2=size=64x64:rate=10:duration=4 -map 0 -map 1 -c:v libx264 -c:a aac -b:a 192k",
   },
+];
+
+/** The sample times of the file as a phone writes them that begins the audio late, or by a clock that wobbles. */
+function withTimes(file: string, durations: readonly (readonly [count: number, ticks: number])[]): SongVariant {
+  const finish = (folder: string) => {
+    const path = join(folder, file);
+    writeFileSync(path, replaceSampleTimes(readFileSync(path), durations));
+  };
+  return { file, encode: "-c:a aac -b:a 192k", finish };
+}
+
+const VIDEO = "-f lavfi -i testsrc2=size=64x64:rate=30:duration=4 -map 0 -map 1 -c:v libx264";
+const MP4_TIMES: readonly SongVariant[] = [
+  withTimes("late.m4a", [
+    [1, 2964],
+    [173, 1024],
+  ]),
+  withTimes(
+    "jitter.m4a",
+    Array.from({ length: 58 }, () => [
+      [1, 1472],
+      [1, 576],
+      [1, 1024],
+    ]).flat() as [number, number][],
+  ),
+  { file: "b-frames.mp4", encode: `${VIDEO} -c:a aac -b:a 192k -movflags frag_keyframe+empty_moov` },
+  { file: "b-frames-mp3.mp4", encode: `${VIDEO} -c:a libmp3lame -b:a 192k -movflags frag_keyframe+empty_moov` },
+  { file: "first-in-moov.m4a", encode: "-c:a aac -b:a 192k -f mp4 -frag_duration 1000000" },
+  { file: "first-in-moov.mp4", encode: `${VIDEO} -g 15 -c:a aac -b:a 192k -movflags frag_keyframe` },
+  { file: "sidx-each.mp4", encode: "-c:a aac -b:a 192k -movflags +dash -frag_duration 1000000" },
+];
+
+/** AAC that describes its channels itself: FFmpeg's encoder does so for layouts without a number. */
+const AAC_CHANNELS: readonly SongVariant[] = [
+  ...["2.1", "quad", "3.1", "4.0", "4.1", "5.0", "5.1(side)", "6.1", "7.1", "7.1(wide)"].map((layout) => ({
+    file: `aac-${layout.replace(/\W/g, "-")}.m4a`,
+    encode: "-c:a aac -b:a 768k",
+    sampleRateHz: 48_000,
+    layout,
+  })),
+  { file: "aac-quad.mkv", encode: "-c:a aac -b:a 448k", sampleRateHz: 48_000, layout: "quad" },
+  { file: "aac-quad.aac", hasNoLength: true, encode: "-c:a aac -b:a 448k", sampleRateHz: 48_000, layout: "quad" },
+  { file: "main.m4a", encode: "-c:a aac -profile:a aac_main -b:a 192k" },
+];
+
+const MOV: readonly SongVariant[] = [
+  ...["s8", "u8", "s16le", "s16be", "s24le", "s24be", "s32be", "f32le", "f32be", "f64be", "alaw", "mulaw"].map(
+    (name) => ({ file: `${name}.mov`, encode: `-c:a pcm_${name}` }),
+  ),
+  { file: "s16be-fragments.mov", encode: "-c:a pcm_s16be -movflags frag_keyframe+empty_moov -frag_duration 500000" },
 ];
 
 const MATROSKA: readonly SongVariant[] = [
@@ -198,4 +249,15 @@ const STREAMS: readonly SongVariant[] = [
   },
 ];
 
-export const SONG_VARIANTS: readonly SongVariant[] = [...MP3, ...MP4, ...MATROSKA, ...OGG, ...FLAC, ...WAV, ...STREAMS];
+export const SONG_VARIANTS: readonly SongVariant[] = [
+  ...MP3,
+  ...MP4,
+  ...MP4_TIMES,
+  ...AAC_CHANNELS,
+  ...MOV,
+  ...MATROSKA,
+  ...OGG,
+  ...FLAC,
+  ...WAV,
+  ...STREAMS,
+];

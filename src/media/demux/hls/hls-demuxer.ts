@@ -53,6 +53,8 @@ const BAD_SEGMENTS_MAX = 3;
 const SILENT_SEGMENTS_MAX = 10;
 /** Decoded before a seek target so that it sounds right: 80 ms for Opus, a few frames for MP3 and AAC. */
 const PRE_ROLL_MS = 100;
+/** Rounding of the sums of segments' lengths. */
+const SAME_END_MS = 1;
 /** How far the first packets of a segment may lie before its start and still be encoder delay, not another clock. */
 const ENCODER_DELAY_MS_MAX = 500;
 
@@ -347,7 +349,14 @@ export class HlsDemuxer implements Demuxer {
     current.shiftMs ??= this.#shiftOf(packet, current);
     const timestampMs = packet.timestampMs + current.shiftMs;
     this.#timeMs = timestampMs + packet.durationMs;
-    return { ...packet, timestampMs };
+    return { ...packet, timestampMs, trimEndSamples: this.#isContinued(current) ? 0 : packet.trimEndSamples };
+  }
+
+  /** A fragment of MP4 is only a part of its track: a short last sample is padded only in the last segment. */
+  #isContinued({ segment, demuxer }: OpenedSegment): boolean {
+    const endMs = segment.startMs + segment.durationMs;
+    const isLast = endMs >= (this.#list.lengthMs ?? Number.POSITIVE_INFINITY) - SAME_END_MS;
+    return !isLast && demuxer.info.probeName === "mp4";
   }
 
   /**

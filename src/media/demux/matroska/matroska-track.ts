@@ -5,7 +5,7 @@ import { NodeError } from "../../../errors.ts";
 import { SAMPLE_RATE_HZ, SAMPLES_PER_MS } from "../../format/audio-format.ts";
 import type { AudioCodec, AudioStream, PcmLayout } from "../../format/packet.ts";
 import { parseOpusHead } from "../../opus/opus-head.ts";
-import { buildAacConfig, parseAacConfig } from "../aac-config.ts";
+import { buildAacConfig, parseAacConfig, readAacConfig } from "../aac-config.ts";
 import type { DemuxWork } from "../demux-work.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { parseVorbisIdentification, splitVorbisHeaders } from "../vorbis-packet.ts";
@@ -61,11 +61,17 @@ export async function chooseTrack(tracksBody: Uint8Array, work: DemuxWork): Prom
     const track = toTrack(entry);
     if (track !== undefined) return track;
   }
-  const names = audio.map((entry) => (entry.isEncoded ? `${entry.codecId} (encrypted or packed)` : entry.codecId));
+  const names = audio.map(nameTrack);
   throw new NodeError(
     "media-unsupported-codec",
     `cannot play the audio codec of the Matroska file: ${names.join(", ").slice(0, 200)}`,
   );
+}
+
+function nameTrack({ codecId, codecPrivate, isEncoded }: TrackFields): string {
+  if (isEncoded) return `${codecId} (encrypted or packed)`;
+  const config = codecId.startsWith("A_AAC") && codecPrivate !== undefined ? readAacConfig(codecPrivate) : {};
+  return "unsupported" in config ? `${codecId} (${config.unsupported})` : codecId;
 }
 
 function readTrackFields(entry: Uint8Array): TrackFields {

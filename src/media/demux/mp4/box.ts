@@ -7,6 +7,9 @@ export interface BoxHeader {
   readonly sizeBytes: number;
 }
 
+/** Durations of samples from here on are negative numbers: a muxer's clock went back. */
+export const DURATION_MAX = 2 ** 31;
+
 /** 32 bits of size, type, and perhaps 64 bits of size. */
 export const BOX_HEADER_BYTES_MAX = 16;
 
@@ -92,6 +95,10 @@ export class Fields {
   /** 64 bits, exact up to 2^53. */
   u64(at: number): number {
     return this.u32(at) * 2 ** 32 + this.u32(at + 4);
+  }
+
+  f64(at: number): number {
+    return at + 8 <= this.#view.byteLength ? this.#view.getFloat64(at) : 0;
   }
 
   /** 64 bits signed. */

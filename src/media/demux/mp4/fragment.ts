@@ -3,7 +3,7 @@
 
 import type { DemuxWork } from "../demux-work.ts";
 import { SeekIndex } from "../seek-index.ts";
-import { Fields, findBox, readBoxes } from "./box.ts";
+import { DURATION_MAX, Fields, findBox, readBoxes } from "./box.ts";
 import { FragmentSamples, SAMPLE_COUNT_MAX } from "./fragment-samples.ts";
 import type { Movie } from "./movie.ts";
 
@@ -126,7 +126,8 @@ async function readRuns(traf: Uint8Array, run: RunContext): Promise<void> {
     }
     for (let index = 0; index < count && !samples.isFull; index++, at += entryBytes) {
       if (index % STEP_COUNT === 0 && work.isSpent) await work.yield();
-      const durationTicks = has.duration ? fields.u32(at) : run.header.durationTicks;
+      const claimedTicks = has.duration ? fields.u32(at) : run.header.durationTicks;
+      const durationTicks = claimedTicks < DURATION_MAX ? claimedTicks : run.context.durationTicks % DURATION_MAX;
       const sizeBytes = has.size ? fields.u32(at + (has.duration ? 4 : 0)) : run.header.sizeBytes;
       samples.add({ offsetBytes: offset, sizeBytes, ticks, durationTicks });
       offset += sizeBytes;
@@ -139,6 +140,8 @@ async function readRuns(traf: Uint8Array, run: RunContext): Promise<void> {
 export interface SegmentIndex {
   readonly seekPoints: SeekIndex;
   readonly endTicks: number;
+  /** Where the last part that it lists ends: not always the end of the file. */
+  readonly endBytes: number;
 }
 
 interface SegmentIndexContext {
@@ -170,7 +173,7 @@ export async function readSegmentIndex(
     positionBytes += size;
     ticks += fields.u32(at + 4) * scale;
   }
-  return seekPoints.count === 0 ? undefined : { seekPoints, endTicks: ticks };
+  return seekPoints.count === 0 ? undefined : { seekPoints, endTicks: ticks, endBytes: positionBytes };
 }
 
 /** Adds the track's seek points in an `mfra` body. */

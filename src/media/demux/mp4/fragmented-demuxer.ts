@@ -11,14 +11,19 @@ import { readOwned } from "../owned-bytes.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { SeekIndex, type SeekPoint } from "../seek-index.ts";
 import { BOX_HEADER_BYTES_MAX, type BoxHeader, parseBoxHeader } from "./box.ts";
-import { type FragmentContext, type Mp4Head, readFragment, readFragmentTicks, readRandomAccess } from "./fragment.ts";
+import { type Mp4Head, readFragmentTicks } from "./fragment.ts";
+import {
+  FRAGMENT_BYTES_MAX,
+  type FragmentedLength,
+  fragmentContext,
+  measureFragments,
+  readWholeFragment,
+} from "./fragment-length.ts";
 import { type FragmentSample, FragmentSamples } from "./fragment-samples.ts";
-import { type FragmentDefaults, type Movie, mp4Info } from "./movie.ts";
+import { type Movie, mp4Info } from "./movie.ts";
 import { Mp4Packets, SAMPLE_BYTES_MAX } from "./mp4-packets.ts";
+import { TableReader } from "./table-reader.ts";
 
-/** Largest `moof`: 6 minutes of AAC take 200 kB. */
-const FRAGMENT_BYTES_MAX = 4 * 1024 * 1024;
-const INDEX_BYTES_MAX = 4 * 1024 * 1024;
 /** Fragments that a seek without an index may skip, and positions retained. */
 const HOP_COUNT_MAX = 65_536;
 /** Damage that is searched for the next fragment before the stream counts as over. */
@@ -27,72 +32,15 @@ const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
 const MOOF = [0x6d, 0x6f, 0x6f, 0x66];
 
 export async function openFragmented(parts: ReaderParts, head: Mp4Head): Promise<Demuxer> {
-  const { movie, index } = head;
-  const seekPoints = index?.seekPoints ?? new SeekIndex(parts.work);
-  if (index === undefined && parts.source.isRandomAccess) await readTailIndex(parts, movie, seekPoints);
-  const lengthMs = await findLengthMs(parts, { head, seekPoints });
-  return new FragmentedDemuxer(parts, { head, seekPoints, lengthMs });
-}
-
-/** Reads `mfra`; `mfro`, the last box, says how far back it starts. */
-async function readTailIndex({ source, work }: ReaderParts, movie: Movie, seekPoints: SeekIndex): Promise<void> {
-  if (source.sizeBytes === undefined || source.sizeBytes < 16) return;
-  const tail = await new ByteCursor(source, source.sizeBytes - 16).peek(16);
-  const header = parseBoxHeader(tail);
-  if (header?.type !== "mfro") return;
-  const sizeBytes = new DataView(tail.buffer, tail.byteOffset).getUint32(12);
-  if (sizeBytes < 24 || sizeBytes > Math.min(INDEX_BYTES_MAX, source.sizeBytes)) return;
-  const cursor = new ByteCursor(source, source.sizeBytes - sizeBytes);
-  const box = await readOwned(cursor, { sizeBytes, work, purpose: "its index" });
-  if (parseBoxHeader(box)?.type === "mfra") {
-    await readRandomAccess(box.subarray(8), { trackId: movie.trackId, seekPoints, work });
-  }
-  work.release(box.length);
-}
-
-/** The length as declared, or by the index in front, or by the last fragment that the index at the end names. */
-async function findLengthMs(parts: ReaderParts, opened: Omit<Opened, "lengthMs">): Promise<number | undefined> {
-  const { movie, index } = opened.head;
-  const toMs = (ticks: number) => Math.floor((1000 * ticks) / movie.timescale);
-  if (movie.fragments?.lengthMs !== undefined) return movie.fragments.lengthMs;
-  const start = opened.seekPoints.earliest?.time ?? 0;
-  if (index !== undefined) return toMs(index.endTicks - start);
-  const last = opened.seekPoints.latest;
-  if (last === undefined || movie.fragments === undefined) return undefined;
-  const cursor = new ByteCursor(parts.source, last.positionBytes);
-  const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
-  if (header?.type !== "moof" || header.sizeBytes > FRAGMENT_BYTES_MAX) return undefined;
-  const context = {
-    ...movie.fragments,
-    trackId: movie.trackId,
-    positionBytes: last.positionBytes,
-    nextTicks: last.time,
-  };
-  const samples = await readWholeFragment(cursor, { header, context, work: parts.work });
-  const { startTicks, endTicks } = samples;
-  samples.close();
-  return startTicks === undefined ? undefined : toMs(endTicks - start);
-}
-
-interface FragmentStart {
-  readonly header: BoxHeader;
-  readonly context: FragmentContext;
-  readonly work: DemuxWork;
-}
-
-/** The samples of the fragment whose `moof` is at the cursor; moves behind it. */
-async function readWholeFragment(cursor: ByteCursor, point: FragmentStart): Promise<FragmentSamples> {
-  const { header, context, work } = point;
-  const box = await readOwned(cursor, { sizeBytes: header.sizeBytes, work, purpose: "a fragment's tables" });
-  const samples = await readFragment(box.subarray(header.headerBytes), context, work);
-  work.release(box.length);
-  return samples;
+  const seekPoints = head.index?.seekPoints ?? new SeekIndex(parts.work);
+  const length = await measureFragments(parts, { head, seekPoints });
+  return new FragmentedDemuxer(parts, { head, seekPoints, length });
 }
 
 interface Opened {
   readonly head: Mp4Head;
   readonly seekPoints: SeekIndex;
-  readonly lengthMs: number | undefined;
+  readonly length: FragmentedLength;
 }
 
 class FragmentedDemuxer implements Demuxer {
@@ -101,18 +49,26 @@ class FragmentedDemuxer implements Demuxer {
   readonly #source: ByteSource;
   readonly #work: DemuxWork;
   readonly #movie: Movie;
-  readonly #defaults: FragmentDefaults;
   readonly #packets: Mp4Packets;
   readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
-  /** Where fragments start, from the file's index or as encountered. */
+  /** The samples that `moov` lists, in front of those of the fragments. */
+  readonly #table: TableReader;
+  #isInTable: boolean;
+  #isTableSkipped = false;
+  /** Where fragments start, from the file's index or as encountered; the latest one so far. */
   readonly #seekPoints: SeekIndex;
-  readonly #isIndexed: boolean;
+  #latestTicks: number;
+  readonly #isMeasured: boolean;
+  /** Read ahead, to know whether the one in front is the last. */
+  #ahead: Packet | undefined;
   #samples: FragmentSamples;
   #sampleIndex = 0;
   /** True once inside the `mdat` of the current fragment. */
   #isInside = false;
   #nextBox: number;
+  /** Where the first box behind the audio of the table starts. */
+  #firstBox: number;
   /** Time at which the next fragment starts if it does not declare it. */
   #nextTicks = 0;
   #hasBase = false;
@@ -124,14 +80,18 @@ class FragmentedDemuxer implements Demuxer {
     this.#work = work;
     this.#samples = new FragmentSamples(work);
     this.#movie = movie;
-    this.#defaults = movie.fragments ?? { durationTicks: 0, sizeBytes: 0, lengthMs: undefined };
     this.stream = movie.stream;
-    this.info = mp4Info(movie, opened.lengthMs);
+    this.info = mp4Info(movie, opened.length.lengthMs);
     this.#packets = new Mp4Packets(movie);
     this.#seekPoints = opened.seekPoints;
-    this.#isIndexed = opened.seekPoints.count > 0;
+    this.#latestTicks = opened.seekPoints.latest?.time ?? Number.NEGATIVE_INFINITY;
+    this.#isMeasured = opened.length.isMeasured;
     this.#nextBox = bodyStart;
+    this.#firstBox = bodyStart;
     this.#cursor = new ByteCursor(source, bodyStart);
+    this.#table = new TableReader({ source, cursor: this.#cursor, movie, packets: this.#packets });
+    this.#isInTable = movie.table.sampleCount > 0;
+    this.#hasBase = this.#isInTable;
     this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
   }
 
@@ -139,17 +99,24 @@ class FragmentedDemuxer implements Demuxer {
     return this.#source.isRandomAccess;
   }
 
-  next(): Promise<Packet | undefined> {
-    return this.#pump.next();
+  /** Only the last packet of all ends in padding: the shorter last one of a fragment is read past to find out. */
+  async next(): Promise<Packet | undefined> {
+    const packet = this.#ahead ?? (await this.#pump.next());
+    this.#ahead = undefined;
+    if (packet === undefined || packet.trimEndSamples === 0) return packet;
+    this.#ahead = await this.#pump.next();
+    return this.#ahead === undefined ? packet : { ...packet, trimEndSamples: 0 };
   }
 
   async seek(positionMs: number): Promise<void> {
     // The first fragment shows where the time starts.
     if (!this.#hasBase) await this.#pump.next();
-    if (this.info.lengthMs !== undefined && positionMs >= this.info.lengthMs) return this.#pump.finish();
+    this.#ahead = undefined;
+    const isBehind = positionMs >= (this.info.lengthMs ?? Number.POSITIVE_INFINITY);
+    if (isBehind && (this.#isMeasured || !this.isSeekable)) return this.#pump.finish();
     const ticks = this.#packets.seekTicks(positionMs);
     if (this.isSeekable) await this.#jump(ticks);
-    else if (ticks < (this.#samples.at(this.#sampleIndex)?.ticks ?? this.#nextTicks)) {
+    else if (ticks < this.#currentTicks) {
       throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
     }
     this.#pump.dropUntil(this.#packets.toMs(ticks));
@@ -159,25 +126,34 @@ class FragmentedDemuxer implements Demuxer {
     this.#source.close();
   }
 
+  get #currentTicks(): number {
+    if (this.#isInTable) return this.#movie.table.ticks;
+    return this.#samples.at(this.#sampleIndex)?.ticks ?? this.#nextTicks;
+  }
+
   async #jump(ticks: number): Promise<void> {
-    const point = this.#isIndexed ? this.#seekPointBefore(ticks) : await this.#hop(ticks);
-    this.#nextBox = point?.positionBytes ?? this.#nextBox;
-    this.#nextTicks = point?.time ?? 0;
+    const { table } = this.#movie;
+    await this.#skipTableData();
     this.#samples.close();
     this.#sampleIndex = 0;
     this.#isInside = false;
     this.#damageBytes = 0;
+    this.#isInTable = ticks < table.totalTicks && table.sampleCount > 0;
+    if (this.#isInTable) return table.seek(ticks);
+    const point = await this.#hop(ticks);
+    this.#nextBox = point.positionBytes;
+    this.#nextTicks = point.time;
     this.#cursor.moveTo(this.#nextBox);
   }
 
-  #seekPointBefore(ticks: number): SeekPoint | undefined {
-    return this.#seekPoints.before(ticks) ?? this.#seekPoints.earliest;
-  }
-
-  /** Goes from fragment to fragment, reading only their heads, from the last one known before the target. */
-  async #hop(ticks: number): Promise<SeekPoint | undefined> {
-    let point = this.#seekPointBefore(ticks);
-    if (point === undefined || point.positionBytes !== this.#seekPoints.newest?.positionBytes) return point;
+  /**
+   * The last fragment that starts before the target. From the latest one that is known on, it goes from fragment to
+   * fragment, reading only their heads: an index need not reach the end of the file.
+   */
+  async #hop(ticks: number): Promise<SeekPoint> {
+    const start = { time: this.#movie.table.totalTicks, positionBytes: this.#firstBox };
+    let point = this.#seekPoints.before(ticks) ?? this.#seekPoints.earliest ?? start;
+    if (point.time < this.#latestTicks) return point;
     const work = this.#work;
     const cursor = new ByteCursor(this.#source, point.positionBytes);
     for (let count = 0; count < HOP_COUNT_MAX; count++) {
@@ -201,12 +177,13 @@ class FragmentedDemuxer implements Demuxer {
   }
 
   #note(point: SeekPoint): void {
-    const newest = this.#seekPoints.newest;
-    if (this.#isIndexed || (newest !== undefined && point.time <= newest.time)) return;
+    if (point.time <= this.#latestTicks) return;
+    this.#latestTicks = point.time;
     this.#seekPoints.add(point.time, point.positionBytes);
   }
 
   #step(): Step | Promise<Step> {
+    if (this.#isInTable) return this.#isTableSkipped ? this.#stepInTable() : this.#enterTable();
     if (this.#isInside) {
       const sample = this.#samples.at(this.#sampleIndex);
       if (sample !== undefined) return this.#sample(sample);
@@ -230,12 +207,35 @@ class FragmentedDemuxer implements Demuxer {
     return AGAIN;
   }
 
+  async #enterTable(): Promise<Step> {
+    await this.#skipTableData();
+    return AGAIN;
+  }
+
+  #stepInTable(): Step {
+    const step = this.#table.step();
+    if (step !== undefined) return step;
+    this.#isInTable = false;
+    this.#nextTicks = this.#movie.table.totalTicks;
+    this.#nextBox = this.#firstBox;
+    this.#cursor.moveTo(Math.max(this.#nextBox, this.#source.isRandomAccess ? 0 : this.#cursor.position));
+    return AGAIN;
+  }
+
+  /** Finds out once where the audio of the table ends, when the fragments follow it. */
+  async #skipTableData(): Promise<void> {
+    if (this.#isTableSkipped) return;
+    this.#isTableSkipped = true;
+    if (this.#movie.table.sampleCount === 0 || this.#cursor.position !== this.#firstBox) return;
+    const header = parseBoxHeader(await this.#cursor.peek(BOX_HEADER_BYTES_MAX));
+    if (header?.type === "mdat" && Number.isFinite(header.sizeBytes)) this.#firstBox += header.sizeBytes;
+  }
+
   async #enterFragment(header: BoxHeader): Promise<Step> {
     if (header.sizeBytes > FRAGMENT_BYTES_MAX) return this.#search();
     const cursor = this.#cursor;
     const positionBytes = cursor.position;
-    const { trackId } = this.#movie;
-    const context = { ...this.#defaults, trackId, positionBytes, nextTicks: this.#nextTicks };
+    const context = fragmentContext(this.#movie, { positionBytes, nextTicks: this.#nextTicks });
     this.#samples.close();
     this.#samples = await readWholeFragment(cursor, { header, context, work: this.#work });
     this.#sampleIndex = 0;
@@ -264,6 +264,7 @@ class FragmentedDemuxer implements Demuxer {
     return this.#packets.create(this.#cursor.take(sizeBytes), {
       ticks,
       durationTicks,
+      isLast: this.#sampleIndex === this.#samples.count,
       endTicks: Number.POSITIVE_INFINITY,
     });
   }

@@ -4,9 +4,10 @@
 import { decodeTag, loudnessTagForName, setTag, type Tags } from "../tags.ts";
 import { findBox } from "./box.ts";
 
-/** Samples in front of and in the music, as iTunes writes them. */
+/** Samples in front of, in and behind the music, as iTunes writes them. */
 export interface Gapless {
   readonly delaySamples: number;
+  readonly paddingSamples: number;
   readonly musicSamples: number;
 }
 
@@ -44,5 +45,6 @@ function parseGapless(text: string): Gapless | undefined {
   const [, delaySamples, paddingSamples, musicSamples] = words;
   if (delaySamples === undefined || paddingSamples === undefined || musicSamples === undefined) return undefined;
   if (!(delaySamples >= 0 && delaySamples < 65_536 && musicSamples > 0 && musicSamples < 2 ** 40)) return undefined;
-  return { delaySamples, musicSamples };
+  if (!(paddingSamples >= 0 && paddingSamples < 65_536)) return undefined;
+  return { delaySamples, musicSamples, paddingSamples };
 }

@@ -18,7 +18,7 @@ const SMALL_BOXES: Readonly<Record<string, number>> = {
   mvhd: 128,
   mvex: 64 * 1024,
   tkhd: 128,
-  elst: 512,
+  elst: 32 * 1024,
   mdhd: 64,
   hdlr: 64,
   stsd: 1024 * 1024,

@@ -12,7 +12,7 @@ import { Fields, findBox, readBoxes } from "./box.ts";
 import type { Gapless } from "./item-list.ts";
 import { type Boxes, readMovieBoxes } from "./movie-boxes.ts";
 import { type EntryResult, readSampleEntry, type SampleEntry } from "./sample-entry.ts";
-import { SampleTable } from "./sample-table.ts";
+import { type SampleFrame, SampleTable } from "./sample-table.ts";
 
 export interface Movie {
   readonly trackId: number;
@@ -20,17 +20,18 @@ export interface Movie {
   /** Units of the track's times in a second. */
   readonly timescale: number;
   readonly table: SampleTable;
+  readonly frame: SampleFrame;
   /** Time of the first audible sample, and of the first that is no longer audible (infinite: play all). */
   readonly startTicks: number;
   readonly endTicks: number;
   /** Length of the track's media in ticks from the header; 0 when it has none. */
   readonly mediaTicks: number;
   readonly tags: Tags;
-  /** Set when samples come in fragments: their defaults, and the whole length if declared. */
+  /** Set when fragments may follow: their defaults, and the whole length if declared. */
   readonly fragments: FragmentDefaults | undefined;
 }
 
-export interface FragmentDefaults {
+interface FragmentDefaults {
   readonly durationTicks: number;
   readonly sizeBytes: number;
   /** Undefined when not declared. */
@@ -55,8 +56,11 @@ export async function readMovie(cursor: ByteCursor, { endBytes, work }: MovieRea
   };
   const { own, track, list } = await readMovieBoxes(cursor, { endBytes, work, isNeeded });
   if (track !== undefined && entry !== undefined) {
-    const table = await SampleTable.read(track, { work, fileBytes: cursor.endBytes });
-    const context = { movieTimescale: readTimescale(own.get("mvhd")), gapless: list.gapless, entry, table };
+    const frame = frameOf(entry, readTimescale(track.get("mdhd")));
+    const table = await SampleTable.read(track, { work, fileBytes: cursor.endBytes, frame });
+    const movieTimescale = readTimescale(own.get("mvhd"));
+    const hasFragments = own.has("mvex");
+    const context = { movieTimescale, gapless: list.gapless, entry, table, frame, hasFragments };
     const found = describeTrack(track, context);
     const fragments = readFragmentDefaults(own.get("mvex"), { track: found, movieTimescale: context.movieTimescale });
     return { ...found, stream: withTaggedLoudness(found.stream, list.tags), tags: list.tags, fragments };
@@ -79,11 +83,21 @@ function readTimescale(header: Uint8Array | undefined): number {
   return fields.u8(0) === 1 ? fields.u32(20) : fields.u32(12);
 }
 
+/** Samples of a packet whose codec allows several lengths; used only where the table says nothing. */
+const USUAL_SAMPLES: Partial<Record<AudioStream["codec"], number>> = { opus: 960, mp3: 1152, flac: 4096 };
+
+function frameOf({ stream, frameSamples, frameRateHz, frameBytes }: SampleEntry, timescale: number): SampleFrame {
+  const samples = frameSamples || (USUAL_SAMPLES[stream.codec] ?? 0);
+  return { ticks: (samples * timescale) / frameRateHz, isFixed: frameSamples > 0, sizeBytes: frameBytes };
+}
+
 interface TrackContext {
   readonly movieTimescale: number;
   readonly gapless: Gapless | undefined;
   readonly entry: SampleEntry;
   readonly table: SampleTable;
+  readonly frame: SampleFrame;
+  readonly hasFragments: boolean;
 }
 
 type Track = Omit<Movie, "tags" | "fragments">;
@@ -98,6 +112,7 @@ function describeTrack(track: Boxes, context: TrackContext): Track {
     stream: entry.stream,
     timescale,
     table,
+    frame: context.frame,
     mediaTicks: readDuration(media, { narrow: 16, wide: 24 }),
     ...readRange(track.get("elst"), { ...context, timescale }),
   };
@@ -115,48 +130,77 @@ interface RangeContext extends TrackContext {
   readonly timescale: number;
 }
 
+interface Range {
+  readonly startTicks: number;
+  readonly endTicks: number;
+}
+
 /** The audible range: by the edit list (section 8.6.6), else by iTunes' note, else by the codec. */
-function readRange(elst: Uint8Array | undefined, context: RangeContext): { startTicks: number; endTicks: number } {
+function readRange(elst: Uint8Array | undefined, context: RangeContext): Range {
   const { timescale, gapless, entry, table, movieTimescale } = context;
   const { stream, preSkipSamples } = entry;
   const { totalTicks } = table;
-  const preSkipTicks = (preSkipSamples * timescale) / stream.sampleRateHz;
-  const edit = readEdit(elst);
-  const all = { startTicks: preSkipTicks, endTicks: Number.POSITIVE_INFINITY };
-  if (gapless !== undefined && (edit === undefined || edit.mediaTicks <= 0)) {
-    const ticksPerSample = timescale / stream.sampleRateHz;
-    const startTicks = gapless.delaySamples * ticksPerSample;
-    return { startTicks, endTicks: startTicks + gapless.musicSamples * ticksPerSample };
-  }
-  if (edit === undefined) return all;
-  const startTicks = Math.max(0, edit.mediaTicks);
-  if (edit.durationUnits === 0 || movieTimescale === 0) return { startTicks, endTicks: all.endTicks };
-  const endTicks = startTicks + (edit.durationUnits * timescale) / movieTimescale;
+  const startTicks = (preSkipSamples * timescale) / stream.sampleRateHz;
+  const all = { startTicks, endTicks: Number.POSITIVE_INFINITY };
+  const edit = readEdits(elst, movieTimescale === 0 ? 0 : timescale / movieTimescale);
+  const noted = gapless === undefined ? undefined : readGapless(gapless, context);
+  if (noted !== undefined && (edit === undefined || edit.startTicks === 0)) return noted;
+  // An edit list that leaves nothing is wrong, and one in front of fragments covers only what was known then.
+  if (edit === undefined || (edit.startTicks >= totalTicks && totalTicks > 0)) return all;
   // The edit's length is in coarse units: when it means "to the end", the table is more exact.
-  const isWhole = Math.abs(endTicks - totalTicks) <= (1.01 * timescale) / movieTimescale;
-  return { startTicks, endTicks: isWhole ? all.endTicks : endTicks };
+  const isWhole = Math.abs(edit.endTicks - totalTicks) <= (1.01 * timescale) / movieTimescale;
+  return isWhole || context.hasFragments ? { ...edit, endTicks: all.endTicks } : edit;
 }
 
-/** The first edit that shows media (empty ones before it only delay the start against the picture). */
-function readEdit(elst: Uint8Array | undefined): { durationUnits: number; mediaTicks: number } | undefined {
+/** iTunes' note, when it is about as many samples as there are. */
+function readGapless(gapless: Gapless, { timescale, entry, table, frame }: RangeContext): Range | undefined {
+  const { delaySamples, musicSamples, paddingSamples } = gapless;
+  const notedSamples = delaySamples + musicSamples + paddingSamples;
+  // HE-AAC may be counted at twice the rate of the track.
+  for (const rateHz of [entry.stream.sampleRateHz, 2 * entry.stream.sampleRateHz]) {
+    const ticksPerSample = timescale / rateHz;
+    const startTicks = delaySamples * ticksPerSample;
+    if (table.totalTicks === 0) return { startTicks, endTicks: Number.POSITIVE_INFINITY };
+    if (Math.abs(notedSamples * ticksPerSample - table.totalTicks) > 4 * frame.ticks) continue;
+    return { startTicks, endTicks: startTicks + musicSamples * ticksPerSample };
+  }
+  return undefined;
+}
+
+/**
+ * From the first to the last moment that the edits show. Empty ones only delay the start against the picture; what lies
+ * between two others is played as well. `scale` is the ticks in a unit of the edits' lengths.
+ */
+function readEdits(elst: Uint8Array | undefined, scale: number): Range | undefined {
   if (elst === undefined) return undefined;
   const fields = new Fields(elst);
   const isWide = fields.u8(0) === 1;
   const entryBytes = isWide ? 20 : 12;
-  for (let index = 0; index < Math.min(fields.u32(4), 16); index++) {
+  let range: Range | undefined;
+  for (let index = 0; index < Math.min(fields.u32(4), EDITS_MAX); index++) {
     const at = 8 + index * entryBytes;
-    if (at + entryBytes > fields.sizeBytes) return undefined;
+    if (at + entryBytes > fields.sizeBytes) break;
     const mediaTicks = isWide ? fields.s64(at + 8) : fields.s32(at + 4);
-    if (mediaTicks >= 0) return { durationUnits: isWide ? fields.u64(at) : fields.u32(at), mediaTicks };
+    if (mediaTicks < 0) continue;
+    const lengthTicks = (isWide ? fields.u64(at) : fields.u32(at)) * scale;
+    // A length of 0 is that of fragments that were still to come.
+    const endTicks = lengthTicks === 0 ? Number.POSITIVE_INFINITY : mediaTicks + lengthTicks;
+    range = {
+      startTicks: Math.min(range?.startTicks ?? mediaTicks, mediaTicks),
+      endTicks: Math.max(range?.endTicks ?? endTicks, endTicks),
+    };
   }
-  return undefined;
+  return range;
 }
+
+/** Edits that are read. */
+const EDITS_MAX = 1024;
 
 function readFragmentDefaults(
   extends_: Uint8Array | undefined,
   context: { track: Track; movieTimescale: number },
 ): FragmentDefaults | undefined {
-  if (extends_ === undefined || context.track.table.sampleCount > 0) return undefined;
+  if (extends_ === undefined) return undefined;
   let found = { durationTicks: 0, sizeBytes: 0 };
   for (const { type, body } of readBoxes(extends_)) {
     const fields = new Fields(body);

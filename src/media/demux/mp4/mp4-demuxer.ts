@@ -8,13 +8,14 @@ import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { readOwned } from "../owned-bytes.ts";
-import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
+import { PacketPump } from "../packet-pump.ts";
 import { spoolSource } from "../spooled-source.ts";
 import { BOX_HEADER_BYTES_MAX, parseBoxHeader } from "./box.ts";
 import { type Mp4Head, readSegmentIndex, type SegmentIndex } from "./fragment.ts";
 import { openFragmented } from "./fragmented-demuxer.ts";
 import { type Movie, mp4Info, readMovie } from "./movie.ts";
-import { Mp4Packets, SAMPLE_BYTES_MAX } from "./mp4-packets.ts";
+import { Mp4Packets } from "./mp4-packets.ts";
+import { TableReader } from "./table-reader.ts";
 
 /** Largest `moov` that is read: the tables of a film of several hours take about 16 MiB. */
 const MOVIE_BYTES_MAX = 64 * 1024 * 1024;
@@ -81,19 +82,17 @@ class Mp4Demuxer implements Demuxer {
   readonly #source: ByteSource;
   readonly #movie: Movie;
   readonly #packets: Mp4Packets;
-  readonly #cursor: ByteCursor;
   readonly #pump: PacketPump;
-  readonly #endTicks: number;
 
   constructor({ source, work }: ReaderParts, { movie, bodyStart }: Mp4Head) {
     this.#source = source;
     this.#movie = movie;
     this.stream = movie.stream;
     this.info = mp4Info(movie, lengthMsOf(movie));
-    this.#endTicks = Math.min(movie.endTicks, movie.table.totalTicks);
     this.#packets = new Mp4Packets(movie);
-    this.#cursor = new ByteCursor(source, bodyStart);
-    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
+    const cursor = new ByteCursor(source, bodyStart);
+    const reader = new TableReader({ source, cursor, movie, packets: this.#packets });
+    this.#pump = new PacketPump({ cursor, work, step: () => reader.step() });
   }
 
   get isSeekable(): boolean {
@@ -118,28 +117,14 @@ class Mp4Demuxer implements Demuxer {
   close(): void {
     this.#source.close();
   }
-
-  #step(): Step {
-    const { table } = this.#movie;
-    if (table.isAtEnd || table.ticks >= this.#endTicks) return undefined;
-    const { offsetBytes, sizeBytes } = table;
-    const isGone = !this.#source.isRandomAccess && offsetBytes < this.#cursor.position;
-    if (sizeBytes === 0 || sizeBytes > SAMPLE_BYTES_MAX || isGone) {
-      table.advance();
-      return AGAIN;
-    }
-    this.#cursor.moveTo(offsetBytes);
-    if (!this.#cursor.has(sizeBytes)) return WAIT;
-    const data = this.#cursor.take(sizeBytes);
-    const { ticks, durationTicks } = table;
-    const time = { ticks, durationTicks, endTicks: this.#endTicks };
-    table.advance();
-    return this.#packets.create(data, time);
-  }
 }
 
+/** How far the header's length may be from the table's before the table counts. */
+const LENGTH_SHARE_MAX = 0.02;
+
 /** The length shown to clients: that of the media with its encoder padding, as in Lavalink. */
-function lengthMsOf(movie: Movie): number | undefined {
-  const ticks = movie.mediaTicks || movie.table.totalTicks;
-  return ticks > 0 ? Math.floor((1000 * ticks) / movie.timescale) : undefined;
+function lengthMsOf({ mediaTicks, table, timescale }: Movie): number | undefined {
+  const isBelieved = Math.abs(mediaTicks - table.totalTicks) <= LENGTH_SHARE_MAX * table.totalTicks;
+  const ticks = isBelieved || table.totalTicks === 0 ? mediaTicks : table.totalTicks;
+  return ticks > 0 ? Math.floor((1000 * ticks) / timescale) : undefined;
 }

@@ -3,37 +3,35 @@
 
 import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
 import type { Packet } from "../../format/packet.ts";
+import { parseFlacFrameHeader } from "../flac-frame-header.ts";
+import { parseMpegAudioHeader } from "../mpeg-audio-header.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import type { Movie } from "./movie.ts";
 
 /** Largest sample that is accepted: a second of 32-bit ALAC in eight channels, and more. */
 export const SAMPLE_BYTES_MAX = 4 * 1024 * 1024;
-/** A sample this much shorter than usual was cut; less is rounding of coarse timescales. */
-const CUT_SHARE = 0.9;
 
 /** Time of a sample, in ticks of the track. */
 interface SampleTime {
   readonly ticks: number;
+  /** When the next sample is due, which is not how much audio this one holds (ISO 14496-12 section 8.6.1.2). */
   readonly durationTicks: number;
-  /** Time at which the audio ends as far as is known; infinite when open. */
+  /** True for the track's last sample: only that one holds padding. */
+  readonly isLast: boolean;
+  /** Time at which the edit list ends the audio; infinite when it does not. */
   readonly endTicks: number;
 }
 
 export class Mp4Packets {
   readonly #movie: Movie;
   readonly #opusClock: PacketClock | undefined;
-  /** FLAC and ALAC: the last frame is as short as the music, not padded. */
-  readonly #isExact: boolean;
   /** Time of the first audible sample, moved forward for fragmented files that do not start at 0. */
   #startTicks: number;
-  #nominalTicks: number;
 
   constructor(movie: Movie) {
     this.#movie = movie;
     this.#opusClock = movie.stream.codec === "opus" ? createPacketClock(movie.stream) : undefined;
-    this.#isExact = movie.stream.codec === "flac" || movie.stream.codec === "alac";
     this.#startTicks = movie.startTicks;
-    this.#nominalTicks = movie.fragments?.durationTicks ?? movie.table.nominalTicks;
   }
 
   /** Makes the time count from `ticks` instead of 0. */
@@ -43,9 +41,9 @@ export class Mp4Packets {
 
   create(data: Uint8Array, time: SampleTime): Packet {
     const { timescale, stream } = this.#movie;
-    const decodedTicks = this.#decodedTicks(data, time);
-    const isCut = time.durationTicks > 0 && time.durationTicks < CUT_SHARE * decodedTicks;
-    const endTicks = Math.min(time.endTicks, isCut ? time.ticks + time.durationTicks : Number.POSITIVE_INFINITY);
+    const decodedTicks = this.#decodedTicks(data, time.durationTicks);
+    const isPadded = time.isLast && time.durationTicks > 0;
+    const endTicks = Math.min(time.endTicks, isPadded ? time.ticks + time.durationTicks : Number.POSITIVE_INFINITY);
     const surplus = Math.max(0, Math.min(decodedTicks, time.ticks + decodedTicks - endTicks));
     return {
       data,
@@ -66,14 +64,27 @@ export class Mp4Packets {
     return this.#startTicks + (ms * this.#movie.timescale) / 1000;
   }
 
-  /**
-   * Length of the decoded sample: from the packet for Opus, as declared for lossless codecs, else as long as the
-   * others.
-   */
-  #decodedTicks(data: Uint8Array, time: SampleTime): number {
-    if (this.#isExact) return time.durationTicks;
-    if (this.#opusClock !== undefined) return (this.#opusClock.count(data) * this.#movie.timescale) / SAMPLE_RATE_HZ;
-    if (this.#nominalTicks === 0) this.#nominalTicks = time.durationTicks;
-    return Math.max(this.#nominalTicks, time.durationTicks);
+  /** Length of the decoded sample: as the packet or the codec says, as declared where neither does. */
+  #decodedTicks(data: Uint8Array, durationTicks: number): number {
+    const { stream, timescale, frame } = this.#movie;
+    const toTicks = (samples: number, rateHz: number) => (samples * timescale) / rateHz;
+    switch (stream.codec) {
+      case "opus":
+        return toTicks(this.#opusClock?.count(data) ?? 0, SAMPLE_RATE_HZ);
+      case "mp3": {
+        const header =
+          data.length < 4 ? undefined : parseMpegAudioHeader(Buffer.from(data.subarray(0, 4)).readUInt32BE());
+        return header === undefined ? durationTicks : toTicks(header.frameSamples, header.sampleRateHz);
+      }
+      case "flac":
+        return toTicks(parseFlacFrameHeader(data)?.blockSamples ?? 0, stream.sampleRateHz) || durationTicks;
+      case "pcm":
+        return toTicks(Math.floor(data.length / Math.max(1, frame.sizeBytes)), stream.sampleRateHz);
+      case "alac":
+        // The last frame is as short as the music, not padded.
+        return durationTicks > 0 ? Math.min(durationTicks, frame.ticks) : frame.ticks;
+      default:
+        return frame.ticks || durationTicks;
+    }
   }
 }

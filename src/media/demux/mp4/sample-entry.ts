@@ -3,14 +3,21 @@
 
 import { SAMPLE_RATE_HZ } from "../../format/audio-format.ts";
 import type { AudioCodec, AudioStream } from "../../format/packet.ts";
-import { parseAacConfig } from "../aac-config.ts";
+import { readAacConfig } from "../aac-config.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { Fields, findBox, readBoxes } from "./box.ts";
+import { nameCodec, nameObjectType } from "./codec-names.ts";
+import { readPcmLayout } from "./pcm-entry.ts";
 
 export interface SampleEntry {
   readonly stream: AudioStream;
   /** Samples to drop at the start if the codec itself declares them (Opus); else 0. */
   readonly preSkipSamples: number;
+  /** Samples that every packet but the last decodes to, at `frameRateHz`; 0 where packets differ. */
+  readonly frameSamples: number;
+  readonly frameRateHz: number;
+  /** Uncompressed audio: bytes of a sample of all channels; else 0. */
+  readonly frameBytes: number;
 }
 
 /** A playable entry, or the name of an unsupported codec. */
@@ -31,12 +38,13 @@ function readEntry(type: string, { body, timescale }: EntryContext): EntryResult
   const fields = new Fields(body);
   const version = fields.u16(8);
   const channelCount = version === 2 ? fields.u32(40) : fields.u16(16);
-  const sampleRateHz = fields.u32(24) >>> 16;
+  const sampleRateHz = version === 2 ? Math.round(fields.f64(32)) : fields.u32(24) >>> 16;
   const children = body.subarray(version === 2 ? 64 : version === 1 ? 44 : 28);
-  const context = { channelCount, sampleRateHz: sampleRateHz || timescale, timescale };
-  const result = describe(type, children, context);
-  const isSane = result !== undefined && isSaneStream(result.stream);
-  return isSane ? result : { unsupported: type === "enca" ? "an encrypted track" : printable(type) };
+  const result = describe(type, children, { body, channelCount, sampleRateHz: sampleRateHz || timescale, timescale });
+  if (result === undefined) return { unsupported: nameCodec(type) };
+  if ("unsupported" in result || isSaneStream(result.stream)) return result;
+  const { stream } = result;
+  return { unsupported: `${nameCodec(type)} with ${stream.channelCount} channels at ${stream.sampleRateHz} Hz` };
 }
 
 function isSaneStream({ sampleRateHz, channelCount }: AudioStream): boolean {
@@ -44,12 +52,13 @@ function isSaneStream({ sampleRateHz, channelCount }: AudioStream): boolean {
 }
 
 interface Basics {
+  readonly body: Uint8Array;
   readonly channelCount: number;
   readonly sampleRateHz: number;
   readonly timescale: number;
 }
 
-function describe(type: string, children: Uint8Array, basics: Basics): SampleEntry | undefined {
+function describe(type: string, children: Uint8Array, basics: Basics): EntryResult | undefined {
   if (type === "mp4a") return describeMp4a(children, basics);
   if (type === ".mp3") return entry("mp3", basics, undefined);
   if (type === "Opus") return describeOpus(findBox(children, "dOps"));
@@ -59,26 +68,44 @@ function describe(type: string, children: Uint8Array, basics: Basics): SampleEnt
     if (cookie === undefined || cookie.length < 28) return undefined;
     return describeAlac(cookie.slice(4));
   }
-  return undefined;
+  return describePcm(type, children, basics);
+}
+
+/** As many as its decoder accepts. */
+const PCM_CHANNELS_MAX = 64;
+
+function describePcm(type: string, children: Uint8Array, basics: Basics): EntryResult | undefined {
+  const pcm = readPcmLayout(type, basics.body, children);
+  if (pcm === undefined) return undefined;
+  const { channelCount } = basics;
+  if (channelCount > PCM_CHANNELS_MAX) return { unsupported: `${nameCodec(type)} with ${channelCount} channels` };
+  const plain = entry("pcm", basics, undefined);
+  const frameBytes = (pcm.bitsPerSample / 8) * basics.channelCount;
+  return { ...plain, stream: { ...plain.stream, pcm }, frameSamples: 1, frameBytes };
 }
 
 /** ALACSpecificConfig: frame length, …, channels at 9, rate at 20. */
 function describeAlac(cookie: Uint8Array): SampleEntry {
   const fields = new Fields(cookie);
-  return entry("alac", { channelCount: fields.u8(9), sampleRateHz: fields.u32(20) }, cookie);
+  const plain = entry("alac", { channelCount: fields.u8(9), sampleRateHz: fields.u32(20) }, cookie);
+  return { ...plain, frameSamples: fields.u32(0) };
 }
 
-function describeMp4a(children: Uint8Array, basics: Basics): SampleEntry | undefined {
+function describeMp4a(children: Uint8Array, basics: Basics): EntryResult {
   const esds = findBox(children, "esds") ?? findBox(children, "wave", "esds");
   const descriptor = esds && readDescriptor(esds);
-  if (descriptor === undefined) return undefined;
-  if (descriptor.objectType === 0x6b || descriptor.objectType === 0x69) return entry("mp3", basics, undefined);
-  const isAac = descriptor.objectType === 0x40 || (descriptor.objectType >= 0x66 && descriptor.objectType <= 0x68);
-  const config = isAac && descriptor.config !== undefined ? parseAacConfig(descriptor.config) : undefined;
-  if (config === undefined || descriptor.config === undefined) return undefined;
-  const isDoubled = basics.timescale === 2 * config.sampleRateHz;
-  const sampleRateHz = isDoubled ? basics.timescale : config.sampleRateHz;
-  return entry("aac", { channelCount: config.channelCount, sampleRateHz }, descriptor.config.slice());
+  if (descriptor === undefined) return { unsupported: "mp4a without a description (esds)" };
+  const { objectType, config } = descriptor;
+  if (objectType === 0x6b || objectType === 0x69) return entry("mp3", basics, undefined);
+  const isAac = objectType === 0x40 || (objectType >= 0x66 && objectType <= 0x68);
+  if (!isAac) return { unsupported: `mp4a: ${nameObjectType(objectType)}` };
+  if (config === undefined) return { unsupported: "mp4a: AAC without a configuration" };
+  const read = readAacConfig(config);
+  if ("unsupported" in read) return { unsupported: `mp4a: ${read.unsupported}` };
+  const isDoubled = basics.timescale === 2 * read.sampleRateHz;
+  const sampleRateHz = isDoubled ? basics.timescale : read.sampleRateHz;
+  const plain = entry("aac", { channelCount: read.channelCount, sampleRateHz }, config.slice());
+  return { ...plain, frameSamples: read.frameSamples, frameRateHz: read.sampleRateHz };
 }
 
 interface Descriptor {
@@ -123,8 +150,8 @@ function describeOpus(dops: Uint8Array | undefined): SampleEntry | undefined {
   view.setUint16(10, fields.u16(2), true);
   view.setUint32(12, fields.u32(4), true);
   view.setUint16(16, fields.u16(8), true);
-  const { stream } = entry("opus", { channelCount: fields.u8(1), sampleRateHz: SAMPLE_RATE_HZ }, head);
-  return { stream, preSkipSamples: fields.u16(2) };
+  const plain = entry("opus", { channelCount: fields.u8(1), sampleRateHz: SAMPLE_RATE_HZ }, head);
+  return { ...plain, preSkipSamples: fields.u16(2) };
 }
 
 function describeFlac(dfla: Uint8Array | undefined): SampleEntry | undefined {
@@ -142,9 +169,6 @@ function entry(
   description: Uint8Array | undefined,
 ): SampleEntry {
   const { channelCount, sampleRateHz } = audio;
-  return { stream: { codec, sampleRateHz, channelCount, description, pcm: undefined }, preSkipSamples: 0 };
-}
-
-function printable(type: string): string {
-  return type.replace(/[^\x20-\x7e]/g, "?").trim();
+  const stream = { codec, sampleRateHz, channelCount, description, pcm: undefined };
+  return { stream, preSkipSamples: 0, frameSamples: 0, frameRateHz: sampleRateHz, frameBytes: 0 };
 }

@@ -2,7 +2,7 @@
 // sections 8.6 and 8.7) without unpacking them. Audio thread.
 
 import type { DemuxWork } from "../demux-work.ts";
-import { Fields } from "./box.ts";
+import { DURATION_MAX, Fields } from "./box.ts";
 import type { Boxes } from "./movie-boxes.ts";
 
 const NO_BYTES = new Uint8Array(0);
@@ -13,21 +13,37 @@ interface TableReading {
   readonly work: DemuxWork;
   /** Size of the file, undefined while unknown: no sample lies behind its end. */
   readonly fileBytes: number | undefined;
+  readonly frame: SampleFrame;
 }
 
+/** What the codec says about each sample: the second witness of the table's numbers. */
+export interface SampleFrame {
+  /** Audio that a sample usually decodes to, in units of the track's timescale; 0 when unknown. */
+  readonly ticks: number;
+  /** True when all samples but the last decode to that. */
+  readonly isFixed: boolean;
+  /** Bytes of a sample of uncompressed audio, which the size table may declare as 1; else 0. */
+  readonly sizeBytes: number;
+}
+
+/** Times that are this many times longer or shorter than the audio of all samples are wrong. */
+const DISAGREEMENT_MAX = 2.5;
+
 export class SampleTable {
-  readonly sampleCount: number;
+  /** Samples that have a size and a place. */
+  sampleCount: number;
   /** Sum of all durations, in units of the track's timescale. */
   totalTicks = 0;
-  /** Duration of the first sample: what every sample but perhaps the last decodes to. */
-  readonly nominalTicks: number;
   readonly #work: DemuxWork;
   readonly #sizes: Fields;
   readonly #fixedSize: number;
   /** Bits per entry of the compact form of the size table. */
   readonly #sizeBits: number;
   readonly #times: Fields;
+  /** Entries of the table of times that are used; one more for the samples that it leaves out. */
   #timeCount: number;
+  #restCount = 0;
+  #restTicks = 0;
   readonly #chunks: Fields;
   readonly #isWide: boolean;
   readonly #chunkCount: number;
@@ -47,20 +63,22 @@ export class SampleTable {
   /**
    * Reads from the bodies of the boxes of `stbl`, which are retained and may be written to. Selects the first sample.
    */
-  static async read(boxes: Boxes, { work, fileBytes }: TableReading): Promise<SampleTable> {
-    const table = new SampleTable(boxes, { work, fileBytes });
-    await table.#tidyTimes(boxes.get("stts") ?? NO_BYTES);
+  static async read(boxes: Boxes, reading: TableReading): Promise<SampleTable> {
+    const table = new SampleTable(boxes, reading);
     await table.#tidyRuns(boxes.get("stsc") ?? NO_BYTES);
+    await table.#tidyTimes(boxes.get("stts") ?? NO_BYTES, reading.frame);
     await table.#moveTo(0);
     return table;
   }
 
-  private constructor(boxes: Boxes, { work, fileBytes }: TableReading) {
+  private constructor(boxes: Boxes, { work, fileBytes, frame }: TableReading) {
     const compact = boxes.get("stz2");
     this.#work = work;
     this.#sizes = new Fields(boxes.get("stsz") ?? compact ?? NO_BYTES);
     this.#sizeBits = compact === undefined ? 32 : this.#sizes.u8(7);
-    this.#fixedSize = compact === undefined ? this.#sizes.u32(4) : 0;
+    const fixedSize = compact === undefined ? this.#sizes.u32(4) : 0;
+    // QuickTime calls any sample of uncompressed audio one byte long.
+    this.#fixedSize = fixedSize > 0 ? Math.max(fixedSize, frame.sizeBytes) : 0;
     const wide = boxes.get("co64");
     this.#isWide = wide !== undefined;
     this.#chunks = new Fields(wide ?? boxes.get("stco") ?? NO_BYTES);
@@ -70,7 +88,6 @@ export class SampleTable {
     this.#times = new Fields(boxes.get("stts") ?? NO_BYTES);
     this.#timeCount = entryCount(this.#times, { at: 4, entryBytes: 8 });
     this.sampleCount = this.#countSamples(fileBytes ?? Number.POSITIVE_INFINITY);
-    this.nominalTicks = this.#times.u32(12);
   }
 
   get isAtEnd(): boolean {
@@ -86,22 +103,34 @@ export class SampleTable {
     return this.#sizeOf(this.#sample);
   }
 
+  /** Size of every sample, 0 when they differ. */
+  get runSizeBytes(): number {
+    return this.#fixedSize;
+  }
+
   get ticks(): number {
     return this.#ticks;
   }
 
   get durationTicks(): number {
-    return this.#timeEntry < this.#timeCount ? this.#times.u32(12 + 8 * this.#timeEntry) : 0;
+    return this.#durationIn(this.#timeEntry);
   }
 
-  /** Selects the next sample. */
-  advance(): void {
-    this.#offset += this.sizeBytes;
-    this.#ticks += this.durationTicks;
-    this.#sample += 1;
-    this.#leftInTimeEntry -= 1;
+  /** How many samples, at most `countMax`, follow each other in the file with one size and duration: 1 or more. */
+  runCount(countMax: number): number {
+    if (this.#fixedSize === 0) return 1;
+    const inChunk = this.#samplesPerChunk(this.#run) - this.#sampleInChunk;
+    return Math.max(1, Math.min(countMax, inChunk, this.#leftInTimeEntry, this.sampleCount - this.#sample));
+  }
+
+  /** Selects the next sample, or the one behind a run of `runCount` samples. */
+  advance(count = 1): void {
+    this.#offset += count * this.sizeBytes;
+    this.#ticks += count * this.durationTicks;
+    this.#sample += count;
+    this.#leftInTimeEntry -= count;
     if (this.#leftInTimeEntry <= 0 && this.#timeEntry < this.#timeCount) this.#enterTime(this.#timeEntry + 1);
-    this.#sampleInChunk += 1;
+    this.#sampleInChunk += count;
     if (this.#sampleInChunk >= this.#samplesPerChunk(this.#run)) this.#enterChunk(this.#chunk + 1);
   }
 
@@ -111,8 +140,8 @@ export class SampleTable {
     let at = 0;
     for (let entry = 0; entry < this.#timeCount; entry++) {
       if (entry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.yield();
-      const count = this.#times.u32(8 + 8 * entry);
-      const delta = this.#times.u32(12 + 8 * entry);
+      const count = this.#samplesIn(entry);
+      const delta = this.#durationIn(entry);
       if (at + count * delta > ticks && delta > 0) {
         sample += Math.max(0, Math.floor((ticks - at) / delta));
         break;
@@ -182,24 +211,59 @@ export class SampleTable {
 
   #enterTime(entry: number): void {
     this.#timeEntry = entry;
-    this.#leftInTimeEntry = entry < this.#timeCount ? this.#times.u32(8 + 8 * entry) : 0;
+    this.#leftInTimeEntry = this.#samplesIn(entry);
   }
 
-  /** Removes the times of no samples, so that each step to the next one is short, and adds up the others. */
-  async #tidyTimes(stts: Uint8Array): Promise<void> {
+  #samplesIn(entry: number): number {
+    if (entry >= this.#timeCount) return 0;
+    return this.#restCount > 0 && entry === this.#timeCount - 1 ? this.#restCount : this.#times.u32(8 + 8 * entry);
+  }
+
+  #durationIn(entry: number): number {
+    if (entry >= this.#timeCount) return 0;
+    return this.#restCount > 0 && entry === this.#timeCount - 1 ? this.#restTicks : this.#times.u32(12 + 8 * entry);
+  }
+
+  /**
+   * Removes the times of no samples, so that each step to the next one is short, and adds up the others. Samples that
+   * the table leaves out are as long as the codec says; all are, when the sum cannot be right.
+   */
+  async #tidyTimes(stts: Uint8Array, frame: SampleFrame): Promise<void> {
     const view = new DataView(stts.buffer, stts.byteOffset, stts.byteLength);
+    // Samples of uncompressed audio may also hold any number of frames.
+    const frameTicks = frame.sizeBytes > 0 && this.#fixedSize !== frame.sizeBytes ? 0 : frame.ticks;
+    const usualTicks = Math.max(1, Math.round(frameTicks));
     let retained = 0;
-    for (let entry = 0; entry < this.#timeCount; entry++) {
+    let left = this.sampleCount;
+    let lastTicks = 0;
+    for (let entry = 0; entry < this.#timeCount && left > 0; entry++) {
       if (entry % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.yield();
-      const count = view.getUint32(8 + 8 * entry);
-      const delta = view.getUint32(12 + 8 * entry);
+      const count = Math.min(left, view.getUint32(8 + 8 * entry));
+      const claimedTicks = view.getUint32(12 + 8 * entry);
       if (count === 0) continue;
+      lastTicks = claimedTicks < DURATION_MAX ? claimedTicks : usualTicks;
       view.setUint32(8 + 8 * retained, count);
-      view.setUint32(12 + 8 * retained, delta);
-      this.totalTicks += count * delta;
+      view.setUint32(12 + 8 * retained, lastTicks);
+      this.totalTicks += count * lastTicks;
+      left -= count;
       retained += 1;
     }
     this.#timeCount = retained;
+    if (left > 0) this.#addRest(left, frameTicks || lastTicks);
+    const codedTicks = this.sampleCount * frameTicks;
+    const share = this.totalTicks / codedTicks;
+    const isWrong = frame.isFixed ? !(share < DISAGREEMENT_MAX && share > 1 / DISAGREEMENT_MAX) : share === 0;
+    if (codedTicks === 0 || !isWrong) return;
+    this.totalTicks = 0;
+    this.#timeCount = 0;
+    this.#addRest(this.sampleCount, frameTicks);
+  }
+
+  #addRest(count: number, ticks: number): void {
+    this.#restCount = count;
+    this.#restTicks = ticks;
+    this.#timeCount += 1;
+    this.totalTicks += count * ticks;
   }
 
   /** Removes runs of no chunks: each remaining one starts behind the one before. */
@@ -219,6 +283,13 @@ export class SampleTable {
       retained += 1;
     }
     this.#runCount = retained;
+    let placed = 0;
+    for (let run = 0; run < retained && placed < this.sampleCount; run++) {
+      if (run % STEP_COUNT === 0 && this.#work.isSpent) await this.#work.yield();
+      const end = run + 1 < retained ? this.#firstChunk(run + 1) : this.#chunkCount;
+      placed += Math.max(0, end - this.#firstChunk(run)) * this.#samplesPerChunk(run);
+    }
+    this.sampleCount = Math.min(this.sampleCount, placed);
   }
 
   #chunkOffset(chunk: number): number {

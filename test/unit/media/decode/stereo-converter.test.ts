@@ -3,7 +3,7 @@ import { fitTone, makeTone } from "../../../../lab/listen/tone.ts";
 import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
 import { ChangeLimit } from "../../../../src/media/decode/change-limit.ts";
-import { stereoMixMatrix } from "../../../../src/media/decode/down-mix.ts";
+import { speakersOf, stereoMixMatrix } from "../../../../src/media/decode/down-mix.ts";
 import { StereoConverter } from "../../../../src/media/decode/stereo-converter.ts";
 import type { AudioCodec } from "../../../../src/media/format/packet.ts";
 
@@ -71,7 +71,7 @@ test("5.1 is mixed by ITU-R BS.775 without its low-frequency channel, in each co
 test("full scale on every channel cannot clip, for any codec and number of channels", () => {
   for (const codec of ["flac", "vorbis", "aac"] as const) {
     for (let channelCount = 3; channelCount <= 24; channelCount++) {
-      const { left, right } = stereoMixMatrix(codec, channelCount);
+      const { left, right } = stereoMixMatrix(speakersOf(codec, channelCount));
       for (const side of [left, right]) {
         expect(side.length).toBe(channelCount);
         expect(side.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 5);

@@ -233,7 +233,7 @@ describe("the MP4 item list", () => {
     const { list } = await readMovieBoxes(cursor, { endBytes: moov.length, work, isNeeded: () => true });
     expect(list).toEqual({
       tags: { title: "Song", author: "Singer", isrc: "USTEST2600001" },
-      gapless: { delaySamples: 0x840, musicSamples: 0x3f31f6 },
+      gapless: { delaySamples: 0x840, paddingSamples: 0x1ca, musicSamples: 0x3f31f6 },
     });
   });
 });

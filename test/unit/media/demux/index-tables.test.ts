@@ -5,7 +5,7 @@ import { be, concat } from "../../../../lab/media-files/bytes.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { SeekTable } from "../../../../src/media/demux/flac/seek-table.ts";
 import { FrameIndex } from "../../../../src/media/demux/mp3/frame-index.ts";
-import { SampleTable } from "../../../../src/media/demux/mp4/sample-table.ts";
+import { type SampleFrame, SampleTable } from "../../../../src/media/demux/mp4/sample-table.ts";
 import { SeekIndex } from "../../../../src/media/demux/seek-index.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
@@ -22,8 +22,10 @@ interface Sample {
   readonly ticks: number;
 }
 
-async function samplesOf(boxes: Readonly<Record<string, Uint8Array>>, fileBytes?: number) {
-  const samples = await SampleTable.read(new Map(Object.entries(boxes)), { work: work(), fileBytes });
+const NO_FRAME: SampleFrame = { ticks: 0, isFixed: false, sizeBytes: 0 };
+
+async function samplesOf(boxes: Readonly<Record<string, Uint8Array>>, fileBytes?: number, frame = NO_FRAME) {
+  const samples = await SampleTable.read(new Map(Object.entries(boxes)), { work: work(), fileBytes, frame });
   const all: Sample[] = [];
   for (; !samples.isAtEnd; samples.advance()) {
     all.push({ offsetBytes: samples.offsetBytes, ticks: samples.ticks });
