@@ -29,7 +29,7 @@ export class FalseSilence {
 
   /** True when the block is silent and its packet is not; throws NodeError `media-decode-failed` at the 25th. */
   has(block: PcmBlock, packet: Uint8Array): boolean {
-    if (this.#isSettled) return false;
+    if (this.#isSettled || block.lengthSamples === 0) return false;
     if (!isSilent(block)) {
       this.#isSettled = true;
       return false;
