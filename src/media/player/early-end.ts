@@ -1,6 +1,6 @@
 // Judges the end of a track: whether it came long before it should have, and whether anything was audible at all. A
 // track that ends as if all were well, and was not heard, looks like success to the client and the operator
-// (docs/internals/early-ends.md). Called when a track ends, by player-tracks.ts. Audio thread.
+// (docs/internals/incidents.md). Called when a track ends, by player-tracks.ts. Audio thread.
 
 import type { EarlyEndReason } from "../../bridge/audio-metrics.ts";
 import { type ErrorCode, NodeError } from "../../errors.ts";
