@@ -115,13 +115,15 @@ describe.each([
   afterEach(() => server.close());
 
   async function open(more: Readonly<Record<string, string>> = {}): Promise<TestClient> {
+    // Handshakes are admitted one by one.
+    clock.advance(0);
     const { client } = await server.handshake({ path, headers: { ...headers, ...more } });
     if (client === undefined) throw new Error("the handshake was refused");
     return client;
   }
 
   /** Resolves when the server has handled all that was sent before, without time passing. */
-  const others = () => server.handshake({ path, headers });
+  const others = () => open();
 
   async function opened(): Promise<TestClient> {
     const client = await open();
