@@ -53,7 +53,7 @@ export const VOICE_COUNTS = Object.keys(VOICE_COUNTERS) as readonly VoiceCounter
  * - `decoderErrors`: packets could not be decoded
  * - `exception`: a failure that was reported to the client
  */
-export const EARLY_END_REASONS = ["bytesEnded", "samplesSkipped", "decoderErrors", "exception"] as const;
+const EARLY_END_REASONS = ["bytesEnded", "samplesSkipped", "decoderErrors", "exception"] as const;
 
 /** One of these. */
 export type EarlyEndReason = (typeof EARLY_END_REASONS)[number];

@@ -29,7 +29,7 @@ const WARM_UP_MS = 270;
 const SAME_MOMENT_MS = 0.5;
 
 /** Opens an input up to its first packet; rejects with a NodeError that gives the reason. */
-export type OpenTrack = (
+type OpenTrack = (
   input: PlayableInput,
   work: {
     readonly signal: AbortSignal;
