@@ -42,9 +42,13 @@ export class FalseSilence {
   }
 }
 
+/** Infinite samples, of a divisor that the decoder does not have, are as silent. */
 function isSilent({ channels, lengthSamples }: PcmBlock): boolean {
   return channels.every((channel) => {
-    for (let sample = 0; sample < lengthSamples; sample++) if (channel[sample] !== 0) return false;
+    for (let sample = 0; sample < lengthSamples; sample++) {
+      const value = channel[sample]!;
+      if (value !== 0 && Number.isFinite(value)) return false;
+    }
     return true;
   });
 }

@@ -135,9 +135,9 @@ function largePackets(count: number): Packet[] {
   return createPackets(count).map((packet) => ({ ...packet, data }));
 }
 
-function silentDecoder(): Decoder {
+function silentDecoder(value = 0): Decoder {
   const { channels, ...block } = createBlock();
-  for (const channel of channels) channel.fill(0);
+  for (const channel of channels) channel.fill(value);
   return createScriptedDecoder({ decode: () => ({ ...block, channels }) });
 }
 
@@ -310,11 +310,13 @@ describe("a track of silence", () => {
     expect(voice.frames).toBeGreaterThanOrEqual(100);
   });
 
-  it.each([10, 100])("%i lossless packets that hold audio and decode to silence fail the track", async (count) => {
-    await play(
-      { packets: largePackets(count), stream: streamOf("flac"), decoder: silentDecoder() },
-      { lengthMs: count * 20 },
-    );
+  it.each([
+    [10, 0],
+    [100, 0],
+    [10, Number.NEGATIVE_INFINITY],
+  ])("%i lossless packets that hold audio and decode to %d fail the track", async (count, value) => {
+    const played = { packets: largePackets(count), stream: streamOf("flac"), decoder: silentDecoder(value) };
+    await play(played, { lengthMs: count * 20 });
     const { end, exceptions } = outcome();
     expect({ end, exceptions }).toEqual({ end: "loadFailed", exceptions: ["media-decode-failed"] });
     expect(voice.frames).toBe(0);
