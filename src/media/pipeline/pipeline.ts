@@ -159,14 +159,9 @@ export class Pipeline {
     return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#transcoders.isPending;
   }
 
-  /** The requested end of the audible part, if any. */
-  get endMs(): number | undefined {
-    return this.#endMs;
-  }
-
-  /** Track time at the end of the packets read in the newest run; its start before the first. */
-  get readUntilMs(): number {
-    return this.#reader.readUntilMs;
+  /** The requested end, and how far the newest run has been read (its start before the first packet), in track time. */
+  get bounds(): { readonly endMs: number | undefined; readonly readUntilMs: number } {
+    return { endMs: this.#endMs, readUntilMs: this.#reader.readUntilMs };
   }
 
   /** The reason for an empty `produce`. */
@@ -460,8 +455,8 @@ export class Pipeline {
    */
   #startTranscoderAtHead(transcoder: Transcoder): void {
     this.#recent.clear();
-    const head = this.#reader.queue.peek();
-    transcoder.startAt(head?.fromMs ?? head?.packet.timestampMs ?? this.#positionMs);
+    const { fromMs, packet } = this.#reader.queue.peek() ?? {};
+    transcoder.startAt(fromMs ?? packet?.timestampMs ?? this.#positionMs);
   }
 
   #stopTranscoder(): void {
@@ -473,7 +468,7 @@ export class Pipeline {
   /** Call before a frame is made: end time and length may have changed. */
   #updateSpan(): void {
     const neededMs = this.#endMs ?? Number.POSITIVE_INFINITY;
-    this.#span.endMs = Math.min(neededMs, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
+    this.#span.endMs = Math.min(neededMs, this.#reader.lengthMs ?? neededMs);
   }
 
   /** The error boundary around decoder, filters and encoder: their errors fail this track only. */

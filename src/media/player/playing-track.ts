@@ -143,13 +143,12 @@ export function audioOf(track: PlayingTrack): Pick<AudioState, "mode" | "queuedM
 
 /** How it has come to its end, with `restMs` of it still to be played. */
 export function endOf({ command, pipeline, seekId, hasFailed }: PlayingTrack, restMs: number): TrackEnd {
-  const { landedMs, endMs, positionMs, readUntilMs, tally } = pipeline;
+  const { landedMs, positionMs, bounds, tally } = pipeline;
   return {
+    ...bounds,
     lengthMs: command.lengthMs,
-    endMs,
     startMs: landedMs,
     positionMs: positionMs + restMs,
-    readUntilMs,
     isSought: seekId > 0,
     hasFailed,
     tally,
