@@ -46,6 +46,18 @@ export type VoiceCounter = keyof typeof VOICE_COUNTERS;
 /** The counters of voice connections, in order. */
 export const VOICE_COUNTS = Object.keys(VOICE_COUNTERS) as readonly VoiceCounter[]; // its own keys
 
+/**
+ * Why a track ended before half of its stated length was played, without a seek:
+ * - `bytesEnded`: there were no more packets
+ * - `samplesSkipped`: packets were read to the end, and much of their audio was trimmed, or missing between them
+ * - `decoderErrors`: packets could not be decoded
+ * - `exception`: a failure that was reported to the client
+ */
+const EARLY_END_REASONS = ["bytesEnded", "samplesSkipped", "decoderErrors", "exception"] as const;
+
+/** One of these. */
+export type EarlyEndReason = (typeof EARLY_END_REASONS)[number];
+
 /** Counters of players, summed per player, per worker and for the node. */
 export const PLAYER_COUNTERS = new CounterTable({
   /** Audio frames of 20 ms. Frames that are revoked before they leave are subtracted, so an increase may be below 0. */
@@ -58,6 +70,12 @@ export const PLAYER_COUNTERS = new CounterTable({
   },
   /** Times a lost connection to the input's server was opened again. */
   inputReopened: { metric: "input_reopened_total", help: "Lost connections to inputs' servers opened again." },
+  /** Tracks that ended long before they should have. */
+  earlyEnds: {
+    metric: "tracks_ended_early_total",
+    help: "Tracks that ended before half of their stated length was played, by reason.",
+    label: { name: "reason", values: EARLY_END_REASONS },
+  },
   /** Packets handed to the pacer and not revoked, silence included. */
   packetsSent: { metric: "voice_packets_sent_total", help: "Packets sent to voice servers, silence included." },
   ...VOICE_COUNTERS,

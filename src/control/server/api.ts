@@ -98,6 +98,7 @@ export class Api {
       context,
       connections,
       recognize,
+      untilReady: (asker, sessionId) => endpoint.untilReady(asker, sessionId),
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
       shouldUpgrade: (request) => shouldUpgrade(request, upgrades),
       routes: [

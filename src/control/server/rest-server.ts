@@ -40,6 +40,8 @@ interface RestServerOptions {
   readonly context: Pick<ApiContext, "clock" | "logger" | "slicer">;
   readonly connections: Pick<Connections, "whenAnswered">;
   readonly recognize: (asker: Asker) => Recognition;
+  /** Resolves when the client, or that session, has been sent its first message; undefined: nothing to wait for. */
+  readonly untilReady: (asker: Asker, sessionId: string | undefined) => Promise<unknown> | undefined;
   readonly routes: readonly RestRoute[];
   /** Undefined: requests are not logged. */
   readonly requestLog: RequestLog | undefined;
@@ -158,6 +160,8 @@ function addRoute(
       return undefined;
     },
     handler: async (request, reply) => {
+      const ready = options.untilReady(request.raw, segmentsOf(request).sessionId);
+      if (ready !== undefined) await ready;
       const identity = identities.get(request.raw) ?? NOBODY;
       const answer = await route.handle(restRequest(request, reply, identity));
       return sendAnswer(answer, { request, reply, slicer: context.slicer });

@@ -18,6 +18,7 @@ import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Recognition } from "./authentication.ts";
+import { HeldSocket } from "./held-socket.ts";
 import { apiVersionLine, bareAnswer, rateLimitText } from "./rest-server.ts";
 import { watchLiveness } from "./socket-liveness.ts";
 
@@ -37,8 +38,7 @@ const TAKE_OVER_PING_TIMEOUT_MS = 1500;
 const CLOSE_GRACE_MS = 1000;
 /**
  * Pings follow the first messages: moonlink.js does not read what arrives together with the answer to its handshake
- * until more arrives. Later ones are for a client that was busy. Holding the messages back would not work:
- * lavalink-client sends requests immediately and relies on `ready` before the answer.
+ * until more arrives, and may have been busy while the messages were held back.
  */
 const FIRST_PINGS_MS = [50, 500, 5000];
 /** Sent to a client whose key has its maximum of sessions. */
@@ -84,7 +84,9 @@ export class WebSocketEndpoint implements UpgradeTarget {
   /** Hundreds of clients that reconnect together are admitted one by one, so that other work runs in between. */
   readonly #slicer: TaskSlicer;
   /** Every open socket with its session, for asking whether it still answers and for the end. */
-  readonly #sockets = new Map<WebSocket, { readonly session: Session; readonly identity: Identity }>();
+  readonly #sockets = new Map<WebSocket, OpenSocket>();
+  /** Those whose first messages are held back. */
+  readonly #holding = new Set<OpenSocket>();
 
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
@@ -145,6 +147,19 @@ export class WebSocketEndpoint implements UpgradeTarget {
     }
   }
 
+  /**
+   * Resolves when the client has been sent `ready`, if it is connecting right now: lavalink-client sends requests
+   * immediately, with or without its session, and relies on `ready` before the answer. Undefined: nothing to wait for.
+   */
+  untilReady({ socket }: Asker, sessionId: string | undefined): Promise<unknown> | undefined {
+    if (this.#holding.size === 0) return undefined;
+    const { remoteAddress } = socket;
+    const own = [...this.#holding].filter(
+      ({ session, address }) => session.id === sessionId || address === remoteAddress,
+    );
+    return own.length === 0 ? undefined : Promise.all(own.map(({ held }) => held.released));
+  }
+
   /** The answer to a request to the path of v4 that does not ask for an upgrade. */
   answerPlainRequest(method: string, asker: Asker): RestAnswer {
     const { kind } = this.#options.recognize(asker);
@@ -199,17 +214,17 @@ export class WebSocketEndpoint implements UpgradeTarget {
     if (session?.userId !== userId || session.owner !== owner) return undefined;
     if (session.isConnected) {
       const socket = this.#socketOf(session);
-      if (socket !== undefined && !(await this.#isAnswering(socket))) {
+      if (socket !== undefined && !(await this.#isAnswering(socket.webSocket))) {
         // The session may have got another socket in the meantime, which must not be ended.
-        session.socketClosed(socket);
-        socket.terminate();
+        session.socketClosed(socket.held);
+        socket.held.terminate();
       }
     }
     return session;
   }
 
-  #socketOf(session: Session): WebSocket | undefined {
-    for (const [socket, client] of this.#sockets) if (client.session === session) return socket;
+  #socketOf(session: Session): { readonly webSocket: WebSocket; readonly held: HeldSocket } | undefined {
+    for (const [webSocket, client] of this.#sockets) if (client.session === session) return { webSocket, ...client };
     return undefined;
   }
 
@@ -244,9 +259,11 @@ export class WebSocketEndpoint implements UpgradeTarget {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       onUpgraded();
       watchLiveness(webSocket, this.#options.clock);
-      const session = resumable ?? this.#open(webSocket, { protocol, identity, headers: request.headers });
-      this.#adopt(webSocket, { protocol, identity, session, isResumed: resumable !== undefined });
-      resumable?.resume(webSocket);
+      const held = new HeldSocket(webSocket, request.socket, this.#options.clock);
+      const session = resumable ?? this.#open(held, { protocol, identity, headers: request.headers });
+      const { remoteAddress: address } = request.socket;
+      this.#adopt(webSocket, protocol, { held, identity, session, address, isResumed: resumable !== undefined });
+      resumable?.resume(held);
       for (const delayMs of FIRST_PINGS_MS) this.#options.clock.after(delayMs, () => webSocket.ping());
     });
     // Still set when the handshake failed half way; the session, if any, continues to wait unchanged.
@@ -254,7 +271,8 @@ export class WebSocketEndpoint implements UpgradeTarget {
     return undefined;
   }
 
-  #adopt(webSocket: WebSocket, { protocol, identity, session, isResumed }: Adoption): void {
+  #adopt(webSocket: WebSocket, protocol: SocketProtocol, { isResumed, ...open }: Adoption): void {
+    const { session, held } = open;
     webSocket.on("error", (error) => this.#options.logger.debug("client WebSocket failed", { error }));
     webSocket.on("message", (data: RawData, isBinary: boolean) => {
       if (isBinary) webSocket.close(1003, "Binary messages not supported");
@@ -263,10 +281,13 @@ export class WebSocketEndpoint implements UpgradeTarget {
     webSocket.on("ping", (data) => {
       if (webSocket.bufferedAmount <= PONG_BACKLOG_MAX_BYTES) webSocket.pong(data);
     });
-    this.#sockets.set(webSocket, { session, identity });
+    this.#sockets.set(webSocket, open);
+    this.#holding.add(open);
+    void held.released.then(() => this.#holding.delete(open));
     webSocket.on("close", (code) => {
       this.#sockets.delete(webSocket);
-      session.socketClosed(webSocket);
+      held.drop();
+      session.socketClosed(held);
       this.#log("client disconnected", session, { code });
     });
     this.#log("client connected", session, { isResumed });
@@ -287,9 +308,9 @@ export class WebSocketEndpoint implements UpgradeTarget {
     this.#options.logger.info(message, { sessionId: id, userId, clientName, ...key, ...fields });
   }
 
-  #open(webSocket: WebSocket, { protocol, identity, headers }: Opening): Session {
+  #open(socket: HeldSocket, { protocol, identity, headers }: Opening): Session {
     const clientName = headers["client-name"];
-    return this.#options.sessions.open(webSocket, {
+    return this.#options.sessions.open(socket, {
       userId: readUserId(headers["user-id"]) ?? "",
       clientName: typeof clientName === "string" && clientName !== "" ? clientName : undefined,
       dialect: protocol,
@@ -311,10 +332,16 @@ interface Opening {
   readonly headers: IncomingMessage["headers"];
 }
 
-interface Adoption {
-  readonly protocol: SocketProtocol;
+/** A client's socket. */
+interface OpenSocket {
+  readonly held: HeldSocket;
   readonly identity: Identity;
   readonly session: Session;
+  /** The client's, where it is known. */
+  readonly address: string | undefined;
+}
+
+interface Adoption extends OpenSocket {
   readonly isResumed: boolean;
 }
 

@@ -12,7 +12,7 @@ const VOICE_CLOSE_CODES = [
   ...(["4015", "4016", "4017", "4020", "4021", "4022", "other"] as const),
 ] as const;
 
-const { framesSent, lostFrames, inputReopened, packetsSent, ...others } = PLAYER_COUNTERS.fields;
+const { framesSent, lostFrames, inputReopened, earlyEnds, packetsSent, ...others } = PLAYER_COUNTERS.fields;
 
 /** All audio counters of the node, in the order of the metrics: those of players, and those counted here. */
 export const AUDIO_COUNTERS = new CounterTable({
@@ -31,6 +31,7 @@ export const AUDIO_COUNTERS = new CounterTable({
   },
   lateness: LATENESS_HISTOGRAM,
   inputReopened,
+  earlyEnds,
   /** Workers that crashed or hung. */
   workersLost: { metric: "workers_lost_total", help: "Audio threads that crashed or hung." },
   packetsSent,

@@ -12,6 +12,7 @@ import { OPUS_PACKET_BYTES_MAX, OpusRepacketizer } from "../opus/opus-packet.ts"
 import type { TrackBudget } from "../quota/track-budget.ts";
 import { PacketQueue } from "./packet-queue.ts";
 import { ReplacementStream } from "./replacement-stream.ts";
+import type { TrackTally } from "./track-tally.ts";
 
 /** A seek that waits this long for a stalled read drops the connection and opens the track again at the target. */
 const SEEK_PATIENCE_MS = 400;
@@ -28,7 +29,7 @@ const WARM_UP_MS = 270;
 const SAME_MOMENT_MS = 0.5;
 
 /** Opens an input up to its first packet; rejects with a NodeError that gives the reason. */
-export type OpenTrack = (
+type OpenTrack = (
   input: PlayableInput,
   work: {
     readonly signal: AbortSignal;
@@ -41,11 +42,16 @@ export type OpenTrack = (
 
 export interface PacketReaderOptions {
   readonly input: PlayableInput;
+  /** The first audible position; 0 or more. */
   readonly startMs: number;
-  /** The track's length as reported to the client, for containers that do not declare it. */
+  /** The track's length as reported to the client, for containers that do not declare it; undefined for streams. */
   readonly lengthMs: number | undefined;
+  /** Called once at the start, and again when a seek does not get through to a stalled input. */
   readonly open: OpenTrack;
+  /** The track's time and memory outside the tick; released as a whole by `close`. */
   readonly budget: TrackBudget;
+  /** Default: nobody asks. */
+  readonly tally?: TrackTally | undefined;
   /** Packets have arrived, the end was reached, or a seek has landed (then `seekTargetMs` is undefined again). */
   readonly onProgress: () => void;
   /** Reading has failed for good; queued packets may still be played. Called at most once. */
@@ -112,6 +118,11 @@ export class PacketReader {
   get lengthMs(): number | undefined {
     const reportedMs = this.#demuxer?.info.lengthMs ?? this.#options.lengthMs;
     return reportedMs !== undefined && this.#isAtEnd ? (this.#readUntilMs ?? reportedMs) : reportedMs;
+  }
+
+  /** How far the run has been read; before its first packet, its start. */
+  get readUntilMs(): number {
+    return this.#reachedMs === Number.NEGATIVE_INFINITY ? this.#landedMs : this.#reachedMs;
   }
 
   /** No more packets will come (end of track or failure). */
@@ -268,22 +279,17 @@ export class PacketReader {
     // An unseekable input fails once it is read to its end; so does one that is replaced again and again.
     if (this.#demuxer?.isSeekable !== true) return;
     const { budget } = this.#options;
-    const positionMs = this.#seekTargetMs ?? this.#readToMs;
-    const hasGained = this.#readToMs >= this.#replacementAtMs + REPLACEMENT_GAIN_MS;
+    const positionMs = this.#seekTargetMs ?? this.readUntilMs;
+    const hasGained = this.readUntilMs >= this.#replacementAtMs + REPLACEMENT_GAIN_MS;
     this.#replacementCount = hasGained ? 1 : this.#replacementCount + 1;
     if (this.#replacementCount > REPLACEMENTS_MAX) return;
-    this.#replacementAtMs = this.#readToMs;
+    this.#replacementAtMs = this.readUntilMs;
     this.#replacement = new ReplacementStream(this.#open(link, generation), positionMs, budget);
     budget.upstream.countReopened();
   }
 
-  /** How far the run has been read; before its first packet, its start. */
-  get #readToMs(): number {
-    return this.#reachedMs === Number.NEGATIVE_INFINITY ? this.#landedMs : this.#reachedMs;
-  }
-
   async #useReplacement(replacement: ReplacementStream, generation: number): Promise<void> {
-    const positionMs = this.#seekTargetMs ?? this.#readToMs;
+    const positionMs = this.#seekTargetMs ?? this.readUntilMs;
     this.#replacement = undefined;
     const demuxer = await replacement.take(positionMs);
     if (generation !== this.#generation) return demuxer?.close();
@@ -296,6 +302,7 @@ export class PacketReader {
 
   /** Packets without a duration never fill a second: if they do not end, the track does. */
   #count({ timestampMs, durationMs }: Packet): void {
+    if (this.#options.tally !== undefined) this.#options.tally.packetCount += 1;
     this.#readUntilMs = timestampMs + durationMs;
     const gainedMs = Math.max(durationMs, this.#readUntilMs - this.#reachedMs);
     this.#reachedMs = Math.max(this.#reachedMs, this.#readUntilMs);

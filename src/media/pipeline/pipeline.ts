@@ -3,38 +3,28 @@
 // runs inside the tick: it never waits. Errors of decoder, filters or encoder end the track and nothing else. With
 // pictures: docs/internals/effects.md. Audio thread.
 
-import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
 import { EffectChain } from "../effects/effect-chain.ts";
 import type { Fade } from "../effects/fade-curve.ts";
 import { FRAME_MS, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
-import type { TrackBudget } from "../quota/track-budget.ts";
 import type { CodecSupply } from "./codecs.ts";
-import { type OpenTrack, PacketReader } from "./packet-reader.ts";
+import { PacketReader, type PacketReaderOptions } from "./packet-reader.ts";
 import { PassablePackets } from "./passable-packets.ts";
 import { HISTORY_PACKETS, RecentPackets } from "./recent-packets.ts";
 import type { PacketSupply } from "./track-decoder.ts";
+import { TrackTally } from "./track-tally.ts";
 import { type AudioFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
 import { TranscoderSupply } from "./transcoder-supply.ts";
 
 /** Options of one playback of a track. Times are track time in milliseconds. */
-export interface PipelineOptions {
-  readonly input: PlayableInput;
-  /** The first audible position; 0 or more. */
-  readonly startMs: number;
+export interface PipelineOptions extends Omit<PacketReaderOptions, "onProgress" | "onFailure"> {
   /** The end of the audible part; undefined, or not behind the start: the track's own end. */
   readonly endMs: number | undefined;
-  /** As reported to the client; undefined for streams. The container's value takes precedence. */
-  readonly lengthMs: number | undefined;
-  /** Called once at the start, and again when a seek does not get through to a stalled input. */
-  readonly open: OpenTrack;
   readonly codecs: CodecSupply;
   /** Initial volume; see `setVolume` and `setFilters`. */
   readonly volume: number;
   readonly filters: FilterSettings;
-  /** The track's time and memory outside the tick; released as a whole by `close`. */
-  readonly budget: TrackBudget;
   /** Something can be produced that could not before, or the end was reached: try `produce` again. */
   readonly onProgress: () => void;
   /** The track cannot continue. Buffered audio can still be produced. At most once. */
@@ -50,6 +40,7 @@ type StallReason = "input" | "decoder";
  * true when there is no more audio.
  */
 export class Pipeline {
+  readonly tally: TrackTally;
   readonly #options: PipelineOptions;
   readonly #reader: PacketReader;
   readonly #supply: PacketSupply;
@@ -74,14 +65,12 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
+    this.tally = options.tally ?? new TrackTally();
     this.#positionMs = Math.max(0, options.startMs);
     this.#endMs = options.endMs !== undefined && options.endMs > this.#positionMs ? options.endMs : undefined;
     this.#reader = new PacketReader({
-      input: options.input,
-      startMs: options.startMs,
-      lengthMs: options.lengthMs,
-      open: options.open,
-      budget: options.budget,
+      ...options,
+      tally: this.tally,
       onProgress: () => this.#options.onProgress(),
       onFailure: (error) => this.#fail(error),
     });
@@ -168,6 +157,11 @@ export class Pipeline {
     if (this.#isBroken) return true;
     if (this.#transcoder !== undefined) return this.#guard(() => this.#transcoder?.isDrained) ?? true;
     return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#transcoders.isPending;
+  }
+
+  /** The requested end, and how far the newest run has been read (its start before the first packet), in track time. */
+  get bounds(): { readonly endMs: number | undefined; readonly readUntilMs: number } {
+    return { endMs: this.#endMs, readUntilMs: this.#reader.readUntilMs };
   }
 
   /** The reason for an empty `produce`. */
@@ -360,6 +354,7 @@ export class Pipeline {
     } else if (this.#transcoders.ready?.stream === head.stream) this.#transcoders.drop();
     queue.shift();
     this.#recent.addPassed(head);
+    this.tally.onPassed(head.packet, this.#positionMs);
     this.#advanceTo(head.packet.timestampMs + FRAME_MS);
     return head.packet.data;
   }
@@ -439,6 +434,7 @@ export class Pipeline {
     const { codecs, budget, onProgress } = this.#options;
     return new Transcoder({
       ...parts,
+      tally: this.tally,
       chain: this.#chain,
       span: this.#span,
       budget,
@@ -459,8 +455,8 @@ export class Pipeline {
    */
   #startTranscoderAtHead(transcoder: Transcoder): void {
     this.#recent.clear();
-    const head = this.#reader.queue.peek();
-    transcoder.startAt(head?.fromMs ?? head?.packet.timestampMs ?? this.#positionMs);
+    const { fromMs, packet } = this.#reader.queue.peek() ?? {};
+    transcoder.startAt(fromMs ?? packet?.timestampMs ?? this.#positionMs);
   }
 
   #stopTranscoder(): void {
@@ -472,7 +468,7 @@ export class Pipeline {
   /** Call before a frame is made: end time and length may have changed. */
   #updateSpan(): void {
     const neededMs = this.#endMs ?? Number.POSITIVE_INFINITY;
-    this.#span.endMs = Math.min(neededMs, this.#reader.lengthMs ?? Number.POSITIVE_INFINITY);
+    this.#span.endMs = Math.min(neededMs, this.#reader.lengthMs ?? neededMs);
   }
 
   /** The error boundary around decoder, filters and encoder: their errors fail this track only. */

@@ -5,6 +5,7 @@
 import { NodeError } from "../../errors.ts";
 import { StereoFifo } from "../../lib/stereo-fifo.ts";
 import { ChangeLimit } from "../decode/change-limit.ts";
+import { EMPTY_BLOCK } from "../decode/damage-limit.ts";
 import type { Decoder, PcmBlock } from "../decode/decoder.ts";
 import { cutPcm } from "../decode/pcm-pieces.ts";
 import { requirePlayableRate } from "../decode/resampler.ts";
@@ -13,7 +14,9 @@ import { FRAME_SAMPLES } from "../format/audio-format.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
 import { isRateReady, prepareRate } from "../kernels/resampler-kernel.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
+import { FalseSilence } from "./false-silence.ts";
 import type { QueuedPacket } from "./packet-queue.ts";
+import { TrackTally } from "./track-tally.ts";
 
 /** Decoded audio kept ready: two frames for synchronous decoders, 100 ms for asynchronous ones. */
 const TARGET_SAMPLES_SYNC = 2 * FRAME_SAMPLES;
@@ -42,6 +45,8 @@ export interface TrackDecoderOptions {
   readonly stream: AudioStream;
   readonly createDecoder: (stream: AudioStream) => Promise<Decoder>;
   readonly budget: TrackBudget;
+  /** Default: nobody asks. */
+  readonly tally?: TrackTally | undefined;
   /** Audio that took more than one call of `fill` may be ready now. */
   readonly onProgress: () => void;
   /** An asynchronous step has failed. Decoding is over then. */
@@ -55,6 +60,8 @@ export class TrackDecoder {
   readonly fifo = new StereoFifo({ capacitySamples: FIFO_SAMPLES });
   readonly #options: TrackDecoderOptions;
   readonly #changes = new ChangeLimit();
+  readonly #tally: TrackTally;
+  #falseSilence: FalseSilence;
   #converter: StereoConverter;
   #decoder: Decoder;
   #stream: AudioStream;
@@ -81,6 +88,8 @@ export class TrackDecoder {
     this.#options = options;
     this.#decoder = options.decoder;
     this.#stream = options.stream;
+    this.#tally = options.tally ?? new TrackTally();
+    this.#falseSilence = new FalseSilence(options.stream.codec);
     this.#converter = this.#createConverter();
   }
 
@@ -233,6 +242,7 @@ export class TrackDecoder {
       this.#decoder.close();
       this.#decoder = decoder;
       this.#stream = entry.stream;
+      this.#falseSilence = new FalseSilence(entry.stream.codec);
       if (!isContinuation) {
         if (run === this.#run) this.#converter.flush(this.fifo);
         this.#converter.close();
@@ -279,9 +289,10 @@ export class TrackDecoder {
   }
 
   /** Accepts a block to be converted, without the samples before the start and behind the end. */
-  #accept(pcm: PcmBlock, packet: Packet | undefined): void {
-    requirePlayableRate(pcm.sampleRateHz);
-    if (packet !== undefined) this.#countSilent(pcm);
+  #accept(decoded: PcmBlock, packet: Packet | undefined): void {
+    requirePlayableRate(decoded.sampleRateHz);
+    const pcm = packet !== undefined && this.#falseSilence.has(decoded, packet.data) ? EMPTY_BLOCK : decoded;
+    if (packet !== undefined) this.#count(pcm, packet);
     const trimSamples = packet !== undefined && packet.trimEndSamples > 0 ? packet.trimEndSamples : 0;
     const endSample = Math.max(0, pcm.lengthSamples - trimSamples);
     const isOff =
@@ -293,10 +304,14 @@ export class TrackDecoder {
     this.#nextMs = startMs + (endSample / pcm.sampleRateHz) * 1000;
     const skipMs = this.#dropBeforeMs - startMs;
     this.#blockSample = skipMs > 0 ? Math.min(endSample, Math.round((skipMs / 1000) * pcm.sampleRateHz)) : 0;
-    if (this.#blockSample < endSample) this.#block = { pcm, endSample };
+    if (this.#blockSample === endSample) return;
+    this.#tally.hasAudio = true;
+    this.#block = { pcm, endSample };
   }
 
-  #countSilent(pcm: PcmBlock): void {
+  #count(pcm: PcmBlock, packet: Packet): void {
+    if (pcm.lengthSamples > 0) this.#tally.hasDecoded = true;
+    else this.#tally.onUndecoded(packet);
     this.#silentPackets = pcm.lengthSamples > 0 ? 0 : this.#silentPackets + 1;
     if (this.#silentPackets < SILENT_PACKETS_MAX) return;
     const message = `decode ${this.#stream.codec}: ${this.#silentPackets} packets in a row hold no audio`;

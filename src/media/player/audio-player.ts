@@ -73,6 +73,7 @@ export class AudioPlayer implements LoopMember {
     this.#tracks = new PlayerTracks({
       playerId,
       context,
+      counts,
       send,
       onProgress: () => this.prepare(),
       onEnded: () => this.#onTrackEnded(),

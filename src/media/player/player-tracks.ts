@@ -3,6 +3,7 @@
 // whether a frame is due and whether anybody listens; leaving-track.ts mixes, playing-track.ts is one track. Audio
 // thread.
 
+import type { PlayerCounts } from "../../bridge/audio-metrics.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
 import { type PlayCommand, type PlayerId, type SeekId, VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { EndReason } from "../../bridge/events.ts";
@@ -10,11 +11,14 @@ import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import { activeSettingsIn, type FilterSettings } from "../../filters/filter-settings.ts";
 import { type Fade, fadeOf } from "../effects/fade-curve.ts";
+import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { RemoteTrack } from "../handoff/relay-messages.ts";
+import { findEarlyEnd } from "./early-end.ts";
 import type { FrameSlot } from "./frame-slot.ts";
 import { LeavingTrack } from "./leaving-track.ts";
 import {
   canContinueElsewhere,
+  endOf,
   keepHere,
   type PipelineHooks,
   type PlayingTrack,
@@ -27,6 +31,8 @@ import {
 interface PlayerTracksOptions {
   readonly playerId: PlayerId;
   readonly context: TrackContext;
+  /** The player's counts since its last report. */
+  readonly counts: Pick<PlayerCounts, "earlyEnds">;
   readonly send: (event: PlainEvent) => void;
   /** A frame may have become available, or the end was reached. Also called from within `produceInto`. */
   readonly onProgress: () => void;
@@ -143,15 +149,18 @@ export class PlayerTracks {
 
   /** The track has no more audio, or has failed: it is over. The rest of the previous one keeps playing. */
   finish(track: PlayingTrack): void {
+    const isInaudible = this.#noteEarlyEnd(track);
     track.pipeline.close();
     this.#fadeOutLeaving();
-    this.#end(track, track.hasFailed && !track.hasBeenAudible ? "loadFailed" : "finished");
+    this.#end(track, isInaudible || hasFailedToLoad(track) ? "loadFailed" : "finished");
   }
 
   /**
    * With crossfade a track is over for the client while its last part plays, so that the next one can fade in over it.
    */
   finishEarly(track: PlayingTrack): void {
+    const { remainingSamples, rate } = track.pipeline;
+    this.#noteEarlyEnd(track, (remainingSamples / SAMPLES_PER_MS) * rate);
     this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: this.#leaving });
     this.#leaving.crossfadeOut();
     this.#end(track, "finished");
@@ -170,8 +179,10 @@ export class PlayerTracks {
     const leaving = this.#leaving;
     this.#leaving = undefined;
     if (track !== undefined) {
+      track.hasFailed = true;
+      this.#noteEarlyEnd(track);
       this.#reportFailure(track, new NodeError("internal", "playing the track failed unexpectedly", { cause: error }));
-      this.#end(track, track.hasBeenAudible ? "finished" : "loadFailed");
+      this.#end(track, hasFailedToLoad(track) ? "loadFailed" : "finished");
     }
     // Last, as this may fail again.
     leaving?.close();
@@ -276,6 +287,26 @@ export class PlayerTracks {
     send({ type: "trackException", playerId, trackId, error: toWireError(error) });
   }
 
+  /**
+   * Counts and logs an end that came too early; `restMs` of the track are still to be played. True, with an exception
+   * for the client, when nothing of it was audible.
+   */
+  #noteEarlyEnd(track: PlayingTrack, restMs = 0): boolean {
+    if (hasFailedToLoad(track)) return false;
+    const { playerId, counts, send } = this.#options;
+    const end = endOf(track, restMs);
+    const early = findEarlyEnd(end);
+    if (early === undefined) return false;
+    const { reason, error } = early;
+    counts.earlyEnds[reason] += 1;
+    const { lengthMs, tally } = end;
+    const { packetCount: packets, undecodedCount: undecoded } = tally;
+    const fields = { reason, playedMs: Math.round(early.playedMs), lengthMs, packets, undecoded, playerId };
+    send({ type: "log", level: "warn", message: "track ended before half of it was played", fields });
+    if (error !== undefined) this.#reportFailure(track, error);
+    return error !== undefined;
+  }
+
   #end({ trackId }: PlayingTrack, reason: EndReason): void {
     const { playerId, send, onEnded } = this.#options;
     this.#current = undefined;
@@ -286,4 +317,9 @@ export class PlayerTracks {
   get #crossfade(): Fade | undefined {
     return fadeOf(activeSettingsIn(this.#filters, "crossfade"));
   }
+}
+
+/** It has failed, and none of its audio was sent. */
+function hasFailedToLoad({ hasFailed, hasBeenAudible, pipeline }: PlayingTrack): boolean {
+  return hasFailed && !(hasBeenAudible && pipeline.tally.hasAudio);
 }

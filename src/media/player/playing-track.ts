@@ -7,8 +7,10 @@ import type { PlayCommand, PlayerId, SeekId, TrackId } from "../../bridge/comman
 import type { Clock } from "../../lib/clock.ts";
 import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import { Pipeline, type PipelineOptions } from "../pipeline/pipeline.ts";
+import type { TrackTally } from "../pipeline/track-tally.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import { CpuQuotaWatch } from "./cpu-quota-watch.ts";
+import type { TrackEnd } from "./early-end.ts";
 
 /** How far ahead another worker takes over: the time that opening a track there may take. */
 const HAND_OVER_AHEAD_MS = 2000;
@@ -58,6 +60,7 @@ export function startTrack(
   command: PlayCommand,
   { clock, open, codecs, createBudget }: TrackContext,
   hooks: PipelineHooks,
+  tally?: TrackTally,
 ): PlayingTrack {
   const { playerId, trackId, input, startMs, endMs, lengthMs } = command;
   const budget = createBudget(playerId);
@@ -75,7 +78,7 @@ export function startTrack(
     staysUntilMs: Number.NEGATIVE_INFINITY,
     usedBeforeMs: 0,
     reopenedBefore: 0,
-    pipeline: new Pipeline({ input, startMs, endMs, lengthMs, open, codecs, budget, ...hooks }),
+    pipeline: new Pipeline({ input, startMs, endMs, lengthMs, open, codecs, budget, tally, ...hooks }),
   };
 }
 
@@ -93,7 +96,12 @@ export function reopenTrack(
   const offsetMs = isStream ? positionMs : 0;
   const endMs = command.endMs === undefined ? undefined : command.endMs - offsetMs;
   track.pipeline.close();
-  const restarted = startTrack({ ...command, startMs: positionMs - offsetMs, endMs }, context, context.hooks);
+  const restarted = startTrack(
+    { ...command, startMs: positionMs - offsetMs, endMs },
+    context,
+    context.hooks,
+    track.pipeline.tally,
+  );
   track.pipeline = restarted.pipeline;
   track.budget = restarted.budget;
   track.cpuQuota = restarted.cpuQuota;
@@ -130,6 +138,20 @@ export function audioOf(track: PlayingTrack): Pick<AudioState, "mode" | "queuedM
     mode: track.hasBeenAudible ? audibleMode : "opening",
     queuedMs: Math.round(pipeline.queuedMs),
     heldBytes: budget.memory.usedBytes,
+  };
+}
+
+/** How it has come to its end, with `restMs` of it still to be played. */
+export function endOf({ command, pipeline, seekId, hasFailed }: PlayingTrack, restMs: number): TrackEnd {
+  const { landedMs, positionMs, bounds, tally } = pipeline;
+  return {
+    ...bounds,
+    lengthMs: command.lengthMs,
+    startMs: landedMs,
+    positionMs: positionMs + restMs,
+    isSought: seekId > 0,
+    hasFailed,
+    tally,
   };
 }
 

@@ -17,13 +17,14 @@ const SESSION_PATH = "/sessions/:sessionId";
 const PLAYERS_PATH = `${SESSION_PATH}/players`;
 const PLAYER_PATH = `${PLAYERS_PATH}/:guildId`;
 
-/** `/v3/*`, and the older paths without a version. */
+/** `/v3/*`, and the older paths without a version; each also with a slash at its end, as Lavalink 3 takes them. */
 export function v3Routes(context: ApiContext): readonly RestRoute[] {
   const twins = [...trackRoutes(context), ...plannerRoutes(context)];
-  return [
+  const routes = [
     ...[...aboutNode(context), ...sessionRoutes(context), ...twins].map((route) => under("/v3", route)),
     ...[...twins, pluginsRoute(context)].map((route) => under("", route)),
   ];
+  return routes.flatMap((route) => [route, { ...route, path: `${route.path}/` }]);
 }
 
 function aboutNode(context: ApiContext): RestRoute[] {

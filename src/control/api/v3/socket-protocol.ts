@@ -6,12 +6,12 @@ import type { SocketProtocol } from "../socket-protocol.ts";
 import { v3Message } from "./message-forms.ts";
 import { V3Operations } from "./operations.ts";
 
-/** On `/v3/websocket` and `/`. */
+/** On `/v3/websocket`, also with a slash at its end, and `/`. */
 export function createV3Protocol(context: Pick<ApiContext, "disabledFilters" | "limitsOf" | "logger">): SocketProtocol {
   const operations = new V3Operations(context);
   return {
     version: "3",
-    paths: ["/v3/websocket", "/"],
+    paths: ["/v3/websocket", "/v3/websocket/", "/"],
     write: v3Message,
     findSession(sessions, { "resume-key": key }, client) {
       const session = typeof key === "string" ? sessions.withResumeKey(key, client) : undefined;

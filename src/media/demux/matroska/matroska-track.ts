@@ -162,7 +162,8 @@ function describeStream(fields: TrackFields): Described | undefined {
     const info = codecPrivate && parseFlacStreamInfo(codecPrivate.subarray(8, 42));
     return info && { stream: streamOf("flac", { ...info, description: codecPrivate }) };
   }
-  if (codecId === "A_MPEG/L3") return { stream: streamOf("mp3", { ...fields, description: undefined }) };
+  // The packets say their layer themselves.
+  if (/^A_MPEG\/L[123]$/.test(codecId)) return { stream: streamOf("mp3", { ...fields, description: undefined }) };
   if (codecId === "A_ALAC") {
     if (codecPrivate === undefined || codecPrivate.length < 24) return undefined;
     const frameSamples = new DataView(codecPrivate.buffer, codecPrivate.byteOffset).getUint32(0);

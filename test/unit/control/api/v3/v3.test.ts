@@ -54,6 +54,64 @@ async function playerOf(client: TestClient, guildId = "7") {
   return (await server.request("GET", `/v3/sessions/${client.sessionId}/players/${guildId}`)).json;
 }
 
+describe("paths of v3 that end with a slash", () => {
+  type Asked = readonly [method: string, path: string, body?: object];
+  const ROUTES: readonly Asked[] = [
+    ["GET", "/v3/info"],
+    ["GET", "/v3/stats"],
+    ["GET", "/plugins"],
+    ["PATCH", "/v3/sessions/SESSION", {}],
+    ["GET", "/v3/sessions/SESSION/players"],
+    ["PATCH", "/v3/sessions/SESSION/players/7?noReplace=false", { volume: 50 }],
+    ["GET", "/v3/sessions/SESSION/players/7"],
+    ["DELETE", "/v3/sessions/SESSION/players/7"],
+    ...["/v3", ""].flatMap((prefix): Asked[] => [
+      ["GET", `${prefix}/loadtracks?identifier=song`],
+      ["GET", `${prefix}/decodetrack?encodedTrack=${encodeURIComponent(TRACK.encoded)}`],
+      ["POST", `${prefix}/decodetracks`, [TRACK.encoded]],
+      ["GET", `${prefix}/routeplanner/status`],
+      ["POST", `${prefix}/routeplanner/free/address`, { address: "1.2.3.4" }],
+      ["POST", `${prefix}/routeplanner/free/all`],
+    ]),
+  ];
+
+  test.each(ROUTES.map(([method, path, body]) => ({ method, path, body })))(
+    "$method $path answers as without",
+    async (asked) => {
+      const { method, path, body } = asked;
+      const client = await connect();
+      const players = `/v3/sessions/${client.sessionId}/players/7`;
+      const url = path.replace("SESSION", client.sessionId);
+      const answers = [];
+      for (const target of [url, url.replace(/(?=\?|$)/, "/")]) {
+        await server.request("PATCH", players, { body: { volume: 50 } });
+        const { status, headers, json } = await server.request(method, target, body === undefined ? {} : { body });
+        const { uptime, cpu, memory, timestamp, path: _, ...stable } = json ?? {};
+        answers.push({ status, version: headers["lavalink-api-version"], stable });
+      }
+      const [plain, slashed] = answers;
+      expect(plain?.version).toBe("3");
+      expect(slashed).toEqual(plain);
+      expect(plain?.stable.message ?? "").not.toContain("No endpoint");
+    },
+  );
+
+  test("other methods, unknown sessions and v4 are answered as before", async () => {
+    expect((await server.request("POST", "/v3/info/")).status).toBe(405);
+    const unknown = await server.request("GET", "/v3/sessions/nope/players/");
+    expect(unknown.json).toMatchObject({ status: 404, message: "Session not found" });
+    for (const path of ["/v4/info/", "/v4/loadtracks/?identifier=song", "/version/", "/v3/info//", "/v3/sessions//"]) {
+      expect([path, (await server.request("GET", path)).status]).toEqual([path, 404]);
+    }
+  });
+
+  test("the WebSocket of v3 opens, that of v4 does not", async () => {
+    expect((await connect({}, "/v3/websocket/")).sessionId).toMatch(/^\w{16}$/);
+    const { answer } = await server.handshake({ path: "/v4/websocket/", headers: { Authorization: PASSWORD } });
+    expect(answer.status).toBe(404);
+  });
+});
+
 describe("routes of v3", () => {
   test.each(["/v3/info", "/v3/stats", "/v3/loadtracks?identifier=x", "/loadtracks?identifier=x", "/plugins"])(
     "GET %s says which version it is and needs the password",

@@ -1,0 +1,37 @@
+// What became of the packets of one track: counted by its reader, decoders and pipeline, and read when the track ends
+// (player/early-end.ts). Called in the tick; no allocation. Audio thread.
+
+import { FRAME_MS } from "../format/audio-format.ts";
+import type { Packet } from "../format/packet.ts";
+
+/** Times between packets that are smaller are rounding. */
+const GAP_MS_MIN = 1;
+
+/** One per track; it survives when the track is opened again. */
+export class TrackTally {
+  /** Packets read from the container. */
+  packetCount = 0;
+  /** Packets that a decoder made no audio of, and the length they should have had, milliseconds. */
+  undecodedCount = 0;
+  undecodedMs = 0;
+  /** True once a decoder has made audio, even if none of it was to be played. */
+  hasDecoded = false;
+  /** True once there was audio to play: decoded and neither trimmed nor before the start, or passed through. */
+  hasAudio = false;
+  /** Track time that no packet covered while packets were passed through, milliseconds. */
+  gapMs = 0;
+  #passedUntilMs = Number.NEGATIVE_INFINITY;
+
+  onUndecoded(packet: Packet): void {
+    this.undecodedCount += 1;
+    this.undecodedMs += packet.durationMs;
+  }
+
+  /** A packet is passed through, possibly again; `positionMs` is the end of the frame before it. */
+  onPassed({ timestampMs }: Packet, positionMs: number): void {
+    this.hasAudio = true;
+    if (timestampMs <= this.#passedUntilMs) return;
+    this.#passedUntilMs = timestampMs + FRAME_MS / 2;
+    if (timestampMs - positionMs >= GAP_MS_MIN) this.gapMs += timestampMs - positionMs;
+  }
+}
