@@ -25,7 +25,7 @@ const STEP_SAMPLES = 1024;
 /** Bytes of the checksum between two yields. */
 const STEP_BYTES = 16 * 1024;
 
-/** The predictors without coefficients of their own, by their order (RFC 9639 section 9.2.5). */
+/** The predictors with fixed coefficients, by their order (RFC 9639 section 9.2.5). */
 const FIXED_COEFFICIENTS: readonly (readonly number[])[] = [[], [1], [2, -1], [3, -3, 1], [4, -6, 4, -1]];
 
 /** Decodes into `channels`, ±1, as long as the frame at least. They hold parts of the audio when it returns false. */
