@@ -21,7 +21,7 @@ import { decodeReceived, type StereoAudio } from "../listen/received.ts";
 
 const FRAME_MS = 20;
 /**
- * Time limits of decoders and probes are this much longer than in a node: a busy machine must not look like a damaged
+ * Time limits of inputs and probes are this much longer than in a node: a busy machine must not look like a damaged
  * file. The time limit of the file applies.
  */
 const PATIENCE = 20;
@@ -60,7 +60,7 @@ export class NodeAudio {
     const refuse = async (): Promise<never> => {
       throw new Error("this program plays files only");
     };
-    this.#codecs = new Codecs(settings.opus, undefined, patientClock);
+    this.#codecs = new Codecs(settings.opus);
     this.#opener = createOpener({
       settings,
       guard: loopbackGuard(),

@@ -24,6 +24,8 @@ export interface WebCodecs {
 }
 
 interface AudioDecoder {
+  /** Packets that its thread has not finished. It is done with a packet shortly before or after the audio arrives. */
+  readonly decodeQueueSize: number;
   configure(config: {
     readonly codec: string;
     readonly sampleRate: number;
@@ -54,10 +56,13 @@ const CHANNELS_MAX = 8;
 /** Memory of one native decoder, measured. */
 export const AAC_NATIVE_BYTES = 2 ** 20;
 /**
- * A packet takes less than a millisecond. After this time the decoder gives up on a packet that yields neither audio
- * nor an error. (There is no other sign of completion: the package's dequeue event comes before the audio.)
+ * A packet takes less than a millisecond; on an overloaded machine it waits for the decoder's thread, or its audio for
+ * this one. So a packet counts as damaged only if the decoder was done with it at two checks in a row and no audio has
+ * arrived in between. Until then it is waited for: the listener hears a gap, and no audio is lost.
  */
-const PACKET_TIMEOUT_MS = 250;
+const CHECK_MS = 125;
+/** After this time the decoder's thread hangs. */
+const HANG_MS = 10_000;
 
 interface AacDecoderOptions {
   readonly clock?: Clock | undefined;
@@ -193,12 +198,10 @@ class Session {
     const data = this.#isFirst ? this.#head.first(packet) : packet;
     this.#isFirst = false;
     return new Promise((resolve) => {
-      const watchdog = this.#clock.after(PACKET_TIMEOUT_MS, () =>
-        this.#settle?.(new Error("the packet yielded no audio")),
-      );
+      const cancelWatch = this.#watch(decoder);
       this.#settle = (error) => {
         this.#settle = undefined;
-        watchdog.cancel();
+        cancelWatch();
         resolve({ block: this.#takeBlock(), error });
       };
       try {
@@ -207,6 +210,22 @@ class Session {
         this.#settle(error instanceof Error ? error : new Error(String(error)));
       }
     });
+  }
+
+  /** Gives up on the packet in progress when it yields neither audio nor an error; returns what ends the watch. */
+  #watch(decoder: AudioDecoder): () => void {
+    let wasDone = false;
+    let waitedMs = 0;
+    const check = (): void => {
+      waitedMs += CHECK_MS;
+      const isDone = decoder.decodeQueueSize === 0;
+      if (isDone && wasDone) this.#settle?.(new Error("the packet yielded no audio"));
+      else if (waitedMs >= HANG_MS) this.#settle?.(new Error("the decoder does not answer"));
+      else timer = this.#clock.after(CHECK_MS, check);
+      wasDone = isDone;
+    };
+    let timer = this.#clock.after(CHECK_MS, check);
+    return () => timer.cancel();
   }
 
   async flush(): Promise<PcmBlock> {

@@ -19,10 +19,14 @@ test("the AAC decoder without the optional package reports what to install", asy
 function fakePackage(onDecode: (output: (data: object) => void) => void) {
   class AudioDecoder {
     static count = 0;
+    static decodeQueueSize = 0;
     readonly #output: (data: object) => void;
     constructor({ output }: { output: (data: object) => void }) {
       this.#output = output;
       AudioDecoder.count += 1;
+    }
+    get decodeQueueSize() {
+      return AudioDecoder.decodeQueueSize;
     }
     configure() {}
     decode() {
@@ -54,6 +58,54 @@ test("a packet that yields nothing is dropped after a quarter of a second and th
   expect((await pending).lengthSamples).toBe(0);
   isMute = false;
   expect((await decoder.decode(packets[0]!)).lengthSamples).toBe(1024);
+  expect(clock.pendingCount).toBe(0);
+});
+
+test("a packet whose decoder is starved by other load is waited for, and its audio is complete", async () => {
+  const clock = new FakeClock();
+  let deliver: () => void = () => undefined;
+  const starved = fakePackage((output) => {
+    deliver = () => output(audioData(1024, 44_100, 2, 0.5));
+  });
+  starved.AudioDecoder.decodeQueueSize = 1;
+  const decoder = await createAacDecoder(stream, { clock, load: async () => starved });
+  const pending = decoder.decode(packets[0]!);
+  clock.advance(9000);
+  starved.AudioDecoder.decodeQueueSize = 0;
+  // Timers come before the audio when this thread, too, was held up.
+  clock.advance(200);
+  deliver();
+  expect((await pending).lengthSamples).toBe(1024);
+  expect(clock.pendingCount).toBe(0);
+  expect(starved.AudioDecoder.count).toBe(1);
+});
+
+test("audio that waits for a stalled thread is not taken for damage", async () => {
+  const clock = new FakeClock();
+  let deliver: () => void = () => undefined;
+  const load = async () =>
+    fakePackage((output) => {
+      deliver = () => output(audioData(1024, 44_100, 2, 0.5));
+    });
+  const decoder = await createAacDecoder(stream, { clock, load });
+  const pending = decoder.decode(packets[0]!);
+  clock.stall(3000);
+  clock.advance(0);
+  deliver();
+  expect((await pending).lengthSamples).toBe(1024);
+});
+
+test("an AAC decoder whose thread hangs is replaced after ten seconds", async () => {
+  const clock = new FakeClock();
+  const hanging = fakePackage(() => undefined);
+  hanging.AudioDecoder.decodeQueueSize = 1;
+  const decoder = await createAacDecoder(stream, { clock, load: async () => hanging });
+  const pending = decoder.decode(packets[0]!);
+  clock.advance(10_000);
+  expect((await pending).lengthSamples).toBe(0);
+  decoder.decode(packets[0]!);
+  expect(hanging.AudioDecoder.count).toBe(2);
+  decoder.close();
   expect(clock.pendingCount).toBe(0);
 });
 

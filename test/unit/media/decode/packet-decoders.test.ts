@@ -4,7 +4,6 @@ import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import type { Decoder } from "../../../../src/media/decode/decoder.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";
-import { patientClock } from "../../../support/patient-clock.ts";
 
 const FIXTURES = ["mp3", "vorbis", "flac", "flac24", "aac", "adts", "alac", "alac24"] as const;
 
@@ -162,7 +161,7 @@ test.each(FIXTURES)("%s: the very next packet after damage decodes again", async
   const { stream, packets } = readCodecFixture(name);
   const seed = 21;
   const random = seededRandom(seed);
-  const decoder = await createDecoder(stream, { clock: patientClock });
+  const decoder = await createDecoder(stream);
   await decoder.decode(packets[0]!);
   for (let round = 0; round < 15; round++) {
     for (let count = 0; count < 4; count++) {
