@@ -42,6 +42,8 @@ const OGG: readonly MadeFile[] = [
     encode: "-c:a libopus -b:a 256k -mapping_family 255",
     layout,
     ...AT_48,
+    // Nothing says which channels these are: ffmpeg takes the third for the centre.
+    ...(layout === "quad" && { expected: { audio: "wav/quad.wav" } }),
   })),
   { file: "ogg/flac.oga", encode: `-c:a flac -f ogg ${TAGS}` },
   { file: "ogg/flac-last-flag-missing.oga", encode: "-c:a flac -f ogg", finish: withoutLastFlag },

@@ -58,7 +58,16 @@ export async function readExtendedHeader(cursor: ByteCursor, version: number): P
 
 /** Reads the needed texts of the frames at the cursor and leaves it behind the last frame that was read. */
 export async function readId3Frames(cursor: ByteCursor, walk: FrameWalk): Promise<void> {
-  const { work, end, tags } = walk;
+  const odd: Tags = {};
+  await walkFrames(cursor, walk, odd);
+  for (const name of ["title", "author", "isrc"] as const) {
+    if (odd[name] !== undefined) setTag(walk.tags, name, odd[name]);
+  }
+}
+
+/** `odd`: texts under ids of another version, which count only where the tag's own are missing. */
+async function walkFrames(cursor: ByteCursor, walk: FrameWalk, odd: Tags): Promise<void> {
+  const { work, end, tags, version } = walk;
   const lost: Lost = { fromBytes: cursor.position, scannedBytes: 0, isUnsure: false };
   for (let count = 0; count < FRAME_COUNT_MAX && cursor.position < end; count++) {
     if (work.isSpent) await work.yield();
@@ -70,7 +79,8 @@ export async function readId3Frames(cursor: ByteCursor, walk: FrameWalk): Promis
     const next = frame === undefined ? Number.POSITIVE_INFINITY : endOf(frame, start);
     if (frame !== undefined && isNeeded(frame)) {
       const body = bytes.subarray(frame.headerBytes, Math.min(next, end) - start);
-      readText(frame, await unwrapFrame(body, frame, walk), tags);
+      const isOdd = frame.id.length !== (version <= 2 ? 3 : 4) && !FREE_FRAMES.includes(frame.id);
+      readText(frame, await unwrapFrame(body, frame, walk), isOdd ? odd : tags);
     }
     if (frame !== undefined) {
       lost.fromBytes = start + 4;
@@ -80,7 +90,7 @@ export async function readId3Frames(cursor: ByteCursor, walk: FrameWalk): Promis
       cursor.moveTo(next);
       continue;
     }
-    const isComplete = tags.title !== undefined && tags.author !== undefined;
+    const isComplete = (tags.title ?? odd.title) !== undefined && (tags.author ?? odd.author) !== undefined;
     if (isComplete || (frame === undefined && !lost.isUnsure && isPadding(bytes))) return;
     if (await findText(cursor, lost, walk)) continue;
     // What follows may be no tag at all.

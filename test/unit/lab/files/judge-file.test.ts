@@ -129,6 +129,15 @@ test.each([
   expect(outcomes({ seek })?.seeks).toEqual(outcome);
 });
 
+test("a seek may land as much earlier as the times of the file leave gaps that ffmpeg's audio does not have", () => {
+  const load = { ...TRACK, lengthMs: 3200 };
+  const seekTo = (offMs: number) =>
+    outcomes({ loads: { path: load, ranges: load }, seek: { targetMs: 1500, offMs, failure: undefined } })?.seeks;
+  expect(seekTo(-250)).toBe("right");
+  expect(seekTo(-270)).toEqual({ wrong: "270 ms too early" });
+  expect(seekTo(70)).toEqual({ wrong: "70 ms too late" });
+});
+
 describe("known failures", () => {
   const broken = judgeFile({ ...RIGHT, file: "x/b.flac", seek: { targetMs: 0, offMs: 99, failure: undefined } })!;
   const right = judgeFile(RIGHT)!;

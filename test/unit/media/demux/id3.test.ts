@@ -113,6 +113,12 @@ describe("readId3", () => {
     expect((await read(tag)).tags).toEqual({ title: "Title", author: "Artist" });
   });
 
+  it("a text under an id of 2.2 in a 2.3 tag counts only where the tag's own id is missing", async () => {
+    const odd = [frame3("TP1\0", ascii("\0Other")), frame3("TT2\0", ascii("\0Title"))];
+    const tag = id3Tag(3, 0, concat(...odd, frame3("TPE1", ascii("\0Artist")), new Uint8Array(40)));
+    expect((await read(tag)).tags).toEqual({ title: "Title", author: "Artist" });
+  });
+
   it("readId3 reads frames of 2.2 behind a 2.3 header and the other way round", async () => {
     const short = concat(ascii("TT2"), be(6, 3), ascii("\0Title"), ascii("TP1"), be(7, 3), ascii("\0Artist"));
     expect((await read(id3Tag(3, 0, short))).tags).toEqual({ title: "Title", author: "Artist" });
