@@ -17,7 +17,7 @@ export interface NodeAccess {
   readonly connect?: (() => Duplex) | undefined;
 }
 
-/** Any request, whatever its answer; the body is parsed when there is one. Rejects without an answer. */
+/** Any request, whatever its answer; the body is parsed when there is one, unless it is text. Rejects without an answer. */
 export async function requestNode<T>(
   { url, password, connect }: NodeAccess,
   { method, path, body }: { readonly method: string; readonly path: string; readonly body?: unknown },
@@ -39,6 +39,8 @@ export async function requestNode<T>(
   const parts: Buffer[] = [];
   for await (const part of response) parts.push(part as Buffer);
   const answer = Buffer.concat(parts).toString();
+  const isText = response.headers["content-type"]?.startsWith("text/plain") === true;
   // The caller knows the type of the answer.
-  return { status: response.statusCode ?? 0, body: (answer === "" ? undefined : JSON.parse(answer)) as T };
+  const content = (answer === "" ? undefined : isText ? answer : JSON.parse(answer)) as T;
+  return { status: response.statusCode ?? 0, body: content };
 }

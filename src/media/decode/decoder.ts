@@ -11,6 +11,8 @@ export interface PcmBlock {
   readonly lengthSamples: number;
   /** May differ from the stream's, and change: HE-AAC has twice the container's rate. */
   readonly sampleRateHz: number;
+  /** The decoder put silence in the place of audio that it could not decode. */
+  readonly isConcealed?: boolean;
 }
 
 /**

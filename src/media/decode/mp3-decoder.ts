@@ -3,6 +3,7 @@
 import { startWasmCodec, type WasmCodec, type WasmCodecInstance } from "../../lib/wasm-codec.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
+import { holdsLayer3Audio } from "./layer3-side-info.ts";
 import { byteArea, floatArea, integerArea, type WasmArea } from "./wasm-area.ts";
 
 interface Mpg123Functions {
@@ -67,7 +68,8 @@ class Mp3Decoder implements Decoder {
       return this.#damage.damaged();
     }
     this.#damage.clear();
-    return { channels: this.#channels, lengthSamples, sampleRateHz: this.#sampleRate.view[0]! };
+    const isConcealed = this.#isSilent(lengthSamples) && holdsLayer3Audio(packet);
+    return { channels: this.#channels, lengthSamples, sampleRateHz: this.#sampleRate.view[0]!, isConcealed };
   }
 
   flush(): PcmBlock {
@@ -83,6 +85,13 @@ class Mp3Decoder implements Decoder {
   close(): void {
     // The instance is freed with the decoder.
     this.#isClosed = true;
+  }
+
+  #isSilent(lengthSamples: number): boolean {
+    return this.#channels.every((channel) => {
+      for (let sample = 0; sample < lengthSamples; sample++) if (channel[sample] !== 0) return false;
+      return true;
+    });
   }
 
   /** Gapless off: the demuxer knows what to trim. */

@@ -305,13 +305,14 @@ export class TrackDecoder {
     const skipMs = this.#dropBeforeMs - startMs;
     this.#blockSample = skipMs > 0 ? Math.min(endSample, Math.round((skipMs / 1000) * pcm.sampleRateHz)) : 0;
     if (this.#blockSample === endSample) return;
-    this.#tally.hasAudio = true;
+    if (pcm.isConcealed !== true) this.#tally.hasAudio = true;
     this.#block = { pcm, endSample };
   }
 
   #count(pcm: PcmBlock, packet: Packet): void {
-    if (pcm.lengthSamples > 0) this.#tally.hasDecoded = true;
-    else this.#tally.onUndecoded(packet);
+    if (pcm.lengthSamples === 0) this.#tally.onUndecoded(packet);
+    else if (pcm.isConcealed === true) this.#tally.onConcealed(packet);
+    else this.#tally.hasDecoded = true;
     this.#silentPackets = pcm.lengthSamples > 0 ? 0 : this.#silentPackets + 1;
     if (this.#silentPackets < SILENT_PACKETS_MAX) return;
     const message = `decode ${this.#stream.codec}: ${this.#silentPackets} packets in a row hold no audio`;

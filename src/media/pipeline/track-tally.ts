@@ -18,13 +18,19 @@ export class TrackTally {
   hasDecoded = false;
   /** True once there was audio to play: decoded and neither trimmed nor before the start, or passed through. */
   hasAudio = false;
-  /** Track time that no packet covered while packets were passed through, milliseconds. */
+  /** Track time without audio: that no packet covered while packets were passed through, or concealed. Milliseconds. */
   gapMs = 0;
   #passedUntilMs = Number.NEGATIVE_INFINITY;
 
   onUndecoded(packet: Packet): void {
     this.undecodedCount += 1;
     this.undecodedMs += packet.durationMs;
+  }
+
+  /** A packet is played as silence because it could not be decoded. */
+  onConcealed(packet: Packet): void {
+    this.onUndecoded(packet);
+    this.gapMs += packet.durationMs;
   }
 
   /** A packet is passed through, possibly again; `positionMs` is the end of the frame before it. */

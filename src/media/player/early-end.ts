@@ -52,8 +52,7 @@ export function findEarlyEnd(end: TrackEnd): EarlyEnd | undefined {
 
 /** Audio that is silent is audio: only a track of which none was made counts. */
 function isEntirelyInaudible({ lengthMs, startMs, isSought, tally }: TrackEnd): boolean {
-  // An empty file is played whole.
-  if (tally.hasAudio || lengthMs === 0) return false;
+  if (tally.hasAudio) return false;
   if (!isSought && startMs === 0) return true;
   // Behind the start there may have been nothing, as where the stated length is an estimate.
   const restMs = (lengthMs ?? Number.POSITIVE_INFINITY) - startMs;

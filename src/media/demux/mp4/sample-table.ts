@@ -28,6 +28,8 @@ export interface SampleFrame {
 
 /** Times that are this many times longer or shorter than the audio of all samples are wrong. */
 const DISAGREEMENT_MAX = 2.5;
+/** Where samples may differ, only times that leave next to nothing of them are wrong. */
+const SHARE_MIN = 0.03;
 
 export class SampleTable {
   /** Samples that have a size and a place. */
@@ -252,7 +254,7 @@ export class SampleTable {
     if (left > 0) this.#addRest(left, frameTicks || lastTicks);
     const codedTicks = this.sampleCount * frameTicks;
     const share = this.totalTicks / codedTicks;
-    const isWrong = frame.isFixed ? !(share < DISAGREEMENT_MAX && share > 1 / DISAGREEMENT_MAX) : share === 0;
+    const isWrong = frame.isFixed ? !(share < DISAGREEMENT_MAX && share > 1 / DISAGREEMENT_MAX) : share < SHARE_MIN;
     if (codedTicks === 0 || !isWrong) return;
     this.totalTicks = 0;
     this.#timeCount = 0;

@@ -236,6 +236,18 @@ describe("a track whose packets are not played", () => {
     expect(outcome()).toEqual(early("decoderErrors"));
   });
 
+  it("silence in the place of packets that cannot be decoded is not played audio", async () => {
+    let index = 0;
+    const conceal = (isAll: boolean) =>
+      createScriptedDecoder({ decode: () => ({ ...createBlock(), isConcealed: isAll || index++ % 4 > 0 }) });
+    await play({ packets: createPackets(200), decoder: conceal(false) }, { lengthMs: 4000 });
+    expect(outcome()).toEqual(early("decoderErrors"));
+    events.length = 0;
+    player.counts.earlyEnds.decoderErrors = 0;
+    await play({ packets: createPackets(200), decoder: conceal(true) }, { lengthMs: 4000 });
+    expect(outcome()).toEqual(inaudible("decoderErrors", "media-decode-failed"));
+  });
+
   it("audio that is trimmed is named as the reason", async () => {
     const packets = createPackets(200).map((packet, index) => ({ ...packet, trimEndSamples: index < 5 ? 0 : 960 }));
     await play({ packets }, { lengthMs: 4000 });
@@ -270,13 +282,9 @@ describe("a track of which nothing is audible", () => {
     expect(outcome()).toEqual(inaudible("samplesSkipped", "media-damaged"));
   });
 
-  it("a track without packets fails, and an empty one with length 0 is played", async () => {
-    await play({ packets: [] }, { lengthMs: 4000 });
+  it.each([4000, 0])("a track without packets fails, with a length of %i ms", async (lengthMs) => {
+    await play({ packets: [] }, { lengthMs });
     expect(outcome()).toEqual(inaudible("bytesEnded", "media-damaged"));
-    events.length = 0;
-    player.counts.earlyEnds.bytesEnded = 0;
-    await play({ packets: [] }, { lengthMs: 0 });
-    expect(outcome()).toEqual(QUIET);
   });
 
   it("a start behind the last packet is an early end and no failure", async () => {
