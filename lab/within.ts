@@ -1,15 +1,21 @@
-// Waits for work up to a time limit, in real time: for tools of the lab that work with real nodes and sites.
+// Waits for work up to a time limit: for tools of the lab that work with real nodes, sites and processes.
+
+import { type Clock, systemClock, type Timer } from "../src/lib/clock.ts";
 
 /** Undefined when it takes longer. */
-export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
+export async function within<T>(
+  work: Promise<T>,
+  timeoutMs: number,
+  clock: Clock = systemClock,
+): Promise<T | undefined> {
+  let timer: Timer | undefined;
   const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), timeoutMs);
+    timer = clock.after(timeoutMs, () => resolve(undefined));
   });
   try {
     return await Promise.race([work, timeout]);
   } finally {
-    clearTimeout(timer);
+    timer?.cancel();
     work.catch(() => undefined); // its result is no longer awaited
   }
 }

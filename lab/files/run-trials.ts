@@ -2,6 +2,7 @@
 // too long, is reported like any other failure, and the others are tried all the same. Lab only.
 
 import { type ChildProcess, fork } from "node:child_process";
+import type { Clock } from "../../src/lib/clock.ts";
 import { asking } from "../test-environment/side-process.ts";
 import { within } from "../within.ts";
 import type { TrialRequest } from "./trial-process.ts";
@@ -18,14 +19,18 @@ interface RunOptions {
   readonly jobs: number;
   /** After each file, in the order in which they are done. */
   readonly onDone?: (facts: FileFacts) => void;
+  /** Of the time limits. Default: the system's. */
+  readonly clock?: Clock;
+  /** Starts a process that tries files. Default: one of trial-process.ts. */
+  readonly start?: () => ChildProcess;
 }
 
 /** The facts in the order of `files`. */
-export async function runTrials({ settings, files, jobs, onDone }: RunOptions): Promise<FileFacts[]> {
+export async function runTrials({ files, jobs, onDone, ...options }: RunOptions): Promise<FileFacts[]> {
   const results: FileFacts[] = [];
   const waiting = [...files.entries()];
   const workThrough = async (): Promise<void> => {
-    const trial = new TrialProcess(settings);
+    const trial = new TrialProcess(options);
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, { file, audioFile }] = next;
       const facts = await trial.try(file, audioFile);
@@ -40,18 +45,19 @@ export async function runTrials({ settings, files, jobs, onDone }: RunOptions): 
 
 /** A process, started again when a file has ended it. */
 class TrialProcess {
-  readonly #settings: TrySettings;
+  readonly #options: Pick<RunOptions, "settings" | "clock" | "start">;
   #started: { readonly child: ChildProcess; readonly ask: (request: TrialRequest) => Promise<unknown> } | undefined;
 
-  constructor(settings: TrySettings) {
-    this.#settings = settings;
+  constructor(options: Pick<RunOptions, "settings" | "clock" | "start">) {
+    this.#options = options;
   }
 
   async try(file: string, audioFile: string | undefined): Promise<FileFacts> {
-    const { timeoutMs } = this.#settings;
-    this.#started ??= start();
+    const { settings, clock, start = startTrials } = this.#options;
+    const { timeoutMs } = settings;
+    this.#started ??= started(start());
     try {
-      const answer = await within(this.#started.ask({ settings: this.#settings, file, audioFile }), timeoutMs);
+      const answer = await within(this.#started.ask({ settings, file, audioFile }), timeoutMs, clock);
       if (answer !== undefined) return answer as FileFacts; // compiled with the same types
       this.end();
       return { file, broken: `it takes longer than ${timeoutMs / 1000} s` };
@@ -67,7 +73,10 @@ class TrialProcess {
   }
 }
 
-function start() {
-  const child = fork(import.meta.url.endsWith(".ts") ? BUILT_ENTRY : ENTRY, { serialization: "advanced" });
+function startTrials(): ChildProcess {
+  return fork(import.meta.url.endsWith(".ts") ? BUILT_ENTRY : ENTRY, { serialization: "advanced" });
+}
+
+function started(child: ChildProcess) {
   return { child, ask: asking<TrialRequest>(child) };
 }
