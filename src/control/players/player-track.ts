@@ -199,6 +199,7 @@ export class PlayerTrack {
   #fail(error: WireError): void {
     const loaded = this.#loaded;
     if (loaded === undefined) return;
+    this.#options.logger.warn("track ended by the node", { code: error.code });
     this.#reportException(loaded, error);
     this.end(loaded.hasBeenAudible ? "finished" : "loadFailed");
   }

@@ -35,9 +35,11 @@ interface Opening {
 
 /** Reads what says how long the file is, as far as the source allows. */
 export async function measureFragments(parts: ReaderParts, { head, seekPoints }: Opening): Promise<FragmentedLength> {
-  const { movie, index, bodyStart } = head;
+  const { movie, bodyStart } = head;
   const { source } = parts;
   const { sizeBytes } = source;
+  // Some writers put an index in front of each fragment: one of one fragment says nothing about the others.
+  const index = sizeBytes === undefined && head.index?.seekPoints.count === 1 ? undefined : head.index;
   const toMs = (ticks: number) => Math.floor((1000 * ticks) / movie.timescale);
   const isWhole = index !== undefined && sizeBytes !== undefined && index.endBytes >= sizeBytes;
   if (!isWhole && source.isRandomAccess && sizeBytes !== undefined) {

@@ -11,7 +11,7 @@ import type { OutgoingMessage } from "../../../../src/control/protocol/outgoing-
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
-import { silentLogger } from "../../../../src/log/log.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import type { Track } from "../../../../src/track/track.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeWorkers, settle } from "../../../support/fake-workers.ts";
@@ -37,10 +37,13 @@ let deadlyTracks: DeadlyTracks;
 let player: Player;
 let memory: ByteBudget;
 
+let logged: object[];
+
 beforeEach(() => {
   clock = new FakeClock();
   workers = new FakeWorkers(clock);
   messages = [];
+  logged = [];
   loads = new Map();
   updateTimer = new UpdateTimer({ clock, intervalMs: 5000 });
   deadlyTracks = new DeadlyTracks();
@@ -70,7 +73,7 @@ function createPlayer(): Player {
     updateTimer,
     clock,
     memory,
-    logger: silentLogger,
+    logger: createLogger((_level, message, fields) => logged.push({ message, ...fields })),
     deadlyTracks,
     voiceConnectTimeoutMs: 5000,
   });
@@ -966,6 +969,7 @@ describe("a worker that dies", () => {
     workers.start();
     workers.lose({ kind: "culprit", activity: "read" });
     expect(received()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+    expect(logged).toMatchObject([{ message: "track ended by the node", code: "track-crashes-worker" }]);
     workers.commands.length = 0;
     workers.isIsolated = false;
     workers.start();
@@ -999,6 +1003,7 @@ describe("a worker that dies", () => {
     workers.say({ type: "trackOverQuota", trackId: 1, share: 0.9 });
     expect(workers.commands.at(-1)?.type).toBe("stop");
     expect(received()).toMatchObject([expect.stringContaining("TrackException"), "TrackEnd loadFailed at 0"]);
+    expect(logged.at(-1)).toMatchObject({ message: "track ended by the node", code: "track-too-costly" });
   });
 
   test("a track over its CPU quota that cannot be isolated ends, and may be tried again", async () => {

@@ -275,6 +275,11 @@ describe("fragments of MP4", () => {
       else expect(Math.abs((info.lengthMs ?? 0) - expected)).toBeLessThan(0.05 * expected);
     },
   );
+
+  it("the index of one fragment is no length of a file whose size is unknown", async () => {
+    const source = { isRandomAccess: false, isSizeKnown: false };
+    expect((await open(files["a sidx for each fragment"], source)).info.lengthMs).toBeUndefined();
+  });
 });
 
 describe("what an MP4 file with another codec says", () => {
