@@ -35,6 +35,8 @@ const LEVEL_DB_MAX = 1;
 /** Decoders conceal damage in their own ways. */
 const DAMAGED_LEVEL_DB_MAX = 6;
 const HEARD_SHARE_MIN = 0.95;
+/** The encoder leaves at least this much of any audio, or nothing can be told. */
+const ENCODED_SHARE_MIN = 0.3;
 const SEEK_TOLERANCE_MS = 60;
 /** Behind damage ffmpeg's audio is not where the times in the file say. */
 const DAMAGED_SEEK_TOLERANCE_MS = 1000;
@@ -173,7 +175,9 @@ function heardFault(
   heard: HeardFacts,
   { isDamaged, isWhole, delayMsMax }: NonNullable<FileFacts["decoded"]> & { readonly delayMsMax: number },
 ): string | undefined {
-  const { heardShare, delayMs, shiftMs, levelDb, missingMs, isSilent } = heard;
+  const { encoded, delayMs, shiftMs, missingMs, isSilent } = heard;
+  const heardShare = heard.heardShare && heard.heardShare / Math.max(ENCODED_SHARE_MIN, encoded?.heardShare ?? 1);
+  const levelDb = heard.levelDb - (encoded?.levelDb ?? 0);
   if (heardShare !== undefined && isSilent) return "silence";
   if (heardShare !== undefined && heardShare < HEARD_SHARE_MIN) {
     return `${Math.round(heardShare * 100)} % of the audio is heard`;

@@ -20,6 +20,7 @@ import { OutboundGuard } from "../../src/network/outbound-guard.ts";
 import { decodeReceived, type StereoAudio } from "../listen/received.ts";
 
 const FRAME_MS = 20;
+const FRAME_SAMPLES = 48 * FRAME_MS;
 /**
  * Time limits of inputs and probes are this much longer than in a node: a busy machine must not look like a damaged
  * file. The time limit of the file applies.
@@ -92,6 +93,22 @@ export class NodeAudio {
       return frames.length < framesMax;
     });
     return { audio: await decodeReceived(frames), failure };
+  }
+
+  /** What is left of audio behind the node's encoder alone: of faint noise not all can be recognised. */
+  async encode({ left, right }: StereoAudio): Promise<StereoAudio> {
+    const encoder = await this.#codecs.acquireEncoder();
+    const frames: Uint8Array[] = [];
+    const frameAt = (samples: Float32Array, at: number) => {
+      const frame = new Float32Array(FRAME_SAMPLES);
+      frame.set(samples.subarray(at, at + FRAME_SAMPLES));
+      return frame;
+    };
+    for (let at = 0; at < left.length; at += FRAME_SAMPLES) {
+      frames.push(encoder.encode(frameAt(left, at), frameAt(right, at)).slice());
+    }
+    this.#codecs.releaseEncoder(encoder);
+    return decodeReceived(frames);
   }
 
   /** The audio from `positionMs` on, after a seek shortly after the beginning; undefined when the seek does not land. */

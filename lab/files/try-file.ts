@@ -4,6 +4,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { PlainInput } from "../../src/bridge/playable-input.ts";
+import type { StereoAudio } from "../listen/received.ts";
 import { MediaServer } from "../media-server/media-server.ts";
 import { type AudioComparison, compareAudio, placeOf } from "./compare-audio.ts";
 import {
@@ -41,6 +42,8 @@ export type LoadFacts =
   | { readonly error: string };
 
 export interface HeardFacts extends AudioComparison {
+  /** The reference behind the node's encoder alone, measured where little of it is heard. */
+  readonly encoded?: Pick<AudioComparison, "heardShare" | "levelDb"> | undefined;
   /** Undefined: the track ended as finished. */
   readonly failure: string | undefined;
 }
@@ -68,6 +71,8 @@ export interface FileFacts {
 
 /** Larger files are not served: the media server has them in memory. */
 const FILE_BYTES_MAX = 256 * 2 ** 20;
+/** Where less is heard, the encoder may be the reason. */
+const HEARD_SHARE_SURE = 0.95;
 /** Shorter files are not sought in. */
 const SEEK_LENGTH_MS_MIN = 1500;
 /** Compared after a seek: without its first moments, in which a decoder settles. */
@@ -105,9 +110,16 @@ export class FileTrials {
     if (name === undefined) return { file, reference, decoded, loads };
     const input = this.#inputOf(file, name);
     const played = await this.#node.play(input, seconds);
-    const heard = { ...compareAudio(decodedAudio.audio, played.audio), failure: played.failure };
+    const heard = { ...(await this.#compare(decodedAudio.audio, played.audio)), failure: played.failure };
     const seek = await this.#seek(input, decodedAudio, loads[name]);
     return { file, reference, decoded, loads, heard, seek };
+  }
+
+  async #compare(reference: StereoAudio, received: StereoAudio): Promise<Omit<HeardFacts, "failure">> {
+    const comparison = compareAudio(reference, received);
+    if ((comparison.heardShare ?? 1) >= HEARD_SHARE_SURE) return comparison;
+    const { heardShare, levelDb } = compareAudio(reference, await this.#node.encode(reference));
+    return { ...comparison, encoded: { heardShare, levelDb } };
   }
 
   async #loadAll(file: string, container: string): Promise<Partial<Record<LoadName, LoadFacts>>> {

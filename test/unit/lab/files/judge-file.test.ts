@@ -114,6 +114,14 @@ describe("heard", () => {
     expect(heard({ heardShare: 0.94 }, { isDamaged: true })).toEqual({ wrong: expect.stringContaining("94 %") });
   });
 
+  test("what the encoder alone makes unrecognisable does not count, and what is missing beyond it does", () => {
+    const encoded = { heardShare: 0.55, levelDb: -1.8 };
+    expect(heard({ heardShare: 0.54, levelDb: -1.7, encoded })).toBe("right");
+    expect(heard({ heardShare: 0.4, encoded })).toEqual({ wrong: expect.stringContaining("73 %") });
+    const nothing = { heardShare: 0, levelDb: 0 };
+    expect(heard({ heardShare: 0, encoded: nothing })).toEqual({ wrong: expect.stringContaining("0 %") });
+  });
+
   test("silence is right where ffmpeg decodes silence", () => {
     expect(heard({ isSilent: true, heardShare: undefined })).toBe("right");
   });
