@@ -88,7 +88,7 @@ class TsDemuxer implements Demuxer {
   #foreignName: string | undefined;
   #stream: AudioStream | undefined;
   #continuity: number | undefined;
-  /** False until the first unit starts, and after lost packets: bytes before a unit are the middle of a frame. */
+  /** False until the first unit starts: bytes before a unit are the middle of a frame. */
   #isSynced = false;
   #packets: Packet[] = [];
   #packetIndex = 0;
@@ -271,7 +271,7 @@ class TsDemuxer implements Demuxer {
     const skippedBytes = Math.max(1, layout?.offsetBytes ?? Math.min(188, cursor.bufferedBytes));
     this.#damageBytes += skippedBytes;
     cursor.skip(skippedBytes);
-    this.#isSynced = false;
+    this.#audio?.elementary.drop();
     return this.#damageBytes > DAMAGE_BYTES_MAX ? undefined : AGAIN;
   }
 
@@ -338,10 +338,8 @@ class TsDemuxer implements Demuxer {
     const isInOrder = this.#continuity === undefined || packet.continuity === ((this.#continuity + 1) & 15);
     this.#continuity = packet.continuity;
     if (isRepeated) return;
-    if (!isInOrder) {
-      elementary.drop();
-      this.#isSynced = false;
-    }
+    // What follows is searched for the next frame: a unit holds many.
+    if (!isInOrder) elementary.drop();
     const header = packet.isUnitStart ? parsePesHeader(packet.payload) : undefined;
     if (packet.isUnitStart && header === undefined) return;
     if (header !== undefined) this.#isSynced = true;

@@ -241,3 +241,16 @@ describe("MPEG-TS lengths and seeks", () => {
     expect(Math.abs((cut.info.lengthMs ?? 0) - (whole.info.lengthMs ?? 0))).toBeLessThan(300);
   });
 });
+
+describe("lost MPEG-TS packets", () => {
+  it("a lost packet costs the frames in it, not the rest of its unit", async () => {
+    const rows = units({ frames: 240, framesPerUnit: 60 });
+    // In the middle of the second unit.
+    const lost = Math.floor((rows.length * 3) / 8);
+    const packets = await readPackets(await open(concat(...tsTables(AAC), ...rows.toSpliced(lost, 1))));
+    const numbers = packets.map(numberOf);
+    expect(numbers.length).toBeGreaterThanOrEqual(240 - 3);
+    const off = packets.map((packet) => Math.abs(packet.timestampMs - numberOf(packet) * FRAME_MS));
+    expect(Math.max(...off)).toBeLessThan(100);
+  });
+});
