@@ -6,7 +6,7 @@ import { openAdts } from "../adts/adts-demuxer.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
 import type { Demuxer } from "../demuxer.ts";
-import { readId3 } from "../id3.ts";
+import { type LeadingTags, readId3 } from "../id3.ts";
 import { openMp3 } from "../mp3/mp3-demuxer.ts";
 import { PartSource } from "../part-source.ts";
 import { PcmDemuxer } from "../pcm-demuxer.ts";
@@ -35,13 +35,13 @@ interface Layout {
  */
 export async function openWav(
   parts: ReaderParts,
-  _leading: unknown,
+  { tags: leadingTags }: LeadingTags,
   hints: { readonly isLengthNeeded?: boolean | undefined } = {},
 ): Promise<Demuxer> {
   const { source, work } = parts;
   const cursor = new ByteCursor(source);
   cursor.skip(12);
-  const layout = await readLayout(cursor, parts);
+  const layout = await readLayout(cursor, parts, { ...leadingTags });
   const { tags, format, dataStart, dataBytes } = layout;
   const end = dataStart + dataBytes;
   if (format.kind === "pcm") {
@@ -58,8 +58,7 @@ export async function openWav(
   return format.kind === "mpeg" ? openMp3(inside, leading, hints) : openAdts(inside, leading);
 }
 
-async function readLayout(cursor: ByteCursor, parts: ReaderParts): Promise<Layout> {
-  const tags: Tags = {};
+async function readLayout(cursor: ByteCursor, parts: ReaderParts, tags: Tags): Promise<Layout> {
   let format: WavFormat | undefined;
   let wideDataBytes: number | undefined;
   for (let count = 0; count < CHUNK_COUNT_MAX; count++) {
