@@ -161,6 +161,9 @@ class TsDemuxer implements Demuxer {
         break;
       }
       if (step === WAIT) await this.#cursor.fill();
+      // Further on there is no way back to the audio before the tables.
+      const isLastChance = this.#cursor.position > RESTART_BYTES_MAX - TS_SNIFF_BYTES && !this.#source.isRandomAccess;
+      if (isLastChance && this.#audio === undefined && this.#unnamed !== undefined) break;
       const isOver = this.#mapPids.every((pid) => this.#silentMapPids.has(pid));
       if (this.#foreignName !== undefined && this.#audio === undefined && isOver) break;
     }

@@ -76,6 +76,8 @@ describe("MPEG-TS tables", () => {
 
   it("audio without tables is played", async () => {
     expect((await readPackets(await open(concat(...rows)))).map(numberOf)).toHaveLength(40);
+    const many = units({ frames: 2_000 });
+    expect(await readPackets(await open(concat(...many), FORWARD))).toHaveLength(2_000);
   });
 
   it("a program map longer than a packet is read", async () => {
