@@ -18,7 +18,7 @@ import { MP3_JUNK_BYTES_MAX, openMp3 } from "../demux/mp3/mp3-demuxer.ts";
 import { readApeInFront } from "../demux/mp3/trailing-tags.ts";
 import { openMp4 } from "../demux/mp4/mp4-demuxer.ts";
 import { openMpegTs } from "../demux/mpegts/ts-demuxer.ts";
-import { findTsLayout, TS_SNIFF_BYTES } from "../demux/mpegts/ts-packets.ts";
+import { findTsLayout, TS_HEAD_BYTES } from "../demux/mpegts/ts-packets.ts";
 import { openOgg } from "../demux/ogg/ogg-demuxer.ts";
 import { PartSource } from "../demux/part-source.ts";
 import type { Tags } from "../demux/tags.ts";
@@ -67,10 +67,10 @@ export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budg
 
 async function openRecognised(source: ByteSource, hints: ContainerHints, work: DemuxWork): Promise<Demuxer> {
   const cursor = new ByteCursor(source);
-  const head = await cursor.peek(TS_SNIFF_BYTES);
+  const head = await cursor.peek(TS_HEAD_BYTES);
   const leading = await readLeadingTags(cursor, work);
   const { endBytes } = leading;
-  const inner = endBytes === 0 ? head : await cursor.peek(TS_SNIFF_BYTES);
+  const inner = endBytes === 0 ? head : await cursor.peek(TS_HEAD_BYTES);
   const signature = recogniseSignature(inner);
   const open = signature ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
   if (open === undefined) throw describeUnknown(inner, hints.mimeType);

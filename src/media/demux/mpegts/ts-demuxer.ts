@@ -20,6 +20,7 @@ import {
   parseTsPacket,
   readPat,
   readPmt,
+  TS_HEAD_BYTES,
   TS_SNIFF_BYTES,
   type TsLayout,
   type TsPacket,
@@ -47,7 +48,7 @@ export async function openMpegTs(
   _leading?: unknown,
   { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined } = {},
 ): Promise<Demuxer> {
-  const head = await new ByteCursor(parts.source).peek(TS_SNIFF_BYTES);
+  const head = await new ByteCursor(parts.source).peek(TS_HEAD_BYTES);
   const layout = findTsLayout(head);
   if (layout === undefined) throw new NodeError("media-damaged", "the MPEG-TS stream cannot be read: no packets in it");
   const demuxer = new TsDemuxer(parts, { layout, probeName: probeNameOf(head) });

@@ -74,6 +74,13 @@ describe("MPEG-TS tables", () => {
     expect(all.map(numberOf)).toEqual(Array.from({ length: 2_000 }, (_, index) => index));
   });
 
+  it("MPEG-TS behind a picture, as some sites disguise it, is played", async () => {
+    const random = seededRandom(3);
+    const picture = concat(ascii("\x89PNG\r\n"), Uint8Array.from({ length: 3_000 }, () => Math.floor(random() * 256)));
+    const packets = await readPackets(await open(concat(picture, ...tsTables(AAC), ...rows), FORWARD));
+    expect(packets.map(numberOf)).toHaveLength(40);
+  });
+
   it("audio without tables is played", async () => {
     expect((await readPackets(await open(concat(...rows)))).map(numberOf)).toHaveLength(40);
     const many = units({ frames: 2_000 });
