@@ -146,6 +146,15 @@ describe("readId3", () => {
       }
     });
 
+    it("readId3 gives up the search in a tag full of what looks like frames", async () => {
+      const broken = concat(ascii("XXXX"), Uint8Array.of(0x7f, 0x7f, 0x7f, 0x7f, 0, 0));
+      const title = frame3("TIT2", ascii("\0Title"));
+      const found = await read(id3Tag(3, 0, concat(broken, ascii("TIT9".repeat(100)), title)));
+      expect(found.tags.title).toBe("Title");
+      const lost = await read(id3Tag(3, 0, concat(broken, ascii("TIT9".repeat(1000)), title)));
+      expect(lost.tags.title).toBeUndefined();
+    });
+
     it("readId3 keeps the text of a frame that claims to be longer than its tag", async () => {
       const tag = id3Tag(3, 0, concat(ascii("TIT2"), be(0x7f7f7f, 4), be(0, 2), ascii("\0Title")));
       expect((await read(concat(tag, new Uint8Array(200_000)), isRandomAccess)).tags).toEqual({ title: "Title" });

@@ -76,7 +76,10 @@ describe("MPEG-TS tables", () => {
 
   it("MPEG-TS behind a picture, as some sites disguise it, is played", async () => {
     const random = seededRandom(3);
-    const picture = concat(ascii("\x89PNG\r\n"), Uint8Array.from({ length: 3_000 }, () => Math.floor(random() * 256)));
+    const picture = concat(
+      ascii("\x89PNG\r\n"),
+      Uint8Array.from({ length: 3_000 }, () => Math.floor(random() * 256)),
+    );
     const packets = await readPackets(await open(concat(picture, ...tsTables(AAC), ...rows), FORWARD));
     expect(packets.map(numberOf)).toHaveLength(40);
   });
