@@ -4,7 +4,7 @@
 import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
 import { type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
-import { findFrameIn, isSameStream, wordAt } from "./frame-search.ts";
+import { CONFIRM_BYTES, findFrameIn, isSameStream, wordAt } from "./frame-search.ts";
 import type { Mp3Summary } from "./mp3-summary.ts";
 
 /** A difference of sizes that says nothing: rounding, and a frame more or less. */
@@ -195,8 +195,10 @@ async function countFrames({ source, work }: ReaderParts, extent: Mp3Extent): Pr
     }
     const bytes = await cursor.peek(SAMPLE_BYTES);
     const isEnd = bytes.length < SAMPLE_BYTES;
-    const found = findFrameIn(bytes.subarray(1), { lastStart: bytes.length - 5, isEnd });
-    cursor.skip(found < 0 ? Math.max(1, bytes.length - 4) : found + 1);
+    // Frames that begin further on cannot be confirmed yet.
+    const lastStart = bytes.length - (isEnd ? 4 : CONFIRM_BYTES);
+    const found = findFrameIn(bytes.subarray(1), { lastStart: lastStart - 1, isEnd });
+    cursor.skip(found < 0 ? Math.max(1, lastStart) : found + 1);
   }
   return count;
 }

@@ -266,6 +266,14 @@ describe("the MP3 reader", () => {
     expect(source.bytesRead).toBeLessThan(500_000);
   });
 
+  it("the frames of a file of varying rate are all counted around junk of any size", async () => {
+    const part = (kbps: number) => mp3Frames({ kbps, rateHz: 48_000, sizeBytes: kbps * 600 });
+    for (const junkBytes of [3_000, 7_000, 8_000, 9_000, 13_000]) {
+      const bytes = concat(part(64), new Uint8Array(junkBytes), part(320), new Uint8Array(junkBytes), part(128));
+      expect((await open(bytes)).info.lengthMs, `${junkBytes} bytes`).toBe(3 * 200 * 24);
+    }
+  });
+
   it("a file of two frames before a tag plays", async () => {
     for (const tag of [ID3V1, concat(apeTag([PICTURE]), ID3V1), new Uint8Array(9000)]) {
       const frames = mp3Frames({ kbps: 128, rateHz: 48_000, sizeBytes: 768 });
