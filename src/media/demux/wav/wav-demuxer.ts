@@ -7,6 +7,7 @@ import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
 import type { Demuxer } from "../demuxer.ts";
 import { type LeadingTags, readId3 } from "../id3.ts";
+import { findFrameIn } from "../mp3/frame-search.ts";
 import { openMp3 } from "../mp3/mp3-demuxer.ts";
 import { PartSource } from "../part-source.ts";
 import { PcmDemuxer } from "../pcm-demuxer.ts";
@@ -42,12 +43,9 @@ export async function openWav(
   const cursor = new ByteCursor(source);
   cursor.skip(12);
   const layout = await readLayout(cursor, parts, { ...leadingTags });
-  const { tags, format, dataStart, dataBytes } = layout;
+  const { tags, dataStart, dataBytes } = layout;
   const end = dataStart + dataBytes;
-  if (format.kind === "pcm") {
-    const foreign = foreignAudioIn(await new ByteCursor(source, dataStart).peek(SNIFF_BYTES));
-    if (foreign !== undefined) throw unsupported(foreign);
-  }
+  const format = layout.format.kind === "pcm" ? await sniffed(layout, parts) : layout.format;
   if ((hints.isLengthNeeded ?? true) && source.isRandomAccess && end < (source.sizeBytes ?? 0)) {
     cursor.moveTo(end + (dataBytes & 1));
     await readTagChunks(cursor, tags, parts);
@@ -56,6 +54,14 @@ export async function openWav(
   const inside = { source: new PartSource(source, { startBytes: dataStart, endBytes: end }), work };
   const leading = { tags, endBytes: 0 };
   return format.kind === "mpeg" ? openMp3(inside, leading, hints) : openAdts(inside, leading);
+}
+
+/** The format of samples that are what they are said to be, or of the MPEG audio that lies there instead. */
+async function sniffed({ format, dataStart }: Layout, { source }: ReaderParts): Promise<WavFormat> {
+  const bytes = await new ByteCursor(source, dataStart).peek(SNIFF_BYTES);
+  const foreign = foreignAudioIn(bytes);
+  if (foreign !== undefined) throw unsupported(foreign);
+  return findFrameIn(bytes, { lastStart: 0, isEnd: false }) === 0 ? { kind: "mpeg" } : format;
 }
 
 async function readLayout(cursor: ByteCursor, parts: ReaderParts, tags: Tags): Promise<Layout> {

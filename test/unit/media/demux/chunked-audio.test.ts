@@ -226,6 +226,12 @@ describe("WAV", () => {
     }
   });
 
+  it("MP3 in WAV that calls it samples plays as MP3", async () => {
+    const audio = mp3Frames({ kbps: 128, rateHz: 48_000, sizeBytes: 384 * 125 });
+    const demuxer = await open(riffFile(wavFormat(1), riffChunk("data", audio)));
+    expect([demuxer.stream.codec, demuxer.info.lengthMs]).toEqual(["mp3", 3000]);
+  });
+
   it("AAC with ADTS headers in WAV plays", async () => {
     const audio = riffChunk("data", readMediaFixture("aac.aac"));
     expect((await open(riffFile(wavFormat(0x1600), audio))).stream.codec).toBe("aac");
