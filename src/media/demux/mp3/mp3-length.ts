@@ -12,8 +12,8 @@ const TOLERANCE = 0.02;
 /** Files of varying rate up to this size are counted to the end, larger ones are sampled. */
 const COUNT_BYTES_MAX = 2 * 1024 * 1024;
 const SAMPLE_COUNT = 16;
-/** A count of samples at so many points is this inexact. */
-const SAMPLED_TOLERANCE = 0.25;
+/** A count of samples at so many points is this inexact: half of the time may be silence, in few bytes. */
+const SAMPLED_TOLERANCE = 0.45;
 /** The mean size of all frames may be this many times that of the first or the last ones: quiet beginnings and ends. */
 const MEAN_FACTOR_MAX = 1.5;
 const SAMPLE_BYTES = 8192;
@@ -57,22 +57,27 @@ export async function mp3Length(
   const { header } = extent;
   const declared = summary?.frameCount;
   const { startSamples = 0, endSamples = 0 } = summary ?? {};
-  const audibleMs = (frames: number, paddingSamples: number) =>
-    Math.floor((1000 * Math.max(0, frames * header.frameSamples - paddingSamples)) / header.sampleRateHz);
+  const audibleMs = (frames: number) => {
+    // Padding at the end is not there where a file is cut off, or goes on.
+    const samples = frames * header.frameSamples - startSamples - (frames === declared ? endSamples : 0);
+    return Math.floor((1000 * Math.max(0, samples)) / header.sampleRateHz);
+  };
   const isBelieved = summary !== undefined && (await isBelievable(parts, summary, extent));
-  if (declared !== undefined && isBelieved) return audibleMs(declared, startSamples + endSamples);
+  if (declared !== undefined && isBelieved) return audibleMs(declared);
   const bytes = bytesFrom(extent, extent.firstFrame);
   if (bytes === undefined) return undefined;
   const { isRandomAccess } = parts.source;
   if (isRandomAccess && !extent.isMeasured) return undefined;
   const isConstant =
     summary?.kind !== "vbr" && extent.sample.isConstant && (await tailOf(parts, extent)).isConstant !== false;
-  if (isConstant) return audibleMs(Math.floor((bytes + 8) / exactFrameBytes(header)), startSamples);
-  if (!isRandomAccess) return audibleMs(estimatedCount(bytes, summary, extent), startSamples);
+  if (isConstant) return audibleMs(Math.floor((bytes + 8) / exactFrameBytes(header)));
+  const { frameBytes } = extent.sample;
+  if (!isRandomAccess) return audibleMs(declaredCount(bytes / frameBytes, summary, extent));
   const isCounted = bytes <= COUNT_BYTES_MAX;
   const count = await (isCounted ? countFrames(parts, extent) : sampleFrameCount(parts, extent));
-  const isConfirmed = declared !== undefined && isNear(count, declared, isCounted ? TOLERANCE : SAMPLED_TOLERANCE);
-  return isConfirmed ? audibleMs(declared, startSamples + endSamples) : audibleMs(count, startSamples);
+  const likely = isCounted ? (declared ?? count) : declaredCount(count, summary, extent);
+  const isConfirmed = isNear(count, likely, isCounted ? TOLERANCE : SAMPLED_TOLERANCE);
+  return audibleMs(isConfirmed ? likely : count);
 }
 
 /** True when the count of the summary agrees with its bytes, those of the file, and the frames at both ends. */
@@ -103,11 +108,10 @@ function isNear(count: number, other: number, tolerance: number): boolean {
 }
 
 /**
- * The number of frames where only the first ones can be read: as declared, or the part of it that is there where the
- * file is cut off, whichever is nearer to what the first ones suggest.
+ * The number of frames as declared, or the part of it that is there where the file is cut off, whichever is nearer to
+ * what a few frames suggest.
  */
-function estimatedCount(bytes: number, summary: Mp3Summary | undefined, extent: Mp3Extent): number {
-  const suggested = bytes / extent.sample.frameBytes;
+function declaredCount(suggested: number, summary: Mp3Summary | undefined, extent: Mp3Extent): number {
   const { frameCount } = summary ?? {};
   if (summary === undefined || frameCount === undefined) return suggested;
   const actual = bytesFrom(extent, extent.summaryStart) ?? 0;
