@@ -89,6 +89,8 @@ class TsDemuxer implements Demuxer {
   #foreignName: string | undefined;
   #stream: AudioStream | undefined;
   #continuity: number | undefined;
+  /** The last packet that started a unit: one that follows may be a copy, or start another unit. */
+  #unitStart: Uint8Array = new Uint8Array(0);
   /** False until the first unit starts: bytes before a unit are the middle of a frame. */
   #isSynced = false;
   #packets: Packet[] = [];
@@ -338,10 +340,12 @@ class TsDemuxer implements Demuxer {
       this.#foreignName ??= "an encrypted stream";
       return;
     }
-    const isRepeated = packet.continuity === this.#continuity && !packet.isUnitStart;
+    const isSame = !packet.isUnitStart || Buffer.compare(packet.payload, this.#unitStart) === 0;
+    const isRepeated = packet.continuity === this.#continuity && isSame;
     const isInOrder = this.#continuity === undefined || packet.continuity === ((this.#continuity + 1) & 15);
     this.#continuity = packet.continuity;
     if (isRepeated) return;
+    if (packet.isUnitStart) this.#unitStart = packet.payload;
     // What follows is searched for the next frame: a unit holds many.
     if (!isInOrder) elementary.drop();
     const header = packet.isUnitStart ? parsePesHeader(packet.payload) : undefined;

@@ -255,6 +255,12 @@ describe("MPEG-TS lengths and seeks", () => {
 });
 
 describe("lost MPEG-TS packets", () => {
+  it("MPEG-TS packets that are sent twice are read once", async () => {
+    const rows = units({ frames: 40, framesPerUnit: 10 }).flatMap((row) => [row, row]);
+    const packets = await readPackets(await open(concat(...tsTables(AAC), ...rows)));
+    expect(packets.map(numberOf)).toEqual(Array.from({ length: 40 }, (_, index) => index));
+  });
+
   it("a lost packet costs the frames in it, not the rest of its unit", async () => {
     const rows = units({ frames: 240, framesPerUnit: 60 });
     // In the middle of the second unit.
