@@ -25,7 +25,6 @@ export class HeldSocket implements SessionSocket {
   readonly #webSocket: WebSocket;
   /** Undefined: released. */
   #held: HeldMessage[] | undefined = [];
-  #heldBytes = 0;
   #onReleased: () => void = () => undefined;
 
   /** The answer to the handshake has just been written to `connection`. */
@@ -44,8 +43,9 @@ export class HeldSocket implements SessionSocket {
     clock.after(FLUSH_MS_MAX, () => this.#release());
   }
 
+  /** Without the held bytes: that they wait is no sign of a client that does not read. */
   get bufferedAmount(): number {
-    return this.#heldBytes + this.#webSocket.bufferedAmount;
+    return this.#webSocket.bufferedAmount;
   }
 
   send(text: string, onSent: HeldMessage["onSent"]): void {
@@ -54,7 +54,6 @@ export class HeldSocket implements SessionSocket {
       return;
     }
     this.#held.push({ text, onSent });
-    this.#heldBytes += Buffer.byteLength(text);
   }
 
   close(code: number, reason?: string): void {
@@ -70,7 +69,6 @@ export class HeldSocket implements SessionSocket {
   /** The connection is lost: held messages count as not sent. */
   drop(): void {
     this.#held = undefined;
-    this.#heldBytes = 0;
     this.#onReleased();
   }
 

@@ -5,7 +5,7 @@ import type { PcmLayout } from "../format/packet.ts";
 import { ByteCursor } from "./byte-cursor.ts";
 import type { ReaderParts } from "./demux-work.ts";
 import type { Demuxer } from "./demuxer.ts";
-import { readId3 } from "./id3.ts";
+import { type LeadingTags, readId3 } from "./id3.ts";
 import { PcmDemuxer, type PcmPlace, pcmStream } from "./pcm-demuxer.ts";
 import { decodeTag, setTag, type Tags, TEXT_BYTES_MAX } from "./tags.ts";
 
@@ -60,13 +60,13 @@ interface Format extends Pick<PcmPlace, "stream" | "frameBytes"> {
  */
 export async function openAiff(
   parts: ReaderParts,
-  _leading: unknown,
+  { tags: leadingTags }: LeadingTags,
   { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined } = {},
 ): Promise<Demuxer> {
   const { source, work } = parts;
   const cursor = new ByteCursor(source);
   const isCompressed = String.fromCharCode(...(await cursor.read(12)).subarray(8)) === "AIFC";
-  const tags: Tags = {};
+  const tags: Tags = { ...leadingTags };
   let format: Format | undefined;
   let data: Pick<PcmPlace, "dataStart" | "dataBytes"> | undefined;
   for (let count = 0; count < CHUNK_COUNT_MAX; count++) {
@@ -90,9 +90,11 @@ export async function openAiff(
     throw damaged(data === undefined ? "its head is cut off or broken" : "its audio comes before its format");
   }
   if (data === undefined) throw new NodeError("media-no-audio", "the AIFF file holds no audio");
-  // The smaller of two sizes, where both are declared: the chunk may hold more.
+  // The size of the chunk where the file has it, else the number of frames.
+  const isThere = data.dataStart + data.dataBytes <= (source.sizeBytes ?? Number.POSITIVE_INFINITY);
   const countedBytes = format.frameCount * format.frameBytes;
-  const dataBytes = countedBytes > 0 ? Math.min(data.dataBytes, countedBytes) : data.dataBytes;
+  const isCounted = countedBytes > 0 && !(isThere && Number.isFinite(data.dataBytes));
+  const dataBytes = isCounted ? Math.min(data.dataBytes, countedBytes) : data.dataBytes;
   return new PcmDemuxer(parts, { probeName: "aiff", tags, ...format, dataStart: data.dataStart, dataBytes });
 }
 

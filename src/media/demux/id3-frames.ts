@@ -31,6 +31,10 @@ const SHORT_ID =
   /^(?:[TW][A-Z0-9]{2}|BUF|CNT|COM|CRA|CRM|ETC|EQU|GEO|GP1|IPL|LNK|MCI|MLL|PCS|PIC|POP|REV|RVA|SLT|STC|UFI|ULT)[\0 ]$/;
 /** "T": all ids above begin with it. */
 const ID_LETTER = 0x54;
+/** The first three letters of those ids, as one number. */
+const ID_STARTS = new Set(Object.keys(TAG_BY_FRAME).map((id) => readBe(Buffer.from(id), 0, 3)));
+/** Places with such letters that are looked at in one tag; by chance they hardly occur. */
+const LOST_TRIES_MAX = 256;
 /** Frames that hold a name and a text. */
 const FREE_FRAMES: readonly string[] = ["TXXX", "TXX"];
 
@@ -68,7 +72,7 @@ export async function readId3Frames(cursor: ByteCursor, walk: FrameWalk): Promis
 /** `odd`: texts under ids of another version, which count only where the tag's own are missing. */
 async function walkFrames(cursor: ByteCursor, walk: FrameWalk, odd: Tags): Promise<void> {
   const { work, end, tags, version } = walk;
-  const lost: Lost = { fromBytes: cursor.position, scannedBytes: 0, isUnsure: false };
+  const lost: Lost = { fromBytes: cursor.position, scannedBytes: 0, triesLeft: LOST_TRIES_MAX, isUnsure: false };
   for (let count = 0; count < FRAME_COUNT_MAX && cursor.position < end; count++) {
     if (work.isSpent) await work.yield();
     const start = cursor.position;
@@ -112,6 +116,7 @@ interface Lost {
   /** Behind the id of the last frame. */
   fromBytes: number;
   scannedBytes: number;
+  triesLeft: number;
   /** Nothing followed the last frame, whatever form its size may have. */
   isUnsure: boolean;
 }
@@ -124,7 +129,8 @@ async function findText(cursor: ByteCursor, lost: Lost, { version, end, work }: 
     if (work.isSpent) await work.yield();
     const bytes = await cursor.peek(Math.min(LOST_STEP_BYTES, end - cursor.position));
     if (bytes.length < LONG_HEADER_BYTES) return false;
-    const at = textFrameIn(bytes, version, end - cursor.position);
+    const at = textFrameIn(bytes, { version, sizeBytesMax: end - cursor.position, lost });
+    if (lost.triesLeft <= 0) return false;
     // A header may begin in what was scanned.
     const scannedBytes = at ?? Math.max(1, bytes.length - LONG_HEADER_BYTES);
     cursor.skip(scannedBytes);
@@ -135,9 +141,14 @@ async function findText(cursor: ByteCursor, lost: Lost, { version, end, work }: 
 }
 
 /** Where the first frame with a needed text begins that fits into `sizeBytesMax`. */
-function textFrameIn(bytes: Uint8Array, version: number, sizeBytesMax: number): number | undefined {
+function textFrameIn(
+  bytes: Uint8Array,
+  { version, sizeBytesMax, lost }: { version: number; sizeBytesMax: number; lost: Lost },
+): number | undefined {
   for (let at = bytes.indexOf(ID_LETTER); at >= 0; at = bytes.indexOf(ID_LETTER, at + 1)) {
     if (at + LONG_HEADER_BYTES > bytes.length) return undefined;
+    if (!ID_STARTS.has((bytes[at]! << 16) | (bytes[at + 1]! << 8) | bytes[at + 2]!)) continue;
+    if (--lost.triesLeft <= 0) return undefined;
     const isId = Object.hasOwn(TAG_BY_FRAME, idAt(bytes, at, 4)) || Object.hasOwn(TAG_BY_FRAME, idAt(bytes, at, 3));
     if (!isId) continue;
     const forms = frameForms(bytes.subarray(at, at + LONG_HEADER_BYTES), version);

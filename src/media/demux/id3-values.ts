@@ -39,8 +39,8 @@ export function decodeId3Text(body: Uint8Array): string {
   const hasMark = (text[0] === 0xff && text[1] === 0xfe) || (text[0] === 0xfe && text[1] === 0xff);
   if (encoding === 0 || encoding === 3 || hasMark) return decodeText(text);
   if (isPlainAscii(text)) return decodeText(text);
-  const isBigEndian = hasHighZeros(text) ?? encoding === 2;
-  return new TextDecoder(isBigEndian ? "utf-16be" : "utf-16le").decode(text);
+  const isBigEndian = hasHighZeros(text) ?? (encoding === 2 || hasHighFirst(text));
+  return new TextDecoder(isBigEndian ? "utf-16be" : "utf-16le").decode(text, { stream: true });
 }
 
 /** Two letters of ASCII in one character of UTF-16 make Chinese that nobody wrote. */
@@ -59,4 +59,10 @@ function hasHighZeros(text: Uint8Array): boolean | undefined {
     if (text[at] !== 0 && text[at + 1] === 0) low += 1;
   }
   return high === low ? undefined : high > low;
+}
+
+/** True when the first byte of the characters varies less than the second: that of one script does. */
+function hasHighFirst(text: Uint8Array): boolean {
+  const [first, second] = [0, 1].map((parity) => new Set(text.filter((_, at) => at % 2 === parity)).size);
+  return first! < second!;
 }

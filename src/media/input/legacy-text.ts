@@ -13,8 +13,9 @@ const CYRILLIC_VOWELS = new Set([..."аеёиоуыэюяАЕЁИОУЫЭЮЯ"].
  * if it consists of Russian words in it; else as Windows-1252.
  */
 export function decodeText(bytes: Uint8Array): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  // With `stream`, half a character at the end is left out.
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes, { stream: true });
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes, { stream: true });
   return utf8TextOf(bytes) ?? new TextDecoder(isCyrillic(bytes) ? "windows-1251" : "windows-1252").decode(bytes);
 }
 

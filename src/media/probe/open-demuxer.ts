@@ -15,9 +15,10 @@ import { type LeadingTags, readId3 } from "../demux/id3.ts";
 import { openMatroska } from "../demux/matroska/matroska-demuxer.ts";
 import { type FrameSearch, findFrame } from "../demux/mp3/frame-search.ts";
 import { MP3_JUNK_BYTES_MAX, openMp3 } from "../demux/mp3/mp3-demuxer.ts";
+import { readApeInFront } from "../demux/mp3/trailing-tags.ts";
 import { openMp4 } from "../demux/mp4/mp4-demuxer.ts";
 import { openMpegTs } from "../demux/mpegts/ts-demuxer.ts";
-import { findTsLayout, TS_SNIFF_BYTES } from "../demux/mpegts/ts-packets.ts";
+import { findTsLayout, TS_HEAD_BYTES } from "../demux/mpegts/ts-packets.ts";
 import { openOgg } from "../demux/ogg/ogg-demuxer.ts";
 import { PartSource } from "../demux/part-source.ts";
 import type { Tags } from "../demux/tags.ts";
@@ -41,8 +42,6 @@ export interface ContainerHints {
 
 /** Junk in front of frames without a container: a live stream is joined in the middle of one, up to 1441 bytes long. */
 const JUNK_BYTES_MAX = 4096;
-/** Junk limit when frames are expected but bytes cannot be read again: the source keeps 64 KiB. */
-const JUNK_FORWARD_BYTES_MAX = 48 * 1024;
 
 type Open = (parts: ReaderParts, leading: LeadingTags, hints: ContainerHints) => Promise<Demuxer>;
 
@@ -68,18 +67,19 @@ export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budg
 
 async function openRecognised(source: ByteSource, hints: ContainerHints, work: DemuxWork): Promise<Demuxer> {
   const cursor = new ByteCursor(source);
-  const head = await cursor.peek(TS_SNIFF_BYTES);
+  const head = await cursor.peek(TS_HEAD_BYTES);
   const leading = await readLeadingTags(cursor, work);
   const { endBytes } = leading;
-  const inner = endBytes === 0 ? head : await cursor.peek(TS_SNIFF_BYTES);
+  const inner = endBytes === 0 ? head : await cursor.peek(TS_HEAD_BYTES);
   const signature = recogniseSignature(inner);
   const open = signature ?? (await recogniseFrames({ cursor, order: orderOf(hints), work }));
   if (open === undefined) throw describeUnknown(inner, hints.mimeType);
+  const startBytes = signature === undefined ? cursor.position : endBytes;
   // FLAC knows about tags in front, as players write them; containers count from where they start.
   const isPart = signature !== undefined && signature !== openFlac && endBytes > 0;
   const demuxer = isPart
     ? await open({ source: behind(source, endBytes), work }, { ...leading, endBytes: 0 }, hints)
-    : await open({ source, work }, leading, hints);
+    : await open({ source, work }, { ...leading, endBytes: startBytes }, hints);
   requirePlayable(demuxer.stream);
   return demuxer;
 }
@@ -121,6 +121,7 @@ interface FrameOrder {
 async function readLeadingTags(cursor: ByteCursor, work: DemuxWork): Promise<LeadingTags> {
   const tags: Tags = {};
   await readId3(cursor, tags, work);
+  await readApeInFront(cursor, tags, work);
   return { tags, endBytes: cursor.position };
 }
 
@@ -130,7 +131,10 @@ interface Recognising {
   readonly work: DemuxWork;
 }
 
-/** The reader for what the cursor has in front of it: frames that follow each other, perhaps after some junk. */
+/**
+ * The reader for what the cursor has in front of it: frames that follow each other, perhaps after some junk. Leaves the
+ * cursor at the first one.
+ */
 async function recogniseFrames({ cursor, order, work }: Recognising): Promise<Open | undefined> {
   const start = cursor.position;
   for (const format of order.formats) {
@@ -140,8 +144,7 @@ async function recogniseFrames({ cursor, order, work }: Recognising): Promise<Op
   const [first] = order.formats;
   if (first === undefined || (start === 0 && !order.isPromised)) return undefined;
   cursor.moveTo(start);
-  const junkBytesMax = cursor.source.isRandomAccess ? first.junkBytesMax : JUNK_FORWARD_BYTES_MAX;
-  return (await first.find(cursor, { junkBytesMax, work })) ? first.open : undefined;
+  return (await first.find(cursor, { junkBytesMax: first.junkBytesMax, work })) ? first.open : undefined;
 }
 
 function orderOf(hints: ContainerHints): FrameOrder {

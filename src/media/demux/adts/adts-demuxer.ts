@@ -10,6 +10,7 @@ import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { id3Size, type LeadingTags } from "../id3.ts";
 import { withTaggedLoudness } from "../loudness-tags.ts";
 import type { FrameSearch } from "../mp3/frame-search.ts";
+import { readTrailingTags } from "../mp3/trailing-tags.ts";
 import { seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { SeekIndex } from "../seek-index.ts";
@@ -66,7 +67,7 @@ function findStart(bytes: Uint8Array, options: { lastStart: number; isEnd: boole
  */
 export async function openAdts(
   parts: ReaderParts,
-  { tags, endBytes }: LeadingTags,
+  { tags: leadingTags, endBytes }: LeadingTags,
   { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined } = {},
 ): Promise<Demuxer> {
   const { source, work } = parts;
@@ -76,7 +77,13 @@ export async function openAdts(
   if (header === undefined)
     throw new NodeError("media-damaged", "the AAC file cannot be read: no audio in its first part");
   const firstFrame = cursor.position;
-  const lengthMs = isLengthNeeded ? await measureAdts(parts, firstFrame) : undefined;
+  const tags = { ...leadingTags };
+  const { sizeBytes } = source;
+  const isMeasured = isLengthNeeded && source.isRandomAccess && sizeBytes !== undefined;
+  const audioEnd = isMeasured
+    ? await readTrailingTags(parts, tags, { startBytes: firstFrame, endBytes: sizeBytes })
+    : 0;
+  const lengthMs = isMeasured ? await measureAdts(parts, firstFrame, audioEnd) : undefined;
   return new AdtsDemuxer(parts, { tags, header, firstFrame, lengthMs });
 }
 

@@ -15,13 +15,15 @@ const SNIFF_BYTES = 16 * 1024;
 /** Searches in one part: a file with more damage has no length. */
 const SEARCHES_MAX = 32;
 
-/** Milliseconds; undefined for a source that cannot be read anywhere, and where no frames are found. */
-export async function measureAdts(parts: ReaderParts, firstFrame: number): Promise<number | undefined> {
-  const { isRandomAccess, sizeBytes } = parts.source;
-  if (!isRandomAccess || sizeBytes === undefined) return undefined;
-  const audioBytes = sizeBytes - firstFrame;
+/** Milliseconds up to `audioEnd`, before the tags at the end; undefined where no frames are found. */
+export async function measureAdts(
+  parts: ReaderParts,
+  firstFrame: number,
+  audioEnd: number,
+): Promise<number | undefined> {
+  const audioBytes = audioEnd - firstFrame;
   if (audioBytes <= COUNTED_BYTES_MAX) {
-    return Math.floor((await countFrames(parts, firstFrame, sizeBytes)).durationMs) || undefined;
+    return Math.floor((await countFrames(parts, firstFrame, audioEnd)).durationMs) || undefined;
   }
   let [bytes, ms] = [0, 0];
   for (let index = 0; index < PARTS; index++) {

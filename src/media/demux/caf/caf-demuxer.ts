@@ -7,6 +7,7 @@ import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
+import type { LeadingTags } from "../id3.ts";
 import { openMp3 } from "../mp3/mp3-demuxer.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { PartSource } from "../part-source.ts";
@@ -48,11 +49,11 @@ const NAMES: ReadonlyMap<string, string> = new Map([
  */
 export async function openCaf(
   parts: ReaderParts,
-  _leading: unknown,
+  leading: LeadingTags,
   hints: { readonly isLengthNeeded?: boolean | undefined } = {},
 ): Promise<Demuxer> {
   const cursor = new ByteCursor(parts.source);
-  const header = await readCafHeader(cursor, parts, hints.isLengthNeeded ?? true);
+  const header = await readCafHeader(cursor, parts, { ...hints, tags: { ...leading.tags } });
   const { format, tags, dataStart, dataBytes } = header;
   const layout = layoutOf(format);
   if (layout !== undefined) {

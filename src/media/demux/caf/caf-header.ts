@@ -54,9 +54,8 @@ export interface CafHeader {
 export async function readCafHeader(
   cursor: ByteCursor,
   { source, work }: ReaderParts,
-  isLengthNeeded: boolean,
+  { tags, isLengthNeeded = true }: { readonly tags: Tags; readonly isLengthNeeded?: boolean | undefined },
 ): Promise<CafHeader> {
-  const tags: Tags = {};
   let format: CafFormat | undefined;
   let cookie: Uint8Array | undefined;
   let table: CafTable | undefined;

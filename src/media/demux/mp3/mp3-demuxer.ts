@@ -26,6 +26,8 @@ const SAMPLE_BYTES = { file: 64 * 1024, stream: 8 * 1024 };
 const COUNT_BYTES_MAX = 32 * 1024 * 1024;
 /** The main data of a frame may start this many bytes back, in the frames before. */
 const RESERVOIR_BYTES = 511;
+/** The runs of a VBRI table may differ this much from the audio in size: the last one is often short or missing. */
+const RUNS_TOLERANCE = 0.1;
 /** Frames that hold the bit reservoir at 32 kbit/s, and one for the overlap. */
 const PRE_ROLL_FRAMES_MAX = 10;
 
@@ -63,7 +65,8 @@ export async function openMp3(
   const audioEnd = hasTail
     ? await readTrailingTags(parts, tags, { startBytes: firstFrame, endBytes: source.sizeBytes })
     : source.sizeBytes;
-  const extent: Mp3Extent = { header, word, summaryStart, firstFrame, audioEnd, sample };
+  const isMeasured = isLengthNeeded;
+  const extent: Mp3Extent = { header, word, summaryStart, firstFrame, audioEnd, isMeasured, sample };
   // A station begins with the summary of the file that it is playing.
   const summary = source.isLive === true ? undefined : checkedSummary(declared, extent);
   const lengthMs = source.isLive === true ? undefined : await mp3Length(parts, summary, extent);
@@ -198,6 +201,7 @@ class Mp3Demuxer implements Demuxer {
     const { firstFrame, header } = this.#layout;
     const frameBytes = exactFrameBytes(header);
     const start = Math.floor(firstFrame + Math.max(0, frame - 0.5) * frameBytes);
+    if (start >= (this.#source.sizeBytes ?? 0)) return { frame, positionBytes: start };
     const cursor = new ByteCursor(this.#source, frame === 0 ? firstFrame : start);
     if (!(await findFrame(cursor, { junkBytesMax: 2 * MPEG_FRAME_BYTES_MAX, work: this.#work }))) return undefined;
     const found = parseMpegAudioHeader(cursor.u32be(0));
@@ -326,8 +330,12 @@ class Mp3Demuxer implements Demuxer {
 }
 
 /** Seek points of a VBRI table, which counts from the first frame with audio. */
-function positionsOfRuns({ summary, firstFrame }: Layout): FramePosition[] {
+function positionsOfRuns({ summary, firstFrame, audioEnd }: Layout): FramePosition[] {
   const { sizesBytes = [], frames = 0 } = summary?.runs ?? {};
+  // Runs that are not as long as the audio are no positions in it.
+  const sumBytes = sizesBytes.reduce((sum, bytes) => sum + bytes, 0);
+  const wholeBytes = summary?.sizeBytes || (audioEnd ?? sumBytes) - firstFrame;
+  if (Math.abs(sumBytes - wholeBytes) > RUNS_TOLERANCE * wholeBytes) return [];
   let next = firstFrame;
   return sizesBytes.map((sizeBytes, index) => {
     const positionBytes = next;

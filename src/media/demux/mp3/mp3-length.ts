@@ -4,7 +4,7 @@
 import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
 import { type MpegAudioHeader, parseMpegAudioHeader } from "../mpeg-audio-header.ts";
-import { findFrameIn, isSameStream, wordAt } from "./frame-search.ts";
+import { CONFIRM_BYTES, findFrameIn, isSameStream, wordAt } from "./frame-search.ts";
 import type { Mp3Summary } from "./mp3-summary.ts";
 
 /** A difference of sizes that says nothing: rounding, and a frame more or less. */
@@ -12,6 +12,10 @@ const TOLERANCE = 0.02;
 /** Files of varying rate up to this size are counted to the end, larger ones are sampled. */
 const COUNT_BYTES_MAX = 2 * 1024 * 1024;
 const SAMPLE_COUNT = 16;
+/** A count of samples at so many points is this inexact: half of the time may be silence, in few bytes. */
+const SAMPLED_TOLERANCE = 0.45;
+/** The mean size of all frames may be this many times that of the first or the last ones: quiet beginnings and ends. */
+const MEAN_FACTOR_MAX = 1.5;
 const SAMPLE_BYTES = 8192;
 /** Bytes behind the end of the summary's audio in which frames that go on are found. */
 const BEHIND_BYTES = 4096;
@@ -25,6 +29,8 @@ export interface Mp3Extent {
   readonly firstFrame: number;
   /** Where the audio ends, before all tags; undefined when the size is unknown. */
   readonly audioEnd: number | undefined;
+  /** Whether more of the file may be read for the length: its end, and frames to be counted or sampled. */
+  readonly isMeasured: boolean;
   /** The first frames: whether all have one bit rate, and their mean size. */
   readonly sample: { readonly isConstant: boolean; readonly frameBytes: number };
 }
@@ -42,33 +48,76 @@ export function checkedSummary(summary: Mp3Summary | undefined, extent: Mp3Exten
   return { ...summary, frameCount: undefined, sizeBytes: undefined, hundredths: undefined, endSamples: 0 };
 }
 
-/** Length in milliseconds without encoder padding; undefined when unknown. */
+/** Length in milliseconds without encoder padding; undefined when unknown, or when it would have to be measured. */
 export async function mp3Length(
   parts: ReaderParts,
   summary: Mp3Summary | undefined,
   extent: Mp3Extent,
 ): Promise<number | undefined> {
   const { header } = extent;
-  const frameMs = (1000 * header.frameSamples) / header.sampleRateHz;
-  if (summary?.frameCount !== undefined) {
-    const declaredMs = summary.frameCount * frameMs;
-    const paddingMs = (1000 * (summary.startSamples + summary.endSamples)) / header.sampleRateHz;
-    const exactMs = Math.floor(Math.max(0, declaredMs - paddingMs));
-    const [expected, actual] = [expectedBytes(summary, extent), bytesFrom(extent, extent.summaryStart)];
-    if (expected === undefined || actual === undefined) return exactMs;
-    // Cut off: what is there.
-    if (actual < expected * (1 - TOLERANCE)) return Math.floor((exactMs * actual) / expected);
-    const isLonger = actual > expected * (1 + TOLERANCE) + 2 * header.sizeBytes;
-    if (!isLonger || !(await isContinued(parts, extent, expected))) return exactMs;
-  }
+  const declared = summary?.frameCount;
+  const { startSamples = 0, endSamples = 0 } = summary ?? {};
+  const audibleMs = (frames: number) => {
+    // Padding at the end is not there where a file is cut off, or goes on.
+    const samples = frames * header.frameSamples - startSamples - (frames === declared ? endSamples : 0);
+    return Math.floor((1000 * Math.max(0, samples)) / header.sampleRateHz);
+  };
+  const isBelieved = summary !== undefined && (await isBelievable(parts, summary, extent));
+  if (declared !== undefined && isBelieved) return audibleMs(declared);
   const bytes = bytesFrom(extent, extent.firstFrame);
   if (bytes === undefined) return undefined;
-  if (extent.sample.isConstant && (await isConstantAtEnd(parts, extent))) {
-    return Math.floor(Math.floor((bytes + 8) / exactFrameBytes(header)) * frameMs);
-  }
-  if (!parts.source.isRandomAccess) return Math.floor((bytes / extent.sample.frameBytes) * frameMs);
-  if (bytes <= COUNT_BYTES_MAX) return Math.floor((await countFrames(parts, extent)) * frameMs);
-  return Math.floor((await sampleFrameCount(parts, extent)) * frameMs);
+  const { isRandomAccess } = parts.source;
+  if (isRandomAccess && !extent.isMeasured) return undefined;
+  const isConstant =
+    summary?.kind !== "vbr" && extent.sample.isConstant && (await tailOf(parts, extent)).isConstant !== false;
+  if (isConstant) return audibleMs(Math.floor((bytes + 8) / exactFrameBytes(header)));
+  const { frameBytes } = extent.sample;
+  if (!isRandomAccess) return audibleMs(declaredCount(bytes / frameBytes, summary, extent));
+  const isCounted = bytes <= COUNT_BYTES_MAX;
+  const count = await (isCounted ? countFrames(parts, extent) : sampleFrameCount(parts, extent));
+  const likely = isCounted ? (declared ?? count) : declaredCount(count, summary, extent);
+  const isConfirmed = isNear(count, likely, isCounted ? TOLERANCE : SAMPLED_TOLERANCE);
+  return audibleMs(isConfirmed ? likely : count);
+}
+
+/** True when the count of the summary agrees with its bytes, those of the file, and the frames at both ends. */
+async function isBelievable(parts: ReaderParts, summary: Mp3Summary, extent: Mp3Extent): Promise<boolean> {
+  const { header, summaryStart, firstFrame, sample } = extent;
+  const { frameCount } = summary;
+  const actual = bytesFrom(extent, summaryStart);
+  if (frameCount === undefined || actual === undefined) return true;
+  const expected = expectedBytes(summary, extent) ?? actual;
+  // Cut off, or the number of bytes is wrong.
+  if (actual < expected * (1 - TOLERANCE)) return false;
+  const isLonger = actual > expected * (1 + TOLERANCE) + 2 * header.sizeBytes;
+  // Unless the length is measured, tags behind the audio are not known.
+  const isUnknown = parts.source.isRandomAccess && !extent.isMeasured;
+  if (isLonger && (isUnknown || (await isContinued(parts, extent, expected)))) return false;
+  const audioBytes = expected - (firstFrame - summaryStart);
+  const tail = await tailOf(parts, extent);
+  const isConstant = summary.kind === "cbr" && sample.isConstant && tail.isConstant !== false;
+  if (isConstant) return isNear(frameCount, audioBytes / exactFrameBytes(header), TOLERANCE);
+  const sizes = [sample.frameBytes, tail.frameBytes ?? sample.frameBytes];
+  const meanBytes = audioBytes / frameCount;
+  return meanBytes > Math.min(...sizes) / MEAN_FACTOR_MAX && meanBytes < Math.max(...sizes) * MEAN_FACTOR_MAX;
+}
+
+/** A few frames more or less are much in a short file. */
+function isNear(count: number, other: number, tolerance: number): boolean {
+  return Math.abs(count - other) <= 2 + tolerance * other;
+}
+
+/**
+ * The number of frames as declared, or the part of it that is there where the file is cut off, whichever is nearer to
+ * what a few frames suggest.
+ */
+function declaredCount(suggested: number, summary: Mp3Summary | undefined, extent: Mp3Extent): number {
+  const { frameCount } = summary ?? {};
+  if (summary === undefined || frameCount === undefined) return suggested;
+  const actual = bytesFrom(extent, extent.summaryStart) ?? 0;
+  const part = (frameCount * actual) / (expectedBytes(summary, extent) ?? actual);
+  const distance = (count: number) => Math.abs(Math.log(count / suggested));
+  return distance(part) < distance(frameCount) ? part : frameCount;
 }
 
 /** Mean size of a frame at a constant rate. */
@@ -94,13 +143,21 @@ async function isContinued({ source }: ReaderParts, extent: Mp3Extent, expected:
   return findFrameIn(bytes, { lastStart: Math.min(BEHIND_BYTES, bytes.length - 4), isEnd: false }) >= 0;
 }
 
-async function isConstantAtEnd({ source }: ReaderParts, extent: Mp3Extent): Promise<boolean> {
-  const { audioEnd, firstFrame, header } = extent;
-  if (!source.isRandomAccess || audioEnd === undefined) return true;
+interface Tail {
+  /** Whether the last frames have the bit rate of the first one; undefined when there are none, or none can be read. */
+  readonly isConstant?: boolean;
+  /** Their mean size. */
+  readonly frameBytes?: number;
+}
+
+async function tailOf({ source }: ReaderParts, extent: Mp3Extent): Promise<Tail> {
+  const { audioEnd, firstFrame, header, isMeasured } = extent;
+  if (!source.isRandomAccess || !isMeasured || audioEnd === undefined) return {};
   // The tags behind were read from the same bytes.
   const cursor = new ByteCursor(source, Math.max(firstFrame, audioEnd - SAMPLE_BYTES));
-  const { frameCount, bitrates } = framesIn(await cursor.peek(SAMPLE_BYTES), extent.word);
-  return frameCount === 0 || (bitrates.size === 1 && bitrates.has(header.bitrateBps));
+  const { frameCount, bitrates, sizeBytes } = framesIn(await cursor.peek(SAMPLE_BYTES), extent.word);
+  if (frameCount === 0) return {};
+  return { isConstant: bitrates.size === 1 && bitrates.has(header.bitrateBps), frameBytes: sizeBytes / frameCount };
 }
 
 interface Frames {
@@ -142,8 +199,10 @@ async function countFrames({ source, work }: ReaderParts, extent: Mp3Extent): Pr
     }
     const bytes = await cursor.peek(SAMPLE_BYTES);
     const isEnd = bytes.length < SAMPLE_BYTES;
-    const found = findFrameIn(bytes.subarray(1), { lastStart: bytes.length - 5, isEnd });
-    cursor.skip(found < 0 ? Math.max(1, bytes.length - 4) : found + 1);
+    // Frames that begin further on cannot be confirmed yet.
+    const lastStart = bytes.length - (isEnd ? 4 : CONFIRM_BYTES);
+    const found = findFrameIn(bytes.subarray(1), { lastStart: lastStart - 1, isEnd });
+    cursor.skip(found < 0 ? Math.max(1, lastStart) : found + 1);
   }
   return count;
 }

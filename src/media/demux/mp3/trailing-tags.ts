@@ -1,5 +1,5 @@
-// The tags behind the audio of an MP3 file: ID3v1, APE, Lyrics3, ID3v2 with a footer. Reads their title and artist, and
-// tells where the audio ends. Audio and probe threads.
+// The tags behind the audio of an MP3 or AAC file: ID3v1, APE, Lyrics3, ID3v2 with a footer. Reads their title and
+// artist, and tells where the audio ends. Audio and probe threads.
 
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
@@ -12,6 +12,8 @@ const TAIL_BYTES = 16 * 1024;
 const TAG_COUNT_MAX = 8;
 const APE_ITEM_COUNT_MAX = 256;
 const APE_FOOTER_BYTES = 32;
+/** A tag in front of the audio that claims more is none. */
+const APE_BYTES_MAX = 256 * 1024 * 1024;
 /** Size, flags and the longest name. */
 const APE_ITEM_HEAD_BYTES = 8 + 256;
 const ID3V1_BYTES = 128;
@@ -53,6 +55,17 @@ export async function readTrailingTags(
   }
   for (const name of ["title", "author"] as const) setTag(tags, name, short[name] ?? "");
   return end;
+}
+
+/** Reads an APE tag at the cursor, which some taggers write in front of MP3, and moves behind it. */
+export async function readApeInFront(cursor: ByteCursor, tags: Tags, work: DemuxWork): Promise<void> {
+  const head = await cursor.peek(APE_FOOTER_BYTES);
+  if (head.length < APE_FOOTER_BYTES || textAt(head, 0, 8) !== "APETAGEX") return;
+  // Without the header, with the footer.
+  const end = cursor.position + APE_FOOTER_BYTES + cursor.u32le(12);
+  if (end > cursor.position + APE_BYTES_MAX) return;
+  await readApe(cursor, tags, { end, work });
+  cursor.moveTo(end);
 }
 
 /** Size of the tag that ends with `tail`; 0 when there is none. */
@@ -119,6 +132,7 @@ async function readApe(cursor: ByteCursor, tags: Tags, { end, work }: { end: num
     if (isText && name !== undefined) {
       setTag(tags, name, decodeTag(await cursor.peek(Math.min(sizeBytes, TEXT_BYTES_MAX, end - cursor.position))));
     }
+    if (next > end) return;
     cursor.moveTo(next);
   }
 }

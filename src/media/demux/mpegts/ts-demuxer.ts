@@ -20,6 +20,7 @@ import {
   parseTsPacket,
   readPat,
   readPmt,
+  TS_HEAD_BYTES,
   TS_SNIFF_BYTES,
   type TsLayout,
   type TsPacket,
@@ -47,7 +48,7 @@ export async function openMpegTs(
   _leading?: unknown,
   { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined } = {},
 ): Promise<Demuxer> {
-  const head = await new ByteCursor(parts.source).peek(TS_SNIFF_BYTES);
+  const head = await new ByteCursor(parts.source).peek(TS_HEAD_BYTES);
   const layout = findTsLayout(head);
   if (layout === undefined) throw new NodeError("media-damaged", "the MPEG-TS stream cannot be read: no packets in it");
   const demuxer = new TsDemuxer(parts, { layout, probeName: probeNameOf(head) });
@@ -88,7 +89,9 @@ class TsDemuxer implements Demuxer {
   #foreignName: string | undefined;
   #stream: AudioStream | undefined;
   #continuity: number | undefined;
-  /** False until the first unit starts, and after lost packets: bytes before a unit are the middle of a frame. */
+  /** The last packet that started a unit: one that follows may be a copy, or start another unit. */
+  #unitStart: Uint8Array = new Uint8Array(0);
+  /** False until the first unit starts: bytes before a unit are the middle of a frame. */
   #isSynced = false;
   #packets: Packet[] = [];
   #packetIndex = 0;
@@ -161,6 +164,9 @@ class TsDemuxer implements Demuxer {
         break;
       }
       if (step === WAIT) await this.#cursor.fill();
+      // Further on there is no way back to the audio before the tables.
+      const isLastChance = this.#cursor.position > RESTART_BYTES_MAX - TS_SNIFF_BYTES && !this.#source.isRandomAccess;
+      if (isLastChance && this.#audio === undefined && this.#unnamed !== undefined) break;
       const isOver = this.#mapPids.every((pid) => this.#silentMapPids.has(pid));
       if (this.#foreignName !== undefined && this.#audio === undefined && isOver) break;
     }
@@ -271,7 +277,7 @@ class TsDemuxer implements Demuxer {
     const skippedBytes = Math.max(1, layout?.offsetBytes ?? Math.min(188, cursor.bufferedBytes));
     this.#damageBytes += skippedBytes;
     cursor.skip(skippedBytes);
-    this.#isSynced = false;
+    this.#audio?.elementary.drop();
     return this.#damageBytes > DAMAGE_BYTES_MAX ? undefined : AGAIN;
   }
 
@@ -334,14 +340,14 @@ class TsDemuxer implements Demuxer {
       this.#foreignName ??= "an encrypted stream";
       return;
     }
-    const isRepeated = packet.continuity === this.#continuity && !packet.isUnitStart;
+    const isSame = !packet.isUnitStart || Buffer.compare(packet.payload, this.#unitStart) === 0;
+    const isRepeated = packet.continuity === this.#continuity && isSame;
     const isInOrder = this.#continuity === undefined || packet.continuity === ((this.#continuity + 1) & 15);
     this.#continuity = packet.continuity;
     if (isRepeated) return;
-    if (!isInOrder) {
-      elementary.drop();
-      this.#isSynced = false;
-    }
+    if (packet.isUnitStart) this.#unitStart = packet.payload;
+    // What follows is searched for the next frame: a unit holds many.
+    if (!isInOrder) elementary.drop();
     const header = packet.isUnitStart ? parsePesHeader(packet.payload) : undefined;
     if (packet.isUnitStart && header === undefined) return;
     if (header !== undefined) this.#isSynced = true;

@@ -8,11 +8,13 @@ import type { ByteCursor } from "../byte-cursor.ts";
 const SYNC = 0x47;
 /** Plain packets, with a time code in front (Blu-ray), with error correction behind. */
 const PACKET_SIZES = [188, 192, 204] as const;
-/** Packets in a row that confirm a stream, and bytes in front of the first that may be anything. */
+/** Packets in a row that confirm a stream; a few less will do in the first packet. */
 const CONFIRM_COUNT = 5;
-const JUNK_BYTES_MAX = 204;
+const FIRST_BYTES = 204;
 /** Enough to find the stride from anywhere in the first packet. */
-export const TS_SNIFF_BYTES = JUNK_BYTES_MAX + CONFIRM_COUNT * 204;
+export const TS_SNIFF_BYTES = FIRST_BYTES + CONFIRM_COUNT * 204;
+/** The same, behind as much of anything else: some sites put a picture in front of their segments. */
+export const TS_HEAD_BYTES = 4096 + CONFIRM_COUNT * 204;
 
 export interface TsLayout {
   /** Position of the first sync byte. */
@@ -22,12 +24,11 @@ export interface TsLayout {
 
 /** The stride of the packets at the start of `bytes`; fewer than five will do where the data ends. */
 export function findTsLayout(bytes: Uint8Array): TsLayout | undefined {
-  for (let offset = 0; offset < Math.min(JUNK_BYTES_MAX, bytes.length); offset++) {
-    if (bytes[offset] !== SYNC) continue;
+  for (let offset = bytes.indexOf(SYNC); offset >= 0; offset = bytes.indexOf(SYNC, offset + 1)) {
     for (const packetBytes of PACKET_SIZES) {
       const held = Math.floor((bytes.length - offset + 16) / packetBytes);
       const count = Math.min(CONFIRM_COUNT, held);
-      if (count < (offset === 0 ? 2 : 4)) continue;
+      if (count < (offset === 0 ? 2 : offset < FIRST_BYTES ? 4 : CONFIRM_COUNT)) continue;
       if (isStride(bytes, { offset, packetBytes, count })) return { offsetBytes: offset, packetBytes };
     }
   }

@@ -6,7 +6,8 @@ import { openAdts } from "../adts/adts-demuxer.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
 import type { Demuxer } from "../demuxer.ts";
-import { readId3 } from "../id3.ts";
+import { type LeadingTags, readId3 } from "../id3.ts";
+import { findFrameIn } from "../mp3/frame-search.ts";
 import { openMp3 } from "../mp3/mp3-demuxer.ts";
 import { PartSource } from "../part-source.ts";
 import { PcmDemuxer } from "../pcm-demuxer.ts";
@@ -35,19 +36,16 @@ interface Layout {
  */
 export async function openWav(
   parts: ReaderParts,
-  _leading: unknown,
+  { tags: leadingTags }: LeadingTags,
   hints: { readonly isLengthNeeded?: boolean | undefined } = {},
 ): Promise<Demuxer> {
   const { source, work } = parts;
   const cursor = new ByteCursor(source);
   cursor.skip(12);
-  const layout = await readLayout(cursor, parts);
-  const { tags, format, dataStart, dataBytes } = layout;
+  const layout = await readLayout(cursor, parts, { ...leadingTags });
+  const { tags, dataStart, dataBytes } = layout;
   const end = dataStart + dataBytes;
-  if (format.kind === "pcm") {
-    const foreign = foreignAudioIn(await new ByteCursor(source, dataStart).peek(SNIFF_BYTES));
-    if (foreign !== undefined) throw unsupported(foreign);
-  }
+  const format = layout.format.kind === "pcm" ? await sniffed(layout, parts) : layout.format;
   if ((hints.isLengthNeeded ?? true) && source.isRandomAccess && end < (source.sizeBytes ?? 0)) {
     cursor.moveTo(end + (dataBytes & 1));
     await readTagChunks(cursor, tags, parts);
@@ -58,8 +56,15 @@ export async function openWav(
   return format.kind === "mpeg" ? openMp3(inside, leading, hints) : openAdts(inside, leading);
 }
 
-async function readLayout(cursor: ByteCursor, parts: ReaderParts): Promise<Layout> {
-  const tags: Tags = {};
+/** The format of samples that are what they are said to be, or of the MPEG audio that lies there instead. */
+async function sniffed({ format, dataStart }: Layout, { source }: ReaderParts): Promise<WavFormat> {
+  const bytes = await new ByteCursor(source, dataStart).peek(SNIFF_BYTES);
+  const foreign = foreignAudioIn(bytes);
+  if (foreign !== undefined) throw unsupported(foreign);
+  return findFrameIn(bytes, { lastStart: 0, isEnd: false }) === 0 ? { kind: "mpeg" } : format;
+}
+
+async function readLayout(cursor: ByteCursor, parts: ReaderParts, tags: Tags): Promise<Layout> {
   let format: WavFormat | undefined;
   let wideDataBytes: number | undefined;
   for (let count = 0; count < CHUNK_COUNT_MAX; count++) {

@@ -132,5 +132,10 @@ const FOREIGN_SYNCS: readonly (readonly [hex: string, name: string])[] = [
 /** The name of the codec whose frames lie in the first samples; undefined when they are samples. */
 export function foreignAudioIn(samples: Uint8Array): string | undefined {
   const bytes = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
-  return FOREIGN_SYNCS.find(([sync]) => bytes.includes(sync, 0, "hex"))?.[1];
+  return FOREIGN_SYNCS.find(([sync]) => {
+    const at = bytes.indexOf(sync, 0, "hex");
+    const next = bytes.toString("hex", at + 4, at + 6);
+    // A full-scale square wave has the samples of the sync word of DTS, and goes on with one of them.
+    return at >= 0 && next !== sync.slice(0, 4) && next !== sync.slice(4);
+  })?.[1];
 }

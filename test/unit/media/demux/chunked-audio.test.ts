@@ -94,6 +94,10 @@ describe("AIFF", () => {
     await expectTone(await open(aiffFile("AIFC", aiffFormat({ frames: RATE_HZ, bits, codec }), aiffData(samples))));
   });
 
+  it("AIFF that counts fewer samples than its chunk holds plays all of them", async () => {
+    await expectTone(await open(aiffFile("AIFF", aiffFormat({ frames: 100, bits: 16 }), aiffData(integers(16)), NAME)));
+  });
+
   it("AIFF whose samples are not counted, as programs that stream write it, plays to the end of the file", async () => {
     const data = concat(ascii("SSND"), be(0, 4), new Uint8Array(8), integers(16));
     await expectTone(await open(aiffFile("AIFF", aiffFormat({ frames: 0, bits: 16 }), data)));
@@ -222,6 +226,12 @@ describe("WAV", () => {
     }
   });
 
+  it("MP3 in WAV that calls it samples plays as MP3", async () => {
+    const audio = mp3Frames({ kbps: 128, rateHz: 48_000, sizeBytes: 384 * 125 });
+    const demuxer = await open(riffFile(wavFormat(1), riffChunk("data", audio)));
+    expect([demuxer.stream.codec, demuxer.info.lengthMs]).toEqual(["mp3", 3000]);
+  });
+
   it("AAC with ADTS headers in WAV plays", async () => {
     const audio = riffChunk("data", readMediaFixture("aac.aac"));
     expect((await open(riffFile(wavFormat(0x1600), audio))).stream.codec).toBe("aac");
@@ -242,6 +252,19 @@ describe("WAV", () => {
   it("WAV whose samples are frames of DTS is refused by name", async () => {
     const samples = concat(new Uint8Array(800), Uint8Array.of(0xfe, 0x7f, 0x01, 0x80), new Uint8Array(4000));
     await expect(open(riffFile(wavFormat(1), riffChunk("data", samples)))).rejects.toThrow("WAV file: DTS");
+  });
+
+  it.each([1, 2, 50])("a square wave in WAV that changes every %i samples is no DTS", async (every) => {
+    const samples = Array.from({ length: 4000 }, (_, at) => le(Math.floor(at / every) % 2 === 0 ? 0x7ffe : 0x8001, 2));
+    const demuxer = await open(riffFile(wavFormat(1), riffChunk("data", concat(...samples))));
+    expect(demuxer.info.lengthMs).toBe(500);
+  });
+
+  it("WAV behind an ID3 tag shows the title of that tag", async () => {
+    const tag = id3Tag(3, 0, concat(ascii("TIT2"), be(9, 4), be(0, 2), ascii("\0In front")));
+    const demuxer = await open(concat(tag, riffFile(wavFormat(1), SAMPLES)));
+    expect(demuxer.info.title).toBe("In front");
+    await expectTone(demuxer);
   });
 
   it("WAV with a foreign format in its extension is refused by name", async () => {

@@ -131,6 +131,30 @@ describe("the length of ADTS files", () => {
     expect(await readPackets(demuxer)).toHaveLength(400);
   });
 
+  it("tags behind ADTS frames are read and do not count as audio", async () => {
+    const id3v1 = concat(
+      ascii("TAG"),
+      ascii("Behind".padEnd(30, "\0")),
+      ascii("Singer".padEnd(30, "\0")),
+      new Uint8Array(65),
+    );
+    const ape = concat(
+      new Uint8Array(3_000_000).fill(0xff),
+      ascii("APETAGEX"),
+      le(2000, 4),
+      le(3_000_032, 4),
+      new Uint8Array(16),
+    );
+    const demuxer = await open(
+      concat(
+        numbered(400, () => 80),
+        ape,
+        id3v1,
+      ),
+    );
+    expect(demuxer.info).toMatchObject({ title: "Behind", author: "Singer", lengthMs: Math.floor(400 * FRAME_MS) });
+  });
+
   it("a large ADTS file is estimated with few reads, and seeks exactly", async () => {
     const count = 20_000;
     const bytes = numbered(count, (number) => 150 + ((number * 7919) % 100) + (number > count / 2 ? 100 : 0));

@@ -152,6 +152,15 @@ describe("readId3", () => {
       }
     });
 
+    it("readId3 gives up the search in a tag full of what looks like frames", async () => {
+      const broken = concat(ascii("XXXX"), Uint8Array.of(0x7f, 0x7f, 0x7f, 0x7f, 0, 0));
+      const title = frame3("TIT2", ascii("\0Title"));
+      const found = await read(id3Tag(3, 0, concat(broken, ascii("TIT9".repeat(100)), title)));
+      expect(found.tags.title).toBe("Title");
+      const lost = await read(id3Tag(3, 0, concat(broken, ascii("TIT9".repeat(1000)), title)));
+      expect(lost.tags.title).toBeUndefined();
+    });
+
     it("readId3 keeps the text of a frame that claims to be longer than its tag", async () => {
       const tag = id3Tag(3, 0, concat(ascii("TIT2"), be(0x7f7f7f, 4), be(0, 2), ascii("\0Title")));
       expect((await read(concat(tag, new Uint8Array(200_000)), isRandomAccess)).tags).toEqual({ title: "Title" });
@@ -220,6 +229,15 @@ describe("readId3", () => {
     ["an empty first value", concat(Uint8Array.of(3), ascii("\0Second")), "Second"],
   ] as const)("readId3 reads %s", async (_what, body, title) => {
     expect((await read(id3Tag(3, 0, frame3("TIT2", body)))).tags).toEqual({ title });
+  });
+
+  it.each([
+    ["without a byte order mark, high bytes first", Buffer.from("Кино", "utf16le").swap16(), "Кино"],
+    ["without a byte order mark, low bytes first", Buffer.from("Кино", "utf16le"), "Кино"],
+    ["with half a character at its end", concat(utf16("Кино"), Uint8Array.of(0)), "Кино"],
+    ["without a mark, with half a character at its end", concat(Buffer.from("Кино", "utf16le"), ascii("\0")), "Кино"],
+  ])("readId3 reads UTF-16 %s", async (_what, text, title) => {
+    expect((await read(id3Tag(3, 0, frame3("TIT2", concat(Uint8Array.of(1), text))))).tags.title).toBe(title);
   });
 
   it("readId3 stops behind the last frame of a tag that claims to be longer than the file", async () => {

@@ -217,6 +217,57 @@ describe("the MP3 reader", () => {
     }
   });
 
+  it("a summary frame whose counts contradict the file is not believed, and the file seeks to its end", async () => {
+    for (const name of ["cbr.mp3", "vbr.mp3"]) {
+      const song = readMediaFixture(name);
+      const { lengthMs } = (await open(song)).info;
+      const at = Buffer.from(song.buffer, song.byteOffset, song.length).indexOf(name === "cbr.mp3" ? "Info" : "Xing");
+      for (const fieldAt of [at + 8, at + 12]) {
+        for (const factor of [0.5, 2]) {
+          const bytes = song.slice();
+          const view = new DataView(bytes.buffer);
+          view.setUint32(fieldAt, view.getUint32(fieldAt) * factor);
+          const demuxer = await open(bytes);
+          expect(Math.abs(demuxer.info.lengthMs! - lengthMs!), `${name} ${fieldAt - at} x${factor}`).toBeLessThan(60);
+          await demuxer.seek(lengthMs! * 0.8);
+          expect((await demuxer.next())?.timestampMs).toBeGreaterThan(lengthMs! * 0.6);
+        }
+      }
+    }
+  });
+
+  it("a summary frame that is right is believed though quiet ends have few bytes, and not where a large file is cut", async () => {
+    const part = (kbps: number, frames: number) => mp3Frames({ kbps, rateHz: 48_000, sizeBytes: kbps * 3 * frames });
+    for (const scale of [1, 5]) {
+      const audio = concat(part(32, 400 * scale), part(320, 1400 * scale), part(32, 400 * scale));
+      const summary = mp3Frames({ kbps: 128, rateHz: 48_000, sizeBytes: 384 });
+      const field = concat(ascii("Xing"), be(3, 4), be(2200 * scale, 4), be(384 + audio.length, 4));
+      summary.set(field, 36);
+      const bytes = concat(summary, audio);
+      expect((await open(bytes)).info.lengthMs).toBe(2200 * scale * 24);
+      const cut = await open(bytes.subarray(0, bytes.length * 0.7));
+      expect(Math.abs(cut.info.lengthMs! / (2200 * scale * 24) - 0.7)).toBeLessThan(0.15);
+    }
+  });
+
+  it("a VBRI table that is not as long as the audio is not used for seeking", async () => {
+    const audio = mp3Frames({ kbps: 128, rateHz: 44_100, sizeBytes: 400_000 });
+    const table = { frameCount: 957, sizes: Array<number>(90).fill(0), framesPerEntry: 10 };
+    const demuxer = await open(concat(vbriFrame(table), audio));
+    await demuxer.seek(20_000);
+    const packet = await demuxer.next();
+    const frame = Math.round(((packet?.timestampMs ?? 0) * 44.1) / 1152);
+    expect(packet?.data.byteOffset).toBe(417 + Math.floor((frame * 144_000 * 128) / 44_100));
+  });
+
+  it("the length is not measured when audio is needed soon", async () => {
+    const part = (kbps: number) => mp3Frames({ kbps, rateHz: 48_000, sizeBytes: 900_000 });
+    const source = new MemoryByteSource(concat(part(64), part(320)));
+    const demuxer = await openDemuxer(source, { isLengthNeeded: false }, createTrackBudget());
+    expect(demuxer.info.lengthMs).toBeUndefined();
+    expect(source.bytesRead).toBeLessThan(200_000);
+  });
+
   it("the length of a file that changes its rate behind its first frames is counted, or sampled in a large one", async () => {
     const part = (kbps: number, sizeBytes: number) => mp3Frames({ kbps, rateHz: 48_000, sizeBytes });
     // 32 kbit/s has frames of 96 bytes, 320 of 960.
@@ -227,6 +278,14 @@ describe("the MP3 reader", () => {
     expect(large.info.lengthMs! / (20_000 * 24)).toBeGreaterThan(0.6);
     expect(large.info.lengthMs! / (20_000 * 24)).toBeLessThan(1.4);
     expect(source.bytesRead).toBeLessThan(500_000);
+  });
+
+  it("the frames of a file of varying rate are all counted around junk of any size", async () => {
+    const part = (kbps: number) => mp3Frames({ kbps, rateHz: 48_000, sizeBytes: kbps * 600 });
+    for (const junkBytes of [3_000, 7_000, 8_000, 9_000, 13_000]) {
+      const bytes = concat(part(64), new Uint8Array(junkBytes), part(320), new Uint8Array(junkBytes), part(128));
+      expect((await open(bytes)).info.lengthMs, `${junkBytes} bytes`).toBe(3 * 200 * 24);
+    }
   });
 
   it("a file of two frames before a tag plays", async () => {

@@ -74,8 +74,20 @@ describe("MPEG-TS tables", () => {
     expect(all.map(numberOf)).toEqual(Array.from({ length: 2_000 }, (_, index) => index));
   });
 
+  it("MPEG-TS behind a picture, as some sites disguise it, is played", async () => {
+    const random = seededRandom(3);
+    const picture = concat(
+      ascii("\x89PNG\r\n"),
+      Uint8Array.from({ length: 3_000 }, () => Math.floor(random() * 256)),
+    );
+    const packets = await readPackets(await open(concat(picture, ...tsTables(AAC), ...rows), FORWARD));
+    expect(packets.map(numberOf)).toHaveLength(40);
+  });
+
   it("audio without tables is played", async () => {
     expect((await readPackets(await open(concat(...rows)))).map(numberOf)).toHaveLength(40);
+    const many = units({ frames: 2_000 });
+    expect(await readPackets(await open(concat(...many), FORWARD))).toHaveLength(2_000);
   });
 
   it("a program map longer than a packet is read", async () => {
@@ -239,5 +251,24 @@ describe("MPEG-TS lengths and seeks", () => {
     const whole = await open(file);
     const cut = await open(file.subarray(0, file.length - 100));
     expect(Math.abs((cut.info.lengthMs ?? 0) - (whole.info.lengthMs ?? 0))).toBeLessThan(300);
+  });
+});
+
+describe("lost MPEG-TS packets", () => {
+  it("MPEG-TS packets that are sent twice are read once", async () => {
+    const rows = units({ frames: 40, framesPerUnit: 10 }).flatMap((row) => [row, row]);
+    const packets = await readPackets(await open(concat(...tsTables(AAC), ...rows)));
+    expect(packets.map(numberOf)).toEqual(Array.from({ length: 40 }, (_, index) => index));
+  });
+
+  it("a lost packet costs the frames in it, not the rest of its unit", async () => {
+    const rows = units({ frames: 240, framesPerUnit: 60 });
+    // In the middle of the second unit.
+    const lost = Math.floor((rows.length * 3) / 8);
+    const packets = await readPackets(await open(concat(...tsTables(AAC), ...rows.toSpliced(lost, 1))));
+    const numbers = packets.map(numberOf);
+    expect(numbers.length).toBeGreaterThanOrEqual(240 - 3);
+    const off = packets.map((packet) => Math.abs(packet.timestampMs - numberOf(packet) * FRAME_MS));
+    expect(Math.max(...off)).toBeLessThan(100);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ascii, concat, le } from "../../../../lab/media-files/bytes.ts";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import type { AudioCodec } from "../../../../src/media/format/packet.ts";
@@ -202,6 +203,23 @@ describe("openDemuxer", () => {
     expect((await failure(bytes)).code).toBe("media-unknown-format");
     const demuxer = await openDemuxer(new MemoryByteSource(bytes), { mimeType: "audio/mpeg" }, createTrackBudget());
     expect(await readPackets(demuxer)).toHaveLength(78);
+    const forward = new MemoryByteSource(bytes, { isRandomAccess: false, isSizeKnown: false });
+    const live = await openDemuxer(forward, { mimeType: "audio/mpeg" }, createTrackBudget());
+    expect(await readPackets(live)).toHaveLength(78);
+  });
+
+  it("openDemuxer reads an APE tag in front of MP3, also from a source that only runs forward", async () => {
+    const item = (name: string, value: Uint8Array) => concat(le(value.length, 4), le(0, 4), ascii(`${name}\0`), value);
+    const body = concat(item("Cover Art (Front)", new Uint8Array(200_000).fill(7)), item("Title", ascii("In front")));
+    const edge = (flags: number) =>
+      concat(ascii("APETAGEX"), le(2000, 4), le(body.length + 32, 4), le(2, 4), le(flags, 4), le(0, 8));
+    const bytes = concat(edge(0xa0000000), body, edge(0x80000000), readMediaFixture("cbr-noxing.mp3"));
+    for (const isRandomAccess of [true, false]) {
+      const source = new MemoryByteSource(bytes, { isRandomAccess, isSizeKnown: isRandomAccess });
+      const demuxer = await openDemuxer(source, {}, createTrackBudget());
+      expect(demuxer.info.title).toBe("In front");
+      expect(await readPackets(demuxer)).toHaveLength(78);
+    }
   });
 
   it("openDemuxer closes the source with the reader", async () => {
