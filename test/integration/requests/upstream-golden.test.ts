@@ -46,7 +46,8 @@ const CASES = readRestCases().flatMap(({ name, steps }): RecordedCase[] => {
   const [step] = steps;
   const identifier = new URL(step?.request.path ?? "/", "http://node.example").searchParams.get("identifier") ?? "";
   const file = /^http:\/\/127\.0\.0\.1:808[89]\/(?:[a-z]+\/)?([\w.-]+)$/.exec(identifier)?.[1] ?? "";
-  const isKnown = Object.hasOwn(FILES, file) || /^(40[34]|416|500|loop)$/.test(file);
+  // A loop of redirects is recorded as empty; we say what is wrong.
+  const isKnown = Object.hasOwn(FILES, file) || /^(40[34]|416|500)$/.test(file);
   return isKnown && /^load(range|-http)-/.test(name) ? [{ name, identifier, answer: step?.response.json }] : [];
 });
 

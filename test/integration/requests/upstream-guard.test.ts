@@ -19,7 +19,8 @@ const RECORDING_AUDIO = new URL("../../support/worker-scripts/recording-audio.mj
 const RECORDING_PROBE = new URL("../../support/worker-scripts/recording-probe.mjs", import.meta.url);
 const SONG = countedSong({ seconds: 1 });
 const SEGMENT_HEAD = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:0\n";
-const REFUSED = /^connecting to .+ refused: not a public address; .* tonearm\.network\.allow$/;
+const REFUSED =
+  /^(?:opening an HLS stream: no segment of it can be played: )?connecting to .+ refused: not a public address; .* tonearm\.network\.allow$/;
 const OUTSIDE = /not a regular file below an allowed folder \(tonearm\.local\.roots\)$/;
 
 /** Listens at a forbidden address; counts every connection. */

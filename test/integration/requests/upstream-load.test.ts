@@ -70,7 +70,7 @@ describe("an address with nothing to play", () => {
     ["page.html", "common", /^unknown file format: this is a web page.*use the address of the media itself$/],
     ["picture.mp3", "common", /^unknown file format: this is a PNG picture/],
     ["huge", "common", /^unknown file format/],
-    ["gzip/chord.mp3", "suspicious", /compressed its answer \(gzip\) unasked$/],
+    ["loop", "suspicious", /more than 20 redirects$/],
     ["wrong-range/chord.mp3", "suspicious", /sent other bytes than asked for/],
     ["silent.webm", "common", /no audio/],
     ["stump.m4a", "suspicious", /^the MP4 file cannot be read: its index \(moov\) is cut off$/],
@@ -87,7 +87,7 @@ describe("an address with nothing to play", () => {
     expect(pathsIn(error)).toEqual([]);
   });
 
-  it.concurrent.each(["404", "410", "nowhere.mp3", "loop", "loop-a.m3u", "self.m3u", "to-nothing.m3u", "to?/404"])(
+  it.concurrent.each(["404", "410", "nowhere.mp3", "loop-a.m3u", "self.m3u", "to-nothing.m3u", "to?/404"])(
     "%s: empty",
     async (path) => {
       expect(await load(path)).toEqual({ loadType: "empty", data: null });
@@ -109,16 +109,24 @@ describe("an address with nothing to play", () => {
 });
 
 describe("a server with odd habits", () => {
-  it.concurrent.each(["ranges", "norange", "noct", "chunked", "close", "slow", "cut", "cut-norange", "ignores-range"])(
-    "a server with the habit %s: the track is found with title and length",
-    async (habit) => {
-      const info = await loadInfo(`${habit}/chord.mp3`);
-      const url = upstream.url(`${habit}/chord.mp3`);
-      expect(info).toMatchObject({ identifier: url, uri: url, title: "Chord", author: "Tonearm Lab", isStream: false });
-      expect(info.length).toBeGreaterThanOrEqual(6000);
-      expect(info.length).toBeLessThan(6100);
-    },
-  );
+  it.concurrent.each([
+    "ranges",
+    "norange",
+    "noct",
+    "chunked",
+    "close",
+    "slow",
+    "cut",
+    "cut-norange",
+    "ignores-range",
+    "gzip",
+  ])("a server with the habit %s: the track is found with title and length", async (habit) => {
+    const info = await loadInfo(`${habit}/chord.mp3`);
+    const url = upstream.url(`${habit}/chord.mp3`);
+    expect(info).toMatchObject({ identifier: url, uri: url, title: "Chord", author: "Tonearm Lab", isStream: false });
+    expect(info.length).toBeGreaterThanOrEqual(6000);
+    expect(info.length).toBeLessThan(6100);
+  });
 
   it.concurrent("a track behind a redirect has the address of the target", async () => {
     expect(await loadInfo("redirect/chord.mp3")).toMatchObject({

@@ -54,7 +54,7 @@ describe("a track that cannot be played any more", () => {
     ["a web page", "common", /web page/, text("<html><title>Sorry</title></html>")],
     ["a text", "common", /text file/, text("Too many requests")],
     ["dropped", "suspicious", /^connecting to .*: the server dropped the connection$/, DROP],
-    ["a loop", "suspicious", /more than 5 redirects$/, { ...statusPlan(302), headers: { location: "/loop" } }],
+    ["a loop", "suspicious", /more than 20 redirects$/, { ...statusPlan(302), headers: { location: "/loop" } }],
   ])(
     "%s: exception (%s) and loadFailed, and no audio",
     narrated(async (name, severity, message, answer) => {

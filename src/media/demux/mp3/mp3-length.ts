@@ -12,6 +12,8 @@ const TOLERANCE = 0.02;
 /** Files of varying rate up to this size are counted to the end, larger ones are sampled. */
 const COUNT_BYTES_MAX = 2 * 1024 * 1024;
 const SAMPLE_COUNT = 16;
+/** Silence that counts in, milliseconds: two frames of the usual rates. */
+const PADDING_MS_MAX = 100;
 /** A count of samples at so many points is this inexact: half of the time may be silence, in few bytes. */
 const SAMPLED_TOLERANCE = 0.45;
 /** The mean size of all frames may be this many times that of the first or the last ones: quiet beginnings and ends. */
@@ -48,7 +50,10 @@ export function checkedSummary(summary: Mp3Summary | undefined, extent: Mp3Exten
   return { ...summary, frameCount: undefined, sizeBytes: undefined, hundredths: undefined, endSamples: 0 };
 }
 
-/** Length in milliseconds without encoder padding; undefined when unknown, or when it would have to be measured. */
+/**
+ * Length in milliseconds; undefined when unknown, or when it would have to be measured. As in Lavalink with encoder
+ * padding and, at a constant rate, the summary's own frame, but only while they are short.
+ */
 export async function mp3Length(
   parts: ReaderParts,
   summary: Mp3Summary | undefined,
@@ -57,27 +62,29 @@ export async function mp3Length(
   const { header } = extent;
   const declared = summary?.frameCount;
   const { startSamples = 0, endSamples = 0 } = summary ?? {};
-  const audibleMs = (frames: number) => {
+  const lengthOf = (frames: number) => {
+    const msOf = (samples: number) => Math.floor((1000 * Math.max(0, samples)) / header.sampleRateHz);
+    const allMs = msOf((frames + (summary?.kind === "cbr" ? 1 : 0)) * header.frameSamples);
     // Padding at the end is not there where a file is cut off, or goes on.
-    const samples = frames * header.frameSamples - startSamples - (frames === declared ? endSamples : 0);
-    return Math.floor((1000 * Math.max(0, samples)) / header.sampleRateHz);
+    const audibleMs = msOf(frames * header.frameSamples - startSamples - (frames === declared ? endSamples : 0));
+    return allMs - audibleMs < PADDING_MS_MAX ? allMs : audibleMs;
   };
   const isBelieved = summary !== undefined && (await isBelievable(parts, summary, extent));
-  if (declared !== undefined && isBelieved) return audibleMs(declared);
+  if (declared !== undefined && isBelieved) return lengthOf(declared);
   const bytes = bytesFrom(extent, extent.firstFrame);
   if (bytes === undefined) return undefined;
   const { isRandomAccess } = parts.source;
   if (isRandomAccess && !extent.isMeasured) return undefined;
   const isConstant =
     summary?.kind !== "vbr" && extent.sample.isConstant && (await tailOf(parts, extent)).isConstant !== false;
-  if (isConstant) return audibleMs(Math.floor((bytes + 8) / exactFrameBytes(header)));
+  if (isConstant) return lengthOf(Math.floor((bytes + 8) / exactFrameBytes(header)));
   const { frameBytes } = extent.sample;
-  if (!isRandomAccess) return audibleMs(declaredCount(bytes / frameBytes, summary, extent));
+  if (!isRandomAccess) return lengthOf(declaredCount(bytes / frameBytes, summary, extent));
   const isCounted = bytes <= COUNT_BYTES_MAX;
   const count = await (isCounted ? countFrames(parts, extent) : sampleFrameCount(parts, extent));
   const likely = isCounted ? (declared ?? count) : declaredCount(count, summary, extent);
   const isConfirmed = isNear(count, likely, isCounted ? TOLERANCE : SAMPLED_TOLERANCE);
-  return audibleMs(isConfirmed ? likely : count);
+  return lengthOf(isConfirmed ? likely : count);
 }
 
 /** True when the count of the summary agrees with its bytes, those of the file, and the frames at both ends. */
