@@ -60,8 +60,6 @@ class FragmentedDemuxer implements Demuxer {
   readonly #seekPoints: SeekIndex;
   #latestTicks: number;
   readonly #isMeasured: boolean;
-  /** Read ahead, to know whether the one in front is the last. */
-  #ahead: Packet | undefined;
   #samples: FragmentSamples;
   #sampleIndex = 0;
   /** True once inside the `mdat` of the current fragment. */
@@ -92,26 +90,20 @@ class FragmentedDemuxer implements Demuxer {
     this.#table = new TableReader({ source, cursor: this.#cursor, movie, packets: this.#packets });
     this.#isInTable = movie.table.sampleCount > 0;
     this.#hasBase = this.#isInTable;
-    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
+    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step(), stream: () => this.stream });
   }
 
   get isSeekable(): boolean {
     return this.#source.isRandomAccess;
   }
 
-  /** Only the last packet of all ends in padding: the shorter last one of a fragment is read past to find out. */
-  async next(): Promise<Packet | undefined> {
-    const packet = this.#ahead ?? (await this.#pump.next());
-    this.#ahead = undefined;
-    if (packet === undefined || packet.trimEndSamples === 0) return packet;
-    this.#ahead = await this.#pump.next();
-    return this.#ahead === undefined ? packet : { ...packet, trimEndSamples: 0 };
+  next(): Promise<Packet | undefined> {
+    return this.#pump.next();
   }
 
   async seek(positionMs: number): Promise<void> {
     // The first fragment shows where the time starts.
     if (!this.#hasBase) await this.#pump.next();
-    this.#ahead = undefined;
     const isBehind = positionMs >= (this.info.lengthMs ?? Number.POSITIVE_INFINITY);
     if (isBehind && (this.#isMeasured || !this.isSeekable)) return this.#pump.finish();
     const ticks = this.#packets.seekTicks(positionMs);

@@ -146,11 +146,12 @@ class OggDemuxer implements Demuxer {
     this.info = { probeName: "ogg", title, author, isrc, artworkUrl: undefined, lengthMs };
     this.#cursor = new ByteCursor(parts.source, opened.dataStart);
     this.#pages = new PageReader(this.#cursor);
-    this.#pump = new PacketPump({ cursor: this.#cursor, work: parts.work, step: () => this.#step() });
+    const stream = () => this.#link.headers.stream;
+    this.#pump = new PacketPump({ cursor: this.#cursor, work: parts.work, step: () => this.#step(), stream });
   }
 
   get stream(): AudioStream {
-    return this.#link.headers.stream;
+    return this.#pump.stream ?? this.#link.headers.stream;
   }
 
   get isSeekable(): boolean {
@@ -295,7 +296,8 @@ class OggDemuxer implements Demuxer {
     const timestampMs = startMs + (1000 * (pagePosition.granule - skipped)) / rate;
     const surplus = pagePosition.granule + pagePosition.count - pagePosition.end;
     const trimEndSamples = Math.max(0, Math.min(pagePosition.count, surplus));
-    this.#endMs = timestampMs + (1000 * (pagePosition.count - trimEndSamples)) / rate;
+    const endGranule = Math.min(pagePosition.granule + pagePosition.count, pagePosition.end);
+    this.#endMs = startMs + (1000 * (endGranule - skipped)) / rate;
     return { data, timestampMs, durationMs: (1000 * pagePosition.count) / rate, trimEndSamples };
   }
 }
