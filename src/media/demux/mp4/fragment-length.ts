@@ -26,7 +26,7 @@ const BYTES_PER_SECOND_MIN = 100;
 export interface FragmentedLength {
   readonly lengthMs: number | undefined;
   readonly isMeasured: boolean;
-  /** Of a file whose times go back: an index of its own, as the ones in the file are those of its parts. */
+  /** A separate index for a file whose times go back: the ones in the file are those of its parts. */
   readonly seekPoints?: SeekIndex;
 }
 

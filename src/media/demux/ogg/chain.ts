@@ -22,7 +22,7 @@ const WHOLE_BYTES = 2 * 1024 * 1024;
 /** How much the bytes of a page may vary from one half to the other: in the whole file, and in parts of it. */
 const VARIATION = { whole: 1.25, part: 1.5 };
 
-export interface OggLink {
+interface OggLink {
   /** Where its first page starts, and where the next link does. */
   readonly positionBytes: number;
   readonly endBytes: number;
