@@ -14,22 +14,26 @@ export interface FlacStreamInfo {
   readonly totalSamples: number;
 }
 
-/** Reads the 34 bytes of a STREAMINFO block's body. */
+/** Reads the 34 bytes of a STREAMINFO block's body; undefined when what it says cannot be. */
 export function parseFlacStreamInfo(body: Uint8Array): FlacStreamInfo | undefined {
+  const info = readFlacStreamInfo(body);
+  if (info === undefined || info.sampleRateHz === 0 || info.blockSamplesMax < 16 || info.bitsPerSample < 4)
+    return undefined;
+  return info;
+}
+
+/** The same with all that it says, possible or not; undefined when it is cut off. */
+export function readFlacStreamInfo(body: Uint8Array): FlacStreamInfo | undefined {
   if (body.length < 34) return undefined;
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
   const packed = view.getUint32(10);
-  const sampleRateHz = packed >>> 12;
-  const blockSamplesMax = view.getUint16(2);
-  const bitsPerSample = ((packed >>> 4) & 31) + 1;
-  if (sampleRateHz === 0 || blockSamplesMax < 16 || bitsPerSample < 4) return undefined;
   return {
     blockSamplesMin: view.getUint16(0),
-    blockSamplesMax,
+    blockSamplesMax: view.getUint16(2),
     frameBytesMax: (body[7]! << 16) | (body[8]! << 8) | body[9]!,
-    sampleRateHz,
+    sampleRateHz: packed >>> 12,
     channelCount: ((packed >>> 9) & 7) + 1,
-    bitsPerSample,
+    bitsPerSample: ((packed >>> 4) & 31) + 1,
     totalSamples: (packed & 15) * 2 ** 32 + view.getUint32(14),
   };
 }

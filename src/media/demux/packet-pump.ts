@@ -1,9 +1,9 @@
 // Drives a container's parsing step: returns packets without waiting while bytes are buffered, waits for bytes when
 // they are not, and yields the thread during long searches. It limits for all readers what one may do without finding a
-// packet. Used by every demuxer's `next`. Audio thread.
+// packet, and trims only where the audio ends. Used by every demuxer's `next`. Audio thread.
 
 import { NodeError } from "../../errors.ts";
-import type { Packet } from "../format/packet.ts";
+import type { AudioStream, Packet } from "../format/packet.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
 import type { DemuxWork } from "./demux-work.ts";
 
@@ -19,6 +19,9 @@ export type Step = Packet | undefined | typeof WAIT | typeof AGAIN;
 const STEPS_MAX = 8 * 1024 * 1024;
 /** Bytes scanned from one packet to the next; bytes skipped unread do not count. */
 const BYTES_MAX = 1024 * 1024 * 1024;
+/** Packets with padding in a row that are read past, and their bytes: all of an Ogg page, or one long packet. */
+const PADDED_COUNT_MAX = 256;
+const PADDED_BYTES_MAX = 128 * 1024;
 
 export interface PumpOptions {
   readonly cursor: ByteCursor;
@@ -27,6 +30,15 @@ export interface PumpOptions {
   readonly step: () => Step | Promise<Step>;
   /** Handles the rest at the end of the data (fewer bytes than the step needs); by default it is dropped. */
   readonly onShort?: () => Step;
+  /** The stream of the packet that `step` returned. Needed when it may change, or packets may end in padding. */
+  readonly stream?: () => AudioStream;
+  /** True when the packet last read starts in place of the padding in front of it. Default: it does not. */
+  readonly isPaddingConfirmed?: () => boolean;
+}
+
+interface Held {
+  readonly packet: Packet;
+  readonly stream: AudioStream | undefined;
 }
 
 /** One per reader. Its limits apply from one packet to the next: 8,388,608 steps, and 1 GiB scanned. */
@@ -34,15 +46,27 @@ export class PacketPump {
   readonly #options: PumpOptions;
   #dropUntilMs = Number.NEGATIVE_INFINITY;
   #isFinished = false;
+  /** Packets to return, and one behind them that was read to judge the padding of the last. */
+  #held: Held[] = [];
+  #ahead: Held | undefined;
+  #stream: AudioStream | undefined;
 
   constructor(options: PumpOptions) {
     this.#options = options;
   }
 
-  /** Drops packets that end at or before `timeMs`, to reach the target after a seek. */
+  /** The stream of the packet last returned; undefined before the first one. */
+  get stream(): AudioStream | undefined {
+    return this.#stream;
+  }
+
+  /** Drops packets that end at or before `timeMs`, to reach the target after a seek, and those read ahead. */
   dropUntil(timeMs: number): void {
     this.#dropUntilMs = timeMs;
     this.#isFinished = false;
+    this.#held = [];
+    this.#ahead = undefined;
+    this.#stream = undefined;
   }
 
   /** Ends the stream without reading on: a seek went behind the end. The next `dropUntil` undoes it. */
@@ -50,9 +74,43 @@ export class PacketPump {
     this.#isFinished = true;
   }
 
-  /** Packets without content are left out. */
+  /**
+   * Packets without content are left out. Padding is only at the end of a stream: a packet that others of its stream
+   * follow is whole, whatever a header or a page says.
+   */
   async next(): Promise<Packet | undefined> {
     if (this.#isFinished) return undefined;
+    if (this.#held.length === 0) await this.#readAhead();
+    const held = this.#held.shift();
+    this.#stream = held?.stream;
+    return held?.packet;
+  }
+
+  /** Up to a packet whose padding is known: that is one, or those up to the next one with audio. */
+  async #readAhead(): Promise<void> {
+    const first = this.#ahead ?? (await this.#take());
+    this.#ahead = undefined;
+    if (first === undefined) return;
+    const run = [first];
+    let next: Held | undefined;
+    for (let bytes = first.packet.data.length; first.packet.trimEndSamples > 0; bytes += next.packet.data.length) {
+      next = await this.#take();
+      if (next === undefined || next.stream !== first.stream || !isAllPadding(next)) break;
+      run.push(next);
+      if (run.length > PADDED_COUNT_MAX || bytes > PADDED_BYTES_MAX) break;
+    }
+    this.#ahead = next === run.at(-1) ? undefined : next;
+    const isContinued = this.#ahead !== undefined && this.#ahead.stream === first.stream;
+    const isTrimmed = !isContinued || this.#options.isPaddingConfirmed?.() === true;
+    this.#held = isTrimmed ? run : run.map((held) => ({ ...held, packet: { ...held.packet, trimEndSamples: 0 } }));
+  }
+
+  async #take(): Promise<Held | undefined> {
+    const packet = await this.#read();
+    return packet && { packet, stream: this.#options.stream?.() };
+  }
+
+  async #read(): Promise<Packet | undefined> {
     const { cursor, work } = this.#options;
     const bytesMax = cursor.fetchedBytes + BYTES_MAX;
     for (let steps = 0; steps < STEPS_MAX && cursor.fetchedBytes < bytesMax; steps++) {
@@ -78,4 +136,9 @@ export class PacketPump {
     const rest = onShort?.();
     return rest === WAIT ? undefined : rest;
   }
+}
+
+function isAllPadding({ packet, stream }: Held): boolean {
+  if (stream === undefined) return packet.trimEndSamples > 0;
+  return packet.trimEndSamples >= Math.round((packet.durationMs * stream.sampleRateHz) / 1000);
 }

@@ -293,8 +293,9 @@ export class TrackDecoder {
     requirePlayableRate(decoded.sampleRateHz);
     const pcm = packet !== undefined && this.#falseSilence.has(decoded, packet.data) ? EMPTY_BLOCK : decoded;
     if (packet !== undefined) this.#count(pcm, packet);
-    const trimSamples = packet !== undefined && packet.trimEndSamples > 0 ? packet.trimEndSamples : 0;
-    const endSample = Math.max(0, pcm.lengthSamples - trimSamples);
+    // The decoder's rate may be another: that of HE-AAC is twice as high where the container says so.
+    const trimMs = (1000 * Math.max(0, packet?.trimEndSamples ?? 0)) / this.#stream.sampleRateHz;
+    const endSample = Math.max(0, pcm.lengthSamples - Math.round((trimMs * pcm.sampleRateHz) / 1000));
     const isOff =
       packet !== undefined &&
       (this.#nextMs === undefined || Math.abs(this.#nextMs - packet.timestampMs) > DRIFT_MS_MAX);

@@ -13,6 +13,7 @@ import { withTaggedLoudness } from "../loudness-tags.ts";
 import { flacStream } from "../ogg/ogg-codec.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import type { Tags } from "../tags.ts";
+import { isFrameOf } from "./first-frame.ts";
 import { type FlacHeader, readFlacHeader } from "./flac-header.ts";
 import { FRAME_BYTES_MIN, FrameEnd, findSync } from "./frame-end.ts";
 import { measureFlac } from "./measure-flac.ts";
@@ -50,12 +51,16 @@ export async function openFlac(
 ): Promise<Demuxer> {
   const cursor = new ByteCursor(parts.source, leading.endBytes);
   const tags = { ...leading.tags };
-  const header = await readFlacHeader(cursor, tags, parts.work);
+  const { isRandomAccess } = parts.source;
+  const header = await readFlacHeader({ cursor, isRandomAccess }, tags, parts.work);
   const firstFrame = cursor.position;
-  const { totalSamples, blockSamplesMax } = header.info;
-  const isMeasured = isLengthNeeded && totalSamples === 0;
-  const measured = isMeasured ? await measureFlac(parts, { firstFrame, blockSamples: blockSamplesMax }) : 0;
-  return new FlacDemuxer(parts, { header, tags, firstFrame, lengthSamples: totalSamples || measured });
+  const { info } = header;
+  const measured = isLengthNeeded ? await measureFlac(parts, { firstFrame, info }) : 0;
+  return new FlacDemuxer(parts, {
+    ...{ header, tags, firstFrame },
+    lengthSamples: measured || info.totalSamples,
+    isMeasured: isLengthNeeded,
+  });
 }
 
 interface Opened {
@@ -64,6 +69,8 @@ interface Opened {
   readonly firstFrame: number;
   /** 0 when unknown. */
   readonly lengthSamples: number;
+  /** The frames have been asked for the length, not only the head. */
+  readonly isMeasured: boolean;
 }
 
 class FlacDemuxer implements Demuxer {
@@ -79,6 +86,8 @@ class FlacDemuxer implements Demuxer {
   #wastedBytes = 0;
   #timeMs = 0;
   #damageBytes = 0;
+  #lengthSamples: number;
+  #isMeasured: boolean;
 
   constructor({ source, work }: ReaderParts, opened: Opened) {
     const { info, infoBody } = opened.header;
@@ -88,6 +97,8 @@ class FlacDemuxer implements Demuxer {
     this.stream = withTaggedLoudness(flacStream(info, infoBody), opened.tags);
     const { title, author, isrc } = opened.tags;
     const { lengthSamples } = opened;
+    this.#lengthSamples = lengthSamples;
+    this.#isMeasured = opened.isMeasured;
     const lengthMs = lengthSamples > 0 ? Math.floor((1000 * lengthSamples) / info.sampleRateHz) : undefined;
     this.info = { probeName: "flac", title, author, isrc, artworkUrl: undefined, lengthMs };
     this.#cursor = new ByteCursor(source, opened.firstFrame);
@@ -108,8 +119,7 @@ class FlacDemuxer implements Demuxer {
   }
 
   async seek(positionMs: number): Promise<void> {
-    const { lengthMs } = this.info;
-    if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
+    if (await this.#isBehind(positionMs)) return this.#pump.finish();
     const targetMs = Math.max(0, positionMs);
     if (this.isSeekable) {
       const sample = Math.floor((targetMs * this.stream.sampleRateHz) / 1000);
@@ -124,6 +134,19 @@ class FlacDemuxer implements Demuxer {
 
   close(): void {
     this.#source.close();
+  }
+
+  /** True behind the end. The head alone is not believed: its total of samples may be too small. */
+  async #isBehind(positionMs: number): Promise<boolean> {
+    const isBehind = () =>
+      this.#lengthSamples > 0 && positionMs >= Math.floor((1000 * this.#lengthSamples) / this.stream.sampleRateHz);
+    if (!isBehind() || this.#isMeasured) return isBehind();
+    this.#isMeasured = true;
+    const { firstFrame, header } = this.#opened;
+    const parts = { source: this.#source, work: this.#work };
+    const measured = await measureFlac(parts, { firstFrame, info: header.info });
+    this.#lengthSamples = measured || this.#lengthSamples;
+    return isBehind();
   }
 
   /** Start of a frame at or shortly before the sample: by the seek table, then by bisection. */
@@ -145,7 +168,6 @@ class FlacDemuxer implements Demuxer {
   }
 
   async #findHeader(cursor: ByteCursor, end: number): Promise<{ positionBytes: number; sample: number } | undefined> {
-    const { totalSamples } = this.#opened.header.info;
     while (cursor.position < end && (await cursor.need(FLAC_HEADER_BYTES_MAX))) {
       if (this.#work.isSpent) await this.#work.yield();
       const sniffBytes = Math.min(cursor.bufferedBytes, end - cursor.position + FLAC_HEADER_BYTES_MAX, STEP_BYTES);
@@ -157,9 +179,8 @@ class FlacDemuxer implements Demuxer {
       }
       const header = parseFlacFrameHeader(bytes, at);
       cursor.skip(at);
-      const sample = header && this.#sampleOf(header);
-      if (sample !== undefined && (totalSamples === 0 || sample < totalSamples)) {
-        return { positionBytes: cursor.position, sample };
+      if (header !== undefined && isFrameOf(this.#opened.header.info, header)) {
+        return { positionBytes: cursor.position, sample: this.#sampleOf(header) };
       }
       cursor.skip(1);
     }

@@ -7,6 +7,7 @@ import type { DemuxWork } from "../demux-work.ts";
 import { type FlacStreamInfo, parseFlacFrameHeader, parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { readOwned } from "../owned-bytes.ts";
 import { measureVorbisComments, readVorbisComments, type Tags } from "../tags.ts";
+import { factsOf, findFirstFrame } from "./first-frame.ts";
 import { SeekTable } from "./seek-table.ts";
 
 const BLOCK_COUNT_MAX = 1024;
@@ -28,6 +29,7 @@ const VORBIS_COMMENT = 4;
 const LAST_TYPE = 6;
 
 export interface FlacHeader {
+  /** As the frames say where they contradict the block; the total of samples is only declared. */
   readonly info: FlacStreamInfo;
   /** Body of the STREAMINFO block, for the decoder. */
   readonly infoBody: Uint8Array;
@@ -35,8 +37,13 @@ export interface FlacHeader {
 }
 
 /** Reads from "fLaC" on and leaves the cursor at the first frame. Fills `tags`. Throws NodeErrors. */
-export async function readFlacHeader(cursor: ByteCursor, tags: Tags, work: DemuxWork): Promise<FlacHeader> {
+export async function readFlacHeader(
+  { cursor, isRandomAccess }: { readonly cursor: ByteCursor; readonly isRandomAccess: boolean },
+  tags: Tags,
+  work: DemuxWork,
+): Promise<FlacHeader> {
   cursor.skip(4);
+  let searchFrom = cursor.position;
   let infoBody: Uint8Array | undefined;
   let seekTable: SeekTable | undefined;
   let readBytes = 0;
@@ -53,17 +60,21 @@ export async function readFlacHeader(cursor: ByteCursor, tags: Tags, work: Demux
     if (isNeeded && readBytes < READ_BYTES_MAX) {
       const body = await readOwned(cursor, { sizeBytes: Math.min(sizeBytes, BLOCK_BYTES_MAX), work, purpose: PURPOSE });
       readBytes += body.length;
-      if (type === STREAM_INFO) infoBody ??= body.slice(0, STREAM_INFO_BYTES_MAX);
-      else if (type === VORBIS_COMMENT) end = await readComments(cursor, { body, bodyStart, end, tags });
+      if (type === STREAM_INFO && infoBody === undefined) {
+        infoBody = body.slice(0, STREAM_INFO_BYTES_MAX);
+        searchFrom = end;
+      } else if (type === VORBIS_COMMENT) end = await readComments(cursor, { body, bodyStart, end, tags });
       if (type === SEEK_TABLE) seekTable = new SeekTable(body);
       else work.release(body.length);
     }
     cursor.moveTo(end);
-    if ((head[0]! & 0x80) === 0) continue;
-    const info = infoBody && parseFlacStreamInfo(infoBody);
-    if (infoBody === undefined || info === undefined) break;
-    return { info, infoBody, seekTable };
+    if ((head[0]! & 0x80) !== 0) break;
   }
+  const info = infoBody && parseFlacStreamInfo(infoBody);
+  const first = await findFirstFrame(cursor, { searchFrom: isRandomAccess ? searchFrom : undefined, work });
+  const facts = first === undefined ? undefined : factsOf(first, infoBody);
+  if (facts !== undefined) return { ...facts, seekTable };
+  if (infoBody !== undefined && info !== undefined) return { info, infoBody, seekTable };
   throw new NodeError("media-damaged", "the FLAC file cannot be read: its head is cut off or broken");
 }
 

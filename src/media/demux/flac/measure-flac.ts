@@ -1,10 +1,16 @@
-// The length of a FLAC file whose head does not say it (written to a pipe): by the number of its last frame. Audio and
-// probe threads.
+// The length of a FLAC file by the number of its last frame: its head does not say it when it was written to a pipe, and
+// may be wrong. Audio and probe threads.
 
 import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
-import { FLAC_HEADER_BYTES_MAX, type FlacFrameHeader, parseFlacFrameHeader } from "../flac-frame-header.ts";
-import { findSync } from "./frame-end.ts";
+import {
+  FLAC_HEADER_BYTES_MAX,
+  type FlacFrameHeader,
+  type FlacStreamInfo,
+  parseFlacFrameHeader,
+} from "../flac-frame-header.ts";
+import { isFrameOf } from "./first-frame.ts";
+import { FRAME_BYTES_MIN, findSync } from "./frame-end.ts";
 
 /** Read from the end at first, and at most: two of the longest frames. */
 const TAIL_BYTES_MIN = 64 * 1024;
@@ -14,8 +20,7 @@ const STEP_BYTES = 8 * 1024;
 
 interface FlacFrames {
   readonly firstFrame: number;
-  /** Samples of a block, unless blocks vary. */
-  readonly blockSamples: number;
+  readonly info: FlacStreamInfo;
 }
 
 /** Samples up to the end of the last frame; 0 when it is not found, or the end is out of reach. */
@@ -26,22 +31,25 @@ export async function measureFlac({ source, work }: ReaderParts, frames: FlacFra
     const start = Math.max(frames.firstFrame, sizeBytes - tailBytes);
     const cursor = new ByteCursor(source, start);
     let before: FlacFrameHeader | undefined;
-    let samples = 0;
-    while (await cursor.need(FLAC_HEADER_BYTES_MAX)) {
+    let [samples, headerCount] = [0, 0];
+    for (let isEnd = false; !isEnd; ) {
       if (work.isSpent) await work.yield();
-      const bytes = cursor.view(STEP_BYTES);
-      const last = bytes.length - FLAC_HEADER_BYTES_MAX;
+      const bytes = await cursor.peek(STEP_BYTES);
+      isEnd = bytes.length < STEP_BYTES;
+      // The last frame may be shorter than the longest header.
+      const last = bytes.length - (isEnd ? FRAME_BYTES_MIN : FLAC_HEADER_BYTES_MAX);
       for (let at = findSync(bytes, 0, last); at >= 0; at = findSync(bytes, at + 1, last)) {
         const header = parseFlacFrameHeader(bytes, at);
-        if (header === undefined) continue;
-        // A header counts when it follows the one before, or starts the file: bytes that look like one are not rare.
-        const isFirst = cursor.position + at === frames.firstFrame;
-        if (isFirst || (before !== undefined && isNext(before, header))) samples = endOf(header, frames);
+        if (header === undefined || !isFrameOf(frames.info, header)) continue;
+        // A header counts when it follows the one before, or is the only one: bytes that look like one are not rare.
+        if (before !== undefined && isNext(before, header)) samples = endOf(header, frames.info);
         before = header;
+        headerCount += 1;
       }
-      cursor.skip(last + 1);
+      if (!isEnd) cursor.skip(last + 1);
     }
-    if (samples > 0 || start === frames.firstFrame) return samples;
+    if (samples > 0) return samples;
+    if (start === frames.firstFrame) return before !== undefined && headerCount === 1 ? endOf(before, frames.info) : 0;
   }
   return 0;
 }
@@ -51,6 +59,6 @@ function isNext(before: FlacFrameHeader, header: FlacFrameHeader): boolean {
   return header.isVariable === before.isVariable && header.number === before.number + step;
 }
 
-function endOf({ isVariable, number, blockSamples }: FlacFrameHeader, frames: FlacFrames): number {
-  return (isVariable ? number : number * frames.blockSamples) + blockSamples;
+function endOf({ isVariable, number, blockSamples }: FlacFrameHeader, info: FlacStreamInfo): number {
+  return (isVariable ? number : number * info.blockSamplesMax) + blockSamples;
 }

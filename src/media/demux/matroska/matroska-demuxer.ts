@@ -77,6 +77,9 @@ class MatroskaDemuxer implements Demuxer {
   #baseMs: number | undefined;
   /** Where the next packet starts if nothing is missing. */
   #expectedMs: number | undefined;
+  /** Padding at the end of the last block, and whether a block started where it begins, not where it ends. */
+  #paddingMs = 0;
+  #isPaddingConfirmed = false;
   /** Packets of a laced block that are still to be returned. */
   #laced: Packet[] = [];
   #isLost = false;
@@ -99,7 +102,13 @@ class MatroskaDemuxer implements Demuxer {
     this.#baseMs = header.isLive ? undefined : 0;
     this.#clock = createPacketClock(track.stream, track.frameSamples);
     this.#cursor = new ByteCursor(parts.source, header.firstCluster);
-    this.#pump = new PacketPump({ cursor: this.#cursor, work: parts.work, step: () => this.#step() });
+    this.#pump = new PacketPump({
+      cursor: this.#cursor,
+      work: parts.work,
+      step: () => this.#step(),
+      stream: () => this.stream,
+      isPaddingConfirmed: () => this.#isPaddingConfirmed,
+    });
   }
 
   get isSeekable(): boolean {
@@ -277,7 +286,7 @@ class MatroskaDemuxer implements Demuxer {
     const blockMs = (this.#clusterUnits + parts.relativeUnits) * this.#header.unitMs;
     this.#baseMs ??= blockMs;
     const timeMs = blockMs - this.#baseMs - track.codecDelayMs;
-    const expectedMs = this.#expectedMs;
+    const expectedMs = this.#expectedAt(timeMs);
     const isSeamless = expectedMs !== undefined && Math.abs(timeMs - expectedMs) <= TIME_TOLERANCE_MS;
     let timestampMs = isSeamless ? expectedMs : timeMs;
     for (const [index, frame] of parts.frames.entries()) {
@@ -290,7 +299,16 @@ class MatroskaDemuxer implements Demuxer {
       timestampMs += durationMs;
     }
     this.#expectedMs = timestampMs;
+    this.#paddingMs = (1000 * (this.#laced.at(-1)?.trimEndSamples ?? 0)) / this.stream.sampleRateHz;
     return this.#laced.shift() ?? AGAIN;
+  }
+
+  /** Where a block of that time follows the one before: behind its padding, or in place of it. */
+  #expectedAt(timeMs: number): number | undefined {
+    const endMs = this.#expectedMs;
+    if (endMs === undefined) return undefined;
+    this.#isPaddingConfirmed = endMs - timeMs > this.#paddingMs / 2;
+    return this.#isPaddingConfirmed ? endMs - this.#paddingMs : endMs;
   }
 
   /** The data here is invalid: the next steps search for a cluster. */

@@ -132,14 +132,14 @@ class Mp3Demuxer implements Demuxer {
     this.#isConstant = summary?.kind !== "vbr" && sample.isConstant;
     this.#cursor = new ByteCursor(source, layout.firstFrame);
     this.#streamWord = layout.word;
-    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
+    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step(), stream: () => this.#stream });
     this.#index = new FrameIndex(work, positionsOfRuns(layout));
     const { title, author, isrc } = tags;
     this.info = { probeName: "mp3", title, author, isrc, artworkUrl: undefined, lengthMs: layout.lengthMs };
   }
 
   get stream(): AudioStream {
-    return this.#stream;
+    return this.#pump.stream ?? this.#stream;
   }
 
   get isSeekable(): boolean {

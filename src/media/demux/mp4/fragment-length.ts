@@ -5,9 +5,10 @@ import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import { readOwned } from "../owned-bytes.ts";
-import type { SeekIndex } from "../seek-index.ts";
+import { SeekIndex } from "../seek-index.ts";
 import { BOX_HEADER_BYTES_MAX, type BoxHeader, parseBoxHeader } from "./box.ts";
 import { type FragmentContext, type Mp4Head, readFragment, readFragmentTicks, readRandomAccess } from "./fragment.ts";
+import { FragmentClock } from "./fragment-clock.ts";
 import type { FragmentSamples } from "./fragment-samples.ts";
 import type { Movie } from "./movie.ts";
 
@@ -25,6 +26,8 @@ const BYTES_PER_SECOND_MIN = 100;
 export interface FragmentedLength {
   readonly lengthMs: number | undefined;
   readonly isMeasured: boolean;
+  /** A separate index for a file whose times go back: the ones in the file are those of its parts. */
+  readonly seekPoints?: SeekIndex;
 }
 
 interface Opening {
@@ -46,6 +49,8 @@ export async function measureFragments(parts: ReaderParts, { head, seekPoints }:
     await readTailIndex(parts, movie, seekPoints);
     const endTicks = await findEnd(parts, { movie, sizeBytes, from: seekPoints.latest?.positionBytes, bodyStart });
     const startTicks = await findStart(parts, { head, seekPoints });
+    const joined = await measureJoined(parts, head, (endTicks ?? 0) - startTicks);
+    if (joined !== undefined) return { lengthMs: toMs(joined.ticks), isMeasured: true, seekPoints: joined.seekPoints };
     if (endTicks !== undefined) return { lengthMs: toMs(endTicks - startTicks), isMeasured: true };
   }
   const startTicks = seekPoints.earliest?.time ?? 0;
@@ -105,6 +110,66 @@ async function findEnd(parts: ReaderParts, range: Range): Promise<number | undef
   if (!walked.isAtEnd) return undefined;
   // No fragment at all: the table is the whole file.
   return walked.endTicks ?? (movie.table.totalTicks || undefined);
+}
+
+/** Boxes walked through to see how the bytes relate to the time, and in files that last longer than their last fragment. */
+const SAMPLE_BOXES = 8;
+const JOINED_BOXES_MAX = 512;
+/** By how much the bytes may speak for a longer time. */
+const VARIATION = 1.5;
+
+interface Joined {
+  readonly ticks: number;
+  readonly seekPoints: SeekIndex;
+}
+
+/**
+ * The sum of the parts of a file whose times go back (joined files, or 0 in each fragment); undefined for others. What is
+ * beyond the boxes that are walked through is estimated.
+ */
+async function measureJoined(parts: ReaderParts, head: Mp4Head, lastTicks: number): Promise<Joined | undefined> {
+  const sizeBytes = (parts.source.sizeBytes ?? 0) - head.bodyStart;
+  const sample = await sumFragments(parts, head, SAMPLE_BOXES);
+  const isLonger = !sample.isAtEnd && sample.ticks * (sizeBytes / sample.bytes) > VARIATION * lastTicks;
+  const sum = isLonger && !sample.hasGoneBack ? await sumFragments(parts, head, JOINED_BOXES_MAX) : sample;
+  if (!sum.hasGoneBack) return undefined;
+  const whole = sum.isAtEnd ? sum : await sumFragments(parts, head, JOINED_BOXES_MAX);
+  const { seekPoints } = whole;
+  return { ticks: whole.isAtEnd ? whole.ticks : whole.ticks * (sizeBytes / whole.bytes), seekPoints };
+}
+
+interface Sum extends Joined {
+  readonly bytes: number;
+  readonly hasGoneBack: boolean;
+  readonly isAtEnd: boolean;
+}
+
+async function sumFragments({ source, work }: ReaderParts, head: Mp4Head, boxesMax: number): Promise<Sum> {
+  const { movie, bodyStart } = head;
+  const cursor = new ByteCursor(source, bodyStart);
+  const clock = new FragmentClock(movie);
+  const seekPoints = new SeekIndex(work);
+  let startTicks = movie.table.sampleCount > 0 ? 0 : undefined;
+  let isAtEnd = false;
+  for (let count = 0; count < boxesMax && !isAtEnd; count++) {
+    if (work.isSpent) await work.yield();
+    const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
+    isAtEnd = header === undefined || cursor.position + header.sizeBytes >= (source.sizeBytes ?? 0);
+    if (header === undefined) break;
+    const positionBytes = cursor.position;
+    if (header.type === "moof" && header.sizeBytes <= FRAGMENT_BYTES_MAX) {
+      const context = fragmentContext(movie, { positionBytes, nextTicks: clock.nextTicks - clock.offsetTicks });
+      const samples = await readWholeFragment(cursor, { header, context, work });
+      const ticks = clock.enter(samples);
+      startTicks ??= ticks;
+      if (ticks !== undefined) seekPoints.add(ticks, positionBytes);
+      samples.close();
+    }
+    cursor.moveTo(positionBytes + header.sizeBytes);
+  }
+  const bytes = Math.max(1, cursor.position - bodyStart);
+  const { nextTicks, hasGoneBack } = clock;
+  return { ticks: Math.max(0, nextTicks - (startTicks ?? 0)), seekPoints, bytes, hasGoneBack, isAtEnd };
 }
 
 interface Walk {

@@ -7,11 +7,11 @@ import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
-import { readOwned } from "../owned-bytes.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
 import { SeekIndex, type SeekPoint } from "../seek-index.ts";
 import { BOX_HEADER_BYTES_MAX, type BoxHeader, parseBoxHeader } from "./box.ts";
-import { type Mp4Head, readFragmentTicks } from "./fragment.ts";
+import type { Mp4Head } from "./fragment.ts";
+import { FragmentClock } from "./fragment-clock.ts";
 import {
   FRAGMENT_BYTES_MAX,
   type FragmentedLength,
@@ -60,8 +60,6 @@ class FragmentedDemuxer implements Demuxer {
   readonly #seekPoints: SeekIndex;
   #latestTicks: number;
   readonly #isMeasured: boolean;
-  /** Read ahead, to know whether the one in front is the last. */
-  #ahead: Packet | undefined;
   #samples: FragmentSamples;
   #sampleIndex = 0;
   /** True once inside the `mdat` of the current fragment. */
@@ -69,8 +67,7 @@ class FragmentedDemuxer implements Demuxer {
   #nextBox: number;
   /** Where the first box behind the audio of the table starts. */
   #firstBox: number;
-  /** Time at which the next fragment starts if it does not declare it. */
-  #nextTicks = 0;
+  readonly #clock: FragmentClock;
   #hasBase = false;
   #damageBytes = 0;
 
@@ -83,8 +80,9 @@ class FragmentedDemuxer implements Demuxer {
     this.stream = movie.stream;
     this.info = mp4Info(movie, opened.length.lengthMs);
     this.#packets = new Mp4Packets(movie);
-    this.#seekPoints = opened.seekPoints;
-    this.#latestTicks = opened.seekPoints.latest?.time ?? Number.NEGATIVE_INFINITY;
+    this.#clock = new FragmentClock(movie);
+    this.#seekPoints = opened.length.seekPoints ?? opened.seekPoints;
+    this.#latestTicks = this.#seekPoints.latest?.time ?? Number.NEGATIVE_INFINITY;
     this.#isMeasured = opened.length.isMeasured;
     this.#nextBox = bodyStart;
     this.#firstBox = bodyStart;
@@ -92,26 +90,20 @@ class FragmentedDemuxer implements Demuxer {
     this.#table = new TableReader({ source, cursor: this.#cursor, movie, packets: this.#packets });
     this.#isInTable = movie.table.sampleCount > 0;
     this.#hasBase = this.#isInTable;
-    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
+    this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step(), stream: () => this.stream });
   }
 
   get isSeekable(): boolean {
     return this.#source.isRandomAccess;
   }
 
-  /** Only the last packet of all ends in padding: the shorter last one of a fragment is read past to find out. */
-  async next(): Promise<Packet | undefined> {
-    const packet = this.#ahead ?? (await this.#pump.next());
-    this.#ahead = undefined;
-    if (packet === undefined || packet.trimEndSamples === 0) return packet;
-    this.#ahead = await this.#pump.next();
-    return this.#ahead === undefined ? packet : { ...packet, trimEndSamples: 0 };
+  next(): Promise<Packet | undefined> {
+    return this.#pump.next();
   }
 
   async seek(positionMs: number): Promise<void> {
     // The first fragment shows where the time starts.
     if (!this.#hasBase) await this.#pump.next();
-    this.#ahead = undefined;
     const isBehind = positionMs >= (this.info.lengthMs ?? Number.POSITIVE_INFINITY);
     if (isBehind && (this.#isMeasured || !this.isSeekable)) return this.#pump.finish();
     const ticks = this.#packets.seekTicks(positionMs);
@@ -128,7 +120,8 @@ class FragmentedDemuxer implements Demuxer {
 
   get #currentTicks(): number {
     if (this.#isInTable) return this.#movie.table.ticks;
-    return this.#samples.at(this.#sampleIndex)?.ticks ?? this.#nextTicks;
+    const sample = this.#samples.at(this.#sampleIndex);
+    return sample === undefined ? this.#clock.nextTicks : sample.ticks + this.#clock.offsetTicks;
   }
 
   async #jump(ticks: number): Promise<void> {
@@ -142,7 +135,7 @@ class FragmentedDemuxer implements Demuxer {
     if (this.#isInTable) return table.seek(ticks);
     const point = await this.#hop(ticks);
     this.#nextBox = point.positionBytes;
-    this.#nextTicks = point.time;
+    this.#clock.moveTo(point.time);
     this.#cursor.moveTo(this.#nextBox);
   }
 
@@ -156,15 +149,19 @@ class FragmentedDemuxer implements Demuxer {
     if (point.time < this.#latestTicks) return point;
     const work = this.#work;
     const cursor = new ByteCursor(this.#source, point.positionBytes);
+    const clock = new FragmentClock(this.#movie);
+    clock.moveTo(point.time);
     for (let count = 0; count < HOP_COUNT_MAX; count++) {
       if (work.isSpent) await work.yield();
       const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
       if (header === undefined || !Number.isFinite(header.sizeBytes)) break;
       const positionBytes = cursor.position;
       if (header.type === "moof" && header.sizeBytes <= FRAGMENT_BYTES_MAX) {
-        const box = await readOwned(cursor, { sizeBytes: header.sizeBytes, work, purpose: "a fragment's tables" });
-        const found = await readFragmentTicks(box.subarray(header.headerBytes), this.#movie.trackId, work);
-        work.release(box.length);
+        const nextTicks = clock.nextTicks - clock.offsetTicks;
+        const context = fragmentContext(this.#movie, { positionBytes, nextTicks });
+        const samples = await readWholeFragment(cursor, { header, context, work });
+        const found = clock.enter(samples);
+        samples.close();
         if (found !== undefined && found > ticks) break;
         if (found !== undefined) {
           point = { time: found, positionBytes };
@@ -216,7 +213,7 @@ class FragmentedDemuxer implements Demuxer {
     const step = this.#table.step();
     if (step !== undefined) return step;
     this.#isInTable = false;
-    this.#nextTicks = this.#movie.table.totalTicks;
+    this.#clock.moveTo(this.#movie.table.totalTicks);
     this.#nextBox = this.#firstBox;
     this.#cursor.moveTo(Math.max(this.#nextBox, this.#source.isRandomAccess ? 0 : this.#cursor.position));
     return AGAIN;
@@ -235,14 +232,16 @@ class FragmentedDemuxer implements Demuxer {
     if (header.sizeBytes > FRAGMENT_BYTES_MAX) return this.#search();
     const cursor = this.#cursor;
     const positionBytes = cursor.position;
-    const context = fragmentContext(this.#movie, { positionBytes, nextTicks: this.#nextTicks });
+    const context = fragmentContext(this.#movie, {
+      positionBytes,
+      nextTicks: this.#clock.nextTicks - this.#clock.offsetTicks,
+    });
     this.#samples.close();
     this.#samples = await readWholeFragment(cursor, { header, context, work: this.#work });
     this.#sampleIndex = 0;
     this.#damageBytes = 0;
-    const { startTicks, endTicks } = this.#samples;
+    const startTicks = this.#clock.enter(this.#samples);
     if (startTicks === undefined) return AGAIN;
-    this.#nextTicks = endTicks;
     if (!this.#hasBase) {
       this.#hasBase = true;
       this.#packets.setBase(startTicks);
@@ -252,7 +251,8 @@ class FragmentedDemuxer implements Demuxer {
   }
 
   #sample(sample: FragmentSample): Step {
-    const { offsetBytes, sizeBytes, ticks, durationTicks } = sample;
+    const { offsetBytes, sizeBytes, durationTicks } = sample;
+    const ticks = sample.ticks + this.#clock.offsetTicks;
     const isGone = !this.#source.isRandomAccess && offsetBytes < this.#cursor.position;
     if (sizeBytes > SAMPLE_BYTES_MAX || isGone) {
       this.#sampleIndex += 1;

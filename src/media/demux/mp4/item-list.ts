@@ -1,5 +1,5 @@
-// Tags of MP4 files: the items of iTunes' list (`moov/udta/meta/ilst`), with its note about encoder padding. Audio
-// thread.
+// Tags of MP4 files: the items of iTunes' list (`moov/udta/meta/ilst`), with its note about encoder padding, and the texts
+// of QuickTime and 3GP, which are directly in `udta`. Audio thread.
 
 import { decodeTag, loudnessTagForName, setTag, type Tags } from "../tags.ts";
 import { findBox } from "./box.ts";
@@ -27,6 +27,30 @@ export function readItem(type: string, body: Uint8Array, list: ItemList): void {
     if (tag !== undefined) setTag(list.tags, tag, readData(body));
     else if (name === "iTunSMPB") list.gapless = parseGapless(readData(body));
   }
+}
+
+/** Texts directly in `udta`, by the type of their box. */
+export const USER_TEXTS: Readonly<Record<string, "title" | "author">> = {
+  "\u00a9nam": "title",
+  "\u00a9ART": "author",
+  titl: "title",
+  perf: "author",
+};
+
+/** Adds the text in the body of a box of `USER_TEXTS`; the first of each kind counts. */
+export function readUserText(type: string, body: Uint8Array, tags: Tags): void {
+  const tag = USER_TEXTS[type];
+  if (tag === undefined) return;
+  setTag(tags, tag, type.startsWith("\u00a9") ? readQuickTimeText(body) : decodeTag(body.subarray(TEXT_3GP_START)));
+}
+
+/** Behind version, flags and language (TS 26.244 section 8). */
+const TEXT_3GP_START = 6;
+
+/** 16 bits of size and of language, then the text. Some write an item of iTunes' list here. */
+function readQuickTimeText(body: Uint8Array): string {
+  if (String.fromCharCode(...body.subarray(4, 8)) === "data") return readData(body);
+  return decodeTag(body.subarray(4, 4 + (((body[0] ?? 0) << 8) | (body[1] ?? 0))));
 }
 
 const NOTHING = new Uint8Array(0);

@@ -6,8 +6,9 @@ import { NodeError } from "../../../errors.ts";
 import type { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork } from "../demux-work.ts";
 import { readOwned } from "../owned-bytes.ts";
+import type { Tags } from "../tags.ts";
 import { BOX_HEADER_BYTES_MAX, Fields, parseBoxHeader } from "./box.ts";
-import { type ItemList, readItem } from "./item-list.ts";
+import { type ItemList, readItem, readUserText, USER_TEXTS } from "./item-list.ts";
 
 /** Limit of all boxes read. */
 const BOX_COUNT_MAX = 65_536;
@@ -76,11 +77,9 @@ export async function readMovieBoxes(cursor: ByteCursor, options: MovieBoxesOpti
   if (endBytes > (cursor.endBytes ?? Number.POSITIVE_INFINITY)) throw cutOffError();
   const walk = new MovieWalk(cursor, options);
   await walk.enter("moov", endBytes);
-  return {
-    own: walk.own,
-    track: walk.track,
-    list: walk.innerList ?? walk.outerList ?? { tags: {}, gapless: undefined },
-  };
+  const { own, track } = walk;
+  const list = walk.innerList ?? walk.outerList;
+  return { own, track, list: { gapless: list?.gapless, tags: { ...walk.userTexts, ...list?.tags } } };
 }
 
 function isAudioTrack(track: Boxes): boolean {
@@ -94,6 +93,8 @@ class MovieWalk {
   /** Tags of `udta`, which take precedence, and of a `meta` beside it. */
   innerList: ItemList | undefined;
   outerList: ItemList | undefined;
+  /** Texts of QuickTime and 3GP. */
+  readonly userTexts: Tags = {};
   readonly #cursor: ByteCursor;
   readonly #options: MovieBoxesOptions;
   #boxCount = 0;
@@ -128,6 +129,10 @@ class MovieWalk {
 
   async #visit(parent: string, type: string, endBytes: number): Promise<void> {
     if (parent === "ilst") return this.#readItem(type, endBytes);
+    if (parent === "udta" && Object.hasOwn(USER_TEXTS, type)) {
+      const sizeBytes = Math.min(endBytes - this.#cursor.position, ITEM_BYTES_MAX);
+      return readUserText(type, await this.#cursor.read(sizeBytes), this.userTexts);
+    }
     const isTrackPart = parent !== "moov" && parent !== "udta" && parent !== "meta";
     if (isTrackPart && this.#current.has("hdlr") && !isAudioTrack(this.#current)) return;
     if (READ[parent]?.includes(type)) return this.#read(parent === "moov" ? this.own : this.#current, type, endBytes);

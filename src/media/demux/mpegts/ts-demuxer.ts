@@ -132,9 +132,9 @@ class TsDemuxer implements Demuxer {
   async findAudio(): Promise<void> {
     await this.#readToAudio();
     const unnamed = this.#unnamed;
-    if (this.#stream === undefined && this.#foreignName === undefined && unnamed !== undefined && this.#canRestart) {
+    if (this.#stream === undefined && this.#foreignName === undefined && unnamed !== undefined) {
       this.#audio = { ...unnamed, elementary: new ElementaryStream(unnamed.codec), mapPid: undefined };
-      this.#restart();
+      if (this.#canRestart) this.#restart();
       await this.#readToAudio();
     }
     if (this.#stream !== undefined) return this.#prepareSeeking();
@@ -167,8 +167,9 @@ class TsDemuxer implements Demuxer {
       // Further on there is no way back to the audio before the tables.
       const isLastChance = this.#cursor.position > RESTART_BYTES_MAX - TS_SNIFF_BYTES && !this.#source.isRandomAccess;
       if (isLastChance && this.#audio === undefined && this.#unnamed !== undefined) break;
-      const isOver = this.#mapPids.every((pid) => this.#silentMapPids.has(pid));
-      if (this.#foreignName !== undefined && this.#audio === undefined && isOver) break;
+      const isOver = this.#mapPids.length > 0 && this.#mapPids.every((pid) => this.#silentMapPids.has(pid));
+      const isFound = this.#foreignName !== undefined || this.#unnamed !== undefined;
+      if (isFound && this.#audio === undefined && isOver) break;
     }
     this.#stream = this.#audio?.elementary.stream;
   }

@@ -5,9 +5,9 @@ import type { AudioCodec } from "../../format/packet.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import { createPacketClock } from "../packet-clock.ts";
-import type { OggHeaders } from "./ogg-codec.ts";
 import { type OggPage, PAGE_BYTES_MAX, PageReader } from "./ogg-page.ts";
 import { PacketAssembler } from "./packet-assembler.ts";
+import type { OggStart } from "./read-headers.ts";
 
 /** Farthest search for a page of the stream from one middle; then that half counts as empty. */
 const PROBE_BYTES_MAX = 8 * 1024 * 1024;
@@ -18,7 +18,7 @@ const START_BYTES_MAX = 256 * 1024;
 /** How far from the end the last page of the stream is searched. */
 const TAIL_BYTES_MAX = 1024 * 1024;
 
-interface OggPosition {
+export interface OggPosition {
   readonly positionBytes: number;
   /** Granule at which the data from there starts; undefined when the search never left the start. */
   readonly granule: number | undefined;
@@ -27,11 +27,11 @@ interface OggPosition {
 /** The position behind the last page of the stream that ends at or before `granule`. */
 export async function findPositionBefore(
   { source, work }: ReaderParts,
-  range: { serial: number; startBytes: number; granule: number },
+  range: { serial: number; startBytes: number; endBytes: number; granule: number },
 ): Promise<OggPosition> {
   let low: OggPosition = { positionBytes: range.startBytes, granule: undefined };
   let previous = low;
-  let high = source.sizeBytes ?? range.startBytes;
+  let high = Math.max(range.startBytes, range.endBytes);
   for (let searchedBytes = 0; high - low.positionBytes > PAGE_BYTES_MAX && searchedBytes < SEARCH_BYTES_MAX; ) {
     const middle = Math.floor((low.positionBytes + high) / 2);
     const cursor = new ByteCursor(source, middle);
@@ -44,7 +44,7 @@ export async function findPositionBefore(
     } else high = middle;
   }
   const pages = new PageReader(new ByteCursor(source, low.positionBytes));
-  const endBytes = Math.min(high, low.positionBytes + PROBE_BYTES_MAX) + PAGE_BYTES_MAX;
+  const endBytes = Math.min(range.endBytes, Math.min(high, low.positionBytes + PROBE_BYTES_MAX) + PAGE_BYTES_MAX);
   for (;;) {
     const page = await findTimedPage(pages, { serial: range.serial, endBytes, work });
     // The last page is cut at its end, so times cannot be counted back from there: start with a page before it.
@@ -76,64 +76,74 @@ const PAGE_SAMPLES_MAX = 255 * 8192;
 /** The same for FLAC. */
 const FLAC_PAGE_SAMPLES_MAX = 255 * 65_535;
 
-interface OggTail {
-  /** The last granule of the stream. */
-  readonly granule: number;
-  /** The stream of the file's last page. */
-  readonly lastSerial: number;
+/** The last page in front of `endBytes`; undefined when there is none within a MiB. */
+export async function readLastPage(parts: ReaderParts, endBytes: number): Promise<OggPage | undefined> {
+  let last: OggPage | undefined;
+  await searchTail(parts, endBytes, (pages) => {
+    last = pages.at(-1);
+    return last !== undefined;
+  });
+  return last;
 }
 
 interface TailStream {
   readonly serial: number;
   readonly codec: AudioCodec;
+  /** Where the stream ends at the latest. */
+  readonly endBytes: number;
 }
 
-/** Reads the end of the file; undefined when no page of the stream is found there. */
-export async function readTail(
-  { source, work }: ReaderParts,
-  { serial, codec }: TailStream,
-): Promise<OggTail | undefined> {
+/** The last granule of the stream; undefined when no page of it is found in the last MiB. */
+export async function readTailGranule(
+  parts: ReaderParts,
+  { serial, codec, endBytes }: TailStream,
+): Promise<number | undefined> {
   const samplesMax = codec === "flac" ? FLAC_PAGE_SAMPLES_MAX : PAGE_SAMPLES_MAX;
-  const sizeBytes = source.sizeBytes;
-  if (sizeBytes === undefined) return undefined;
-  for (let tailBytes = 2 * PAGE_BYTES_MAX; tailBytes <= TAIL_BYTES_MAX; tailBytes *= 2) {
-    const start = Math.max(0, sizeBytes - tailBytes);
-    const pages = new PageReader(new ByteCursor(source, start));
-    let [before, granule] = [-1, -1];
-    let lastSerial = serial;
-    for (;;) {
-      const page = await pages.find({ junkBytesMax: tailBytes, work });
-      if (page === undefined) break;
-      lastSerial = page.serial;
-      if (page.serial === serial && page.granule >= 0) [before, granule] = [granule, page.granule];
-    }
-    if (before >= 0 && granule - before > samplesMax) granule = before;
-    if (granule >= 0) return { granule, lastSerial };
-    if (start === 0) return undefined;
-  }
-  return undefined;
+  let granule: number | undefined;
+  await searchTail(parts, endBytes, (pages) => {
+    const timed = pages.filter((page) => page.serial === serial && page.granule >= 0);
+    const [before, last] = [timed.at(-2)?.granule, timed.at(-1)?.granule];
+    granule = before !== undefined && last !== undefined && last - before > samplesMax ? before : last;
+    return granule !== undefined;
+  });
+  return granule;
 }
 
-/** Where the headers of a stream end, and what they say. */
-interface OggStart {
-  readonly headers: OggHeaders;
-  readonly serial: number;
-  readonly dataStart: number;
+/** Hands the pages at the end to `accept`, of longer and longer parts until it takes them. */
+async function searchTail(
+  { source, work }: ReaderParts,
+  endBytes: number,
+  accept: (pages: readonly OggPage[]) => boolean,
+): Promise<void> {
+  for (let tailBytes = 2 * PAGE_BYTES_MAX; tailBytes <= TAIL_BYTES_MAX; tailBytes *= 2) {
+    const start = Math.max(0, endBytes - tailBytes);
+    const reader = new PageReader(new ByteCursor(source, start));
+    const pages: OggPage[] = [];
+    for (;;) {
+      const page = await reader.find({ junkBytesMax: tailBytes, work });
+      if (page === undefined || page.positionBytes >= endBytes) break;
+      pages.push(page);
+    }
+    if (accept(pages) || start === 0) return;
+  }
 }
 
 /**
  * The granule at which the stream starts: that of its first timed page less the samples up to there. Not 0 in a stream
  * that was cut out of a longer one (RFC 7845 section 4.5).
  */
-export async function readStartGranule({ source, work }: ReaderParts, start: OggStart): Promise<number> {
-  const { headers, serial, dataStart } = start;
+export async function readStartGranule(
+  { source, work }: ReaderParts,
+  start: OggStart & { readonly endBytes: number },
+): Promise<number> {
+  const { headers, serial, dataStart, endBytes } = start;
   const pages = new PageReader(new ByteCursor(source, dataStart));
   const assembler = new PacketAssembler();
   const clock = createPacketClock(headers.stream);
   let samples = 0;
   while (pages.cursor.position < dataStart + START_BYTES_MAX) {
     const page = await pages.find({ junkBytesMax: START_BYTES_MAX, work });
-    if (page === undefined) break;
+    if (page === undefined || page.positionBytes >= endBytes) break;
     if (page.serial !== serial) continue;
     for (const packet of assembler.add(page)) samples += clock.count(packet);
     // Without known packet lengths it could be anywhere.

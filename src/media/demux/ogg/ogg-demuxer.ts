@@ -4,19 +4,17 @@
 import { NodeError } from "../../../errors.ts";
 import type { AudioStream, Packet } from "../../format/packet.ts";
 import { ByteCursor } from "../byte-cursor.ts";
-import type { DemuxWork, ReaderParts } from "../demux-work.ts";
+import type { ReaderParts } from "../demux-work.ts";
 import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import { createPacketClock, type PacketClock, seekPreRollMs } from "../packet-clock.ts";
 import { AGAIN, PacketPump, type Step, WAIT } from "../packet-pump.ts";
-import { findPositionBefore, readStartGranule, readTail } from "./granule-search.ts";
-import { createHeaderReader, foreignAudioName, type HeaderReader, type OggHeaders } from "./ogg-codec.ts";
+import { mapChain, type OggChain, readLink } from "./chain.ts";
+import { findPositionBefore, type OggPosition } from "./granule-search.ts";
+import { createHeaderReader, type HeaderReader, type OggHeaders } from "./ogg-codec.ts";
 import { type OggPage, PageReader } from "./ogg-page.ts";
 import { PacketAssembler } from "./packet-assembler.ts";
+import { type OggStart, readOggHeaders } from "./read-headers.ts";
 
-/** Pages read for the headers: stream heads and set-up of up to 64 KiB each. */
-const HEADER_PAGE_COUNT_MAX = 1024;
-const HEADER_JUNK_BYTES_MAX = 1024 * 1024;
-const HEADER_BYTES_MAX = 64 * 1024 * 1024;
 /** Damage in a row after which the stream counts as over. */
 const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** Chained streams in a row that last less than a second: no station has so many titles. */
@@ -28,6 +26,8 @@ interface Link {
   readonly headers: OggHeaders;
   readonly clock: PacketClock;
   readonly serial: number;
+  /** Where its first page starts. */
+  readonly positionBytes: number;
   /** Time of granule `baseGranule` plus the pre-skip. */
   readonly startMs: number;
   /**
@@ -36,76 +36,30 @@ interface Link {
   baseGranule: number | undefined;
 }
 
-/** The length is on the last page: reading it before playback would cost two connections, or the whole file. */
+/** The length is at the end: reading it before playback would cost connections, or the whole file. */
 export async function openOgg(
   parts: ReaderParts,
   _leading: unknown,
-  { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined },
+  { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined } = {},
 ): Promise<Demuxer> {
-  const { source } = parts;
-  const cursor = new ByteCursor(source);
-  const { headers, serial, serials } = await readHeaders(cursor, parts.work);
-  const dataStart = cursor.position;
-  if (!isLengthNeeded) {
-    const isSeekable = source.isRandomAccess && source.sizeBytes !== undefined;
-    return new OggDemuxer(parts, { headers, serial, dataStart, lengthSamples: undefined, isSeekable });
-  }
-  const tail = source.isRandomAccess ? await readTail(parts, { serial, codec: headers.stream.codec }) : undefined;
-  // A stream at the end that was not there at the start is a chained one: then the tail does not give the length.
-  if (tail === undefined || !serials.has(tail.lastSerial)) {
-    return new OggDemuxer(parts, { headers, serial, dataStart, lengthSamples: undefined, isSeekable: false });
-  }
-  const startGranule = await readStartGranule(parts, { headers, serial, dataStart });
-  const lengthSamples = Math.max(0, tail.granule - startGranule);
-  return new OggDemuxer(parts, { headers, serial, dataStart, lengthSamples, isSeekable: true });
+  const { source, work } = parts;
+  const first = await readOggHeaders(new ByteCursor(source), work);
+  const chain = isLengthNeeded ? await mapChain(parts, first) : undefined;
+  const isSeekable = isLengthNeeded ? chain !== undefined : source.isRandomAccess && source.sizeBytes !== undefined;
+  return new OggDemuxer(parts, { ...first, chain, isSeekable });
 }
 
-interface Opened {
-  readonly headers: OggHeaders;
-  readonly serial: number;
-  readonly dataStart: number;
-  /** From the first to the last granule of a file that is one stream; undefined for others, or when not requested. */
-  readonly lengthSamples: number | undefined;
+interface Opened extends OggStart {
+  readonly serials: ReadonlySet<number>;
+  /** Undefined for streams, or when not requested. */
+  readonly chain: OggChain | undefined;
   readonly isSeekable: boolean;
 }
 
-/** Reads the stream heads, chooses the first audio stream and collects its headers; leaves the cursor behind them. */
-async function readHeaders(
-  cursor: ByteCursor,
-  work: DemuxWork,
-): Promise<{ headers: OggHeaders; serial: number; serials: ReadonlySet<number> }> {
-  const pages = new PageReader(cursor);
-  const endBytes = cursor.position + HEADER_BYTES_MAX;
-  const assembler = new PacketAssembler();
-  const serials = new Set<number>();
-  let chosen: { serial: number; read: HeaderReader } | undefined;
-  let foreignName: string | undefined;
-  for (let count = 0; count < HEADER_PAGE_COUNT_MAX && cursor.position < endBytes; count++) {
-    const page = await pages.find({ junkBytesMax: HEADER_JUNK_BYTES_MAX, work });
-    if (page === undefined) break;
-    if (page.isFirst) serials.add(page.serial);
-    if (page.isFirst && chosen === undefined) {
-      const read = createHeaderReader(page.body);
-      if (read !== undefined) chosen = { serial: page.serial, read };
-      foreignName ??= foreignAudioName(page.body);
-    }
-    if (chosen === undefined && !page.isFirst) break;
-    if (chosen === undefined || page.serial !== chosen.serial) continue;
-    for (const packet of assembler.add(page)) {
-      const result = chosen.read(packet);
-      if (result === "broken")
-        throw new NodeError("media-damaged", "the Ogg file cannot be read: a codec header is broken");
-      if (result === "more") continue;
-      if (result.isAudioRead) cursor.moveTo(page.positionBytes);
-      return { headers: result, serial: chosen.serial, serials };
-    }
-  }
-  if (chosen !== undefined)
-    throw new NodeError("media-damaged", "the Ogg file cannot be read: its headers are cut off");
-  if (foreignName !== undefined) {
-    throw new NodeError("media-unsupported-codec", `cannot play the audio codec of the Ogg file: ${foreignName}`);
-  }
-  throw new NodeError("media-no-audio", "the Ogg file holds no audio stream");
+interface NextHeaders {
+  readonly serial: number;
+  readonly positionBytes: number;
+  readonly read: HeaderReader;
 }
 
 class OggDemuxer implements Demuxer {
@@ -117,9 +71,11 @@ class OggDemuxer implements Demuxer {
   readonly #pump: PacketPump;
   readonly #assembler = new PacketAssembler();
   readonly #firstLink: Link;
+  #chain: OggChain | undefined;
+  #isMapped = false;
   #link: Link;
   /** The headers of the next chained stream while they arrive. */
-  #nextHeaders: { serial: number; read: HeaderReader } | undefined;
+  #nextHeaders: NextHeaders | undefined;
   /** Granule at which the next packet starts, as counted; undefined after a jump. */
   #granule: number | undefined;
   /** The first granule at the start of the file. */
@@ -136,21 +92,22 @@ class OggDemuxer implements Demuxer {
   constructor(parts: ReaderParts, opened: Opened) {
     this.#parts = parts;
     this.#opened = opened;
-    const { headers, serial, lengthSamples } = opened;
-    this.#firstLink = createLink(headers, serial, 0);
+    const { headers, serial } = opened;
+    this.#chain = opened.chain;
+    this.#firstLink = createLink(headers, serial, { positionBytes: 0, startMs: 0 });
     this.#link = this.#firstLink;
     parts.work.take(headers.stream.description?.length ?? 0, "the set-up of its decoder");
     const { title, author, isrc } = headers.tags;
-    const rate = headers.stream.sampleRateHz;
-    const lengthMs = lengthSamples === undefined ? undefined : Math.floor((1000 * lengthSamples) / rate);
+    const lengthMs = opened.chain?.lengthMs;
     this.info = { probeName: "ogg", title, author, isrc, artworkUrl: undefined, lengthMs };
     this.#cursor = new ByteCursor(parts.source, opened.dataStart);
     this.#pages = new PageReader(this.#cursor);
-    this.#pump = new PacketPump({ cursor: this.#cursor, work: parts.work, step: () => this.#step() });
+    const stream = () => this.#link.headers.stream;
+    this.#pump = new PacketPump({ cursor: this.#cursor, work: parts.work, step: () => this.#step(), stream });
   }
 
   get stream(): AudioStream {
-    return this.#link.headers.stream;
+    return this.#pump.stream ?? this.#link.headers.stream;
   }
 
   get isSeekable(): boolean {
@@ -168,14 +125,10 @@ class OggDemuxer implements Demuxer {
     if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
     const targetMs = Math.max(0, positionMs) - seekPreRollMs(this.stream);
     if (!this.isSeekable) return this.#seekForward(targetMs);
-    this.#link = this.#firstLink;
+    const { positionBytes, granule } = await this.#find(targetMs);
     this.#nextHeaders = undefined;
-    const { serial, dataStart, headers } = this.#opened;
-    const granule =
-      (targetMs * headers.stream.sampleRateHz) / 1000 + headers.preSkipSamples + (this.#link.baseGranule ?? 0);
-    const pagePosition = await findPositionBefore(this.#parts, { serial, startBytes: dataStart, granule });
-    this.#cursor.moveTo(pagePosition.positionBytes);
-    this.#granule = pagePosition.granule ?? this.#firstGranule;
+    this.#cursor.moveTo(positionBytes);
+    this.#granule = granule;
     this.#assembler.reset();
     this.#link.clock.reset();
     this.#packets = [];
@@ -186,6 +139,31 @@ class OggDemuxer implements Demuxer {
 
   close(): void {
     this.#parts.source.close();
+  }
+
+  /** Goes over to the link of the target and finds the position in it. */
+  async #find(targetMs: number): Promise<OggPosition> {
+    const parts = this.#parts;
+    if (this.#chain === undefined && !this.#isMapped) this.#chain = await mapChain(parts, this.#opened);
+    this.#isMapped = true;
+    const found = this.#chain?.links.findLast(({ startMs }) => startMs <= Math.max(0, targetMs));
+    const isFirst = found === undefined || found.positionBytes === 0;
+    const start = isFirst ? this.#opened : await readLink(parts, found.positionBytes);
+    if (start === undefined) throw new NodeError("media-damaged", "cannot seek: a stream of the Ogg file is damaged");
+    if (isFirst) this.#link = this.#firstLink;
+    else if (this.#link.positionBytes !== found.positionBytes) {
+      this.#takeMemory(start.headers);
+      this.#link = createLink(start.headers, start.serial, found);
+    }
+    const base = this.#link.baseGranule ?? found?.startGranule ?? 0;
+    this.#link.baseGranule = base;
+    // Too many links to know where they begin: read through.
+    if (found === undefined) return { positionBytes: start.dataStart, granule: this.#firstGranule };
+    const { stream, preSkipSamples } = start.headers;
+    const granule = ((targetMs - found.startMs) * stream.sampleRateHz) / 1000 + preSkipSamples + base;
+    const range = { serial: start.serial, startBytes: start.dataStart, endBytes: found.endBytes, granule };
+    const position = await findPositionBefore(parts, range);
+    return { ...position, granule: position.granule ?? (isFirst ? this.#firstGranule : undefined) ?? base };
   }
 
   #seekForward(targetMs: number): void {
@@ -223,11 +201,11 @@ class OggDemuxer implements Demuxer {
   #startNextLink(page: OggPage): void {
     const read = createHeaderReader(page.body);
     if (read === undefined || this.#nextHeaders !== undefined) return;
-    this.#nextHeaders = { serial: page.serial, read };
+    this.#nextHeaders = { serial: page.serial, read, positionBytes: page.positionBytes };
     this.#assembler.reset();
   }
 
-  #addHeaderPage(page: OggPage, next: { serial: number; read: HeaderReader }): void {
+  #addHeaderPage(page: OggPage, next: NextHeaders): void {
     for (const packet of this.#assembler.add(page)) {
       const result = next.read(packet);
       if (result === "more") continue;
@@ -235,7 +213,7 @@ class OggDemuxer implements Demuxer {
       if (result === "broken") return;
       this.#countLink();
       this.#takeMemory(result);
-      this.#link = createLink(result, next.serial, this.#endMs);
+      this.#link = createLink(result, next.serial, { positionBytes: next.positionBytes, startMs: this.#endMs });
       this.#granule = undefined;
       this.#hasData = false;
       return;
@@ -295,11 +273,14 @@ class OggDemuxer implements Demuxer {
     const timestampMs = startMs + (1000 * (pagePosition.granule - skipped)) / rate;
     const surplus = pagePosition.granule + pagePosition.count - pagePosition.end;
     const trimEndSamples = Math.max(0, Math.min(pagePosition.count, surplus));
-    this.#endMs = timestampMs + (1000 * (pagePosition.count - trimEndSamples)) / rate;
+    const endGranule = Math.min(pagePosition.granule + pagePosition.count, pagePosition.end);
+    this.#endMs = startMs + (1000 * (endGranule - skipped)) / rate;
     return { data, timestampMs, durationMs: (1000 * pagePosition.count) / rate, trimEndSamples };
   }
 }
 
-function createLink(headers: OggHeaders, serial: number, startMs: number): Link {
-  return { headers, serial, startMs, clock: createPacketClock(headers.stream), baseGranule: undefined };
+function createLink(headers: OggHeaders, serial: number, start: { positionBytes: number; startMs: number }): Link {
+  const { positionBytes, startMs } = start;
+  const clock = createPacketClock(headers.stream);
+  return { headers, serial, positionBytes, startMs, clock, baseGranule: undefined };
 }

@@ -249,7 +249,11 @@ export const LOADED_DIFFERENCES: readonly Difference[] = [
     reason: "as above",
     steps: { 0: loaded({ length: 1002, ...SEEKABLE }, "mpegts-adts") },
   },
-  { names: ["loadrange-hls5.ts"], reason: "as above", steps: { 0: loaded({ length: 21, ...SEEKABLE }, "mpegts-adts") } },
+  {
+    names: ["loadrange-hls5.ts"],
+    reason: "as above",
+    steps: { 0: loaded({ length: 21, ...SEEKABLE }, "mpegts-adts") },
+  },
   {
     names: ["loadrange-tone.aac"],
     reason: "as above: the frames of AAC are counted",

@@ -59,6 +59,20 @@ describe("MPEG-TS tables", () => {
   it.each([
     ["random access", {}],
     ["forwards only", FORWARD],
+  ])(
+    "a stream that its map calls private is played when it holds AAC, as in BDAV from ffmpeg (%s)",
+    async (_, options) => {
+      const many = [...tsTables([{ type: 0x06 }]), ...units({ frames: 600 })];
+      const bytes = concat(...many.flatMap((packet) => [new Uint8Array(4), packet]));
+      expect((await readPackets(await open(bytes, options))).map(numberOf)).toEqual(
+        Array.from({ length: 600 }, (_unused, number) => number),
+      );
+    },
+  );
+
+  it.each([
+    ["random access", {}],
+    ["forwards only", FORWARD],
   ])("audio before the tables is played, %s", async (_, options) => {
     const bytes = concat(...rows.slice(0, 20), ...tsTables(AAC), ...rows.slice(20));
     const packets = await readPackets(await open(bytes, options));

@@ -230,3 +230,12 @@ test("a late decoder error is reported once, and nothing is decoded after a clos
   expect(setup.supply.taken).toBe(1);
   expect(setup.failures).toHaveLength(1);
 });
+
+test("padding at the rate of the container is trimmed at that of the decoder", () => {
+  const stream: AudioStream = { ...SCRIPTED_STREAM, sampleRateHz: 24_000 };
+  const packet = { data: new Uint8Array(4), timestampMs: 0, durationMs: 40, trimEndSamples: 480 };
+  const decode = (): PcmBlock => ({ channels: [new Float32Array(1920)], lengthSamples: 1920, sampleRateHz: 48_000 });
+  const setup = start({ decoder: { ...createScriptedDecoder(), decode }, packets: [packet], streamOf: () => stream });
+  for (let count = 0; count < 10; count++) setup.song.fill(setup.supply);
+  expect(setup.song.fifo.lengthSamples).toBe(960);
+});

@@ -1,0 +1,126 @@
+// Ogg files joined from several: their length, and seeks in them, also when the links repeat one serial number.
+
+import { createHash } from "node:crypto";
+import { describe, expect, it, test } from "vitest";
+import { concat } from "../../../../lab/media-files/bytes.ts";
+import { oggPage } from "../../../../lab/media-files/containers.ts";
+import { opusPacket, opusPacketNumber } from "../../../../lab/media-files/counted-song.ts";
+import { chainWithItself } from "../../../../lab/media-files/ogg-pages.ts";
+import type { Packet } from "../../../../src/media/format/packet.ts";
+import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
+import { opusHeaders } from "../../../support/media-builders.ts";
+import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
+import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
+import { createTrackBudget } from "../../../support/track-budgets.ts";
+
+const PRE_SKIP_MS = 6.5;
+
+async function open(bytes: Uint8Array, options = {}) {
+  const source = new MemoryByteSource(bytes);
+  return { source, demuxer: await openDemuxer(source, options, createTrackBudget()) };
+}
+
+function hash({ data }: Packet): string {
+  return createHash("sha256").update(data).digest("base64");
+}
+
+describe.each(["opus.ogg", "vorbis.ogg", "flac.oga"])("%s joined with itself", (name) => {
+  const file = readMediaFixture(name);
+
+  it.each([
+    ["with one serial number", concat(file, file)],
+    ["with two serial numbers", chainWithItself(file)],
+  ])("has the length of both, plays both and seeks in both (%s)", async (_, bytes) => {
+    const alone = (await open(file)).demuxer;
+    const aloneMs = alone.info.lengthMs!;
+    const packets = await readPackets(alone);
+    const { demuxer } = await open(bytes);
+    expect(demuxer.isSeekable).toBe(true);
+    expect(Math.abs(demuxer.info.lengthMs! - 2 * aloneMs)).toBeLessThan(10);
+    const all = await readPackets(demuxer);
+    expect(all.map(hash)).toEqual([...packets, ...packets].map(hash));
+    for (const options of [{}, { isLengthNeeded: false }]) {
+      const again = (await open(bytes, options)).demuxer;
+      for (const targetMs of [aloneMs * 1.5, aloneMs / 2, aloneMs * 2 - 60, 0, aloneMs + 20]) {
+        await again.seek(targetMs);
+        const found = await readPackets(again);
+        const first = found[0]!;
+        const index = all.findIndex(({ timestampMs }) => Math.abs(timestampMs - first.timestampMs) < 0.1);
+        expect(found.map(hash)).toEqual(all.slice(index).map(hash));
+        expect(first.timestampMs).toBeLessThanOrEqual(targetMs);
+        expect(first.timestampMs).toBeGreaterThan(targetMs - 400);
+      }
+    }
+  });
+});
+
+/** A stream of so many seconds in one serial number, its packets numbered from `firstNumber`. */
+function link(seconds: number, firstNumber: number, serial = 7): Uint8Array {
+  const heads = opusHeaders().map((packet, sequence) =>
+    oggPage({ serial, sequence, granule: 0, flags: sequence === 0 ? 2 : 0, packets: [packet] }),
+  );
+  const pages = Array.from({ length: seconds }, (_, second) => {
+    const packets = Array.from({ length: 50 }, (_unused, slot) => opusPacket(firstNumber + second * 50 + slot, 254));
+    const flags = second === seconds - 1 ? 4 : 0;
+    return oggPage({ serial, sequence: second + 2, granule: (second + 1) * 48_000, flags, packets });
+  });
+  return concat(...heads, ...pages);
+}
+
+/** When a packet starts: each link has samples in front that are not audible. */
+function timeOf(number: number, seconds: readonly number[]): number {
+  let [index, end] = [0, seconds[0]!];
+  while (number >= end * 50) end += seconds[++index]!;
+  return number * 20 - PRE_SKIP_MS * (index + 1);
+}
+
+test.each([
+  ["two equal ones", [200, 200]],
+  ["a short and a long one", [60, 300]],
+  ["a long and a short one", [300, 3]],
+  ["four of different lengths", [100, 25, 170, 90]],
+])("a large Ogg file of %s with one serial number has its length and seeks everywhere", async (_, seconds) => {
+  let total = 0;
+  const links = seconds.map((length) => {
+    total += length;
+    return link(length, (total - length) * 50);
+  });
+  const bytes = concat(...links);
+  const { demuxer, source } = await open(bytes);
+  expect(demuxer.info.lengthMs).toBe(Math.floor(total * 1000 - PRE_SKIP_MS * (links.length - 1)));
+  expect(source.bytesRead).toBeLessThan(bytes.length * 0.7);
+  for (const share of [0.9, 0.1, 0.55, 0.3, 0.999]) {
+    await demuxer.seek(share * total * 1000);
+    const packet = (await demuxer.next())!;
+    expect(packet.timestampMs).toBeCloseTo(timeOf(opusPacketNumber(packet.data), seconds), 3);
+    expect(packet.timestampMs).toBeGreaterThan(share * total * 1000 - 130);
+    expect(packet.timestampMs).toBeLessThanOrEqual(share * total * 1000);
+  }
+});
+
+test("an Ogg file of one stream whose pages vary in size is one stream, found out with few reads", async () => {
+  const heads = opusHeaders().map((packet, sequence) =>
+    oggPage({ serial: 7, sequence, granule: 0, flags: sequence === 0 ? 2 : 0, packets: [packet] }),
+  );
+  const pages = Array.from({ length: 450 }, (_, second) => {
+    const packets = Array.from({ length: 50 }, (_unused, slot) =>
+      opusPacket(second * 50 + slot, second % 150 < 50 ? 20 : 250),
+    );
+    return oggPage({ serial: 7, sequence: second + 2, granule: (second + 1) * 48_000, flags: 0, packets });
+  });
+  const bytes = concat(...heads, ...pages);
+  const { demuxer, source } = await open(bytes);
+  expect(demuxer.info.lengthMs).toBe(450_000);
+  expect(source.bytesRead).toBeLessThan(bytes.length / 2);
+});
+
+test("an Ogg file of more streams than are worth the search is a stream without a length", async () => {
+  const bytes = concat(...Array.from({ length: 40 }, (_, index) => link(2, index * 100)));
+  const { demuxer } = await open(bytes);
+  expect([demuxer.info.lengthMs, demuxer.isSeekable]).toEqual([undefined, false]);
+  const { demuxer: playing } = await open(bytes, { isLengthNeeded: false });
+  await playing.seek(50_000);
+  const packet = (await playing.next())!;
+  expect(packet.timestampMs).toBeCloseTo(timeOf(opusPacketNumber(packet.data), Array<number>(40).fill(2)), 3);
+  expect(packet.timestampMs).toBeGreaterThan(49_800);
+});
