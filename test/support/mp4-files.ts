@@ -34,6 +34,8 @@ interface Fragment {
   readonly durations: readonly number[];
   /** A `sidx` of this fragment alone in front of it. */
   readonly hasIndex?: boolean;
+  /** Bytes of a video track whose data is in front; then the audio is declared to start where that ends. */
+  readonly videoBytes?: number;
 }
 
 /** The sample entry `mp4a` with an elementary stream descriptor. */
@@ -110,18 +112,21 @@ function sampleTables(file: Mp4File, dataStart: number): Uint8Array {
   );
 }
 
-function fragmentBoxes({ startTicks, durations, hasIndex }: Fragment, index: number): Uint8Array {
+function fragmentBoxes({ startTicks, durations, hasIndex, videoBytes }: Fragment, index: number): Uint8Array {
   const runBytes = 20 + 8 * durations.length;
-  const moofBytes = 8 + 16 + 8 + 16 + 20 + runBytes;
+  const hasVideo = videoBytes !== undefined;
+  const moofBytes = 8 + 16 + (hasVideo ? 8 + 16 + 24 : 0) + 8 + 16 + 20 + runBytes;
+  const videoRun = box("trun", be(0x201, 4), be(1, 4), be(moofBytes + 8, 4), be(videoBytes ?? 0, 4));
+  const video = hasVideo ? box("traf", box("tfhd", be(0, 4), be(2, 4)), videoRun) : new Uint8Array(0);
   const rows = durations.map((ticks) => concat(be(ticks, 4), be(SAMPLE_BYTES, 4)));
   const traf = box(
     "traf",
-    box("tfhd", be(0x020000, 4), be(1, 4)),
+    box("tfhd", be(hasVideo ? 0 : 0x020000, 4), be(1, 4)),
     box("tfdt", be(0x01000000, 4), be(startTicks, 8)),
-    box("trun", be(0x301, 4), be(durations.length, 4), be(moofBytes + 8, 4), ...rows),
+    box("trun", be(0x301, 4), be(durations.length, 4), be(hasVideo ? 0 : moofBytes + 8, 4), ...rows),
   );
-  const moof = box("moof", fullBox("mfhd", be(index + 1, 4)), traf);
-  const mdat = box("mdat", sampleData(durations.length));
+  const moof = box("moof", fullBox("mfhd", be(index + 1, 4)), video, traf);
+  const mdat = box("mdat", new Uint8Array(videoBytes ?? 0).fill(0xff), sampleData(durations.length));
   if (hasIndex !== true) return concat(moof, mdat);
   const ticks = durations.reduce((sum, duration) => sum + duration, 0);
   const reference = concat(be(moof.length + mdat.length, 4), be(ticks, 4), be(0x90000000, 4));

@@ -11,7 +11,7 @@ import { type FragmentContext, type Mp4Head, readFragment, readFragmentTicks, re
 import type { FragmentSamples } from "./fragment-samples.ts";
 import type { Movie } from "./movie.ts";
 
-/** Largest `moof`: 6 minutes of AAC take 200 kB. */
+/** Largest `moof`: 3 hours of AAC take 4 bytes a sample, or 8. */
 export const FRAGMENT_BYTES_MAX = 4 * 1024 * 1024;
 const INDEX_BYTES_MAX = 4 * 1024 * 1024;
 /** How much of the end of the file is searched for the last fragment, in this order. */
@@ -48,17 +48,20 @@ export async function measureFragments(parts: ReaderParts, { head, seekPoints }:
   }
   const startTicks = seekPoints.earliest?.time ?? 0;
   const indexedMs = index && toMs(index.endTicks - startTicks);
-  if (isWhole || (index !== undefined && sizeBytes === undefined)) return { lengthMs: indexedMs, isMeasured: isWhole };
+  // In a file of unknown size an index of one part may be the first of many.
+  const isUsable = index !== undefined && index.partCount > 1;
+  if (isWhole || (isUsable && sizeBytes === undefined)) return { lengthMs: indexedMs, isMeasured: isWhole };
   const declaredMs = movie.fragments?.lengthMs;
   const isLie = declaredMs !== undefined && (sizeBytes ?? Infinity) < (declaredMs / 1000) * BYTES_PER_SECOND_MIN;
   if (declaredMs !== undefined && !isLie) return { lengthMs: declaredMs, isMeasured: false };
+  if (sizeBytes === undefined) return { lengthMs: undefined, isMeasured: false };
   return { lengthMs: estimateMs(head, indexedMs, sizeBytes), isMeasured: false };
 }
 
 /** From an index of the first part, by the bytes of the whole. */
-function estimateMs(head: Mp4Head, indexedMs: number | undefined, sizeBytes: number | undefined): number | undefined {
+function estimateMs(head: Mp4Head, indexedMs: number | undefined, sizeBytes: number): number | undefined {
   const { index, bodyStart } = head;
-  if (indexedMs === undefined || index === undefined || sizeBytes === undefined) return indexedMs;
+  if (indexedMs === undefined || index === undefined) return undefined;
   const indexedBytes = index.endBytes - bodyStart;
   return indexedBytes > 0 ? Math.floor((indexedMs * (sizeBytes - bodyStart)) / indexedBytes) : indexedMs;
 }
