@@ -57,9 +57,8 @@ export async function openMatroska(
   { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined },
 ): Promise<Demuxer> {
   const header = await readMatroskaHeader(new ByteCursor(parts.source), parts.work);
-  const isMeasured = isLengthNeeded && header.lengthMs === undefined;
-  const lengthMs = isMeasured ? await measureMatroska(parts, header) : header.lengthMs;
-  return new MatroskaDemuxer(parts, { ...header, lengthMs });
+  const measuredMs = isLengthNeeded ? await measureMatroska(parts, header) : undefined;
+  return new MatroskaDemuxer(parts, { ...header, lengthMs: measuredMs ?? header.lengthMs });
 }
 
 class MatroskaDemuxer implements Demuxer {
@@ -73,7 +72,7 @@ class MatroskaDemuxer implements Demuxer {
   #cues: CueTable | undefined;
   #clusterEnd = UNKNOWN_SIZE;
   #clusterUnits = 0;
-  /** Time of the first block of a live stream, which joins at any time; 0 for files. */
+  /** Time of the first block of a live stream, which joins at any time; where the file starts for others. */
   #baseMs: number | undefined;
   /** Where the next packet starts if nothing is missing. */
   #expectedMs: number | undefined;
@@ -96,7 +95,7 @@ class MatroskaDemuxer implements Demuxer {
       lengthMs,
     };
     this.#cues = header.cues;
-    this.#baseMs = header.isLive ? undefined : 0;
+    this.#baseMs = header.isLive ? undefined : header.startMs;
     this.#clock = createPacketClock(track.stream, track.frameSamples);
     this.#cursor = new ByteCursor(parts.source, header.firstCluster);
     this.#pump = new PacketPump({ cursor: this.#cursor, work: parts.work, step: () => this.#step() });
@@ -114,8 +113,9 @@ class MatroskaDemuxer implements Demuxer {
   async seek(positionMs: number): Promise<void> {
     // The first block shows where the time of a recording without a head starts.
     if (this.#baseMs === undefined) await this.#pump.next();
-    const { track, lengthMs } = { ...this.#header };
-    if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
+    const { track, lengthMs } = this.#header;
+    // A declared length may be too short: where it costs little, the file itself shows its end.
+    if (lengthMs !== undefined && positionMs >= lengthMs && !this.isSeekable) return this.#pump.finish();
     const targetMs = Math.max(0, positionMs) - Math.max(track.seekPreRollMs, seekPreRollMs(this.stream));
     if (!this.isSeekable) return this.#seekForward(targetMs);
     await this.#loadCues();
@@ -151,14 +151,16 @@ class MatroskaDemuxer implements Demuxer {
   /** The last cluster that starts at or before the target, by the cue list or else by a search. */
   async #findCluster(targetMs: number): Promise<number | undefined> {
     const { track, firstCluster, unitMs, lengthMs } = this.#header;
-    const unshiftedMs = targetMs + track.codecDelayMs + (this.#baseMs ?? 0);
+    const baseMs = this.#baseMs ?? 0;
+    const unshiftedMs = targetMs + track.codecDelayMs + baseMs;
     const cues = this.#cues;
     if (cues === undefined || cues.count === 0) {
       return findClusterBefore(this.#parts, {
         startBytes: firstCluster,
+        startUnits: baseMs / unitMs,
         units: unshiftedMs / unitMs,
         nearUnits: READ_THROUGH_MS / unitMs,
-        lengthUnits: lengthMs === undefined ? undefined : lengthMs / unitMs,
+        endUnits: lengthMs === undefined ? undefined : (baseMs + lengthMs) / unitMs,
       });
     }
     // Cues of a video track say little about the position of its audio: go back half a second further.
