@@ -209,11 +209,15 @@ class MatroskaDemuxer implements Demuxer {
     }
   }
 
-  /** Skips an element that is known but not needed; anything else is damage. */
+  /**
+   * Skips an element that is known but not needed, and an unknown one inside a cluster, where the search behind damage
+   * would leave out more. Anything else is damage.
+   */
   #skip(header: ElementHeader): Step {
     const end = this.#cursor.position + header.headerBytes + header.sizeBytes;
     const isInside = end <= this.#clusterEnd && end <= (this.#cursor.endBytes ?? Number.MAX_SAFE_INTEGER);
-    if (!SKIPPED_IDS.has(header.id) || !isInside) return this.#lose();
+    const isPassed = SKIPPED_IDS.has(header.id) || this.#clusterEnd !== UNKNOWN_SIZE;
+    if (!isPassed || !isInside) return this.#lose();
     this.#cursor.moveTo(end);
     return AGAIN;
   }

@@ -5,7 +5,7 @@ import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import { readOwned } from "../owned-bytes.ts";
-import type { SeekIndex } from "../seek-index.ts";
+import type { SeekIndex, SeekPoint } from "../seek-index.ts";
 import { BOX_HEADER_BYTES_MAX, type BoxHeader, parseBoxHeader } from "./box.ts";
 import { type FragmentContext, type Mp4Head, readFragment, readFragmentTicks, readRandomAccess } from "./fragment.ts";
 import type { FragmentSamples } from "./fragment-samples.ts";
@@ -42,7 +42,7 @@ export async function measureFragments(parts: ReaderParts, { head, seekPoints }:
   const isWhole = index !== undefined && sizeBytes !== undefined && index.endBytes >= sizeBytes;
   if (!isWhole && source.isRandomAccess && sizeBytes !== undefined) {
     await readTailIndex(parts, movie, seekPoints);
-    const endTicks = await findEnd(parts, { movie, sizeBytes, from: seekPoints.latest?.positionBytes, bodyStart });
+    const endTicks = await findEnd(parts, { movie, sizeBytes, latest: seekPoints.latest, bodyStart });
     const startTicks = await findStart(parts, { head, seekPoints });
     if (endTicks !== undefined) return { lengthMs: toMs(endTicks - startTicks), isMeasured: true };
   }
@@ -86,14 +86,14 @@ interface Range {
   readonly movie: Movie;
   readonly sizeBytes: number;
   /** The last fragment that an index names. */
-  readonly from: number | undefined;
+  readonly latest: SeekPoint | undefined;
   readonly bodyStart: number;
 }
 
 async function findEnd(parts: ReaderParts, range: Range): Promise<number | undefined> {
-  const { movie, sizeBytes, from, bodyStart } = range;
-  if (from !== undefined) {
-    const walked = await walk(parts, movie, from);
+  const { movie, sizeBytes, latest, bodyStart } = range;
+  if (latest !== undefined) {
+    const walked = await walk(parts, movie, latest);
     if (walked.isAtEnd && walked.endTicks !== undefined) return walked.endTicks;
   }
   for (const tailBytes of TAIL_BYTES) {
@@ -102,7 +102,7 @@ async function findEnd(parts: ReaderParts, range: Range): Promise<number | undef
     if (endTicks !== undefined) return endTicks;
     if (start === bodyStart) break;
   }
-  const walked = await walk(parts, movie, from ?? bodyStart);
+  const walked = await walk(parts, movie, latest ?? { positionBytes: bodyStart, time: movie.table.totalTicks });
   if (!walked.isAtEnd) return undefined;
   // No fragment at all: the table is the whole file.
   return walked.endTicks ?? (movie.table.totalTicks || undefined);
@@ -114,9 +114,9 @@ interface Walk {
   readonly isAtEnd: boolean;
 }
 
-/** From box to box, reading the fragments among them. */
-async function walk({ source, work }: ReaderParts, movie: Movie, from: number): Promise<Walk> {
-  const cursor = new ByteCursor(source, from);
+/** From box to box, reading the fragments among them, which need not say when they start. */
+async function walk({ source, work }: ReaderParts, movie: Movie, from: SeekPoint): Promise<Walk> {
+  const cursor = new ByteCursor(source, from.positionBytes);
   let endTicks: number | undefined;
   for (let count = 0; count < WALKED_BOXES_MAX; count++) {
     if (work.isSpent) await work.yield();
@@ -124,7 +124,7 @@ async function walk({ source, work }: ReaderParts, movie: Movie, from: number): 
     if (header === undefined) return { endTicks, isAtEnd: cursor.position >= (source.sizeBytes ?? 0) };
     const positionBytes = cursor.position;
     if (header.type === "moof" && header.sizeBytes <= FRAGMENT_BYTES_MAX) {
-      const nextTicks = endTicks ?? movie.table.totalTicks;
+      const nextTicks = endTicks ?? from.time;
       const context = fragmentContext(movie, { positionBytes, nextTicks });
       const samples = await readWholeFragment(cursor, { header, context, work });
       if (samples.startTicks !== undefined) endTicks = samples.endTicks;

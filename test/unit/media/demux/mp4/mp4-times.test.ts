@@ -280,6 +280,11 @@ describe("fragments of MP4", () => {
       fragments: fragments.map((fragment, index) => ({ ...fragment, hasIndex: index === 0 })),
     }),
     "no index": mp4File({ fragments }),
+    "no times in its fragments": mp4File({ fragments: fragments.map((fragment) => ({ ...fragment, hasTime: false })) }),
+    "no times in its fragments but in an index at the end": mp4File({
+      fragments: fragments.map((fragment) => ({ ...fragment, hasTime: false })),
+      hasTailIndex: true,
+    }),
     "the first samples in moov": mp4File({ runs: [[40, 1024]], fragments: fragments.slice(1) }),
     "a header that claims 5 hours": mp4File({ fragments, declaredMs: 19_080_000 }),
     "a header that claims half a second": mp4File({ fragments, declaredMs: 500 }),
