@@ -72,7 +72,7 @@ class MatroskaDemuxer implements Demuxer {
   #cues: CueTable | undefined;
   #clusterEnd = UNKNOWN_SIZE;
   #clusterUnits = 0;
-  /** Time of the first block of a live stream, which joins at any time; where the file starts for others. */
+  /** Time of the first block of a stream or file that does not start at 0; 0 for others. */
   #baseMs: number | undefined;
   /** Where the next packet starts if nothing is missing. */
   #expectedMs: number | undefined;
@@ -95,7 +95,7 @@ class MatroskaDemuxer implements Demuxer {
       lengthMs,
     };
     this.#cues = header.cues;
-    this.#baseMs = header.isLive ? undefined : header.startMs;
+    this.#baseMs = header.isLive || header.startMs > 0 ? undefined : 0;
     this.#clock = createPacketClock(track.stream, track.frameSamples);
     this.#cursor = new ByteCursor(parts.source, header.firstCluster);
     this.#pump = new PacketPump({ cursor: this.#cursor, work: parts.work, step: () => this.#step() });

@@ -28,6 +28,8 @@ const READ_BYTES_MAX = 16 * 1024 * 1024;
 const ELEMENT_COUNT_MAX = 1024;
 /** Fields of a small element: more is damage. */
 const FIELD_COUNT_MAX = 64;
+/** A first cluster this late is not just the delay of an encoder. */
+const START_MS_MIN = 1000;
 const READ_IDS = [ID.seekHead, ID.info, ID.tracks, ID.tags, ID.cues];
 
 export interface MatroskaHeader {
@@ -37,7 +39,7 @@ export interface MatroskaHeader {
   readonly unitMs: number;
   /** As declared, less the time at which the file starts; undefined when not declared. */
   readonly lengthMs: number | undefined;
-  /** Time of the first cluster: not 0 in a file that was cut out of a longer one. */
+  /** Time of the first cluster in a file that was cut out of a longer one, else 0. */
   readonly startMs: number;
   /** A recording in progress: neither size nor length were known when its head was written. */
   readonly isLive: boolean;
@@ -74,7 +76,8 @@ export async function readMatroskaHeader(cursor: ByteCursor, work: DemuxWork): P
   await readDistant(cursor, parts);
   if (parts.tracksBody === undefined) throw damaged("its list of tracks is missing");
   const { unitMs, durationUnits, segmentStart } = parts;
-  const startMs = parts.startUnits * unitMs;
+  const clusterMs = parts.startUnits * unitMs;
+  const startMs = clusterMs >= START_MS_MIN ? clusterMs : 0;
   const endMs = durationUnits === undefined ? undefined : durationUnits * unitMs;
   // Most muxers count from 0, whenever the file starts.
   const lengthMs = endMs === undefined ? undefined : Math.floor(endMs > startMs ? endMs - startMs : endMs);

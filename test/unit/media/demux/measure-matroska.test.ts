@@ -76,3 +76,12 @@ test("a last block that claims hours is not believed against the head", async ()
   const file = concat(recording(0, 60, 60_000), cluster(2_000_000_000, [block]));
   expect((await open(file)).info.lengthMs).toBe(60_000);
 });
+
+test.each([21, 3_600_021])(
+  "audio before the timestamp of the first cluster, %d ms, is heard from 0 on",
+  async (clusterMs) => {
+    const block = simpleBlock(0x10000 - 21, new Uint8Array(1600));
+    const demuxer = await open(join([matroskaHead(TRACK, clusterMs + 79), cluster(clusterMs, [block])]));
+    expect((await demuxer.next())?.timestampMs).toBe(0);
+  },
+);
