@@ -26,6 +26,8 @@ interface Mp4File {
   /** Bytes of each sample: one number for all, in the table too. */
   readonly fixedBytes?: { readonly declared: number; readonly actual: number };
   readonly items?: Uint8Array;
+  /** An index of the fragments at the end of the file (mfra). */
+  readonly hasTailIndex?: boolean;
 }
 
 interface Fragment {
@@ -34,6 +36,10 @@ interface Fragment {
   readonly durations: readonly number[];
   /** A `sidx` of this fragment alone in front of it. */
   readonly hasIndex?: boolean;
+  /** Bytes of a video track whose data is in front; then the audio is declared to start where that ends. */
+  readonly videoBytes?: number;
+  /** False: it does not say when it starts (no `tfdt`), as old muxers. */
+  readonly hasTime?: boolean;
 }
 
 /** The sample entry `mp4a` with an elementary stream descriptor. */
@@ -62,7 +68,15 @@ export function mp4File(file: Mp4File): Uint8Array {
   const samples = sampleData(countOf(file.runs), file.fixedBytes?.actual);
   const table = file.runs === undefined ? new Uint8Array(0) : box("mdat", samples);
   const parts = [head, movie(file, dataStart), table];
-  for (const [index, fragment] of (file.fragments ?? []).entries()) parts.push(fragmentBoxes(fragment, index));
+  const entries: Uint8Array[] = [];
+  for (const [index, fragment] of (file.fragments ?? []).entries()) {
+    entries.push(concat(be(fragment.startTicks, 4), be(concat(...parts).length, 4), Uint8Array.of(1, 1, 1)));
+    parts.push(fragmentBoxes(fragment, index));
+  }
+  if (file.hasTailIndex === true) {
+    const tfra = fullBox("tfra", be(1, 4), be(0, 4), be(entries.length, 4), ...entries);
+    parts.push(box("mfra", tfra, fullBox("mfro", be(8 + tfra.length + 16, 4))));
+  }
   return concat(...parts);
 }
 
@@ -110,18 +124,21 @@ function sampleTables(file: Mp4File, dataStart: number): Uint8Array {
   );
 }
 
-function fragmentBoxes({ startTicks, durations, hasIndex }: Fragment, index: number): Uint8Array {
+function fragmentBoxes({ startTicks, durations, hasIndex, videoBytes, hasTime }: Fragment, index: number): Uint8Array {
   const runBytes = 20 + 8 * durations.length;
-  const moofBytes = 8 + 16 + 8 + 16 + 20 + runBytes;
+  const hasVideo = videoBytes !== undefined;
+  const moofBytes = 8 + 16 + (hasVideo ? 8 + 16 + 24 : 0) + 8 + 16 + 20 + runBytes;
+  const videoRun = box("trun", be(0x201, 4), be(1, 4), be(moofBytes + 8, 4), be(videoBytes ?? 0, 4));
+  const video = hasVideo ? box("traf", box("tfhd", be(0, 4), be(2, 4)), videoRun) : new Uint8Array(0);
   const rows = durations.map((ticks) => concat(be(ticks, 4), be(SAMPLE_BYTES, 4)));
   const traf = box(
     "traf",
-    box("tfhd", be(0x020000, 4), be(1, 4)),
-    box("tfdt", be(0x01000000, 4), be(startTicks, 8)),
-    box("trun", be(0x301, 4), be(durations.length, 4), be(moofBytes + 8, 4), ...rows),
+    box("tfhd", be(hasVideo ? 0 : 0x020000, 4), be(1, 4)),
+    box(hasTime === false ? "free" : "tfdt", be(0x01000000, 4), be(startTicks, 8)),
+    box("trun", be(0x301, 4), be(durations.length, 4), be(hasVideo ? 0 : moofBytes + 8, 4), ...rows),
   );
-  const moof = box("moof", fullBox("mfhd", be(index + 1, 4)), traf);
-  const mdat = box("mdat", sampleData(durations.length));
+  const moof = box("moof", fullBox("mfhd", be(index + 1, 4)), video, traf);
+  const mdat = box("mdat", new Uint8Array(videoBytes ?? 0).fill(0xff), sampleData(durations.length));
   if (hasIndex !== true) return concat(moof, mdat);
   const ticks = durations.reduce((sum, duration) => sum + duration, 0);
   const reference = concat(be(moof.length + mdat.length, 4), be(ticks, 4), be(0x90000000, 4));

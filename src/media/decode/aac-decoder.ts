@@ -87,29 +87,43 @@ export async function createAacDecoder(
     const message = `decode AAC: ${missing}; run "npm install ${AAC_PACKAGE}"`;
     throw new NodeError("codec-unavailable", message, { cause });
   }
-  return new AacDecoder(() => new Session(webCodecs, stream, clock), replacements);
+  return new AacDecoder(() => new Session(webCodecs, stream, clock), { clock, replacements });
 }
+
+/**
+ * While no decoder may be created, packets pass at about the speed of their audio, so that those behind the damage are
+ * not lost as well.
+ */
+const DROPPED_PACKET_MS = 20;
 
 class AacDecoder implements Decoder {
   readonly #begin: () => Session;
+  readonly #clock: Clock;
   readonly #replacements: TokenBucket | undefined;
   readonly #damage = new DamageLimit("aac");
   /** Undefined after an error, until there may be another. */
   #session: Session | undefined;
   #isClosed = false;
 
-  constructor(begin: () => Session, replacements: TokenBucket | undefined) {
+  constructor(
+    begin: () => Session,
+    { clock, replacements }: { readonly clock: Clock; readonly replacements: TokenBucket | undefined },
+  ) {
     this.#begin = begin;
+    this.#clock = clock;
     this.#replacements = replacements;
     this.#session = begin();
   }
 
   async decode(packet: Uint8Array): Promise<PcmBlock> {
     if (this.#isClosed) return EMPTY_BLOCK;
-    if (packet.length > PACKET_BYTES_MAX) return this.#damage.damaged();
+    if (packet.length > PACKET_BYTES_MAX || isBlank(packet)) return this.#damage.damaged();
     this.#session ??= this.#replace();
     const session = this.#session;
-    if (session === undefined) return this.#damage.damaged();
+    if (session === undefined) {
+      await new Promise<void>((resolve) => this.#clock.after(DROPPED_PACKET_MS, resolve));
+      return this.#isClosed ? EMPTY_BLOCK : this.#damage.damaged();
+    }
     const { block, error } = await session.decode(packet);
     if (this.#isClosed || session !== this.#session) return EMPTY_BLOCK;
     if (error === undefined) {
@@ -144,6 +158,11 @@ class AacDecoder implements Decoder {
     this.#replacements?.spend(1);
     return this.#begin();
   }
+}
+
+/** Zeros only: a part of a file that never arrived. A decoder is too precious to try it. */
+function isBlank(packet: Uint8Array): boolean {
+  return packet.every((byte) => byte === 0);
 }
 
 interface Result {

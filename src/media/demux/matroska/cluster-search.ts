@@ -12,7 +12,8 @@ const RANGE_BYTES_MIN = 64 * 1024;
 const PROBE_BYTES_MAX = 8 * 1024 * 1024;
 /** Bytes scanned in all such searches of one seek; then playback continues from the best position so far. */
 const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
-const SNIFF_BYTES = 64;
+/** The start of a cluster that holds its timestamp. */
+export const CLUSTER_SNIFF_BYTES = 64;
 /** How a cluster begins: `ID.cluster` of ebml.ts. */
 export const CLUSTER_ID_BYTES = [0x1f, 0x43, 0xb6, 0x75];
 
@@ -22,24 +23,25 @@ interface Cluster {
 }
 
 interface ClusterTarget {
-  /** Where clusters begin. */
+  /** Where clusters begin, and the timestamp there. */
   readonly startBytes: number;
+  readonly startUnits: number;
   /** The timestamp that is searched for. */
   readonly units: number;
   /** From a cluster at most this far before the target, the reader reads on. */
   readonly nearUnits: number;
-  /** Length of the whole file, when known. */
-  readonly lengthUnits: number | undefined;
+  /** The timestamp at the end of the file, when known. */
+  readonly endUnits: number | undefined;
 }
 
 /** Start of the last cluster found whose timestamp is at or before `units`; undefined without a known size. */
 export async function findClusterBefore(
   { source, work }: ReaderParts,
-  { startBytes, units, nearUnits, lengthUnits }: ClusterTarget,
+  { startBytes, startUnits, units, nearUnits, endUnits }: ClusterTarget,
 ): Promise<number | undefined> {
   if (source.sizeBytes === undefined) return undefined;
-  let low: Cluster = { positionBytes: startBytes, units: 0 };
-  let high: Cluster = { positionBytes: source.sizeBytes, units: lengthUnits ?? 0 };
+  let low: Cluster = { positionBytes: startBytes, units: startUnits };
+  let high: Cluster = { positionBytes: source.sizeBytes, units: endUnits ?? 0 };
   let searchedBytes = 0;
   for (let attempts = 0; searchedBytes < SEARCH_BYTES_MAX; attempts++) {
     const rangeBytes = high.positionBytes - low.positionBytes;
@@ -62,11 +64,11 @@ function shareOf(units: number, lowUnits: number, highUnits: number): number {
 }
 
 async function findCluster(cursor: ByteCursor, limit: number, work: DemuxWork): Promise<Cluster | undefined> {
-  while (cursor.position < limit && (await cursor.need(SNIFF_BYTES))) {
+  while (cursor.position < limit && (await cursor.need(CLUSTER_SNIFF_BYTES))) {
     if (work.isSpent) await work.yield();
     if (!cursor.scanFor(CLUSTER_ID_BYTES).isFound) continue;
     if (cursor.position >= limit) return undefined;
-    const units = readClusterUnits(await cursor.peek(SNIFF_BYTES));
+    const units = readClusterUnits(await cursor.peek(CLUSTER_SNIFF_BYTES));
     if (units !== undefined) return { positionBytes: cursor.position, units };
     cursor.skip(1);
   }
@@ -74,13 +76,13 @@ async function findCluster(cursor: ByteCursor, limit: number, work: DemuxWork): 
 }
 
 /** The timestamp of a cluster, which is among its first elements. */
-function readClusterUnits(bytes: Uint8Array): number | undefined {
+export function readClusterUnits(bytes: Uint8Array): number | undefined {
   const cluster = parseElementHeader(bytes);
   if (cluster === undefined) return undefined;
   let at = cluster.headerBytes;
   for (let count = 0; count < 4; count++) {
     const child = parseElementHeader(bytes, at);
-    if (child === undefined || child.sizeBytes > SNIFF_BYTES) return undefined;
+    if (child === undefined || child.sizeBytes > CLUSTER_SNIFF_BYTES) return undefined;
     const body = bytes.subarray(at + child.headerBytes, at + child.headerBytes + child.sizeBytes);
     if (child.id === ID.timestamp) return child.sizeBytes <= 8 ? readUnsigned(body) : undefined;
     at += child.headerBytes + child.sizeBytes;

@@ -57,9 +57,8 @@ export async function openMatroska(
   { isLengthNeeded = true }: { readonly isLengthNeeded?: boolean | undefined },
 ): Promise<Demuxer> {
   const header = await readMatroskaHeader(new ByteCursor(parts.source), parts.work);
-  const isMeasured = isLengthNeeded && header.lengthMs === undefined;
-  const lengthMs = isMeasured ? await measureMatroska(parts, header) : header.lengthMs;
-  return new MatroskaDemuxer(parts, { ...header, lengthMs });
+  const measuredMs = isLengthNeeded ? await measureMatroska(parts, header) : undefined;
+  return new MatroskaDemuxer(parts, { ...header, lengthMs: measuredMs ?? header.lengthMs });
 }
 
 class MatroskaDemuxer implements Demuxer {
@@ -73,7 +72,7 @@ class MatroskaDemuxer implements Demuxer {
   #cues: CueTable | undefined;
   #clusterEnd = UNKNOWN_SIZE;
   #clusterUnits = 0;
-  /** Time of the first block of a live stream, which joins at any time; 0 for files. */
+  /** Time of the first block of a stream or file that does not start at 0; 0 for others. */
   #baseMs: number | undefined;
   /** Where the next packet starts if nothing is missing. */
   #expectedMs: number | undefined;
@@ -99,7 +98,7 @@ class MatroskaDemuxer implements Demuxer {
       lengthMs,
     };
     this.#cues = header.cues;
-    this.#baseMs = header.isLive ? undefined : 0;
+    this.#baseMs = header.isLive || header.startMs > 0 ? undefined : 0;
     this.#clock = createPacketClock(track.stream, track.frameSamples);
     this.#cursor = new ByteCursor(parts.source, header.firstCluster);
     this.#pump = new PacketPump({
@@ -123,8 +122,9 @@ class MatroskaDemuxer implements Demuxer {
   async seek(positionMs: number): Promise<void> {
     // The first block shows where the time of a recording without a head starts.
     if (this.#baseMs === undefined) await this.#pump.next();
-    const { track, lengthMs } = { ...this.#header };
-    if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();
+    const { track, lengthMs } = this.#header;
+    // A declared length may be too short: where it costs little, the file itself shows its end.
+    if (lengthMs !== undefined && positionMs >= lengthMs && !this.isSeekable) return this.#pump.finish();
     const targetMs = Math.max(0, positionMs) - Math.max(track.seekPreRollMs, seekPreRollMs(this.stream));
     if (!this.isSeekable) return this.#seekForward(targetMs);
     await this.#loadCues();
@@ -160,14 +160,16 @@ class MatroskaDemuxer implements Demuxer {
   /** The last cluster that starts at or before the target, by the cue list or else by a search. */
   async #findCluster(targetMs: number): Promise<number | undefined> {
     const { track, firstCluster, unitMs, lengthMs } = this.#header;
-    const unshiftedMs = targetMs + track.codecDelayMs + (this.#baseMs ?? 0);
+    const baseMs = this.#baseMs ?? 0;
+    const unshiftedMs = targetMs + track.codecDelayMs + baseMs;
     const cues = this.#cues;
     if (cues === undefined || cues.count === 0) {
       return findClusterBefore(this.#parts, {
         startBytes: firstCluster,
+        startUnits: baseMs / unitMs,
         units: unshiftedMs / unitMs,
         nearUnits: READ_THROUGH_MS / unitMs,
-        lengthUnits: lengthMs === undefined ? undefined : lengthMs / unitMs,
+        endUnits: lengthMs === undefined ? undefined : (baseMs + lengthMs) / unitMs,
       });
     }
     // Cues of a video track say little about the position of its audio: go back half a second further.
@@ -216,11 +218,15 @@ class MatroskaDemuxer implements Demuxer {
     }
   }
 
-  /** Skips an element that is known but not needed; anything else is damage. */
+  /**
+   * Skips an element that is known but not needed, and an unknown one inside a cluster, where the search behind damage
+   * would leave out more. Anything else is damage.
+   */
   #skip(header: ElementHeader): Step {
     const end = this.#cursor.position + header.headerBytes + header.sizeBytes;
     const isInside = end <= this.#clusterEnd && end <= (this.#cursor.endBytes ?? Number.MAX_SAFE_INTEGER);
-    if (!SKIPPED_IDS.has(header.id) || !isInside) return this.#lose();
+    const isPassed = SKIPPED_IDS.has(header.id) || this.#clusterEnd !== UNKNOWN_SIZE;
+    if (!isPassed || !isInside) return this.#lose();
     this.#cursor.moveTo(end);
     return AGAIN;
   }

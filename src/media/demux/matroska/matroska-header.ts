@@ -6,6 +6,7 @@ import type { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork } from "../demux-work.ts";
 import { readOwned } from "../owned-bytes.ts";
 import { decodeTag, type Tags } from "../tags.ts";
+import { CLUSTER_SNIFF_BYTES, readClusterUnits } from "./cluster-search.ts";
 import { type CueScale, CueTable } from "./cue-table.ts";
 import {
   type ElementHeader,
@@ -27,6 +28,8 @@ const READ_BYTES_MAX = 16 * 1024 * 1024;
 const ELEMENT_COUNT_MAX = 1024;
 /** Fields of a small element: more is damage. */
 const FIELD_COUNT_MAX = 64;
+/** A first cluster this late is not just the delay of an encoder. */
+const START_MS_MIN = 1000;
 const READ_IDS = [ID.seekHead, ID.info, ID.tracks, ID.tags, ID.cues];
 
 export interface MatroskaHeader {
@@ -34,7 +37,10 @@ export interface MatroskaHeader {
   readonly tags: Tags;
   /** Milliseconds of one unit of the timestamps. */
   readonly unitMs: number;
+  /** As declared, less the time at which the file starts; undefined when not declared. */
   readonly lengthMs: number | undefined;
+  /** Time of the first cluster in a file that was cut out of a longer one, else 0. */
+  readonly startMs: number;
   /** A recording in progress: neither size nor length were known when its head was written. */
   readonly isLive: boolean;
   /** Start of the segment's body: the origin of positions inside the file. */
@@ -50,6 +56,7 @@ interface Parts {
   isSegmentSizeKnown: boolean;
   unitMs: number;
   durationUnits: number | undefined;
+  startUnits: number;
   title: string | undefined;
   tracksBody: Uint8Array | undefined;
   readonly tags: MatroskaTags;
@@ -69,13 +76,18 @@ export async function readMatroskaHeader(cursor: ByteCursor, work: DemuxWork): P
   await readDistant(cursor, parts);
   if (parts.tracksBody === undefined) throw damaged("its list of tracks is missing");
   const { unitMs, durationUnits, segmentStart } = parts;
-  const lengthMs = durationUnits === undefined ? undefined : Math.floor(durationUnits * unitMs);
+  const clusterMs = parts.startUnits * unitMs;
+  const startMs = clusterMs >= START_MS_MIN ? clusterMs : 0;
+  const endMs = durationUnits === undefined ? undefined : durationUnits * unitMs;
+  // Most muxers count from 0, whenever the file starts.
+  const lengthMs = endMs === undefined ? undefined : Math.floor(endMs > startMs ? endMs - startMs : endMs);
   const track = await chooseTrack(parts.tracksBody, work);
   return {
     track,
     tags: parts.tags.merge(track.uid, parts.title),
     unitMs,
     lengthMs,
+    startMs,
     isLive: !parts.isSegmentSizeKnown && lengthMs === undefined,
     segmentStart,
     firstCluster,
@@ -95,6 +107,7 @@ async function enterSegment(cursor: ByteCursor, work: DemuxWork): Promise<Parts>
         isSegmentSizeKnown: header.sizeBytes !== UNKNOWN_SIZE,
         unitMs: 1,
         durationUnits: undefined,
+        startUnits: 0,
         title: undefined,
         tracksBody: undefined,
         tags: new MatroskaTags(),
@@ -116,7 +129,10 @@ async function readHead(cursor: ByteCursor, parts: Parts): Promise<number> {
     if (parts.work.isSpent) await parts.work.yield();
     const header = await peekElementHeader(cursor);
     if (header === undefined) break;
-    if (header.id === ID.cluster) return cursor.position;
+    if (header.id === ID.cluster) {
+      parts.startUnits = readClusterUnits(await cursor.peek(CLUSTER_SNIFF_BYTES)) ?? 0;
+      return cursor.position;
+    }
     if (header.sizeBytes === UNKNOWN_SIZE) break;
     await readPart(cursor, header, parts);
   }

@@ -9,6 +9,7 @@ import { buildAacConfig, parseAacConfig, readAacConfig } from "../aac-config.ts"
 import type { DemuxWork } from "../demux-work.ts";
 import { parseFlacStreamInfo } from "../flac-frame-header.ts";
 import { parseVorbisIdentification, splitVorbisHeaders } from "../vorbis-packet.ts";
+import { parseWavFormat } from "../wav/wav-format.ts";
 import { ID, readElements, readFloat, readUnsigned } from "./ebml.ts";
 
 /** Fields of a track, and of each part of it; real ones have twenty. */
@@ -70,6 +71,8 @@ export async function chooseTrack(tracksBody: Uint8Array, work: DemuxWork): Prom
 
 function nameTrack({ codecId, codecPrivate, isEncoded }: TrackFields): string {
   if (isEncoded) return `${codecId} (encrypted or packed)`;
+  const format = codecId === "A_MS/ACM" && codecPrivate !== undefined ? parseWavFormat(codecPrivate) : undefined;
+  if (format?.kind === "unsupported") return `${codecId} (${format.name})`;
   const config = codecId.startsWith("A_AAC") && codecPrivate !== undefined ? readAacConfig(codecPrivate) : {};
   return "unsupported" in config ? `${codecId} (${config.unsupported})` : codecId;
 }
@@ -171,7 +174,14 @@ function describeStream(fields: TrackFields): Described | undefined {
   }
   if (codecId.startsWith("A_AAC")) return describeAac(fields);
   if (codecId.startsWith("A_PCM/")) return describePcm(fields);
-  return undefined;
+  return codecId === "A_MS/ACM" ? describeAcm(fields) : undefined;
+}
+
+/** The format chunk of WAV, of which MP3 and the laws have no identifier of their own in some muxers. */
+function describeAcm(fields: TrackFields): Described | undefined {
+  const format = fields.codecPrivate && parseWavFormat(fields.codecPrivate);
+  if (format?.kind === "mpeg") return { stream: streamOf("mp3", { ...fields, description: undefined }) };
+  return format?.kind === "pcm" ? { stream: format.stream } : undefined;
 }
 
 function describeOpus(fields: TrackFields): Described | undefined {

@@ -1,5 +1,5 @@
-// The length of a Matroska file whose head does not say it (recorded by browsers, written to a pipe): by the last block
-// of the track. Audio and probe threads.
+// The length of a Matroska file by the last block of the track: where the head does not say it (recorded by browsers,
+// written to a pipe), and as a second witness where it does. Audio and probe threads.
 
 import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
@@ -27,31 +27,39 @@ interface Walk {
   endMs: number | undefined;
 }
 
-/** Milliseconds from the first to the last block of the track; undefined when the end is out of reach. */
+/** How far the declared length may be from the measured one before that counts. */
+const DIFFERENCE_SHARE_MAX = 0.02;
+const DIFFERENCE_MS_MAX = 1000;
+/** Less than this is no audio: a byte a second, against a block that claims hours. */
+const BYTES_PER_SECOND_MIN = 100;
+
+/**
+ * Milliseconds from the start to the end of the last block of the track; undefined when that is out of reach, or about
+ * what the file declares.
+ */
 export async function measureMatroska(parts: ReaderParts, header: MatroskaHeader): Promise<number | undefined> {
   const { source } = parts;
   const { sizeBytes } = source;
+  const { lengthMs: declaredMs, firstCluster, track, startMs } = header;
   if (!source.isRandomAccess || sizeBytes === undefined) return undefined;
-  for (let tailBytes = TAIL_BYTES_MIN; tailBytes <= TAIL_BYTES_MAX; tailBytes *= 4) {
-    const start = Math.max(header.firstCluster, sizeBytes - tailBytes);
+  const tailBytesMax = declaredMs === undefined ? TAIL_BYTES_MAX : TAIL_BYTES_MIN;
+  for (let tailBytes = TAIL_BYTES_MIN; tailBytes <= tailBytesMax; tailBytes *= 4) {
+    const start = Math.max(firstCluster, sizeBytes - tailBytes);
     const endMs = await findEnd(parts, header, start);
-    if (endMs !== undefined) return Math.floor(Math.max(0, endMs - (await readBase(parts, header))));
-    if (start === header.firstCluster) return undefined;
+    if (endMs !== undefined) {
+      const measuredMs = Math.floor(Math.max(0, endMs - track.codecDelayMs - startMs));
+      return isUsable(measuredMs, declaredMs, sizeBytes) ? measuredMs : undefined;
+    }
+    if (start === firstCluster) return undefined;
   }
   return undefined;
 }
 
-/** A recording that was joined in the middle starts at the time of its first cluster. */
-async function readBase(parts: ReaderParts, header: MatroskaHeader): Promise<number> {
-  const { track, isLive, unitMs, firstCluster } = header;
-  if (!isLive) return track.codecDelayMs;
-  const cursor = new ByteCursor(parts.source, firstCluster);
-  const cluster = await peekElementHeader(cursor);
-  cursor.skip(cluster?.headerBytes ?? 0);
-  const timestamp = await peekElementHeader(cursor);
-  if (timestamp?.id !== ID.timestamp || timestamp.sizeBytes > 8) return track.codecDelayMs;
-  cursor.skip(timestamp.headerBytes);
-  return track.codecDelayMs + readUnsigned(await cursor.read(timestamp.sizeBytes)) * unitMs;
+function isUsable(measuredMs: number, declaredMs: number | undefined, sizeBytes: number): boolean {
+  if (declaredMs === undefined) return true;
+  const differenceMs = Math.abs(measuredMs - declaredMs);
+  if (differenceMs <= Math.max(DIFFERENCE_MS_MAX, DIFFERENCE_SHARE_MAX * declaredMs)) return false;
+  return sizeBytes >= (measuredMs / 1000) * BYTES_PER_SECOND_MIN;
 }
 
 async function findEnd(

@@ -5,14 +5,14 @@ import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork, ReaderParts } from "../demux-work.ts";
 import { readOwned } from "../owned-bytes.ts";
-import { SeekIndex } from "../seek-index.ts";
+import { SeekIndex, type SeekPoint } from "../seek-index.ts";
 import { BOX_HEADER_BYTES_MAX, type BoxHeader, parseBoxHeader } from "./box.ts";
 import { type FragmentContext, type Mp4Head, readFragment, readFragmentTicks, readRandomAccess } from "./fragment.ts";
 import { FragmentClock } from "./fragment-clock.ts";
 import type { FragmentSamples } from "./fragment-samples.ts";
 import type { Movie } from "./movie.ts";
 
-/** Largest `moof`: 6 minutes of AAC take 200 kB. */
+/** Largest `moof`: 3 hours of AAC take 4 bytes a sample, or 8. */
 export const FRAGMENT_BYTES_MAX = 4 * 1024 * 1024;
 const INDEX_BYTES_MAX = 4 * 1024 * 1024;
 /** How much of the end of the file is searched for the last fragment, in this order. */
@@ -38,16 +38,14 @@ interface Opening {
 
 /** Reads what says how long the file is, as far as the source allows. */
 export async function measureFragments(parts: ReaderParts, { head, seekPoints }: Opening): Promise<FragmentedLength> {
-  const { movie, bodyStart } = head;
+  const { movie, bodyStart, index } = head;
   const { source } = parts;
   const { sizeBytes } = source;
-  // Some writers put an index in front of each fragment: one of one fragment says nothing about the others.
-  const index = sizeBytes === undefined && head.index?.seekPoints.count === 1 ? undefined : head.index;
   const toMs = (ticks: number) => Math.floor((1000 * ticks) / movie.timescale);
   const isWhole = index !== undefined && sizeBytes !== undefined && index.endBytes >= sizeBytes;
   if (!isWhole && source.isRandomAccess && sizeBytes !== undefined) {
     await readTailIndex(parts, movie, seekPoints);
-    const endTicks = await findEnd(parts, { movie, sizeBytes, from: seekPoints.latest?.positionBytes, bodyStart });
+    const endTicks = await findEnd(parts, { movie, sizeBytes, latest: seekPoints.latest, bodyStart });
     const startTicks = await findStart(parts, { head, seekPoints });
     const joined = await measureJoined(parts, head, (endTicks ?? 0) - startTicks);
     if (joined !== undefined) return { lengthMs: toMs(joined.ticks), isMeasured: true, seekPoints: joined.seekPoints };
@@ -55,17 +53,20 @@ export async function measureFragments(parts: ReaderParts, { head, seekPoints }:
   }
   const startTicks = seekPoints.earliest?.time ?? 0;
   const indexedMs = index && toMs(index.endTicks - startTicks);
-  if (isWhole || (index !== undefined && sizeBytes === undefined)) return { lengthMs: indexedMs, isMeasured: isWhole };
+  // Some writers put an index in front of each fragment: in a file of unknown size that of one may be the first of many.
+  const isUsable = index !== undefined && index.partCount > 1;
+  if (isWhole || (isUsable && sizeBytes === undefined)) return { lengthMs: indexedMs, isMeasured: isWhole };
   const declaredMs = movie.fragments?.lengthMs;
   const isLie = declaredMs !== undefined && (sizeBytes ?? Infinity) < (declaredMs / 1000) * BYTES_PER_SECOND_MIN;
   if (declaredMs !== undefined && !isLie) return { lengthMs: declaredMs, isMeasured: false };
+  if (sizeBytes === undefined) return { lengthMs: undefined, isMeasured: false };
   return { lengthMs: estimateMs(head, indexedMs, sizeBytes), isMeasured: false };
 }
 
 /** From an index of the first part, by the bytes of the whole. */
-function estimateMs(head: Mp4Head, indexedMs: number | undefined, sizeBytes: number | undefined): number | undefined {
+function estimateMs(head: Mp4Head, indexedMs: number | undefined, sizeBytes: number): number | undefined {
   const { index, bodyStart } = head;
-  if (indexedMs === undefined || index === undefined || sizeBytes === undefined) return indexedMs;
+  if (indexedMs === undefined || index === undefined) return undefined;
   const indexedBytes = index.endBytes - bodyStart;
   return indexedBytes > 0 ? Math.floor((indexedMs * (sizeBytes - bodyStart)) / indexedBytes) : indexedMs;
 }
@@ -90,14 +91,14 @@ interface Range {
   readonly movie: Movie;
   readonly sizeBytes: number;
   /** The last fragment that an index names. */
-  readonly from: number | undefined;
+  readonly latest: SeekPoint | undefined;
   readonly bodyStart: number;
 }
 
 async function findEnd(parts: ReaderParts, range: Range): Promise<number | undefined> {
-  const { movie, sizeBytes, from, bodyStart } = range;
-  if (from !== undefined) {
-    const walked = await walk(parts, movie, from);
+  const { movie, sizeBytes, latest, bodyStart } = range;
+  if (latest !== undefined) {
+    const walked = await walk(parts, movie, latest);
     if (walked.isAtEnd && walked.endTicks !== undefined) return walked.endTicks;
   }
   for (const tailBytes of TAIL_BYTES) {
@@ -106,7 +107,7 @@ async function findEnd(parts: ReaderParts, range: Range): Promise<number | undef
     if (endTicks !== undefined) return endTicks;
     if (start === bodyStart) break;
   }
-  const walked = await walk(parts, movie, from ?? bodyStart);
+  const walked = await walk(parts, movie, latest ?? { positionBytes: bodyStart, time: movie.table.totalTicks });
   if (!walked.isAtEnd) return undefined;
   // No fragment at all: the table is the whole file.
   return walked.endTicks ?? (movie.table.totalTicks || undefined);
@@ -178,9 +179,9 @@ interface Walk {
   readonly isAtEnd: boolean;
 }
 
-/** From box to box, reading the fragments among them. */
-async function walk({ source, work }: ReaderParts, movie: Movie, from: number): Promise<Walk> {
-  const cursor = new ByteCursor(source, from);
+/** From box to box, reading the fragments among them, which need not say when they start. */
+async function walk({ source, work }: ReaderParts, movie: Movie, from: SeekPoint): Promise<Walk> {
+  const cursor = new ByteCursor(source, from.positionBytes);
   let endTicks: number | undefined;
   for (let count = 0; count < WALKED_BOXES_MAX; count++) {
     if (work.isSpent) await work.yield();
@@ -188,7 +189,7 @@ async function walk({ source, work }: ReaderParts, movie: Movie, from: number): 
     if (header === undefined) return { endTicks, isAtEnd: cursor.position >= (source.sizeBytes ?? 0) };
     const positionBytes = cursor.position;
     if (header.type === "moof" && header.sizeBytes <= FRAGMENT_BYTES_MAX) {
-      const nextTicks = endTicks ?? movie.table.totalTicks;
+      const nextTicks = endTicks ?? from.time;
       const context = fragmentContext(movie, { positionBytes, nextTicks });
       const samples = await readWholeFragment(cursor, { header, context, work });
       if (samples.startTicks !== undefined) endTicks = samples.endTicks;

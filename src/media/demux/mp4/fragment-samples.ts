@@ -2,8 +2,8 @@
 
 import type { DemuxWork } from "../demux-work.ts";
 
-/** Samples in one fragment that are accepted; 6 minutes of AAC. */
-export const SAMPLE_COUNT_MAX = 16_384;
+/** Samples in one fragment that are accepted: 3 hours of AAC, which FFmpeg writes as one unless it is told to split. */
+export const SAMPLE_COUNT_MAX = 2 ** 19;
 /** Initial capacity in samples; doubled when more come. */
 const FIRST_COUNT = 128;
 /** Position, time, duration and size of a sample: 64 bits each. */

@@ -27,14 +27,81 @@ export async function readFragment(
   work: DemuxWork,
 ): Promise<FragmentSamples> {
   const samples = new FragmentSamples(work);
+  // The parts in front: read, once each, only when an own one starts where they end.
+  const before: Uint8Array[] = [];
+  let baseBytes = context.positionBytes;
   for (const { type, body } of readBoxes(moof)) {
     if (work.isSpent) await work.yield();
     if (type !== "traf") continue;
     const header = await findTrackHeader(body, context.trackId, work);
-    if (header === undefined) continue;
-    await readRuns(body, { context, header: readTrackHeader(header, context), samples, work });
+    if (header !== undefined) {
+      const isRelative = (new Fields(header).u32(0) & (HAS_BASE | IS_BASE_MOOF)) === 0;
+      if (isRelative) baseBytes = await dataEnd(before.splice(0), { ...context, baseBytes }, work);
+      await readRuns(body, { context, header: readTrackHeader(header, { ...context, baseBytes }), samples, work });
+    }
+    before.push(body);
   }
   return samples;
+}
+
+/** Flags of `tfhd` that say what positions count from; without them it is the end of the data of the track before. */
+const HAS_BASE = 0x01;
+const IS_BASE_MOOF = 0x020000;
+
+/** Where the data of these track fragments ends: that of the last one. */
+async function dataEnd(
+  trafs: readonly Uint8Array[],
+  context: FragmentContext & { readonly baseBytes: number },
+  work: DemuxWork,
+): Promise<number> {
+  let { baseBytes } = context;
+  for (const traf of trafs) {
+    const header = findBox(traf, "tfhd");
+    if (header === undefined) continue;
+    baseBytes = await runsEnd(traf, readTrackHeader(header, { ...context, sizeBytes: 0, baseBytes }), work);
+  }
+  return baseBytes;
+}
+
+/** Where the samples of a track's runs end. */
+async function runsEnd(traf: Uint8Array, header: TrackHeader, work: DemuxWork): Promise<number> {
+  let offset = header.baseBytes;
+  for (const { type, body } of readBoxes(traf)) {
+    if (type !== "trun") continue;
+    const { offsetBytes, count, at, entryBytes, sizeAt } = readRunHeader(body);
+    if (offsetBytes !== undefined) offset = header.baseBytes + offsetBytes;
+    const fields = new Fields(body);
+    if (sizeAt === undefined) offset += count * header.sizeBytes;
+    for (let index = 0; index < count && sizeAt !== undefined; index++) {
+      if (index % STEP_COUNT === 0 && work.isSpent) await work.yield();
+      offset += fields.u32(at + index * entryBytes + sizeAt);
+    }
+  }
+  return offset;
+}
+
+interface RunHeader {
+  /** Against the base of the track's fragment; undefined directly behind the run before. */
+  readonly offsetBytes: number | undefined;
+  readonly count: number;
+  /** Where the entries start, and how long each is. */
+  readonly at: number;
+  readonly entryBytes: number;
+  /** Where in an entry its fields are; undefined when it has none. */
+  readonly durationAt: number | undefined;
+  readonly sizeAt: number | undefined;
+}
+
+function readRunHeader(trun: Uint8Array): RunHeader {
+  const fields = new Fields(trun);
+  const flags = fields.u32(0) & 0xffffff;
+  const entryBytes = [0x100, 0x200, 0x400, 0x800].reduce((bytes, flag) => bytes + (flags & flag ? 4 : 0), 0);
+  const durationAt = flags & 0x100 ? 0 : undefined;
+  const sizeAt = flags & 0x200 ? (durationAt === undefined ? 0 : 4) : undefined;
+  const at = 8 + (flags & 0x01 ? 4 : 0) + (flags & 0x04 ? 4 : 0);
+  const held = entryBytes === 0 ? SAMPLE_COUNT_MAX : Math.floor(Math.max(0, trun.length - at) / entryBytes);
+  const offsetBytes = flags & 0x01 ? fields.s32(8) : undefined;
+  return { offsetBytes, count: Math.min(fields.u32(4), held), at, entryBytes, durationAt, sizeAt };
 }
 
 /** Start time that the track's fragment declares; undefined when it does not. */
@@ -74,12 +141,13 @@ interface TrackHeader {
 }
 
 /** tfhd: flags say which of the optional fields follow. */
-function readTrackHeader(body: Uint8Array, context: FragmentContext): TrackHeader {
+function readTrackHeader(body: Uint8Array, context: FragmentContext & { readonly baseBytes: number }): TrackHeader {
   const fields = new Fields(body);
   const flags = fields.u32(0) & 0xffffff;
   let at = 8;
-  let { positionBytes: baseBytes, durationTicks, sizeBytes } = context;
-  if (flags & 0x01) {
+  let { positionBytes, baseBytes, durationTicks, sizeBytes } = context;
+  if (flags & IS_BASE_MOOF) baseBytes = positionBytes;
+  if (flags & HAS_BASE) {
     baseBytes = fields.u64(at);
     at += 8;
   }
@@ -107,28 +175,20 @@ async function readRuns(traf: Uint8Array, run: RunContext): Promise<void> {
     if (work.isSpent) await work.yield();
     if (type !== "trun") continue;
     const fields = new Fields(body);
-    const flags = fields.u32(0) & 0xffffff;
-    const has = { duration: (flags & 0x100) !== 0, size: (flags & 0x200) !== 0 };
-    const entryBytes = [0x100, 0x200, 0x400, 0x800].reduce((bytes, flag) => bytes + (flags & flag ? 4 : 0), 0);
-    let at = 8;
-    if (flags & 0x01) {
-      offset = run.header.baseBytes + fields.s32(at);
-      at += 4;
-    }
-    if (flags & 0x04) at += 4;
-    const held = entryBytes === 0 ? SAMPLE_COUNT_MAX : Math.floor(Math.max(0, body.length - at) / entryBytes);
-    const count = Math.min(fields.u32(4), held);
+    const { offsetBytes, count, at, entryBytes, durationAt, sizeAt } = readRunHeader(body);
+    if (offsetBytes !== undefined) offset = run.header.baseBytes + offsetBytes;
     if (entryBytes === 0 && run.header.sizeBytes === 0) {
       const durationTicks = count * run.header.durationTicks;
       samples.add({ offsetBytes: offset, sizeBytes: 0, ticks, durationTicks });
       ticks += durationTicks;
       continue;
     }
-    for (let index = 0; index < count && !samples.isFull; index++, at += entryBytes) {
+    for (let index = 0; index < count && !samples.isFull; index++) {
       if (index % STEP_COUNT === 0 && work.isSpent) await work.yield();
-      const claimedTicks = has.duration ? fields.u32(at) : run.header.durationTicks;
+      const entry = at + index * entryBytes;
+      const claimedTicks = durationAt === undefined ? run.header.durationTicks : fields.u32(entry + durationAt);
       const durationTicks = claimedTicks < DURATION_MAX ? claimedTicks : run.context.durationTicks % DURATION_MAX;
-      const sizeBytes = has.size ? fields.u32(at + (has.duration ? 4 : 0)) : run.header.sizeBytes;
+      const sizeBytes = sizeAt === undefined ? run.header.sizeBytes : fields.u32(entry + sizeAt);
       samples.add({ offsetBytes: offset, sizeBytes, ticks, durationTicks });
       offset += sizeBytes;
       ticks += durationTicks;
@@ -139,6 +199,8 @@ async function readRuns(traf: Uint8Array, run: RunContext): Promise<void> {
 /** Where fragments can be read from, and the ticks there. */
 export interface SegmentIndex {
   readonly seekPoints: SeekIndex;
+  /** Parts that it lists. */
+  readonly partCount: number;
   readonly endTicks: number;
   /** Where the last part that it lists ends: not always the end of the file. */
   readonly endBytes: number;
@@ -173,7 +235,8 @@ export async function readSegmentIndex(
     positionBytes += size;
     ticks += fields.u32(at + 4) * scale;
   }
-  return seekPoints.count === 0 ? undefined : { seekPoints, endTicks: ticks, endBytes: positionBytes };
+  const partCount = seekPoints.count;
+  return partCount === 0 ? undefined : { seekPoints, partCount, endTicks: ticks, endBytes: positionBytes };
 }
 
 /** Adds the track's seek points in an `mfra` body. */

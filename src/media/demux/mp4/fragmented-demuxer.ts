@@ -69,6 +69,8 @@ class FragmentedDemuxer implements Demuxer {
   #firstBox: number;
   readonly #clock: FragmentClock;
   #hasBase = false;
+  /** Samples that end before this are passed over unread, on the way to the target of a seek. */
+  #skipTicks = Number.NEGATIVE_INFINITY;
   #damageBytes = 0;
 
   constructor({ source, work }: ReaderParts, opened: Opened) {
@@ -131,6 +133,7 @@ class FragmentedDemuxer implements Demuxer {
     this.#sampleIndex = 0;
     this.#isInside = false;
     this.#damageBytes = 0;
+    this.#skipTicks = ticks;
     this.#isInTable = ticks < table.totalTicks && table.sampleCount > 0;
     if (this.#isInTable) return table.seek(ticks);
     const point = await this.#hop(ticks);
@@ -254,13 +257,14 @@ class FragmentedDemuxer implements Demuxer {
     const { offsetBytes, sizeBytes, durationTicks } = sample;
     const ticks = sample.ticks + this.#clock.offsetTicks;
     const isGone = !this.#source.isRandomAccess && offsetBytes < this.#cursor.position;
-    if (sizeBytes > SAMPLE_BYTES_MAX || isGone) {
+    if (sizeBytes > SAMPLE_BYTES_MAX || isGone || ticks + durationTicks < this.#skipTicks) {
       this.#sampleIndex += 1;
       return AGAIN;
     }
     this.#cursor.moveTo(offsetBytes);
     if (!this.#cursor.has(sizeBytes)) return WAIT;
     this.#sampleIndex += 1;
+    this.#skipTicks = Number.NEGATIVE_INFINITY;
     return this.#packets.create(this.#cursor.take(sizeBytes), {
       ticks,
       durationTicks,

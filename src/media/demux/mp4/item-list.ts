@@ -2,7 +2,7 @@
 // of QuickTime and 3GP, which are directly in `udta`. Audio thread.
 
 import { decodeTag, loudnessTagForName, setTag, type Tags } from "../tags.ts";
-import { findBox } from "./box.ts";
+import { findBox, readBoxes } from "./box.ts";
 
 /** Samples in front of, in and behind the music, as iTunes writes them. */
 export interface Gapless {
@@ -15,6 +15,29 @@ export interface Gapless {
 export interface ItemList {
   readonly tags: Tags;
   gapless: Gapless | undefined;
+}
+
+/** Items of `ilst` that are called by their number in `keys` instead (QuickTime, FFmpeg's use_metadata_tags). */
+const KEYS: Readonly<Record<string, string>> = {
+  title: "\u00a9nam",
+  artist: "\u00a9ART",
+  "com.apple.quicktime.title": "\u00a9nam",
+  "com.apple.quicktime.artist": "\u00a9ART",
+};
+/** Keys that are read; phones write a dozen. */
+const KEY_COUNT_MAX = 256;
+
+/** The item types that the entries of a `keys` box stand for, by the type of four bytes that their numbers make. */
+export function readItemKeys(body: Uint8Array): ReadonlyMap<string, string> {
+  const types = new Map<string, string>();
+  let number = 0;
+  // Each entry has the form of a box, with its namespace as the type.
+  for (const { body: name } of readBoxes(body, 8)) {
+    if (++number > KEY_COUNT_MAX) break;
+    const type = KEYS[Buffer.from(name.subarray(0, 64)).toString("latin1").toLowerCase()];
+    if (type !== undefined) types.set(String.fromCharCode(0, 0, number >> 8, number & 255), type);
+  }
+  return types;
 }
 
 /** Adds the value in the body of one item to `list`. */
@@ -55,9 +78,16 @@ function readQuickTimeText(body: Uint8Array): string {
 
 const NOTHING = new Uint8Array(0);
 
-/** The text of the first `data` child: type and locale, four bytes each, then UTF-8. */
+/** Type of big-endian UTF-16; text of all other types is UTF-8 or an older encoding. */
+const UTF_16 = 2;
+const BYTE_ORDER_MARK = Uint8Array.of(0xfe, 0xff);
+
+/** The text of the first `data` child: type and locale, four bytes each, then the text. */
 function readData(item: Uint8Array): string {
-  return decodeTag((findBox(item, "data") ?? NOTHING).subarray(8));
+  const data = findBox(item, "data") ?? NOTHING;
+  const text = data.subarray(8);
+  const isMarked = text[0] === 0xfe || text[0] === 0xff;
+  return decodeTag(data[3] === UTF_16 && !isMarked ? Buffer.concat([BYTE_ORDER_MARK, text]) : text);
 }
 
 /** Hexadecimal words: nothing, delay, padding, samples of music, more. */

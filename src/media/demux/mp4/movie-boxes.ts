@@ -8,7 +8,7 @@ import type { DemuxWork } from "../demux-work.ts";
 import { readOwned } from "../owned-bytes.ts";
 import type { Tags } from "../tags.ts";
 import { BOX_HEADER_BYTES_MAX, Fields, parseBoxHeader } from "./box.ts";
-import { type ItemList, readItem, readUserText, USER_TEXTS } from "./item-list.ts";
+import { type ItemList, readItem, readItemKeys, readUserText, USER_TEXTS } from "./item-list.ts";
 
 /** Limit of all boxes read. */
 const BOX_COUNT_MAX = 65_536;
@@ -24,7 +24,8 @@ const SMALL_BOXES: Readonly<Record<string, number>> = {
   hdlr: 64,
   stsd: 1024 * 1024,
 };
-/** Limit for one tag. */
+/** Limit for the names of tags, and for one tag. */
+const KEYS_BYTES_MAX = 32 * 1024;
 const ITEM_BYTES_MAX = 32 * 1024;
 /** Offset of a table's count, and the bytes of its entries. */
 const TABLES: Readonly<Record<string, { readonly countAt: number; readonly entryBytes: number }>> = {
@@ -102,6 +103,8 @@ class MovieWalk {
   #current: Boxes = new Map();
   #currentBytes = 0;
   #isInUserData = false;
+  /** Types of items that are called by numbers in the current `meta`. */
+  #keys: ReadonlyMap<string, string> = new Map();
 
   constructor(cursor: ByteCursor, options: MovieBoxesOptions) {
     this.#cursor = cursor;
@@ -128,7 +131,8 @@ class MovieWalk {
   }
 
   async #visit(parent: string, type: string, endBytes: number): Promise<void> {
-    if (parent === "ilst") return this.#readItem(type, endBytes);
+    if (parent === "ilst") return this.#readItem(this.#keys.get(type) ?? type, endBytes);
+    if (parent === "meta" && type === "keys") return this.#readKeys(endBytes);
     if (parent === "udta" && Object.hasOwn(USER_TEXTS, type)) {
       const sizeBytes = Math.min(endBytes - this.#cursor.position, ITEM_BYTES_MAX);
       return readUserText(type, await this.#cursor.read(sizeBytes), this.userTexts);
@@ -138,7 +142,10 @@ class MovieWalk {
     if (READ[parent]?.includes(type)) return this.#read(parent === "moov" ? this.own : this.#current, type, endBytes);
     if (!ENTERED[parent]?.includes(type)) return;
     if (type === "trak") return this.#readTrack(endBytes);
-    if (type === "meta") await this.#skipMetaVersion();
+    if (type === "meta") {
+      this.#keys = new Map();
+      await this.#skipMetaVersion();
+    }
     this.#isInUserData = parent === "udta" || (this.#isInUserData && parent === "meta");
     await this.enter(type, endBytes);
   }
@@ -171,6 +178,11 @@ class MovieWalk {
     const fields = new Fields(await this.#cursor.peek(countAt + 4));
     const isFixedSize = type === "stsz" && fields.u32(4) > 0;
     return countAt + 4 + (isFixedSize ? 0 : fields.u32(countAt) * entryBytes);
+  }
+
+  async #readKeys(endBytes: number): Promise<void> {
+    const sizeBytes = Math.min(endBytes - this.#cursor.position, KEYS_BYTES_MAX);
+    this.#keys = readItemKeys(await this.#cursor.read(sizeBytes));
   }
 
   async #readItem(type: string, endBytes: number): Promise<void> {

@@ -122,9 +122,15 @@ class Mp4Demuxer implements Demuxer {
 /** How far the header's length may be from the table's before the table counts. */
 const LENGTH_SHARE_MAX = 0.02;
 
-/** The length shown to clients: that of the media with its encoder padding, as in Lavalink. */
-function lengthMsOf({ mediaTicks, table, timescale }: Movie): number | undefined {
+/** Packets that an encoder adds at both ends: an edit list that cuts more shows a part of the audio. */
+const PADDING_PACKETS_MAX = 4;
+
+/** The length shown to clients: that of the media with its encoder padding, as in Lavalink, or of the part shown. */
+function lengthMsOf({ mediaTicks, table, timescale, frame, startTicks, endTicks }: Movie): number | undefined {
   const isBelieved = Math.abs(mediaTicks - table.totalTicks) <= LENGTH_SHARE_MAX * table.totalTicks;
-  const ticks = isBelieved || table.totalTicks === 0 ? mediaTicks : table.totalTicks;
+  const allTicks = isBelieved || table.totalTicks === 0 ? mediaTicks : table.totalTicks;
+  const shownTicks = Math.min(allTicks, endTicks) - startTicks;
+  const isPart = shownTicks > 0 && allTicks - shownTicks > PADDING_PACKETS_MAX * frame.ticks;
+  const ticks = isPart ? shownTicks : allTicks;
   return ticks > 0 ? Math.floor((1000 * ticks) / timescale) : undefined;
 }

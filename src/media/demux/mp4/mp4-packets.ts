@@ -34,9 +34,9 @@ export class Mp4Packets {
     this.#startTicks = movie.startTicks;
   }
 
-  /** Makes the time count from `ticks` instead of 0. */
+  /** Makes the time count from `ticks`, where the first fragment starts, unless the audible range starts later. */
   setBase(ticks: number): void {
-    this.#startTicks = this.#movie.startTicks + ticks;
+    this.#startTicks = Math.max(this.#movie.startTicks, ticks);
   }
 
   create(data: Uint8Array, time: SampleTime): Packet {

@@ -15,7 +15,7 @@ export interface OggPage {
   readonly isContinued: boolean;
   readonly isFirst: boolean;
   readonly isLast: boolean;
-  /** Position at the end of the last packet that ends on this page; -1 when none does. */
+  /** Position at the end of the last packet that ends on this page; -1 when none does, or the muxer has written none. */
   readonly granule: number;
   readonly serial: number;
   readonly sequence: number;
@@ -113,7 +113,7 @@ export class PageReader {
 function readGranule(cursor: ByteCursor): number {
   const high = cursor.u32le(10) | 0;
   const granule = high * 2 ** 32 + cursor.u32le(6);
-  return granule >= 0 && granule < 2 ** 53 ? granule : -1;
+  return granule > 0 && granule < 2 ** 53 ? granule : -1;
 }
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {

@@ -240,6 +240,37 @@ describe("the MP4 item list", () => {
     box("----", box("mean", be(0, 4), ascii("com.apple.iTunes")), box("name", be(0, 4), ascii(name)), data(text));
   const padding = " 00000000 00000840 000001CA 00000000003F31F6 00000000 00000000";
 
+  async function readList(meta: Uint8Array) {
+    const moov = concat(box("mvhd", new Uint8Array(100)), meta, be(0, 4));
+    const cursor = new ByteCursor(new MemoryByteSource(moov));
+    const work = new DemuxWork(createTrackBudget());
+    return (await readMovieBoxes(cursor, { endBytes: moov.length, work, isNeeded: () => true })).list;
+  }
+
+  it.each([
+    ["title", "artist"],
+    ["com.apple.quicktime.title", "com.apple.quicktime.artist"],
+  ])(
+    "an MP4 item list whose items are called by numbers gives those with the keys %s and %s",
+    async (title, artist) => {
+      const names = ["encoder", artist, title].map((name) => box("mdta", ascii(name)));
+      const keys = box("keys", be(0, 4), be(names.length, 4), ...names);
+      const item = (number: number, text: string) => box(String.fromCharCode(0, 0, 0, number), data(text));
+      const list = box("ilst", item(1, "muxer"), item(2, "Singer"), item(3, "Song"));
+      const meta = box("meta", box("hdlr", new Uint8Array(25)), keys, list);
+      expect((await readList(meta)).tags).toEqual({ title: "Song", author: "Singer" });
+    },
+  );
+
+  it.each([
+    ["without a byte order mark", []],
+    ["with one", [0xfe, 0xff]],
+  ])("an MP4 title in UTF-16 %s is readable", async (_, mark) => {
+    const text = Uint8Array.from([...mark, 0, 0x41, 0x04, 0x16, 0x4f, 0x60]);
+    const list = box("ilst", box("\xa9nam", box("data", be(2, 4), be(0, 4), text)));
+    expect((await readList(box("udta", box("meta", be(0, 4), list)))).tags.title).toBe("A\u0416\u4f60");
+  });
+
   it.each([
     ["MP4", (list: Uint8Array) => box("meta", be(0, 4), list)],
     ["QuickTime", (list: Uint8Array) => box("meta", box("hdlr", new Uint8Array(25)), list)],

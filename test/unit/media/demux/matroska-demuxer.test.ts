@@ -22,6 +22,8 @@ interface WebmOptions {
   /** Elements in front of all others. */
   readonly head?: Uint8Array;
   readonly extraTrackFields?: Uint8Array;
+  /** An element behind every block. */
+  readonly blockSuffix?: Uint8Array;
 }
 
 /** A WebM file without cues: clusters of one second, packets that carry their numbers. */
@@ -35,7 +37,7 @@ function webm(options: WebmOptions): Uint8Array {
     ),
   );
   const clusters = Array.from({ length: options.clusterCount }, (_, index) => {
-    const blocks = Array.from({ length: PACKETS_PER_CLUSTER }, (_unused, slot) =>
+    const blocks = Array.from({ length: PACKETS_PER_CLUSTER }, (_unused, slot) => [
       ebml(
         0xa3,
         concat(
@@ -45,7 +47,8 @@ function webm(options: WebmOptions): Uint8Array {
           opusPacket(index * PACKETS_PER_CLUSTER + slot),
         ),
       ),
-    );
+      options.blockSuffix ?? new Uint8Array(0),
+    ]).flat();
     const timestamp = ebml(0xe7, be((options.startMs ?? 0) + index * 1000, 4));
     return sized(0x1f43b675, concat(timestamp, ...blocks));
   });
@@ -123,6 +126,11 @@ describe("the Matroska reader", () => {
     expect(packets).toHaveLength(150);
     expect(packets[0]?.timestampMs).toBeCloseTo(-6.5, 6);
     expect(packets.at(-1)?.timestampMs).toBeCloseTo(149 * 20 - 6.5, 6);
+  });
+
+  it("the Matroska reader skips elements it does not know between the blocks of a cluster", async () => {
+    const { demuxer } = await open(webm({ clusterCount: 3, blockSuffix: ebml(0x4fff, ascii("unknown")) }));
+    expect((await readPackets(demuxer)).map(({ data }) => opusPacketNumber(data))).toEqual([...Array(150).keys()]);
   });
 
   it("the Matroska reader continues at the next cluster behind damage, with the right time", async () => {

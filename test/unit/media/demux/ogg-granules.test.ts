@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { crc, le } from "../../../../lab/media-files/bytes.ts";
 import type { Demuxer } from "../../../../src/media/demux/demuxer.ts";
+import type { Packet } from "../../../../src/media/format/packet.ts";
 import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
@@ -85,4 +86,15 @@ test("the length of an Ogg stream is not taken from a last granule that its page
   const { info } = await open(withGranules(file, ({ granule, isLast }) => (isLast ? FIVE_HOURS_SAMPLES : granule)));
   expect(info.lengthMs).toBeGreaterThan(900);
   expect(info.lengthMs).toBeLessThan(2010);
+});
+
+test.each(["opus.ogg", "vorbis.ogg", "flac.oga"])("%s without granules is heard whole", async (name) => {
+  const file = readMediaFixture(name);
+  const plain = await readPackets(await open(file));
+  const without = await open(withGranules(file, () => 0));
+  expect([without.info.lengthMs, without.isSeekable]).toEqual([undefined, false]);
+  const packets = await readPackets(without);
+  const hex = (list: readonly Packet[]) => list.map(({ data }) => Buffer.from(data).toString("hex"));
+  expect(hex(packets)).toEqual(hex(plain));
+  expect(packets[0]?.timestampMs).toBeCloseTo(plain[0]?.timestampMs ?? Number.NaN, 3);
 });

@@ -173,6 +173,15 @@ describe("edit lists and notes", () => {
     expect((await heard(await open(mp4File({ runs, edits: [...edits] })))).packets).toBe(count);
   });
 
+  it.each([
+    ["starts a second later", [[2321, 44_100]], (100 * 1024 - 44_100) / 44.1],
+    ["shows a second from the middle", [[1000, 22_050]], 1000],
+    ["cuts two packets of encoder padding", [[2321, 2048]], 100 * FRAME_MS],
+  ] as const)("the length of an MP4 file whose edit %s is that of what is heard", async (_, edits, lengthMs) => {
+    const demuxer = await open(mp4File({ runs, edits: [...edits] }));
+    expect(demuxer.info.lengthMs).toBe(Math.floor(lengthMs));
+  });
+
   const noted = (delay: number, padding: number, music: number): Uint8Array => {
     const hex = (value: number) => value.toString(16).toUpperCase().padStart(8, "0");
     const text = ascii(` 00000000 ${hex(delay)} ${hex(padding)} ${hex(music)}`);
@@ -233,12 +242,49 @@ describe("fragments of MP4", () => {
     expect([demuxer.info.lengthMs, (await readPackets(demuxer)).length]).toEqual([Math.floor(100 * FRAME_MS), 100]);
   });
 
+  it("a fragment of 20,000 samples is heard whole, and a seek does not read through it", async () => {
+    const source = new MemoryByteSource(mp4File({ fragments: [{ startTicks: 0, durations: times(20_000) }] }));
+    const demuxer = await openDemuxer(source, {}, createTrackBudget());
+    expect(demuxer.info.lengthMs).toBe(Math.floor(20_000 * FRAME_MS));
+    expect((await heard(demuxer)).packets).toBe(20_000);
+    const before = source.bytesRead;
+    await demuxer.seek(460_000);
+    expect((await demuxer.next())?.timestampMs).toBeGreaterThan(459_000);
+    expect(source.bytesRead - before).toBeLessThan(450_000);
+  });
+
+  it("audio that starts where the data of the video ends is found there", async () => {
+    const withVideo = fragments.map((fragment) => ({ ...fragment, videoBytes: 1000 }));
+    const packets = await readPackets(await open(mp4File({ fragments: withVideo })));
+    expect(packets.map(({ data }) => data[1])).toEqual([0, 1, 2, 3].flatMap(() => times(40).map((_, at) => at)));
+  });
+
+  it.each([
+    ["where the edit list starts", 44_100],
+    ["behind the start of the edit list", 441_000],
+  ])("fragments whose times start %s are heard from 0 on", async (_, base) => {
+    const shifted = fragments.map(({ startTicks, durations }) => ({ startTicks: startTicks + base, durations }));
+    const demuxer = await open(mp4File({ fragments: shifted, edits: [[0, 44_100]] }));
+    expect((await demuxer.next())?.timestampMs).toBe(0);
+    expect(demuxer.info.lengthMs).toBe(lengthMs);
+  });
+
+  it("an index of the first fragment gives no length to a file of unknown size", async () => {
+    const file = mp4File({ fragments: fragments.map((fragment) => ({ ...fragment, hasIndex: true })) });
+    expect((await open(file, FORWARD)).info.lengthMs).toBeUndefined();
+  });
+
   const files = {
     "a sidx for each fragment": mp4File({ fragments: fragments.map((fragment) => ({ ...fragment, hasIndex: true })) }),
     "a sidx for the first fragment only": mp4File({
       fragments: fragments.map((fragment, index) => ({ ...fragment, hasIndex: index === 0 })),
     }),
     "no index": mp4File({ fragments }),
+    "no times in its fragments": mp4File({ fragments: fragments.map((fragment) => ({ ...fragment, hasTime: false })) }),
+    "no times in its fragments but in an index at the end": mp4File({
+      fragments: fragments.map((fragment) => ({ ...fragment, hasTime: false })),
+      hasTailIndex: true,
+    }),
     "the first samples in moov": mp4File({ runs: [[40, 1024]], fragments: fragments.slice(1) }),
     "a header that claims 5 hours": mp4File({ fragments, declaredMs: 19_080_000 }),
     "a header that claims half a second": mp4File({ fragments, declaredMs: 500 }),
