@@ -135,7 +135,31 @@ export async function loadAgain(
   return loaded;
 }
 
+/** An answer that is no playlist, or not all of one, may be a passing one: it is asked for once more. */
 async function loadPlaylist(
+  url: URL,
+  access: PlaylistAccess,
+  signal: AbortSignal,
+): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
+  try {
+    const loaded = await loadOnce(url, access, signal);
+    const { playlist } = loaded;
+    if (isWhole(playlist)) return loaded;
+    if (playlist.kind === "media") playlist.close();
+  } catch (error) {
+    if (!(error instanceof NodeError && error.code === "hls-playlist-invalid")) throw error;
+  }
+  signal.throwIfAborted();
+  return loadOnce(url, access, signal);
+}
+
+/** False when it may have been cut off, or is not filled yet. */
+function isWhole(playlist: HlsMaster | MediaPlaylist): boolean {
+  if (playlist.kind === "media" && playlist.isEnded) return true;
+  return playlist.endsInNewline && (playlist.kind === "master" || playlist.segmentCount > 0);
+}
+
+async function loadOnce(
   url: URL,
   { client, pace, link, retryLimits }: PlaylistAccess,
   signal: AbortSignal,
