@@ -263,6 +263,32 @@ describe("probing an input", () => {
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
+  it("a probe follows a list to entries that its cookies go to, and keeps the list's address", async () => {
+    const list: PlaylistTarget = { ...link("dead", "First"), alternatives } as PlaylistTarget;
+    const contents = {
+      a: { list },
+      dead: { error: new NodeError("input-http-status", "HTTP 403") },
+      loop: { list: link("b", "Of the list") },
+    };
+    for (const path of ["/", "/elsewhere/"]) {
+      const own = createTrackBudget();
+      own.cookies.note(new URL("http://media.example/a"), { "set-cookie": `k=1; Path=${path}` }, 0);
+      if (path === "/") own.cookies.headerFor(new URL("http://media.example/b"), { own: undefined, nowMs: 0 });
+      const { opener, areAllClosed } = setup(contents);
+      const result = await opener.probe(http("a"), { signal: never, budget: own });
+      const followed = { kind: "track", title: "Of the list", location: undefined };
+      expect(result).toMatchObject(path === "/" ? followed : { kind: "reference", input: http("dead") });
+      expect(areAllClosed()).toBe(true);
+    }
+  });
+
+  it("a probe reports a list as it is when nothing in it can be loaded with its cookies either", async () => {
+    const own = createTrackBudget();
+    own.cookies.note(new URL("http://media.example/a"), { "set-cookie": "k=1" }, 0);
+    const { opener } = setup({ a: { list: link("b") }, b: { error: new NodeError("input-not-found", "no") } });
+    expect(await opener.probe(http("a"), { signal: never, budget: own })).toMatchObject({ kind: "reference" });
+  });
+
   it("a probe is empty when nothing is there", async () => {
     const { opener } = setup({ a: { error: new NodeError("input-not-found", "no") } });
     expect(await opener.probe(http("a"), { signal: never, budget })).toEqual({ kind: "empty" });
@@ -290,6 +316,19 @@ describe("probing an input", () => {
     const { opener, areAllClosed } = setup({ a: { open: fail(unknownFormat), openBare } });
     await expect(opener.probe(http("a"), { signal: never, budget })).rejects.toBe(unknownFormat);
     expect(areAllClosed()).toBe(true);
+  });
+
+  it.each([
+    ["song.mp3", unknownFormat, 2],
+    ["list.m3u8?token=1", unknownFormat, 2],
+    ["list.m3u", new NodeError("playlist-empty", "no address"), 2],
+    ["page.html", unknownFormat, 1],
+    ["page.php", unknownFormat, 1],
+    ["page", unknownFormat, 1],
+  ])("what is at %s instead of media is asked for once more if a file was named", async (name, error, count) => {
+    const { opener, sources } = setup({ [name]: { open: fail(error) } });
+    await opener.probe(http(name), { signal: never, budget }).catch(() => undefined);
+    expect(sources).toHaveLength(count);
   });
 
   it("other failures of a range are not tried again", async () => {
