@@ -275,7 +275,9 @@ export class HttpResource {
     const validator = validatorOf(answer.headers);
     // Hosts that share a file agree on its bytes and not on how they name its version.
     const isNamed = this.#isNewDestination && this.#destination.variant !== undefined;
-    const isSame = (isNamed || isSameVersion(this.#validator, validator)) && isSameSize(this.#sizeBytes, sizeBytes);
+    // A server that states a wrong size, behind which nothing is, states it again.
+    const hasSize = isSameSize(this.#sizeBytes, sizeBytes) || sizeBytes === this.#asFile.sizeBytes;
+    const isSame = hasSize && (isNamed || isSameVersion(this.#validator, validator));
     if (!isSame) throw this.#changedError(answer.url);
     if (this.#isNewDestination) this.#validator = validator;
     this.#isNewDestination = false;

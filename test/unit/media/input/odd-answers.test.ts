@@ -160,6 +160,19 @@ describe("a server whose first answer is no use", () => {
     expect((await hurry(clock, readWhole(input))).equals(FILE)).toBe(true);
   });
 
+  it("a server that states a total that is too large is asked for ranges after its end was found", async () => {
+    const { open, clock } = await start((request) => {
+      const first = firstByteOf(request);
+      if (first >= FILE.length) return statusPlan(416, { "content-range": "bytes */300000" });
+      return part(`bytes ${first}-299999/600000`, FILE.subarray(first));
+    });
+    const input = await open("/song");
+    input.source.aimReadAhead?.(10_000);
+    expect((await hurry(clock, readWhole(input))).equals(FILE)).toBe(true);
+    const data = await hurry(clock, input.source.read(100_000, 1_000));
+    expect(Buffer.compare(data, FILE.subarray(100_000, 101_000))).toBe(0);
+  });
+
   it("a Content-Range beside 200 says nothing", async () => {
     const { open } = await start(() => whole({ "content-range": "bytes 0-99/100" }));
     const { source } = await open("/song");

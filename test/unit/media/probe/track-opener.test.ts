@@ -28,6 +28,8 @@ interface Content {
   readonly list?: PlaylistTarget;
   /** Address after redirects. */
   readonly url?: string;
+  /** Default 1 MB. */
+  readonly sizeBytes?: number;
   readonly error?: NodeError;
   readonly station?: ReturnType<OpenedInput["station"]>;
   readonly info?: Partial<ContainerInfo>;
@@ -76,9 +78,12 @@ function setup(contents: Readonly<Record<string, Content>>) {
       const content = contentOf(input);
       opening = isBare ? { ...content, open: content.openBare } : content;
       if (opening.error !== undefined) throw opening.error;
-      const source = Object.assign(new MemoryByteSource(new Uint8Array(1_000_000), { mimeType: "audio/test" }), {
-        aimReadAhead: (sizeBytes: number) => readAheads.push(sizeBytes),
-      });
+      const source = Object.assign(
+        new MemoryByteSource(new Uint8Array(content.sizeBytes ?? 1_000_000), { mimeType: "audio/test" }),
+        {
+          aimReadAhead: (sizeBytes: number) => readAheads.push(sizeBytes),
+        },
+      );
       sources.push(source);
       return {
         source,
@@ -264,11 +269,11 @@ describe("probing an input", () => {
   });
 
   it("a probe follows a list to entries that its cookies go to, and keeps the list's address", async () => {
-    const list: PlaylistTarget = { ...link("dead", "First"), alternatives } as PlaylistTarget;
-    const contents = {
-      a: { list },
+    const others = [{ input: http("loop"), title: "Of the list" }];
+    const contents: Record<string, Content> = {
+      a: { list: { kind: "link", input: http("dead"), title: "First", alternatives: others } },
       dead: { error: new NodeError("input-http-status", "HTTP 403") },
-      loop: { list: link("b", "Of the list") },
+      loop: { list: link("b") },
     };
     for (const path of ["/", "/elsewhere/"]) {
       const own = createTrackBudget();
@@ -329,6 +334,12 @@ describe("probing an input", () => {
     const { opener, sources } = setup({ [name]: { open: fail(error) } });
     await opener.probe(http(name), { signal: never, budget }).catch(() => undefined);
     expect(sources).toHaveLength(count);
+  });
+
+  it("an answer without a byte is asked for once more wherever it came from", async () => {
+    const { opener, sources } = setup({ page: { open: fail(unknownFormat), sizeBytes: 0 } });
+    expect(await opener.probe(http("page"), { signal: never, budget })).toMatchObject({ kind: "track" });
+    expect(sources).toHaveLength(2);
   });
 
   it("other failures of a range are not tried again", async () => {
