@@ -131,13 +131,15 @@ describe("a live playlist whose address expires", () => {
   it.each([403, 404, 410])("the master playlist is asked again after HTTP %i", async (status) => {
     const live = new LiveHls(SEGMENTS, 3);
     let token = 0;
+    let refusedCount = 0;
     const { open, clock, server } = await start(({ path }) => {
       if (path === "/master.m3u8") {
         return plainPlan(Buffer.from(`#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n/${token}/live/index.m3u8\n`), undefined);
       }
       const [, used, rest] = /^\/(\d+)(\/.*)$/.exec(path) ?? [];
-      if (rest?.endsWith("m3u8") && Number(used) < token) return statusPlan(status);
-      return live.answer({ path: rest ?? "" });
+      if (!rest?.endsWith("m3u8") || Number(used) >= token) return live.answer({ path: rest ?? "" });
+      refusedCount++;
+      return statusPlan(status);
     });
     const demuxer = await open("/master.m3u8");
     await readTexts(clock, demuxer, 21);
@@ -145,6 +147,28 @@ describe("a live playlist whose address expires", () => {
     live.advance(2);
     expect((await readTexts(clock, demuxer, 29)).slice(-20)).toEqual(tens("de"));
     expect(server.requests.filter(({ path }) => path === "/master.m3u8")).toHaveLength(2);
+    expect(refusedCount).toBe(1);
+  });
+
+  it("the master playlist is asked again after two answers in a row that are no playlist", async () => {
+    const live = new LiveHls(SEGMENTS, 3);
+    let token = 0;
+    let badCount = 0;
+    const { open, clock } = await start(({ path }) => {
+      if (path === "/master.m3u8") {
+        return plainPlan(Buffer.from(`#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n/${token}/live/index.m3u8\n`), undefined);
+      }
+      const [, used, rest] = /^\/(\d+)(\/.*)$/.exec(path) ?? [];
+      if (!rest?.endsWith("m3u8") || Number(used) >= token) return live.answer({ path: rest ?? "" });
+      badCount++;
+      return plainPlan(Buffer.from("<html>expired</html>"), "text/html");
+    });
+    const demuxer = await open("/master.m3u8");
+    await readTexts(clock, demuxer, 21);
+    token = 1;
+    live.advance(2);
+    expect((await readTexts(clock, demuxer, 29)).slice(-20)).toEqual(tens("de"));
+    expect(badCount).toBe(2);
   });
 
   it("the address that redirected to the playlist is asked again", async () => {
