@@ -60,6 +60,11 @@ export class CookieJar {
     }
   }
 
+  /** True when a request to `url` would carry one of them. */
+  covers(url: URL, nowMs: number): boolean {
+    return this.#cookies.some((cookie) => cookie.expiresAtMs > nowMs && belongsTo(cookie, url));
+  }
+
   /** The `cookie` header for a request to `url`, in which `own` comes first and wins; undefined if there is none. */
   headerFor(
     url: URL,

@@ -24,8 +24,8 @@ export function checkedRange(answer: HttpAnswer, positionBytes: number): Content
 
 /** True when the answer to a request for a range is no use, and a request without one may get another answer. */
 export function isWorthAskingBare({ status, headers }: HttpAnswer, positionBytes: number): boolean {
-  if (!hasBody(status)) return status >= 400 && !FINAL_STATUSES.includes(status);
-  return status === 206 && !isPlausible(headers, positionBytes);
+  if (!hasBody(status)) return !FINAL_STATUSES.includes(status);
+  return contentLengthOf(headers) === 0 || (status === 206 && !isPlausible(headers, positionBytes));
 }
 
 /** The same of a request from the middle, where trouble that passes is waited for. */
@@ -42,6 +42,7 @@ function isPlausible(headers: HttpHeaders, positionBytes: number): boolean {
   return lengthBytes === undefined || lengthBytes === lastBytes + 1 - firstBytes || sizeBytes === undefined;
 }
 
+/** Any success that may bring one: some servers answer 201 or 202 to everything. */
 function hasBody(status: number): boolean {
-  return status === 200 || status === 203 || status === 206;
+  return (status >= 200 && status <= 203) || status === 206;
 }

@@ -42,7 +42,13 @@ const ZSTD_WINDOW_LOG_MAX = 23;
 const TOLERANT = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
 const { BROTLI_OPERATION_FLUSH } = zlib.constants;
 /** Headers that describe the compressed bytes. */
-const HEADERS_OF_COMPRESSED = ["accept-ranges", "content-encoding", "content-length", "content-range"];
+const HEADERS_OF_COMPRESSED = [
+  "accept-ranges",
+  "content-encoding",
+  "content-length",
+  "content-range",
+  "transfer-encoding",
+];
 /** Registered codings (RFC 9110 section 8.4.1) that nothing here decodes. */
 const UNSUPPORTED_CODINGS: readonly string[] = ["compress", "x-compress", "zstd", "dcb", "dcz", "exi", "pack200-gzip"];
 
@@ -100,8 +106,8 @@ export async function decodedAnswer(answer: HttpAnswer, options: DecodingOptions
 
 /** Names of the registered codings, in the order of their application. */
 function codingsOf(headers: HttpHeaders): string[] {
-  const value = headers["content-encoding"];
-  const values = typeof value === "string" ? [value] : (value ?? []);
+  // Codings of the transfer were applied after those of the content. Chunks are removed already.
+  const values = [headers["content-encoding"], headers["transfer-encoding"]].flatMap((value) => value ?? []);
   const names = values.flatMap((each) => each.split(",")).map((name) => name.trim().toLowerCase());
   return names.filter((name) => Object.hasOwn(CODINGS, name) || UNSUPPORTED_CODINGS.includes(name));
 }
@@ -143,6 +149,8 @@ class DecodedBody implements HttpBody {
   readonly #chunks: AsyncIterator<Uint8Array>;
   /** Received since something was decoded. */
   #idleBytes = 0;
+  /** Why the compressed body broke off. */
+  #failure: unknown;
   #timeoutMs: number | undefined;
 
   constructor(
@@ -168,7 +176,9 @@ class DecodedBody implements HttpBody {
     try {
       const { value, done } = await this.#chunks.next();
       this.#idleBytes = 0;
-      return done === true ? undefined : value;
+      if (done !== true) return value;
+      if (this.#failure !== undefined) throw this.#failure;
+      return undefined;
     } catch (error) {
       if (error instanceof NodeError) throw error;
       const { url, name } = this.#options;
@@ -183,7 +193,11 @@ class DecodedBody implements HttpBody {
 
   async *#receive(): AsyncGenerator<Uint8Array> {
     for (;;) {
-      const chunk = await this.#body.next(this.#timeoutMs);
+      // What has been received is decoded first.
+      const chunk = await this.#body.next(this.#timeoutMs).catch((error) => {
+        this.#failure = error;
+        return undefined;
+      });
       if (chunk === undefined) return;
       this.#idleBytes += chunk.length;
       if (this.#idleBytes > IDLE_BYTES_MAX) {

@@ -313,8 +313,12 @@ export class HttpByteSource implements ByteSource {
       } catch (error) {
         body?.cancel();
         if (signal.aborted) return;
+        // Some servers break off what they answer to a range, before its first byte.
+        const isUseless = body !== undefined && body === openBody && this.#window.endBytes === 0;
+        if (isUseless) this.#resource.askBare();
         // What the parser cannot read is read leniently the next time, from its beginning if need be.
-        if (!(this.#resource.isReopenable || isUnreadable(error)) || !isWorthRetrying(error)) throw error;
+        const isReopenable = this.#resource.isReopenable || isUseless || isUnreadable(error);
+        if (!isReopenable || !isWorthRetrying(error)) throw error;
         if (!(await this.#retries.waitForTry(signal))) throw error;
         this.#options.budget.upstream.countReopened();
         this.#options.logger.debug("input connection lost: reopening it", {

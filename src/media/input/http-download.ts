@@ -2,6 +2,8 @@
 // kept in the pieces received. Audio thread.
 
 import type { Egress } from "../../bridge/playable-link.ts";
+import { NodeError } from "../../errors.ts";
+import { describeUrl } from "../../lib/parse-url.ts";
 import { checkedRange, checkHasBody, isWorthAskingBare } from "./answer-checks.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { getDecoded } from "./first-request.ts";
@@ -50,6 +52,9 @@ export interface Downloaded {
   readonly validator: Validator;
 }
 
+/** Nothing that is downloaded here is empty. Asked once more, the server may send it. */
+class EmptyAnswerError extends NodeError {}
+
 /** For all attempts together. A site that takes longer for a few seconds of audio cannot be played. */
 const DOWNLOAD_MS_MAX = 60_000;
 const NOT_MODIFIED = 304;
@@ -72,6 +77,7 @@ async function tryDownload(url: URL, options: DownloadOptions): Promise<Download
   const signal = AbortSignal.any([options.signal, tooLong.signal]);
   // All of it is asked for, and only the range is kept.
   let isBare = false;
+  let wasEmpty = false;
   try {
     for (;;) {
       try {
@@ -79,8 +85,10 @@ async function tryDownload(url: URL, options: DownloadOptions): Promise<Download
       } catch (error) {
         options.signal.throwIfAborted();
         if (signal.aborted) throw interruptedError(url, signal.reason);
-        if (!isWorthRetrying(error) || !(await retries.waitForTry(signal))) throw error;
+        const isFirstEmpty: boolean = error instanceof EmptyAnswerError && !wasEmpty;
+        if (!(isWorthRetrying(error) || isFirstEmpty) || !(await retries.waitForTry(signal))) throw error;
         isBare ||= isHangUp(error);
+        wasEmpty ||= isFirstEmpty;
         upstream.countReopened();
       }
     }
@@ -162,6 +170,9 @@ async function receive(
   }
   if (Number.isFinite(neededBytes) && receivedBytes < skipBytes + neededBytes) {
     throw interruptedError(url, new Error("the answer is shorter than the range asked for"));
+  }
+  if (range === undefined && receivedBytes === 0) {
+    throw new EmptyAnswerError("input-answer-invalid", `loading ${describeUrl(url)}: the answer is empty`);
   }
   if (transform !== undefined) data.append(transform.final());
 }

@@ -43,7 +43,7 @@ export class HttpResource {
   readonly isPart: boolean;
   readonly #access: ResourceAccess;
   /** Only requests without a range and without titles are answered. */
-  readonly #isBare: boolean;
+  #isBare: boolean;
   readonly #metadataIntervalBytes: number | undefined;
   /** The original destination, and the body's address after redirects. */
   #destination: RequestDestination;
@@ -58,7 +58,7 @@ export class HttpResource {
   #acceptsRanges: boolean;
   #isLive: boolean;
   /** What the first answer says, unless it is a station's. */
-  readonly #asFile: { readonly sizeBytes: number | undefined; readonly acceptsRanges: boolean };
+  readonly #asFile: { readonly sizeBytes: number | undefined; acceptsRanges: boolean };
 
   /**
    * @param url where `access` has no link
@@ -157,6 +157,14 @@ export class HttpResource {
     this.#isLive = false;
     this.#sizeBytes = this.#asFile.sizeBytes;
     this.#acceptsRanges = this.#asFile.acceptsRanges;
+  }
+
+  /** Notes that the answer to the first request brought nothing: only bare requests follow. */
+  askBare(): void {
+    if (this.#destination.rangeStep !== undefined) return;
+    this.#isBare = true;
+    this.#acceptsRanges = false;
+    this.#asFile.acceptsRanges = false;
   }
 
   /** Notes that the body regularly ended here. */
@@ -267,7 +275,9 @@ export class HttpResource {
     const validator = validatorOf(answer.headers);
     // Hosts that share a file agree on its bytes and not on how they name its version.
     const isNamed = this.#isNewDestination && this.#destination.variant !== undefined;
-    const isSame = (isNamed || isSameVersion(this.#validator, validator)) && isSameSize(this.#sizeBytes, sizeBytes);
+    // A server that states a wrong size, behind which nothing is, states it again.
+    const hasSize = isSameSize(this.#sizeBytes, sizeBytes) || sizeBytes === this.#asFile.sizeBytes;
+    const isSame = hasSize && (isNamed || isSameVersion(this.#validator, validator));
     if (!isSame) throw this.#changedError(answer.url);
     if (this.#isNewDestination) this.#validator = validator;
     this.#isNewDestination = false;

@@ -23,6 +23,10 @@ const HOPS_MAX = 5;
 const OPENED_MAX = 16;
 /** Openings of one track during which its link changed its destination. */
 const REPLACED_MAX = 3;
+/** Errors about bytes that are neither media nor a list that names any. */
+const UNKNOWN_CODES: readonly string[] = ["media-unknown-format", "playlist-empty"];
+/** The address of a file other than a page: a page there is unexpected. */
+const FILE_NAME = /\.(?!(?:[a-z]?html?|php\d?|[aj]spx?|cgi)$)[a-z\d]{2,5}$/i;
 /** Error of a probe that means "nothing there" to clients, as upstream answers it. */
 const EMPTY_CODE = "input-not-found";
 
@@ -53,9 +57,22 @@ export interface OpeningWork {
 }
 
 /** Result of opening an input. */
-type Opened =
-  | { readonly kind: "media"; readonly demuxer: Demuxer; readonly opened: OpenedInput }
-  | Extract<PlaylistTarget, { kind: "link" }>;
+type Opened = OpenedMedia | ListTarget;
+
+type ListTarget = Extract<PlaylistTarget, { kind: "link" }>;
+
+interface OpenedMedia {
+  readonly kind: "media";
+  readonly demuxer: Demuxer;
+  readonly opened: OpenedInput;
+}
+
+/** An input to be opened, its title in the list that named it, and how many lists led to it. */
+interface ListedOpening {
+  readonly input: PlayableInput;
+  readonly title: string | undefined;
+  readonly hop: number;
+}
 
 /**
  * Follows at most five link lists from one to the next. A probe takes 15 s at most; an opening ends only by its signal.
@@ -69,17 +86,24 @@ export class TrackOpener {
 
   /** Opens an input up to its first packet. Rejects with a NodeError; the caller closes the demuxer. */
   async open(input: PlayableInput, work: OpeningWork): Promise<Demuxer> {
-    const waiting: { readonly input: PlayableInput; readonly hop: number }[] = [{ input, hop: 0 }];
+    return (await this.#openFirst([{ input, title: undefined, hop: 0 }], { ...work, isLengthNeeded: false })).demuxer;
+  }
+
+  /** Opens the first of these that can be opened, or of what lists among them lead to. */
+  async #openFirst(
+    inputs: readonly ListedOpening[],
+    work: OpeningWork & { readonly isLengthNeeded: boolean },
+  ): Promise<OpenedMedia & ListedOpening> {
+    const waiting = [...inputs].reverse();
     let failure: unknown;
     for (let count = 0; count < OPENED_MAX; count++) {
       const next = waiting.pop();
       if (next === undefined) break;
       try {
         if (next.hop > HOPS_MAX) throw tooManyHopsError();
-        const found = await this.#open(next.input, { ...work, isLengthNeeded: false });
-        if (found.kind === "media") return found.demuxer;
-        const listed = [found, ...(found.alternatives ?? [])].map((entry) => ({ ...entry, hop: next.hop + 1 }));
-        waiting.push(...listed.reverse());
+        const found = await this.#open(next.input, work);
+        if (found.kind === "media") return { ...next, ...found };
+        waiting.push(...listedIn(found, { ...next, hop: next.hop + 1 }).reverse());
       } catch (error) {
         work.signal.throwIfAborted();
         failure ??= error;
@@ -94,13 +118,17 @@ export class TrackOpener {
     const stopListening = onAbort(signal, () => abort.abort(signal.reason));
     const timer = this.#options.clock.after(PROBE_TIMEOUT_MS, () => abort.abort());
     try {
-      const found = await this.#open(input, { signal: abort.signal, budget, isLengthNeeded: true });
-      if (found.kind === "link") return { ...found, kind: "reference" };
-      const described = describe(input, found.demuxer, found.opened);
-      // The cookies that it may need come from the original address.
-      const result = budget.cookies.hasSent ? { ...described, location: undefined } : described;
-      found.demuxer.close();
-      return result;
+      const work = { signal: abort.signal, budget, isLengthNeeded: true };
+      const found = await this.#open(input, work);
+      if (found.kind === "media") return describeAndClose(found, { input, title: undefined, budget });
+      const reference: ProbeResult = { ...found, kind: "reference" };
+      if (!mayNeedCookies(found, budget)) return reference;
+      // What a list leads to is loaded without the list's cookies otherwise.
+      const media = await this.#openFirst(listedIn(found, { title: undefined, hop: 1 }), work).catch(() => undefined);
+      abort.signal.throwIfAborted();
+      return media === undefined
+        ? reference
+        : describeAndClose(media, { input: media.input, title: media.title, budget });
     } catch (error) {
       if (error instanceof NodeError && error.code === EMPTY_CODE) return { kind: "empty" };
       if (!abort.signal.aborted || signal.aborted) throw error;
@@ -150,8 +178,8 @@ export class TrackOpener {
       return { kind: "media", demuxer, opened };
     } catch (error) {
       opened.source.close();
-      if (!isUnknownFormat(error) || opened.isPart !== true) throw error;
-      // Some servers answer a range with other bytes than a plain request.
+      if (work.isBare === true || !isWorthAskingAgain(error, opened)) throw error;
+      // Some servers answer a range with other bytes than a plain request, and any may be busy for a moment.
       const bare = this.#openOnce(input, { ...work, link: opened.link, isLengthNeeded, isBare: true });
       return bare.catch(() => {
         throw error;
@@ -170,12 +198,42 @@ export class TrackOpener {
   }
 }
 
-function isUnknownFormat(error: unknown): boolean {
-  return error instanceof NodeError && error.code === "media-unknown-format";
+/**
+ * A first answer that is no media, nor a list of any, may be a passing one: a range that makes no sense, nothing at all,
+ * or something else where a file was named.
+ */
+function isWorthAskingAgain(error: unknown, { isPart, url, source }: OpenedInput): boolean {
+  if (!(error instanceof NodeError) || !UNKNOWN_CODES.includes(error.code) || url === undefined) return false;
+  const isFile = FILE_NAME.test(new URL(url).pathname) || source.mimeType?.endsWith("mpegurl") === true;
+  return isPart === true || source.sizeBytes === 0 || isFile;
 }
 
 function tooManyHopsError(): NodeError {
   return new NodeError("input-redirects", `opening the track: more than ${HOPS_MAX} playlists lead to each other`);
+}
+
+/** The entries of a list, with the title that led there where they have none. */
+function listedIn(list: ListTarget, from: Omit<ListedOpening, "input">): ListedOpening[] {
+  const entries = [list, ...(list.alternatives ?? [])];
+  return entries.map(({ input, title = from.title }) => ({ input, title, hop: from.hop }));
+}
+
+/** True when a cookie of the requests so far goes along to an entry of the list. */
+function mayNeedCookies(list: ListTarget, { cookies, clock }: TrackBudget): boolean {
+  return [list, ...(list.alternatives ?? [])].some(
+    ({ input }) => input.kind === "http" && cookies.covers(new URL(input.url), clock.epochMs()),
+  );
+}
+
+function describeAndClose(
+  { demuxer, opened }: OpenedMedia,
+  { input, title, budget }: { input: PlayableInput; title: string | undefined; budget: TrackBudget },
+): ProbeResult {
+  const described = describe(input, demuxer, opened);
+  demuxer.close();
+  // The cookies that it may need come from the original address.
+  const location = budget.cookies.hasSent ? undefined : described.location;
+  return { ...described, title: described.title ?? title, location };
 }
 
 function hintsFor(input: PlayableInput, opened: OpenedInput): ContainerHints {
@@ -185,7 +243,11 @@ function hintsFor(input: PlayableInput, opened: OpenedInput): ContainerHints {
   return { mimeType: opened.source.mimeType, fileName: path, container: opened.container ?? current?.container };
 }
 
-function describe(input: PlayableInput, demuxer: Demuxer, opened: OpenedInput): ProbeResult {
+function describe(
+  input: PlayableInput,
+  demuxer: Demuxer,
+  opened: OpenedInput,
+): Extract<ProbeResult, { kind: "track" }> {
   const { info } = demuxer;
   const station = opened.station();
   const hasMoved = input.kind === "http" && opened.url !== undefined && opened.url !== new URL(input.url).href;

@@ -265,7 +265,7 @@ export class HlsDemuxer implements Demuxer {
     return { loading };
   }
 
-  /** Loads a segment; where the link is expiring or refused, from the playlist behind the renewed link. */
+  /** Loads a segment; where the link or its address has expired, from the playlist as it is then. */
   async #load(requested: HlsSegment, signal: AbortSignal): Promise<FetchedSegment | undefined> {
     const { link } = this.#options;
     let found: RenewedSegment = { segment: requested, isByTime: false };
@@ -276,12 +276,20 @@ export class HlsDemuxer implements Demuxer {
       try {
         const loaded = await this.#loader.load(segment, signal);
         link?.noteGood();
+        this.#list.noteLoaded();
         return { ...loaded, requested, segment, isByTime };
       } catch (error) {
+        if (signal.aborted) throw error;
         const status = refusalStatusOf(error);
-        if (link === undefined || status === undefined || signal.aborted) throw error;
-        if (isRenewed && status !== BAN_STATUS) throw refusedAgainError(segment.url, status);
-        found = await this.#list.renew(segment, status, signal);
+        if (link === undefined) {
+          const fresh = await this.#list.findFresh(segment, error, signal);
+          if (fresh === undefined) throw error;
+          found = fresh;
+        } else {
+          if (status === undefined) throw error;
+          if (isRenewed && status !== BAN_STATUS) throw refusedAgainError(segment.url, status);
+          found = await this.#list.renew(segment, status, signal);
+        }
         if (isByTime) found = { ...found, isByTime };
       }
     }

@@ -4,7 +4,7 @@
 import type { ByteWindow } from "../../input/byte-window.ts";
 import type { TrackBudget } from "../../quota/track-budget.ts";
 import { type AttributeList, parseAttributes } from "./hls-attributes.ts";
-import { MediaPlaylist } from "./media-playlist.ts";
+import { endsInNewline, MediaPlaylist } from "./media-playlist.ts";
 import { invalidPlaylist } from "./playlist-errors.ts";
 import { PlaylistLines } from "./playlist-lines.ts";
 import { resolveUrl } from "./resolve-url.ts";
@@ -34,6 +34,8 @@ export interface HlsMaster {
   readonly kind: "master";
   readonly variants: readonly HlsVariant[];
   readonly renditions: readonly HlsRendition[];
+  /** False: its last line may be cut off. */
+  readonly endsInNewline: boolean;
 }
 
 /** Limit for variants and for renditions. Real playlists have some ten. */
@@ -93,7 +95,7 @@ async function readMaster(data: ByteWindow, base: URL, budget: TrackBudget): Pro
   }
   budget.pause();
   if (variants.length === 0) throw invalidPlaylist("it names no stream");
-  return { kind: "master", variants, renditions };
+  return { kind: "master", variants, renditions, endsInNewline: endsInNewline(data) };
 }
 
 function variantOf(attributes: AttributeList, url: URL): HlsVariant {

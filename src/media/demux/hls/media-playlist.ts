@@ -22,6 +22,12 @@ const TARGET_MS_MAX = 60_000;
 /** RFC 8216 section 6.3.3: live playback starts at least this many target durations before the end. */
 const LIVE_EDGE_TARGETS = 3;
 
+/** False: the last line may be cut off. */
+export function endsInNewline(data: ByteWindow): boolean {
+  const { endBytes } = data;
+  return endBytes > 0 && data.read(endBytes - 1, 1)?.[0] === NEWLINE;
+}
+
 export class MediaPlaylist {
   readonly kind = "media";
   readonly #data: ByteWindow;
@@ -84,8 +90,7 @@ export class MediaPlaylist {
 
   /** False: its last line may be cut off. */
   get endsInNewline(): boolean {
-    const { endBytes } = this.#data;
-    return endBytes > 0 && this.#data.read(endBytes - 1, 1)?.[0] === NEWLINE;
+    return endsInNewline(this.#data);
   }
 
   /** Where the last segment ends. */

@@ -6,7 +6,7 @@ import type { Logger } from "../../../log/log.ts";
 import { BAN_STATUS } from "../../../network/site-refusals.ts";
 import type { HttpClient } from "../../input/http-client.ts";
 import { type Downloaded, download, downloadIfChanged } from "../../input/http-download.ts";
-import { refusalStatusOf, refusedAgainError } from "../../input/http-errors.ts";
+import { isWorthRetrying, refusalStatusOf, refusedAgainError } from "../../input/http-errors.ts";
 import type { Validator } from "../../input/http-headers.ts";
 import type { RequestPace } from "../../input/request-pace.ts";
 import type { RetryLimits } from "../../input/retry-budget.ts";
@@ -43,6 +43,8 @@ interface StreamLoading {
 const PLAYLIST_BYTES_MAX = 8 * 1024 * 1024;
 /** How many streams of a master playlist are tried. */
 const VARIANTS_TRIED_MAX = 3;
+/** Error codes of answers that are no playlist, or none at all. */
+const BAD_ANSWER_CODES: readonly string[] = ["hls-playlist-invalid", "input-answer-invalid", "input-http-status"];
 /** Error codes which show that a link no longer leads to an HLS playlist. */
 const NO_PLAYLIST_CODES: readonly string[] = ["hls-playlist-invalid", "input-answer-invalid"];
 
@@ -135,7 +137,33 @@ export async function loadAgain(
   return loaded;
 }
 
+/** An answer that is no playlist, or not all of one, may be a passing one: it is asked for once more. */
 async function loadPlaylist(
+  url: URL,
+  access: PlaylistAccess,
+  signal: AbortSignal,
+): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
+  try {
+    const loaded = await loadOnce(url, access, signal);
+    const { playlist } = loaded;
+    if (isWhole(playlist)) return loaded;
+    if (playlist.kind === "media") playlist.close();
+  } catch (error) {
+    const isBad = error instanceof NodeError && BAD_ANSWER_CODES.includes(error.code);
+    // Statuses that pass have been waited for.
+    if (!isBad || refusalStatusOf(error) !== undefined || isWorthRetrying(error)) throw error;
+  }
+  signal.throwIfAborted();
+  return loadOnce(url, access, signal);
+}
+
+/** False when it may have been cut off, or is not filled yet. */
+function isWhole(playlist: HlsMaster | MediaPlaylist): boolean {
+  if (playlist.kind === "media" && playlist.isEnded) return true;
+  return playlist.endsInNewline && (playlist.kind === "master" || playlist.segmentCount > 0);
+}
+
+async function loadOnce(
   url: URL,
   { client, pace, link, retryLimits }: PlaylistAccess,
   signal: AbortSignal,

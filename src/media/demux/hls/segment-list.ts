@@ -68,6 +68,8 @@ export class SegmentList {
   #movedAtMs: number;
   #hasMoved = true;
   #next: Next;
+  /** The playlist was loaded again for a segment, and none has been loaded since. */
+  #isUnproven = false;
   #backwardLoads = 0;
   /** Reloads that have failed since the last playlist, and why the last one failed. */
   #failedLoads = 0;
@@ -168,6 +170,33 @@ export class SegmentList {
       logger.debug("HLS playlist could not be loaded from its renewed link: continuing with the old one", { error });
       return asItIs;
     }
+  }
+
+  /**
+   * For a segment that is refused, or missing in a finished playlist: its address may have expired. Finds it in the
+   * playlist to which the address that led here leads now. Undefined: it cannot be found so, or the last time was no use.
+   */
+  async findFresh(segment: HlsSegment, error: unknown, signal: AbortSignal): Promise<RenewedSegment | undefined> {
+    const { isEnded } = this.#playlist;
+    const isExpired = isEnded ? isMissing(error) : refusalStatusOf(error) !== undefined;
+    if (!isExpired || this.#isUnproven) return undefined;
+    this.#isUnproven = true;
+    try {
+      const loaded = await this.#loadFromOrigin(signal);
+      const { playlist } = loaded;
+      const hasIt = !isEnded || (playlist.isEnded && playlist.endMs > segment.startMs);
+      if (hasIt) return await this.#findAgain(segment, loaded, signal);
+      playlist.close();
+    } catch (failure) {
+      signal.throwIfAborted();
+      this.#options.logger.debug("HLS playlist could not be loaded again for an expired segment", { error: failure });
+    }
+    return undefined;
+  }
+
+  /** Notes that a segment has been loaded: the addresses are good. */
+  noteLoaded(): void {
+    this.#isUnproven = false;
   }
 
   /** Releases the memory of the playlist. */

@@ -119,6 +119,34 @@ describe("MPEG-TS tables", () => {
     expect(packets.at(-1)?.timestampMs).toBeCloseTo(43 * FRAME_MS, 3);
   });
 
+  it("a seek to the beginning of a spliced stream returns to its first PID", async () => {
+    const second = new TsPid(0x200).packets(pesUnit(5_000_000, concat(...[40, 41, 42, 43].map((nth) => frame(nth)))));
+    const bytes = concat(...tsTables(AAC), ...rows, ...tsTables([{ type: 0x0f, pid: 0x200 }]), ...second);
+    const demuxer = await open(bytes);
+    await readPackets(demuxer);
+    await demuxer.seek(0);
+    expect((await readPackets(demuxer)).map(numberOf)).toEqual(Array.from({ length: 44 }, (_, index) => index));
+  });
+
+  it("a packet that is sent twice counts once", async () => {
+    const bytes = concat(...tsTables(AAC), ...rows.slice(0, 5), rows[4]!, ...rows.slice(5));
+    expect((await readPackets(await open(bytes))).map(numberOf)).toEqual(
+      Array.from({ length: 40 }, (_, index) => index),
+    );
+  });
+
+  it("a lost packet costs the frames of its unit that it is part of, and none is put together from two units", async () => {
+    const bytes = concat(...tsTables(AAC), ...rows.slice(0, 4), ...rows.slice(5));
+    const packets = await readPackets(await open(bytes));
+    for (const packet of packets) expect(Buffer.compare(packet.data, frame(numberOf(packet)))).toBe(0);
+    expect(packets.map(numberOf).filter((number) => number < 4 || number > 7)).toHaveLength(36);
+  });
+
+  it("encrypted audio is refused by that", async () => {
+    const encrypted = rows.map((row) => row.map((byte, at) => (at === 3 ? byte | 0x80 : byte)));
+    await expect(open(concat(...tsTables(AAC), ...encrypted))).rejects.toThrow(/an encrypted stream/);
+  });
+
   const registered = (name: string) => concat(Uint8Array.of(5, 4), ascii(name));
   const extended = (tag: number) => Uint8Array.of(0x7f, 2, tag, 0);
   it.each<[string, TsStreamEntry]>([

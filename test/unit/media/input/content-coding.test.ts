@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import { type AnswerPlan, plainPlan } from "../../../../lab/media-server/answer-plan.ts";
+import { type AnswerPlan, plainPlan, rawPlan } from "../../../../lab/media-server/answer-plan.ts";
 import { download } from "../../../../src/media/input/http-download.ts";
 import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { type HttpInputBench, readWhole, startHttpInputBench } from "../../../support/http-input-bench.ts";
@@ -30,6 +30,30 @@ async function downloaded({ deps, server, clock }: HttpInputBench, sizeBytesMax 
   const { data } = await hurry(clock, download(new URL(`${server.url}/list`), options));
   return data.read(0, data.endBytes) ?? new Uint8Array(0);
 }
+
+describe("a coding of the transfer", () => {
+  it.each([
+    ["gzip, chunked", "chunked"],
+    ["gzip", "close"],
+  ] as const)("a body with the transfer coding %j is decoded", async (coding, framing) => {
+    const body = gzipSync(FILE);
+    const chunk = [Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n0\r\n\r\n")];
+    const head = `HTTP/1.1 200 OK\r\nTransfer-Encoding: ${coding}\r\nConnection: close\r\n\r\n`;
+    bench = await startHttpInputBench(() => rawPlan(head, ...(framing === "chunked" ? chunk : [body])));
+    const input = await bench.open("/song");
+    expect(input.source.sizeBytes).toBeUndefined();
+    expect((await readWhole(input)).equals(FILE)).toBe(true);
+  });
+});
+
+it("all that has come of a compressed body that breaks off is decoded before the failure", async () => {
+  const body = gzipSync(FILE);
+  const length = `Content-Length: ${FILE.length * 2}\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n`;
+  bench = await startHttpInputBench(() => rawPlan("HTTP/1.1 200 OK\r\n", length, body));
+  const { source } = await bench.open("/song");
+  expect(Buffer.compare(await source.read(0, FILE.length), FILE)).toBe(0);
+  await expect(source.read(FILE.length, 1)).rejects.toMatchObject({ code: "input-interrupted" });
+});
 
 describe("no coding", () => {
   it.each(["UTF-8", "binary", "aws-chunked", "none", "identity", "", "utf-8, identity"])(

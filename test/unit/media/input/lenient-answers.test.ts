@@ -136,6 +136,17 @@ describe("answers that are read although they are not as they should be", () => 
   });
 });
 
+describe("odd heads", () => {
+  it.each([
+    ["an empty length", "HTTP/1.1 200 OK\r\nContent-Length: \r\n"],
+    ["a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n"],
+    ["another version", "HTTP/2.0 200 OK\r\nContent-Length: -1\r\n"],
+  ])("an answer with %s is read to the end of its connection, also the second time", async (_name, head) => {
+    const { open } = await start(() => rawPlan(head, CLOSE, FILE));
+    for (let count = 0; count < 2; count++) expect((await readWhole(await open("/song"))).equals(FILE)).toBe(true);
+  });
+});
+
 describe("answers that are refused", () => {
   it.each<[string, Answer, RegExp]>([
     ["different lengths", rawPlan(OK, LENGTH, "Content-Length: 5\r\n", CLOSE, FILE), /several lengths/],

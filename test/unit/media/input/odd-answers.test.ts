@@ -110,6 +110,76 @@ describe("a server whose first answer is no use", () => {
     expect(server.requests.length).toBe(1);
   });
 
+  it.each<[string, Answer]>([
+    ["204", { ...statusPlan(204), body: Buffer.alloc(0) }],
+    ["304", { ...statusPlan(304), body: Buffer.alloc(0) }],
+    ["302 that leads nowhere", statusPlan(302)],
+    ["an empty body", { ...whole(), body: Buffer.alloc(0) }],
+    ["an empty part", { ...part(`bytes 0-299999/300000`, Buffer.alloc(0)) }],
+    ["several parts", { ...part(undefined, FILE), headers: { "content-type": "multipart/byteranges; boundary=x" } }],
+  ])("a server that answers a range with %s is asked once more bare", async (_name, answer) => {
+    const { open, server } = await start(({ headers }) => (headers.range ? answer : whole()));
+    expect((await readWhole(await open("/song"))).equals(FILE)).toBe(true);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it.each([201, 202, 203])("a body that comes with %i is read", async (status) => {
+    const { open } = await start(() => ({ ...whole(), status }));
+    expect((await readWhole(await open("/song"))).equals(FILE)).toBe(true);
+  });
+
+  it.each([
+    ["a part", part("bytes 0-299999/300000", FILE)],
+    ["a body without a length", { ...whole(), framing: "chunked" as const }],
+  ])("a server that breaks off %s before its first byte is asked bare from then on", async (_name, plan) => {
+    const running = await start(({ headers, earlierRequests }) => {
+      const isBad = headers.range !== undefined || earlierRequests === 0;
+      return isBad ? { ...plan, fault: { kind: "cut", afterBytes: 0 } } : whole();
+    });
+    const input = await running.open("/song");
+    expect((await hurry(running.clock, readWhole(input))).equals(FILE)).toBe(true);
+    expect(extrasOf(running)).toEqual([
+      ["bytes=0-", "1"],
+      [undefined, undefined],
+    ]);
+  });
+
+  it.each([
+    ["a total that is too large", "bytes 0-299999/600000", true],
+    ["a total that is too small", "bytes 0-299999/150000", false],
+    ["a total of nothing", "bytes 0-299999/0", false],
+  ])("a part with %s is read to its end", async (_name, contentRange, isPart) => {
+    const { open, clock } = await start(({ headers }) => {
+      if (headers.range === undefined) return whole();
+      return headers.range === "bytes=0-"
+        ? part(contentRange, FILE)
+        : statusPlan(416, { "content-range": "bytes */300000" });
+    });
+    const input = await open("/song");
+    expect(input.isPart).toBe(isPart);
+    expect((await hurry(clock, readWhole(input))).equals(FILE)).toBe(true);
+  });
+
+  it("a server that states a total that is too large is asked for ranges after its end was found", async () => {
+    const { open, clock } = await start((request) => {
+      const first = firstByteOf(request);
+      if (first >= FILE.length) return statusPlan(416, { "content-range": "bytes */300000" });
+      return part(`bytes ${first}-299999/600000`, FILE.subarray(first));
+    });
+    const input = await open("/song");
+    input.source.aimReadAhead?.(10_000);
+    expect((await hurry(clock, readWhole(input))).equals(FILE)).toBe(true);
+    const data = await hurry(clock, input.source.read(100_000, 1_000));
+    expect(Buffer.compare(data, FILE.subarray(100_000, 101_000))).toBe(0);
+  });
+
+  it("a Content-Range beside 200 says nothing", async () => {
+    const { open } = await start(() => whole({ "content-range": "bytes 0-99/100" }));
+    const { source } = await open("/song");
+    expect(source.sizeBytes).toBe(FILE.length);
+    expect(Buffer.compare(await source.read(299_000, 2_000), FILE.subarray(299_000))).toBe(0);
+  });
+
   it("a server that fails bare as well is asked twice, and the error says what it answered", async () => {
     const { open, server } = await start(() => statusPlan(500));
     await expect(open("/song")).rejects.toThrow("HTTP 500");

@@ -28,6 +28,8 @@ interface Content {
   readonly list?: PlaylistTarget;
   /** Address after redirects. */
   readonly url?: string;
+  /** Default 1 MB. */
+  readonly sizeBytes?: number;
   readonly error?: NodeError;
   readonly station?: ReturnType<OpenedInput["station"]>;
   readonly info?: Partial<ContainerInfo>;
@@ -76,9 +78,12 @@ function setup(contents: Readonly<Record<string, Content>>) {
       const content = contentOf(input);
       opening = isBare ? { ...content, open: content.openBare } : content;
       if (opening.error !== undefined) throw opening.error;
-      const source = Object.assign(new MemoryByteSource(new Uint8Array(1_000_000), { mimeType: "audio/test" }), {
-        aimReadAhead: (sizeBytes: number) => readAheads.push(sizeBytes),
-      });
+      const source = Object.assign(
+        new MemoryByteSource(new Uint8Array(content.sizeBytes ?? 1_000_000), { mimeType: "audio/test" }),
+        {
+          aimReadAhead: (sizeBytes: number) => readAheads.push(sizeBytes),
+        },
+      );
       sources.push(source);
       return {
         source,
@@ -263,6 +268,32 @@ describe("probing an input", () => {
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
+  it("a probe follows a list to entries that its cookies go to, and keeps the list's address", async () => {
+    const others = [{ input: http("loop"), title: "Of the list" }];
+    const contents: Record<string, Content> = {
+      a: { list: { kind: "link", input: http("dead"), title: "First", alternatives: others } },
+      dead: { error: new NodeError("input-http-status", "HTTP 403") },
+      loop: { list: link("b") },
+    };
+    for (const path of ["/", "/elsewhere/"]) {
+      const own = createTrackBudget();
+      own.cookies.note(new URL("http://media.example/a"), { "set-cookie": `k=1; Path=${path}` }, 0);
+      if (path === "/") own.cookies.headerFor(new URL("http://media.example/b"), { own: undefined, nowMs: 0 });
+      const { opener, areAllClosed } = setup(contents);
+      const result = await opener.probe(http("a"), { signal: never, budget: own });
+      const followed = { kind: "track", title: "Of the list", location: undefined };
+      expect(result).toMatchObject(path === "/" ? followed : { kind: "reference", input: http("dead") });
+      expect(areAllClosed()).toBe(true);
+    }
+  });
+
+  it("a probe reports a list as it is when nothing in it can be loaded with its cookies either", async () => {
+    const own = createTrackBudget();
+    own.cookies.note(new URL("http://media.example/a"), { "set-cookie": "k=1" }, 0);
+    const { opener } = setup({ a: { list: link("b") }, b: { error: new NodeError("input-not-found", "no") } });
+    expect(await opener.probe(http("a"), { signal: never, budget: own })).toMatchObject({ kind: "reference" });
+  });
+
   it("a probe is empty when nothing is there", async () => {
     const { opener } = setup({ a: { error: new NodeError("input-not-found", "no") } });
     expect(await opener.probe(http("a"), { signal: never, budget })).toEqual({ kind: "empty" });
@@ -290,6 +321,25 @@ describe("probing an input", () => {
     const { opener, areAllClosed } = setup({ a: { open: fail(unknownFormat), openBare } });
     await expect(opener.probe(http("a"), { signal: never, budget })).rejects.toBe(unknownFormat);
     expect(areAllClosed()).toBe(true);
+  });
+
+  it.each([
+    ["song.mp3", unknownFormat, 2],
+    ["list.m3u8?token=1", unknownFormat, 2],
+    ["list.m3u", new NodeError("playlist-empty", "no address"), 2],
+    ["page.html", unknownFormat, 1],
+    ["page.php", unknownFormat, 1],
+    ["page", unknownFormat, 1],
+  ])("what is at %s instead of media is asked for once more if a file was named", async (name, error, count) => {
+    const { opener, sources } = setup({ [name]: { open: fail(error) } });
+    await opener.probe(http(name), { signal: never, budget }).catch(() => undefined);
+    expect(sources).toHaveLength(count);
+  });
+
+  it("an answer without a byte is asked for once more wherever it came from", async () => {
+    const { opener, sources } = setup({ page: { open: fail(unknownFormat), sizeBytes: 0 } });
+    expect(await opener.probe(http("page"), { signal: never, budget })).toMatchObject({ kind: "track" });
+    expect(sources).toHaveLength(2);
   });
 
   it("other failures of a range are not tried again", async () => {

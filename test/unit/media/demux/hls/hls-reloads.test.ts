@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type Answer, plainPlan, statusPlan } from "../../../../../lab/media-server/answer-plan.ts";
+import { type Answer, type AnswerPlan, plainPlan, statusPlan } from "../../../../../lab/media-server/answer-plan.ts";
 import { finishedHls, LiveHls } from "../../../../../lab/media-server/hls.ts";
 import { type LoggedRequest, MediaServer } from "../../../../../lab/media-server/media-server.ts";
 import type { Demuxer } from "../../../../../src/media/demux/demuxer.ts";
@@ -50,8 +50,8 @@ const SEGMENTS = [..."abcdefghij"].map((name) => fakeSegment(name));
 const LIVE = "/live/index.m3u8";
 
 /** A live stream of three segments whose reload number `badNth` and the next `badCount - 1` get another answer. */
-async function startLive(bad: (good: Buffer) => Answer, { badNth = 1, badCount = 1 } = {}) {
-  const live = new LiveHls(SEGMENTS, 3);
+async function startLive(bad: (good: Buffer) => Answer, { badNth = 1, badCount = 1, windowLength = 3 } = {}) {
+  const live = new LiveHls(SEGMENTS, windowLength);
   const bench = await start((request) => {
     const good = live.answer(request);
     const nth = request.path === LIVE ? request.earlierRequests : 0;
@@ -72,7 +72,7 @@ describe("one bad reload of a live playlist", () => {
     ["a line without an end", text(`#EXTM3U\n${"x".repeat(20_000)}`)],
     ["a master playlist", text("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nother.m3u8\n")],
     ["its header only", (good) => plainPlan(good.subarray(0, good.indexOf("#EXTINF")), undefined)],
-    ["a cut address", (good) => plainPlan(good.subarray(0, good.length - 2), undefined)],
+    ["a cut address", (good) => plainPlan(Buffer.from(`${good.subarray(0, good.length - 2)}./`), undefined)],
     ["a cut tag", (good) => plainPlan(good.subarray(0, good.lastIndexOf("#EXTINF") + 5), undefined)],
     ["the last segment missing", (good) => plainPlan(good.subarray(0, good.lastIndexOf("#EXTINF")), undefined)],
     ["404", () => statusPlan(404)],
@@ -89,13 +89,37 @@ describe("one bad reload of a live playlist", () => {
     expect(await waiting).toEqual(tens("abcdef").slice(0, 60));
   });
 
-  it("a live playlist outlasts half a minute of server errors", async () => {
-    const { open, clock, live } = await startLive(() => statusPlan(500), { badCount: 9 });
+  it.each<[string, Answer, number]>([
+    ["server errors", statusPlan(500), 9],
+    ["closed connections", "drop", 20],
+    ["HTTP 400", statusPlan(400), 50],
+    ["HTTP 204", { ...statusPlan(204), body: Buffer.alloc(0) }, 50],
+    ["web pages", plainPlan(Buffer.from("<html>"), undefined), 50],
+  ])("a live playlist outlasts half a minute of %s", async (_what, bad, badCount) => {
+    const { open, clock, live } = await startLive(() => bad, { badCount });
     const demuxer = await open(LIVE);
     await readTexts(clock, demuxer, 21);
     live.advance(3);
     expect((await readTexts(clock, demuxer, 39)).slice(-30)).toEqual(tens("def"));
     expect(clock.now()).toBeGreaterThan(20_000);
+  });
+
+  it("a live playlist that is older than the last one, or empty for a while, repeats and skips nothing", async () => {
+    let first: Buffer | undefined;
+    const empty = (good: Buffer): Answer => plainPlan(good.subarray(0, good.indexOf("#EXTINF")), undefined);
+    const stale = (): Answer => plainPlan(first ?? Buffer.alloc(0), undefined);
+    for (const [bad, badNth, badCount] of [
+      [empty, 1, 8],
+      [stale, 2, 2],
+    ] as const) {
+      const { open, clock, live } = await startLive(bad, { badNth, badCount, windowLength: 6 });
+      first = (live.answer({ path: LIVE }) as AnswerPlan).body as Buffer;
+      const demuxer = await open(LIVE);
+      live.advance(1);
+      expect(await readTexts(clock, demuxer, 40)).toEqual(tens("defg"));
+      live.advance(1);
+      expect(await readTexts(clock, demuxer, 10)).toEqual(tens("h"));
+    }
   });
 
   it("a live playlist that stays a web page is given up after a minute, with the reason", async () => {
@@ -131,13 +155,15 @@ describe("a live playlist whose address expires", () => {
   it.each([403, 404, 410])("the master playlist is asked again after HTTP %i", async (status) => {
     const live = new LiveHls(SEGMENTS, 3);
     let token = 0;
+    let refusedCount = 0;
     const { open, clock, server } = await start(({ path }) => {
       if (path === "/master.m3u8") {
         return plainPlan(Buffer.from(`#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n/${token}/live/index.m3u8\n`), undefined);
       }
       const [, used, rest] = /^\/(\d+)(\/.*)$/.exec(path) ?? [];
-      if (rest?.endsWith("m3u8") && Number(used) < token) return statusPlan(status);
-      return live.answer({ path: rest ?? "" });
+      if (!rest?.endsWith("m3u8") || Number(used) >= token) return live.answer({ path: rest ?? "" });
+      refusedCount++;
+      return statusPlan(status);
     });
     const demuxer = await open("/master.m3u8");
     await readTexts(clock, demuxer, 21);
@@ -145,6 +171,28 @@ describe("a live playlist whose address expires", () => {
     live.advance(2);
     expect((await readTexts(clock, demuxer, 29)).slice(-20)).toEqual(tens("de"));
     expect(server.requests.filter(({ path }) => path === "/master.m3u8")).toHaveLength(2);
+    expect(refusedCount).toBe(1);
+  });
+
+  it("the master playlist is asked again after two answers in a row that are no playlist", async () => {
+    const live = new LiveHls(SEGMENTS, 3);
+    let token = 0;
+    let badCount = 0;
+    const { open, clock } = await start(({ path }) => {
+      if (path === "/master.m3u8") {
+        return plainPlan(Buffer.from(`#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n/${token}/live/index.m3u8\n`), undefined);
+      }
+      const [, used, rest] = /^\/(\d+)(\/.*)$/.exec(path) ?? [];
+      if (!rest?.endsWith("m3u8") || Number(used) >= token) return live.answer({ path: rest ?? "" });
+      badCount++;
+      return plainPlan(Buffer.from("<html>expired</html>"), "text/html");
+    });
+    const demuxer = await open("/master.m3u8");
+    await readTexts(clock, demuxer, 21);
+    token = 1;
+    live.advance(2);
+    expect((await readTexts(clock, demuxer, 29)).slice(-20)).toEqual(tens("de"));
+    expect(badCount).toBe(2);
   });
 
   it("the address that redirected to the playlist is asked again", async () => {
@@ -206,7 +254,7 @@ describe("an HLS stream of which nothing can be played", () => {
       code: "input-unreachable",
       message: expect.stringMatching(/no segment of it can be played: .*connection refused/),
     });
-    expect(clock.now()).toBeLessThan(5_000);
+    expect(clock.now()).toBeLessThan(1_500);
   });
 
   it("a finished playlist whose segments have no durations is played as a stream of unknown length", async () => {
