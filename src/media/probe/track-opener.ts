@@ -155,7 +155,14 @@ export class TrackOpener {
 
   async #openOnce(
     input: PlayableInput,
-    { isLengthNeeded, ...work }: OpeningWork & { readonly isLengthNeeded: boolean },
+    {
+      isLengthNeeded,
+      isForwardOnly,
+      ...work
+    }: OpeningWork & {
+      readonly isLengthNeeded: boolean;
+      readonly isForwardOnly?: boolean;
+    },
   ): Promise<Opened> {
     const { signal, budget } = work;
     const opened = await this.#options.openInput(input, work);
@@ -170,7 +177,7 @@ export class TrackOpener {
         list === undefined
           ? await this.#options.openDemuxer(
               opened.source,
-              { ...hintsFor(input, opened), isLengthNeeded, signal },
+              { ...hintsFor(input, opened), isLengthNeeded, isForwardOnly, signal },
               budget,
             )
           : await this.#options.openHls(list.url, { ...work, link: opened.link, isProbe: isLengthNeeded });
@@ -178,9 +185,12 @@ export class TrackOpener {
       return { kind: "media", demuxer, opened };
     } catch (error) {
       opened.source.close();
-      if (work.isBare === true || !isWorthAskingAgain(error, opened)) throw error;
+      // The beginning may be there to be played, even if the end is not.
+      const isCutOff = isLengthNeeded && error instanceof NodeError && error.code === "input-interrupted";
+      if (work.isBare === true || !(isCutOff || isWorthAskingAgain(error, opened))) throw error;
       // Some servers answer a range with other bytes than a plain request, and any may be busy for a moment.
-      const bare = this.#openOnce(input, { ...work, link: opened.link, isLengthNeeded, isBare: true });
+      const again = { ...work, link: opened.link, isLengthNeeded, isBare: true, isForwardOnly: isCutOff };
+      const bare = this.#openOnce(input, again);
       return bare.catch(() => {
         throw error;
       });

@@ -342,6 +342,17 @@ describe("probing an input", () => {
     expect(sources).toHaveLength(2);
   });
 
+  it("a file that is cut off is probed by its beginning, and not played so", async () => {
+    const error = new NodeError("input-interrupted", "the server dropped the connection");
+    const { opener, sources, hints } = setup({
+      a: { open: fail(error), openBare: async () => new ScriptedDemuxer({ stream: STREAM, packets: [] }) },
+    });
+    expect(await opener.probe(http("a"), { signal: never, budget })).toMatchObject({ kind: "track" });
+    expect(hints.map(({ isForwardOnly = false }) => isForwardOnly)).toEqual([false, true]);
+    await expect(opener.open(http("a"), { signal: never, budget })).rejects.toBe(error);
+    expect(sources).toHaveLength(3);
+  });
+
   it("other failures of a range are not tried again", async () => {
     const error = new NodeError("media-damaged", "broken");
     const { opener, sources } = setup({ a: { open: fail(error), openBare: fail(unknownFormat) } });
