@@ -40,8 +40,6 @@ const ENCODED_SHARE_MIN = 0.3;
 const SEEK_TOLERANCE_MS = 60;
 /** Behind damage ffmpeg's audio is not where the times in the file say. */
 const DAMAGED_SEEK_TOLERANCE_MS = 1000;
-/** Formats without a length, by ffprobe's names: a stream of them is right. */
-const STREAMS: readonly string[] = ["aac"];
 
 /** Undefined: ffmpeg decodes nothing from it, so nothing is wanted of the node. */
 export function judgeFile(facts: FileFacts, expected: Expected = {}): Verdict | undefined {
@@ -151,9 +149,7 @@ function judgeLength(facts: FileFacts, expected: Expected): Outcome {
       : [expected.lengthMs];
   const { lengthMs } = track;
   if (lengthMs === undefined) {
-    if (expected.lengthMs === undefined && (STREAMS.includes(reference.container) || candidates.length === 0)) {
-      return "stream";
-    }
+    if (expected.lengthMs === undefined && candidates.length === 0) return "stream";
     return { wrong: "a stream without a length" };
   }
   if (candidates.length === 0) return undefined;

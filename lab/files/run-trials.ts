@@ -55,6 +55,7 @@ class TrialProcess {
   async try(file: string, audioFile: string | undefined): Promise<FileFacts> {
     const { settings, clock, start = startTrials } = this.#options;
     const { timeoutMs } = settings;
+    if (this.#started?.child.connected === false) this.end();
     this.#started ??= started(start());
     try {
       const answer = await within(this.#started.ask({ settings, file, audioFile }), timeoutMs, clock);

@@ -96,7 +96,9 @@ export class FileTrials {
 
   /** `audioFile`: what ffmpeg decodes instead, for the audio. */
   async try(file: string, audioFile: string = file): Promise<FileFacts> {
-    const { root, seconds, timeoutMs } = this.#settings;
+    const { root, seconds } = this.#settings;
+    // A program that hangs ends before this process, which would leave it behind.
+    const timeoutMs = this.#settings.timeoutMs / 2;
     const path = join(root, file);
     if ((await stat(path)).size > FILE_BYTES_MAX) return { file, broken: "it is larger than 256 MiB" };
     const reference = await probeReference(path, timeoutMs);

@@ -29,7 +29,7 @@ export function asking<Request>(child: ChildProcess): (request: Request) => Prom
     new Promise((resolve, reject) => {
       const id = ++count;
       waiting.set(id, { resolve, reject });
-      child.send({ id, request });
+      child.send({ id, request }, (error) => error && reject(error));
     });
 }
 

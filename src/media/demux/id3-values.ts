@@ -5,6 +5,8 @@ import type { DemuxWork } from "./demux-work.ts";
 
 /** Bytes unescaped in one step. */
 export const UNDO_BYTES = 16 * 1024;
+/** By so many it is seen whether a text is ASCII. */
+const PLAIN_BYTES_MAX = 255;
 
 /** Four bytes of seven bits each. */
 export function syncSafe(bytes: Uint8Array, at: number): number {
@@ -43,22 +45,27 @@ export function decodeId3Text(body: Uint8Array): string {
   return new TextDecoder(isBigEndian ? "utf-16be" : "utf-16le").decode(text, { stream: true });
 }
 
-/** Two letters of ASCII in one character of UTF-16 make Chinese that nobody wrote. */
+/** Letters in pairs make characters of UTF-16 too: two or more of these in a row are Chinese that nobody wrote. */
 function isPlainAscii(text: Uint8Array): boolean {
   const end = text.indexOf(0);
-  const written = end < 0 ? text : text.subarray(0, end);
-  return written.length > 1 && written.every((byte) => byte < 0x80 && byte >= 0x20);
+  const written = String.fromCharCode(...(end < 0 ? text : text.subarray(0, end)).subarray(0, PLAIN_BYTES_MAX));
+  return written.length % 2 === 1 ? /^[\x20-\x7e]{3,}$/.test(written) : /^[\w .,:'()&!?-]{6,}$/.test(written);
 }
 
-/** True when the zeros of Latin letters come first in their characters, undefined when there are none. */
+/**
+ * True when the zeros of Latin letters come first in their characters; undefined when there are too few to tell: other
+ * scripts have characters with a zero too.
+ */
 function hasHighZeros(text: Uint8Array): boolean | undefined {
+  const isLetter = (byte = 0) => byte >= 0x20 && byte < 0x7f;
   let high = 0;
   let low = 0;
   for (let at = 0; at + 1 < text.length; at += 2) {
-    if (text[at] === 0 && text[at + 1] !== 0) high += 1;
-    if (text[at] !== 0 && text[at + 1] === 0) low += 1;
+    if (text[at] === 0 && isLetter(text[at + 1])) high += 1;
+    if (text[at + 1] === 0 && isLetter(text[at])) low += 1;
   }
-  return high === low ? undefined : high > low;
+  const most = Math.max(high, low);
+  return high === low || most < 2 || most < text.length / 8 ? undefined : high > low;
 }
 
 /** True when the first byte of the characters varies less than the second: that of one script does. */

@@ -42,7 +42,7 @@ export interface ContainerHints {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Junk in front of frames without a container: a live stream is joined in the middle of one, up to 1441 bytes long. */
+/** Junk in front of frames without a container: a live stream is joined in the middle of one, up to 2881 bytes long. */
 const JUNK_BYTES_MAX = 4096;
 
 type Open = (parts: ReaderParts, leading: LeadingTags, hints: ContainerHints) => Promise<Demuxer>;

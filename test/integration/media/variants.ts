@@ -19,8 +19,6 @@ export interface SongVariant {
   readonly finish?: (folder: string) => void | Promise<void>;
   /** File made before it that ffmpeg reads for the reference, when not the same: what ffmpeg cannot read as it is. */
   readonly reference?: string;
-  /** Nothing in the file says how long it is. */
-  readonly hasNoLength?: boolean;
   /** Maximum offset of the received song, with the reason beside each value. Default 1 ms. */
   readonly delayMsMax?: number;
 }
@@ -136,7 +134,7 @@ const AAC_CHANNELS: readonly SongVariant[] = [
     layout,
   })),
   { file: "aac-quad.mkv", encode: "-c:a aac -b:a 448k", sampleRateHz: 48_000, layout: "quad" },
-  { file: "aac-quad.aac", hasNoLength: true, encode: "-c:a aac -b:a 448k", sampleRateHz: 48_000, layout: "quad" },
+  { file: "aac-quad.aac", encode: "-c:a aac -b:a 448k", sampleRateHz: 48_000, layout: "quad" },
   { file: "main.m4a", encode: "-c:a aac -profile:a aac_main -b:a 192k" },
 ];
 

@@ -19,6 +19,8 @@ const FLAG_FLOAT = 1;
 const FLAG_LITTLE_ENDIAN = 2;
 const PACKET_BYTES_MAX = 4 * 1024 * 1024;
 const PACKET_COUNT_MAX = 2 ** 20;
+const CHANNELS_MAX = 8;
+const RATE_HZ_MAX = 768_000;
 /** Sizes decoded, or empty packets skipped, between two looks at the clock. */
 const SIZES_PER_STEP = 4096;
 
@@ -68,7 +70,12 @@ export async function openCaf(
   if (format.codec !== "alac") throw unsupported(NAMES.get(format.codec) ?? printable(format.codec));
   const description = header.cookie && plainCookie(header.cookie);
   if (description === undefined || description.length < 24) throw damagedCaf("the set-up data of ALAC are missing");
-  const { sampleRateHz, channelCount } = format;
+  // As in MP4, the set-up data count.
+  const sampleRateHz = new DataView(description.buffer, description.byteOffset).getUint32(20);
+  const channelCount = description[9]!;
+  if (sampleRateHz === 0 || sampleRateHz > RATE_HZ_MAX || channelCount === 0 || channelCount > CHANNELS_MAX) {
+    throw damagedCaf(`it declares ${channelCount} channels at ${sampleRateHz} Hz`);
+  }
   const stream: AudioStream = { codec: "alac", sampleRateHz, channelCount, description, pcm: undefined };
   const positions = await readPositions(header, parts.work);
   const isLengthNeeded = (hints.isLengthNeeded ?? true) && parts.source.isRandomAccess;
@@ -153,7 +160,7 @@ class CafPacketDemuxer implements Demuxer {
   #packet = 0;
 
   constructor({ source, work }: ReaderParts, header: CafHeader, { stream, positions, lastFrames }: Packets) {
-    const { tags, dataStart, dataBytes, format } = header;
+    const { tags, dataStart, dataBytes } = header;
     this.#source = source;
     this.#header = header;
     this.#positions = positions;
@@ -161,7 +168,7 @@ class CafPacketDemuxer implements Demuxer {
     this.stream = stream;
     this.#dataEnd = Math.min(dataStart + dataBytes, source.sizeBytes ?? Number.POSITIVE_INFINITY);
     const { title, author, isrc } = tags;
-    const lengthMs = Math.floor((1000 * this.#audibleFrames) / format.sampleRateHz);
+    const lengthMs = Math.floor((1000 * this.#audibleFrames) / stream.sampleRateHz);
     this.info = { probeName: "caf", title, author, isrc, artworkUrl: undefined, lengthMs };
     this.#cursor = new ByteCursor(source, dataStart);
     this.#pump = new PacketPump({ cursor: this.#cursor, work, step: () => this.#step() });
@@ -177,7 +184,7 @@ class CafPacketDemuxer implements Demuxer {
 
   async seek(positionMs: number): Promise<void> {
     const { format, table } = this.#header;
-    const frame = (Math.max(0, positionMs) * format.sampleRateHz) / 1000 + (table?.primingFrames ?? 0);
+    const frame = (Math.max(0, positionMs) * this.stream.sampleRateHz) / 1000 + (table?.primingFrames ?? 0);
     const packet = Math.min(Math.floor(frame / format.packetFrames), this.#packetCount);
     if (!this.isSeekable && packet < this.#packet) {
       throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this file only forwards");
@@ -225,8 +232,8 @@ class CafPacketDemuxer implements Demuxer {
 
   #toPacket(data: Uint8Array, packet: number): Packet {
     const { format, table } = this.#header;
-    const { packetFrames, sampleRateHz } = format;
-    // The last packet of ALAC says itself how much it holds.
+    const { packetFrames } = format;
+    const { sampleRateHz } = this.stream;
     return {
       data,
       timestampMs: (1000 * (packet * packetFrames - (table?.primingFrames ?? 0))) / sampleRateHz,

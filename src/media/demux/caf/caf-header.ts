@@ -32,7 +32,6 @@ interface CafTable {
   /** Frames of audio without padding. */
   readonly validFrames: number;
   readonly primingFrames: number;
-  readonly remainderFrames: number;
   /** Sizes in seven bits a byte; its memory is counted. */
   readonly sizes: Uint8Array;
 }
@@ -112,7 +111,6 @@ function parseTable(body: Uint8Array): CafTable | undefined {
     packetCount: Number(view.getBigUint64(0)),
     validFrames: Number(view.getBigUint64(8)),
     primingFrames: view.getUint32(16),
-    remainderFrames: view.getUint32(20),
     sizes: body.subarray(24),
   };
 }

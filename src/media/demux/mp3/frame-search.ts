@@ -9,6 +9,8 @@ import { MPEG_FRAME_BYTES_MAX, MPEG_STREAM_MASK, parseMpegAudioHeader } from "..
 const SNIFF_BYTES = 8192;
 /** From one header to the end of the next but one. */
 export const CONFIRM_BYTES = 2 * MPEG_FRAME_BYTES_MAX + 4;
+/** Zeros by which padding behind the last frame is recognised. */
+const SILENT_BYTES = 64;
 /** What may stand behind the last frame. */
 const TAG_STARTS: readonly string[] = ["TAG", "APETAGEX", "LYRICSBEGIN", "ID3"];
 
@@ -60,11 +62,11 @@ function isConfirmed(bytes: Uint8Array, start: number, isEnd: boolean): boolean 
   return true;
 }
 
-/** True where a tag begins, or nothing but zeros follows two frames. */
+/** True where a tag begins, or zeros follow two frames. */
 function isAudioEnd(rest: Uint8Array, frameCount: number): boolean {
   const text = String.fromCharCode(...rest.subarray(0, 11));
   if (TAG_STARTS.some((start) => text.startsWith(start))) return true;
-  return frameCount > 1 && rest.every((byte) => byte === 0);
+  return frameCount > 1 && rest.subarray(0, SILENT_BYTES).every((byte) => byte === 0);
 }
 
 /** True when two headers may belong to frames of one stream. */

@@ -33,6 +33,8 @@ const OPEN_STEP_COUNT_MAX = 32_768;
 const DAMAGE_BYTES_MAX = 1024 * 1024;
 /** Lavalink first searches this many bytes for a raw AAC frame: it then calls the stream `adts`. */
 const PROBE_BYTES = 1000;
+/** Packets behind the first map that names nothing to play in which another one may name audio: 376 kB. */
+const MAPS_STEP_COUNT_MAX = 2_000;
 /** Every source returns this much of its start again. */
 const RESTART_BYTES_MAX = 48 * 1024;
 /** A jump forward of less than this is read through. */
@@ -155,6 +157,7 @@ class TsDemuxer implements Demuxer {
   }
 
   async #readToAudio(): Promise<void> {
+    let foreignCount = 0;
     for (let count = 0; count < OPEN_STEP_COUNT_MAX && this.#packets.length === 0; count++) {
       if (this.#work.isSpent) await this.#work.yield();
       const step = this.#readPacket();
@@ -169,7 +172,7 @@ class TsDemuxer implements Demuxer {
       if (isLastChance && this.#audio === undefined && this.#unnamed !== undefined) break;
       const isOver = this.#mapPids.length > 0 && this.#mapPids.every((pid) => this.#silentMapPids.has(pid));
       const isFound = this.#foreignName !== undefined || this.#unnamed !== undefined;
-      if (isFound && this.#audio === undefined && isOver) break;
+      if (isFound && this.#audio === undefined && (isOver || ++foreignCount > MAPS_STEP_COUNT_MAX)) break;
     }
     this.#stream = this.#audio?.elementary.stream;
   }
@@ -194,10 +197,10 @@ class TsDemuxer implements Demuxer {
     const targetMs = Math.max(0, positionMs) - seekPreRollMs(this.stream);
     const nextMs = elementary === undefined ? 0 : this.#nextMs(elementary);
     const isSoon = targetMs >= nextMs && targetMs < nextMs + SKIP_MS_MAX;
-    if (elementary !== undefined && !isSoon && this.#timeline !== undefined) {
-      const { atBytes, timeMs, ticks } = await this.#timeline.locate(targetMs);
-      this.#moveTo(atBytes);
-      this.#audio?.elementary.restart(timeMs, ticks);
+    const found = elementary === undefined || isSoon ? undefined : await this.#timeline?.locate(targetMs);
+    if (found !== undefined && (targetMs < nextMs || found.timeMs > nextMs)) {
+      this.#moveTo(found.atBytes);
+      this.#audio?.elementary.restart(found.timeMs, found.ticks);
     } else if (elementary !== undefined && targetMs < nextMs) {
       if (!this.#source.isRandomAccess) {
         throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
@@ -298,7 +301,7 @@ class TsDemuxer implements Demuxer {
     const section = this.#sections.add(packet);
     if (section?.tableId !== 2) return;
     const streams = readPmt(section.body);
-    if (!this.#isReplacing(packet.pid, streams)) return;
+    if (!this.#isReplacing(packet.pid, streams, section.isIntact())) return;
     for (const entry of streams) {
       const codec = codecOf(entry);
       if (codec === "aac" || codec === "mpeg") {
@@ -310,11 +313,11 @@ class TsDemuxer implements Demuxer {
     this.#silentMapPids.add(packet.pid);
   }
 
-  /** True when this map may name the audio: none is known yet, or the one known is no longer in its program. */
-  #isReplacing(mapPid: number, streams: readonly TsStream[]): boolean {
+  /** True when this map may name the audio: none is known yet, or it is right that the one known has left its program. */
+  #isReplacing(mapPid: number, streams: readonly TsStream[], isIntact: boolean): boolean {
     const audio = this.#audio;
     if (audio === undefined) return true;
-    if (streams.some(({ pid }) => pid === audio.pid)) return false;
+    if (!isIntact || streams.some(({ pid }) => pid === audio.pid)) return false;
     return audio.mapPid === mapPid || (audio.mapPid !== undefined && !this.#mapPids.includes(audio.mapPid));
   }
 

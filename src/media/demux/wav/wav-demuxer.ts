@@ -53,7 +53,7 @@ export async function openWav(
   if (format.kind === "pcm") return new PcmDemuxer(parts, { probeName: "wav", tags, ...format, dataStart, dataBytes });
   const inside = { source: new PartSource(source, { startBytes: dataStart, endBytes: end }), work };
   const leading = { tags, endBytes: 0 };
-  return format.kind === "mpeg" ? openMp3(inside, leading, hints) : openAdts(inside, leading);
+  return format.kind === "mpeg" ? openMp3(inside, leading, hints) : openAdts(inside, leading, hints);
 }
 
 /** The format of samples that are what they are said to be, or of the MPEG audio that lies there instead. */
