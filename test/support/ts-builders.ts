@@ -2,7 +2,7 @@
 
 import { be, bits, concat, digits } from "../../lab/media-files/bytes.ts";
 
-const MAP_PID = 0x1000;
+export const MAP_PID = 0x1000;
 export const AUDIO_PID = 0x100;
 const PAYLOAD_BYTES = 184;
 
@@ -34,8 +34,9 @@ export class TsPid {
   }
 }
 
-function section(tableId: number, body: Uint8Array): Uint8Array {
-  const rest = concat(be(1, 2), Uint8Array.of(0xc1, 0, 0), body, be(0, 4));
+/** A section of a table; without a checksum by default. */
+export function section(tableId: number, body: Uint8Array, checksum = 0): Uint8Array {
+  const rest = concat(be(1, 2), Uint8Array.of(0xc1, 0, 0), body, be(checksum, 4));
   return concat(Uint8Array.of(0, tableId), be(0xb000 | rest.length, 2), rest);
 }
 
@@ -46,14 +47,14 @@ export interface TsStreamEntry {
 }
 
 /** A PAT that names one program, and its PMT. */
-export function tsTables(streams: readonly TsStreamEntry[]): Uint8Array[] {
+export function tsTables(streams: readonly TsStreamEntry[], checksum?: number): Uint8Array[] {
   const entries = streams.map(({ type, pid = AUDIO_PID, descriptors = new Uint8Array(0) }) =>
     concat(Uint8Array.of(type), be(0xe000 | pid, 2), be(0xf000 | descriptors.length, 2), descriptors),
   );
   const map = concat(be(0xe000 | AUDIO_PID, 2), be(0xf000, 2), ...entries);
   return [
     ...new TsPid(0).packets(section(0, concat(be(1, 2), be(0xe000 | MAP_PID, 2)))),
-    ...new TsPid(MAP_PID).packets(section(2, map)),
+    ...new TsPid(MAP_PID).packets(section(2, map, checksum)),
   ];
 }
 

@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { runTrials } from "../../../../lab/files/run-trials.ts";
+import { asking } from "../../../../lab/test-environment/side-process.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 /** Tries files as their names say. */
 const PROCESS = `process.on("message", ({ id, request: { file } }) => {
   if (file === "crashes") process.exit(1);
   if (file === "loops") process.send({}, () => { for (;;); });
-  else process.send({ id, value: { file } });
+  else process.send({ id, value: { file } }, () => file === "quits" && process.exit());
 });`;
 const folder = mkdtempSync(join(tmpdir(), "tonearm-trials-"));
 const entry = join(folder, "process.mjs");
@@ -46,4 +47,14 @@ test("a file whose process crashes or loops beyond the time limit is reported, a
   expect((await Promise.all(exits)).map(([, signal]) => signal)).toEqual(["SIGKILL", null, "SIGKILL"]);
   expect(clock.pendingCount).toBe(0);
   expect(children.every(({ connected }) => !connected)).toBe(true);
+});
+
+test("a request to a process that has ended is refused", async () => {
+  const child = fork(entry);
+  children.push(child);
+  const exit = once(child, "exit");
+  const ask = asking<{ readonly file: string }>(child);
+  expect(await ask({ file: "quits" })).toEqual({ file: "quits" });
+  await exit;
+  await expect(ask({ file: "last" })).rejects.toThrow("closed");
 });

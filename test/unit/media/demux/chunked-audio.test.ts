@@ -167,6 +167,17 @@ describe("CAF", () => {
     expect((await demuxer.next())?.data).toEqual(packets[1]);
   });
 
+  it.each([0, Number.NaN, -44_100])(
+    "CAF with ALAC plays at the rate of its set-up data, not at %d Hz",
+    async (rateHz) => {
+      const demuxer = await open(cafFile({ ...description, rateHz }, COOKIE, TABLE, DATA));
+      expect([demuxer.stream.sampleRateHz, demuxer.info.lengthMs! > 0]).toEqual([stream.sampleRateHz, true]);
+      const silent = stream.description!.with(20, 0).with(21, 0).with(22, 0).with(23, 0);
+      const bad = cafFile({ ...description, rateHz }, cafChunk("kuki", silent), TABLE, DATA);
+      await expect(open(bad)).rejects.toThrow("channels at 0 Hz");
+    },
+  );
+
   it("CAF with ALAC whose table claims more packets than there are ends with the file", async () => {
     const table = cafChunk("pakt", concat(be(2 ** 40, 8), be(2 ** 50, 8), be(0, 8), ...sizes, ...sizes, ...sizes));
     const demuxer = await open(cafFile(description, COOKIE, table, DATA));

@@ -234,11 +234,20 @@ describe("readId3", () => {
   it.each([
     ["without a byte order mark, high bytes first", Buffer.from("Кино", "utf16le").swap16(), "Кино"],
     ["without a byte order mark, low bytes first", Buffer.from("Кино", "utf16le"), "Кино"],
+    ["low bytes first, of Chinese", Buffer.from("一人", "utf16le"), "一人"],
     ["with half a character at its end", concat(utf16("Кино"), Uint8Array.of(0)), "Кино"],
     ["without a mark, with half a character at its end", concat(Buffer.from("Кино", "utf16le"), ascii("\0")), "Кино"],
   ])("readId3 reads UTF-16 %s", async (_what, text, title) => {
     expect((await read(id3Tag(3, 0, frame3("TIT2", concat(Uint8Array.of(1), text))))).tags.title).toBe(title);
   });
+
+  it.each(["桜", "夢", "一人", "湖水", "世界に一つだけの花", "Кино", "Käse", "A"])(
+    "readId3 reads UTF-16BE as version 2.4 has it: %s",
+    async (title) => {
+      const body = concat(Uint8Array.of(2), Buffer.from(title, "utf16le").swap16());
+      expect((await read(id3Tag(4, 0, frame3("TIT2", body)))).tags.title).toBe(title);
+    },
+  );
 
   it("readId3 stops behind the last frame of a tag that claims to be longer than the file", async () => {
     const tag = concat(ascii("ID3"), Uint8Array.of(3, 0, 0, 0, 0x7f, 0, 0), frame3("TIT2", ascii("\0Title")));

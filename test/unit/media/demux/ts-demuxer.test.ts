@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ascii, concat } from "../../../../lab/media-files/bytes.ts";
+import { ascii, be, concat } from "../../../../lab/media-files/bytes.ts";
 import { adtsFrame } from "../../../../lab/media-files/containers.ts";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import type { Demuxer } from "../../../../src/media/demux/demuxer.ts";
@@ -8,10 +8,20 @@ import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource, type MemoryByteSourceOptions } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
-import { AUDIO_PID, pesUnit, TsPid, type TsStreamEntry, tsTables } from "../../../support/ts-builders.ts";
+import {
+  AUDIO_PID,
+  MAP_PID,
+  pesUnit,
+  section,
+  TsPid,
+  type TsStreamEntry,
+  tsTables,
+} from "../../../support/ts-builders.ts";
 
 const FRAME_MS = 1024 / 44.1;
 const FORWARD: MemoryByteSourceOptions = { isRandomAccess: false, isSizeKnown: false };
+/** Of the program map that names AAC at PID 0x200, as calculated by another program. */
+const MOVED_CHECKSUM = 0xd6ec72b7;
 const AAC: readonly TsStreamEntry[] = [{ type: 0x0f }];
 
 function open(bytes: Uint8Array, options: MemoryByteSourceOptions = {}, hints = {}): Promise<Demuxer> {
@@ -117,6 +127,24 @@ describe("MPEG-TS tables", () => {
     const packets = await readPackets(await open(bytes));
     expect(packets.map(numberOf)).toEqual(Array.from({ length: 44 }, (_, index) => index));
     expect(packets.at(-1)?.timestampMs).toBeCloseTo(43 * FRAME_MS, 3);
+  });
+
+  it("a damaged map does not replace the audio, and a right one with its checksum does", async () => {
+    const second = new TsPid(0x200).packets(pesUnit(5_000_000, concat(...[40, 41, 42, 43].map((nth) => frame(nth)))));
+    const read = async (checksum: number) => {
+      const moved = tsTables([{ type: 0x0f, pid: 0x200 }], checksum);
+      return (await readPackets(await open(concat(...tsTables(AAC), ...rows, ...moved, ...second)))).length;
+    };
+    expect([await read(0x1234), await read(MOVED_CHECKSUM)]).toEqual([40, 44]);
+  });
+
+  it("a multiplex whose other programs never come is refused by the codec that was found", async () => {
+    const programs = concat(be(1, 2), be(0xe000 | MAP_PID, 2), be(2, 2), be(0xe300, 2));
+    const [, map] = tsTables([{ type: 0x81 }]);
+    const video = new TsPid(0x300 + 1).packets(new Uint8Array(8_000 * 184));
+    const source = new MemoryByteSource(concat(...new TsPid(0).packets(section(0, programs)), map!, ...video));
+    await expect(openDemuxer(source, {}, createTrackBudget())).rejects.toThrow("AC-3");
+    expect(source.bytesRead).toBeLessThan(1_000_000);
   });
 
   it("a seek to the beginning of a spliced stream returns to its first PID", async () => {
