@@ -13,7 +13,7 @@ const CRC_POLYNOMIAL = 0x04c11db7;
 export interface TsSection {
   readonly tableId: number;
   readonly body: Uint8Array;
-  /** True when its checksum is right. Some writers leave it out. */
+  /** True when its checksum is right, or 0: some writers leave it out. */
   readonly isIntact: () => boolean;
 }
 
@@ -49,7 +49,7 @@ export class SectionReader {
     return {
       tableId: part[0]!,
       body: section.subarray(8, Math.max(8, sizeBytes - 4)),
-      isIntact: () => remainderOf(section) === 0,
+      isIntact: () => section.subarray(-4).every((byte) => byte === 0) || remainderOf(section) === 0,
     };
   }
 
