@@ -3,7 +3,7 @@
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import { onAbort } from "../../lib/on-abort.ts";
 import type { Demuxer } from "../demux/demuxer.ts";
 import type { ByteSource } from "../input/byte-source.ts";
@@ -21,6 +21,8 @@ const READ_AHEAD_BYTES_MIN = 64 * 1024;
 const HOPS_MAX = 5;
 /** Inputs that are opened for one track, other addresses of lists included. */
 const OPENED_MAX = 16;
+/** How long an input may take to say how long it is; then its beginning is all that is read of it. */
+const LENGTH_PATIENCE_MS = 4_000;
 /** Openings of one track during which its link changed its destination. */
 const REPLACED_MAX = 3;
 /** Errors about bytes that are neither media nor a list that names any. */
@@ -169,10 +171,18 @@ export class TrackOpener {
     if (input.kind === "site") this.#options.onContainer?.(opened.container);
     // Reading the head of a container waits for the source alone: the signal ends it by closing the source.
     const stopListening = onAbort(signal, () => opened.source.close());
+    let isLate = false;
+    let patience: Timer | undefined;
     try {
       const list = await this.#options.readPlaylist(input, opened);
       if (list !== undefined) opened.source.close();
       if (list?.kind === "link") return list;
+      if (list === undefined && isLengthNeeded && work.isBare !== true) {
+        patience = this.#options.clock.after(LENGTH_PATIENCE_MS, () => {
+          isLate = true;
+          opened.source.close();
+        });
+      }
       const demuxer =
         list === undefined
           ? await this.#options.openDemuxer(
@@ -186,15 +196,17 @@ export class TrackOpener {
     } catch (error) {
       opened.source.close();
       // The beginning may be there to be played, even if the end is not.
-      const isCutOff = isLengthNeeded && error instanceof NodeError && error.code === "input-interrupted";
+      const isCutOff = isLate || (isLengthNeeded && isInterrupted(error));
       if (work.isBare === true || !(isCutOff || isWorthAskingAgain(error, opened))) throw error;
       // Some servers answer a range with other bytes than a plain request, and any may be busy for a moment.
       const again = { ...work, link: opened.link, isLengthNeeded, isBare: true, isForwardOnly: isCutOff };
       const bare = this.#openOnce(input, again);
+      if (isLate) return await bare;
       return bare.catch(() => {
         throw error;
       });
     } finally {
+      patience?.cancel();
       stopListening();
     }
   }
@@ -216,6 +228,10 @@ function isWorthAskingAgain(error: unknown, { isPart, url, source }: OpenedInput
   if (!(error instanceof NodeError) || !UNKNOWN_CODES.includes(error.code) || url === undefined) return false;
   const isFile = FILE_NAME.test(new URL(url).pathname) || source.mimeType?.endsWith("mpegurl") === true;
   return isPart === true || source.sizeBytes === 0 || isFile;
+}
+
+function isInterrupted(error: unknown): boolean {
+  return error instanceof NodeError && error.code === "input-interrupted";
 }
 
 function tooManyHopsError(): NodeError {

@@ -105,6 +105,12 @@ function setup(contents: Readonly<Record<string, Content>>) {
 
 const never = new AbortController().signal;
 
+/** Reads until its source is closed. */
+async function untilClosed(source: () => MemoryByteSource | undefined): Promise<never> {
+  while (source()?.isClosed !== true) await new Promise((next) => setImmediate(next));
+  throw new NodeError("input-closed", "reading from an input that was closed");
+}
+
 const budget = createTrackBudget();
 
 describe("opening an input for playback", () => {
@@ -353,6 +359,22 @@ describe("probing an input", () => {
     expect(sources).toHaveLength(3);
   });
 
+  it("a file that takes more than 4 s to say its length is probed by its beginning", async () => {
+    const contents: Record<string, Content> = {};
+    const { opener, clock, sources, hints } = setup(contents);
+    contents.a = {
+      open: () => untilClosed(() => sources[0]),
+      openBare: async () => new ScriptedDemuxer({ stream: STREAM, packets: [] }),
+    };
+    const result = opener.probe(http("a"), { signal: never, budget });
+    await expect.poll(() => hints.length).toBe(1);
+    clock.advance(3_999);
+    expect(sources[0]?.isClosed).toBe(false);
+    clock.advance(1);
+    expect(await result).toMatchObject({ kind: "track" });
+    expect(hints[1]).toMatchObject({ isForwardOnly: true });
+  });
+
   it("other failures of a range are not tried again", async () => {
     const error = new NodeError("media-damaged", "broken");
     const { opener, sources } = setup({ a: { open: fail(error), openBare: fail(unknownFormat) } });
@@ -384,10 +406,8 @@ describe("probing an input", () => {
     const contents: Record<string, Content> = {};
     const { opener, clock, sources } = setup(contents);
     contents.a = {
-      open: async () => {
-        while (sources[0]?.isClosed !== true) await new Promise((next) => setImmediate(next));
-        throw new NodeError("input-closed", "reading from an input that was closed");
-      },
+      open: () => untilClosed(() => sources[0]),
+      openBare: () => untilClosed(() => sources[1]),
     };
     const result = opener.probe(http("a"), { signal: never, budget });
     const failure = expect(result).rejects.toMatchObject({
@@ -396,9 +416,10 @@ describe("probing an input", () => {
       cause: { code: "input-closed" },
     });
     await expect.poll(() => sources.length).toBe(1);
-    clock.advance(14_999);
-    expect(sources[0]?.isClosed).toBe(false);
-    await new Promise((next) => setImmediate(next));
+    clock.advance(4_000);
+    await expect.poll(() => sources.length).toBe(2);
+    clock.advance(10_999);
+    expect(sources[1]?.isClosed).toBe(false);
     clock.advance(1);
     await failure;
   });
@@ -411,6 +432,6 @@ describe("probing an input", () => {
     await new Promise((next) => setImmediate(next));
     abort.abort();
     expect(sources[0]?.isClosed).toBe(true);
-    expect(clock.pendingCount).toBe(1);
+    expect(clock.pendingCount).toBe(2);
   });
 });
