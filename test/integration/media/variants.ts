@@ -19,6 +19,8 @@ export interface SongVariant {
   readonly finish?: (folder: string) => void | Promise<void>;
   /** File made before it that ffmpeg reads for the reference, when not the same: what ffmpeg cannot read as it is. */
   readonly reference?: string;
+  /** How much ffmpeg plays behind the end of the edit list: it leaves out whole packets only. Default 0. */
+  readonly beyondEndMs?: number;
   /** Maximum offset of the received song, with the reason beside each value. Default 1 ms. */
   readonly delayMsMax?: number;
 }
@@ -106,10 +108,13 @@ function withTimes(file: string, durations: readonly (readonly [count: number, t
 
 const VIDEO = "-f lavfi -i testsrc2=size=64x64:rate=30:duration=4 -map 0 -map 1 -c:v libx264";
 const MP4_TIMES: readonly SongVariant[] = [
-  withTimes("late.m4a", [
-    [1, 2964],
-    [173, 1024],
-  ]),
+  {
+    ...withTimes("late.m4a", [
+      [1, 2964],
+      [173, 1024],
+    ]),
+    beyondEndMs: 15,
+  },
   withTimes(
     "jitter.m4a",
     Array.from({ length: 58 }, () => [
