@@ -49,6 +49,8 @@ export class PacketPump {
   /** Packets to return, and one behind them that was read to judge the padding of the last. */
   #held: Held[] = [];
   #ahead: Held | undefined;
+  /** Ended the reading ahead; thrown when the packets in front of it are returned. */
+  #failure: { readonly error: unknown } | undefined;
   #stream: AudioStream | undefined;
 
   constructor(options: PumpOptions) {
@@ -66,6 +68,7 @@ export class PacketPump {
     this.#isFinished = false;
     this.#held = [];
     this.#ahead = undefined;
+    this.#failure = undefined;
     this.#stream = undefined;
   }
 
@@ -88,21 +91,36 @@ export class PacketPump {
 
   /** Up to a packet whose padding is known: that is one, or those up to the next one with audio. */
   async #readAhead(): Promise<void> {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure.error;
     const first = this.#ahead ?? (await this.#take());
     this.#ahead = undefined;
     if (first === undefined) return;
     const run = [first];
     let next: Held | undefined;
     for (let bytes = first.packet.data.length; first.packet.trimEndSamples > 0; bytes += next.packet.data.length) {
-      next = await this.#take();
+      next = await this.#takeNext();
       if (next === undefined || next.stream !== first.stream || !isAllPadding(next)) break;
       run.push(next);
       if (run.length > PADDED_COUNT_MAX || bytes > PADDED_BYTES_MAX) break;
     }
     this.#ahead = next === run.at(-1) ? undefined : next;
     const isContinued = this.#ahead !== undefined && this.#ahead.stream === first.stream;
-    const isTrimmed = !isContinued || this.#options.isPaddingConfirmed?.() === true;
+    const isAtEnd = !isContinued || this.#options.isPaddingConfirmed?.() === true;
+    const isTrimmed = isAtEnd && this.#failure === undefined;
     this.#held = isTrimmed ? run : run.map((held) => ({ ...held, packet: { ...held.packet, trimEndSamples: 0 } }));
+  }
+
+  /** Undefined at the end, and at an error: what was read before it is not lost. */
+  async #takeNext(): Promise<Held | undefined> {
+    try {
+      return await this.#take();
+    } catch (error) {
+      if (error instanceof NodeError && error.code === "input-closed") throw error;
+      this.#failure = { error };
+      return undefined;
+    }
   }
 
   async #take(): Promise<Held | undefined> {
