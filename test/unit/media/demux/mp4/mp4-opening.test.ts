@@ -3,36 +3,11 @@
 import { describe, expect, it } from "vitest";
 import { concat } from "../../../../../lab/media-files/bytes.ts";
 import { openDemuxer } from "../../../../../src/media/probe/open-demuxer.ts";
+import { JumpingSource } from "../../../../support/jumping-source.ts";
 import { readMediaFixture, readPackets } from "../../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../../support/memory-byte-source.ts";
 import { mp4File } from "../../../../support/mp4-files.ts";
 import { createTrackBudget } from "../../../../support/track-budgets.ts";
-
-const FAR_BYTES = 256 * 1024;
-
-/** Counts the requests that HTTP needs a new connection for, and how far back the file is read. */
-class JumpingSource extends MemoryByteSource {
-  jumps = 0;
-  furthestBytes = 0;
-  #endBytes = 0;
-
-  override read(positionBytes: number, lengthBytes: number): Promise<Uint8Array> {
-    this.#count(positionBytes, lengthBytes);
-    return super.read(positionBytes, lengthBytes);
-  }
-
-  override readBuffered(positionBytes: number, lengthBytes: number): Uint8Array | undefined {
-    const bytes = super.readBuffered(positionBytes, lengthBytes);
-    if (bytes !== undefined) this.#count(positionBytes, lengthBytes);
-    return bytes;
-  }
-
-  #count(positionBytes: number, lengthBytes: number): void {
-    if (Math.abs(positionBytes - this.#endBytes) > FAR_BYTES) this.jumps += 1;
-    this.#endBytes = positionBytes + lengthBytes;
-    this.furthestBytes = Math.max(this.furthestBytes, this.#endBytes);
-  }
-}
 
 const SECONDS = 2;
 const FRAGMENT_TICKS = SECONDS * 44_100;
