@@ -72,6 +72,23 @@ export class PacketPump {
     this.#stream = undefined;
   }
 
+  /** When the first packet starts that was read and is not returned yet; undefined when there is none. */
+  get heldMs(): number | undefined {
+    return (this.#held[0] ?? this.#ahead)?.packet.timestampMs;
+  }
+
+  /** Like `dropUntil`, for a seek that only reads on: packets that were read ahead are returned if they end later. */
+  skipUntil(timeMs: number): void {
+    const ahead = this.#ahead;
+    const failure = this.#failure;
+    const held = this.#held.filter(({ packet }) => !isBefore(packet, timeMs));
+    this.dropUntil(timeMs);
+    if (ahead !== undefined && !isBefore(ahead.packet, timeMs)) this.#ahead = ahead;
+    this.#held = held;
+    if (held.length > 0) this.#failure = failure;
+    if (this.heldMs !== undefined) this.#dropUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
   /** Ends the stream without reading on: a seek went behind the end. The next `dropUntil` undoes it. */
   finish(): void {
     this.#isFinished = true;
@@ -138,7 +155,7 @@ export class PacketPump {
       if (step === WAIT) step = await this.#fill();
       if (step === undefined) return undefined;
       if (step === AGAIN || step === WAIT || step.data.length === 0) continue;
-      if (step.timestampMs < this.#dropUntilMs && step.timestampMs + step.durationMs <= this.#dropUntilMs) continue;
+      if (isBefore(step, this.#dropUntilMs)) continue;
       this.#dropUntilMs = Number.NEGATIVE_INFINITY;
       return step;
     }
@@ -154,6 +171,10 @@ export class PacketPump {
     const rest = onShort?.();
     return rest === WAIT ? undefined : rest;
   }
+}
+
+function isBefore({ timestampMs, durationMs }: Packet, timeMs: number): boolean {
+  return timestampMs < timeMs && timestampMs + durationMs <= timeMs;
 }
 
 function isAllPadding({ packet, stream }: Held): boolean {

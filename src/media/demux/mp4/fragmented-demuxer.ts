@@ -113,11 +113,15 @@ class FragmentedDemuxer implements Demuxer {
     const isBehind = positionMs >= (this.info.lengthMs ?? Number.POSITIVE_INFINITY);
     if (isBehind && (this.#isMeasured || !this.isSeekable)) return this.#pump.finish();
     const ticks = this.#packets.seekTicks(positionMs);
-    if (this.isSeekable) await this.#jump(ticks);
-    else if (ticks < this.#currentTicks) {
+    const targetMs = this.#packets.toMs(ticks);
+    if (this.isSeekable) {
+      await this.#jump(ticks);
+      return this.#pump.dropUntil(targetMs);
+    }
+    if (targetMs < (this.#pump.heldMs ?? this.#packets.toMs(this.#currentTicks))) {
       throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
     }
-    this.#pump.dropUntil(this.#packets.toMs(ticks));
+    this.#pump.skipUntil(targetMs);
   }
 
   close(): void {

@@ -167,10 +167,11 @@ class OggDemuxer implements Demuxer {
   }
 
   #seekForward(targetMs: number): void {
-    if (targetMs < (this.#packets[this.#packetIndex]?.timestampMs ?? this.#endMs)) {
+    const nextMs = this.#pump.heldMs ?? this.#packets[this.#packetIndex]?.timestampMs ?? this.#endMs;
+    if (targetMs < nextMs) {
       throw new NodeError("media-not-seekable", "cannot seek back: this stream only runs forwards");
     }
-    this.#pump.dropUntil(targetMs);
+    this.#pump.skipUntil(targetMs);
   }
 
   #step(): Step {

@@ -2,10 +2,10 @@
 
 import { createHash } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
-import { concat, join } from "../../../../lab/media-files/bytes.ts";
+import { concat, join, le } from "../../../../lab/media-files/bytes.ts";
 import { oggPage } from "../../../../lab/media-files/containers.ts";
 import { opusPacket, opusPacketNumber } from "../../../../lab/media-files/counted-song.ts";
-import { chainWithItself } from "../../../../lab/media-files/ogg-pages.ts";
+import { chainWithItself, changePages } from "../../../../lab/media-files/ogg-pages.ts";
 import type { Packet } from "../../../../src/media/format/packet.ts";
 import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { JumpingSource } from "../../../support/jumping-source.ts";
@@ -171,4 +171,17 @@ test("an Ogg file of more streams than are worth the search is a stream without 
   const packet = (await playing.next())!;
   expect(packet.timestampMs).toBeCloseTo(timeOf(opusPacketNumber(packet.data), Array<number>(40).fill(2)), 3);
   expect(packet.timestampMs).toBeGreaterThan(49_800);
+});
+
+test("a chained Ogg stream that only goes forward seeks to packets that were read ahead", async () => {
+  const cut = changePages(link(2, 0), (page) => {
+    const isLast = (page[5]! & 4) !== 0;
+    if (isLast) page.set(le(2 * 48_000 - 7 * 960 - 100, 8), 6);
+    return page;
+  });
+  const source = new MemoryByteSource(concat(cut, link(2, 100)), { isRandomAccess: false, isSizeKnown: false });
+  const demuxer = await openDemuxer(source, {}, createTrackBudget());
+  const before = (await readPackets(demuxer, 93)).at(-1)!;
+  await demuxer.seek(before.timestampMs + 5 * 20 + 1);
+  expect((await demuxer.next())?.timestampMs).toBeCloseTo(before.timestampMs + 20, 3);
 });

@@ -71,6 +71,16 @@ describe("a packet pump", () => {
     expect((await pump.next())?.timestampMs).toBe(80);
   });
 
+  it("a packet pump returns packets read ahead that a seek forward does not pass", async () => {
+    let count = 0;
+    const { pump } = pumpOver(() => ({ ...packet(count), trimEndSamples: count++ < 3 ? 960 : 0 }));
+    expect([pump.heldMs, (await pump.next())?.timestampMs, pump.heldMs]).toEqual([undefined, 0, 20]);
+    pump.skipUntil(45);
+    expect([(await pump.next())?.timestampMs, pump.heldMs, (await pump.next())?.timestampMs]).toEqual([40, 60, 60]);
+    pump.skipUntil(200);
+    expect([pump.heldMs, (await pump.next())?.timestampMs]).toEqual([undefined, 200]);
+  });
+
   it("a packet pump ends at its next time slice when the reader is closed", async () => {
     const { pump, work } = pumpOver(() => AGAIN);
     const next = pump.next();
