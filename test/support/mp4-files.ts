@@ -69,9 +69,12 @@ export function mp4File(file: Mp4File): Uint8Array {
   const table = file.runs === undefined ? new Uint8Array(0) : box("mdat", samples);
   const parts = [head, movie(file, dataStart), table];
   const entries: Uint8Array[] = [];
+  let positionBytes = concat(...parts).length;
   for (const [index, fragment] of (file.fragments ?? []).entries()) {
-    entries.push(concat(be(fragment.startTicks, 4), be(concat(...parts).length, 4), Uint8Array.of(1, 1, 1)));
-    parts.push(fragmentBoxes(fragment, index));
+    entries.push(concat(be(fragment.startTicks, 4), be(positionBytes, 4), Uint8Array.of(1, 1, 1)));
+    const boxes = fragmentBoxes(fragment, index);
+    positionBytes += boxes.length;
+    parts.push(boxes);
   }
   if (file.hasTailIndex === true) {
     const tfra = fullBox("tfra", be(1, 4), be(0, 4), be(entries.length, 4), ...entries);

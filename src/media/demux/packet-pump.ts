@@ -49,6 +49,8 @@ export class PacketPump {
   /** Packets to return, and one behind them that was read to judge the padding of the last. */
   #held: Held[] = [];
   #ahead: Held | undefined;
+  /** Ended the reading ahead; thrown when the packets in front of it are returned. */
+  #failure: { readonly error: unknown } | undefined;
   #stream: AudioStream | undefined;
 
   constructor(options: PumpOptions) {
@@ -66,7 +68,25 @@ export class PacketPump {
     this.#isFinished = false;
     this.#held = [];
     this.#ahead = undefined;
+    this.#failure = undefined;
     this.#stream = undefined;
+  }
+
+  /** When the first packet starts that was read and is not returned yet; undefined when there is none. */
+  get heldMs(): number | undefined {
+    return (this.#held[0] ?? this.#ahead)?.packet.timestampMs;
+  }
+
+  /** Like `dropUntil`, for a seek that only reads on: packets that were read ahead are returned if they end later. */
+  skipUntil(timeMs: number): void {
+    const ahead = this.#ahead;
+    const failure = this.#failure;
+    const held = this.#held.filter(({ packet }) => !isBefore(packet, timeMs));
+    this.dropUntil(timeMs);
+    if (ahead !== undefined && !isBefore(ahead.packet, timeMs)) this.#ahead = ahead;
+    this.#held = held;
+    if (held.length > 0) this.#failure = failure;
+    if (this.heldMs !== undefined) this.#dropUntilMs = Number.NEGATIVE_INFINITY;
   }
 
   /** Ends the stream without reading on: a seek went behind the end. The next `dropUntil` undoes it. */
@@ -88,21 +108,36 @@ export class PacketPump {
 
   /** Up to a packet whose padding is known: that is one, or those up to the next one with audio. */
   async #readAhead(): Promise<void> {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure.error;
     const first = this.#ahead ?? (await this.#take());
     this.#ahead = undefined;
     if (first === undefined) return;
     const run = [first];
     let next: Held | undefined;
     for (let bytes = first.packet.data.length; first.packet.trimEndSamples > 0; bytes += next.packet.data.length) {
-      next = await this.#take();
+      next = await this.#takeNext();
       if (next === undefined || next.stream !== first.stream || !isAllPadding(next)) break;
       run.push(next);
       if (run.length > PADDED_COUNT_MAX || bytes > PADDED_BYTES_MAX) break;
     }
     this.#ahead = next === run.at(-1) ? undefined : next;
     const isContinued = this.#ahead !== undefined && this.#ahead.stream === first.stream;
-    const isTrimmed = !isContinued || this.#options.isPaddingConfirmed?.() === true;
+    const isAtEnd = !isContinued || this.#options.isPaddingConfirmed?.() === true;
+    const isTrimmed = isAtEnd && this.#failure === undefined;
     this.#held = isTrimmed ? run : run.map((held) => ({ ...held, packet: { ...held.packet, trimEndSamples: 0 } }));
+  }
+
+  /** Undefined at the end, and at an error: what was read before it is not lost. */
+  async #takeNext(): Promise<Held | undefined> {
+    try {
+      return await this.#take();
+    } catch (error) {
+      if (error instanceof NodeError && error.code === "input-closed") throw error;
+      this.#failure = { error };
+      return undefined;
+    }
   }
 
   async #take(): Promise<Held | undefined> {
@@ -120,7 +155,7 @@ export class PacketPump {
       if (step === WAIT) step = await this.#fill();
       if (step === undefined) return undefined;
       if (step === AGAIN || step === WAIT || step.data.length === 0) continue;
-      if (step.timestampMs < this.#dropUntilMs && step.timestampMs + step.durationMs <= this.#dropUntilMs) continue;
+      if (isBefore(step, this.#dropUntilMs)) continue;
       this.#dropUntilMs = Number.NEGATIVE_INFINITY;
       return step;
     }
@@ -136,6 +171,10 @@ export class PacketPump {
     const rest = onShort?.();
     return rest === WAIT ? undefined : rest;
   }
+}
+
+function isBefore({ timestampMs, durationMs }: Packet, timeMs: number): boolean {
+  return timestampMs < timeMs && timestampMs + durationMs <= timeMs;
 }
 
 function isAllPadding({ packet, stream }: Held): boolean {

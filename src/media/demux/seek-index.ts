@@ -46,6 +46,14 @@ export class SeekIndex {
     this.#count = 0;
   }
 
+  /** Releases its memory, before the reader is closed. */
+  close(): void {
+    this.#work.release(this.#times.length * ENTRY_BYTES);
+    this.#count = 0;
+    this.#times = new Float64Array(0);
+    this.#positions = new Float64Array(0);
+  }
+
   /** The latest seek point at or before `time`, whatever their order; undefined when there is none. */
   before(time: number): SeekPoint | undefined {
     let found = -1;

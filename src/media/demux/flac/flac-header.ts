@@ -19,7 +19,7 @@ const READ_BYTES_MAX = 8 * 1024 * 1024;
 const STREAM_INFO_BYTES_MAX = 64;
 const PURPOSE = "its tags and seek points";
 
-/** Comments that are read behind the stated end of their block; a forward-only source can go back as far. */
+/** Comments that are read behind the stated end of their block. */
 const LATE_BYTES_MAX = 32 * 1024;
 
 const STREAM_INFO = 0;
@@ -88,19 +88,16 @@ interface CommentBlock {
 /** Returns where the block ends: some taggers write more comments than its size field says. */
 async function readComments(cursor: ByteCursor, { body, bodyStart, end, tags }: CommentBlock): Promise<number> {
   const isCut = measureVorbisComments(body) === undefined && end - bodyStart === body.length;
-  const longer = isCut ? await measureLonger(cursor, bodyStart, body.length) : undefined;
+  const longer = isCut ? await measureLonger(cursor, body) : undefined;
   readVorbisComments(longer ?? body, 0, tags);
   return longer === undefined ? end : bodyStart + longer.length;
 }
 
-/** The comments that go on behind the end of their block; undefined when they are just damaged. */
-async function measureLonger(
-  cursor: ByteCursor,
-  bodyStart: number,
-  bodyBytes: number,
-): Promise<Uint8Array | undefined> {
-  cursor.moveTo(bodyStart);
-  const bytes = await cursor.peek(bodyBytes + LATE_BYTES_MAX);
+/**
+ * The comments with those that go on at the cursor, behind the end of their block; undefined when they are just damaged.
+ */
+async function measureLonger(cursor: ByteCursor, body: Uint8Array): Promise<Uint8Array | undefined> {
+  const bytes = Buffer.concat([body, await cursor.peek(LATE_BYTES_MAX)]);
   const sizeBytes = measureVorbisComments(bytes);
   if (sizeBytes === undefined || sizeBytes >= bytes.length) return undefined;
   const next = bytes.subarray(sizeBytes);

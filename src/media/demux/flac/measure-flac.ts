@@ -17,6 +17,8 @@ const TAIL_BYTES_MIN = 64 * 1024;
 const TAIL_BYTES_MAX = 4 * 1024 * 1024;
 /** Bytes scanned for headers in one step. */
 const STEP_BYTES = 8 * 1024;
+/** Headers that a frame may follow: the one before it, and what looks like one since. */
+const RECENT_COUNT = 8;
 
 interface FlacFrames {
   readonly firstFrame: number;
@@ -30,8 +32,8 @@ export async function measureFlac({ source, work }: ReaderParts, frames: FlacFra
   for (let tailBytes = TAIL_BYTES_MIN; tailBytes <= TAIL_BYTES_MAX; tailBytes *= 4) {
     const start = Math.max(frames.firstFrame, sizeBytes - tailBytes);
     const cursor = new ByteCursor(source, start);
-    let before: FlacFrameHeader | undefined;
-    let [samples, headerCount] = [0, 0];
+    const recent: FlacFrameHeader[] = [];
+    let samples = 0;
     for (let isEnd = false; !isEnd; ) {
       if (work.isSpent) await work.yield();
       const bytes = await cursor.peek(STEP_BYTES);
@@ -41,15 +43,15 @@ export async function measureFlac({ source, work }: ReaderParts, frames: FlacFra
       for (let at = findSync(bytes, 0, last); at >= 0; at = findSync(bytes, at + 1, last)) {
         const header = parseFlacFrameHeader(bytes, at);
         if (header === undefined || !isFrameOf(frames.info, header)) continue;
-        // A header counts when it follows the one before, or is the only one: bytes that look like one are not rare.
-        if (before !== undefined && isNext(before, header)) samples = endOf(header, frames.info);
-        before = header;
-        headerCount += 1;
+        // A header counts when it follows another one, or is the only one: bytes that look like one are not rare.
+        if (recent.some((before) => isNext(before, header))) samples = endOf(header, frames.info);
+        recent.push(header);
+        if (recent.length > RECENT_COUNT) recent.shift();
       }
       if (!isEnd) cursor.skip(last + 1);
     }
     if (samples > 0) return samples;
-    if (start === frames.firstFrame) return before !== undefined && headerCount === 1 ? endOf(before, frames.info) : 0;
+    if (start === frames.firstFrame) return recent.length === 1 ? endOf(recent[0]!, frames.info) : 0;
   }
   return 0;
 }

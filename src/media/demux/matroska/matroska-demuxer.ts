@@ -137,10 +137,11 @@ class MatroskaDemuxer implements Demuxer {
   }
 
   #seekForward(targetMs: number): void {
-    if (this.#expectedMs !== undefined && targetMs < this.#expectedMs) {
+    const nextMs = this.#pump.heldMs ?? this.#laced[0]?.timestampMs ?? this.#expectedMs;
+    if (nextMs !== undefined && targetMs < nextMs) {
       throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
     }
-    this.#pump.dropUntil(targetMs);
+    this.#pump.skipUntil(targetMs);
   }
 
   async #loadCues(): Promise<void> {

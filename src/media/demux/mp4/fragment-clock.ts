@@ -9,6 +9,8 @@ const SLACK_SECONDS = 0.002;
 
 export class FragmentClock {
   readonly #slackTicks: number;
+  /** When the fragment before started; undefined where the next one starts at a known time. */
+  #previousTicks: number | undefined;
   /** When the next fragment is due. */
   nextTicks: number;
   /** What its own times lack. */
@@ -24,16 +26,23 @@ export class FragmentClock {
   moveTo(ticks: number): void {
     this.nextTicks = ticks;
     this.offsetTicks = 0;
+    this.#previousTicks = undefined;
   }
 
-  /** When the fragment starts; undefined when it has no samples of the track. */
+  /**
+   * When the fragment starts; undefined when it has no samples of the track. Durations of the fragment before that add
+   * up to more than the time up to this one do not move it: muxers round them.
+   */
   enter({ startTicks, endTicks }: FragmentSamples): number | undefined {
     if (startTicks === undefined) return undefined;
-    if (startTicks + this.offsetTicks < this.nextTicks - this.#slackTicks) {
+    const ownTicks = startTicks + this.offsetTicks;
+    const isEarly = ownTicks < this.nextTicks - this.#slackTicks;
+    if (isEarly && ownTicks <= (this.#previousTicks ?? ownTicks)) {
       this.offsetTicks = this.nextTicks - startTicks;
       this.hasGoneBack = true;
     }
     this.nextTicks = endTicks + this.offsetTicks;
-    return startTicks + this.offsetTicks;
+    this.#previousTicks = startTicks + this.offsetTicks;
+    return this.#previousTicks;
   }
 }

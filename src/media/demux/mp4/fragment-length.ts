@@ -19,6 +19,9 @@ const INDEX_BYTES_MAX = 4 * 1024 * 1024;
 const TAIL_BYTES = [32 * 1024, 256 * 1024, 1024 * 1024];
 /** Boxes that are walked through behind the last fragment that is known, and where none is. */
 const WALKED_BOXES_MAX = 64;
+/** Jumps over more than this take a new connection each: so many may be made for one length. */
+const FAR_BYTES = 256 * 1024;
+const FAR_JUMPS_MAX = 16;
 /** Less than this is no audio: a byte a second, against a header that claims hours. */
 const BYTES_PER_SECOND_MIN = 100;
 
@@ -26,6 +29,8 @@ const BYTES_PER_SECOND_MIN = 100;
 export interface FragmentedLength {
   readonly lengthMs: number | undefined;
   readonly isMeasured: boolean;
+  /** False: the index at the end of the file has not been read. */
+  readonly isTailRead: boolean;
   /** A separate index for a file whose times go back: the ones in the file are those of its parts. */
   readonly seekPoints?: SeekIndex;
 }
@@ -36,23 +41,56 @@ interface Opening {
   readonly seekPoints: SeekIndex;
 }
 
-/** Reads what says how long the file is, as far as the source allows. */
-export async function measureFragments(parts: ReaderParts, { head, seekPoints }: Opening): Promise<FragmentedLength> {
+/** Reads what says how long the file is, as far as the source allows; in front only when the length is not needed. */
+export async function measureFragments(
+  parts: ReaderParts,
+  { head, seekPoints, isLengthNeeded }: Opening & { readonly isLengthNeeded: boolean },
+): Promise<FragmentedLength> {
   const { movie, bodyStart, index } = head;
   const { source } = parts;
   const { sizeBytes } = source;
   const toMs = (ticks: number) => Math.floor((1000 * ticks) / movie.timescale);
   const isWhole = index !== undefined && sizeBytes !== undefined && index.endBytes >= sizeBytes;
-  if (!isWhole && source.isRandomAccess && sizeBytes !== undefined) {
+  const isTailReadable = !isWhole && source.isRandomAccess && sizeBytes !== undefined;
+  if (isTailReadable && !isLengthNeeded) return { lengthMs: undefined, isMeasured: false, isTailRead: false };
+  let sampledMs: number | undefined;
+  if (isTailReadable) {
     await readTailIndex(parts, movie, seekPoints);
-    const endTicks = await findEnd(parts, { movie, sizeBytes, latest: seekPoints.latest, bodyStart });
-    const startTicks = await findStart(parts, { head, seekPoints });
-    const joined = await measureJoined(parts, head, (endTicks ?? 0) - startTicks);
-    if (joined !== undefined) return { lengthMs: toMs(joined.ticks), isMeasured: true, seekPoints: joined.seekPoints };
-    if (endTicks !== undefined) return { lengthMs: toMs(endTicks - startTicks), isMeasured: true };
+    const jumps = new FarJumps();
+    const sample = await sumFragments(parts, head, { boxesMax: SAMPLE_BOXES, jumps });
+    const endTicks = await findEnd(parts, { movie, sizeBytes, latest: seekPoints.latest, bodyStart, jumps });
+    const startTicks = await findStart(parts, { head, seekPoints, jumps });
+    const lastTicks = endTicks === undefined ? undefined : endTicks - startTicks;
+    const joined = await measureJoined(parts, head, { sample, lastTicks, jumps });
+    if (joined !== undefined) {
+      seekPoints.close();
+      const { isAtEnd } = joined;
+      const lengthMs = toMs(ticksOf(joined, sizeBytes - bodyStart));
+      return { lengthMs, isMeasured: isAtEnd, isTailRead: true, seekPoints: joined.seekPoints };
+    }
+    sample.seekPoints.close();
+    if (lastTicks !== undefined) return { lengthMs: toMs(lastTicks), isMeasured: true, isTailRead: true };
+    if (sample.ticks > 0) sampledMs = toMs(ticksOf(sample, sizeBytes - bodyStart));
   }
+  return { ...declaredLength(head, { seekPoints, sizeBytes, isWhole, sampledMs }), isTailRead: true };
+}
+
+interface Declared {
+  readonly seekPoints: SeekIndex;
+  readonly sizeBytes: number | undefined;
+  readonly isWhole: boolean;
+  /** By the bytes of the first fragments. */
+  readonly sampledMs: number | undefined;
+}
+
+/** What the head says, as far as it is plausible, or an estimate. */
+function declaredLength(
+  head: Mp4Head,
+  { seekPoints, sizeBytes, isWhole, sampledMs }: Declared,
+): Pick<FragmentedLength, "lengthMs" | "isMeasured"> {
+  const { movie, index } = head;
   const startTicks = seekPoints.earliest?.time ?? 0;
-  const indexedMs = index && toMs(index.endTicks - startTicks);
+  const indexedMs = index && Math.floor((1000 * (index.endTicks - startTicks)) / movie.timescale);
   // Some writers put an index in front of each fragment: in a file of unknown size that of one may be the first of many.
   const isUsable = index !== undefined && index.partCount > 1;
   if (isWhole || (isUsable && sizeBytes === undefined)) return { lengthMs: indexedMs, isMeasured: isWhole };
@@ -60,7 +98,7 @@ export async function measureFragments(parts: ReaderParts, { head, seekPoints }:
   const isLie = declaredMs !== undefined && (sizeBytes ?? Infinity) < (declaredMs / 1000) * BYTES_PER_SECOND_MIN;
   if (declaredMs !== undefined && !isLie) return { lengthMs: declaredMs, isMeasured: false };
   if (sizeBytes === undefined) return { lengthMs: undefined, isMeasured: false };
-  return { lengthMs: estimateMs(head, indexedMs, sizeBytes), isMeasured: false };
+  return { lengthMs: estimateMs(head, indexedMs, sizeBytes) ?? sampledMs, isMeasured: false };
 }
 
 /** From an index of the first part, by the bytes of the whole. */
@@ -69,6 +107,30 @@ function estimateMs(head: Mp4Head, indexedMs: number | undefined, sizeBytes: num
   if (indexedMs === undefined || index === undefined) return undefined;
   const indexedBytes = index.endBytes - bodyStart;
   return indexedBytes > 0 ? Math.floor((indexedMs * (sizeBytes - bodyStart)) / indexedBytes) : indexedMs;
+}
+
+/** Boxes of which a file consists behind its head. */
+const BODY_BOXES = ["moof", "mdat", "free", "skip", "styp", "sidx", "emsg", "prft", "uuid", "mfra"];
+
+/**
+ * The seek points of the index at the end of the file; undefined when it has none, or that of the last one of joined
+ * files, whose positions are not those of the whole: then its last fragment is not the last.
+ */
+export async function readLastSeekPoints(parts: ReaderParts, movie: Movie): Promise<SeekIndex | undefined> {
+  const { source, work } = parts;
+  const seekPoints = new SeekIndex(work);
+  await readTailIndex(parts, movie, seekPoints);
+  const { latest } = seekPoints;
+  const cursor = new ByteCursor(source, latest?.positionBytes);
+  for (let count = 0; count < SAMPLE_BOXES && latest !== undefined; count++) {
+    const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
+    if (header === undefined || !BODY_BOXES.includes(header.type)) break;
+    const isLast = cursor.position + header.sizeBytes >= (source.sizeBytes ?? 0);
+    if (header.type === "mfra" && isLast) return seekPoints;
+    cursor.skip(header.sizeBytes);
+  }
+  seekPoints.close();
+  return undefined;
 }
 
 /** Reads `mfra`; `mfro`, the last box, says how far back it starts. */
@@ -93,12 +155,13 @@ interface Range {
   /** The last fragment that an index names. */
   readonly latest: SeekPoint | undefined;
   readonly bodyStart: number;
+  readonly jumps: FarJumps;
 }
 
 async function findEnd(parts: ReaderParts, range: Range): Promise<number | undefined> {
-  const { movie, sizeBytes, latest, bodyStart } = range;
+  const { movie, sizeBytes, latest, bodyStart, jumps } = range;
   if (latest !== undefined) {
-    const walked = await walk(parts, movie, latest);
+    const walked = await walk(parts, movie, { from: latest, jumps });
     if (walked.isAtEnd && walked.endTicks !== undefined) return walked.endTicks;
   }
   for (const tailBytes of TAIL_BYTES) {
@@ -107,51 +170,83 @@ async function findEnd(parts: ReaderParts, range: Range): Promise<number | undef
     if (endTicks !== undefined) return endTicks;
     if (start === bodyStart) break;
   }
-  const walked = await walk(parts, movie, latest ?? { positionBytes: bodyStart, time: movie.table.totalTicks });
+  const from = latest ?? { positionBytes: bodyStart, time: movie.table.totalTicks };
+  const walked = await walk(parts, movie, { from, jumps });
   if (!walked.isAtEnd) return undefined;
   // No fragment at all: the table is the whole file.
   return walked.endTicks ?? (movie.table.totalTicks || undefined);
 }
 
+/** Counts the jumps that one length may take. */
+class FarJumps {
+  #count = 0;
+
+  /** Moves the cursor behind the box; false when that would be one far jump too many. */
+  pass(cursor: ByteCursor, positionBytes: number, { sizeBytes }: BoxHeader): boolean {
+    const end = positionBytes + sizeBytes;
+    if (end - cursor.position > FAR_BYTES) this.#count += 1;
+    if (this.#count > FAR_JUMPS_MAX) return false;
+    cursor.moveTo(end);
+    return true;
+  }
+}
+
 /** Boxes walked through to see how the bytes relate to the time, and in files that last longer than their last fragment. */
 const SAMPLE_BOXES = 8;
 const JOINED_BOXES_MAX = 512;
+/** Larger files are walked through only when their first fragments show that times go back. */
+const JOINED_BYTES_MAX = 16 * 1024 * 1024;
 /** By how much the bytes may speak for a longer time. */
 const VARIATION = 1.5;
 
-interface Joined {
+interface Sampled {
+  readonly sample: Sum;
+  /** The length by the last fragment; undefined when that is not found. */
+  readonly lastTicks: number | undefined;
+  readonly jumps: FarJumps;
+}
+
+/** The parts of a file whose times go back (joined files, or 0 in each fragment); undefined for others. */
+async function measureJoined(parts: ReaderParts, head: Mp4Head, sampled: Sampled): Promise<Sum | undefined> {
+  const { sample, lastTicks, jumps } = sampled;
+  const sizeBytes = (parts.source.sizeBytes ?? 0) - head.bodyStart;
+  if (!sample.hasGoneBack) {
+    if (sample.isAtEnd || lastTicks === undefined || sizeBytes > JOINED_BYTES_MAX) return undefined;
+    if (ticksOf(sample, sizeBytes) <= VARIATION * lastTicks) return undefined;
+  } else if (sample.isAtEnd) return sample;
+  const sum = await sumFragments(parts, head, { boxesMax: JOINED_BOXES_MAX, jumps });
+  const { discarded, joined } = sum.hasGoneBack
+    ? { discarded: sample, joined: sum }
+    : { discarded: sum, joined: undefined };
+  discarded.seekPoints.close();
+  return joined;
+}
+
+interface Sum {
   readonly ticks: number;
   readonly seekPoints: SeekIndex;
-}
-
-/**
- * The sum of the parts of a file whose times go back (joined files, or 0 in each fragment); undefined for others. What is
- * beyond the boxes that are walked through is estimated.
- */
-async function measureJoined(parts: ReaderParts, head: Mp4Head, lastTicks: number): Promise<Joined | undefined> {
-  const sizeBytes = (parts.source.sizeBytes ?? 0) - head.bodyStart;
-  const sample = await sumFragments(parts, head, SAMPLE_BOXES);
-  const isLonger = !sample.isAtEnd && sample.ticks * (sizeBytes / sample.bytes) > VARIATION * lastTicks;
-  const sum = isLonger && !sample.hasGoneBack ? await sumFragments(parts, head, JOINED_BOXES_MAX) : sample;
-  if (!sum.hasGoneBack) return undefined;
-  const whole = sum.isAtEnd ? sum : await sumFragments(parts, head, JOINED_BOXES_MAX);
-  const { seekPoints } = whole;
-  return { ticks: whole.isAtEnd ? whole.ticks : whole.ticks * (sizeBytes / whole.bytes), seekPoints };
-}
-
-interface Sum extends Joined {
   readonly bytes: number;
   readonly hasGoneBack: boolean;
   readonly isAtEnd: boolean;
 }
 
-async function sumFragments({ source, work }: ReaderParts, head: Mp4Head, boxesMax: number): Promise<Sum> {
+/** The time of `sizeBytes`: what is beyond the boxes that were walked through is estimated. */
+function ticksOf({ ticks, bytes, isAtEnd }: Sum, sizeBytes: number): number {
+  return isAtEnd ? ticks : ticks * (sizeBytes / bytes);
+}
+
+async function sumFragments(
+  { source, work }: ReaderParts,
+  head: Mp4Head,
+  { boxesMax, jumps }: { readonly boxesMax: number; readonly jumps: FarJumps },
+): Promise<Sum> {
   const { movie, bodyStart } = head;
   const cursor = new ByteCursor(source, bodyStart);
   const clock = new FragmentClock(movie);
   const seekPoints = new SeekIndex(work);
   let startTicks = movie.table.sampleCount > 0 ? 0 : undefined;
   let isAtEnd = false;
+  let endBytes = bodyStart;
   for (let count = 0; count < boxesMax && !isAtEnd; count++) {
     if (work.isSpent) await work.yield();
     const header = parseBoxHeader(await cursor.peek(BOX_HEADER_BYTES_MAX));
@@ -166,9 +261,10 @@ async function sumFragments({ source, work }: ReaderParts, head: Mp4Head, boxesM
       if (ticks !== undefined) seekPoints.add(ticks, positionBytes);
       samples.close();
     }
-    cursor.moveTo(positionBytes + header.sizeBytes);
+    endBytes = positionBytes + header.sizeBytes;
+    if (!jumps.pass(cursor, positionBytes, header)) break;
   }
-  const bytes = Math.max(1, cursor.position - bodyStart);
+  const bytes = Math.max(1, endBytes - bodyStart);
   const { nextTicks, hasGoneBack } = clock;
   return { ticks: Math.max(0, nextTicks - (startTicks ?? 0)), seekPoints, bytes, hasGoneBack, isAtEnd };
 }
@@ -180,7 +276,11 @@ interface Walk {
 }
 
 /** From box to box, reading the fragments among them, which need not say when they start. */
-async function walk({ source, work }: ReaderParts, movie: Movie, from: SeekPoint): Promise<Walk> {
+async function walk(
+  { source, work }: ReaderParts,
+  movie: Movie,
+  { from, jumps }: { readonly from: SeekPoint; readonly jumps: FarJumps },
+): Promise<Walk> {
   const cursor = new ByteCursor(source, from.positionBytes);
   let endTicks: number | undefined;
   for (let count = 0; count < WALKED_BOXES_MAX; count++) {
@@ -195,9 +295,8 @@ async function walk({ source, work }: ReaderParts, movie: Movie, from: SeekPoint
       if (samples.startTicks !== undefined) endTicks = samples.endTicks;
       samples.close();
     }
-    const next = positionBytes + header.sizeBytes;
-    if (next >= (source.sizeBytes ?? Infinity)) return { endTicks, isAtEnd: true };
-    cursor.moveTo(next);
+    if (positionBytes + header.sizeBytes >= (source.sizeBytes ?? Infinity)) return { endTicks, isAtEnd: true };
+    if (!jumps.pass(cursor, positionBytes, header)) break;
   }
   return { endTicks, isAtEnd: false };
 }
@@ -262,7 +361,10 @@ async function chainOfFragments(tail: Uint8Array, work: DemuxWork): Promise<numb
 }
 
 /** When the first audio starts: that of the table, else of the first fragment. */
-async function findStart({ source, work }: ReaderParts, { head, seekPoints }: Opening): Promise<number> {
+async function findStart(
+  { source, work }: ReaderParts,
+  { head, seekPoints, jumps }: Opening & { readonly jumps: FarJumps },
+): Promise<number> {
   const { movie, bodyStart } = head;
   if (movie.table.sampleCount > 0) return 0;
   const cursor = new ByteCursor(source, bodyStart);
@@ -276,7 +378,7 @@ async function findStart({ source, work }: ReaderParts, { head, seekPoints }: Op
       work.release(box.length);
       if (ticks !== undefined) return ticks;
     }
-    cursor.moveTo(positionBytes + header.sizeBytes);
+    if (!jumps.pass(cursor, positionBytes, header)) break;
   }
   return seekPoints.earliest?.time ?? 0;
 }

@@ -17,6 +17,7 @@ import {
   type FragmentedLength,
   fragmentContext,
   measureFragments,
+  readLastSeekPoints,
   readWholeFragment,
 } from "./fragment-length.ts";
 import { type FragmentSample, FragmentSamples } from "./fragment-samples.ts";
@@ -31,9 +32,10 @@ const DAMAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 const MOOF = [0x6d, 0x6f, 0x6f, 0x66];
 
-export async function openFragmented(parts: ReaderParts, head: Mp4Head): Promise<Demuxer> {
+/** Without the need for the length, the file is read from the front only, until the first seek. */
+export async function openFragmented(parts: ReaderParts, head: Mp4Head, isLengthNeeded: boolean): Promise<Demuxer> {
   const seekPoints = head.index?.seekPoints ?? new SeekIndex(parts.work);
-  const length = await measureFragments(parts, { head, seekPoints });
+  const length = await measureFragments(parts, { head, seekPoints, isLengthNeeded });
   return new FragmentedDemuxer(parts, { head, seekPoints, length });
 }
 
@@ -57,8 +59,9 @@ class FragmentedDemuxer implements Demuxer {
   #isInTable: boolean;
   #isTableSkipped = false;
   /** Where fragments start, from the file's index or as encountered; the latest one so far. */
-  readonly #seekPoints: SeekIndex;
+  #seekPoints: SeekIndex;
   #latestTicks: number;
+  #isTailRead: boolean;
   readonly #isMeasured: boolean;
   #samples: FragmentSamples;
   #sampleIndex = 0;
@@ -86,6 +89,7 @@ class FragmentedDemuxer implements Demuxer {
     this.#seekPoints = opened.length.seekPoints ?? opened.seekPoints;
     this.#latestTicks = this.#seekPoints.latest?.time ?? Number.NEGATIVE_INFINITY;
     this.#isMeasured = opened.length.isMeasured;
+    this.#isTailRead = opened.length.isTailRead;
     this.#nextBox = bodyStart;
     this.#firstBox = bodyStart;
     this.#cursor = new ByteCursor(source, bodyStart);
@@ -109,11 +113,15 @@ class FragmentedDemuxer implements Demuxer {
     const isBehind = positionMs >= (this.info.lengthMs ?? Number.POSITIVE_INFINITY);
     if (isBehind && (this.#isMeasured || !this.isSeekable)) return this.#pump.finish();
     const ticks = this.#packets.seekTicks(positionMs);
-    if (this.isSeekable) await this.#jump(ticks);
-    else if (ticks < this.#currentTicks) {
+    const targetMs = this.#packets.toMs(ticks);
+    if (this.isSeekable) {
+      await this.#jump(ticks);
+      return this.#pump.dropUntil(targetMs);
+    }
+    if (targetMs < (this.#pump.heldMs ?? this.#packets.toMs(this.#currentTicks))) {
       throw new NodeError("media-not-seekable", "cannot seek back: the server delivers this stream only forwards");
     }
-    this.#pump.dropUntil(this.#packets.toMs(ticks));
+    this.#pump.skipUntil(targetMs);
   }
 
   close(): void {
@@ -136,10 +144,22 @@ class FragmentedDemuxer implements Demuxer {
     this.#skipTicks = ticks;
     this.#isInTable = ticks < table.totalTicks && table.sampleCount > 0;
     if (this.#isInTable) return table.seek(ticks);
+    await this.#readTail();
     const point = await this.#hop(ticks);
     this.#nextBox = point.positionBytes;
     this.#clock.moveTo(point.time);
     this.#cursor.moveTo(this.#nextBox);
+  }
+
+  /** Reads the index at the end of the file, once. */
+  async #readTail(): Promise<void> {
+    if (this.#isTailRead) return;
+    this.#isTailRead = true;
+    const found = await readLastSeekPoints({ source: this.#source, work: this.#work }, this.#movie);
+    if (found?.latest === undefined) return;
+    this.#seekPoints.close();
+    this.#seekPoints = found;
+    this.#latestTicks = found.latest.time;
   }
 
   /**

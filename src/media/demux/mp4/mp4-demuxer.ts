@@ -29,12 +29,19 @@ const BOX_COUNT_MAX = 1024;
  * @throws NodeError "media-damaged", "media-no-audio", "media-unsupported-codec", "memory-exhausted", and the errors of
  * the source
  */
-export async function openMp4(parts: ReaderParts): Promise<Demuxer> {
+export async function openMp4(
+  parts: ReaderParts,
+  leading: unknown,
+  hints: { readonly isLengthNeeded?: boolean | undefined } = {},
+): Promise<Demuxer> {
   const head = await readHead(parts);
   // Stations send fragments; a file with one index has an end.
   if (head === "index-behind-media" || head.movie.fragments === undefined) parts.source.expectEnd?.();
-  if (head === "index-behind-media") return openMp4({ ...parts, source: await spoolSource(parts) });
-  return head.movie.fragments === undefined ? new Mp4Demuxer(parts, head) : openFragmented(parts, head);
+  if (head === "index-behind-media") {
+    return openMp4({ ...parts, source: await spoolSource(parts) }, leading, hints);
+  }
+  if (head.movie.fragments === undefined) return new Mp4Demuxer(parts, head);
+  return openFragmented(parts, head, hints.isLengthNeeded ?? true);
 }
 
 /** Reads `moov`, and for fragmented files on to the first fragment. */

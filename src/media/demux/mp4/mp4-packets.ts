@@ -16,7 +16,7 @@ interface SampleTime {
   readonly ticks: number;
   /** When the next sample is due, which is not how much audio this one holds (ISO 14496-12 section 8.6.1.2). */
   readonly durationTicks: number;
-  /** True for the track's last sample: only that one holds padding. */
+  /** True for the last sample of the table or of a fragment; the pump trims it only where nothing follows. */
   readonly isLast: boolean;
   /** Time at which the edit list ends the audio; infinite when it does not. */
   readonly endTicks: number;

@@ -13,8 +13,8 @@ import { type OggStart, readOggHeaders } from "./read-headers.ts";
 /** More links, or more positions to find them, are not worth the reads: such a file is a stream. */
 const LINKS_MAX = 16;
 const PROBES_MAX = 64;
-/** Positions looked at only because the bytes of pages vary, as they do in music, too. */
-const DOUBTS_MAX = 16;
+/** Positions looked at only because the bytes of pages vary, as they do in music, too: for a length, and for a seek. */
+const DOUBTS_MAX = { length: 16, seek: 4 };
 /** Read through to find where links begin. */
 const SCAN_BYTES = 256 * 1024;
 /** Files up to this size are read through. */
@@ -40,10 +40,11 @@ export interface OggChain {
 export async function mapChain(
   parts: ReaderParts,
   first: OggStart & { readonly serials: ReadonlySet<number> },
+  purpose: keyof typeof DOUBTS_MAX,
 ): Promise<OggChain | undefined> {
   const sizeBytes = parts.source.isRandomAccess ? parts.source.sizeBytes : undefined;
   if (sizeBytes === undefined) return undefined;
-  const starts = await new LinkSearch(parts).find(first, sizeBytes);
+  const starts = await new LinkSearch(parts, DOUBTS_MAX[purpose]).find(first, sizeBytes);
   if (starts === undefined) return undefined;
   const links: OggLink[] = [];
   let startMs = 0;
@@ -77,13 +78,15 @@ export async function readLink(parts: ReaderParts, positionBytes: number): Promi
 
 class LinkSearch {
   readonly #parts: ReaderParts;
+  readonly #doubtsMax: number;
   readonly #starts: number[] = [];
   #probes = 0;
   /** Two pages cannot be of one stream. */
   #isChain = false;
 
-  constructor(parts: ReaderParts) {
+  constructor(parts: ReaderParts, doubtsMax: number) {
     this.#parts = parts;
+    this.#doubtsMax = doubtsMax;
   }
 
   /** Where each link begins, the first one at 0. */
@@ -109,7 +112,7 @@ class LinkSearch {
 
   /** Finds the links that begin between two pages. */
   async #split(from: OggPage, to: OggPage, variation: number): Promise<void> {
-    if (this.#isTooMuch || (!this.#isChain && this.#probes >= DOUBTS_MAX)) return;
+    if (this.#isTooMuch || (!this.#isChain && this.#probes >= this.#doubtsMax)) return;
     if (to.positionBytes - from.positionBytes <= SCAN_BYTES) {
       return this.#scan(from.positionBytes + 1, to.positionBytes + 1);
     }
@@ -147,14 +150,19 @@ class LinkSearch {
 
 function isOneStream([from, middle, to]: readonly [OggPage, OggPage, OggPage], variation: number): boolean {
   if (!isFollowing(from, middle) || !isFollowing(middle, to)) return false;
-  const ratio = pageBytes(from, middle) / pageBytes(middle, to);
+  const isNumbered = middle.sequence > from.sequence && to.sequence > middle.sequence;
+  const unit = isNumbered ? "sequence" : "granule";
+  const ratio = bytesPer(unit, from, middle) / bytesPer(unit, middle, to);
   return ratio <= variation && ratio >= 1 / variation;
 }
 
+/** Some tools number all pages 0, or begin again in the middle of a stream: then the times have to grow. */
 function isFollowing(from: OggPage, to: OggPage): boolean {
-  return to.serial === from.serial && to.sequence > from.sequence && (to.granule < 0 || to.granule >= from.granule);
+  if (to.serial !== from.serial) return false;
+  if (to.sequence > from.sequence) return to.granule < 0 || to.granule >= from.granule;
+  return from.granule >= 0 && to.granule > from.granule;
 }
 
-function pageBytes(from: OggPage, to: OggPage): number {
-  return (to.positionBytes - from.positionBytes) / (to.sequence - from.sequence);
+function bytesPer(unit: "sequence" | "granule", from: OggPage, to: OggPage): number {
+  return (to.positionBytes - from.positionBytes) / (to[unit] - from[unit]);
 }

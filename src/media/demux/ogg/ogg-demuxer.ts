@@ -44,7 +44,7 @@ export async function openOgg(
 ): Promise<Demuxer> {
   const { source, work } = parts;
   const first = await readOggHeaders(new ByteCursor(source), work);
-  const chain = isLengthNeeded ? await mapChain(parts, first) : undefined;
+  const chain = isLengthNeeded ? await mapChain(parts, first, "length") : undefined;
   const isSeekable = isLengthNeeded ? chain !== undefined : source.isRandomAccess && source.sizeBytes !== undefined;
   return new OggDemuxer(parts, { ...first, chain, isSeekable });
 }
@@ -144,7 +144,7 @@ class OggDemuxer implements Demuxer {
   /** Goes over to the link of the target and finds the position in it. */
   async #find(targetMs: number): Promise<OggPosition> {
     const parts = this.#parts;
-    if (this.#chain === undefined && !this.#isMapped) this.#chain = await mapChain(parts, this.#opened);
+    if (this.#chain === undefined && !this.#isMapped) this.#chain = await mapChain(parts, this.#opened, "seek");
     this.#isMapped = true;
     const found = this.#chain?.links.findLast(({ startMs }) => startMs <= Math.max(0, targetMs));
     const isFirst = found === undefined || found.positionBytes === 0;
@@ -167,10 +167,11 @@ class OggDemuxer implements Demuxer {
   }
 
   #seekForward(targetMs: number): void {
-    if (targetMs < (this.#packets[this.#packetIndex]?.timestampMs ?? this.#endMs)) {
+    const nextMs = this.#pump.heldMs ?? this.#packets[this.#packetIndex]?.timestampMs ?? this.#endMs;
+    if (targetMs < nextMs) {
       throw new NodeError("media-not-seekable", "cannot seek back: this stream only runs forwards");
     }
-    this.#pump.dropUntil(targetMs);
+    this.#pump.skipUntil(targetMs);
   }
 
   #step(): Step {

@@ -2,10 +2,11 @@
 
 import { expect, test } from "vitest";
 import { ascii, be, bits, concat, digits } from "../../../../lab/media-files/bytes.ts";
+import { flacFrame, flacHead } from "../../../../lab/media-files/containers.ts";
 import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
 import { openDemuxer } from "../../../../src/media/probe/open-demuxer.ts";
 import { type FlacSpec, flacFile } from "../../../support/flac-writer.ts";
-import { readMediaFixture } from "../../../support/media-fixture.ts";
+import { readMediaFixture, readPackets } from "../../../support/media-fixture.ts";
 import { MemoryByteSource } from "../../../support/memory-byte-source.ts";
 import { createTrackBudget } from "../../../support/track-budgets.ts";
 
@@ -111,4 +112,22 @@ test("FLAC that is cut off has the length of what is there", async () => {
   const { lengthMs } = await play(file.subarray(0, Math.floor(file.length / 2)));
   expect(lengthMs).toBeGreaterThan(524 * 0.45);
   expect(lengthMs).toBeLessThan(524 * 0.56);
+});
+
+test("FLAC whose large comment block is damaged plays from a source that only goes forward", async () => {
+  const file = flacFile([SAMPLES], SPEC);
+  const head = file.slice(0, 42);
+  head[4] = 0;
+  const comments = concat(Uint8Array.of(0x84), be(200_000, 3), new Uint8Array(200_000).fill(0xff));
+  const source = new MemoryByteSource(concat(head, comments, file.subarray(42)), { isRandomAccess: false });
+  const demuxer = await openDemuxer(source, {}, createTrackBudget());
+  expect(await readPackets(demuxer)).toHaveLength(41);
+});
+
+test("FLAC with bytes that look like a frame in front of the last one has its whole length", async () => {
+  const frames = Array.from({ length: 41 }, (_, index) => flacFrame(index, 4096));
+  const lookalike = flacFrame(9000, 4096);
+  const bytes = concat(flacHead({ rateHz: 44_100 }), ...frames.slice(0, 40), lookalike, frames[40]!);
+  const demuxer = await openDemuxer(new MemoryByteSource(bytes), {}, createTrackBudget());
+  expect(demuxer.info.lengthMs).toBe(Math.floor((1000 * 41 * 4096) / 44_100));
 });

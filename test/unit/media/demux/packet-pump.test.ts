@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NodeError } from "../../../../src/errors.ts";
 import { ByteCursor } from "../../../../src/media/demux/byte-cursor.ts";
 import { DemuxWork } from "../../../../src/media/demux/demux-work.ts";
 import { AGAIN, PacketPump, type PumpOptions } from "../../../../src/media/demux/packet-pump.ts";
@@ -52,6 +53,32 @@ describe("a packet pump", () => {
     await expect(pump.next()).rejects.toMatchObject({ code: "media-damaged" });
     expect(source.bytesRead / megabyte).toBeGreaterThan(1023);
     expect(source.bytesRead / megabyte).toBeLessThan(1030);
+  });
+
+  it("a packet pump returns what it has read, untrimmed, before an error behind it", async () => {
+    let count = 0;
+    const { pump } = pumpOver(() => {
+      if (count === 3) throw new NodeError("input-interrupted", "the connection was lost");
+      const read = { ...packet(count), trimEndSamples: count > 3 ? 0 : 960 };
+      count += 1;
+      return read;
+    });
+    for (const timestampMs of [0, 20, 40]) {
+      expect(await pump.next()).toMatchObject({ timestampMs, trimEndSamples: 0 });
+    }
+    await expect(pump.next()).rejects.toMatchObject({ code: "input-interrupted" });
+    count = 4;
+    expect((await pump.next())?.timestampMs).toBe(80);
+  });
+
+  it("a packet pump returns packets read ahead that a seek forward does not pass", async () => {
+    let count = 0;
+    const { pump } = pumpOver(() => ({ ...packet(count), trimEndSamples: count++ < 3 ? 960 : 0 }));
+    expect([pump.heldMs, (await pump.next())?.timestampMs, pump.heldMs]).toEqual([undefined, 0, 20]);
+    pump.skipUntil(45);
+    expect([(await pump.next())?.timestampMs, pump.heldMs, (await pump.next())?.timestampMs]).toEqual([40, 60, 60]);
+    pump.skipUntil(200);
+    expect([pump.heldMs, (await pump.next())?.timestampMs]).toEqual([undefined, 200]);
   });
 
   it("a packet pump ends at its next time slice when the reader is closed", async () => {

@@ -274,6 +274,32 @@ describe("fragments of MP4", () => {
     expect((await open(file, FORWARD)).info.lengthMs).toBeUndefined();
   });
 
+  it.each([
+    ["more", 24],
+    ["less", 23],
+  ])("durations that add up to %s than the times of the fragments do not move them", async (_, frameMs) => {
+    const startTicks = (index: number) => Math.round(index * 40 * FRAME_MS);
+    const rounded = [...Array(50).keys()].map((index) => ({
+      startTicks: startTicks(index),
+      durations: times(40, frameMs),
+      hasIndex: true,
+    }));
+    const totalMs = startTicks(49) + 40 * frameMs;
+    for (const hints of [{}, { isLengthNeeded: false }]) {
+      const source = new MemoryByteSource(mp4File({ timescale: 1000, fragments: rounded }));
+      const demuxer = await openDemuxer(source, hints, createTrackBudget());
+      expect(demuxer.info.lengthMs ?? totalMs).toBe(totalMs);
+      const packets = await readPackets(demuxer);
+      for (const index of [1, 20, 49]) expect(packets[index * 40]?.timestampMs).toBe(startTicks(index));
+      await demuxer.seek(40_000);
+      const found = (await readPackets(demuxer, 1))[0]!;
+      const isThere = packets.some(
+        ({ timestampMs, data }) => timestampMs === found.timestampMs && data[1] === found.data[1],
+      );
+      expect([isThere, found.timestampMs > 39_900, found.timestampMs <= 40_000]).toEqual([true, true, true]);
+    }
+  });
+
   const files = {
     "a sidx for each fragment": mp4File({ fragments: fragments.map((fragment) => ({ ...fragment, hasIndex: true })) }),
     "a sidx for the first fragment only": mp4File({
