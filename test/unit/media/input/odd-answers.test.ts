@@ -242,10 +242,45 @@ describe("a part that is downloaded, as a segment is", () => {
     const { deps, clock, server } = await start(({ headers }) =>
       headers.range === undefined ? whole() : (answer ?? plainPlan(FILE, undefined)),
     );
-    const range = { offsetBytes: 150_000, lengthBytes: 1_000 };
-    const pace = new RequestPace(deps.budget);
-    const options = { client: deps.client, pace, signal: deps.signal, sizeBytesMax: FILE.length, range };
-    const { data } = await hurry(clock, download(new URL(`${server.url}/segment`), options));
-    expect(Buffer.compare(data.read(0, data.endBytes)!, FILE.subarray(150_000, 151_000))).toBe(0);
+    expect(await downloadPart({ deps, clock, server })).toBe(true);
+  });
+
+  it.each<[string, Answer]>([
+    ["is closed", "drop"],
+    ["is answered with 503", statusPlan(503)],
+    ["is answered with 408", statusPlan(408)],
+    ["is cut", { ...plainPlan(FILE, undefined), fault: { kind: "cut", afterBytes: 10 } }],
+  ])("a request for a part that %s once is repeated", async (_name, answer) => {
+    const running = await start(({ earlierRequests }) => (earlierRequests === 0 ? answer : plainPlan(FILE, undefined)));
+    expect(await downloadPart(running)).toBe(true);
+    expect(running.server.requests.map(({ headers }) => headers.range)).toEqual([RANGE, RANGE]);
+  });
+
+  it.each([
+    ["is small enough is for the whole every second time", 151_000, [RANGE, RANGE, undefined, RANGE, undefined, RANGE, undefined]],
+    ["is too large is for the part every time", 150_999, [RANGE, RANGE, RANGE, RANGE, RANGE, RANGE, RANGE]],
+  ])("the repeated request for a part of a file that %s", async (_name, sizeBytesMax, asked) => {
+    const running = await start(() => statusPlan(500));
+    await expect(downloadPart(running, sizeBytesMax)).rejects.toThrow("HTTP 500");
+    expect(running.server.requests.map(({ headers }) => headers.range)).toEqual(asked);
+  });
+
+  it("a part of a file that is too large is not cut out of the whole", async () => {
+    const running = await start(() => statusPlan(400));
+    await expect(downloadPart(running, 150_999)).rejects.toThrow("HTTP 400");
+    expect(running.server.requests).toHaveLength(1);
   });
 });
+
+const RANGE = "bytes=150000-150999";
+
+/** True when the bytes of the range came. */
+async function downloadPart(
+  { deps, clock, server }: Pick<HttpInputBench, "deps" | "clock" | "server">,
+  sizeBytesMax = FILE.length,
+): Promise<boolean> {
+  const range = { offsetBytes: 150_000, lengthBytes: 1_000 };
+  const options = { client: deps.client, pace: new RequestPace(deps.budget), signal: deps.signal, sizeBytesMax, range };
+  const { data } = await hurry(clock, download(new URL(`${server.url}/segment`), options));
+  return Buffer.compare(data.read(0, data.endBytes)!, FILE.subarray(150_000, 151_000)) === 0;
+}
