@@ -257,7 +257,11 @@ describe("a part that is downloaded, as a segment is", () => {
   });
 
   it.each([
-    ["is small enough is for the whole every second time", 151_000, [RANGE, RANGE, undefined, RANGE, undefined, RANGE, undefined]],
+    [
+      "is small enough is for the whole every second time",
+      151_000,
+      [RANGE, RANGE, undefined, RANGE, undefined, RANGE, undefined],
+    ],
     ["is too large is for the part every time", 150_999, [RANGE, RANGE, RANGE, RANGE, RANGE, RANGE, RANGE]],
   ])("the repeated request for a part of a file that %s", async (_name, sizeBytesMax, asked) => {
     const running = await start(() => statusPlan(500));
