@@ -186,6 +186,45 @@ describe("a server whose first answer is no use", () => {
     expect(server.requests.length).toBe(2);
   });
 
+  const LARGE = patternBytes(20 * 1024 * 1024);
+
+  it.each<[string, Answer]>([
+    ["answers 503", statusPlan(503)],
+    ["answers 408", statusPlan(408)],
+    ["closes the connection", "drop"],
+    ["breaks off its answer", { ...plainPlan(LARGE, "audio/mpeg"), fault: { kind: "cut", afterBytes: 0 } }],
+    ["falls silent", { ...plainPlan(LARGE, "audio/mpeg"), fault: { kind: "stall", afterBytes: 0, forMs: undefined } }],
+  ])("a server that %s before its first byte and offers ranges later is asked for them", async (_name, answer) => {
+    const { open, clock, server } = await start(({ headers, earlierRequests }) =>
+      headers.range === "bytes=0-" && earlierRequests < (answer === "drop" ? 2 : 1)
+        ? answer
+        : plainPlan(LARGE, "audio/mpeg"),
+    );
+    const { source } = await hurry(clock, open("/song"));
+    expect(await hurry(clock, source.read(0, 10))).toHaveLength(10);
+    expect(source.isRandomAccess).toBe(true);
+    const late = await hurry(clock, source.read(19_000_000, 1_000));
+    expect(Buffer.compare(late, LARGE.subarray(19_000_000, 19_001_000))).toBe(0);
+    expect(server.requests.at(-1)?.headers.range).toBe("bytes=19000000-");
+  });
+
+  it.each<[string, Answer]>([
+    ["answers 500", statusPlan(500)],
+    ["closes the connection", "drop"],
+  ])("a server that %s to every range that it offers is not asked for a third one", async (_name, answer) => {
+    const { open, clock, server } = await start(({ headers }) =>
+      headers.range === undefined ? plainPlan(FILE, "audio/mpeg") : answer,
+    );
+    const { source } = await hurry(clock, open("/song"));
+    for (const at of [299_000, 100, 299_000]) {
+      const data = await hurry(clock, source.read(at, 1_000));
+      expect(Buffer.compare(data, FILE.subarray(at, at + 1_000))).toBe(0);
+    }
+    const ranges = server.requests.map(({ headers }) => headers.range);
+    expect([...new Set(ranges)]).toEqual(["bytes=0-", undefined, "bytes=299000-"]);
+    expect(ranges.at(-1)).toBeUndefined();
+  });
+
   it("a bare body that is cut is resumed by skipping", async () => {
     const { open, clock } = await start(({ headers, earlierRequests }) => {
       if (headers.range) return statusPlan(501);
