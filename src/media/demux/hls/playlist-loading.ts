@@ -23,6 +23,8 @@ export interface PlaylistAccess {
   readonly retryLimits?: RetryLimits | undefined;
   /** The plugin's track link: its headers are sent with every request, which uses the egress the link is valid for. */
   readonly link?: TrackLink | undefined;
+  /** Without a link: the address that redirected to the playlist's, which may expire. */
+  readonly originUrl?: URL | undefined;
 }
 
 export interface LoadedPlaylist<Playlist = MediaPlaylist> {

@@ -80,16 +80,21 @@ export class SegmentList {
    * @throws NodeError "hls-playlist-invalid", "hls-unsupported" and the errors of downloads and links
    */
   static async open(url: URL, access: PlaylistAccess, signal: AbortSignal): Promise<SegmentList> {
-    const { link } = access;
+    const { link, originUrl = url } = access;
+    const load = async (from: URL): Promise<SegmentList> => {
+      const loaded = await loadStream(from, access, { signal, isRenewed: link === undefined });
+      return new SegmentList(originUrl, loaded, access);
+    };
     try {
       // A link is followed from its start: its headers are meant for that site.
-      const from = link?.destination.url ?? url;
-      return new SegmentList(url, await loadStream(from, access, { signal, isRenewed: link === undefined }), access);
+      return await load(link?.destination.url ?? url);
     } catch (error) {
+      signal.throwIfAborted();
+      if (link === undefined && originUrl.href !== url.href && isMissing(error)) return load(originUrl);
       const status = refusalStatusOf(error);
       if (link === undefined || status === undefined) throw error;
       await link.renewRefused(status, signal);
-      return new SegmentList(url, await loadLinked(link, access, { signal, isRenewed: true }), access);
+      return new SegmentList(originUrl, await loadLinked(link, access, { signal, isRenewed: true }), access);
     }
   }
 
