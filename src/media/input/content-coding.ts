@@ -8,6 +8,7 @@ import { NodeError } from "../../errors.ts";
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import { onAbort } from "../../lib/on-abort.ts";
 import type { HttpHeaders } from "../../network/header-value.ts";
+import { hasBody } from "./answer-checks.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { PrefixedBody } from "./http-body.ts";
 import { answerError } from "./http-errors.ts";
@@ -99,7 +100,8 @@ const CODINGS: Readonly<Record<string, readonly Coding[]>> = {
  */
 export async function decodedAnswer(answer: HttpAnswer, options: DecodingOptions): Promise<HttpAnswer> {
   const names = codingsOf(answer.headers);
-  if (names.length === 0) return answer;
+  // What comes with an error is not read.
+  if (names.length === 0 || !hasBody(answer.status)) return answer;
   if (names.length > CODINGS_MAX) throw answerError(answer.url, `it is compressed ${names.length} times`);
   let decoded = answer;
   // The last one was applied last.
@@ -117,12 +119,13 @@ function codingsOf(headers: HttpHeaders): string[] {
 
 async function withoutCoding(answer: HttpAnswer, name: string, options: DecodingOptions): Promise<HttpAnswer> {
   const { head, body } = await peek(answer.body);
+  if (head.length === 0) return { ...answer, body };
   const codings = Object.hasOwn(CODINGS, name) ? CODINGS[name] : undefined;
   if (codings === undefined) {
     body.cancel();
     throw answerError(answer.url, `the server compressed its answer unasked, with ${name}, which is not supported`);
   }
-  const coding = head.length === 0 ? undefined : codings.find((each) => each.fits(head));
+  const coding = codings.find((each) => each.fits(head));
   if (coding === undefined) return { ...answer, body };
   const { url, status, headers } = answer;
   const firstBytes = status === 206 ? looseContentRangeOf(headers)?.firstBytes : undefined;

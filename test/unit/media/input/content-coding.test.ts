@@ -164,6 +164,17 @@ describe("compressed bodies", () => {
     },
   );
 
+  it.each(["compress", "gzip"])("the body of an error with %s is not waited for", async (coding) => {
+    const fault = { kind: "stall", afterBytes: 10, forMs: undefined } as const;
+    const { open } = await start(coding, FILE, { status: 404, fault });
+    await expect(open("/song")).rejects.toMatchObject({ code: "input-not-found" });
+  });
+
+  it("an empty body with a coding that is not supported is empty", async () => {
+    const { open } = await start("compress", Buffer.alloc(0));
+    expect((await open("/song")).source.sizeBytes).toBe(0);
+  });
+
   it("a damaged body fails, and says which coding it was", async () => {
     const body = gzipSync(FILE);
     body.fill(0xff, 60_000, 90_000);
