@@ -43,6 +43,7 @@ const IDLE_BYTES_MAX = 1024 * 1024;
 const ZSTD_WINDOW_LOG_MAX = 23;
 /** A body that was cut off, or lacks its checksum, is decoded as far as it goes. */
 const TOLERANT = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
+const HEAD_OPTIONS = { maxOutputLength: HEAD_DECODED_BYTES_MAX, info: true };
 const { BROTLI_OPERATION_FLUSH } = zlib.constants;
 /** Headers that describe the compressed bytes. */
 const HEADERS_OF_COMPRESSED = [
@@ -222,8 +223,6 @@ class DecodedBody implements HttpBody {
 function isZlib([method = 0, flags = 0]: Uint8Array): boolean {
   return (method & 15) === 8 && method >> 4 <= 7 && ((method << 8) | flags) % 31 === 0;
 }
-
-const HEAD_OPTIONS = { maxOutputLength: HEAD_DECODED_BYTES_MAX, info: true };
 
 function isRawDeflate(head: Uint8Array): boolean {
   return decodes(head, () => zlib.inflateRawSync(head, { ...TOLERANT, ...HEAD_OPTIONS }));
