@@ -23,10 +23,14 @@ export interface HostResolverOptions {
 const SYSTEM_PATIENCE_MS = 500;
 /** Names that the system is asked for at once. Further ones wait: it cannot be told that an answer is not needed. */
 const SYSTEM_PENDING_MAX = 16;
+/** How long a name that DNS does not know waits for the system to be asked for it. */
+const SYSTEM_QUEUE_PATIENCE_MS = 2_000;
 /** Names that are asked for at once, with those that wait. */
 const NAMES_MAX = 4_096;
 const DNS_TIMEOUT_MS = 2_000;
 const DNS_TRIES = 2;
+/** DNS has no such name, or no such address of it. */
+const NOT_FOUND_CODES: readonly string[] = ["ENOTFOUND", "ENODATA"];
 /** Without an answer by then, the name counts as not found. */
 const GIVE_UP_MS = 10_000;
 
@@ -73,11 +77,25 @@ class HostResolver {
         // Made only now: it reads the system's configuration.
         resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
         if (this.#servers !== undefined) resolver.setServers(this.#servers);
-        // The system may still know the name.
-        askDns(resolver, hostname, options).then(resolve, () => undefined);
+        askDns(resolver, hostname, options).then(resolve, onUnknown);
+      });
+      // The system may still know the name.
+      let isLate = false;
+      let unknown: NodeJS.ErrnoException | undefined;
+      const giveUpQueued = (): void => {
+        if (isLate && unknown?.code === "ENOTFOUND" && this.#system.isQueued(key)) reject(unknown);
+      };
+      const onUnknown = (error: NodeJS.ErrnoException): void => {
+        unknown = error;
+        giveUpQueued();
+      };
+      const late = this.#clock.after(SYSTEM_QUEUE_PATIENCE_MS, () => {
+        isLate = true;
+        giveUpQueued();
       });
       onAbort(over.signal, () => {
         giveUp.cancel();
+        late.cancel();
         patience.cancel();
       });
       this.#system.ask(key, { hostname, options, signal: over.signal }).then(resolve, reject);
@@ -100,17 +118,22 @@ class SystemResolver {
   readonly #askSystem: ResolveHost;
   /** Not answered yet. They may outlive the question: then the next one for the same name waits for the same answer. */
   readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
-  /** Start those that wait, in their order. */
-  readonly #waiting = new Set<() => void>();
+  /** Start those that wait, by name, in their order. */
+  readonly #queue = new Map<string, () => void>();
 
   constructor(askSystem: ResolveHost) {
     this.#askSystem = askSystem;
   }
 
+  /** True while the system has not been asked yet. */
+  isQueued(key: string): boolean {
+    return this.#queue.has(key);
+  }
+
   async ask(key: string, question: SystemQuestion): Promise<readonly LookupAddress[]> {
     const pending = this.#pending.get(key);
     if (pending !== undefined) return pending;
-    if (this.#pending.size >= SYSTEM_PENDING_MAX) await this.#whenFree(question.signal);
+    if (this.#pending.size >= SYSTEM_PENDING_MAX) await this.#whenFree(key, question.signal);
     const answer = this.#send(question).finally(() => {
       this.#pending.delete(key);
       this.#startNext();
@@ -128,18 +151,19 @@ class SystemResolver {
     });
   }
 
-  #whenFree(signal: AbortSignal): Promise<void> {
+  #whenFree(key: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.add(resolve);
-      onAbort(signal, () => this.#waiting.delete(resolve));
+      this.#queue.set(key, resolve);
+      onAbort(signal, () => this.#queue.delete(key));
     });
   }
 
   #startNext(): void {
-    const [next] = this.#waiting;
+    const [next] = this.#queue;
     if (next === undefined) return;
-    this.#waiting.delete(next);
-    next();
+    const [key, start] = next;
+    this.#queue.delete(key);
+    start();
   }
 }
 
@@ -148,13 +172,16 @@ function questionOf(hostname: string, { family, hints, order, verbatim }: AllLoo
   return [hostname.toLowerCase(), family ?? 0, hints ?? 0, order ?? "", verbatim ?? ""].join(" ");
 }
 
-/** IPv4 and IPv6 addresses, as requested. Rejects when there are none of either. */
+/** IPv4 and IPv6 addresses, as requested. Rejects when there are none of either, with `ENOTFOUND` if that is certain. */
 async function askDns(resolver: Resolver, hostname: string, { family }: LookupOptions): Promise<LookupAddress[]> {
   const families = ([4, 6] as const).filter((each) => family === each || (family !== 4 && family !== 6));
   const results = await Promise.allSettled(families.map((each) => askFor(resolver, hostname, each)));
   const found = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-  if (found.length === 0) throw lookupError("ENOTFOUND", hostname);
-  return found;
+  if (found.length > 0) return found;
+  const isCertain = results.every(
+    (result) => result.status === "rejected" && NOT_FOUND_CODES.includes(result.reason.code),
+  );
+  throw lookupError(isCertain ? "ENOTFOUND" : "EAI_AGAIN", hostname);
 }
 
 function askFor(resolver: Resolver, hostname: string, family: 4 | 6): Promise<LookupAddress[]> {

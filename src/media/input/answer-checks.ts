@@ -43,6 +43,6 @@ function isPlausible(headers: HttpHeaders, positionBytes: number): boolean {
 }
 
 /** Any success that may bring one: some servers answer 201 or 202 to everything. */
-function hasBody(status: number): boolean {
+export function hasBody(status: number): boolean {
   return (status >= 200 && status <= 203) || status === 206;
 }

@@ -8,6 +8,7 @@ import { NodeError } from "../../errors.ts";
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import { onAbort } from "../../lib/on-abort.ts";
 import type { HttpHeaders } from "../../network/header-value.ts";
+import { hasBody } from "./answer-checks.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { PrefixedBody } from "./http-body.ts";
 import { answerError } from "./http-errors.ts";
@@ -25,6 +26,8 @@ interface Coding {
   readonly memoryBytes: number;
   /** False when a body that begins with these bytes does not have the coding. */
   readonly fits: (head: Uint8Array) => boolean;
+  /** Its streams begin with a magic number: what fits by chance is rare. */
+  readonly hasMagic: boolean;
   readonly createDecoder: () => Transform;
 }
 
@@ -40,6 +43,7 @@ const IDLE_BYTES_MAX = 1024 * 1024;
 const ZSTD_WINDOW_LOG_MAX = 23;
 /** A body that was cut off, or lacks its checksum, is decoded as far as it goes. */
 const TOLERANT = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
+const HEAD_OPTIONS = { maxOutputLength: HEAD_DECODED_BYTES_MAX, info: true };
 const { BROTLI_OPERATION_FLUSH } = zlib.constants;
 /** Headers that describe the compressed bytes. */
 const HEADERS_OF_COMPRESSED = [
@@ -55,28 +59,29 @@ const UNSUPPORTED_CODINGS: readonly string[] = ["compress", "x-compress", "zstd"
 const GZIP: Coding = {
   memoryBytes: 64 * 1024,
   fits: (head) => head[0] === 0x1f && head[1] === 0x8b,
+  hasMagic: true,
   createDecoder: () => zlib.createGunzip(TOLERANT),
 };
 
 /** zlib's format, as registered. */
-const DEFLATE: Coding = { ...GZIP, fits: isZlib, createDecoder: () => zlib.createInflate(TOLERANT) };
+const DEFLATE: Coding = {
+  ...GZIP,
+  fits: isZlib,
+  hasMagic: false,
+  createDecoder: () => zlib.createInflate(TOLERANT),
+};
 
 /** Without zlib's header, as some servers send it under the same name. */
 const RAW_DEFLATE: Coding = {
-  ...GZIP,
-  fits: (head) => decodes(() => zlib.inflateRawSync(head, { ...TOLERANT, maxOutputLength: HEAD_DECODED_BYTES_MAX })),
+  ...DEFLATE,
+  fits: isRawDeflate,
   createDecoder: () => zlib.createInflateRaw(TOLERANT),
 };
 
 const BROTLI: Coding = {
   memoryBytes: 17 * 1024 * 1024,
-  fits: (head) =>
-    decodes(() =>
-      zlib.brotliDecompressSync(head, {
-        finishFlush: BROTLI_OPERATION_FLUSH,
-        maxOutputLength: HEAD_DECODED_BYTES_MAX,
-      }),
-    ),
+  fits: isBrotli,
+  hasMagic: false,
   createDecoder: () => zlib.createBrotliDecompress({ finishFlush: BROTLI_OPERATION_FLUSH }),
 };
 
@@ -96,7 +101,8 @@ const CODINGS: Readonly<Record<string, readonly Coding[]>> = {
  */
 export async function decodedAnswer(answer: HttpAnswer, options: DecodingOptions): Promise<HttpAnswer> {
   const names = codingsOf(answer.headers);
-  if (names.length === 0) return answer;
+  // What comes with an error is not read.
+  if (names.length === 0 || !hasBody(answer.status)) return answer;
   if (names.length > CODINGS_MAX) throw answerError(answer.url, `it is compressed ${names.length} times`);
   let decoded = answer;
   // The last one was applied last.
@@ -114,16 +120,18 @@ function codingsOf(headers: HttpHeaders): string[] {
 
 async function withoutCoding(answer: HttpAnswer, name: string, options: DecodingOptions): Promise<HttpAnswer> {
   const { head, body } = await peek(answer.body);
+  if (head.length === 0) return { ...answer, body };
   const codings = Object.hasOwn(CODINGS, name) ? CODINGS[name] : undefined;
   if (codings === undefined) {
     body.cancel();
     throw answerError(answer.url, `the server compressed its answer unasked, with ${name}, which is not supported`);
   }
-  const coding = head.length === 0 ? undefined : codings.find((each) => each.fits(head));
+  const coding = codings.find((each) => each.fits(head));
   if (coding === undefined) return { ...answer, body };
   const { url, status, headers } = answer;
   const firstBytes = status === 206 ? looseContentRangeOf(headers)?.firstBytes : undefined;
   if (firstBytes !== undefined && firstBytes > 0) {
+    if (!coding.hasMagic) return { ...answer, body };
     throw answerError(url, `the server sent a part from the middle of what it has compressed with ${name}`);
   }
   const plain = Object.fromEntries(Object.entries(headers).filter(([key]) => !HEADERS_OF_COMPRESSED.includes(key)));
@@ -216,10 +224,19 @@ function isZlib([method = 0, flags = 0]: Uint8Array): boolean {
   return (method & 15) === 8 && method >> 4 <= 7 && ((method << 8) | flags) % 31 === 0;
 }
 
-function decodes(decode: () => unknown): boolean {
+function isRawDeflate(head: Uint8Array): boolean {
+  return decodes(head, () => zlib.inflateRawSync(head, { ...TOLERANT, ...HEAD_OPTIONS }));
+}
+
+function isBrotli(head: Uint8Array): boolean {
+  return decodes(head, () => zlib.brotliDecompressSync(head, { finishFlush: BROTLI_OPERATION_FLUSH, ...HEAD_OPTIONS }));
+}
+
+/** True when all of it belongs to one stream. The first byte of every Matroska file is an empty one of brotli. */
+function decodes(head: Uint8Array, decode: () => unknown): boolean {
   try {
-    decode();
-    return true;
+    const { engine } = decode() as { readonly engine: zlib.Zlib };
+    return engine.bytesWritten === head.length;
   } catch (error) {
     // More than is needed is no failure. Others mean that the bytes are something else, which the caller expects.
     return (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
@@ -237,6 +254,7 @@ function zstdCoding(): Record<string, readonly Coding[]> {
   const coding: Coding = {
     memoryBytes: 9 * 1024 * 1024,
     fits: (head) => Buffer.from(head).toString("hex", 0, 4) === "28b52ffd",
+    hasMagic: true,
     createDecoder: () => createZstdDecompress({ params, finishFlush: constants.ZSTD_e_flush }),
   };
   return { zstd: [coding] };

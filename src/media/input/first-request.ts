@@ -7,7 +7,14 @@ import { isWorthAskingBare } from "./answer-checks.ts";
 import { decodedAnswer } from "./content-coding.ts";
 import type { HttpAnswer } from "./http-answer.ts";
 import type { HttpClient, HttpRequest } from "./http-client.ts";
-import { isHangUp, isRefusal, refusalStatusOf, refusedAgainError } from "./http-errors.ts";
+import {
+  isHangUp,
+  isRefusal,
+  isWorthRetrying,
+  refusalStatusOf,
+  refusedAgainError,
+  statusError,
+} from "./http-errors.ts";
 import { looseContentRangeOf } from "./http-headers.ts";
 import type { RequestDestination } from "./link-destination.ts";
 import { type PartRequest, partFrom, wholeOf } from "./range-steps.ts";
@@ -29,6 +36,8 @@ export interface Asked {
   readonly answer: HttpAnswer;
   /** It was asked without a range and without titles. */
   readonly isBare: boolean;
+  /** It was, because the request before failed in a way that may pass. */
+  readonly isDoubtful: boolean;
 }
 
 interface AskOptions {
@@ -58,6 +67,7 @@ export async function getDecoded({ client, pace }: ResourceAccess, request: Omit
 
 async function askAt(access: ResourceAccess, destination: RequestDestination, options: AskOptions): Promise<Asked> {
   const { signal, isBare } = options;
+  let isDoubtful = false;
   const { ownServer, egress, rangeStep } = destination;
   const ask = async (part: PartRequest, extras: Record<string, string>): Promise<HttpAnswer> => {
     const headers = { ...destination.headers, ...extras, ...part.headers };
@@ -73,12 +83,13 @@ async function askAt(access: ResourceAccess, destination: RequestDestination, op
     // An empty file has no range, not even this one. Steps are needed for other reasons.
     const isKept = rangeStep !== undefined && answer?.status !== 416;
     if (answer !== undefined && (isKept || !isWorthAskingBare(answer, 0))) {
-      return { destination, part, answer, isBare: false };
+      return { destination, part, answer, isBare: false, isDoubtful };
     }
+    isDoubtful = answer === undefined || isWorthRetrying(statusError(answer.url, answer.status));
     answer?.body.cancel();
   }
   const part = wholeOf(destination.url);
-  return { destination, part, answer: asWhole(await ask(part, {})), isBare: true };
+  return { destination, part, answer: asWhole(await ask(part, {})), isBare: true, isDoubtful };
 }
 
 /** A part that nobody asked for, and that does not say which, is the whole. */

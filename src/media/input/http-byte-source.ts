@@ -12,7 +12,7 @@ import { ByteWindow } from "./byte-window.ts";
 import { DripWatch } from "./drip-watch.ts";
 import type { HttpBody } from "./http-answer.ts";
 import type { HttpClient } from "./http-client.ts";
-import { interruptedError, isUnreadable, isWorthRetrying } from "./http-errors.ts";
+import { interruptedError, isHangUp, isUnreadable, isWorthRetrying } from "./http-errors.ts";
 import { HttpResource } from "./http-resource.ts";
 import type { IcyStation } from "./icy-metadata.ts";
 import { closedError, READ_BYTES_MAX, readTooLargeError } from "./read-bounds.ts";
@@ -313,9 +313,9 @@ export class HttpByteSource implements ByteSource {
       } catch (error) {
         body?.cancel();
         if (signal.aborted) return;
-        // Some servers break off what they answer to a range, before its first byte.
         const isUseless = body !== undefined && body === openBody && this.#window.endBytes === 0;
-        if (isUseless) this.#resource.askBare();
+        // Some servers break off what they answer to a range, before its first byte.
+        if (isUseless && isHangUp(error)) this.#resource.askBare();
         // What the parser cannot read is read leniently the next time, from its beginning if need be.
         const isReopenable = this.#resource.isReopenable || isUseless || isUnreadable(error);
         if (!isReopenable || !isWorthRetrying(error)) throw error;

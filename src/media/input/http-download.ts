@@ -4,7 +4,7 @@
 import type { Egress } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
 import { describeUrl } from "../../lib/parse-url.ts";
-import { checkedRange, checkHasBody, isWorthAskingBare } from "./answer-checks.ts";
+import { checkedRange, checkHasBody, isUselessPart } from "./answer-checks.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { getDecoded } from "./first-request.ts";
 import type { HttpAnswer } from "./http-answer.ts";
@@ -75,7 +75,7 @@ async function tryDownload(url: URL, options: DownloadOptions): Promise<Download
   const tooLong = new AbortController();
   const timer = clock.after(DOWNLOAD_MS_MAX, () => tooLong.abort(new Error(`it took more than ${DOWNLOAD_MS_MAX} ms`)));
   const signal = AbortSignal.any([options.signal, tooLong.signal]);
-  // All of it is asked for, and only the range is kept.
+  // Every second try, where requests for the range bring nothing, is for all of it, and only the range is kept.
   let isBare = false;
   let wasEmpty = false;
   try {
@@ -87,7 +87,7 @@ async function tryDownload(url: URL, options: DownloadOptions): Promise<Download
         if (signal.aborted) throw interruptedError(url, signal.reason);
         const isFirstEmpty: boolean = error instanceof EmptyAnswerError && !wasEmpty;
         if (!(isWorthRetrying(error) || isFirstEmpty) || !(await retries.waitForTry(signal))) throw error;
-        isBare ||= isHangUp(error);
+        isBare = retries.triesUsed % 2 === 0 && fitsWhole(options) && isUnanswered(error);
         wasEmpty ||= isFirstEmpty;
         upstream.countReopened();
       }
@@ -104,6 +104,17 @@ export async function download(url: URL, options: Omit<DownloadOptions, "known">
   return loaded;
 }
 
+/** True when the range can be cut out of all of the file. */
+function fitsWhole({ range, sizeBytesMax }: DownloadOptions): boolean {
+  return range !== undefined && range.offsetBytes + range.lengthBytes <= sizeBytesMax;
+}
+
+/** True when a server that can be reached sent no body. */
+function isUnanswered(error: unknown): boolean {
+  if (!(error instanceof NodeError)) return false;
+  return error.code === "input-http-status" || (isHangUp(error) && error.code !== "input-interrupted");
+}
+
 async function downloadOnce(
   url: URL,
   options: DownloadOptions & { readonly isBare: boolean },
@@ -112,7 +123,7 @@ async function downloadOnce(
   const get = (headers: Record<string, string>): Promise<HttpAnswer> =>
     getDecoded({ client, pace }, { url, headers, headersOf, signal, egress });
   let answer = await get(requestHeaders(options));
-  if (range !== undefined && !options.isBare && isWorthAskingBare(answer, range.offsetBytes)) {
+  if (range !== undefined && !options.isBare && fitsWhole(options) && isUselessPart(answer, range.offsetBytes)) {
     answer.body.cancel();
     answer = await get({ ...options.headers });
   }

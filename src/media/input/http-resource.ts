@@ -4,11 +4,11 @@
 import { NodeError } from "../../errors.ts";
 import { describeUrl } from "../../lib/parse-url.ts";
 import { type HttpHeaders, headerOf } from "../../network/header-value.ts";
-import { checkedRange, checkHasBody, isUselessPart } from "./answer-checks.ts";
+import { checkedRange, checkHasBody, isUselessPart, isWorthAskingBare } from "./answer-checks.ts";
 import { type Asked, askFirst, askRenewing, getDecoded, type ResourceAccess } from "./first-request.ts";
 import type { HttpAnswer, HttpBody } from "./http-answer.ts";
 import { IcyBody, LimitedBody, SkippingBody } from "./http-body.ts";
-import { answerError } from "./http-errors.ts";
+import { answerError, isHangUp } from "./http-errors.ts";
 import {
   contentLengthOf,
   contentRangeOf,
@@ -42,8 +42,10 @@ export class HttpResource {
   /** The first body was sent as a range, and bytes that make no sense may be due to that. */
   readonly isPart: boolean;
   readonly #access: ResourceAccess;
-  /** Only requests without a range and without titles are answered. */
+  /** Titles are not asked for. */
   #isBare: boolean;
+  /** The only request for a range failed in a way that may pass; if the next one fails, it is the last. */
+  #doubtsRanges: boolean;
   readonly #metadataIntervalBytes: number | undefined;
   /** The original destination, and the body's address after redirects. */
   #destination: RequestDestination;
@@ -58,7 +60,7 @@ export class HttpResource {
   #acceptsRanges: boolean;
   #isLive: boolean;
   /** What the first answer says, unless it is a station's. */
-  readonly #asFile: { readonly sizeBytes: number | undefined; acceptsRanges: boolean };
+  readonly #asFile: { readonly sizeBytes: number | undefined; readonly acceptsRanges: boolean };
 
   /**
    * @param url where `access` has no link
@@ -80,13 +82,14 @@ export class HttpResource {
     }
   }
 
-  private constructor(access: ResourceAccess, { destination, part, answer, isBare }: Asked) {
+  private constructor(access: ResourceAccess, { destination, part, answer, isBare, isDoubtful }: Asked) {
     const { status, headers } = answer;
     checkHasBody(answer);
     const range = status === 206 ? checkedRange(answer, 0) : undefined;
     const stepBytes = status === 206 || isStep(answer, part, 0) ? part.endBytes : undefined;
     this.#access = access;
     this.#isBare = isBare;
+    this.#doubtsRanges = isDoubtful;
     this.isPart = status === 206 && !isBare;
     this.#destination = destination;
     this.#url = part.isByQuery ? withoutRange(answer.url) : answer.url;
@@ -102,7 +105,7 @@ export class HttpResource {
     const offersParts = offersRanges(status, headers) || (part.isByQuery && stepBytes !== undefined);
     this.#asFile = hasTitles
       ? { sizeBytes: undefined, acceptsRanges: false }
-      : { sizeBytes: wholeBytes, acceptsRanges: offersParts && !isBare };
+      : { sizeBytes: wholeBytes, acceptsRanges: offersParts && (!isBare || isDoubtful) };
     // Stations state lengths and ranges for players that need them: 2^30 - 1, say.
     this.#isLive = this.#station !== undefined;
     this.#sizeBytes = this.#isLive ? undefined : this.#asFile.sizeBytes;
@@ -159,12 +162,11 @@ export class HttpResource {
     this.#acceptsRanges = this.#asFile.acceptsRanges;
   }
 
-  /** Notes that the answer to the first request brought nothing: only bare requests follow. */
+  /** Notes that the answer to the first request brought nothing: the beginning is asked for bare. */
   askBare(): void {
     if (this.#destination.rangeStep !== undefined) return;
     this.#isBare = true;
-    this.#acceptsRanges = false;
-    this.#asFile.acceptsRanges = false;
+    this.#doubtsRanges = true;
   }
 
   /** Notes that the body regularly ended here. */
@@ -226,17 +228,33 @@ export class HttpResource {
   }
 
   async #get(url: URL, positionBytes: number, signal: AbortSignal): Promise<Pick<Asked, "part" | "answer">> {
-    if (this.#acceptsRanges) {
+    if (this.#acceptsRanges && !(this.#doubtsRanges && positionBytes === 0)) {
       const part = partFrom(this.#destination, url, positionBytes);
-      const answer = await this.#send(part, signal);
-      // Steps are needed for other reasons, and 416 may mean the end.
-      const isKept = this.#destination.rangeStep !== undefined || answer.status === 416;
-      if (isKept || !isUselessPart(answer, positionBytes)) return { part, answer };
-      answer.body.cancel();
+      const answer = await this.#sendForPart(part, signal);
+      if (answer !== undefined) {
+        // Steps are needed for other reasons, and 416 may mean the end.
+        const isKept = this.#destination.rangeStep !== undefined || answer.status === 416;
+        const isUseless = this.#doubtsRanges ? isWorthAskingBare : isUselessPart;
+        if (isKept || !isUseless(answer, positionBytes)) {
+          this.#doubtsRanges &&= answer.status !== 206;
+          return { part, answer };
+        }
+        answer.body.cancel();
+      }
+      this.#doubtsRanges = false;
       this.#acceptsRanges = false;
     }
     const part = wholeOf(url);
     return { part, answer: await this.#send(part, signal) };
+  }
+
+  /** Undefined: the server closed the connection, as it did before. */
+  #sendForPart(part: PartRequest, signal: AbortSignal): Promise<HttpAnswer | undefined> {
+    return this.#send(part, signal).catch((error) => {
+      signal.throwIfAborted();
+      if (this.#doubtsRanges && isHangUp(error)) return undefined;
+      throw error;
+    });
   }
 
   async #send(part: PartRequest, signal: AbortSignal): Promise<HttpAnswer> {
@@ -266,7 +284,8 @@ export class HttpResource {
     this.#checkSame(answer, answer.status === 206 ? range?.sizeBytes : wholeBytes);
     if (answer.status === 206) return answer.body;
     if (hasStep && part.endBytes !== undefined) return this.#step(answer, positionBytes, part.endBytes);
-    this.#acceptsRanges = false;
+    const isAsked = part.headers.range !== undefined;
+    this.#acceptsRanges = !isAsked && this.#doubtsRanges && offersRanges(answer.status, answer.headers);
     return this.#skipTo(answer, positionBytes, { head, changed });
   }
 

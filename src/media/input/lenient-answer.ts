@@ -45,7 +45,7 @@ export function parseHead(head: string): LenientHead {
     const name = line.slice(0, Math.max(colon, 0)).trim().toLowerCase();
     const value = line.slice(colon + 1).trim();
     if (name === "set-cookie" && setCookies.length < SET_COOKIES_MAX) setCookies.push(value);
-    else if (name === "content-length") length = sameLength(length, value) ?? length;
+    else if (name === "content-length") length = sameLength(length, value);
     else if (name !== "" && !Object.hasOwn(headers, name)) headers[name] = value;
   }
   if (setCookies.length > 0) headers["set-cookie"] = setCookies;
@@ -56,12 +56,12 @@ export function parseHead(head: string): LenientHead {
   return { status: Number(status), headers, framing };
 }
 
-/** RFC 9110 section 8.6: a repeated length must be the same each time. An empty or negative one (-1) states none. */
+/** RFC 9110 section 8.6: a repeated length must be the same each time. What is no number (-1, or nothing) states none. */
 function sameLength(before: string | undefined, value: string): string | undefined {
-  const [first = "", ...others] = value.split(",").map((each) => each.trim());
-  const isSame = others.every((each) => each === first) && (before === undefined || before === first);
-  if (!isSame || !/^(?:-?\d+)?$/.test(first)) throw unreadable("the answer states several lengths");
-  return /^\d+$/.test(first) ? first : undefined;
+  const stated = value.split(",").flatMap((each) => /^\s*(\d+)\s*$/.exec(each)?.[1] ?? []);
+  const first = before ?? stated[0];
+  if (!stated.every((each) => each === first)) throw unreadable("the answer states several lengths");
+  return first;
 }
 
 /** RFC 9112 section 6.3: chunks count more than a length. */

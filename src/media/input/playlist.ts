@@ -10,8 +10,8 @@ import type { OpenedInput } from "./open-input.ts";
 export type PlaylistTarget =
   /** Load this instead, or else one of the others; the caller bounds how often. */
   | (ListedInput & { readonly kind: "link"; readonly alternatives?: readonly ListedInput[] | undefined })
-  /** For `HlsDemuxer.open`. */
-  | { readonly kind: "hls"; readonly url: URL };
+  /** For `HlsDemuxer.open`: its address, and the one before redirects. */
+  | { readonly kind: "hls"; readonly url: URL; readonly originUrl: URL };
 
 /**
  * Reads the beginning of an input, which stays open and unchanged (the bytes read are in its head).
@@ -29,8 +29,10 @@ export async function readPlaylist(input: PlayableInput, opened: OpenedInput): P
   const from: PlainInput | undefined = url === undefined ? found : { kind: "http", url, container: undefined };
   if (from === undefined) return undefined;
   if (format !== "hls") return { kind: "link", ...firstLink(text, format, from) };
-  // The address before redirects: what they lead to may expire.
-  if (from.kind === "http") return { kind: "hls", url: parseInputUrl(found?.kind === "http" ? found.url : from.url) };
+  if (from.kind === "http") {
+    const originUrl = parseInputUrl(found?.kind === "http" ? found.url : from.url);
+    return { kind: "hls", url: parseInputUrl(from.url), originUrl };
+  }
   throw new NodeError(
     "hls-unsupported",
     "opening an HLS playlist: it is a local file; it has to be loaded by its address",

@@ -50,7 +50,8 @@ export async function requestShoutcast(request: ShoutcastRequest): Promise<HttpA
   socket.once("close", stopListening);
   // A caller waiting for data gets the error from the iterator; later errors have no other listener.
   socket.on("error", () => undefined);
-  socket.write(requestHead(url, request.headers));
+  // As undici writes it: bytes that are no ASCII, as in cookies, go back as they came.
+  socket.write(requestHead(url, request.headers), "latin1");
   const received = new Received(socket);
   try {
     const head = await readAnswerHead(received);
@@ -76,7 +77,9 @@ function openSocket({ url, guard, settings, clock, localAddress }: ShoutcastRequ
 }
 
 function requestHead(url: URL, headers: Readonly<Record<string, string>>): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value.replace(/[\r\n]/g, " ")}\r\n`);
+  const lines = Object.entries(headers).map(
+    ([name, value]) => `${name}: ${value.replace(/[^\t\x20-\x7e\x80-\xff]/g, " ")}\r\n`,
+  );
   return `GET ${url.pathname}${url.search} HTTP/1.0\r\nHost: ${url.host}\r\n${lines.join("")}\r\n`;
 }
 
@@ -163,10 +166,13 @@ class SocketBody implements HttpBody {
         if (this.#framing.mayEnd) return undefined;
         throw interruptedError(url, new Error("the connection ended before the body did"));
       }
-      const { takenBytes, body } = this.#step(data);
-      this.#received.putBack(data.subarray(takenBytes));
-      budget?.pause();
-      if (body.length > 0) return body;
+      try {
+        const { takenBytes, body } = this.#step(data);
+        this.#received.putBack(data.subarray(takenBytes));
+        if (body.length > 0) return body;
+      } finally {
+        budget?.pause();
+      }
     }
     this.cancel();
     return undefined;

@@ -13,7 +13,7 @@ const LOSSLESS: ReadonlySet<AudioCodec> = new Set(["flac", "alac"]);
 const SILENT_BITS_MAX = 2;
 /** Stored without compression, silence has as many bits as audio, but they are all the same. */
 const BYTE_VALUES_MIN = 16;
-/** Such packets from the beginning on after which the rest is not tried. */
+/** Silent packets that hold audio after which the rest is not tried, and uncompressed ones after which it is not checked. */
 const PACKETS_MAX = 25;
 
 /** Per stream of a track. */
@@ -21,6 +21,7 @@ export class FalseSilence {
   readonly #codec: AudioCodec;
   #isSettled: boolean;
   #count = 0;
+  #uniformCount = 0;
 
   constructor(codec: AudioCodec) {
     this.#codec = codec;
@@ -35,11 +36,26 @@ export class FalseSilence {
       return false;
     }
     const silentBits = block.lengthSamples * block.channels.length * SILENT_BITS_MAX;
-    if (packet.length * 8 <= silentBits || new Set(packet).size < BYTE_VALUES_MIN) return false;
+    if (packet.length * 8 <= silentBits) return false;
+    if (isUniform(packet)) {
+      this.#isSettled = ++this.#uniformCount >= PACKETS_MAX;
+      return false;
+    }
     if (++this.#count < PACKETS_MAX) return true;
     const found = `the decoder makes only silence of ${this.#count} packets that hold audio`;
     throw new NodeError("media-decode-failed", `decode ${this.#codec}: ${found}; convert the file to another format`);
   }
+}
+
+/** True when it has few different bytes. Packets of audio have enough of them near their beginning. */
+function isUniform(packet: Uint8Array): boolean {
+  const found = new Uint8Array(256);
+  let count = 0;
+  for (const byte of packet) {
+    if (found[byte] === 0 && ++count >= BYTE_VALUES_MIN) return false;
+    found[byte] = 1;
+  }
+  return true;
 }
 
 /** Infinite samples, of a divisor that the decoder does not have, are as silent. */

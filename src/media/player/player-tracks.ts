@@ -160,10 +160,10 @@ export class PlayerTracks {
    */
   finishEarly(track: PlayingTrack): void {
     const { remainingSamples, rate } = track.pipeline;
-    this.#noteEarlyEnd(track, (remainingSamples / SAMPLES_PER_MS) * rate);
+    const isInaudible = this.#noteEarlyEnd(track, (remainingSamples / SAMPLES_PER_MS) * rate);
     this.#leaving = new LeavingTrack({ pipeline: track.pipeline, crossfade: this.#crossfade, before: this.#leaving });
     this.#leaving.crossfadeOut();
-    this.#end(track, "finished");
+    this.#end(track, isInaudible || hasFailedToLoad(track) ? "loadFailed" : "finished");
   }
 
   /** Gives the track up because nobody has listened for a minute. */

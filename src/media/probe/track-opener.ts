@@ -37,7 +37,10 @@ export interface TrackOpenerOptions {
   /** Distinguishes a link list or an HLS playlist from media; undefined is media. */
   readonly readPlaylist: (input: PlayableInput, opened: OpenedInput) => Promise<PlaylistTarget | undefined>;
   /** `work.link` of a site's track: for what the playlist names as well. */
-  readonly openHls: (url: URL, work: OpeningWork & { readonly isProbe: boolean }) => Promise<Demuxer>;
+  readonly openHls: (
+    url: URL,
+    work: OpeningWork & { readonly isProbe: boolean; readonly originUrl: URL },
+  ) => Promise<Demuxer>;
   readonly openDemuxer: (source: ByteSource, hints: ContainerHints, budget: TrackBudget) => Promise<Demuxer>;
   readonly clock: Clock;
   /** Called with the container that the link of a plugin's track declares, as early as it is known. */
@@ -190,7 +193,12 @@ export class TrackOpener {
               { ...hintsFor(input, opened), isLengthNeeded, isForwardOnly, signal },
               budget,
             )
-          : await this.#options.openHls(list.url, { ...work, link: opened.link, isProbe: isLengthNeeded });
+          : await this.#options.openHls(list.url, {
+              ...work,
+              originUrl: list.originUrl,
+              link: opened.link,
+              isProbe: isLengthNeeded,
+            });
       this.#aimReadAhead(opened.source, demuxer);
       return { kind: "media", demuxer, opened };
     } catch (error) {

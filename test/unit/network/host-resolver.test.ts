@@ -113,9 +113,43 @@ describe("while the system does not answer", () => {
     clock.advance(500);
     expect(await next).toEqual(["1.1.1.1", "2606:4700::1"]);
     expect(system).toHaveLength(16);
-    clock.advance(10_000);
-    expect(new Set(await Promise.all([...stuck, unknown]))).toEqual(new Set(["EAI_AGAIN"]));
+    clock.advance(1_500);
+    expect(await unknown).toBe("ENOTFOUND");
+    clock.advance(8_000);
+    expect(new Set(await Promise.all(stuck))).toEqual(new Set(["EAI_AGAIN"]));
     expect(clock.pendingCount).toBe(0);
+  });
+
+  it("a name that DNS does not know waits for the system to be asked for two seconds", async () => {
+    const answers: (() => void)[] = [];
+    const { dns, clock, resolve } = await start({
+      askSystem: (_name, _options, answer) => void answers.push(() => answer(null, SYSTEM_ANSWER)),
+    });
+    const before = Array.from({ length: 16 }, (_, index) => ask(resolve, `silent${index}.example`));
+    const asked = ask(resolve, "in-hosts-file");
+    clock.advance(500);
+    await until(() => dns.questions.includes("in-hosts-file 28"));
+    clock.advance(1_499);
+    answers[0]?.();
+    await until(() => answers.length === 17);
+    clock.advance(5_000);
+    answers[16]?.();
+    expect(await asked).toEqual(["9.9.9.9"]);
+    clock.advance(10_000);
+    await Promise.all(before);
+  });
+
+  it("a name that is queued for the system and that DNS does not answer for fails after ten seconds", async () => {
+    const { dns, clock, resolve } = await start();
+    const stuck = Array.from({ length: 16 }, (_, index) => ask(resolve, `silent${index}.example`));
+    const asked = ask(resolve, "silent.example");
+    clock.advance(500);
+    await until(() => dns.questions.includes("silent.example 1"));
+    clock.advance(9_499);
+    expect(await Promise.race([asked, Promise.resolve("waiting")])).toBe("waiting");
+    clock.advance(1);
+    expect(await asked).toBe("EAI_AGAIN");
+    await Promise.all(stuck);
   });
 });
 

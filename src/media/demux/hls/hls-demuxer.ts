@@ -40,6 +40,8 @@ export interface HlsOptions {
   readonly signal: AbortSignal;
   /** The plugin's track link that `url` came from. Its headers are sent with every request. */
   readonly link?: TrackLink | undefined;
+  /** The address that redirected to `url`; default: `url`. */
+  readonly originUrl?: URL | undefined;
   /** It is only opened to see what it is: trouble that may pass is waited for less long. */
   readonly isProbe?: boolean | undefined;
 }

@@ -23,6 +23,8 @@ export interface PlaylistAccess {
   readonly retryLimits?: RetryLimits | undefined;
   /** The plugin's track link: its headers are sent with every request, which uses the egress the link is valid for. */
   readonly link?: TrackLink | undefined;
+  /** Without a link: the address that redirected to the playlist's, which may expire. */
+  readonly originUrl?: URL | undefined;
 }
 
 export interface LoadedPlaylist<Playlist = MediaPlaylist> {
@@ -43,8 +45,13 @@ interface StreamLoading {
 const PLAYLIST_BYTES_MAX = 8 * 1024 * 1024;
 /** How many streams of a master playlist are tried. */
 const VARIANTS_TRIED_MAX = 3;
-/** Error codes of answers that are no playlist, or none at all. */
-const BAD_ANSWER_CODES: readonly string[] = ["hls-playlist-invalid", "input-answer-invalid", "input-http-status"];
+/** Error codes of single answers that are no playlist, or none that can be used. */
+export const BAD_ANSWER_CODES: readonly string[] = [
+  "hls-playlist-invalid",
+  "input-answer-invalid",
+  "input-http-status",
+  "input-redirects",
+];
 /** Error codes which show that a link no longer leads to an HLS playlist. */
 const NO_PLAYLIST_CODES: readonly string[] = ["hls-playlist-invalid", "input-answer-invalid"];
 
@@ -143,24 +150,41 @@ async function loadPlaylist(
   access: PlaylistAccess,
   signal: AbortSignal,
 ): Promise<LoadedPlaylist<HlsMaster | MediaPlaylist>> {
+  let first: LoadedPlaylist<HlsMaster | MediaPlaylist> | undefined;
   try {
-    const loaded = await loadOnce(url, access, signal);
-    const { playlist } = loaded;
-    if (isWhole(playlist)) return loaded;
-    if (playlist.kind === "media") playlist.close();
+    first = await loadOnce(url, access, signal);
+    if (isWhole(first.playlist)) return first;
   } catch (error) {
     const isBad = error instanceof NodeError && BAD_ANSWER_CODES.includes(error.code);
     // Statuses that pass have been waited for.
     if (!isBad || refusalStatusOf(error) !== undefined || isWorthRetrying(error)) throw error;
   }
-  signal.throwIfAborted();
-  return loadOnce(url, access, signal);
+  const usable = first !== undefined && isUsable(first.playlist) ? first : undefined;
+  try {
+    signal.throwIfAborted();
+    const second = await loadOnce(url, access, signal);
+    const best = isUsable(second.playlist) ? second : (usable ?? second);
+    close(best === second ? first : second);
+    return best;
+  } catch (error) {
+    if (usable !== undefined && !signal.aborted) return usable;
+    close(first);
+    throw error;
+  }
+}
+
+function close(loaded: LoadedPlaylist<HlsMaster | MediaPlaylist> | undefined): void {
+  if (loaded?.playlist.kind === "media") loaded.playlist.close();
 }
 
 /** False when it may have been cut off, or is not filled yet. */
 function isWhole(playlist: HlsMaster | MediaPlaylist): boolean {
   if (playlist.kind === "media" && playlist.isEnded) return true;
-  return playlist.endsInNewline && (playlist.kind === "master" || playlist.segmentCount > 0);
+  return playlist.endsInNewline && isUsable(playlist);
+}
+
+function isUsable(playlist: HlsMaster | MediaPlaylist): boolean {
+  return playlist.kind === "master" || playlist.segmentCount > 0;
 }
 
 async function loadOnce(

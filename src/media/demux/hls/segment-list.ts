@@ -10,7 +10,14 @@ import type { RequestDestination } from "../../input/link-destination.ts";
 import { InputReplacedError } from "../../input/track-link.ts";
 import type { HlsSegment } from "./hls-segment.ts";
 import type { MediaPlaylist } from "./media-playlist.ts";
-import { type LoadedPlaylist, loadAgain, loadLinked, loadStream, type PlaylistAccess } from "./playlist-loading.ts";
+import {
+  BAD_ANSWER_CODES,
+  type LoadedPlaylist,
+  loadAgain,
+  loadLinked,
+  loadStream,
+  type PlaylistAccess,
+} from "./playlist-loading.ts";
 
 /** A segment in a playlist that has been replaced. */
 export interface RenewedSegment {
@@ -31,13 +38,6 @@ const MISSING_TARGETS_MAX = 3;
 const MISSING_MS_MIN = 20_000;
 /** Answers in a row that are no playlist, after which the address it came from is asked. */
 const BAD_ANSWERS_MAX = 2;
-/** Error codes of single answers that are no playlist, or none that can be used. */
-const BAD_ANSWER_CODES: readonly string[] = [
-  "hls-playlist-invalid",
-  "input-answer-invalid",
-  "input-http-status",
-  "input-redirects",
-];
 /** Caches may return an old playlist once or twice; after that the stream counts as restarted. */
 const BACKWARD_LOADS_MAX = 3;
 /** Starts of segments this close are the same: durations have six digits at most. */
@@ -80,16 +80,21 @@ export class SegmentList {
    * @throws NodeError "hls-playlist-invalid", "hls-unsupported" and the errors of downloads and links
    */
   static async open(url: URL, access: PlaylistAccess, signal: AbortSignal): Promise<SegmentList> {
-    const { link } = access;
+    const { link, originUrl = url } = access;
+    const load = async (from: URL): Promise<SegmentList> => {
+      const loaded = await loadStream(from, access, { signal, isRenewed: link === undefined });
+      return new SegmentList(originUrl, loaded, access);
+    };
     try {
       // A link is followed from its start: its headers are meant for that site.
-      const from = link?.destination.url ?? url;
-      return new SegmentList(url, await loadStream(from, access, { signal, isRenewed: link === undefined }), access);
+      return await load(link?.destination.url ?? url);
     } catch (error) {
+      signal.throwIfAborted();
+      if (link === undefined && originUrl.href !== url.href && isMissing(error)) return load(originUrl);
       const status = refusalStatusOf(error);
       if (link === undefined || status === undefined) throw error;
       await link.renewRefused(status, signal);
-      return new SegmentList(url, await loadLinked(link, access, { signal, isRenewed: true }), access);
+      return new SegmentList(originUrl, await loadLinked(link, access, { signal, isRenewed: true }), access);
     }
   }
 

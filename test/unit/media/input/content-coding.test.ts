@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { type AnswerPlan, plainPlan, rawPlan } from "../../../../lab/media-server/answer-plan.ts";
-import { download } from "../../../../src/media/input/http-download.ts";
+import { type DownloadOptions, download } from "../../../../src/media/input/http-download.ts";
 import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { type HttpInputBench, readWhole, startHttpInputBench } from "../../../support/http-input-bench.ts";
 import { hurry, patternBytes, until } from "../../../support/input-builders.ts";
@@ -25,8 +25,12 @@ async function start(coding: string, body: Uint8Array, more: Partial<AnswerPlan>
   return bench;
 }
 
-async function downloaded({ deps, server, clock }: HttpInputBench, sizeBytesMax = FILE.length): Promise<Uint8Array> {
-  const options = { client: deps.client, pace: new RequestPace(deps.budget), signal: deps.signal, sizeBytesMax };
+async function downloaded(
+  { deps, server, clock }: HttpInputBench,
+  sizeBytesMax = FILE.length,
+  range?: DownloadOptions["range"],
+): Promise<Uint8Array> {
+  const options = { client: deps.client, pace: new RequestPace(deps.budget), signal: deps.signal, sizeBytesMax, range };
   const { data } = await hurry(clock, download(new URL(`${server.url}/list`), options));
   return data.read(0, data.endBytes) ?? new Uint8Array(0);
 }
@@ -77,6 +81,11 @@ describe("no coding", () => {
         "fLaC\u0000",
         "\u00ff\u00fb\u0090\u0064",
         "#EXTM3U\n",
+        "\u001a\u0045\u00df\u00a3",
+        "\u0000\u0000\u0000\u0018ftypM4A ",
+        // Complete, empty streams of deflate.
+        "\u0003\u0000",
+        "\u0001\u0000\u0000\u00ff\u00ff",
       ]) {
         const file = Buffer.concat([Buffer.from(beginning, "latin1"), FILE]);
         const running = await start(coding, file);
@@ -89,6 +98,33 @@ describe("no coding", () => {
 });
 
 describe("compressed bodies", () => {
+  it.each([
+    ["br", brotliCompressSync("a")],
+    ["br", brotliCompressSync(patternBytes(40))],
+    ["deflate", deflateRawSync("a")],
+    ["gzip", gzipSync("a")],
+  ])("a small body with %s is decoded", async (coding, body) => {
+    expect([1, 40]).toContain((await downloaded(await start(coding, body))).length);
+  });
+
+  it.each([
+    ["br", brotliCompressSync(FILE.subarray(0, 1_000))],
+    ["deflate", deflateSync(FILE.subarray(0, 1_000))],
+  ])("a part from the middle that looks like %s by chance is read as it is", async (coding, body) => {
+    const headers = { "content-range": `bytes 100-${body.length + 99}/${FILE.length}` };
+    const running = await start(coding, body, { status: 206, headers });
+    const range = { offsetBytes: 100, lengthBytes: body.length };
+    expect(Buffer.compare(await downloaded(running, FILE.length, range), body)).toBe(0);
+  });
+
+  it("a part from the middle of what is compressed is refused", async () => {
+    const body = gzipSync(FILE.subarray(0, 1_000));
+    const headers = { "content-range": `bytes 100-${body.length + 99}/${FILE.length}` };
+    const running = await start("gzip", body, { status: 206, headers });
+    const loading = downloaded(running, FILE.length, { offsetBytes: 100, lengthBytes: body.length });
+    await expect(loading).rejects.toThrow("a part from the middle of what it has compressed with gzip");
+  });
+
   it.each([
     ["gzip", gzipSync(FILE)],
     ["x-gzip", gzipSync(FILE)],
@@ -127,6 +163,17 @@ describe("compressed bodies", () => {
       await refused.toMatchObject({ code: "input-answer-invalid", message: expect.stringMatching(/dcb|compress/) });
     },
   );
+
+  it.each(["compress", "gzip"])("the body of an error with %s is not waited for", async (coding) => {
+    const fault = { kind: "stall", afterBytes: 10, forMs: undefined } as const;
+    const { open } = await start(coding, FILE, { status: 404, fault });
+    await expect(open("/song")).rejects.toMatchObject({ code: "input-not-found" });
+  });
+
+  it("an empty body with a coding that is not supported is empty", async () => {
+    const { open } = await start("compress", Buffer.alloc(0));
+    expect((await open("/song")).source.sizeBytes).toBe(0);
+  });
 
   it("a damaged body fails, and says which coding it was", async () => {
     const body = gzipSync(FILE);

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { type Answer, plainPlan, statusPlan } from "../../../../lab/media-server/answer-plan.ts";
+import { type Answer, plainPlan, rawPlan, statusPlan } from "../../../../lab/media-server/answer-plan.ts";
 import type { LoggedRequest } from "../../../../lab/media-server/media-server.ts";
 import { download } from "../../../../src/media/input/http-download.ts";
 import { RequestPace } from "../../../../src/media/input/request-pace.ts";
@@ -79,4 +79,17 @@ it("a cookie is sent when a lost connection is opened again", async () => {
     ["/song", undefined],
     ["/song", "n=v"],
   ]);
+});
+
+it("a cookie with bytes that are no ASCII goes back as it came, also to a server that is read leniently", async () => {
+  const bench = await start(({ path }) =>
+    path === "/a"
+      ? statusPlan(302, { location: "/song", "set-cookie": "n=\u00e9; Path=/" })
+      : rawPlan("ICY 200 OK\r\n\r\n", FILE),
+  );
+  expect((await readWhole(await bench.open("/a"))).equals(FILE)).toBe(true);
+  const asked = cookiesOf(bench).slice(1);
+  expect(asked.length).toBeGreaterThan(1);
+  // The server sent it in UTF-8.
+  for (const each of asked) expect(each).toEqual(["/song", Buffer.from("n=\u00e9").toString("latin1")]);
 });

@@ -77,6 +77,17 @@ it("a reader that received bytes and requests no more uses no time slice", async
   expect(budget.usedMs).toBe(usedMs);
 });
 
+it("a chunk that cannot be read ends the time slice", async () => {
+  const { answered, sliceCount, budget } = await ask(
+    `${CHUNKED.replace("\r\n", "\r\ncontent-length: 5\r\n")}${"1\r\na\r\n".repeat(8_000)}?\r\n`,
+  );
+  await expect(read(await answered)).rejects.toThrow("a chunk's size is unreadable");
+  expect(sliceCount()).toBeGreaterThan(0);
+  const { usedMs } = budget;
+  budget.pause(); // counts a stretch that is still open, and else nothing
+  expect(budget.usedMs).toBe(usedMs);
+});
+
 it("pieces that arrive together are handed out together", async () => {
   const { answered } = await ask(`${CHUNKED}${"1\r\nx\r\n".repeat(640)}0\r\n\r\n`);
   const { bytes, pieceCount } = await read(await answered);

@@ -186,6 +186,45 @@ describe("a server whose first answer is no use", () => {
     expect(server.requests.length).toBe(2);
   });
 
+  const LARGE = patternBytes(20 * 1024 * 1024);
+
+  it.each<[string, Answer]>([
+    ["answers 503", statusPlan(503)],
+    ["answers 408", statusPlan(408)],
+    ["closes the connection", "drop"],
+    ["breaks off its answer", { ...plainPlan(LARGE, "audio/mpeg"), fault: { kind: "cut", afterBytes: 0 } }],
+    ["falls silent", { ...plainPlan(LARGE, "audio/mpeg"), fault: { kind: "stall", afterBytes: 0, forMs: undefined } }],
+  ])("a server that %s before its first byte and offers ranges later is asked for them", async (_name, answer) => {
+    const { open, clock, server } = await start(({ headers, earlierRequests }) =>
+      headers.range === "bytes=0-" && earlierRequests < (answer === "drop" ? 2 : 1)
+        ? answer
+        : plainPlan(LARGE, "audio/mpeg"),
+    );
+    const { source } = await hurry(clock, open("/song"));
+    expect(await hurry(clock, source.read(0, 10))).toHaveLength(10);
+    expect(source.isRandomAccess).toBe(true);
+    const late = await hurry(clock, source.read(19_000_000, 1_000));
+    expect(Buffer.compare(late, LARGE.subarray(19_000_000, 19_001_000))).toBe(0);
+    expect(server.requests.at(-1)?.headers.range).toBe("bytes=19000000-");
+  });
+
+  it.each<[string, Answer]>([
+    ["answers 500", statusPlan(500)],
+    ["closes the connection", "drop"],
+  ])("a server that %s to every range that it offers is not asked for a third one", async (_name, answer) => {
+    const { open, clock, server } = await start(({ headers }) =>
+      headers.range === undefined ? plainPlan(FILE, "audio/mpeg") : answer,
+    );
+    const { source } = await hurry(clock, open("/song"));
+    for (const at of [299_000, 100, 299_000]) {
+      const data = await hurry(clock, source.read(at, 1_000));
+      expect(Buffer.compare(data, FILE.subarray(at, at + 1_000))).toBe(0);
+    }
+    const ranges = server.requests.map(({ headers }) => headers.range);
+    expect([...new Set(ranges)]).toEqual(["bytes=0-", undefined, "bytes=299000-"]);
+    expect(ranges.at(-1)).toBeUndefined();
+  });
+
   it("a bare body that is cut is resumed by skipping", async () => {
     const { open, clock } = await start(({ headers, earlierRequests }) => {
       if (headers.range) return statusPlan(501);
@@ -242,10 +281,49 @@ describe("a part that is downloaded, as a segment is", () => {
     const { deps, clock, server } = await start(({ headers }) =>
       headers.range === undefined ? whole() : (answer ?? plainPlan(FILE, undefined)),
     );
-    const range = { offsetBytes: 150_000, lengthBytes: 1_000 };
-    const pace = new RequestPace(deps.budget);
-    const options = { client: deps.client, pace, signal: deps.signal, sizeBytesMax: FILE.length, range };
-    const { data } = await hurry(clock, download(new URL(`${server.url}/segment`), options));
-    expect(Buffer.compare(data.read(0, data.endBytes)!, FILE.subarray(150_000, 151_000))).toBe(0);
+    expect(await downloadPart({ deps, clock, server })).toBe(true);
+  });
+
+  it.each<[string, Answer]>([
+    ["is closed", "drop"],
+    ["is answered with 503", statusPlan(503)],
+    ["is answered with 408", statusPlan(408)],
+    ["is cut", { ...plainPlan(FILE, undefined), fault: { kind: "cut", afterBytes: 10 } }],
+  ])("a request for a part that %s once is repeated", async (_name, answer) => {
+    const running = await start(({ earlierRequests }) => (earlierRequests === 0 ? answer : plainPlan(FILE, undefined)));
+    expect(await downloadPart(running)).toBe(true);
+    expect(running.server.requests.map(({ headers }) => headers.range)).toEqual([RANGE, RANGE]);
+  });
+
+  it.each([
+    [
+      "is small enough is for the whole every second time",
+      151_000,
+      [RANGE, RANGE, undefined, RANGE, undefined, RANGE, undefined],
+    ],
+    ["is too large is for the part every time", 150_999, [RANGE, RANGE, RANGE, RANGE, RANGE, RANGE, RANGE]],
+  ])("the repeated request for a part of a file that %s", async (_name, sizeBytesMax, asked) => {
+    const running = await start(() => statusPlan(500));
+    await expect(downloadPart(running, sizeBytesMax)).rejects.toThrow("HTTP 500");
+    expect(running.server.requests.map(({ headers }) => headers.range)).toEqual(asked);
+  });
+
+  it("a part of a file that is too large is not cut out of the whole", async () => {
+    const running = await start(() => statusPlan(400));
+    await expect(downloadPart(running, 150_999)).rejects.toThrow("HTTP 400");
+    expect(running.server.requests).toHaveLength(1);
   });
 });
+
+const RANGE = "bytes=150000-150999";
+
+/** True when the bytes of the range came. */
+async function downloadPart(
+  { deps, clock, server }: Pick<HttpInputBench, "deps" | "clock" | "server">,
+  sizeBytesMax = FILE.length,
+): Promise<boolean> {
+  const range = { offsetBytes: 150_000, lengthBytes: 1_000 };
+  const options = { client: deps.client, pace: new RequestPace(deps.budget), signal: deps.signal, sizeBytesMax, range };
+  const { data } = await hurry(clock, download(new URL(`${server.url}/segment`), options));
+  return Buffer.compare(data.read(0, data.endBytes)!, FILE.subarray(150_000, 151_000)) === 0;
+}

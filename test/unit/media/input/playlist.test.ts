@@ -64,7 +64,16 @@ it("a list returns its first link, relative to the list's final address", async 
 });
 
 it("an HLS playlist is distinguished from a list by any of its tags", async () => {
-  expect(await read("/live.m3u8")).toEqual({ kind: "hls", url: new URL(`${server.url}/live.m3u8`) });
+  const url = new URL("/live.m3u8", server.url);
+  expect(await read("/live.m3u8")).toEqual({ kind: "hls", url, originUrl: url });
+});
+
+it("an HLS playlist behind a redirect is opened there, as the redirect may work once", async () => {
+  expect(await read("/to?/live.m3u8")).toEqual({
+    kind: "hls",
+    url: new URL("/live.m3u8", server.url),
+    originUrl: new URL("/to?/live.m3u8", server.url),
+  });
 });
 
 it("media is not a playlist, and an empty list is an error", async () => {

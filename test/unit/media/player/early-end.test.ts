@@ -276,6 +276,14 @@ describe("a track of which nothing is audible", () => {
     }
   });
 
+  it("a track of concealed packets that ends early for crossfade fails", async () => {
+    player.setFilters({ pluginFilters: { tonearm: { crossfade: { duration: 1500, curve: "sine" } } } });
+    const decoder = createScriptedDecoder({ decode: () => ({ ...createBlock(), isConcealed: true }) });
+    await play({ packets: createPackets(200), decoder }, { lengthMs: 4000 });
+    expect(outcome()).toEqual(inaudible("decoderErrors", "media-decode-failed"));
+    expect(voice.frames).toBeLessThan(180);
+  });
+
   it("a track whose audio is trimmed to nothing fails", async () => {
     const packets = createPackets(200).map((packet) => ({ ...packet, trimEndSamples: 960 }));
     await play({ packets }, { lengthMs: 4000 });

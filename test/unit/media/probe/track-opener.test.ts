@@ -159,9 +159,8 @@ describe("opening an input for playback", () => {
   });
 
   it("opening an input opens HLS by its address and closes the source opened to recognise it", async () => {
-    const { opener, sources, demuxers } = setup({
-      a: { list: { kind: "hls", url: new URL("http://media.example/a") } },
-    });
+    const url = new URL("http://media.example/a");
+    const { opener, sources, demuxers } = setup({ a: { list: { kind: "hls", url, originUrl: url } } });
     expect(await opener.open(http("a"), { signal: never, budget })).toBe(demuxers[0]);
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
   });

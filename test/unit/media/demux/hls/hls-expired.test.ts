@@ -211,6 +211,23 @@ describe("a playlist whose first answer is bad once", () => {
     expect(countOf("/master.m3u8")).toBe(2);
   });
 
+  it.each<[string, Answer]>([
+    ["a refusal", statusPlan(403)],
+    ["404", statusPlan(404)],
+    ["500", statusPlan(500)],
+    ["a web page", textPlan("<html>")],
+    ["an empty playlist", textPlan("#EXTM3U\n#EXT-X-TARGETDURATION:1\n")],
+  ])("playlists without a newline at their end are used when the second answer is %s", async (_what, bad) => {
+    const live = good.replace("\n#EXT-X-ENDLIST\n", "");
+    const { open, clock, countOf } = await start(({ path, earlierRequests }) => {
+      if (path === "/master.m3u8") return earlierRequests === 0 ? textPlan(MASTER.trimEnd()) : bad;
+      if (path === "/media.m3u8") return earlierRequests === 0 ? textPlan(live) : bad;
+      return plainPlan(SEGMENTS.get(path.slice(1)) ?? Buffer.alloc(0), undefined);
+    });
+    expect(await readAll(clock, await open("/master.m3u8"), 30)).toBe(WHOLE.slice(30));
+    expect(countOf("/media.m3u8")).toBeGreaterThan(1);
+  });
+
   it("a playlist that stays a web page fails with the reason after the second answer", async () => {
     const { open, countOf } = await start(() => textPlan("<html>"));
     await expect(open("/media.m3u8")).rejects.toThrow(/does not begin with #EXTM3U/);

@@ -23,8 +23,9 @@ async function start(script: (request: LoggedRequest) => Answer | undefined) {
     () => server.close(),
     () => deps.client.close(),
   );
-  const open = async (path: string): Promise<HlsDemuxer> => {
-    const opening = HlsDemuxer.open(new URL(path, server.url), { ...deps, openSegment: openFakeSegment });
+  const open = async (path: string, originPath = path): Promise<HlsDemuxer> => {
+    const originUrl = new URL(originPath, server.url);
+    const opening = HlsDemuxer.open(new URL(path, server.url), { ...deps, originUrl, openSegment: openFakeSegment });
     const demuxer = await hurry(clock, opening);
     cleanups.push(() => demuxer.close());
     return demuxer;
@@ -195,17 +196,20 @@ describe("a live playlist whose address expires", () => {
     expect(badCount).toBe(2);
   });
 
-  it("the address that redirected to the playlist is asked again", async () => {
+  it.each([
+    ["from the beginning", 1],
+    ["later", 0],
+  ])("the address that redirected to the playlist is asked when its target is refused %s", async (_when, first) => {
     const live = new LiveHls(SEGMENTS, 3);
-    let token = 0;
+    let token = first;
     const { open, clock } = await start(({ path }) => {
       if (path === "/start") return statusPlan(302, { location: `/${token}/live/index.m3u8` });
       const [, used, rest] = /^\/(\d+)(\/.*)$/.exec(path) ?? [];
       return Number(used) < token ? statusPlan(403) : live.answer({ path: rest ?? "" });
     });
-    const demuxer = await open("/start");
+    const demuxer = await open("/0/live/index.m3u8", "/start");
     await readTexts(clock, demuxer, 21);
-    token = 1;
+    token++;
     live.advance(2);
     expect((await readTexts(clock, demuxer, 29)).slice(-20)).toEqual(tens("de"));
   });
