@@ -4,15 +4,7 @@
 import type { TrackBudget } from "../quota/track-budget.ts";
 import type { ByteSource } from "./byte-source.ts";
 
-interface BudgetedSourceOptions {
-  readonly budget: TrackBudget;
-  /** Not random access, whatever the source is. */
-  readonly isForwardOnly?: boolean | undefined;
-  /** Called at each `close`, before the source's own. */
-  readonly onClose: () => void;
-}
-
-/** As the source it stands in front of. */
+/** As the source it stands in front of; `onClose` is called at each `close`, before the source's own. */
 export class BudgetedSource implements ByteSource {
   readonly sizeBytes: number | undefined;
   readonly isRandomAccess: boolean;
@@ -20,10 +12,10 @@ export class BudgetedSource implements ByteSource {
   readonly #budget: TrackBudget;
   readonly #onClose: () => void;
 
-  constructor(source: ByteSource, { budget, isForwardOnly = false, onClose }: BudgetedSourceOptions) {
+  constructor(source: ByteSource, budget: TrackBudget, onClose: () => void) {
     const { sizeBytes, isRandomAccess } = source.declared ?? source;
     this.sizeBytes = sizeBytes;
-    this.isRandomAccess = isRandomAccess && !isForwardOnly;
+    this.isRandomAccess = isRandomAccess;
     this.#source = source;
     this.#budget = budget;
     this.#onClose = onClose;

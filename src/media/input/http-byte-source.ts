@@ -304,6 +304,7 @@ export class HttpByteSource implements ByteSource {
    */
   async #receive(signal: AbortSignal, openBody: HttpBody | undefined): Promise<void> {
     for (let body = openBody; ; body = undefined) {
+      const startBytes = this.#window.endBytes;
       try {
         body ??= await this.#resource.openAt(this.#window.endBytes, this.#head.subarray(0, this.#headBytes), signal);
         await this.#receiveBody(body, signal);
@@ -316,6 +317,7 @@ export class HttpByteSource implements ByteSource {
         const isUseless = body !== undefined && body === openBody && this.#window.endBytes === 0;
         // Some servers break off what they answer to a range, before its first byte.
         if (isUseless && isHangUp(error)) this.#resource.askBare();
+        else if (this.#window.endBytes === startBytes && isHangUp(error)) this.#resource.noteEmptyBody();
         // What the parser cannot read is read leniently the next time, from its beginning if need be.
         const isReopenable = this.#resource.isReopenable || isUseless || isUnreadable(error);
         if (!isReopenable || !isWorthRetrying(error)) throw error;

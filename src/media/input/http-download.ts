@@ -9,7 +9,7 @@ import { ByteWindow } from "./byte-window.ts";
 import { getDecoded } from "./first-request.ts";
 import type { HttpAnswer } from "./http-answer.ts";
 import type { HttpClient } from "./http-client.ts";
-import { answerError, interruptedError, isHangUp, isWorthRetrying } from "./http-errors.ts";
+import { answerError, interruptedError, isHangUp, isServerError, isWorthRetrying } from "./http-errors.ts";
 import { contentLengthOf, mimeTypeOf, type Validator, validatorOf } from "./http-headers.ts";
 import type { RequestPace } from "./request-pace.ts";
 import { RetryBudget, type RetryLimits } from "./retry-budget.ts";
@@ -58,6 +58,8 @@ class EmptyAnswerError extends NodeError {}
 /** For all attempts together. A site that takes longer for a few seconds of audio cannot be played. */
 const DOWNLOAD_MS_MAX = 60_000;
 const NOT_MODIFIED = 304;
+/** All of a file is received only for a range near its beginning. */
+const WHOLE_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
  * Downloads it, with up to six more tries over twenty seconds when there is trouble that may pass.
@@ -104,15 +106,15 @@ export async function download(url: URL, options: Omit<DownloadOptions, "known">
   return loaded;
 }
 
-/** True when the range can be cut out of all of the file. */
+/** True when the range can be cut out of all of the file, without receiving much more. */
 function fitsWhole({ range, sizeBytesMax }: DownloadOptions): boolean {
-  return range !== undefined && range.offsetBytes + range.lengthBytes <= sizeBytesMax;
+  return range !== undefined && range.offsetBytes + range.lengthBytes <= Math.min(sizeBytesMax, WHOLE_BYTES_MAX);
 }
 
 /** True when a server that can be reached sent no body. */
 function isUnanswered(error: unknown): boolean {
   if (!(error instanceof NodeError)) return false;
-  return error.code === "input-http-status" || (isHangUp(error) && error.code !== "input-interrupted");
+  return isServerError(error) || (isHangUp(error) && error.code !== "input-interrupted");
 }
 
 async function downloadOnce(

@@ -103,6 +103,11 @@ export function isRefusal(status: number): boolean {
 /** A link is good from one address only, and that is barred. */
 class BarredError extends NodeError {}
 
+/** True for an answer that says that the server failed (5xx). */
+export function isServerError(error: unknown): boolean {
+  return error instanceof HttpStatusError && error.status >= 500;
+}
+
 /** "link-refused": the site refuses the only address that the link is valid from, or that address is known to fail. */
 export function barredError(url: URL): NodeError {
   const reason = "the address that its link is good from is barred";

@@ -58,6 +58,8 @@ export class HttpResource {
   #station: IcyStation | undefined;
   #sizeBytes: number | undefined;
   #acceptsRanges: boolean;
+  /** The body that is being received came as a range. */
+  #isPartOpen = false;
   #isLive: boolean;
   /** What the first answer says, unless it is a station's. */
   readonly #asFile: { readonly sizeBytes: number | undefined; readonly acceptsRanges: boolean };
@@ -75,6 +77,7 @@ export class HttpResource {
     const asked = await askFirst(access, url, { signal, isBare });
     try {
       const resource = new HttpResource(access, asked);
+      await resource.#settleDoubt(signal);
       return { resource, body: resource.#firstBodyOf(asked) };
     } catch (error) {
       asked.answer.body.cancel();
@@ -110,6 +113,21 @@ export class HttpResource {
     this.#isLive = this.#station !== undefined;
     this.#sizeBytes = this.#isLive ? undefined : this.#asFile.sizeBytes;
     this.#acceptsRanges = !this.#isLive && this.#asFile.acceptsRanges;
+  }
+
+  /**
+   * Whether large files can be read anywhere must be known in advance. Where a request without a range was answered and
+   * offers them, the last byte is asked for.
+   */
+  async #settleDoubt(signal: AbortSignal): Promise<void> {
+    const sizeBytes = this.#sizeBytes ?? 0;
+    if (!this.#doubtsRanges || !this.#acceptsRanges || sizeBytes <= SKIP_TO_SEEK_SIZE_BYTES_MAX) return;
+    const part = partFrom(this.#destination, this.#url, sizeBytes - 1);
+    const answer = await this.#send(part, signal).catch(() => undefined);
+    answer?.body.cancel();
+    signal.throwIfAborted();
+    this.#acceptsRanges = answer?.status === 206 && !isUselessPart(answer, sizeBytes - 1);
+    this.#doubtsRanges = false;
   }
 
   /** Address of the body after redirects, with user name and password if they still apply. */
@@ -151,6 +169,7 @@ export class HttpResource {
 
   /** Reports received bytes: the link of a site's track works. */
   noteProgress(sizeBytes: number): void {
+    this.#doubtsRanges &&= !this.#isPartOpen;
     this.#access.link?.noteProgress(sizeBytes);
   }
 
@@ -167,6 +186,11 @@ export class HttpResource {
     if (this.#destination.rangeStep !== undefined) return;
     this.#isBare = true;
     this.#doubtsRanges = true;
+  }
+
+  /** Notes that a body ended before its first byte: of a range that was in doubt, it shows what they are worth. */
+  noteEmptyBody(): void {
+    if (this.#doubtsRanges && this.#isPartOpen) this.#refuseRanges();
   }
 
   /** Notes that the body regularly ended here. */
@@ -236,16 +260,21 @@ export class HttpResource {
         const isKept = this.#destination.rangeStep !== undefined || answer.status === 416;
         const isUseless = this.#doubtsRanges ? isWorthAskingBare : isUselessPart;
         if (isKept || !isUseless(answer, positionBytes)) {
-          this.#doubtsRanges &&= answer.status !== 206;
+          this.#isPartOpen = answer.status === 206;
           return { part, answer };
         }
         answer.body.cancel();
       }
-      this.#doubtsRanges = false;
-      this.#acceptsRanges = false;
+      this.#refuseRanges();
     }
+    this.#isPartOpen = false;
     const part = wholeOf(url);
     return { part, answer: await this.#send(part, signal) };
+  }
+
+  #refuseRanges(): void {
+    this.#doubtsRanges = false;
+    this.#acceptsRanges = false;
   }
 
   /** Undefined: the server closed the connection, as it did before. */
@@ -285,6 +314,7 @@ export class HttpResource {
     if (answer.status === 206) return answer.body;
     if (hasStep && part.endBytes !== undefined) return this.#step(answer, positionBytes, part.endBytes);
     const isAsked = part.headers.range !== undefined;
+    this.#doubtsRanges &&= !isAsked;
     this.#acceptsRanges = !isAsked && this.#doubtsRanges && offersRanges(answer.status, answer.headers);
     return this.#skipTo(answer, positionBytes, { head, changed });
   }

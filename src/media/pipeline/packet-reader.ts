@@ -34,6 +34,7 @@ type OpenTrack = (
   work: {
     readonly signal: AbortSignal;
     readonly budget: TrackBudget;
+    readonly lengthMs: number | undefined;
     /** See OpeningWork of probe/track-opener.ts. */
     readonly link?: TrackLink | undefined;
     readonly onReplaced?: ((link: TrackLink) => void) | undefined;
@@ -193,9 +194,9 @@ export class PacketReader {
   }
 
   #open(link: TrackLink | undefined, generation: number): Promise<Demuxer> {
-    const { input, budget, open } = this.#options;
+    const { input, budget, lengthMs, open } = this.#options;
     const onReplaced = (other: TrackLink): void => this.#onReplaced(other, generation);
-    return open(input, { signal: this.#abort.signal, budget, link, onReplaced });
+    return open(input, { signal: this.#abort.signal, budget, lengthMs, link, onReplaced });
   }
 
   /** One burst, in its own time slice: the pending seek, then packets until the queue is full. */

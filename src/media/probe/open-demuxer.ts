@@ -36,8 +36,6 @@ export interface ContainerHints {
   readonly container?: string | undefined;
   /** False: audio is needed soon, so `info.lengthMs` may be left out if it is at the end. Default true. */
   readonly isLengthNeeded?: boolean | undefined;
-  /** True: what is further on cannot be read, as in a file that was cut off. Default false. */
-  readonly isForwardOnly?: boolean | undefined;
   /** Ends the opening at its next time slice, unless it is waiting for the source. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -54,7 +52,7 @@ type Open = (parts: ReaderParts, leading: LeadingTags, hints: ContainerHints) =>
 export async function openDemuxer(bytes: ByteSource, hints: ContainerHints, budget: TrackBudget): Promise<Demuxer> {
   const work = new DemuxWork(budget);
   const close = () => work.close();
-  const source = new BudgetedSource(bytes, { budget, isForwardOnly: hints.isForwardOnly, onClose: close });
+  const source = new BudgetedSource(bytes, budget, close);
   const stopListening = hints.signal && onAbort(hints.signal, close);
   try {
     return await openRecognised(source, hints, work);

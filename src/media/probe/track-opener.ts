@@ -21,8 +21,8 @@ const READ_AHEAD_BYTES_MIN = 64 * 1024;
 const HOPS_MAX = 5;
 /** Inputs that are opened for one track, other addresses of lists included. */
 const OPENED_MAX = 16;
-/** How long an input may take to say how long it is; then its beginning is all that is read of it. */
-const LENGTH_PATIENCE_MS = 4_000;
+/** How long a server may take until it is known how long its file is; then the file is opened as to play it. */
+const LENGTH_PATIENCE_MS = 6_000;
 /** Openings of one track during which its link changed its destination. */
 const REPLACED_MAX = 3;
 /** Errors about bytes that are neither media nor a list that names any. */
@@ -55,6 +55,8 @@ export interface OpeningWork {
   readonly budget: TrackBudget;
   /** Link of a plugin's track that was opened before: the opening continues from it. */
   readonly link?: TrackLink | undefined;
+  /** As reported to the client, for the read-ahead of files that do not say it at their beginning. */
+  readonly lengthMs?: number | undefined;
   /** Ask the server without a range: what it sent as one made no sense. */
   readonly isBare?: boolean | undefined;
   /** The link now leads to other bytes: only the buffered bytes remain (HttpByteSourceOptions). */
@@ -160,27 +162,22 @@ export class TrackOpener {
 
   async #openOnce(
     input: PlayableInput,
-    {
-      isLengthNeeded,
-      isForwardOnly,
-      ...work
-    }: OpeningWork & {
-      readonly isLengthNeeded: boolean;
-      readonly isForwardOnly?: boolean;
-    },
+    { isLengthNeeded, ...work }: OpeningWork & { readonly isLengthNeeded: boolean },
   ): Promise<Opened> {
     const { signal, budget } = work;
     const opened = await this.#options.openInput(input, work);
     if (input.kind === "site") this.#options.onContainer?.(opened.container);
     // Reading the head of a container waits for the source alone: the signal ends it by closing the source.
     const stopListening = onAbort(signal, () => opened.source.close());
+    let isMeasuring = false;
     let isLate = false;
     let patience: Timer | undefined;
     try {
       const list = await this.#options.readPlaylist(input, opened);
       if (list !== undefined) opened.source.close();
       if (list?.kind === "link") return list;
-      if (list === undefined && isLengthNeeded && work.isBare !== true) {
+      isMeasuring = list === undefined && isLengthNeeded && isRemoteFile(input, opened);
+      if (isMeasuring) {
         patience = this.#options.clock.after(LENGTH_PATIENCE_MS, () => {
           isLate = true;
           opened.source.close();
@@ -190,7 +187,7 @@ export class TrackOpener {
         list === undefined
           ? await this.#options.openDemuxer(
               opened.source,
-              { ...hintsFor(input, opened), isLengthNeeded, isForwardOnly, signal },
+              { ...hintsFor(input, opened), isLengthNeeded, signal },
               budget,
             )
           : await this.#options.openHls(list.url, {
@@ -199,17 +196,17 @@ export class TrackOpener {
               link: opened.link,
               isProbe: isLengthNeeded,
             });
-      this.#aimReadAhead(opened.source, demuxer);
+      this.#aimReadAhead(opened.source, demuxer.info.lengthMs ?? work.lengthMs);
       return { kind: "media", demuxer, opened };
     } catch (error) {
       opened.source.close();
+      const again = { ...work, link: opened.link };
       // The beginning may be there to be played, even if the end is not.
-      const isCutOff = isLate || (isLengthNeeded && isInterrupted(error));
-      if (work.isBare === true || !(isCutOff || isWorthAskingAgain(error, opened))) throw error;
+      const isCutOff = isLate || (isMeasuring && isInterrupted(error));
+      if (isCutOff) return await this.#openOnce(input, { ...again, isLengthNeeded: false });
+      if (work.isBare === true || !isWorthAskingAgain(error, opened)) throw error;
       // Some servers answer a range with other bytes than a plain request, and any may be busy for a moment.
-      const again = { ...work, link: opened.link, isLengthNeeded, isBare: true, isForwardOnly: isCutOff };
-      const bare = this.#openOnce(input, again);
-      if (isLate) return await bare;
+      const bare = this.#openOnce(input, { ...again, isLengthNeeded, isBare: true });
       return bare.catch(() => {
         throw error;
       });
@@ -220,8 +217,7 @@ export class TrackOpener {
   }
 
   /** Aims for the bytes of the configured read-ahead, now that size and length give the bit rate. */
-  #aimReadAhead(source: ByteSource, demuxer: Demuxer): void {
-    const { lengthMs } = demuxer.info;
+  #aimReadAhead(source: ByteSource, lengthMs: number | undefined): void {
     if (source.sizeBytes === undefined || lengthMs === undefined || lengthMs <= 0) return;
     const neededBytes = Math.ceil((source.sizeBytes / lengthMs) * this.#options.readAheadMs);
     source.aimReadAhead?.(Math.max(READ_AHEAD_BYTES_MIN, neededBytes));
@@ -236,6 +232,11 @@ function isWorthAskingAgain(error: unknown, { isPart, url, source }: OpenedInput
   if (!(error instanceof NodeError) || !UNKNOWN_CODES.includes(error.code) || url === undefined) return false;
   const isFile = FILE_NAME.test(new URL(url).pathname) || source.mimeType?.endsWith("mpegurl") === true;
   return isPart === true || source.sizeBytes === 0 || isFile;
+}
+
+/** True for what is read at its end for the length, over the network. */
+function isRemoteFile(input: PlayableInput, { source }: OpenedInput): boolean {
+  return input.kind !== "local" && (source.declared ?? source).isRandomAccess;
 }
 
 function isInterrupted(error: unknown): boolean {

@@ -43,6 +43,7 @@ interface StreamLoading {
 
 /** A hundred thousand segments at 80 bytes each, or ten thousand with signed addresses. */
 const PLAYLIST_BYTES_MAX = 8 * 1024 * 1024;
+const NO_RETRIES: RetryLimits = { triesMax: 0 };
 /** How many streams of a master playlist are tried. */
 const VARIANTS_TRIED_MAX = 3;
 /** Error codes of single answers that are no playlist, or none that can be used. */
@@ -162,7 +163,7 @@ async function loadPlaylist(
   const usable = first !== undefined && isUsable(first.playlist) ? first : undefined;
   try {
     signal.throwIfAborted();
-    const second = await loadOnce(url, access, signal);
+    const second = await loadOnce(url, usable === undefined ? access : { ...access, retryLimits: NO_RETRIES }, signal);
     const best = isUsable(second.playlist) ? second : (usable ?? second);
     close(best === second ? first : second);
     return best;

@@ -90,7 +90,7 @@ export class SegmentList {
       return await load(link?.destination.url ?? url);
     } catch (error) {
       signal.throwIfAborted();
-      if (link === undefined && originUrl.href !== url.href && isMissing(error)) return load(originUrl);
+      if (link === undefined && originUrl.href !== url.href && mayPass(error)) return load(originUrl);
       const status = refusalStatusOf(error);
       if (link === undefined || status === undefined) throw error;
       await link.renewRefused(status, signal);

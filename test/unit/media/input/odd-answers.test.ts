@@ -211,6 +211,22 @@ describe("a server whose first answer is no use", () => {
   it.each<[string, Answer]>([
     ["answers 500", statusPlan(500)],
     ["closes the connection", "drop"],
+  ])("a large file of a server that %s to every range that it offers is read forwards", async (_name, answer) => {
+    const { open, clock, server } = await start(({ headers }) =>
+      headers.range === undefined ? plainPlan(LARGE, "audio/mpeg") : answer,
+    );
+    const { source } = await hurry(clock, open("/song"));
+    expect((source.declared ?? source).isRandomAccess).toBe(false);
+    const data = await hurry(clock, source.read(0, 1_000));
+    expect(Buffer.compare(data, LARGE.subarray(0, 1_000))).toBe(0);
+    // A closed connection is tried again at once.
+    const triesCount = answer === "drop" ? 2 : 1;
+    expect(server.requests.filter(({ headers }) => headers.range !== undefined)).toHaveLength(2 * triesCount);
+  });
+
+  it.each<[string, Answer]>([
+    ["answers 500", statusPlan(500)],
+    ["closes the connection", "drop"],
   ])("a server that %s to every range that it offers is not asked for a third one", async (_name, answer) => {
     const { open, clock, server } = await start(({ headers }) =>
       headers.range === undefined ? plainPlan(FILE, "audio/mpeg") : answer,

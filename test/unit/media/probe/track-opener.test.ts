@@ -30,6 +30,8 @@ interface Content {
   readonly url?: string;
   /** Default 1 MB. */
   readonly sizeBytes?: number;
+  /** Default true. */
+  readonly isRandomAccess?: boolean;
   readonly error?: NodeError;
   readonly station?: ReturnType<OpenedInput["station"]>;
   readonly info?: Partial<ContainerInfo>;
@@ -79,7 +81,10 @@ function setup(contents: Readonly<Record<string, Content>>) {
       opening = isBare ? { ...content, open: content.openBare } : content;
       if (opening.error !== undefined) throw opening.error;
       const source = Object.assign(
-        new MemoryByteSource(new Uint8Array(content.sizeBytes ?? 1_000_000), { mimeType: "audio/test" }),
+        new MemoryByteSource(new Uint8Array(content.sizeBytes ?? 1_000_000), {
+          mimeType: "audio/test",
+          isRandomAccess: content.isRandomAccess,
+        }),
         {
           aimReadAhead: (sizeBytes: number) => readAheads.push(sizeBytes),
         },
@@ -347,31 +352,49 @@ describe("probing an input", () => {
     expect(sources).toHaveLength(2);
   });
 
-  it("a file that is cut off is probed by its beginning, and not played so", async () => {
+  const makeDemuxer = async () => new ScriptedDemuxer({ stream: STREAM, packets: [] });
+
+  it("a file whose end is cut off is probed without its length", async () => {
     const error = new NodeError("input-interrupted", "the server dropped the connection");
-    const { opener, sources, hints } = setup({
-      a: { open: fail(error), openBare: async () => new ScriptedDemuxer({ stream: STREAM, packets: [] }) },
-    });
+    const contents: Record<string, Content> = {};
+    const { opener, hints, sources } = setup(contents);
+    contents.a = { open: () => (hints.at(-1)?.isLengthNeeded === true ? fail(error)() : makeDemuxer()) };
     expect(await opener.probe(http("a"), { signal: never, budget })).toMatchObject({ kind: "track" });
-    expect(hints.map(({ isForwardOnly = false }) => isForwardOnly)).toEqual([false, true]);
+    contents.a = { open: fail(error) };
     await expect(opener.open(http("a"), { signal: never, budget })).rejects.toBe(error);
     expect(sources).toHaveLength(3);
   });
 
-  it("a file that takes more than 4 s to say its length is probed by its beginning", async () => {
+  it("a file that takes more than 6 s to say its length is probed without it", async () => {
     const contents: Record<string, Content> = {};
     const { opener, clock, sources, hints } = setup(contents);
     contents.a = {
-      open: () => untilClosed(() => sources[0]),
-      openBare: async () => new ScriptedDemuxer({ stream: STREAM, packets: [] }),
+      open: () => (hints.at(-1)?.isLengthNeeded === true ? untilClosed(() => sources[0]) : makeDemuxer()),
     };
     const result = opener.probe(http("a"), { signal: never, budget });
     await expect.poll(() => hints.length).toBe(1);
-    clock.advance(3_999);
+    clock.advance(5_999);
     expect(sources[0]?.isClosed).toBe(false);
     clock.advance(1);
     expect(await result).toMatchObject({ kind: "track" });
-    expect(hints[1]).toMatchObject({ isForwardOnly: true });
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  it("a file that can only be read forwards, or is local, has the whole time of a probe", async () => {
+    for (const [input, isRandomAccess] of [
+      [http("a"), false],
+      [{ kind: "local", path: "a", container: undefined }, true],
+    ] as const) {
+      const contents: Record<string, Content> = {};
+      const { opener, clock, sources } = setup(contents);
+      contents.a = { open: () => untilClosed(() => sources[0]), isRandomAccess };
+      const result = opener.probe(input, { signal: never, budget }).catch((error) => error.code);
+      await expect.poll(() => sources.length).toBe(1);
+      clock.advance(14_999);
+      expect(sources[0]?.isClosed).toBe(false);
+      clock.advance(1);
+      expect(await result).toBe("load-timeout");
+    }
   });
 
   it("other failures of a range are not tried again", async () => {
@@ -405,8 +428,7 @@ describe("probing an input", () => {
     const contents: Record<string, Content> = {};
     const { opener, clock, sources } = setup(contents);
     contents.a = {
-      open: () => untilClosed(() => sources[0]),
-      openBare: () => untilClosed(() => sources[1]),
+      open: () => untilClosed(() => sources.at(-1)),
     };
     const result = opener.probe(http("a"), { signal: never, budget });
     const failure = expect(result).rejects.toMatchObject({
@@ -415,9 +437,9 @@ describe("probing an input", () => {
       cause: { code: "input-closed" },
     });
     await expect.poll(() => sources.length).toBe(1);
-    clock.advance(4_000);
+    clock.advance(6_000);
     await expect.poll(() => sources.length).toBe(2);
-    clock.advance(10_999);
+    clock.advance(8_999);
     expect(sources[1]?.isClosed).toBe(false);
     clock.advance(1);
     await failure;

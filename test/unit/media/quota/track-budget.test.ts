@@ -74,9 +74,6 @@ test("a source whose end has arrived by the time it is read stays what it was wh
     readBuffered: () => undefined,
     close: () => undefined,
   };
-  const source = new BudgetedSource(bytes, {
-    budget: createTrackBudget({ clock: new FakeClock() }),
-    onClose: () => undefined,
-  });
+  const source = new BudgetedSource(bytes, createTrackBudget({ clock: new FakeClock() }), () => undefined);
   expect([source.sizeBytes, source.isRandomAccess]).toEqual([undefined, false]);
 });
