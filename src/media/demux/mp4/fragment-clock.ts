@@ -31,13 +31,14 @@ export class FragmentClock {
 
   /**
    * When the fragment starts; undefined when it has no samples of the track. Durations of the fragment before that add
-   * up to more than the time up to this one do not move it: muxers round them.
+   * up to somewhat more than the time up to this one do not move it: muxers round them.
    */
   enter({ startTicks, endTicks }: FragmentSamples): number | undefined {
     if (startTicks === undefined) return undefined;
     const ownTicks = startTicks + this.offsetTicks;
     const isEarly = ownTicks < this.nextTicks - this.#slackTicks;
-    if (isEarly && ownTicks <= (this.#previousTicks ?? ownTicks)) {
+    const lastTicks = this.#previousTicks === undefined ? 0 : this.nextTicks - this.#previousTicks;
+    if (isEarly && ownTicks <= this.nextTicks - lastTicks / 2) {
       this.offsetTicks = this.nextTicks - startTicks;
       this.hasGoneBack = true;
     }

@@ -83,7 +83,7 @@ function setup(contents: Readonly<Record<string, Content>>) {
       const source = Object.assign(
         new MemoryByteSource(new Uint8Array(content.sizeBytes ?? 1_000_000), {
           mimeType: "audio/test",
-          isRandomAccess: content.isRandomAccess,
+          isRandomAccess: content.isRandomAccess ?? true,
         }),
         {
           aimReadAhead: (sizeBytes: number) => readAheads.push(sizeBytes),
