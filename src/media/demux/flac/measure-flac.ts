@@ -1,12 +1,14 @@
 // The length of a FLAC file by the number of its last frame: its head does not say it when it was written to a pipe, and
 // may be wrong. Audio and probe threads.
 
+import type { ByteSource } from "../../input/byte-source.ts";
 import { ByteCursor } from "../byte-cursor.ts";
 import type { ReaderParts } from "../demux-work.ts";
 import {
   FLAC_HEADER_BYTES_MAX,
   type FlacFrameHeader,
   type FlacStreamInfo,
+  flacCrc16,
   parseFlacFrameHeader,
 } from "../flac-frame-header.ts";
 import { isFrameOf } from "./first-frame.ts";
@@ -25,7 +27,10 @@ interface FlacFrames {
   readonly info: FlacStreamInfo;
 }
 
-/** Samples up to the end of the last frame; 0 when it is not found, or the end is out of reach. */
+/** A last frame that is not longer is checked for its end. */
+const LAST_BYTES_MAX = 64 * 1024;
+
+/** Samples up to the end of the last whole frame; 0 when it is not found, or the end is out of reach. */
 export async function measureFlac({ source, work }: ReaderParts, frames: FlacFrames): Promise<number> {
   const { sizeBytes } = source;
   if (!source.isRandomAccess || sizeBytes === undefined) return 0;
@@ -33,7 +38,7 @@ export async function measureFlac({ source, work }: ReaderParts, frames: FlacFra
     const start = Math.max(frames.firstFrame, sizeBytes - tailBytes);
     const cursor = new ByteCursor(source, start);
     const recent: FlacFrameHeader[] = [];
-    let samples = 0;
+    let [samples, lastStart, lastSamples] = [0, 0, 0];
     for (let isEnd = false; !isEnd; ) {
       if (work.isSpent) await work.yield();
       const bytes = await cursor.peek(STEP_BYTES);
@@ -44,16 +49,32 @@ export async function measureFlac({ source, work }: ReaderParts, frames: FlacFra
         const header = parseFlacFrameHeader(bytes, at);
         if (header === undefined || !isFrameOf(frames.info, header)) continue;
         // A header counts when it follows another one, or is the only one: bytes that look like one are not rare.
-        if (recent.some((before) => isNext(before, header))) samples = endOf(header, frames.info);
+        if (recent.some((before) => isNext(before, header))) {
+          samples = endOf(header, frames.info);
+          [lastStart, lastSamples] = [cursor.position + at, header.blockSamples];
+        }
         recent.push(header);
         if (recent.length > RECENT_COUNT) recent.shift();
       }
       if (!isEnd) cursor.skip(last + 1);
     }
-    if (samples > 0) return samples;
+    if (samples > 0) return samples - ((await isCutOff(source, lastStart, sizeBytes)) ? lastSamples : 0);
     if (start === frames.firstFrame) return recent.length === 1 ? endOf(recent[0]!, frames.info) : 0;
   }
   return 0;
+}
+
+/** True when the frame that starts here lacks its end. What stands behind the last frame, a tag say, hides that. */
+async function isCutOff(source: ByteSource, startBytes: number, endBytes: number): Promise<boolean> {
+  const sizeBytes = endBytes - startBytes;
+  if (sizeBytes > LAST_BYTES_MAX) return false;
+  const bytes = await new ByteCursor(source, startBytes).peek(sizeBytes);
+  const hasTag = [128, 32].some((tagBytes) => /^(?:TAG|APETAGEX)/.test(textAt(bytes, bytes.length - tagBytes)));
+  return !hasTag && bytes.length > 2 && flacCrc16(bytes, { start: 0, end: bytes.length }) !== 0;
+}
+
+function textAt(bytes: Uint8Array, at: number): string {
+  return at < 0 ? "" : String.fromCharCode(...bytes.subarray(at, at + 8));
 }
 
 function isNext(before: FlacFrameHeader, header: FlacFrameHeader): boolean {

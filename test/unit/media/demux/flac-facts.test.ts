@@ -112,6 +112,11 @@ test("FLAC that is cut off has the length of what is there", async () => {
   const { lengthMs } = await play(file.subarray(0, Math.floor(file.length / 2)));
   expect(lengthMs).toBeGreaterThan(524 * 0.45);
   expect(lengthMs).toBeLessThan(524 * 0.56);
+  // The last frame counts when it is whole, whatever stands behind it.
+  const [whole, cut] = [Math.floor(SAMPLES.length / 44.1), Math.floor((576 * 40) / 44.1)];
+  expect((await play(file)).lengthMs).toBe(whole);
+  expect((await play(file.subarray(0, -3))).lengthMs).toBe(cut);
+  expect((await play(concat(file, ascii("TAG"), new Uint8Array(125)))).lengthMs).toBe(whole);
 });
 
 test("FLAC whose large comment block is damaged plays from a source that only goes forward", async () => {
