@@ -170,7 +170,7 @@ it(
     expect(receivedBefore).toBeLessThan(100);
     await guild.update({ paused: false });
     // Further than the read-ahead before the pause.
-    await guild.receives(receivedBefore + 320);
+    await guild.receives(receivedBefore + 620);
     expect(guild.numbers).toEqual(numbersFrom(0, guild.numbers.length));
     expect(upstream.requests(path)).toHaveLength(loadRequests + 2);
     expect(guild.eventTypes).toEqual(["TrackStartEvent"]);
