@@ -34,11 +34,13 @@ export function contentRangeOf(headers: HttpHeaders): ContentRange | undefined {
 }
 
 /** Content-Range as some servers write it: without a unit or with another sign after it, and with the size as the end. */
-const LOOSE_CONTENT_RANGE = /^(?:bytes\s*[\s=:]\s*)?(\d+)\s*-\s*(\d+)\s*\/\s*(\d+|\*)$/i;
+const LOOSE_CONTENT_RANGE = /^(?:bytes\s*[=:]?\s*)?(\d+)\s*-\s*(\d+)\s*\/\s*(\d+|\*)$/i;
+/** Real ones have sixty characters: longer ones are not searched. */
+const CONTENT_RANGE_LENGTH_MAX = 128;
 
 /** Like `contentRangeOf`, and also what is readable although it is not correct. */
 export function looseContentRangeOf(headers: HttpHeaders): ContentRange | undefined {
-  const match = LOOSE_CONTENT_RANGE.exec(headerOf(headers, "content-range") ?? "");
+  const match = LOOSE_CONTENT_RANGE.exec((headerOf(headers, "content-range") ?? "").slice(0, CONTENT_RANGE_LENGTH_MAX));
   if (match === null) return contentRangeOf(headers);
   const [, first, last, size] = match;
   const end = last === size ? String(Number(last) - 1) : last;
