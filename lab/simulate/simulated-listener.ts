@@ -114,9 +114,11 @@ export class SimulatedListener {
 
   /** A track is expected, in place of any before. `openMs` is the time it may take to start. */
   expect(play: Play, openMs: number): void {
+    // A track that is replaced before it was heard may have begun at this moment.
+    const lateMs = this.#next === undefined ? 0 : STOP_MS_MAX;
     if (this.#play === undefined) this.#begin(play);
     else this.#next = play;
-    this.allow({ why: `play ${play.id}`, silentMs: openMs });
+    this.allow({ why: `play ${play.id}`, silentMs: openMs, lateMs });
     this.#expectAudio(true);
   }
 
