@@ -11,6 +11,7 @@ import {
   flacCrc16,
   parseFlacFrameHeader,
 } from "../flac-frame-header.ts";
+import { trailingSize } from "../mp3/trailing-tags.ts";
 import { isFrameOf } from "./first-frame.ts";
 import { FRAME_BYTES_MIN, findSync } from "./frame-end.ts";
 
@@ -69,12 +70,7 @@ async function isCutOff(source: ByteSource, startBytes: number, endBytes: number
   const sizeBytes = endBytes - startBytes;
   if (sizeBytes > LAST_BYTES_MAX) return false;
   const bytes = await new ByteCursor(source, startBytes).peek(sizeBytes);
-  const hasTag = [128, 32].some((tagBytes) => /^(?:TAG|APETAGEX)/.test(textAt(bytes, bytes.length - tagBytes)));
-  return !hasTag && bytes.length > 2 && flacCrc16(bytes, { start: 0, end: bytes.length }) !== 0;
-}
-
-function textAt(bytes: Uint8Array, at: number): string {
-  return at < 0 ? "" : String.fromCharCode(...bytes.subarray(at, at + 8));
+  return trailingSize(bytes) === 0 && bytes.length > 2 && flacCrc16(bytes, { start: 0, end: bytes.length }) !== 0;
 }
 
 function isNext(before: FlacFrameHeader, header: FlacFrameHeader): boolean {

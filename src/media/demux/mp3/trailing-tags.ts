@@ -69,7 +69,7 @@ export async function readApeInFront(cursor: ByteCursor, tags: Tags, work: Demux
 }
 
 /** Size of the tag that ends with `tail`; 0 when there is none. */
-function trailingSize(tail: Uint8Array): number {
+export function trailingSize(tail: Uint8Array): number {
   const length = tail.length;
   const view = new DataView(tail.buffer, tail.byteOffset, length);
   if (length >= ID3V1_BYTES && textAt(tail, length - ID3V1_BYTES, 3) === "TAG") {
