@@ -1,37 +1,12 @@
 import { createCipheriv } from "node:crypto";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Answer, plainPlan, statusPlan } from "../../../../../lab/media-server/answer-plan.ts";
-import { type LoggedRequest, MediaServer } from "../../../../../lab/media-server/media-server.ts";
+import type { LoggedRequest } from "../../../../../lab/media-server/media-server.ts";
 import type { Demuxer } from "../../../../../src/media/demux/demuxer.ts";
-import { HlsDemuxer } from "../../../../../src/media/demux/hls/hls-demuxer.ts";
-import { FakeClock } from "../../../../support/fake-clock.ts";
-import { fakeSegment, openFakeSegment } from "../../../../support/fake-segments.ts";
-import { createInputDeps, hurry } from "../../../../support/input-builders.ts";
-
-let cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.reverse()) await cleanup();
-  cleanups = [];
-});
-
-async function start(script: (request: LoggedRequest) => Answer | undefined) {
-  const server = await MediaServer.start({ script });
-  const clock = new FakeClock();
-  const deps = createInputDeps({ clock });
-  cleanups.push(
-    () => server.close(),
-    () => deps.client.close(),
-  );
-  const open = async (path: string): Promise<HlsDemuxer> => {
-    const opening = HlsDemuxer.open(new URL(path, server.url), { ...deps, openSegment: openFakeSegment });
-    const demuxer = await hurry(clock, opening);
-    cleanups.push(() => demuxer.close());
-    return demuxer;
-  };
-  const countOf = (path: string): number => server.requests.filter((request) => request.path === path).length;
-  return { clock, open, countOf };
-}
+import type { FakeClock } from "../../../../support/fake-clock.ts";
+import { fakeSegment } from "../../../../support/fake-segments.ts";
+import { startHls } from "../../../../support/hls-bench.ts";
+import { hurry } from "../../../../support/input-builders.ts";
 
 /** The first letters of the packets, `count` at most. */
 async function readAll(clock: FakeClock, demuxer: Demuxer, count = Number.POSITIVE_INFINITY): Promise<string> {
@@ -83,20 +58,20 @@ describe("a finished playlist whose segments expire in the middle", () => {
   it.each([401, 403, 404, 410])(
     "the playlist is asked again after HTTP %i, and the segment is found in it",
     async (status) => {
-      const { open, clock, countOf } = await start(expiring({ status }));
+      const { open, clock, countOf } = await startHls(expiring({ status }));
       expect(await readAll(clock, await open("/media.m3u8"))).toBe(WHOLE);
       expect(countOf("/media.m3u8")).toBe(3);
     },
   );
 
   it("the master playlist is asked, as it may lead to another address", async () => {
-    const { open, clock, countOf } = await start(expiring({ usesMax: 4 }));
+    const { open, clock, countOf } = await startHls(expiring({ usesMax: 4 }));
     expect(await readAll(clock, await open("/master.m3u8"))).toBe(WHOLE);
     expect([countOf("/master.m3u8"), countOf("/media.m3u8")]).toEqual([2, 2]);
   });
 
   it("a seek after the addresses have expired finds its segment", async () => {
-    const { open, clock } = await start(expiring({ usesMax: 2 }));
+    const { open, clock } = await startHls(expiring({ usesMax: 2 }));
     const demuxer = await open("/media.m3u8");
     await demuxer.seek(4_000);
     expect(await readAll(clock, demuxer)).toBe(`d${"e".repeat(10)}${"f".repeat(10)}`);
@@ -108,7 +83,7 @@ describe("a finished playlist whose segments expire in the middle", () => {
       const cipher = createCipheriv("aes-128-cbc", key, iv);
       return Buffer.concat([cipher.update(bytes), cipher.final()]);
     };
-    const { open, clock } = await start(({ path, earlierRequests }) => {
+    const { open, clock } = await startHls(({ path, earlierRequests }) => {
       const text = playlist((name) => `/${name}`);
       const tag = `#EXT-X-KEY:METHOD=AES-128,URI="/key${earlierRequests}",IV=0x${iv.toString("hex")}\n`;
       if (path === "/media.m3u8") return textPlan(text.replace("#EXTINF:1,\n/d", `${tag}#EXTINF:1,\n/d`));
@@ -121,18 +96,18 @@ describe("a finished playlist whose segments expire in the middle", () => {
   });
 
   it("a playlist that numbers its segments differently now is followed by time", async () => {
-    const { open, clock } = await start(expiring({ usesMax: 3, names: [..."abcdef"].reverse() }));
+    const { open, clock } = await startHls(expiring({ usesMax: 3, names: [..."abcdef"].reverse() }));
     expect(await readAll(clock, await open("/media.m3u8"))).toHaveLength(60);
   });
 
   it("a playlist that is shorter now does not end the track as if it were over", async () => {
-    const { open, clock } = await start(expiring({ usesMax: 2, names: ["a"] }));
+    const { open, clock } = await startHls(expiring({ usesMax: 2, names: ["a"] }));
     const demuxer = await open("/media.m3u8");
     await expect(readAll(clock, demuxer)).rejects.toMatchObject({ code: "input-http-status" });
   });
 
   it("a playlist whose segments stay refused is asked again once, and the reason is reported", async () => {
-    const { open, clock, countOf } = await start(({ path }) => {
+    const { open, clock, countOf } = await startHls(({ path }) => {
       if (path === "/media.m3u8") return textPlan(playlist((name) => `/${name}`));
       return path > "/b" ? statusPlan(403) : plainPlan(SEGMENTS.get(path.slice(1)) ?? Buffer.alloc(0), undefined);
     });
@@ -142,7 +117,7 @@ describe("a finished playlist whose segments expire in the middle", () => {
   });
 
   it("a single segment that stays missing is skipped", async () => {
-    const { open, clock, countOf } = await start(({ path }) => {
+    const { open, clock, countOf } = await startHls(({ path }) => {
       if (path === "/media.m3u8") return textPlan(playlist((name) => `/${name}`));
       return path === "/c" ? statusPlan(404) : plainPlan(SEGMENTS.get(path.slice(1)) ?? Buffer.alloc(0), undefined);
     });
@@ -151,7 +126,7 @@ describe("a finished playlist whose segments expire in the middle", () => {
   });
 
   it("a playlist that is refused itself costs the track no more than its expired segments", async () => {
-    const { open, clock, countOf } = await start(({ path, earlierRequests }) => {
+    const { open, clock, countOf } = await startHls(({ path, earlierRequests }) => {
       if (path !== "/media.m3u8") return expired(path);
       return earlierRequests === 0 ? textPlan(playlist((name) => `/${name}`)) : statusPlan(403);
     });
@@ -166,7 +141,7 @@ describe("a finished playlist whose segments expire in the middle", () => {
 describe("a live playlist whose segment is refused", () => {
   it("the playlist is asked again, and the segment is found in it", async () => {
     const answerTo = expiring({ usesMax: 2 });
-    const { open, clock, countOf } = await start((request) => {
+    const { open, clock, countOf } = await startHls((request) => {
       const answer = answerTo(request);
       return request.path === "/media.m3u8" ? textPlan(textOf(answer).replace("#EXT-X-ENDLIST\n", "")) : answer;
     });
@@ -186,7 +161,7 @@ describe("a playlist whose first answer is bad once", () => {
     ["cut in an address", good.slice(0, good.indexOf("/d") + 1)],
     ["cut in a tag", good.slice(0, good.lastIndexOf("#EXTINF") + 4)],
   ])("a media playlist that is %s is asked for once more", async (_what, bad) => {
-    const { open, clock, countOf } = await start(({ path, earlierRequests }) => {
+    const { open, clock, countOf } = await startHls(({ path, earlierRequests }) => {
       if (path === "/media.m3u8") return textPlan(earlierRequests === 0 ? bad : good);
       return plainPlan(SEGMENTS.get(path.slice(1)) ?? Buffer.alloc(0), undefined);
     });
@@ -201,7 +176,7 @@ describe("a playlist whose first answer is bad once", () => {
     ["cut behind a tag", MASTER.slice(0, MASTER.indexOf("/media"))],
     ["cut in an address", MASTER.slice(0, -5)],
   ])("a master playlist that is %s is asked for once more", async (_what, bad) => {
-    const { open, clock, countOf } = await start(({ path, earlierRequests }) => {
+    const { open, clock, countOf } = await startHls(({ path, earlierRequests }) => {
       if (path === "/master.m3u8") return textPlan(earlierRequests === 0 ? bad : MASTER);
       if (path === "/media.m3u8") return textPlan(good);
       const bytes = SEGMENTS.get(path.slice(1));
@@ -219,7 +194,7 @@ describe("a playlist whose first answer is bad once", () => {
     ["an empty playlist", textPlan("#EXTM3U\n#EXT-X-TARGETDURATION:1\n")],
   ])("playlists without a newline at their end are used when the second answer is %s", async (_what, bad) => {
     const live = good.replace("\n#EXT-X-ENDLIST\n", "");
-    const { open, clock, countOf } = await start(({ path, earlierRequests }) => {
+    const { open, clock, countOf } = await startHls(({ path, earlierRequests }) => {
       if (path === "/master.m3u8") return earlierRequests === 0 ? textPlan(MASTER.trimEnd()) : bad;
       if (path === "/media.m3u8") return earlierRequests === 0 ? textPlan(live) : bad;
       return plainPlan(SEGMENTS.get(path.slice(1)) ?? Buffer.alloc(0), undefined);
@@ -229,13 +204,13 @@ describe("a playlist whose first answer is bad once", () => {
   });
 
   it("a playlist that stays a web page fails with the reason after the second answer", async () => {
-    const { open, countOf } = await start(() => textPlan("<html>"));
+    const { open, countOf } = await startHls(() => textPlan("<html>"));
     await expect(open("/media.m3u8")).rejects.toThrow(/does not begin with #EXTM3U/);
     expect(countOf("/media.m3u8")).toBe(2);
   });
 
   it("a segment that is empty once is asked for once more", async () => {
-    const { open, clock, countOf } = await start(({ path, earlierRequests }) => {
+    const { open, clock, countOf } = await startHls(({ path, earlierRequests }) => {
       if (path === "/media.m3u8") return textPlan(good);
       const isBad = path === "/c" && earlierRequests === 0;
       return plainPlan((isBad ? undefined : SEGMENTS.get(path.slice(1))) ?? Buffer.alloc(0), undefined);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type Answer, type AnswerPlan, plainPlan, statusPlan } from "../../../../../lab/media-server/answer-plan.ts";
 import { finishedHls, LiveHls } from "../../../../../lab/media-server/hls.ts";
 import { type LoggedRequest, MediaServer } from "../../../../../lab/media-server/media-server.ts";
@@ -6,32 +6,8 @@ import type { Demuxer } from "../../../../../src/media/demux/demuxer.ts";
 import { HlsDemuxer } from "../../../../../src/media/demux/hls/hls-demuxer.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
 import { fakeSegment, openFakeSegment } from "../../../../support/fake-segments.ts";
+import { startHls } from "../../../../support/hls-bench.ts";
 import { createInputDeps, hurry } from "../../../../support/input-builders.ts";
-
-let cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.reverse()) await cleanup();
-  cleanups = [];
-});
-
-async function start(script: (request: LoggedRequest) => Answer | undefined) {
-  const server = await MediaServer.start({ script });
-  const clock = new FakeClock();
-  const deps = createInputDeps({ clock });
-  cleanups.push(
-    () => server.close(),
-    () => deps.client.close(),
-  );
-  const open = async (path: string, originPath = path): Promise<HlsDemuxer> => {
-    const originUrl = new URL(originPath, server.url);
-    const opening = HlsDemuxer.open(new URL(path, server.url), { ...deps, originUrl, openSegment: openFakeSegment });
-    const demuxer = await hurry(clock, opening);
-    cleanups.push(() => demuxer.close());
-    return demuxer;
-  };
-  return { server, clock, open };
-}
 
 async function readTexts(clock: FakeClock, demuxer: Demuxer, count: number): Promise<string[]> {
   const texts: string[] = [];
@@ -53,7 +29,7 @@ const LIVE = "/live/index.m3u8";
 /** A live stream of three segments whose reload number `badNth` and the next `badCount - 1` get another answer. */
 async function startLive(bad: (good: Buffer) => Answer, { badNth = 1, badCount = 1, windowLength = 3 } = {}) {
   const live = new LiveHls(SEGMENTS, windowLength);
-  const bench = await start((request) => {
+  const bench = await startHls((request) => {
     const good = live.answer(request);
     const nth = request.path === LIVE ? request.earlierRequests : 0;
     if (nth < badNth || nth >= badNth + badCount || typeof good !== "object") return good;
@@ -157,7 +133,7 @@ describe("a live playlist whose address expires", () => {
     const live = new LiveHls(SEGMENTS, 3);
     let token = 0;
     let refusedCount = 0;
-    const { open, clock, server } = await start(({ path }) => {
+    const { open, clock, server } = await startHls(({ path }) => {
       if (path === "/master.m3u8") {
         return plainPlan(Buffer.from(`#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n/${token}/live/index.m3u8\n`), undefined);
       }
@@ -179,7 +155,7 @@ describe("a live playlist whose address expires", () => {
     const live = new LiveHls(SEGMENTS, 3);
     let token = 0;
     let badCount = 0;
-    const { open, clock } = await start(({ path }) => {
+    const { open, clock } = await startHls(({ path }) => {
       if (path === "/master.m3u8") {
         return plainPlan(Buffer.from(`#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n/${token}/live/index.m3u8\n`), undefined);
       }
@@ -202,7 +178,7 @@ describe("a live playlist whose address expires", () => {
   ])("the address that redirected to the playlist is asked when its target is refused %s", async (_when, first) => {
     const live = new LiveHls(SEGMENTS, 3);
     let token = first;
-    const { open, clock } = await start(({ path }) => {
+    const { open, clock } = await startHls(({ path }) => {
       if (path === "/start") return statusPlan(302, { location: `/${token}/live/index.m3u8` });
       const [, used, rest] = /^\/(\d+)(\/.*)$/.exec(path) ?? [];
       return Number(used) < token ? statusPlan(403) : live.answer({ path: rest ?? "" });
@@ -221,7 +197,7 @@ describe("an HLS stream of which nothing can be played", () => {
 
   it("a live playlist whose segments are missing fails as soon as each of them was tried", async () => {
     const live = new LiveHls(SEGMENTS, 3);
-    const { open, clock, server } = await start((request) => missing(request) ?? live.answer(request));
+    const { open, clock, server } = await startHls((request) => missing(request) ?? live.answer(request));
     await expect(open(LIVE)).rejects.toMatchObject({
       code: "hls-playlist-invalid",
       message: expect.stringMatching(/no segment of it can be played: .*HTTP 404/),
@@ -234,10 +210,10 @@ describe("an HLS stream of which nothing can be played", () => {
     const files = finishedHls([{ ...fakeSegment("a"), bytes: Buffer.from("<html>") }]);
     const server = await MediaServer.start({ files });
     const deps = createInputDeps({ clock: new FakeClock() });
-    cleanups.push(
-      () => server.close(),
-      () => deps.client.close(),
-    );
+    onTestFinished(async () => {
+      await deps.client.close();
+      await server.close();
+    });
     const opening = HlsDemuxer.open(new URL("/index.m3u8", server.url), { ...deps, openSegment: openFakeSegment });
     await expect(opening).rejects.toMatchObject({
       code: "media-damaged",
@@ -249,9 +225,9 @@ describe("an HLS stream of which nothing can be played", () => {
     const gone = await MediaServer.start({ files: {} });
     await gone.close();
     const playlist = `#EXTM3U\n#EXT-X-TARGETDURATION:1\n${"#EXTINF:1,\n/a\n".replaceAll("/a", `${gone.url}/a`).repeat(9)}`;
-    const { server, clock } = await start(() => plainPlan(Buffer.from(playlist), undefined));
+    const { server, clock } = await startHls(() => plainPlan(Buffer.from(playlist), undefined));
     const deps = createInputDeps({ clock });
-    cleanups.push(() => deps.client.close());
+    onTestFinished(() => deps.client.close());
     const url = new URL("/index.m3u8", server.url);
     const opening = HlsDemuxer.open(url, { ...deps, openSegment: openFakeSegment, isProbe: true });
     await expect(hurry(clock, opening)).rejects.toMatchObject({
@@ -263,7 +239,7 @@ describe("an HLS stream of which nothing can be played", () => {
 
   it("a finished playlist whose segments have no durations is played as a stream of unknown length", async () => {
     const playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:0\n#EXTINF:0,\na\n#EXTINF:0,\nb\n#EXT-X-ENDLIST\n";
-    const { open, clock } = await start(({ path }) => {
+    const { open, clock } = await startHls(({ path }) => {
       const segment = SEGMENTS.find(({ name }) => path === `/${name}`);
       return plainPlan(Buffer.from(segment?.bytes ?? playlist), undefined);
     });
