@@ -38,8 +38,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-// Some lose a failed request silently (poru: `catch` and null): then the scenario runs once more.
-it.concurrent.each(CLIENTS)("$name works with the node, and the listener receives the music", { retry: 1 }, (client) =>
+// Some lose what comes at a bad moment (poru a failed request; lavacord a `ready` that is read with the handshake, which
+// a busy machine makes likely): then the scenario runs again.
+it.concurrent.each(CLIENTS)("$name works with the node, and the listener receives the music", { retry: 3 }, (client) =>
   runScenario(env, client),
 );
 

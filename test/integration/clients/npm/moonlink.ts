@@ -88,7 +88,9 @@ class MoonlinkDriver implements ClientDriver {
     this.#manager.packetUpdate(packet);
   }
 
+  /** Its database would go on to write into the folder the bot was started in, also once that is gone. */
   async close(): Promise<void> {
     await this.#manager.nodes.nodes.get(NODE)?.destroy();
+    await this.#manager.database?.shutdown();
   }
 }
