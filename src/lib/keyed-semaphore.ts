@@ -1,129 +1,175 @@
-// Counting semaphore with limits per key and a bounded queue: how many pieces of work run at once, of each kind and in
-// all. A leaf, on all threads.
+// Counting semaphore with limits per key, a bounded queue and shares for those who ask: how many pieces of work run at
+// once, of each kind, in all and for each owner. A leaf, on all threads.
 
-import type { Clock } from "./clock.ts";
+import type { Clock, Timer } from "./clock.ts";
+import { Counts } from "./counts.ts";
 import { onAbort } from "./on-abort.ts";
+import { type Owner, Owners } from "./owners.ts";
 
 interface KeyedSemaphoreOptions {
   /** Permits of all keys together. Default: no limit. */
   readonly permitsMax?: number;
-  /** Callers that may wait; further ones are refused. */
+  /** Callers that may wait. One more, and the last of the owner with most of them is refused. */
   readonly waitingMax: number;
+  /**
+   * From this age on a permit is asked back while another account waits that has fewer. For pools in which a single
+   * account can hold everything for long. Default: never.
+   */
+  readonly yieldAfter?: { readonly clock: Clock; readonly ms: number };
 }
 
 /** At most `max` permits with this key are held at once. Callers may give different limits for one key. */
 interface Limit {
   readonly key: string;
   readonly max: number;
+  /** Of these, for one account, so that permits remain for others. Default: all. */
+  readonly accountMax?: number;
 }
 
 interface AcquireOptions {
   readonly limits: readonly Limit[];
+  /** Whose work it is: permits go to the owner who holds fewest. Default: nobody's. */
+  readonly owners?: Owners;
   readonly signal: AbortSignal;
   /** Longest wait for the permit. Default: until the signal. */
   readonly timeout?: { readonly clock: Clock; readonly delayMs: number };
-  /** Makes the error for a caller that is refused, or waits too long. */
+  /** Makes the error for a caller that is refused, or waits too long, or whose permit is asked back. */
   readonly busy: () => Error;
 }
 
 /** Counts against each of its keys until it is released. Releasing again has no effect. */
 export interface Permit {
+  /** Fires with `busy` when the permit is asked back. */
+  readonly signal: AbortSignal;
   release(): void;
   /** Frees one of its keys before the others. */
   releaseKey(key: string): void;
 }
 
 interface Waiting {
-  readonly limits: readonly Limit[];
-  /** Called with the permit counted already. */
-  readonly admit: () => void;
+  readonly options: AcquireOptions;
+  readonly admit: (permit: HeldPermit) => void;
+  readonly refuse: (reason: unknown) => void;
 }
+
+const NOBODY: Owner = [""];
+const NOBODYS = new Owners();
 
 export class KeyedSemaphore {
   readonly #permitsMax: number;
   readonly #waitingMax: number;
-  readonly #counts = new Map<string, number>();
+  readonly #yieldAfter: KeyedSemaphoreOptions["yieldAfter"];
+  /** Permits by key, and by account and key. */
+  readonly #ofKey = new Counts();
+  /** By each level of their owner. */
+  readonly #ofOwner = new Counts();
+  /** In the order in which they were taken. */
+  readonly #permits = new Set<HeldPermit>();
   readonly #waiting = new Set<Waiting>();
-  #permitCount = 0;
+  #yieldTimer: Timer | undefined;
 
-  constructor({ permitsMax = Number.POSITIVE_INFINITY, waitingMax }: KeyedSemaphoreOptions) {
+  constructor({ permitsMax = Number.POSITIVE_INFINITY, waitingMax, yieldAfter }: KeyedSemaphoreOptions) {
     this.#permitsMax = permitsMax;
     this.#waitingMax = waitingMax;
+    this.#yieldAfter = yieldAfter;
   }
 
   /**
-   * Waits until every limit has a free permit. Callers are served in order, past those whose limits are reached.
-   * Rejects with `busy`, or with the reason of `signal`.
+   * Waits until every limit has a free permit. Of the callers whose limits have one, the owner with the fewest permits
+   * is served first, by account and then by client; equals are served in order. Rejects with `busy`, or with the
+   * reason of `signal`.
    */
   async acquire(options: AcquireOptions): Promise<Permit> {
     options.signal.throwIfAborted();
-    if (this.#hasCapacity(options.limits)) this.#count(options.limits);
-    else await this.#wait(options);
-    return this.#permit(options.limits);
+    const owner = this.#servedOwner(options);
+    return owner === undefined ? this.#wait(options) : this.#give(options, owner);
   }
 
-  #hasCapacity(limits: readonly Limit[]): boolean {
-    if (this.#permitCount >= this.#permitsMax) return false;
-    return limits.every(({ key, max }) => (this.#counts.get(key) ?? 0) < max);
+  /** The owner for whom a permit is free, the one with the fewest of them; undefined: for none. */
+  #servedOwner({ limits, owners = NOBODYS }: AcquireOptions): Owner | undefined {
+    if (this.#permits.size >= this.#permitsMax) return undefined;
+    if (limits.some(({ key, max }) => this.#ofKey.of(key) >= max)) return undefined;
+    const all = owners.all;
+    let lightest: Owner | undefined;
+    for (const owner of all.length === 0 ? [NOBODY] : all) {
+      const isFree = limits.every(
+        ({ key, accountMax = Number.POSITIVE_INFINITY }) => this.#ofKey.of(accountKey(key, owner)) < accountMax,
+      );
+      if (isFree && (lightest === undefined || this.#isLighter(owner, lightest))) lightest = owner;
+    }
+    return lightest;
   }
 
-  #count(limits: readonly Limit[]): void {
-    this.#permitCount++;
-    for (const { key } of limits) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  /** Whether it holds fewer permits than the other, at the first level at which they differ. */
+  #isLighter(owner: Owner, other: Owner): boolean {
+    return difference(owner, other, this.#ofOwner) < 0;
   }
 
-  #uncount(key: string): void {
-    const count = (this.#counts.get(key) ?? 0) - 1;
-    if (count > 0) this.#counts.set(key, count);
-    else this.#counts.delete(key);
-  }
-
-  #permit(limits: readonly Limit[]): Permit {
-    const held = new Set(limits.map(({ key }) => key));
-    let isHeld = true;
-    return {
-      release: () => {
-        if (!isHeld) return;
-        isHeld = false;
-        this.#permitCount--;
-        for (const key of held) this.#uncount(key);
-        held.clear();
+  #give({ limits, busy }: AcquireOptions, owner: Owner): HeldPermit {
+    const permit = new HeldPermit({
+      owner,
+      keys: new Map(limits.map(({ key }) => [key, accountKey(key, owner)])),
+      busy,
+      sinceMs: this.#yieldAfter?.clock.now() ?? 0,
+      ofKey: this.#ofKey,
+      ofOwner: this.#ofOwner,
+      onFreed: (isReleased) => {
+        if (isReleased) this.#permits.delete(permit);
         this.#admit();
       },
-      releaseKey: (key) => {
-        if (!held.delete(key)) return;
-        this.#uncount(key);
-        this.#admit();
-      },
-    };
+    });
+    this.#permits.add(permit);
+    return permit;
   }
 
-  #wait({ limits, signal, timeout, busy }: AcquireOptions): Promise<void> {
-    if (this.#waiting.size >= this.#waitingMax) return Promise.reject(busy());
+  #wait(options: AcquireOptions): Promise<Permit> {
+    const { signal, timeout, busy, owners } = options;
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#waiting.delete(waiting);
         timer?.cancel();
         stopListening();
+        stopJoining?.();
+        if (this.#waiting.size === 0) this.#stopYielding();
+      };
+      const refuse = (reason: unknown): void => {
+        leave();
+        reject(reason);
       };
       const waiting: Waiting = {
-        limits,
-        admit: () => {
+        options,
+        refuse,
+        admit: (permit) => {
           leave();
-          resolve();
+          resolve(permit);
         },
       };
-      const timer = timeout?.clock.after(timeout.delayMs, () => {
-        leave();
-        reject(busy());
-      });
+      const timer = timeout?.clock.after(timeout.delayMs, () => refuse(busy()));
       // Not aborted yet, so this cannot be called before `stopListening` is assigned.
-      const stopListening = onAbort(signal, () => {
-        leave();
-        reject(signal.reason);
-      });
+      const stopListening = onAbort(signal, () => refuse(signal.reason));
+      const stopJoining = owners?.onJoined(() => this.#admit());
       this.#waiting.add(waiting);
+      if (this.#waiting.size > this.#waitingMax) this.#refuseOne();
+      else this.#armYield();
     });
+  }
+
+  /** The last caller of the owner with most of those that wait. */
+  #refuseOne(): void {
+    const counts = new Counts();
+    const waiting = [...this.#waiting].map((caller) => ({ caller, owner: this.#waitingOwner(caller) }));
+    for (const { owner } of waiting) counts.addEach(owner);
+    let heaviest = waiting[0];
+    for (const candidate of waiting) {
+      if (heaviest === undefined || difference(candidate.owner, heaviest.owner, counts) >= 0) heaviest = candidate;
+    }
+    heaviest?.caller.refuse(heaviest.caller.options.busy());
+  }
+
+  /** Of several, the one who holds fewest. */
+  #waitingOwner({ options: { owners } }: Waiting): Owner {
+    const [first = NOBODY, ...others] = owners?.all ?? [];
+    return others.reduce((lightest, owner) => (this.#isLighter(owner, lightest) ? owner : lightest), first);
   }
 
   /**
@@ -131,10 +177,130 @@ export class KeyedSemaphore {
    * between could take the permit, and the one that waited would be last in the queue again.
    */
   #admit(): void {
-    for (const waiting of this.#waiting) {
-      if (!this.#hasCapacity(waiting.limits)) continue;
-      this.#count(waiting.limits);
-      waiting.admit();
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      next.waiting.admit(this.#give(next.waiting.options, next.owner));
     }
+    this.#armYield();
   }
+
+  #next(): { readonly waiting: Waiting; readonly owner: Owner } | undefined {
+    let best: { readonly waiting: Waiting; readonly owner: Owner } | undefined;
+    for (const waiting of this.#waiting) {
+      const owner = this.#servedOwner(waiting.options);
+      if (owner !== undefined && (best === undefined || this.#isLighter(owner, best.owner))) best = { waiting, owner };
+    }
+    return best;
+  }
+
+  // Asking permits back
+
+  #armYield(): void {
+    if (this.#yieldAfter === undefined || this.#yieldTimer !== undefined) return;
+    const { clock, ms } = this.#yieldAfter;
+    const permit = this.#blocking();
+    if (permit === undefined) return;
+    this.#yieldTimer = clock.after(Math.max(0, permit.sinceMs + ms - clock.now()), () => {
+      this.#yieldTimer = undefined;
+      // Much may have changed since.
+      const oldest = this.#blocking();
+      if (oldest !== undefined && clock.now() - oldest.sinceMs >= ms) oldest.askBack();
+      this.#armYield();
+    });
+  }
+
+  #stopYielding(): void {
+    this.#yieldTimer?.cancel();
+    this.#yieldTimer = undefined;
+  }
+
+  /** The oldest permit, not yet asked back, of the account with most, while an account waits that has fewer. */
+  #blocking(): HeldPermit | undefined {
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const waiting of this.#waiting) {
+      fewest = Math.min(fewest, this.#ofOwner.of(accountOf(this.#waitingOwner(waiting))));
+    }
+    let blocking: HeldPermit | undefined;
+    let most = fewest;
+    for (const permit of this.#permits) {
+      const count = this.#ofOwner.of(accountOf(permit.owner));
+      if (permit.signal.aborted || count <= most) continue;
+      most = count;
+      blocking = permit;
+    }
+    return blocking;
+  }
+}
+
+interface HeldPermitOptions {
+  readonly owner: Owner;
+  /** Its keys, each with that of its account. */
+  readonly keys: Map<string, string>;
+  readonly busy: () => Error;
+  readonly sinceMs: number;
+  readonly ofKey: Counts;
+  readonly ofOwner: Counts;
+  /** `isReleased`: all of it. */
+  readonly onFreed: (isReleased: boolean) => void;
+}
+
+class HeldPermit implements Permit {
+  readonly owner: Owner;
+  readonly sinceMs: number;
+  readonly #options: HeldPermitOptions;
+  readonly #askedBack = new AbortController();
+  #isHeld = true;
+
+  constructor(options: HeldPermitOptions) {
+    this.#options = options;
+    this.owner = options.owner;
+    this.sinceMs = options.sinceMs;
+    options.ofOwner.addEach(options.owner);
+    for (const names of options.keys) options.ofKey.addEach(names);
+  }
+
+  get signal(): AbortSignal {
+    return this.#askedBack.signal;
+  }
+
+  askBack(): void {
+    this.#askedBack.abort(this.#options.busy());
+  }
+
+  release(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    const { ofKey, ofOwner, keys, owner, onFreed } = this.#options;
+    for (const names of keys) ofKey.removeEach(names);
+    ofOwner.removeEach(owner);
+    keys.clear();
+    onFreed(true);
+  }
+
+  releaseKey(key: string): void {
+    const { ofKey, keys, onFreed } = this.#options;
+    const ofAccount = keys.get(key);
+    if (ofAccount === undefined) return;
+    keys.delete(key);
+    ofKey.removeEach([key, ofAccount]);
+    onFreed(false);
+  }
+}
+
+function accountOf([account = ""]: Owner): string {
+  return account;
+}
+
+/** No account has a line break in it. */
+function accountKey(key: string, owner: Owner): string {
+  return `${accountOf(owner)}\n${key}`;
+}
+
+/** By how much its count exceeds the other's, at the first level at which they differ. */
+function difference(owner: Owner, other: Owner, counts: Counts): number {
+  for (const [level, name] of owner.entries()) {
+    const otherName = other[level];
+    const more = counts.of(name) - (otherName === undefined ? 0 : counts.of(otherName));
+    if (more !== 0) return more;
+  }
+  return 0;
 }

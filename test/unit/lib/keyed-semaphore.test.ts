@@ -1,25 +1,40 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { KeyedSemaphore, type Permit } from "../../../src/lib/keyed-semaphore.ts";
+import { Owners } from "../../../src/lib/owners.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
+const WAIT_MS = 60_000;
 const NEVER = new AbortController().signal;
 
 interface Caller {
   readonly keys: Readonly<Record<string, number>>;
+  readonly accountMax?: number;
+  readonly owners?: Owners;
   readonly signal?: AbortSignal;
 }
 
-function start(options: { readonly permitsMax?: number; readonly waitingMax?: number } = {}) {
+interface Options {
+  readonly permitsMax?: number;
+  readonly waitingMax?: number;
+  readonly yieldAfterMs?: number;
+}
+
+function start({ yieldAfterMs, ...options }: Options = {}) {
   const clock = new FakeClock();
-  const semaphore = new KeyedSemaphore({ waitingMax: 10, ...options });
+  const semaphore = new KeyedSemaphore({
+    waitingMax: 10,
+    ...options,
+    ...(yieldAfterMs !== undefined && { yieldAfter: { clock, ms: yieldAfterMs } }),
+  });
   const order: string[] = [];
   /** Notes its name once it has its permit. */
-  const acquire = (name: string, { keys, signal = NEVER }: Caller): Promise<Permit> => {
+  const acquire = (name: string, { keys, accountMax, owners, signal = NEVER }: Caller): Promise<Permit> => {
     const permit = semaphore.acquire({
-      limits: Object.entries(keys).map(([key, max]) => ({ key, max })),
+      limits: Object.entries(keys).map(([key, max]) => ({ key, max, ...(accountMax !== undefined && { accountMax }) })),
+      ...(owners !== undefined && { owners }),
       signal,
-      timeout: { clock, delayMs: 1_000 },
+      timeout: { clock, delayMs: WAIT_MS },
       busy: () => new Error(`${name} is refused`),
     });
     void permit.then(
@@ -30,6 +45,8 @@ function start(options: { readonly permitsMax?: number; readonly waitingMax?: nu
   };
   return { clock, order, acquire };
 }
+
+const of = (...owner: string[]) => new Owners(owner);
 
 /** Resolves when all pending continuations have run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -118,7 +135,7 @@ test.each(["is aborted", "waits too long"])(
     const first = await acquire("first", { keys: { a: 1 } });
     const second = acquire("second", { keys: { a: 1 }, signal: abort.signal });
     if (how === "is aborted") abort.abort(new Error("gone"));
-    else clock.advance(1_000);
+    else clock.advance(WAIT_MS);
     await expect(second).rejects.toThrow(how === "is aborted" ? "gone" : "second is refused");
     void acquire("third", { keys: { a: 1 } });
     first.release();
@@ -136,4 +153,93 @@ test("a caller whose signal has aborted already takes no permit, though one is f
   );
   await acquire("second", { keys: { a: 1 } });
   expect(order).toEqual(["second"]);
+});
+
+test("the account with the fewest permits is served first", async () => {
+  const { order, acquire } = start({ permitsMax: 3 });
+  const greedy = of("greedy");
+  const held = await Promise.all(
+    ["first", "second", "third"].map((name) => acquire(name, { keys: {}, owners: greedy })),
+  );
+  void acquire("greedy again", { keys: {}, owners: greedy });
+  void acquire("honest", { keys: {}, owners: of("honest") });
+  await settled();
+  held[0]?.release();
+  await settled();
+  expect(order).toEqual(["first", "second", "third", "honest"]);
+});
+
+test("within an account the client with the fewest permits is served first", async () => {
+  const { order, acquire } = start({ permitsMax: 2 });
+  const [first] = await Promise.all(
+    ["first", "second"].map((name) => acquire(name, { keys: {}, owners: of("bots", "bot 1") })),
+  );
+  void acquire("bot 1 again", { keys: {}, owners: of("bots", "bot 1") });
+  void acquire("bot 2", { keys: {}, owners: of("bots", "bot 2") });
+  first?.release();
+  await settled();
+  expect(order).toEqual(["first", "second", "bot 2"]);
+});
+
+test("an account holds its part of a key's permits only, though others are free", async () => {
+  const { order, acquire } = start();
+  for (const name of ["first", "second", "third"]) {
+    void acquire(name, { keys: { a: 3 }, accountMax: 2, owners: of("greedy") });
+  }
+  void acquire("honest", { keys: { a: 3 }, accountMax: 2, owners: of("honest") });
+  await settled();
+  expect(order).toEqual(["first", "second", "honest"]);
+});
+
+test("a full queue refuses the last caller of the account with most of them, not the newcomer", async () => {
+  const { acquire, order } = start({ permitsMax: 2, waitingMax: 2 });
+  const running = await Promise.all(["1", "2"].map((name) => acquire(name, { keys: {}, owners: of("greedy") })));
+  void acquire("3", { keys: {}, owners: of("greedy") });
+  const last = acquire("4", { keys: {}, owners: of("greedy") });
+  void acquire("honest", { keys: {}, owners: of("honest") });
+  await expect(last).rejects.toThrow("4 is refused");
+  running[0]?.release();
+  await settled();
+  expect(order).toEqual(["1", "2", "honest"]);
+});
+
+test("shared work is served as the one of its owners with the fewest permits, also who joins while it waits", async () => {
+  const { acquire, order } = start();
+  const shared = of("greedy");
+  await acquire("first", { keys: { a: 2 }, accountMax: 1, owners: of("greedy") });
+  void acquire("shared", { keys: { a: 2 }, accountMax: 1, owners: new Owners(shared) });
+  await settled();
+  expect(order).toEqual(["first"]);
+  shared.join(of("honest"));
+  await settled();
+  expect(order).toEqual(["first", "shared"]);
+});
+
+test("a permit is asked back after its time while an account with fewer waits, from the account with most", async () => {
+  const { clock, acquire, order } = start({ permitsMax: 2, yieldAfterMs: 1_000 });
+  const oldest = await acquire("oldest", { keys: {}, owners: of("greedy") });
+  const second = await acquire("second", { keys: {}, owners: of("greedy") });
+  oldest.signal.addEventListener("abort", () => oldest.release());
+  clock.advance(900);
+  void acquire("honest", { keys: {}, owners: of("honest") });
+  clock.advance(99);
+  expect(oldest.signal.aborted).toBe(false);
+  clock.advance(1);
+  expect(oldest.signal.reason).toEqual(new Error("oldest is refused"));
+  await settled();
+  expect(order).toEqual(["oldest", "second", "honest"]);
+  expect(second.signal.aborted).toBe(false);
+});
+
+test("a permit is asked back from nobody who holds as little as those who wait", async () => {
+  const { clock, acquire } = start({ permitsMax: 2, yieldAfterMs: 1_000 });
+  const first = await acquire("first", { keys: {}, owners: of("one") });
+  const second = await acquire("second", { keys: {}, owners: of("two") });
+  void acquire("again", { keys: {}, owners: of("one") });
+  clock.advance(30_000);
+  expect([first, second].map(({ signal }) => signal.aborted)).toEqual([false, false]);
+  first.release();
+  second.release();
+  await settled();
+  expect(clock.pendingCount).toBe(0);
 });
