@@ -4,6 +4,7 @@
 
 import type { MessagePort } from "node:worker_threads";
 import type { FilterSettings } from "../filters/filter-settings.ts";
+import type { Owner } from "../lib/owners.ts";
 import type { PlayableInput } from "./playable-input.ts";
 import type { PlayableLink } from "./playable-link.ts";
 import type { VoiceCredentials } from "./voice-credentials.ts";
@@ -36,6 +37,8 @@ export interface PlayCommand {
   readonly type: "play";
   readonly playerId: PlayerId;
   readonly trackId: TrackId;
+  /** Whose it is: what the tracks of a thread share is shared out by it. */
+  readonly owner: Owner;
   readonly input: PlayableInput;
   /** Start position, milliseconds of track time. */
   readonly startMs: number;
@@ -78,7 +81,7 @@ export type AnswerCommand = RouteCommand | LinkCommand;
 /** Commands for the probe thread. Its Heartbeat holds the request numbers, so they fit in 31 bits. */
 export type ProbeThreadCommand =
   /** Probes an input; answered by a `reply` with a ProbeResult. */
-  | { readonly type: "probe"; readonly requestId: number; readonly input: PlayableInput }
+  | { readonly type: "probe"; readonly requestId: number; readonly owner: Owner; readonly input: PlayableInput }
   /** Ends a probe that nobody waits for any more. An answer may already be on its way. */
   | { readonly type: "abortProbe"; readonly requestId: number };
 

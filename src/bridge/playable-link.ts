@@ -1,6 +1,7 @@
 // Where the audio of a site's track can be fetched for now: a worker requests it from the main thread shortly before it
 // needs it, again before it expires, and again after it was refused. How it is used: docs/internals/links.md.
 
+import type { Owner } from "../lib/owners.ts";
 import type { PlainInput, SiteTrack } from "./playable-input.ts";
 
 /**
@@ -12,6 +13,8 @@ export type LinkReason = "start" | "expiring" | "refused";
 /** A worker's request for a link. */
 export interface LinkRequest {
   readonly track: SiteTrack;
+  /** Whose it is: see `PlayCommand`. */
+  readonly owner: Owner;
   readonly reason: LinkReason;
   /** With `refused`: the HTTP status. */
   readonly status?: number | undefined;

@@ -1,6 +1,7 @@
 // All messages between the main thread and a plugin's thread. Plain data that survives a structured clone; the tracks
 // of a list are ready-made JSON, which the main thread passes on without parsing. Both threads.
 
+import type { Owner } from "../lib/owners.ts";
 import type { PlainTree, PlainTreeMap } from "../lib/plain-tree.ts";
 import type { LogFields, LogLevel } from "../log/log.ts";
 import type { Claims, Json, JsonMembers, TrackField } from "../plugin-api/plugin.ts";
@@ -127,17 +128,22 @@ export type GivenOptions =
 export type PluginCommand =
   /** The answer to `named`. */
   | { readonly type: "options"; readonly given: GivenOptions }
-  /** Answered by a `reply` with a PluginAnswer. `depth`: how many loads of plugins led here. */
+  /**
+   * Answered by a `reply` with a PluginAnswer. `depth`: how many loads of plugins led here; `owner`: whose the load is,
+   * by which everything that the plugin's work shares is shared out.
+   */
   | {
       readonly type: "load";
       readonly requestId: number;
       readonly source: string;
       readonly identifier: string;
       readonly depth: number;
+      readonly owner: Owner;
     }
   /** Answered by a `reply` with a PluginLink. */
   | {
       readonly type: "resolve";
+      readonly owner: Owner;
       readonly requestId: number;
       readonly source: string;
       readonly linkRequest: PluginLinkRequest;
@@ -169,7 +175,14 @@ export type PluginEvent =
   | { readonly type: "reply"; readonly requestId: number; readonly value: PluginAnswer | PluginLink | PluginReturn }
   | { readonly type: "replyError"; readonly requestId: number; readonly error: WireError }
   /** The plugin asks all sources of the node; answered by `loaded` or `loadFailed`. */
-  | { readonly type: "loadRequested"; readonly askId: number; readonly identifier: string; readonly depth: number }
+  | {
+      readonly type: "loadRequested";
+      readonly askId: number;
+      readonly identifier: string;
+      readonly depth: number;
+      /** Whose work the plugin asks for; undefined: its own. */
+      readonly owner: Owner | undefined;
+    }
   | { readonly type: "loadAborted"; readonly askId: number }
   | RouteEvent
   /** At most once a second, when something has changed. */

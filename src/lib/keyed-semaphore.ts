@@ -4,7 +4,7 @@
 import type { Clock, Timer } from "./clock.ts";
 import { Counts } from "./counts.ts";
 import { onAbort } from "./on-abort.ts";
-import { type Owner, Owners } from "./owners.ts";
+import { accountOf, moreThan, type Owner, Owners } from "./owners.ts";
 
 interface KeyedSemaphoreOptions {
   /** Permits of all keys together. Default: no limit. */
@@ -33,9 +33,12 @@ interface AcquireOptions {
   readonly signal: AbortSignal;
   /** Longest wait for the permit. Default: until the signal. */
   readonly timeout?: { readonly clock: Clock; readonly delayMs: number };
-  /** Makes the error for a caller that is refused, or waits too long, or whose permit is asked back. */
-  readonly busy: () => Error;
+  /** Makes the caller's error. */
+  readonly busy: (reason: BusyReason) => Error;
 }
+
+/** Too many wait; the caller has waited too long; its permit is asked back for others. */
+export type BusyReason = "full" | "late" | "askedBack";
 
 /** Counts against each of its keys until it is released. Releasing again has no effect. */
 export interface Permit {
@@ -102,7 +105,7 @@ export class KeyedSemaphore {
 
   /** Whether it holds fewer permits than the other, at the first level at which they differ. */
   #isLighter(owner: Owner, other: Owner): boolean {
-    return difference(owner, other, this.#ofOwner) < 0;
+    return moreThan(owner, other, this.#ofOwner) < 0;
   }
 
   #give({ limits, busy }: AcquireOptions, owner: Owner): HeldPermit {
@@ -144,7 +147,7 @@ export class KeyedSemaphore {
           resolve(permit);
         },
       };
-      const timer = timeout?.clock.after(timeout.delayMs, () => refuse(busy()));
+      const timer = timeout?.clock.after(timeout.delayMs, () => refuse(busy("late")));
       // Not aborted yet, so this cannot be called before `stopListening` is assigned.
       const stopListening = onAbort(signal, () => refuse(signal.reason));
       const stopJoining = owners?.onJoined(() => this.#admit());
@@ -161,9 +164,9 @@ export class KeyedSemaphore {
     for (const { owner } of waiting) counts.addEach(owner);
     let heaviest = waiting[0];
     for (const candidate of waiting) {
-      if (heaviest === undefined || difference(candidate.owner, heaviest.owner, counts) >= 0) heaviest = candidate;
+      if (heaviest === undefined || moreThan(candidate.owner, heaviest.owner, counts) >= 0) heaviest = candidate;
     }
-    heaviest?.caller.refuse(heaviest.caller.options.busy());
+    heaviest?.caller.refuse(heaviest.caller.options.busy("full"));
   }
 
   /** Of several, the one who holds fewest. */
@@ -235,7 +238,7 @@ interface HeldPermitOptions {
   readonly owner: Owner;
   /** Its keys, each with that of its account. */
   readonly keys: Map<string, string>;
-  readonly busy: () => Error;
+  readonly busy: AcquireOptions["busy"];
   readonly sinceMs: number;
   readonly ofKey: Counts;
   readonly ofOwner: Counts;
@@ -263,7 +266,7 @@ class HeldPermit implements Permit {
   }
 
   askBack(): void {
-    this.#askedBack.abort(this.#options.busy());
+    this.#askedBack.abort(this.#options.busy("askedBack"));
   }
 
   release(): void {
@@ -286,21 +289,7 @@ class HeldPermit implements Permit {
   }
 }
 
-function accountOf([account = ""]: Owner): string {
-  return account;
-}
-
 /** No account has a line break in it. */
 function accountKey(key: string, owner: Owner): string {
   return `${accountOf(owner)}\n${key}`;
-}
-
-/** By how much its count exceeds the other's, at the first level at which they differ. */
-function difference(owner: Owner, other: Owner, counts: Counts): number {
-  for (const [level, name] of owner.entries()) {
-    const otherName = other[level];
-    const more = counts.of(name) - (otherName === undefined ? 0 : counts.of(otherName));
-    if (more !== 0) return more;
-  }
-  return 0;
 }

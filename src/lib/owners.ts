@@ -1,11 +1,27 @@
 // Whose a piece of work is, so that what all share (permits, queues, memory) is shared out between those who ask. A
-// leaf, on all threads.
+// leaf but for counts.ts, on all threads.
+
+import type { Counts } from "./counts.ts";
 
 /**
  * Who asked for work, from the coarse to the fine: the account (a key, or the network of an address), then a client of
  * that account. Texts of different levels differ.
  */
 export type Owner = readonly string[];
+
+export function accountOf([account = ""]: Owner): string {
+  return account;
+}
+
+/** By how much the count of `owner` exceeds that of `other`, at the first level at which they differ. */
+export function moreThan(owner: Owner, other: Owner, counts: Counts): number {
+  for (const [level, name] of owner.entries()) {
+    const otherName = other[level];
+    const more = counts.of(name) - (otherName === undefined ? 0 : counts.of(otherName));
+    if (more !== 0) return more;
+  }
+  return 0;
+}
 
 /**
  * The owners of one piece of work: whoever asked for it, and all that have joined since, to share its result. Work that

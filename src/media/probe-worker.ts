@@ -4,6 +4,7 @@
 import type { ProbeThreadCommand } from "../bridge/commands.ts";
 import type { ProbeResult } from "../bridge/playable-input.ts";
 import { NodeError } from "../errors.ts";
+import type { Owner } from "../lib/owners.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
 import type { TrackOpener } from "./probe/track-opener.ts";
 import type { TrackBudget } from "./quota/track-budget.ts";
@@ -15,7 +16,7 @@ export interface ProbeWorkerOptions {
   readonly opener: Pick<TrackOpener, "probe">;
   readonly tasks: Pick<TaskTracker, "run">;
   /** Budget of one probe; its memory is released when the probe is over. */
-  readonly createBudget: (requestId: number) => TrackBudget;
+  readonly createBudget: (requestId: number, owner: Owner) => TrackBudget;
   /** Answers a request with the result of `work`. */
   readonly answer: (request: ProbeCommand, work: Promise<ProbeResult>) => void;
 }
@@ -61,11 +62,11 @@ export class ProbeWorker {
     largest?.abort.abort(new NodeError("memory-exhausted", text));
   }
 
-  async #probe({ requestId, input }: ProbeCommand): Promise<ProbeResult> {
+  async #probe({ requestId, owner, input }: ProbeCommand): Promise<ProbeResult> {
     const { opener, tasks, createBudget } = this.#options;
     const abort = new AbortController();
     const { signal } = abort;
-    const budget = createBudget(requestId);
+    const budget = createBudget(requestId, owner);
     const close = () => {
       budget.pause();
       budget.memory.releaseAll();

@@ -9,6 +9,7 @@ import type { WorkerSettings } from "../bridge/worker-settings.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { GarbageNudge } from "../lib/garbage-nudge.ts";
+import type { Owner } from "../lib/owners.ts";
 import type { Random } from "../lib/random.ts";
 import { createLogger, type Logger } from "../log/log.ts";
 import type { Sockets } from "../network/sockets.ts";
@@ -66,10 +67,18 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
   const boundary = new ErrorBoundary({ heartbeat, onFault: (playerId, error) => worker.onFault(playerId, error) });
   const slicer = new TimeSlicer({ clock });
   const memory = new ByteBudget({ owner: "the audio worker", limitBytes: WORKER_MEMORY_BYTES_MAX });
-  const createBudget = (owner: number): TrackBudget => {
+  const createBudget = (playerId: number, owner: Owner): TrackBudget => {
     const ofTrack = createTrackMemory("the track", memory);
-    const ownClock = boundary.clockOf(owner, clock);
-    return new TrackBudget({ clock: ownClock, slicer, memory: ofTrack, heartbeat, owner, activity: "read" });
+    const ownClock = boundary.clockOf(playerId, clock);
+    return new TrackBudget({
+      clock: ownClock,
+      slicer,
+      memory: ofTrack,
+      heartbeat,
+      taskId: playerId,
+      owner,
+      activity: "read",
+    });
   };
   const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });
   const logger = createLogger((level, message, fields) => channel.send({ type: "log", level, message, fields }));

@@ -61,11 +61,19 @@ export function startProbeWorker({
   const worker: ProbeWorker = new ProbeWorker({
     opener: createOpener({ settings, guard, createConnector, clock, logger, channel }),
     tasks,
-    createBudget: (owner) => {
+    createBudget: (taskId, owner) => {
       const ofProbe = createTrackMemory("the probe", memory);
       // The names are tracked separately here, and more exactly.
       const ownHeartbeat = new Heartbeat(Heartbeat.allocate());
-      return new TrackBudget({ clock, slicer, memory: ofProbe, heartbeat: ownHeartbeat, owner, activity: "probe" });
+      return new TrackBudget({
+        clock,
+        slicer,
+        memory: ofProbe,
+        heartbeat: ownHeartbeat,
+        taskId,
+        owner,
+        activity: "probe",
+      });
     },
     answer: (request, work) => void channel.answer(request, work),
   });

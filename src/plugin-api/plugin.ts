@@ -563,18 +563,27 @@ export interface Backend {
 export interface PoolOptions {
   /** Maximum number of calls that run at once, at least 1; further ones wait. */
   readonly concurrencyMax: number;
-  /** Maximum number of calls that wait; further ones are refused. */
+  /** Maximum number of calls that wait. One more, and the last of the client with most of them is refused. */
   readonly waitingMax: number;
+  /**
+   * Milliseconds after which a call is asked to end while another client waits whose calls hold fewer permits. Default:
+   * 3,000; infinite: never.
+   */
+  readonly yieldAfterMs?: number;
 }
 
-/** A pool: runs a bounded number of calls at once. */
+/**
+ * A pool: runs a bounded number of calls at once. Its permits are shared out between the clients whose loads and links
+ * the plugin works for: one client holds three quarters of them at most, and the one with the fewest is served first.
+ */
 export interface Pool {
   /**
-   * Calls `fn` as soon as the pool has a permit, in the order of the calls, and holds the permit until `fn` has ended.
-   * Rejects with the error of `fn`. Without calling `fn` it rejects with the reason of `signal` if that is aborted
-   * while the call waits, or with a SourceError `busy` if too many wait already.
+   * Calls `fn` as soon as the pool has a permit, those of one client in the order of the calls, and holds the permit
+   * until `fn` has ended. The signal given to `fn` fires with `signal`, and when the permit is needed by others. Rejects
+   * with the error of `fn`, or a SourceError `busy` if that signal made it fail. Without calling `fn` it rejects with
+   * the reason of `signal` if that is aborted while the call waits, or with a SourceError `busy` if too many wait.
    */
-  run<Value>(fn: () => Promise<Value>, options: { readonly signal: AbortSignal }): Promise<Value>;
+  run<Value>(fn: (signal: AbortSignal) => Promise<Value>, options: { readonly signal: AbortSignal }): Promise<Value>;
 }
 
 /** The parameters of a program run. */

@@ -1,9 +1,9 @@
 // Delays addresses that send wrong passwords. Main thread; one instance for each place that accepts a password.
 
-import ipaddr from "ipaddr.js";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
+import { networkOf } from "./account.ts";
 import { Tally } from "./tally.ts";
 
 /** Bound of each of the two sets of addresses; one more removes the oldest. */
@@ -79,15 +79,4 @@ export class FailedLogins {
     if (before === undefined) return 0;
     return Math.max(0, before.count - (this.#options.clock.now() - before.atMs) / this.#options.forgivenMs);
   }
-}
-
-/** A home has 2^64 addresses of IPv6, which count as one. */
-function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
-  return parsed.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(":");
 }

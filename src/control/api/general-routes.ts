@@ -119,8 +119,8 @@ function answerVersion({ headers }: RestRequest): RestAnswer {
 export async function loadTracks(context: ApiContext, request: RestRequest): Promise<LoadResult> {
   const identifier = request.query.get("identifier");
   if (identifier === undefined) throw new ApiError(400, "Required parameter 'identifier' is not present.");
-  const { client, signal, identity } = request;
-  return context.tracks.load(identifier, { client, signal, allowed: allowedSources(identity) });
+  const { owner, signal, identity } = request;
+  return context.tracks.load(identifier, { owner, signal, allowed: allowedSources(identity) });
 }
 
 function loadAnswer(result: LoadResult): RestAnswer {

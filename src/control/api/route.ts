@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { z } from "zod";
+import type { Owner } from "../../lib/owners.ts";
 import type { Access, Identity } from "../access/identity.ts";
 import type { ListAnswer, WrittenAnswer } from "./list-answer.ts";
 
@@ -18,8 +19,8 @@ export interface RestRequest {
   readonly segments: Readonly<Record<string, string>>;
   /** Query parameters, decoded; repeated ones joined with a comma. */
   readonly query: ReadonlyMap<string, string>;
-  /** Identifies the client as far as a request allows: clients that look alike share their quotas. */
-  readonly client: string;
+  /** The client's account, and the client as far as a request tells: shares are counted by both. */
+  readonly owner: Owner;
   /** The identity of the client; `NOBODY` on a route that is open to everyone. */
   readonly identity: Identity;
   /** Aborted when the client disconnects before it has its answer. */

@@ -97,7 +97,7 @@ export class LoadedTrack {
   }
 
   /** The command that starts it on a worker, from where it is. */
-  playCommand(input: PlayableInput, epochMs: number): Omit<PlayCommand, "playerId"> {
+  playCommand(input: PlayableInput, epochMs: number): Omit<PlayCommand, "playerId" | "owner"> {
     const positionMs = this.positionMs(epochMs);
     const { isStream, length } = this.track.info;
     this.#seekId = 0;

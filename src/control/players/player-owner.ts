@@ -17,6 +17,8 @@ export interface PlayerOwner {
   /** The bot's user id. */
   readonly userId: string;
   readonly sessionId: string;
+  /** Of the client that has opened the session: what all share is counted by it. */
+  readonly account: string;
   readonly sink: EventSink;
   /**
    * The session's memory budget, which everything that the player stores is taken from. Undefined: nothing is counted.

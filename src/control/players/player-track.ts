@@ -6,6 +6,7 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Track } from "../../track/track.ts";
 import type { EventMessage, TrackEndReasonJson } from "../protocol/outgoing-message.ts";
@@ -34,6 +35,7 @@ export type EventContent = EventMessage extends infer Event
 
 interface PlayerTrackOptions {
   readonly intent: IntentHolder;
+  readonly owner: Owner;
   readonly tracks: Pick<TrackProvider, "playableInput">;
   readonly deadlyTracks: DeadlyTracks;
   readonly clock: Clock;
@@ -95,7 +97,7 @@ export class PlayerTrack {
 
   /** Plays the loaded track, if any, on a worker that does not have it. */
   start(): void {
-    const { worker, deadlyTracks, isolate, tracks } = this.#options;
+    const { worker, owner, deadlyTracks, isolate, tracks } = this.#options;
     const [loaded, handle] = [this.#loaded, worker()];
     if (loaded === undefined || handle === undefined) return;
     try {
@@ -105,7 +107,7 @@ export class PlayerTrack {
           "the track has crashed audio workers before and may only play isolated, and the maximum of isolated players is reached; try again later";
         throw new NodeError("track-crashes-worker", message);
       }
-      handle.send(loaded.playCommand(tracks.playableInput(loaded.track), this.#clock.epochMs()));
+      handle.send({ ...loaded.playCommand(tracks.playableInput(loaded.track), this.#clock.epochMs()), owner });
     } catch (error) {
       // The one before does not play on under its name.
       this.#sendStop();

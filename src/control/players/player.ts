@@ -10,6 +10,7 @@ import type { FrameMinute, PlayerReport } from "../../bridge/worker-report.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
+import { ownerOf } from "../access/account.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { PlayerJson, PlayerStateJson } from "../protocol/player-json.ts";
 import type {
@@ -76,9 +77,10 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#options = options;
     this.#sink = options.sink;
     this.#clock = options.clock;
+    const owner = ownerOf(options.account, `user ${options.userId}`);
     this.#trackChecks = new TrackChecks({
       tracks: options.tracks,
-      userId: options.userId,
+      owner,
       memory: this.#memory,
       clock: options.clock,
       seekAdmission: () => this.#seekAdmission(),
@@ -92,6 +94,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     });
     this.#track = new PlayerTrack({
       intent: this.#intent,
+      owner,
       tracks: options.tracks,
       deadlyTracks: options.deadlyTracks,
       clock: options.clock,

@@ -2,6 +2,7 @@
 // workers, an identifier that leads to one track, memory to store that. Main thread; one per player.
 
 import type { Clock } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import { pause } from "../../lib/pause.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { Track } from "../../track/track.ts";
@@ -21,8 +22,8 @@ export type CheckedChange = Exclude<TrackChange, { readonly kind: "load" }>;
 
 interface TrackChecksOptions {
   readonly tracks: TrackProvider;
-  /** The bot's user id. */
-  readonly userId: string;
+  /** Shares of loads are counted by it. */
+  readonly owner: Owner;
   readonly memory: PlayerMemory;
   readonly clock: Clock;
   /** Throws `node-overloaded` where the player may not start a track. */
@@ -71,8 +72,8 @@ export class TrackChecks {
   }
 
   async #load({ identifier, allowed }: Extract<TrackChange, { kind: "load" }>): Promise<Track> {
-    const { tracks, userId, signal } = this.#options;
-    const result = await tracks.load(identifier, { client: `user ${userId}`, signal, allowed });
+    const { tracks, owner, signal } = this.#options;
+    const result = await tracks.load(identifier, { owner, signal, allowed });
     signal.throwIfAborted();
     return singleTrackOf(result);
   }

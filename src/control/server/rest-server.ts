@@ -6,6 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { NodeError } from "../../errors.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import type { TaskSlicer } from "../../lib/task-slicer.ts";
+import { accountOf, ownerOf } from "../access/account.ts";
 import { type Access, type Identity, mayUse, NOBODY } from "../access/identity.ts";
 import { accepts } from "../api/accept.ts";
 import type { ApiContext } from "../api/api-context.ts";
@@ -23,8 +24,6 @@ import { allowForOptions, RouteTable } from "./route-table.ts";
 const API_VERSION_HEADER = "Lavalink-Api-Version";
 const API_VERSION = "4";
 
-/** Bounds the text that identifies a client. */
-const CLIENT_LENGTH_MAX = 200;
 /** Longest a client may take to send a request. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Long enough for any session id; longer segments are unknown paths. */
@@ -213,14 +212,12 @@ function withoutBearer(recognize: RestServerOptions["recognize"]): RestServerOpt
 const REFUSED_STATUSES = { missing: 401, wrong: 403, refused: 429 } as const;
 
 function restRequest(request: FastifyRequest, reply: FastifyReply, identity: Identity): RestRequest {
-  const { name } = identity;
-  const clientText = `${request.ip} ${request.headers["user-agent"] ?? ""}`.slice(0, CLIENT_LENGTH_MAX);
   return {
     segments: segmentsOf(request),
     query: checkedQueryOf(request),
     method: request.method,
     headers: request.headers,
-    client: name === undefined ? clientText : `key ${name}`,
+    owner: ownerOf(accountOf(identity, request.ip), request.headers["user-agent"] ?? ""),
     identity,
     get signal() {
       return whenGone(reply);

@@ -11,6 +11,7 @@ import { parseUrl } from "../../lib/parse-url.ts";
 import { pause } from "../../lib/pause.ts";
 import { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { LogFields, Logger } from "../../log/log.ts";
+import { accountOf } from "../access/account.ts";
 import { type Identity, mayUse } from "../access/identity.ts";
 import type { Asker, RestAnswer } from "../api/route.ts";
 import type { SocketProtocol } from "../api/socket-protocol.ts";
@@ -259,9 +260,9 @@ export class WebSocketEndpoint implements UpgradeTarget {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       onUpgraded();
       watchLiveness(webSocket, this.#options.clock);
-      const held = new HeldSocket(webSocket, request.socket, this.#options.clock);
-      const session = resumable ?? this.#open(held, { protocol, identity, headers: request.headers });
       const { remoteAddress: address } = request.socket;
+      const held = new HeldSocket(webSocket, request.socket, this.#options.clock);
+      const session = resumable ?? this.#open(held, { protocol, identity, headers: request.headers, address });
       this.#adopt(webSocket, protocol, { held, identity, session, address, isResumed: resumable !== undefined });
       resumable?.resume(held);
       for (const delayMs of FIRST_PINGS_MS) this.#options.clock.after(delayMs, () => webSocket.ping());
@@ -308,13 +309,14 @@ export class WebSocketEndpoint implements UpgradeTarget {
     this.#options.logger.info(message, { sessionId: id, userId, clientName, ...key, ...fields });
   }
 
-  #open(socket: HeldSocket, { protocol, identity, headers }: Opening): Session {
+  #open(socket: HeldSocket, { protocol, identity, headers, address }: Opening): Session {
     const clientName = headers["client-name"];
     return this.#options.sessions.open(socket, {
       userId: readUserId(headers["user-id"]) ?? "",
       clientName: typeof clientName === "string" && clientName !== "" ? clientName : undefined,
       dialect: protocol,
       owner: identity.name,
+      account: accountOf(identity, address),
     });
   }
 }
@@ -330,6 +332,7 @@ interface Opening {
   readonly protocol: SocketProtocol;
   readonly identity: Identity;
   readonly headers: IncomingMessage["headers"];
+  readonly address: string | undefined;
 }
 
 /** A client's socket. */

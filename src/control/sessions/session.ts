@@ -60,6 +60,8 @@ interface SessionOptions {
   readonly dialect: Dialect;
   /** Name of the key that it was opened with; undefined: with the password. */
   readonly owner: string | undefined;
+  /** What all clients share is counted by it. */
+  readonly account: string;
   /** Default: not resuming, 60 s, no resume key. */
   readonly settings?: SessionSettings | undefined;
   readonly clock: Clock;
@@ -100,6 +102,7 @@ export class Session implements EventSink {
   readonly clientName: string | undefined;
   readonly dialect: Dialect;
   readonly owner: string | undefined;
+  readonly account: string;
   readonly #options: SessionOptions;
   readonly #players = new Map<string, SessionPlayer>();
   /** Players being destroyed: their guild gets a new one only afterwards. */
@@ -119,6 +122,7 @@ export class Session implements EventSink {
     this.clientName = options.clientName;
     this.dialect = options.dialect;
     this.owner = options.owner;
+    this.account = options.account;
     this.#options = options;
     this.configure(options.settings ?? {});
     this.#state = socket === undefined ? this.#waitingWith([]) : { kind: "connected", socket, unsent: [] };
@@ -291,8 +295,8 @@ export class Session implements EventSink {
       throw new NodeError("players-exhausted", `a session can have ${PLAYERS_MAX} players: destroy some of them first`);
     }
     this.#options.checkPlayerCount();
-    const { userId, id: sessionId, memory } = this;
-    const player = this.#options.createPlayer({ guildId, userId, sessionId, sink: this, memory });
+    const { userId, id: sessionId, account, memory } = this;
+    const player = this.#options.createPlayer({ guildId, userId, sessionId, account, sink: this, memory });
     this.#players.set(guildId, player);
     return player;
   }

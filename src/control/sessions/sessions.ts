@@ -50,6 +50,8 @@ export interface SessionClient {
   readonly dialect: Dialect;
   /** Name of its key; undefined: it has shown the password. */
   readonly owner: string | undefined;
+  /** Its account: see `accountOf`. */
+  readonly account: string;
 }
 
 interface NewSession {

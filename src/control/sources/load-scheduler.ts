@@ -1,17 +1,19 @@
 // Schedules loads. A load costs little while it waits for a server, so many run at once. Starting one is expensive, so
-// only some start at a time: first the client with the fewest running loads, then within a client the site with the
-// fewest. When all permits are taken, long-running loads yield to waiting ones. So neither another client's links nor a
+// only some start at a time: first the account with the fewest running loads, then its client with the fewest, then the
+// site with the fewest. When all permits are taken, long-running loads yield to waiting ones. So neither another client's links nor a
 // hundred slow servers delay the answer for a good link. Main thread; used by the track loader.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { Counts } from "../../lib/counts.ts";
 import { onAbort } from "../../lib/on-abort.ts";
+import { accountOf, moreThan, type Owner } from "../../lib/owners.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 
 /** Concurrent loads: each is a socket and some buffers on the probe thread. */
 const RUNNING_MAX = 512;
-/** Of these, for one client and for one site, so that permits remain for others. */
-const CLIENT_MAX = 384;
+/** Of these, for one account and for one site, so that permits remain for others. */
+const ACCOUNT_MAX = 384;
 const SITE_MAX = 256;
 /** Loads that start within one interval: connecting and reading the first bytes takes most of the thread's time. */
 const FRESH_MAX = 32;
@@ -23,13 +25,13 @@ const YIELD_AFTER_MS = 2000;
 const YIELD_AFTER_S = YIELD_AFTER_MS / 1000;
 const YIELDED = `loading the track took more than ${YIELD_AFTER_S} s while other loads were waiting; try again later`;
 
-/** The client and the site, by which shares are counted. */
-interface LoadOwner {
-  readonly client: string;
+/** By which shares are counted. */
+interface LoadShares {
+  readonly owner: Owner;
   readonly site: string;
 }
 
-interface ScheduledLoad extends LoadOwner {
+interface ScheduledLoad extends LoadShares {
   readonly start: () => void;
   /** Ends it, running or waiting. */
   readonly refuse: (reason: NodeError) => void;
@@ -55,7 +57,7 @@ export class LoadScheduler {
    * `signal`; the signal passed to `work` aborts with it.
    */
   async run<T>(
-    options: LoadOwner & { readonly signal: AbortSignal },
+    options: LoadShares & { readonly signal: AbortSignal },
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const ending = new AbortController();
@@ -64,9 +66,9 @@ export class LoadScheduler {
     let stopListening = () => {};
     try {
       const load = await new Promise<ScheduledLoad>((resolve, reject) => {
-        const { client, site } = options;
+        const { owner, site } = options;
         const start = () => resolve(entry);
-        const entry: ScheduledLoad = { client, site, start, refuse: (reason) => ending.abort(reason), startedMs: 0 };
+        const entry: ScheduledLoad = { owner, site, start, refuse: (reason) => ending.abort(reason), startedMs: 0 };
         stopListening = onAbort(signal, () => {
           this.#leave(entry);
           reject(signal.reason);
@@ -141,19 +143,15 @@ export class LoadScheduler {
     this.#yieldTimer = undefined;
   }
 
-  /** The waiting load with a free permit whose client has the fewest running, then whose site has, then the first. */
+  /** The waiting load with a free permit whose account has the fewest running, then its client, its site, then the first. */
   #next(): ScheduledLoad | undefined {
     if (this.#running.size >= RUNNING_MAX || this.#waiting.size === 0) return undefined;
-    const { ofClient, ofSite } = this.#running;
-    let best: { readonly load: ScheduledLoad; readonly client: number; readonly site: number } | undefined;
+    let best: ScheduledLoad | undefined;
     for (const load of this.#waiting.loads) {
-      const [client, site] = [ofClient.of(load.client), ofSite.of(load.site)];
-      if (client >= CLIENT_MAX || site >= SITE_MAX) continue;
-      if (best === undefined || client < best.client || (client === best.client && site < best.site)) {
-        best = { load, client, site };
-      }
+      const isFree = this.#running.ofAccount(load) < ACCOUNT_MAX && this.#running.ofSite(load) < SITE_MAX;
+      if (isFree && (best === undefined || this.#running.isLighter(load, best))) best = load;
     }
-    return best?.load;
+    return best;
   }
 
   /** The running load that must yield: the oldest of those with the largest share of the exhausted permits. */
@@ -161,20 +159,19 @@ export class LoadScheduler {
     const [running, waiting] = [this.#running, this.#waiting];
     if (running.size >= RUNNING_MAX) return running.heaviest()[0];
     for (const load of running.loads) {
-      const { client, site } = load;
-      if (running.ofSite.of(site) >= SITE_MAX && waiting.ofSite.of(site) > 0) return load;
-      if (running.ofClient.of(client) >= CLIENT_MAX && waiting.ofClient.of(client) > 0)
-        return running.heaviest(client)[0];
+      if (running.ofSite(load) >= SITE_MAX && waiting.ofSite(load) > 0) return load;
+      if (running.ofAccount(load) >= ACCOUNT_MAX && waiting.ofAccount(load) > 0)
+        return running.heaviest(accountOf(load.owner))[0];
     }
     return undefined;
   }
 }
 
-/** Loads in the order of their arrival, and their number per client and site. */
+/** Loads in the order of their arrival, and their number per account, client and site. */
 class Crowd {
   readonly loads = new Set<ScheduledLoad>();
-  readonly ofClient = new Tally();
-  readonly ofSite = new Tally();
+  readonly #ofOwner = new Counts();
+  readonly #ofSite = new Counts();
 
   get size(): number {
     return this.loads.size;
@@ -186,49 +183,47 @@ class Crowd {
 
   add(load: ScheduledLoad): void {
     this.loads.add(load);
-    this.ofClient.add(load.client, 1);
-    this.ofSite.add(load.site, 1);
+    this.#ofOwner.addEach(load.owner);
+    this.#ofSite.addEach([load.site]);
   }
 
   delete(load: ScheduledLoad): boolean {
     if (!this.loads.delete(load)) return false;
-    this.ofClient.add(load.client, -1);
-    this.ofSite.add(load.site, -1);
+    this.#ofOwner.removeEach(load.owner);
+    this.#ofSite.removeEach([load.site]);
     return true;
   }
 
-  /** The loads of the client with the most (or of this one), of the site it has the most of. */
-  heaviest(client = this.ofClient.largest): readonly ScheduledLoad[] {
-    const ofClient = [...this.loads].filter((load) => load.client === client);
-    const sites = new Tally();
-    for (const { site } of ofClient) sites.add(site, 1);
-    const { largest } = sites;
-    return ofClient.filter(({ site }) => site === largest);
+  /** How many its account has here. */
+  ofAccount({ owner }: ScheduledLoad): number {
+    return this.#ofOwner.of(accountOf(owner));
+  }
+
+  ofSite({ site }: ScheduledLoad): number {
+    return this.#ofSite.of(site);
+  }
+
+  /** Whether the owner of `load`, or else its site, has fewer here than that of the other. */
+  isLighter(load: ScheduledLoad, other: ScheduledLoad): boolean {
+    return (moreThan(load.owner, other.owner, this.#ofOwner) || this.ofSite(load) - this.ofSite(other)) < 0;
+  }
+
+  /** The loads of the account with the most (or of this one), of its client with the most, of the site with the most. */
+  heaviest(account?: string): readonly ScheduledLoad[] {
+    const loads = [...this.loads];
+    const ofAccount =
+      account === undefined
+        ? most(loads, ({ owner }) => accountOf(owner))
+        : loads.filter(({ owner }) => accountOf(owner) === account);
+    const ofClient = most(ofAccount, ({ owner }) => owner.at(-1) ?? "");
+    return most(ofClient, ({ site }) => site);
   }
 }
 
-class Tally {
-  readonly #counts = new Map<string, number>();
-
-  of(name: string): number {
-    return this.#counts.get(name) ?? 0;
-  }
-
-  add(name: string, change: number): void {
-    const count = this.of(name) + change;
-    if (count === 0) this.#counts.delete(name);
-    else this.#counts.set(name, count);
-  }
-
-  /** The first of those with the highest count. */
-  get largest(): string | undefined {
-    let largest: string | undefined;
-    let most = 0;
-    for (const [name, count] of this.#counts) {
-      if (count <= most) continue;
-      largest = name;
-      most = count;
-    }
-    return largest;
-  }
+/** Those that share the name which most of them have. */
+function most(loads: readonly ScheduledLoad[], nameOf: (load: ScheduledLoad) => string): readonly ScheduledLoad[] {
+  const counts = new Counts();
+  counts.addEach(loads.map(nameOf));
+  const { largest } = counts;
+  return loads.filter((load) => nameOf(load) === largest);
 }

@@ -2,6 +2,7 @@
 // list is own-sources.ts. Main thread.
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
+import type { Owner } from "../../lib/owners.ts";
 import type { Track } from "../../track/track.ts";
 import type { FoundTracks, Playlist } from "./load-result.ts";
 
@@ -30,6 +31,8 @@ export interface SourceRequest {
   readonly title: string | undefined;
   /** How many loads of plugins led here. */
   readonly depth: number;
+  /** Shares of what all loads use are counted by it. */
+  readonly owner: Owner;
   /** Aborted when the result is no longer needed. */
   readonly signal: AbortSignal;
 }
@@ -48,5 +51,10 @@ export interface Source {
   playableInput(track: Track): PlayableInput;
 }
 
+export interface ProbeOptions {
+  readonly owner: Owner;
+  readonly signal: AbortSignal;
+}
+
 /** Probes an input, on a thread that plays no music. Rejects with its reason when `signal` aborts. */
-export type Prober = (input: PlayableInput, options: { readonly signal: AbortSignal }) => Promise<ProbeResult>;
+export type Prober = (input: PlayableInput, options: ProbeOptions) => Promise<ProbeResult>;

@@ -6,6 +6,7 @@ import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import type { Track } from "../../track/track.ts";
 import type { AllowedSources } from "../access/identity.ts";
@@ -21,10 +22,10 @@ const LOAD_TIMEOUT_MS = 20_000;
 /** Characters that are shown of a source name that only a client's track has. */
 const NAME_LENGTH_MAX = 64;
 
-/** The client and the time limit of a load. */
+/** Whose a load is, and its time limit. */
 export interface LoadOptions {
-  /** Identifies the client: shares are counted by it. */
-  readonly client: string;
+  /** Shares are counted by it. */
+  readonly owner: Owner;
   readonly signal: AbortSignal;
   /** How many loads of plugins led here. Default: none. */
   readonly depth?: number | undefined;
@@ -65,15 +66,15 @@ export class TrackLoader {
     const onAsk = (source: Source): void => {
       asked = source;
     };
-    const owner = {
-      client: options.client,
+    const shares = {
+      owner: options.owner,
       site: siteOf(identifier),
       signal: AbortSignal.any([deadline.signal, options.signal]),
     };
     try {
-      const { depth = 0, allowed } = options;
-      return await this.#scheduler.run(owner, (signal) =>
-        this.#follow({ identifier, title: undefined, depth, signal }, { onAsk, allowed }),
+      const { depth = 0, allowed, owner } = options;
+      return await this.#scheduler.run(shares, (signal) =>
+        this.#follow({ identifier, title: undefined, depth, owner, signal }, { onAsk, allowed }),
       );
     } catch (error) {
       options.signal.throwIfAborted();

@@ -9,6 +9,7 @@ import type { WorkerReplies } from "../../bridge/replies.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
 import type { NodeError } from "../../errors.ts";
 import type { Timer } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import { ProbeThread, type ProbeThreadOptions } from "./probe-thread.ts";
 import { type Answerers, answerThread } from "./thread-answers.ts";
 
@@ -21,6 +22,7 @@ const IDLE_MS = 15_000;
 export interface PendingProbe {
   /** Request number. */
   readonly id: number;
+  readonly owner: Owner;
   readonly input: PlayableInput;
   /** Losses of its thread that could be anybody's fault. */
   lossCount: number;
@@ -85,7 +87,7 @@ export class ProbeLane {
       this.#waiting.delete(id);
       this.#running.set(id, probe);
       this.#thread ??= this.#start();
-      this.#thread.send({ type: "probe", requestId: id, input: probe.input });
+      this.#thread.send({ type: "probe", requestId: id, owner: probe.owner, input: probe.input });
     }
     if (this.#thread !== undefined) this.#thread.isBusy = this.#running.size > 0;
     if (this.#running.size === 0) this.#endWhenIdle();

@@ -69,7 +69,8 @@ async function openPlain(input: PlainInput, deps: InputDeps): Promise<OpenedInpu
 
 async function openSite(track: SiteTrack, deps: InputDeps): Promise<OpenedInput> {
   const { signal, budget } = deps;
-  const link = deps.link ?? (await budget.upstream.await(TrackLink.obtain({ ...deps, track }, signal)));
+  const link =
+    deps.link ?? (await budget.upstream.await(TrackLink.obtain({ ...deps, track, owner: budget.owner }, signal)));
   const { target } = link;
   if (target.kind === "input") {
     const plain = target.input;

@@ -6,6 +6,7 @@ import type { PlainInput, SiteTrack } from "../../bridge/playable-input.ts";
 import type { LinkReason, LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { Logger } from "../../log/log.ts";
 import { destinationOfLink, type RequestDestination } from "./link-destination.ts";
@@ -27,6 +28,7 @@ type LinkTarget =
 
 interface TrackLinkOptions {
   readonly track: SiteTrack;
+  readonly owner: Owner;
   /** See `EventChannel.requestLink`. */
   readonly requestLink: (request: LinkRequest) => Promise<PlayableLink>;
   readonly clock: Clock;
@@ -53,8 +55,8 @@ export class TrackLink {
 
   /** Requests the first link. Rejects with the reason why there is none, "link-invalid", or the signal's reason. */
   static async obtain(options: TrackLinkOptions, signal: AbortSignal): Promise<TrackLink> {
-    const { track, requestLink } = options;
-    return new TrackLink(await unlessAborted(requestLink({ track, reason: "start" }), signal), options);
+    const { track, owner, requestLink } = options;
+    return new TrackLink(await unlessAborted(requestLink({ track, owner, reason: "start" }), signal), options);
   }
 
   private constructor(link: PlayableLink, options: TrackLinkOptions) {
@@ -115,7 +117,7 @@ export class TrackLink {
   }
 
   async #renew(reason: Exclude<LinkReason, "start">, status: number | undefined, signal: AbortSignal): Promise<void> {
-    const { track, requestLink, logger } = this.#options;
+    const { track, owner, requestLink, logger } = this.#options;
     const variant = this.#target.kind === "destination" ? this.#target.destination.variant : undefined;
     let failure: unknown;
     for (;;) {
@@ -125,7 +127,7 @@ export class TrackLink {
       try {
         const tries = this.#renewals.triesUsed;
         logger.debug("requesting a link", { source: track.sourceName, reason, status, tries });
-        return this.#take(await unlessAborted(requestLink({ track, reason, status, variant }), signal), reason);
+        return this.#take(await unlessAborted(requestLink({ track, owner, reason, status, variant }), signal), reason);
       } catch (error) {
         signal.throwIfAborted();
         // Where the old one is good for a while, there is time.

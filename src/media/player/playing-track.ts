@@ -5,6 +5,7 @@ import type { AudioState } from "../../bridge/audio-metrics.ts";
 import type { LossCause } from "../../bridge/audio-report.ts";
 import type { PlayCommand, PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import { Pipeline, type PipelineOptions } from "../pipeline/pipeline.ts";
 import type { TrackTally } from "../pipeline/track-tally.ts";
@@ -49,7 +50,7 @@ export interface TrackContext {
   readonly open: PipelineOptions["open"];
   readonly codecs: PipelineOptions["codecs"];
   /** Creates the budget of a track of this player. */
-  readonly createBudget: (playerId: PlayerId) => TrackBudget;
+  readonly createBudget: (playerId: PlayerId, owner: Owner) => TrackBudget;
 }
 
 /** Initial settings of a pipeline, and its callbacks. */
@@ -62,8 +63,8 @@ export function startTrack(
   hooks: PipelineHooks,
   tally?: TrackTally,
 ): PlayingTrack {
-  const { playerId, trackId, input, startMs, endMs, lengthMs } = command;
-  const budget = createBudget(playerId);
+  const { playerId, trackId, owner, input, startMs, endMs, lengthMs } = command;
+  const budget = createBudget(playerId, owner);
   return {
     trackId,
     command,

@@ -5,6 +5,7 @@
 import type { Activity, Heartbeat } from "../../bridge/heartbeat.ts";
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import { CookieJar } from "../../network/cookie-jar.ts";
 import type { TimeSlicer } from "./time-slicer.ts";
 import { Upstream } from "./upstream.ts";
@@ -21,8 +22,10 @@ interface TrackBudgetOptions {
   /** The track's memory: tables, read-ahead, decoders. Released as a whole when the track is over. */
   readonly memory: ByteBudget;
   readonly heartbeat: Heartbeat;
-  /** The owner named in the current task. */
-  readonly owner: number;
+  /** The player or probe that the thread's current task names. */
+  readonly taskId: number;
+  /** Whose the track is: what the tracks of a thread share is shared out by it. */
+  readonly owner: Owner;
   readonly activity: Activity;
 }
 
@@ -33,6 +36,7 @@ interface TrackBudgetOptions {
 export class TrackBudget {
   readonly clock: Clock;
   readonly memory: ByteBudget;
+  readonly owner: Owner;
   readonly upstream = new Upstream();
   /** Cookies of the sites that it is loaded from: not of its budget, but just as long-lived. */
   readonly cookies = new CookieJar();
@@ -49,6 +53,7 @@ export class TrackBudget {
     this.#options = options;
     this.clock = options.clock;
     this.memory = options.memory;
+    this.owner = options.owner;
   }
 
   /**
@@ -73,8 +78,8 @@ export class TrackBudget {
    * result may have been ready already, and then nothing else ran.
    */
   resume(): void {
-    const { heartbeat, owner, activity } = this.#options;
-    heartbeat.resume(owner, activity);
+    const { heartbeat, taskId, activity } = this.#options;
+    heartbeat.resume(taskId, activity);
     const nowMs = this.clock.now();
     this.#isWorking = true;
     this.#resumedMs = nowMs;
@@ -89,7 +94,7 @@ export class TrackBudget {
     this.#isWorking = false;
     this.#pausedMs = this.clock.now();
     this.#usedMs += this.#pausedMs - this.#resumedMs;
-    this.#options.heartbeat.pause(this.#options.owner);
+    this.#options.heartbeat.pause(this.#options.taskId);
   }
 
   /** Counts thread time spent for the track elsewhere, in the tick. */

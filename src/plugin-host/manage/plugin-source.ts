@@ -2,7 +2,7 @@
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { PluginLink, PluginLinkRequest, SourceManifest } from "../../bridge/plugin-messages.ts";
-import type { Source, SourceAnswer, SourceRequest } from "../../control/sources/source.ts";
+import type { ProbeOptions, Source, SourceAnswer, SourceRequest } from "../../control/sources/source.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Track } from "../../track/track.ts";
 import { isClaimed } from "./claims.ts";
@@ -43,9 +43,9 @@ export class PluginSource implements Source {
     return isClaimed(identifier, this.#manifest);
   }
 
-  async load({ identifier, depth, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
+  async load({ identifier, depth, owner, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     if (!this.isClaimed(identifier)) return undefined;
-    const request = { type: "load" as const, source: this.name, identifier, depth };
+    const request = { type: "load" as const, source: this.name, identifier, depth, owner };
     const work = this.#runner.request(request, { signal, timeoutMs: LOAD_TIMEOUT_MS });
     const answer = await this.loads.count(work, () => this.#clock.epochMs());
     if (answer.kind === "none") return undefined;
@@ -61,8 +61,8 @@ export class PluginSource implements Source {
   }
 
   /** Requests the track's current audio link. Rejects with the plugin's own error, `plugin-off`, `plugin-lost`. */
-  async link(linkRequest: PluginLinkRequest, signal: AbortSignal): Promise<PluginLink> {
-    const request = { type: "resolve" as const, source: this.name, linkRequest };
+  async link(linkRequest: PluginLinkRequest, { owner, signal }: ProbeOptions): Promise<PluginLink> {
+    const request = { type: "resolve" as const, source: this.name, linkRequest, owner };
     const work = this.#runner.request(request, { signal, timeoutMs: RESOLVE_TIMEOUT_MS });
     return this.links.count(work, () => this.#clock.epochMs());
   }

@@ -12,7 +12,7 @@ import type {
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
 import type { FoundTracks, LoadResult } from "../../control/sources/load-result.ts";
-import type { Source } from "../../control/sources/source.ts";
+import type { ProbeOptions, Source } from "../../control/sources/source.ts";
 import type { LoadOptions, TrackLoader } from "../../control/sources/track-loader.ts";
 import type { LinkSource } from "../../control/workers/link-source.ts";
 import type { RouteSource } from "../../control/workers/route-source.ts";
@@ -169,13 +169,16 @@ export class Plugins implements LinkSource {
   }
 
   async link(request: LinkRequest, { signal }: { readonly signal: AbortSignal }): Promise<PlayableLink> {
-    const { track, ...linkRequest } = request;
+    const { track, owner, ...linkRequest } = request;
     let { sourceName, encoded, userData } = track;
     for (let hop = 0; hop < LINK_HOPS_MAX; hop++) {
       const { source, ownServers } = this.#sourceNamed(sourceName);
-      const found = await source.link({ ...linkRequest, encoded, userData: userData as JsonMembers }, signal); // as parsed
+      const found = await source.link(
+        { ...linkRequest, encoded, userData: userData as JsonMembers },
+        { owner, signal },
+      ); // as parsed
       if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
-      const other = await this.#trackOf(found.identifier, signal);
+      const other = await this.#trackOf(found.identifier, { owner, signal });
       const input = this.#loaded.playableInput(other);
       if (input.kind !== "site") return { kind: "input", input };
       ({ sourceName, encoded, userData } = input.track);
@@ -266,8 +269,8 @@ export class Plugins implements LinkSource {
   }
 
   /** The track for an identifier; the first result of a search, for plugins that mirror tracks. */
-  async #trackOf(identifier: string, signal: AbortSignal): Promise<Track> {
-    const result = await this.#loaded.load(identifier, { client: "links", signal, depth: 1 });
+  async #trackOf(identifier: string, options: ProbeOptions): Promise<Track> {
+    const result = await this.#loaded.load(identifier, { ...options, depth: 1 });
     if (result.kind === "track") return result.track;
     if (result.kind === "error") throw new RemoteError(result.error);
     if (result.kind === "playlist") {
@@ -284,14 +287,14 @@ export class Plugins implements LinkSource {
     thread: PluginThread,
     requestedLoads: Extract<PluginEvent, { type: "loadRequested" }>,
   ): Promise<void> {
-    const { askId, identifier, depth } = requestedLoads;
+    const { askId, identifier, depth, owner } = requestedLoads;
     const abort = new AbortController();
     const load: RequestedLoad = { thread, askId, abort };
     try {
       if (this.#requestedLoads.size >= REQUESTED_LOADS_MAX)
         throw new NodeError("load-busy", "too many loads of plugins at once");
       this.#requestedLoads.add(load);
-      const options: LoadOptions = { client: `plugin ${name}`, signal: abort.signal, depth };
+      const options: LoadOptions = { owner: owner ?? [`plugin ${name}`], signal: abort.signal, depth };
       const answer = answerOf(await this.#loaded.load(identifier, options));
       thread.send({ type: "loaded", askId, answer });
     } catch (error) {

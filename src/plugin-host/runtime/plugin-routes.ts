@@ -13,15 +13,8 @@ import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import { OutgoingRoutes } from "../../network/outgoing-routes.ts";
 import { WorkRoute } from "../../network/work-route.ts";
 import type { PluginLogger } from "../../plugin-api/plugin.ts";
+import { currentWork } from "./current-work.ts";
 import type { Leave } from "./host/http-client.ts";
-
-/** One piece of work of a plugin: a load or a resolve. */
-export interface Work {
-  /** How many loads of plugins led here. */
-  readonly depth: number;
-  /** Undefined: its requests leave from the machine's own address. */
-  readonly route: WorkRoute | undefined;
-}
 
 interface PluginRoutesOptions {
   readonly routing: RoutingSettings;
@@ -30,8 +23,6 @@ interface PluginRoutesOptions {
   readonly clock: Clock;
   readonly logger: PluginLogger;
   readonly send: (event: RouteEvent) => void;
-  /** The work of the plugin's running code; undefined outside of a load or resolve. */
-  readonly currentWork: () => Work | undefined;
   /** Names of the sources that the plugin has offered so far. */
   readonly sourceNames: () => readonly string[];
 }
@@ -69,7 +60,7 @@ export class PluginRoutes {
 
   /** Sends a request from where it is to leave. Rejects as `OutgoingRoutes.request`. */
   readonly leave: Leave = (request) => {
-    const { guard, currentWork, sourceNames } = this.#options;
+    const { guard, sourceNames } = this.#options;
     // Servers of the operator's own are not sites.
     const isOwn = guard.isOwnServer(request.url.hostname, portOf(request.url));
     const work = currentWork();
@@ -79,7 +70,7 @@ export class PluginRoutes {
 
   /** The address of the current work. Rejects as `OutgoingRoutes.request`. */
   readonly currentAddress = async (signal: AbortSignal): Promise<string | undefined> => {
-    const route = this.#options.currentWork()?.route;
+    const route = currentWork()?.route;
     return route === undefined ? undefined : this.#routes.addressOf(route, signal);
   };
 

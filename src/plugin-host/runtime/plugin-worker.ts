@@ -14,13 +14,15 @@ import type {
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { type Owner, Owners } from "../../lib/owners.ts";
 import type { Playable, PluginLogger, ResolveRequest, Source } from "../../plugin-api/plugin.ts";
 import { decodeTrack } from "../../track/track.ts";
 import type { WrittenTracks } from "../../track/written-tracks.ts";
+import { currentWork, runWork, type Work } from "./current-work.ts";
 import { kindOf } from "./host/error-kind.ts";
 import { MemoryCache } from "./host/memory-cache.ts";
 import type { LivingHost } from "./host/plugin-host.ts";
-import { egressOf, type PluginRoutes, type Work } from "./plugin-routes.ts";
+import { egressOf, type PluginRoutes } from "./plugin-routes.ts";
 import { troubleOf } from "./source-trouble.ts";
 import { referenceOf, toSourceTrack, writeAnswer } from "./written-answer.ts";
 
@@ -35,6 +37,9 @@ const LINK_REST_MS = 60_000;
 const HEADERS_MAX = 50;
 const URL_LENGTH_MAX = 65_536;
 
+/** Calls are an operator's. */
+const OPERATOR: Owner = ["operator"];
+
 type LoadCommand = Extract<PluginCommand, { readonly type: "load" }>;
 type ResolveCommand = Extract<PluginCommand, { readonly type: "resolve" }>;
 type CallCommand = Extract<PluginCommand, { readonly type: "call" }>;
@@ -47,8 +52,6 @@ interface PluginWorkerOptions {
   /** Takes secrets out of a text. */
   readonly hide: (text: string) => string;
   readonly send: (event: PluginEvent) => void;
-  /** Runs a task so that what it asks for is known to be part of this work. */
-  readonly run: <Value>(work: Work, task: () => Promise<Value>) => Promise<Value>;
   /** Proxy for fetching its links. Undefined: the node's default. */
   readonly proxyUrl: string | undefined;
   /** See `PluginRoutes`; without routing, always undefined. */
@@ -71,7 +74,8 @@ export class PluginWorker {
     const abort = new AbortController();
     const { requestId } = command;
     this.#running.set(requestId, abort);
-    this.#carryOut(command, abort.signal)
+    const owners = new Owners(command.type === "call" ? OPERATOR : command.owner);
+    runWork({ depth: depthOf(command), owners, route: undefined }, () => this.#carryOut(command, abort.signal))
       .then((value) => this.#options.send({ type: "reply", requestId, value }))
       .catch((error: unknown) => {
         // No caller waits for it, and an aborted request is not a fault of the plugin.
@@ -83,7 +87,7 @@ export class PluginWorker {
 
   /** Aborts a request whose caller no longer waits. */
   abort(requestId: number): void {
-    this.#running.get(requestId)?.abort(new DOMException("no caller waits for it any moreore", "AbortError"));
+    this.#running.get(requestId)?.abort(new DOMException("no caller waits for it any more", "AbortError"));
   }
 
   async #carryOut(command: WorkCommand, signal: AbortSignal): Promise<PluginAnswer | PluginLink | PluginReturn> {
@@ -104,7 +108,7 @@ export class PluginWorker {
       signal,
       make: async (shared) => {
         const route = this.#options.routeFor(name, identifier);
-        const value = await this.#run({ depth, route }, () => this.#ask(source, identifier, shared));
+        const value = await this.#run(route, () => this.#ask(source, identifier, shared));
         return { value, ttlMs: isWorthKeeping(value) ? ANSWERS.ttlMs : 0 };
       },
     });
@@ -126,7 +130,7 @@ export class PluginWorker {
     const make = async (shared: AbortSignal) => {
       const route = this.#options.routeFor(name);
       const request = requestOf(linkRequest, source, shared);
-      const playable = await this.#run({ depth: 1, route }, () => source.resolve(request));
+      const playable = await this.#run(route, () => source.resolve(request));
       const value = checkedLink(playable, this.#egressOf(route));
       return { value, ttlMs: this.#lifeOf(value) };
     };
@@ -151,11 +155,12 @@ export class PluginWorker {
   }
 
   /** Reports exhausted source addresses as such, whatever error the plugin makes of it. */
-  async #run<Value>(work: Work, task: () => Promise<Value>): Promise<Value> {
+  async #run<Value>(route: Work["route"], task: () => Promise<Value>): Promise<Value> {
+    const work = currentWork();
     try {
-      return await this.#options.run(work, task);
+      return await (work === undefined ? task() : runWork({ ...work, route }, task));
     } catch (error) {
-      throw work.route?.exhaustion ?? error;
+      throw route?.exhaustion ?? error;
     }
   }
 
@@ -179,6 +184,10 @@ export class PluginWorker {
       this.#options.log.error("source failed: unexpected error in its plugin", { sourceName, error });
     return toWireError(trouble, this.#options.hide);
   }
+}
+
+function depthOf(command: WorkCommand): number {
+  return command.type === "load" ? command.depth : 1;
 }
 
 /** The name used in error messages. */

@@ -1,7 +1,6 @@
 // Starts a plugin in its thread: loads its module, checks its options, sets it up and reports its manifest; then passes
 // on requests. The same in a separate thread (main.ts) and in tests. Plugin thread.
 
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Endpoint } from "../../bridge/channel.ts";
 import type { RouteCommand } from "../../bridge/commands.ts";
 import { PendingRequests } from "../../bridge/pending-requests.ts";
@@ -35,11 +34,12 @@ import {
 import { problemsOfChanges, withChanges } from "../../plugin-options/option-changes.ts";
 import { allowedServersOf, secretsOf } from "../../plugin-options/option-leaves.ts";
 import { readOptions } from "../../plugin-options/read-options.ts";
+import { currentWork } from "./current-work.ts";
 import { PluginHttpClient } from "./host/http-client.ts";
 import { createPluginLogger } from "./host/limited-logger.ts";
 import { PersistedCaches } from "./host/persisted-caches.ts";
 import { LivingHost } from "./host/plugin-host.ts";
-import { PluginRoutes, type Work } from "./plugin-routes.ts";
+import { PluginRoutes } from "./plugin-routes.ts";
 import { PluginWorker } from "./plugin-worker.ts";
 import { readAnswer } from "./written-answer.ts";
 
@@ -113,8 +113,6 @@ interface HostEnvironment {
   readonly ownServers: readonly string[];
   readonly persisted: readonly PersistedValue[];
 }
-/** Work of each call chain. One for the module: each instance in use makes every promise of the thread slower. */
-const currentWork = new AsyncLocalStorage<Work>();
 
 /** Commands other than answers about addresses. */
 type PlainCommand = Exclude<PluginCommand, RouteCommand>;
@@ -228,7 +226,6 @@ class LivingPlugin {
       logger,
       sourceNames,
       send: (event) => port.postMessage(event),
-      currentWork: () => currentWork.getStore(),
     });
   }
 
@@ -257,7 +254,6 @@ class LivingPlugin {
       hide: this.hide,
       proxyUrl: settings.ownProxyUrl,
       send: (event) => port.postMessage(event),
-      run: (work, task) => currentWork.run(work, task),
       routeFor: (sourceName, identifier) => this.#routes?.routeFor(sourceName, identifier),
     });
     const carryOut = (command: PlainCommand): void => {
@@ -278,14 +274,16 @@ class LivingPlugin {
   // The plugin's requests to the node's other sources
 
   #load(identifier: string, signal: AbortSignal): Promise<SourceAnswer> {
-    const depth = (currentWork.getStore()?.depth ?? 0) + 1;
+    const work = currentWork();
+    const depth = (work?.depth ?? 0) + 1;
     if (depth > DEPTH_MAX) {
       return Promise.reject(new SourceError("invalid", `more than ${DEPTH_MAX} sources ask each other in a row`));
     }
     const { port } = this.#environment;
+    const [owner] = work?.owners.all ?? [];
     const onAbandoned = (askId: number): void => port.postMessage({ type: "loadAborted", askId });
     return this.#loads.request("load", { signal, onAbandoned }, (askId) => {
-      port.postMessage({ type: "loadRequested", askId, identifier, depth });
+      port.postMessage({ type: "loadRequested", askId, identifier, depth, owner });
     });
   }
 

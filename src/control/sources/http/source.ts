@@ -23,10 +23,10 @@ export class HttpSource implements Source {
     return urlOf(identifier) !== undefined;
   }
 
-  async load({ identifier, title, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
+  async load({ identifier, title, owner, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     const url = urlOf(identifier);
     if (url === undefined) return undefined;
-    const result = await this.#probe({ kind: "http", url, container: undefined }, { signal }).catch(feedOrThrow);
+    const result = await this.#probe({ kind: "http", url, container: undefined }, { owner, signal }).catch(feedOrThrow);
     // The podcasts know what to do with it.
     if (result === "feed") return { kind: "reference", identifier: `podcast:${url.split("#", 1)[0]}`, title };
     // A server must not be able to name files of this machine.

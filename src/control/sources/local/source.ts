@@ -28,11 +28,11 @@ export class LocalSource implements Source {
     return !isOfAnotherSource(identifier) && isPathLike(identifier);
   }
 
-  async load({ identifier, title, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
+  async load({ identifier, title, owner, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     if (isOfAnotherSource(identifier)) return undefined;
     const path = resolve(identifier);
     if (!(await this.#isFile(path, identifier))) return undefined;
-    const result = await this.#probe({ kind: "local", path, container: undefined }, { signal });
+    const result = await this.#probe({ kind: "local", path, container: undefined }, { owner, signal });
     return answerOfProbe(result, { sourceName: this.name, identifier, title });
   }
 

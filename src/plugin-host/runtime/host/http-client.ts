@@ -23,6 +23,8 @@ import { Semaphore } from "./semaphore.ts";
 
 const REQUESTS_MAX = 32;
 const WAITING_MAX = 512;
+/** So long one account may hold a request while others wait that have fewer. Nearly all finish sooner. */
+const YIELD_AFTER_MS = 2000;
 const TIMEOUT_MS = 10_000;
 const SIZE_BYTES_MAX = 8 * 1024 * 1024;
 const SIZE_BYTES_LIMIT = 64 * 1024 * 1024;
@@ -63,11 +65,13 @@ interface PluginHttpOptions {
 /** One for a plugin. */
 export class PluginHttpClient implements HttpClient {
   readonly #options: PluginHttpOptions;
-  readonly #semaphore = new Semaphore({ runningMax: REQUESTS_MAX, waitingMax: WAITING_MAX, what: "requests" });
+  readonly #semaphore: Semaphore;
   readonly #bodies = new ByteBudget({ owner: "the plugin", limitBytes: BODIES_BYTES_MAX });
 
   constructor(options: PluginHttpOptions) {
     this.#options = options;
+    const bounds = { runningMax: REQUESTS_MAX, waitingMax: WAITING_MAX, yieldAfterMs: YIELD_AFTER_MS };
+    this.#semaphore = new Semaphore(options.clock, { ...bounds, what: "requests" });
   }
 
   async request(url: string, request: HttpRequest): Promise<HttpAnswer> {
@@ -79,27 +83,23 @@ export class PluginHttpClient implements HttpClient {
     // Includes the wait for a permit, so that the caller gets an answer by then.
     const timer = clock.after(timeoutMs, () => late.abort(new Error(`no whole answer within ${timeoutMs} ms`)));
     const ended = AbortSignal.any([signal, late.signal]);
-    let release = (): void => undefined;
+    let isSent = false;
+    const send = (permitted: AbortSignal): Promise<HttpAnswer> => {
+      isSent = true;
+      return this.#follow(first, request, permitted);
+    };
     try {
-      release = await this.#acquirePermit(ended, late.signal);
-      return await this.#follow(first, request, ended);
+      return await this.#semaphore.run(send, { signal: ended });
     } catch (error) {
       signal.throwIfAborted();
+      if (late.signal.aborted && !isSent) {
+        throw new SourceError("busy", `all ${REQUESTS_MAX} concurrent requests of this plugin were busy for too long`);
+      }
       throw error instanceof SourceError ? error : unreachable(first.url, error);
     } finally {
       timer.cancel();
-      release();
       // Bodies of redirects may still be coming in.
       late.abort();
-    }
-  }
-
-  async #acquirePermit(ended: AbortSignal, late: AbortSignal): Promise<() => void> {
-    try {
-      return await this.#semaphore.take(ended);
-    } catch (error) {
-      if (!late.aborted) throw error;
-      throw new SourceError("busy", `all ${REQUESTS_MAX} concurrent requests of this plugin were busy for too long`);
     }
   }
 

@@ -2,8 +2,10 @@
 // requests share one. Plugin thread.
 
 import type { Clock } from "../../../lib/clock.ts";
+import { Owners } from "../../../lib/owners.ts";
 import { unlessAborted } from "../../../lib/unless-aborted.ts";
 import type { Cache, CacheOptions } from "../../../plugin-api/plugin.ts";
+import { currentOwners, runFor } from "../current-work.ts";
 
 /** Share of its life after which a value that is kept fresh is renewed. */
 const FRESH_SHARE = 0.9;
@@ -26,6 +28,8 @@ type Make<Value> = Parameters<Cache<Value>["getOrMake"]>[1]["make"];
 interface Flight<Value> {
   readonly work: Promise<Value>;
   readonly abort: AbortController;
+  /** All that wait for it: it must not wait for a permit as long as the first of them deserves. */
+  readonly owners: Owners;
   waiting: number;
 }
 
@@ -98,7 +102,9 @@ export class MemoryCache<Value> implements Cache<Value> {
 
   /** Waits for the value being made, or starts making it. */
   async #join(key: string, make: Make<Value>, signal: AbortSignal): Promise<Value> {
-    const flight = this.#flights.get(key) ?? this.#begin(key, make);
+    const running = this.#flights.get(key);
+    running?.owners.join(currentOwners());
+    const flight = running ?? this.#begin(key, make);
     flight.waiting += 1;
     try {
       return await unlessAborted(flight.work, signal);
@@ -120,17 +126,19 @@ export class MemoryCache<Value> implements Cache<Value> {
     flight.waiting -= 1;
     if (flight.waiting > 0) return;
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
-    flight.abort.abort(new DOMException("no caller waits for it any moreore", "AbortError"));
+    flight.abort.abort(new DOMException("no caller waits for it any more", "AbortError"));
   }
 
   #begin(key: string, make: Make<Value>): Flight<Value> {
     const abort = new AbortController();
+    const owners = new Owners(currentOwners());
     const flight: Flight<Value> = {
       abort,
+      owners,
       waiting: 0,
       work: this.#make(
         key,
-        () => make(abort.signal),
+        () => runFor(owners, async () => make(abort.signal)),
         () => flight,
       ),
     };

@@ -39,6 +39,7 @@ const ALIASES_MAX = 50;
 const CALLS_MAX = 50;
 const NAME_LENGTH_MAX = 100;
 const DISPOSE_TIMEOUT_MS = 1000;
+const YIELD_AFTER_MS = 3000;
 
 type Call = (argument: Json, signal: AbortSignal) => Promise<Json>;
 
@@ -199,24 +200,16 @@ export class LivingHost<Options> implements PluginHost<Options> {
     await Promise.race([late, Promise.allSettled(this.#disposals.map(async (dispose) => dispose()))]);
   }
 
-  #createPool(name: string, { concurrencyMax, waitingMax }: PoolOptions): Pool {
+  #createPool(name: string, { concurrencyMax, waitingMax, yieldAfterMs = YIELD_AFTER_MS }: PoolOptions): Pool {
     if (!Number.isInteger(concurrencyMax) || concurrencyMax < 1) {
       throw new TypeError(`concurrencyMax of the pool "${name}" must be a whole number of 1 or more`);
     }
     if (!Number.isInteger(waitingMax) || waitingMax < 0) {
       throw new TypeError(`waitingMax of the pool "${name}" must be a whole number of 0 or more`);
     }
-    const semaphore = new Semaphore({ runningMax: concurrencyMax, waitingMax, what: name });
-    return {
-      run: async (fn, { signal }) => {
-        const release = await this.#whileAlive(signal, (ended) => semaphore.take(ended));
-        try {
-          return await fn();
-        } finally {
-          release();
-        }
-      },
-    };
+    const bounds = { runningMax: concurrencyMax, waitingMax, yieldAfterMs };
+    const semaphore = new Semaphore(this.#parts.clock, { ...bounds, what: name });
+    return { run: (fn, { signal }) => this.#whileAlive(signal, (ended) => semaphore.run(fn, { signal: ended })) };
   }
 
   #endingHttp(http: HttpClient): HttpClient {

@@ -14,6 +14,8 @@ import { Semaphore } from "./semaphore.ts";
 const TIMEOUT_MS = 30_000;
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const CONCURRENCY_MAX = 2;
+/** So long a program of one account may run while others wait that have fewer. */
+const YIELD_AFTER_MS = 5000;
 const STDERR_LENGTH = 4096;
 /** Runs that may wait for a permit. */
 const WAITING_MAX = 64;
@@ -33,23 +35,25 @@ export class Programs {
   readonly #clock: Clock;
   readonly #onProgram: NonNullable<ProgramsOptions["onProgram"]>;
   readonly #env: NodeJS.ProcessEnv;
-  readonly #semaphore = new Semaphore({ runningMax: CONCURRENCY_MAX, waitingMax: WAITING_MAX, what: "programs" });
+  readonly #semaphore: Semaphore;
   readonly #running = new Set<RunningProgram>();
 
   constructor(clock: Clock, { env = process.env, onProgram = () => undefined }: ProgramsOptions = {}) {
     this.#clock = clock;
+    const bounds = { runningMax: CONCURRENCY_MAX, waitingMax: WAITING_MAX, yieldAfterMs: YIELD_AFTER_MS };
+    this.#semaphore = new Semaphore(clock, { ...bounds, what: "programs" });
     this.#onProgram = onProgram;
     this.#env = Object.fromEntries(Object.entries(env).filter(([name]) => !isSecretName(name)));
   }
 
   async run(program: string, options: RunOptions): Promise<RunResult> {
-    const release = await this.#semaphore.take(options.signal, options.concurrencyMax);
-    try {
-      options.signal.throwIfAborted();
-      return await this.#run(program, options);
-    } finally {
-      release();
-    }
+    return this.#semaphore.run(
+      async (signal) => {
+        signal.throwIfAborted();
+        return this.#run(program, { ...options, signal });
+      },
+      { signal: options.signal, runningMax: options.concurrencyMax ?? CONCURRENCY_MAX },
+    );
   }
 
   /** Kills running programs; their callers get an error. */

@@ -1,12 +1,19 @@
-// Semaphore with optional limits per caller and errors that plugins know. Plugin thread; used for requests, programs and
-// the plugin's pools.
+// Semaphore that shares its permits out between the accounts whose work the plugin does, with errors that plugins know.
+// Plugin thread; used for requests, programs and the plugin's pools.
 
-import { KeyedSemaphore } from "../../../lib/keyed-semaphore.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { type BusyReason, KeyedSemaphore, type Permit } from "../../../lib/keyed-semaphore.ts";
 import { SourceError } from "../../../plugin-api/plugin.ts";
+import { currentOwners } from "../current-work.ts";
+
+/** Part of the permits that one account may hold. */
+const ACCOUNT_SHARE = 3 / 4;
 
 interface SemaphoreOptions {
   readonly runningMax: number;
   readonly waitingMax: number;
+  /** So long an account may hold a permit while another waits that has fewer. */
+  readonly yieldAfterMs: number;
   /** "requests", for the error. */
   readonly what: string;
 }
@@ -15,24 +22,47 @@ export class Semaphore {
   readonly #options: SemaphoreOptions;
   readonly #semaphore: KeyedSemaphore;
 
-  constructor(options: SemaphoreOptions) {
+  constructor(clock: Clock, options: SemaphoreOptions) {
     this.#options = options;
-    this.#semaphore = new KeyedSemaphore(options);
+    this.#semaphore = new KeyedSemaphore({ ...options, yieldAfter: { clock, ms: options.yieldAfterMs } });
   }
 
   /**
-   * Resolves with a function that releases the permit, once. `runningMax`: fewer or more than usual, at least 1.
-   * Rejects with a SourceError `busy` if too many wait, or with the reason of `signal`.
+   * Runs `work` when the current work has a permit. `runningMax`: fewer or more than usual, at least 1. The signal given
+   * to `work` also fires when the permit is asked back. Rejects as `work`, with a SourceError `busy` if too many of its
+   * account wait or the permit was asked back, or with the reason of `signal`.
    */
-  async take(signal: AbortSignal, runningMax = this.#options.runningMax): Promise<() => void> {
-    const { waitingMax, what } = this.#options;
+  async run<Value>(
+    work: (signal: AbortSignal) => Promise<Value>,
+    { signal, runningMax = this.#options.runningMax }: { readonly signal: AbortSignal; readonly runningMax?: number },
+  ): Promise<Value> {
+    const permit = await this.#acquire(signal, runningMax);
+    try {
+      return await work(AbortSignal.any([signal, permit.signal]));
+    } catch (error) {
+      signal.throwIfAborted();
+      permit.signal.throwIfAborted();
+      throw error;
+    } finally {
+      permit.release();
+    }
+  }
+
+  #acquire(signal: AbortSignal, runningMax: number): Promise<Permit> {
+    const { what } = this.#options;
     // NaN must not mean no limit.
     const max = Math.max(1, runningMax || 1);
-    const permit = await this.#semaphore.acquire({
-      limits: [{ key: what, max }],
+    return this.#semaphore.acquire({
+      limits: [{ key: what, max, accountMax: Math.ceil(max * ACCOUNT_SHARE) }],
+      owners: currentOwners(),
       signal,
-      busy: () => new SourceError("busy", `more than ${waitingMax} ${what} of this plugin wait already`),
+      busy: (reason) => new SourceError("busy", this.#textOf(reason)),
     });
-    return () => permit.release();
+  }
+
+  #textOf(reason: BusyReason): string {
+    const { what, waitingMax, yieldAfterMs } = this.#options;
+    if (reason !== "askedBack") return `more than ${waitingMax} ${what} of this plugin wait already`;
+    return `${what} of this plugin took more than ${yieldAfterMs / 1000} s while others waited; try again later`;
   }
 }
