@@ -179,7 +179,7 @@ export class NodeAudio {
       new ByteBudget({ owner: "the worker", limitBytes: MEMORY_BYTES_MAX }),
     );
     const [slicer, heartbeat] = [this.#slicer, this.#heartbeat];
-    return new TrackBudget({ clock: patientClock, slicer, memory, heartbeat, owner: 1, activity: "read" });
+    return new TrackBudget({ clock: patientClock, slicer, memory, heartbeat, taskId: 1, owner: [], activity: "read" });
   }
 }
 

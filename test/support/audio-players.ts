@@ -36,7 +36,7 @@ export function createAudioPlayer(traits: AudioPlayerTraits): AudioPlayer {
     loop: new TickLoop(clock, createErrorBoundary().boundary, { lookAheadFrames }),
     open,
     codecs,
-    createBudget: traits.createBudget ?? ((owner) => createTrackBudget({ clock, owner })),
+    createBudget: traits.createBudget ?? ((taskId) => createTrackBudget({ clock, taskId })),
     trackStuckThresholdMs: STUCK_MS,
     repairs: createRepairBucket(clock),
     send,
@@ -53,7 +53,7 @@ export async function connectPlayer(player: AudioPlayer): Promise<void> {
 export function playCommand(changes: Partial<PlayCommand> = {}): PlayCommand {
   const input = { kind: "local", path: "/song", container: undefined } as const;
   const whole = { trackId: 1, startMs: 0, endMs: undefined, lengthMs: undefined, isPaused: false };
-  return { type: "play", playerId: 1, input, ...whole, ...changes };
+  return { type: "play", playerId: 1, owner: ["address test"], input, ...whole, ...changes };
 }
 
 /** The time of `count` frames, with the reads between them that a real worker would do. */

@@ -16,11 +16,14 @@ import type {
 import { RemoteError, type WireError } from "../../src/bridge/wire-error.ts";
 import { type RouteSource, serveRoutes } from "../../src/control/workers/route-source.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import type { Owner } from "../../src/lib/owners.ts";
 import type { PlainTree, PlainTreeMap } from "../../src/lib/plain-tree.ts";
 import type { Json, Plugin, SourceAnswer } from "../../src/plugin-api/plugin.ts";
 import { startPlugin } from "../../src/plugin-host/runtime/start-plugin.ts";
 import { readAnswer } from "../../src/plugin-host/runtime/written-answer.ts";
 import type { TrackJson } from "../../src/track/track-info.ts";
+
+const OWNER: Owner = ["address test"];
 
 export interface BenchOptions {
   /** As an operator writes them under `plugins.<name>`. */
@@ -105,7 +108,7 @@ export class PluginBench {
 
   /** The answer as it leaves the thread. */
   loadWritten(source: string, identifier: string): Promise<PluginAnswer> {
-    return this.#ask((requestId) => ({ type: "load", requestId, source, identifier, depth: 0 }));
+    return this.#ask((requestId) => ({ type: "load", requestId, source, identifier, depth: 0, owner: OWNER }));
   }
 
   /** The tracks as clients see them. */
@@ -119,7 +122,7 @@ export class PluginBench {
   /** The location of an encoded track's audio. */
   resolve(source: string, encoded: string, linkRequest: Partial<PluginLinkRequest> = {}): Promise<PluginLink> {
     const whole: PluginLinkRequest = { encoded, userData: {}, reason: "start", ...linkRequest };
-    return this.#ask((requestId) => ({ type: "resolve", requestId, source, linkRequest: whole }));
+    return this.#ask((requestId) => ({ type: "resolve", requestId, source, linkRequest: whole, owner: OWNER }));
   }
 
   /** Its answer to a route of the node. */

@@ -12,7 +12,7 @@ interface TrackBudgetTraits {
   readonly memoryBytes?: number;
   readonly slicer?: TimeSlicer;
   readonly heartbeat?: Heartbeat;
-  readonly owner?: number;
+  readonly taskId?: number;
 }
 
 export function createTrackBudget(traits: TrackBudgetTraits = {}): TrackBudget {
@@ -21,7 +21,8 @@ export function createTrackBudget(traits: TrackBudgetTraits = {}): TrackBudget {
     slicer: traits.slicer ?? new TimeSlicer(),
     memory: new ByteBudget({ owner: "the track", limitBytes: traits.memoryBytes ?? Number.MAX_SAFE_INTEGER }),
     heartbeat: traits.heartbeat ?? new Heartbeat(Heartbeat.allocate()),
-    owner: traits.owner ?? 1,
+    taskId: traits.taskId ?? 1,
+    owner: ["address test"],
     activity: "read",
   });
 }

@@ -74,7 +74,8 @@ class FuzzRun {
     slicer: new TimeSlicer(),
     memory: new ByteBudget({ owner: "the track", limitBytes: MEMORY_BYTES_MAX }),
     heartbeat: new Heartbeat(Heartbeat.allocate()),
-    owner: 1,
+    taskId: 1,
+    owner: [],
     activity: "read",
   });
   readonly #bytes: Uint8Array;

@@ -197,7 +197,8 @@ describe("a link", () => {
     cause: "",
     causeStackTrace: "",
   } as const;
-  const LINK_REQUEST = { track: SITE_TRACK, reason: "start" } as const;
+  const OWNER = ["address test"] as const;
+  const LINK_REQUEST = { track: SITE_TRACK, owner: OWNER, reason: "start" } as const;
 
   test("a link reaches the request it belongs to, in whatever order links arrive", async () => {
     const { main, worker, events, commands } = connect();
@@ -208,7 +209,15 @@ describe("a link", () => {
     await nextIteration();
     expect(events).toEqual([
       { type: "linkRequested", linkId: 1, ...LINK_REQUEST },
-      { type: "linkRequested", linkId: 2, track: SITE_TRACK, reason: "refused", status: 410, variant: "a" },
+      {
+        type: "linkRequested",
+        linkId: 2,
+        track: SITE_TRACK,
+        owner: OWNER,
+        reason: "refused",
+        status: 410,
+        variant: "a",
+      },
     ]);
     const link = linkTo("http://site.example/song", { headers: { cookie: "a=b" } });
     main.send({ type: "linkError", linkId: 2, error: WIRE });

@@ -32,8 +32,8 @@ beforeEach(() => {
         return work();
       },
     },
-    createBudget: (owner) => {
-      const budget = createTrackBudget({ owner });
+    createBudget: (taskId) => {
+      const budget = createTrackBudget({ taskId });
       budgets.push(budget);
       return budget;
     },
@@ -46,7 +46,7 @@ beforeEach(() => {
 });
 
 function ask(requestId: number): void {
-  worker.execute({ type: "probe", requestId, input: INPUT });
+  worker.execute({ type: "probe", requestId, owner: [], input: INPUT });
 }
 
 describe("a probe", () => {

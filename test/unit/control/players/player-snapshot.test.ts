@@ -41,6 +41,7 @@ function createSide({ isRunning = true, limitBytes = 100_000 } = {}): Side {
     guildId: "1",
     userId: "42",
     sessionId: "session",
+    account: "address test",
     sink: { send: (message) => messages.push(message) },
     workers,
     tracks: {

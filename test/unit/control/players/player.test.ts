@@ -56,6 +56,7 @@ function createPlayer(): Player {
     guildId: GUILD_ID,
     userId: "42",
     sessionId: "session",
+    account: "address test",
     sink: { send: (message) => messages.push(message) },
     workers,
     tracks: {

@@ -22,7 +22,13 @@ beforeEach(() => {
   players = [];
   sessions = createSessions({ clock, createPlayer: playersInto(players) });
   socket = new FakeSocket();
-  session = sessions.open(socket, { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
+  session = sessions.open(socket, {
+    userId: "1",
+    clientName: undefined,
+    dialect: V4_PROTOCOL,
+    owner: undefined,
+    account: "address test",
+  });
 });
 
 /** The guild's player, after an update that is carried out. */
@@ -57,7 +63,13 @@ describe("a connected session", () => {
   test("a connected session is reported when it opens", () => {
     let openedCount = 0;
     sessions = createSessions({ clock, createPlayer: playersInto(players), onOpened: () => openedCount++ });
-    sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
+    sessions.open(new FakeSocket(), {
+      userId: "1",
+      clientName: undefined,
+      dialect: V4_PROTOCOL,
+      owner: undefined,
+      account: "address test",
+    });
     expect(openedCount).toBe(1);
   });
 
@@ -245,7 +257,13 @@ describe("resuming", () => {
 });
 
 describe("a session without a socket", () => {
-  const CLIENT = { userId: "1", clientName: "bot/1.0", dialect: V4_PROTOCOL, owner: undefined };
+  const CLIENT = {
+    userId: "1",
+    clientName: "bot/1.0",
+    dialect: V4_PROTOCOL,
+    owner: undefined,
+    account: "address test",
+  };
   const SETTINGS = { resuming: true, timeout: 10, resumeKey: "x" };
 
   beforeEach(() => {
@@ -339,7 +357,13 @@ describe("many sessions that wait", () => {
   test("waiting sessions are bounded: above the bound the user who has most of them loses the oldest", () => {
     const wait = (userId: string) => {
       const next = new FakeSocket();
-      const waiting = sessions.open(next, { userId, clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
+      const waiting = sessions.open(next, {
+        userId,
+        clientName: undefined,
+        dialect: V4_PROTOCOL,
+        owner: undefined,
+        account: "address test",
+      });
       waiting.configure({ resuming: true, timeout: 2n ** 60n });
       waiting.socketClosed(next);
       return waiting;
@@ -405,7 +429,13 @@ describe("players of a session", () => {
 
   test("the players of all sessions together are at most 20,000, including those being destroyed", async () => {
     const open = () =>
-      sessions.open(new FakeSocket(), { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
+      sessions.open(new FakeSocket(), {
+        userId: "1",
+        clientName: undefined,
+        dialect: V4_PROTOCOL,
+        owner: undefined,
+        account: "address test",
+      });
     const [second, third] = [open(), open()];
     for (let guild = 1; guild <= 10_000; guild++) {
       await playerOf(session, String(guild));
@@ -462,6 +492,7 @@ describe("players of a session", () => {
         clientName: undefined,
         dialect: V4_PROTOCOL,
         owner: undefined,
+        account: "address test",
       });
     });
 
@@ -516,6 +547,7 @@ describe("closing the node", () => {
       clientName: undefined,
       dialect: V4_PROTOCOL,
       owner: undefined,
+      account: "address test",
     });
     other.configure({ resuming: true });
     await sessions.close();
@@ -528,7 +560,13 @@ describe("closing the node", () => {
   test("a session that opens too late is closed too", async () => {
     await sessions.close();
     const late = new FakeSocket();
-    sessions.open(late, { userId: "3", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined });
+    sessions.open(late, {
+      userId: "3",
+      clientName: undefined,
+      dialect: V4_PROTOCOL,
+      owner: undefined,
+      account: "address test",
+    });
     expect(late.closedWith).toBe(1001);
     expect(clock.pendingCount).toBe(0);
   });

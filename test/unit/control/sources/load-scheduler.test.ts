@@ -39,7 +39,7 @@ function ask(client: string, site: string, signal = NEVER): Asked {
       finish = () => resolve("found");
     });
   };
-  const outcome = scheduler.run({ client, site, signal }, work).catch((error: NodeError) => error.code);
+  const outcome = scheduler.run({ owner: [client], site, signal }, work).catch((error: NodeError) => error.code);
   return { outcome, isRunning: () => isRunning, finish: () => finish() };
 }
 
@@ -191,7 +191,7 @@ describe("loads", () => {
     await settle();
     expect(clock.pendingCount).toBe(0);
     await expect(
-      scheduler.run({ client: "one", site: "slow", signal: abort.signal }, async () => 1),
+      scheduler.run({ owner: ["one"], site: "slow", signal: abort.signal }, async () => 1),
     ).rejects.toMatchObject({
       code: "load-timeout",
     });

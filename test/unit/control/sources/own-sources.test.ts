@@ -24,7 +24,7 @@ const FOUND: FoundTrack = {
   isSeekable: true,
 };
 
-const BY_SOMEBODY = { client: "somebody", signal: new AbortController().signal };
+const BY_SOMEBODY = { owner: ["somebody"], signal: new AbortController().signal };
 
 let probed: PlayableInput[];
 let results: Map<string, ProbeResult>;

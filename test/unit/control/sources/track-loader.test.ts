@@ -9,7 +9,7 @@ import { buildTrack } from "../../../support/track-builder.ts";
 
 type Answers = Record<string, SourceAnswer | (() => Promise<SourceAnswer>)>;
 
-const BY_SOMEBODY = { client: "somebody", signal: new AbortController().signal };
+const BY_SOMEBODY = { owner: ["somebody"], signal: new AbortController().signal };
 
 let clock: FakeClock;
 let asked: string[];

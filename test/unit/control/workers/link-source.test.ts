@@ -9,6 +9,7 @@ const LINK_REQUESTED: WorkerEvent = {
   type: "linkRequested",
   linkId: 3,
   track: SITE_TRACK,
+  owner: ["address test"],
   reason: "expiring",
   variant: "a",
 };

@@ -53,7 +53,7 @@ function start(
 
 /** Makes the thread do something, see the worker script. */
 function ask(url: string, signal = new AbortController().signal): Promise<ProbeResult> {
-  return probePool.probe({ kind: "http", url, container: undefined }, { signal });
+  return probePool.probe({ kind: "http", url, container: undefined }, { owner: [], signal });
 }
 
 function logged(start: string): readonly Line[] {

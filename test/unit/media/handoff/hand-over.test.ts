@@ -75,7 +75,7 @@ function createWorker(open: () => Promise<ScriptedDemuxer>, send: (event: Worker
       acquireEncoder: () => Promise.reject(new Error("nothing is encoded here")),
       releaseEncoder: () => undefined,
     },
-    createBudget: (owner) => createTrackBudget({ clock, owner }),
+    createBudget: (taskId) => createTrackBudget({ clock, taskId }),
     createVoice: async (player) => {
       setGate = (gate) => {
         voice.gate = gate;
@@ -114,7 +114,16 @@ async function tick(count: number): Promise<void> {
 }
 
 function play(changes: { readonly lengthMs?: number | undefined } = {}): void {
-  post({ type: "play", playerId: OWNER_ID, trackId: 7, input: INPUT, ...WHOLE, ...changes, isPaused: false });
+  post({
+    type: "play",
+    playerId: OWNER_ID,
+    owner: [],
+    trackId: 7,
+    input: INPUT,
+    ...WHOLE,
+    ...changes,
+    isPaused: false,
+  });
 }
 
 function handOver(): void {
@@ -188,7 +197,7 @@ describe("a song whose audio moves to another worker", () => {
     post({ type: "pause", playerId: OWNER_ID, isPaused: true });
     await tick(10);
     expect(voice.received.slice(-6)).toEqual([expect.any(Number), -1, -1, -1, -1, -1]);
-    post({ type: "play", playerId: OWNER_ID, trackId: 8, input: INPUT, ...WHOLE, isPaused: false });
+    post({ type: "play", playerId: OWNER_ID, owner: [], trackId: 8, input: INPUT, ...WHOLE, isPaused: false });
     await tick(20);
     expect(voice.received.slice(-3)).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
     post({ type: "stop", playerId: OWNER_ID });

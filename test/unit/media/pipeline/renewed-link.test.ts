@@ -172,7 +172,13 @@ const PACKETS: readonly Packet[] = Array.from({ length: 500 }, (_, index) => ({
 describe("a reader whose bytes are replaced", () => {
   async function replacedError(): Promise<InputReplacedError> {
     const links = new ScriptedLinks(() => linkTo("http://site.example/song"));
-    const options = { track: SITE_TRACK, requestLink: links.requestLink, clock: new FakeClock(), logger: silentLogger };
+    const options = {
+      track: SITE_TRACK,
+      owner: [],
+      requestLink: links.requestLink,
+      clock: new FakeClock(),
+      logger: silentLogger,
+    };
     return new InputReplacedError(await TrackLink.obtain(options, new AbortController().signal));
   }
 

@@ -80,8 +80,8 @@ beforeEach(async () => {
       demuxers.push(demuxer);
       return demuxer;
     },
-    createBudget: (owner) => {
-      budget = createTrackBudget({ clock, owner });
+    createBudget: (taskId) => {
+      budget = createTrackBudget({ clock, taskId });
       return budget;
     },
     send: (event) => events.push(event),

@@ -56,7 +56,7 @@ describe("a time slice", () => {
 
   test("a time slice runs under its owner's task", async () => {
     const heartbeat = new Heartbeat(Heartbeat.allocate());
-    const budget = createTrackBudget({ clock: new FakeClock(), heartbeat, owner: 7 });
+    const budget = createTrackBudget({ clock: new FakeClock(), heartbeat, taskId: 7 });
     expect(budget.isSpent).toBe(false);
     expect(heartbeat.currentTask).toEqual({ owner: 7, activity: "read" });
     budget.pause();

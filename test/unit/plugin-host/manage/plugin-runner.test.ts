@@ -10,6 +10,8 @@ import { FakePluginThreads, manifestOf } from "../../../support/fake-plugin-thre
 import { settle } from "../../../support/fake-workers.ts";
 import { createPlanner } from "../../../support/planner-builders.ts";
 
+const OWNER = ["address test"];
+
 const MINUTE_MS = 60_000;
 const MANIFEST = manifestOf("songs");
 
@@ -49,7 +51,10 @@ function create(more: Partial<PluginRunnerOptions> = {}): PluginRunner {
 }
 
 function ask(identifier = "one", signal = new AbortController().signal, timeoutMs = 20_000): Promise<unknown> {
-  const work = runner.request({ type: "load", source: "songs", identifier, depth: 0 }, { signal, timeoutMs });
+  const work = runner.request(
+    { type: "load", source: "songs", identifier, depth: 0, owner: OWNER },
+    { signal, timeoutMs },
+  );
   // Checked later.
   work.catch(() => undefined);
   return work;
@@ -380,7 +385,7 @@ describe("reloading a plugin", () => {
     await reloaded;
     expect(before?.isEnded).toBe(false);
     // It may ask others to finish its work, and is answered itself.
-    before?.say({ type: "loadRequested", askId: 1, identifier: "x", depth: 1 });
+    before?.say({ type: "loadRequested", askId: 1, identifier: "x", depth: 1, owner: OWNER });
     requests[0]?.[1].send({ type: "loaded", askId: 1, answer: { kind: "empty" } });
     expect([before?.all("loaded").length, threads.last.all("loaded").length]).toEqual([1, 0]);
     await before?.reply({ kind: "empty" });

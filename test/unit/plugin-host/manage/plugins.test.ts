@@ -16,6 +16,8 @@ import { type FakePluginThread, FakePluginThreads, manifestOf } from "../../../s
 import { settle } from "../../../support/fake-workers.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
+const OWNER = ["address test"];
+
 const SIGNAL = new AbortController().signal;
 const HTTP_TRACK = buildTrack();
 const LINK: PluginLink = {
@@ -88,11 +90,11 @@ function trackOf(sourceName: string, identifier = "1"): Track {
 
 function requestFor(track: Track, more: Partial<LinkRequest> = {}): LinkRequest {
   const { encoded, userData } = track;
-  return { track: { sourceName: track.info.sourceName, encoded, userData }, reason: "start", ...more };
+  return { track: { sourceName: track.info.sourceName, encoded, userData }, owner: OWNER, reason: "start", ...more };
 }
 
 function load(identifier: string, options: Partial<LoadOptions> = {}): Promise<LoadResult> {
-  return loader.load(identifier, { client: "a", signal: SIGNAL, ...options });
+  return loader.load(identifier, { owner: OWNER, signal: SIGNAL, ...options });
 }
 
 /** The thread has a source that always returns this answer. */
@@ -272,7 +274,7 @@ describe("requests of plugins to other sources", () => {
   });
 
   function requestLoad(identifier: string, { askId = 1, depth = 1 } = {}): void {
-    threadOf("songs").say({ type: "loadRequested", askId, identifier, depth });
+    threadOf("songs").say({ type: "loadRequested", askId, identifier, depth, owner: OWNER });
   }
 
   test("a plugin's request is loaded like a client's, with its depth", async () => {

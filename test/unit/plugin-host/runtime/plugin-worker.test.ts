@@ -21,6 +21,8 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { settle } from "../../../support/fake-workers.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
+const OWNER = ["address test"];
+
 const ENCODED = buildTrack({ sourceName: "songs", identifier: "one" }).encoded;
 const TRACK: SourceAnswer = { kind: "track", track: { identifier: "one", title: "One", lengthMs: 1000 } };
 
@@ -62,10 +64,6 @@ beforeEach(() => {
     clock,
     hide: (text) => text.replaceAll("hunter2", "<redacted>"),
     send: (event) => events.push(structuredClone(event)),
-    run: ({ depth }, task) => {
-      depths.push(depth);
-      return task();
-    },
     proxyUrl: undefined,
     routeFor: () => undefined,
   });
@@ -77,13 +75,13 @@ function link(url: string, more: object = {}): Playable {
 
 /** Asks, and returns the number of it. */
 function load(identifier: string, { source = "songs", depth = 0 } = {}): number {
-  worker.execute({ type: "load", requestId: ++lastId, source, identifier, depth });
+  worker.execute({ type: "load", requestId: ++lastId, source, identifier, depth, owner: OWNER });
   return lastId;
 }
 
 function resolve(linkRequest: Partial<PluginLinkRequest> = {}): number {
   const whole: PluginLinkRequest = { encoded: ENCODED, userData: {}, reason: "start", ...linkRequest };
-  worker.execute({ type: "resolve", requestId: ++lastId, source: "songs", linkRequest: whole });
+  worker.execute({ type: "resolve", requestId: ++lastId, source: "songs", linkRequest: whole, owner: OWNER });
   return lastId;
 }
 

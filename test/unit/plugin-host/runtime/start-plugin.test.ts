@@ -14,6 +14,8 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { settle } from "../../../support/fake-workers.ts";
 import { PluginBench, troubleWith } from "../../../support/plugin-bench.ts";
 
+const OWNER = ["address test"];
+
 type Load = (
   identifier: string,
   host: PluginHost<{ readonly key: string | undefined }>,
@@ -166,7 +168,7 @@ describe("setting a plugin up", () => {
 
   test("requests received before the set-up are answered after it", async () => {
     const { events, send, give, setUp } = await manualWith(GOOD);
-    send({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
+    send({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0, owner: OWNER });
     give();
     await setUp;
     await settle();
@@ -200,7 +202,7 @@ describe("requests of a plugin to other sources", () => {
     );
     give();
     await setUp;
-    send({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
+    send({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0, owner: OWNER });
     await settle();
     const error = {
       code: "site-busy",
@@ -226,7 +228,7 @@ describe("requests of a plugin to other sources", () => {
     give();
     await setUp;
     for (const depth of [0, 4, 5]) {
-      send({ type: "load", requestId: depth + 1, source: "songs", identifier: `songs:${depth}`, depth });
+      send({ type: "load", requestId: depth + 1, source: "songs", identifier: `songs:${depth}`, depth, owner: OWNER });
     }
     await settle();
     const requested = events.filter((event) => event.type === "loadRequested");
@@ -244,7 +246,7 @@ describe("requests of a plugin to other sources", () => {
     const { events, send, give, setUp } = await manualWith(plugin);
     give();
     await setUp;
-    send({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0 });
+    send({ type: "load", requestId: 1, source: "songs", identifier: "songs:1", depth: 0, owner: OWNER });
     await settle();
     send({ type: "abort", requestId: 1 });
     await settle();

@@ -22,6 +22,7 @@ beforeEach(() => {
     userId: "1",
     clientName: undefined,
     owner: undefined,
+    account: "address test",
     dialect: createV3Protocol(CONTEXT),
   });
   operations = new V3Operations(CONTEXT);

@@ -1,24 +1,60 @@
 import { expect, test } from "vitest";
+import { Owners } from "../../../../../src/lib/owners.ts";
+import { unlessAborted } from "../../../../../src/lib/unless-aborted.ts";
+import { runWork } from "../../../../../src/plugin-host/runtime/current-work.ts";
 import { Semaphore } from "../../../../../src/plugin-host/runtime/host/semaphore.ts";
+
+import { FakeClock } from "../../../../support/fake-clock.ts";
 
 const NEVER = new AbortController().signal;
 
 /** Resolves when all pending continuations have run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Notes in `order` when it gets its permit, and releases it on `leave`. */
-function visitor(semaphore: Semaphore, name: string, order: string[], runningMax?: number) {
-  const taken = semaphore.take(NEVER, runningMax).then((release) => {
-    order.push(name);
-    return release;
+function start(bounds: { readonly runningMax: number; readonly waitingMax?: number }) {
+  const clock = new FakeClock();
+  const semaphore = new Semaphore(clock, { waitingMax: 10, yieldAfterMs: 1000, what: "programs", ...bounds });
+  const order: string[] = [];
+  /** Notes its name when it has its permit, and holds that until it leaves. */
+  const visit = (name: string, { signal = NEVER, ...options }: Visit = {}) => {
+    let leave: () => void = () => undefined;
+    const isOver = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    const work = async (permitted: AbortSignal): Promise<void> => {
+      order.push(name);
+      await unlessAborted(isOver, permitted);
+    };
+    const visited = semaphore.run(work, { signal, ...options });
+    visited.catch(() => undefined);
+    return {
+      visited,
+      leave: async () => {
+        leave();
+        await visited;
+      },
+    };
+  };
+  return { clock, order, visit };
+}
+
+interface Visit {
+  readonly signal?: AbortSignal;
+  readonly runningMax?: number;
+}
+
+/** As a part of the work of this account. */
+function as<Value>(account: string, task: () => Value): Value {
+  let value: Value | undefined;
+  void runWork({ depth: 0, owners: new Owners([account]), route: undefined }, async () => {
+    value = task();
   });
-  return { leave: async () => (await taken)() };
+  return value as Value; // the task has run: it is not waited for
 }
 
 test("a semaphore grants its permits, and the next caller waits until one is released", async () => {
-  const semaphore = new Semaphore({ runningMax: 2, waitingMax: 10, what: "programs" });
-  const order: string[] = [];
-  const [first] = ["first", "second", "third"].map((name) => visitor(semaphore, name, order));
+  const { order, visit } = start({ runningMax: 2, waitingMax: 10 });
+  const [first] = ["first", "second", "third"].map((name) => visit(name));
   await settled();
   expect(order).toEqual(["first", "second"]);
   await first?.leave();
@@ -26,61 +62,44 @@ test("a semaphore grants its permits, and the next caller waits until one is rel
   expect(order).toEqual(["first", "second", "third"]);
 });
 
-test("a permit that is released twice counts once", async () => {
-  const semaphore = new Semaphore({ runningMax: 1, waitingMax: 10, what: "programs" });
-  const order: string[] = [];
-  const release = await semaphore.take(NEVER);
-  visitor(semaphore, "second", order);
-  visitor(semaphore, "third", order);
-  release();
-  release();
-  await settled();
-  expect(order).toEqual(["second"]);
-});
-
 test("a waiting caller is served before one that arrives when a permit is released", async () => {
-  const semaphore = new Semaphore({ runningMax: 1, waitingMax: 1, what: "programs" });
-  const order: string[] = [];
-  const release = await semaphore.take(NEVER);
-  const waited = visitor(semaphore, "waited", order);
-  release();
-  const late = visitor(semaphore, "late", order);
+  const { order, visit } = start({ runningMax: 1, waitingMax: 1 });
+  const first = visit("first");
+  const waited = visit("waited");
+  await first.leave();
+  const late = visit("late");
   await waited.leave();
   await late.leave();
-  expect(order).toEqual(["waited", "late"]);
+  expect(order).toEqual(["first", "waited", "late"]);
 });
 
 test("a full queue refuses the next caller with its reason", async () => {
-  const semaphore = new Semaphore({ runningMax: 1, waitingMax: 2, what: "programs" });
-  await semaphore.take(NEVER);
-  void semaphore.take(NEVER);
-  void semaphore.take(NEVER);
-  await expect(semaphore.take(NEVER)).rejects.toMatchObject({
+  const { visit } = start({ runningMax: 1, waitingMax: 2 });
+  for (const name of ["first", "second", "third"]) visit(name);
+  await expect(visit("fourth").visited).rejects.toMatchObject({
     kind: "busy",
     message: expect.stringMatching(/more than 2 programs/),
   });
 });
 
 test("a caller that is aborted while it waits takes no permit", async () => {
-  const semaphore = new Semaphore({ runningMax: 1, waitingMax: 1, what: "programs" });
-  const order: string[] = [];
-  const release = await semaphore.take(NEVER);
+  const { order, visit } = start({ runningMax: 1, waitingMax: 1 });
+  const first = visit("first");
   const abort = new AbortController();
-  const aborted = semaphore.take(abort.signal);
+  const { visited } = visit("aborted", { signal: abort.signal });
   abort.abort(new Error("gone"));
-  await expect(aborted).rejects.toThrow("gone");
-  visitor(semaphore, "next", order);
-  release();
+  await expect(visited).rejects.toThrow("gone");
+  visit("next");
+  await first.leave();
   await settled();
-  expect(order).toEqual(["next"]);
+  expect(order).toEqual(["first", "next"]);
 });
 
 test("a caller's own lower limit is kept, and does not delay callers with a higher one", async () => {
-  const semaphore = new Semaphore({ runningMax: 2, waitingMax: 10, what: "programs" });
-  const order: string[] = [];
-  const [first, second] = ["first", "second"].map((name) => visitor(semaphore, name, order));
-  const alone = visitor(semaphore, "alone", order, 1);
-  visitor(semaphore, "usual", order);
+  const { order, visit } = start({ runningMax: 2, waitingMax: 10 });
+  const [first, second] = ["first", "second"].map((name) => visit(name));
+  const alone = visit("alone", { runningMax: 1 });
+  visit("usual");
   await first?.leave();
   await settled();
   expect(order).toEqual(["first", "second", "usual"]);
@@ -91,13 +110,33 @@ test("a caller's own lower limit is kept, and does not delay callers with a high
 });
 
 test.each([0, -1, Number.NaN])("a limit of %s means one permit, neither none nor all", async (runningMax) => {
-  const semaphore = new Semaphore({ runningMax: 2, waitingMax: 10, what: "programs" });
-  const order: string[] = [];
-  const first = visitor(semaphore, "first", order, runningMax);
-  visitor(semaphore, "second", order, runningMax);
+  const { order, visit } = start({ runningMax: 2, waitingMax: 10 });
+  const first = visit("first", { runningMax });
+  visit("second", { runningMax });
   await settled();
   expect(order).toEqual(["first"]);
   await first.leave();
   await settled();
   expect(order).toEqual(["first", "second"]);
+});
+
+test("an account holds three quarters of the permits at most", async () => {
+  const { order, visit } = start({ runningMax: 4 });
+  as("greedy", () => ["1", "2", "3", "4"].map((name) => visit(name)));
+  as("honest", () => visit("honest"));
+  await settled();
+  expect(order).toEqual(["1", "2", "3", "honest"]);
+});
+
+test("a permit that others need is taken from the account with most of them after a while, with its reason", async () => {
+  const { clock, order, visit } = start({ runningMax: 2 });
+  const [first] = as("greedy", () => ["1", "2"].map((name) => visit(name)));
+  as("honest", () => visit("honest"));
+  clock.advance(1000);
+  await expect(first?.visited).rejects.toMatchObject({
+    kind: "busy",
+    message: expect.stringContaining("took more than 1 s"),
+  });
+  await settled();
+  expect(order).toEqual(["1", "2", "honest"]);
 });
