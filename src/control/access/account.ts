@@ -11,7 +11,7 @@ const CLIENT_LENGTH_MAX = 200;
 /**
  * The account of a client: its key, or the network of its address where it has shown the password, which all may know.
  */
-export function accountOf({ name }: Pick<Identity, "name">, address: string | undefined): string {
+export function accountFor({ name }: Pick<Identity, "name">, address: string | undefined): string {
   return name === undefined ? `address ${networkOf(address ?? "")}` : `key ${name}`;
 }
 

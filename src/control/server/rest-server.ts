@@ -6,7 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { NodeError } from "../../errors.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import type { TaskSlicer } from "../../lib/task-slicer.ts";
-import { accountOf, ownerOf } from "../access/account.ts";
+import { accountFor, ownerOf } from "../access/account.ts";
 import { type Access, type Identity, mayUse, NOBODY } from "../access/identity.ts";
 import { accepts } from "../api/accept.ts";
 import type { ApiContext } from "../api/api-context.ts";
@@ -217,7 +217,7 @@ function restRequest(request: FastifyRequest, reply: FastifyReply, identity: Ide
     query: checkedQueryOf(request),
     method: request.method,
     headers: request.headers,
-    owner: ownerOf(accountOf(identity, request.ip), request.headers["user-agent"] ?? ""),
+    owner: ownerOf(accountFor(identity, request.ip), request.headers["user-agent"] ?? ""),
     identity,
     get signal() {
       return whenGone(reply);

@@ -11,7 +11,7 @@ import { parseUrl } from "../../lib/parse-url.ts";
 import { pause } from "../../lib/pause.ts";
 import { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { LogFields, Logger } from "../../log/log.ts";
-import { accountOf } from "../access/account.ts";
+import { accountFor } from "../access/account.ts";
 import { type Identity, mayUse } from "../access/identity.ts";
 import type { Asker, RestAnswer } from "../api/route.ts";
 import type { SocketProtocol } from "../api/socket-protocol.ts";
@@ -316,7 +316,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
       clientName: typeof clientName === "string" && clientName !== "" ? clientName : undefined,
       dialect: protocol,
       owner: identity.name,
-      account: accountOf(identity, address),
+      account: accountFor(identity, address),
     });
   }
 }

@@ -50,7 +50,7 @@ export interface SessionClient {
   readonly dialect: Dialect;
   /** Name of its key; undefined: it has shown the password. */
   readonly owner: string | undefined;
-  /** Its account: see `accountOf`. */
+  /** Its account: see `accountFor`. */
   readonly account: string;
 }
 

@@ -3,9 +3,11 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type SiteRequest, type SiteScript, SiteServer } from "../../../../../lab/sites/site-server.ts";
+import { Owners } from "../../../../../src/lib/owners.ts";
 import { DispatcherPool } from "../../../../../src/network/dispatcher-pool.ts";
 import { OutboundGuard, type ResolveHost } from "../../../../../src/network/outbound-guard.ts";
 import { CookieJar, type HttpRequest, SourceError } from "../../../../../src/plugin-api/plugin.ts";
+import { runWork, type Work } from "../../../../../src/plugin-host/runtime/current-work.ts";
 import { PluginHttpClient } from "../../../../../src/plugin-host/runtime/host/http-client.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
 import { settle } from "../../../../support/fake-workers.ts";
@@ -55,6 +57,10 @@ function createClient({
 
 function get(path: string, request: Partial<HttpRequest> = {}) {
   return client.request(`${SITE}${path}`, { signal: new AbortController().signal, ...request });
+}
+
+function workOf(account: string): Work {
+  return { depth: 0, owners: new Owners([account]), route: undefined };
 }
 
 async function trouble(work: Promise<unknown>): Promise<SourceError> {
@@ -457,28 +463,30 @@ describe("time", () => {
     await expect(get("/", { signal: abort.signal })).rejects.toBe(reason);
   });
 
-  test("at most 32 requests run at once, and further ones wait for a permit", async () => {
+  test("at most 32 requests run at once, 24 of one account, and further ones wait for a permit", async () => {
     let open = (): void => undefined;
     const opened = new Promise<void>((resolve) => (open = resolve));
     script = async () => {
       await opened;
       return { text: "fine" };
     };
-    const isThere = arrived(32);
-    const asked = Array.from({ length: 40 }, (_, index) => get(`/${index}`));
-    await isThere;
+    const ask = (account: string) => runWork(workOf(account), async () => get(`/${account}`));
+    const areThere = arrived(32);
+    const asked = ["greedy", "honest"].flatMap((account) => Array.from({ length: 40 }, () => ask(account)));
+    await areThere;
+    expect(site.requests.filter(({ path }) => path === "/greedy")).toHaveLength(24);
     // Another client's request runs in the meantime.
     script = () => ({ text: "other" });
     await createClient().request(`${SITE}/other`, { signal: new AbortController().signal });
     expect(site.requests).toHaveLength(33);
     open();
-    expect(await Promise.all(asked)).toHaveLength(40);
-    expect(site.requests).toHaveLength(41);
+    expect(await Promise.all(asked)).toHaveLength(80);
+    expect(site.requests).toHaveLength(81);
   });
 
   test("a request times out while waiting for a permit, too, and can be aborted then", async () => {
-    const isThere = arrived(32);
-    const running = Array.from({ length: 32 }, () => trouble(get("/", { timeoutMs: 60_000 })));
+    const isThere = arrived(24);
+    const running = Array.from({ length: 24 }, () => trouble(get("/", { timeoutMs: 60_000 })));
     await isThere;
     const late = trouble(get("/late"));
     const abort = new AbortController();
@@ -488,7 +496,7 @@ describe("time", () => {
     await settle();
     clock.advance(10_000);
     expect(await late).toMatchObject({ kind: "busy" });
-    expect(site.requests).toHaveLength(32);
+    expect(site.requests).toHaveLength(24);
     clock.advance(50_000);
     await Promise.all(running);
     expect(clock.pendingCount).toBe(0);
