@@ -5,6 +5,7 @@ import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { programEnvironment } from "./lib/program-environment.ts";
 
 /** This file lies at most two folders below the package's own: dist/src when compiled. */
 const PARENTS_MAX = 3;
@@ -30,7 +31,8 @@ async function readGit(path: string): Promise<BuildInfo["git"]> {
   const unknown = { branch: "", commit: "", commitTimeMs: 0 };
   // An installed package may lie inside the work tree of another project.
   if (folder === undefined || (await modifiedMs(join(folder, ".git"))) === undefined) return unknown;
-  const git = (...args: string[]) => promisify(execFile)("git", args, { cwd: folder, timeout: GIT_TIMEOUT_MS });
+  const options = { cwd: folder, timeout: GIT_TIMEOUT_MS, env: programEnvironment() };
+  const git = (...args: string[]) => promisify(execFile)("git", args, options);
   try {
     const [head, branch] = await Promise.all([
       git("log", "--max-count=1", "--format=%h %ct"),

@@ -7,6 +7,7 @@ import { availableParallelism, cpus, freemem, loadavg, release, totalmem } from 
 import { promisify } from "node:util";
 import { type BuildInfo, readBuildInfo } from "../../build-info.ts";
 import { containerAround, nodeOptionsAround } from "../../config/process-environment.ts";
+import { programEnvironment } from "../../lib/program-environment.ts";
 import { VERSION } from "../../version.ts";
 
 const PROGRAM_TIMEOUT_MS = 2000;
@@ -55,7 +56,8 @@ async function systemName(): Promise<string> {
 async function libcName(): Promise<string> {
   if (process.platform !== "linux") return "not of Linux";
   try {
-    const { stdout } = await promisify(execFile)("getconf", ["GNU_LIBC_VERSION"], { timeout: PROGRAM_TIMEOUT_MS });
+    const options = { timeout: PROGRAM_TIMEOUT_MS, env: programEnvironment() };
+    const { stdout } = await promisify(execFile)("getconf", ["GNU_LIBC_VERSION"], options);
     return stdout.trim();
   } catch {
     // No such program, or a libc that does not know the question.

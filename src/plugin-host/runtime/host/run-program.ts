@@ -1,5 +1,5 @@
 // Runs programs for a plugin: never through a shell, few at once, each with a limit of time and output, and killed with
-// all that it has started. They get the node's environment without what looks secret. Plugin thread.
+// all that it has started. They get little of the node's environment. Plugin thread.
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { basename } from "node:path";
@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import type { Clock } from "../../../lib/clock.ts";
 import { HAS_PROGRAM_GROUPS, killProgram } from "../../../lib/kill-program.ts";
 import { onAbort } from "../../../lib/on-abort.ts";
-import { isSecretName } from "../../../lib/secret-names.ts";
+import { programEnvironment } from "../../../lib/program-environment.ts";
 import { type RunOptions, type RunResult, SourceError } from "../../../plugin-api/plugin.ts";
 import { Semaphore } from "./semaphore.ts";
 
@@ -25,7 +25,7 @@ const LINGER_MS = 1000;
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 export interface ProgramsOptions {
-  /** The programs' environment, without passwords and tokens. Default: the node's. */
+  /** The environment of which programs get the names that any program needs. Default: the node's. */
   readonly env?: NodeJS.ProcessEnv;
   /** Called when a program runs, and when it has exited. */
   readonly onProgram?: (pid: number, isRunning: boolean) => void;
@@ -38,12 +38,12 @@ export class Programs {
   readonly #semaphore: Semaphore;
   readonly #running = new Set<RunningProgram>();
 
-  constructor(clock: Clock, { env = process.env, onProgram = () => undefined }: ProgramsOptions = {}) {
+  constructor(clock: Clock, { env, onProgram = () => undefined }: ProgramsOptions = {}) {
     this.#clock = clock;
     const bounds = { runningMax: CONCURRENCY_MAX, waitingMax: WAITING_MAX, yieldAfterMs: YIELD_AFTER_MS };
     this.#semaphore = new Semaphore(clock, { ...bounds, what: "programs" });
     this.#onProgram = onProgram;
-    this.#env = Object.fromEntries(Object.entries(env).filter(([name]) => !isSecretName(name)));
+    this.#env = programEnvironment(env);
   }
 
   async run(program: string, options: RunOptions): Promise<RunResult> {
