@@ -35,8 +35,19 @@ export interface Challenges {
   readonly signature?: string | undefined;
 }
 
-// The script expects a browser around it, and little of it.
+// The script expects a browser around it, and little of it. Nothing in it measures time: its clock stands still.
 const BEFORE = `
+delete globalThis.SharedArrayBuffer;
+delete globalThis.Atomics;
+(function () {
+  const Real = globalThis.Date, nowMs = Real.now();
+  function Date(...parts) {
+    const made = parts.length === 0 ? new Real(nowMs) : new Real(...parts);
+    return new.target === undefined ? String(made) : made;
+  }
+  Object.assign(Date, { parse: Real.parse, UTC: Real.UTC, now: () => nowMs, prototype: Real.prototype });
+  Real.prototype.constructor = globalThis.Date = Date;
+})();
 globalThis.window = globalThis.self = globalThis;
 globalThis.document = Object.create(null);
 globalThis.navigator = Object.create(null);

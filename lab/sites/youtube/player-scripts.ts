@@ -113,14 +113,19 @@ export const HOSTILE_SCRIPTS = {
 /** Tries everything that scripts can reach outside of a sandbox, and reports in `n` what it reached. */
 export const CURIOUS_SCRIPT: PlayerScript = hostile({
   solveN: `var seen=[];
-["process","require","module","fetch","Buffer","WebAssembly","setTimeout","URL","Deno","Worker","postMessage"].forEach(
-  function(name){if(typeof globalThis[name]!=="undefined")seen.push(name)});
+["process","require","module","fetch","Buffer","WebAssembly","setTimeout","URL","Deno","Worker","postMessage",
+  "SharedArrayBuffer","Atomics","performance"].forEach(function(name){if(typeof globalThis[name]!=="undefined")seen.push(name)});
 var F=[].filter.constructor;
 try{if(F("return typeof process")()!=="undefined")seen.push("F-process")}catch(e){}
 try{if((async function(){}).constructor("return typeof require")()==="")seen.push("A")}catch(e){}
 try{var o=arguments.callee&&arguments.callee.caller;o&&o.constructor("return process")()&&seen.push("caller")}catch(e){}
 try{if(F("return this")()!==globalThis)seen.push("other-global")}catch(e){}
 try{import("node:fs").then(function(){seen.push("import")})}catch(e){}
+[Date,new Date().constructor,Object.getPrototypeOf(new Date()).constructor].forEach(function(D){var t=D.now(),d=+new D();
+  for(var i=0;i<5e4;i++)if(D.now()!==t||+new D()!==d){seen.push("clock");break}});
+if(new Uint8Array([257])[0]!==1||new DataView(new ArrayBuffer(8)).getInt8(0)!==0)seen.push("no-bytes");
+if(new Date(2020,0,1).getFullYear()!==2020||Date.parse("1970-01-01")!==0||Date.UTC(1970,0)!==0)seen.push("no-dates");
+if(!(new Date() instanceof Date)||typeof Date()!=="string"||+new Date()<1e12)seen.push("odd-dates");
 this.q.n=seen.length===0?"nothing-found":"found-"+seen.join("-")`,
 });
 
