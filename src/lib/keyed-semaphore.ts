@@ -3,6 +3,7 @@
 
 import type { Clock, Timer } from "./clock.ts";
 import { Counts } from "./counts.ts";
+import { greediest } from "./greediest.ts";
 import { onAbort } from "./on-abort.ts";
 import { accountOf, moreThan, type Owner, Owners } from "./owners.ts";
 
@@ -159,14 +160,8 @@ export class KeyedSemaphore {
 
   /** The last caller of the owner with most of those that wait. */
   #refuseOne(): void {
-    const counts = new Counts();
-    const waiting = [...this.#waiting].map((caller) => ({ caller, owner: this.#waitingOwner(caller) }));
-    for (const { owner } of waiting) counts.addEach(owner);
-    let heaviest = waiting[0];
-    for (const candidate of waiting) {
-      if (heaviest === undefined || moreThan(candidate.owner, heaviest.owner, counts) >= 0) heaviest = candidate;
-    }
-    heaviest?.caller.refuse(heaviest.caller.options.busy("full"));
+    const heaviest = greediest(this.#waiting, (waiting) => this.#waitingOwner(waiting));
+    heaviest?.refuse(heaviest.options.busy("full"));
   }
 
   /** Of several, the one who holds fewest. */

@@ -14,7 +14,9 @@ import { unlessAborted } from "../../lib/unless-aborted.ts";
 const RUNNING_MAX = 512;
 /** Of these, for one account and for one site, so that permits remain for others. */
 const ACCOUNT_MAX = 384;
-const SITE_MAX = 256;
+const SITE_MAX = 384;
+/** Of the loads of one site, for one account. What is no address, such as words to search for, is one site. */
+const ACCOUNT_SITE_MAX = 256;
 /** Loads that start within one interval: connecting and reading the first bytes takes most of the thread's time. */
 const FRESH_MAX = 32;
 const FRESH_MS = 100;
@@ -148,7 +150,10 @@ export class LoadScheduler {
     if (this.#running.size >= RUNNING_MAX || this.#waiting.size === 0) return undefined;
     let best: ScheduledLoad | undefined;
     for (const load of this.#waiting.loads) {
-      const isFree = this.#running.ofAccount(load) < ACCOUNT_MAX && this.#running.ofSite(load) < SITE_MAX;
+      const isFree =
+        this.#running.ofAccount(load) < ACCOUNT_MAX &&
+        this.#running.ofSite(load) < SITE_MAX &&
+        this.#running.ofAccountSite(load) < ACCOUNT_SITE_MAX;
       if (isFree && (best === undefined || this.#running.isLighter(load, best))) best = load;
     }
     return best;
@@ -159,9 +164,12 @@ export class LoadScheduler {
     const [running, waiting] = [this.#running, this.#waiting];
     if (running.size >= RUNNING_MAX) return running.heaviest()[0];
     for (const load of running.loads) {
-      if (running.ofSite(load) >= SITE_MAX && waiting.ofSite(load) > 0) return load;
+      const { owner, site } = load;
+      if (running.ofAccountSite(load) >= ACCOUNT_SITE_MAX && waiting.ofAccountSite(load) > 0)
+        return running.heaviest({ account: accountOf(owner), site })[0];
+      if (running.ofSite(load) >= SITE_MAX && waiting.ofSite(load) > 0) return running.heaviest({ site })[0];
       if (running.ofAccount(load) >= ACCOUNT_MAX && waiting.ofAccount(load) > 0)
-        return running.heaviest(accountOf(load.owner))[0];
+        return running.heaviest({ account: accountOf(owner) })[0];
     }
     return undefined;
   }
@@ -171,6 +179,7 @@ export class LoadScheduler {
 class Crowd {
   readonly loads = new Set<ScheduledLoad>();
   readonly #ofOwner = new Counts();
+  /** By site, and by account and site. */
   readonly #ofSite = new Counts();
 
   get size(): number {
@@ -184,13 +193,13 @@ class Crowd {
   add(load: ScheduledLoad): void {
     this.loads.add(load);
     this.#ofOwner.addEach(load.owner);
-    this.#ofSite.addEach([load.site]);
+    this.#ofSite.addEach([load.site, accountSiteOf(load)]);
   }
 
   delete(load: ScheduledLoad): boolean {
     if (!this.loads.delete(load)) return false;
     this.#ofOwner.removeEach(load.owner);
-    this.#ofSite.removeEach([load.site]);
+    this.#ofSite.removeEach([load.site, accountSiteOf(load)]);
     return true;
   }
 
@@ -203,14 +212,18 @@ class Crowd {
     return this.#ofSite.of(site);
   }
 
+  ofAccountSite(load: ScheduledLoad): number {
+    return this.#ofSite.of(accountSiteOf(load));
+  }
+
   /** Whether the owner of `load`, or else its site, has fewer here than that of the other. */
   isLighter(load: ScheduledLoad, other: ScheduledLoad): boolean {
     return (moreThan(load.owner, other.owner, this.#ofOwner) || this.ofSite(load) - this.ofSite(other)) < 0;
   }
 
-  /** The loads of the account with the most (or of this one), of its client with the most, of the site with the most. */
-  heaviest(account?: string): readonly ScheduledLoad[] {
-    const loads = [...this.loads];
+  /** Those of the account with the most (or of this one), of its client with the most, of its site with the most. */
+  heaviest({ account, site }: { readonly account?: string; readonly site?: string } = {}): readonly ScheduledLoad[] {
+    const loads = [...this.loads].filter((load) => site === undefined || load.site === site);
     const ofAccount =
       account === undefined
         ? most(loads, ({ owner }) => accountOf(owner))
@@ -226,4 +239,9 @@ function most(loads: readonly ScheduledLoad[], nameOf: (load: ScheduledLoad) => 
   counts.addEach(loads.map(nameOf));
   const { largest } = counts;
   return loads.filter((load) => nameOf(load) === largest);
+}
+
+/** No account has a line break in it. */
+function accountSiteOf({ owner, site }: ScheduledLoad): string {
+  return `${accountOf(owner)}\n${site}`;
 }

@@ -8,6 +8,7 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Owner } from "../../lib/owners.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { Track } from "../../track/track.ts";
 import type { AllowedSources } from "../access/identity.ts";
 import type { LoadResult } from "./load-result.ts";
@@ -29,6 +30,8 @@ export interface LoadOptions {
   readonly signal: AbortSignal;
   /** How many loads of plugins led here. Default: none. */
   readonly depth?: number | undefined;
+  /** A part of a load or link that runs already waits for no permit of its own: it would wait for itself. */
+  readonly isPartOfWork?: boolean;
   /** The sources that the client may use. Default: all. */
   readonly allowed?: AllowedSources | undefined;
 }
@@ -66,16 +69,13 @@ export class TrackLoader {
     const onAsk = (source: Source): void => {
       asked = source;
     };
-    const shares = {
-      owner: options.owner,
-      site: siteOf(identifier),
-      signal: AbortSignal.any([deadline.signal, options.signal]),
-    };
+    const { depth = 0, allowed, owner, isPartOfWork = false } = options;
+    const ended = AbortSignal.any([deadline.signal, options.signal]);
+    const follow = (signal: AbortSignal): Promise<LoadResult> =>
+      this.#follow({ identifier, title: undefined, depth, owner, signal }, { onAsk, allowed });
     try {
-      const { depth = 0, allowed, owner } = options;
-      return await this.#scheduler.run(shares, (signal) =>
-        this.#follow({ identifier, title: undefined, depth, owner, signal }, { onAsk, allowed }),
-      );
+      if (isPartOfWork) return await unlessAborted(follow(ended), ended);
+      return await this.#scheduler.run({ owner, site: siteOf(identifier), signal: ended }, follow);
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof NodeError && error.code === "key-forbidden") throw error;

@@ -18,14 +18,18 @@ import type { Threads } from "../../control/workers/threads.ts";
 import { WatchedThread } from "../../control/workers/watched-thread.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { greediest } from "../../lib/greediest.ts";
 import { killProgram } from "../../lib/kill-program.ts";
+import type { Owner } from "../../lib/owners.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
 
 /** JavaScript heap of the thread; a plugin that needs more leaks. */
 const HEAP_MEGABYTES_MAX = 128;
-/** Further requests are refused: the thread has probably stalled. */
+/** One more, and the last request of the owner with most of them is refused. */
 const RUNNING_MAX = 512;
+/** Nobody asks for calls but the node. */
+const NODE: Owner = ["node"];
 const DISPOSE_TIMEOUT_MS = 1500;
 
 export type PluginRequest =
@@ -71,11 +75,18 @@ export interface PluginReplies {
   readonly call: PluginReturn;
 }
 
+/** A request without an answer. */
+interface RunningRequest {
+  readonly owner: Owner;
+  readonly refusal: AbortController;
+}
+
 export class PluginThread {
   readonly #options: PluginThreadOptions;
   readonly #listener: PluginThreadListener;
   readonly #thread: WatchedThread;
   readonly #requests: PendingRequests<PluginReplies>;
+  readonly #running = new Set<RunningRequest>();
   /** Ids of programs that it runs. */
   readonly #programs = new Set<number>();
   #onDisposed = (): void => undefined;
@@ -85,10 +96,8 @@ export class PluginThread {
     const { name, entry, settings, threads, clock, logger } = options;
     this.#options = options;
     this.#listener = listener;
-    const error = (): NodeError =>
-      new NodeError("load-busy", `the plugin ${name} is busy with ${RUNNING_MAX} requests`);
-    const bound = { pendingMax: RUNNING_MAX, error };
-    this.#requests = new PendingRequests({ clock, bound, onIdle: () => this.#onIdle() });
+    // Bounded by `request`.
+    this.#requests = new PendingRequests({ clock, onIdle: () => this.#onIdle() });
     this.#thread = new WatchedThread({
       name: `plugin-${name}`,
       title: `the thread of the plugin ${name}`,
@@ -116,18 +125,35 @@ export class PluginThread {
    * Asks it, also while it is being set up. Rejects with its own error (RemoteError), `load-busy`, `load-timeout`,
    * `plugin-lost`, or the reason of `signal`.
    */
-  request<Request extends PluginRequest>(
+  async request<Request extends PluginRequest>(
     request: Request,
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
   ): Promise<PluginReplies[Request["type"]]> {
-    const { signal, timeoutMs } = options;
+    const { timeoutMs } = options;
+    const running = { owner: request.type === "call" ? NODE : request.owner, refusal: new AbortController() };
+    this.#running.add(running);
+    if (this.#running.size > RUNNING_MAX) this.#refuseOne();
+    const signal = AbortSignal.any([options.signal, running.refusal.signal]);
     const text = `the plugin ${this.#options.name} did not answer within ${timeoutMs / 1000} s`;
     const timeLimit = { ms: timeoutMs, error: () => new NodeError("load-timeout", text) };
     const onAbandoned = (requestId: number): void => this.send({ type: "abort", requestId });
-    return this.#requests.request<Request["type"]>(request.type, { timeLimit, signal, onAbandoned }, (requestId) => {
+    const send = (requestId: number): void => {
       this.#thread.isWorthWatching = true;
       this.send({ ...request, requestId });
-    });
+    };
+    try {
+      return await this.#requests.request<Request["type"]>(request.type, { timeLimit, signal, onAbandoned }, send);
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  #refuseOne(): void {
+    const refused = greediest(this.#running, ({ owner }) => owner);
+    if (refused === undefined) return;
+    this.#running.delete(refused);
+    const text = `the plugin ${this.#options.name} is busy with ${RUNNING_MAX} requests; try again later`;
+    refused.refusal.abort(new NodeError("load-busy", text));
   }
 
   send(command: PluginCommand): void {

@@ -19,7 +19,9 @@ import type { RouteSource } from "../../control/workers/route-source.ts";
 import type { Threads } from "../../control/workers/threads.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { greediest } from "../../lib/greediest.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import type { Owner } from "../../lib/owners.ts";
 import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Json, JsonMembers } from "../../plugin-api/plugin.ts";
@@ -35,7 +37,7 @@ import type { PluginThread } from "./plugin-thread.ts";
 
 /** Hops of a track whose source says that it plays another source's track, which plays another's … */
 const LINK_HOPS_MAX = 3;
-/** Loads that plugins wait for at once, of all of them. */
+/** Loads that plugins wait for at once. One more, and the last of the owner with most of them is refused. */
 const REQUESTED_LOADS_MAX = 256;
 
 /** One that is to run. */
@@ -73,6 +75,7 @@ interface PluginsOptions {
 interface RequestedLoad {
   readonly thread: PluginThread;
   readonly askId: number;
+  readonly owner: Owner;
   readonly abort: AbortController;
 }
 
@@ -287,14 +290,20 @@ export class Plugins implements LinkSource {
     thread: PluginThread,
     requestedLoads: Extract<PluginEvent, { type: "loadRequested" }>,
   ): Promise<void> {
-    const { askId, identifier, depth, owner } = requestedLoads;
+    const { askId, identifier, depth } = requestedLoads;
+    const { owner = [`plugin ${name}`] } = requestedLoads;
     const abort = new AbortController();
-    const load: RequestedLoad = { thread, askId, abort };
+    const load: RequestedLoad = { thread, askId, owner, abort };
+    this.#requestedLoads.add(load);
+    if (this.#requestedLoads.size > REQUESTED_LOADS_MAX) this.#refuseOne();
     try {
-      if (this.#requestedLoads.size >= REQUESTED_LOADS_MAX)
-        throw new NodeError("load-busy", "too many loads of plugins at once");
-      this.#requestedLoads.add(load);
-      const options: LoadOptions = { owner: owner ?? [`plugin ${name}`], signal: abort.signal, depth };
+      abort.signal.throwIfAborted();
+      const options: LoadOptions = {
+        owner,
+        signal: abort.signal,
+        depth,
+        isPartOfWork: requestedLoads.owner !== undefined,
+      };
       const answer = answerOf(await this.#loaded.load(identifier, options));
       thread.send({ type: "loaded", askId, answer });
     } catch (error) {
@@ -302,6 +311,14 @@ export class Plugins implements LinkSource {
     } finally {
       this.#requestedLoads.delete(load);
     }
+  }
+
+  #refuseOne(): void {
+    const refused = greediest(this.#requestedLoads, ({ owner }) => owner);
+    if (refused === undefined) return;
+    this.#requestedLoads.delete(refused);
+    const text = `plugins wait for ${REQUESTED_LOADS_MAX} loads already; try again later`;
+    refused.abort.abort(new NodeError("load-busy", text));
   }
 }
 

@@ -6,7 +6,8 @@ import { settle } from "../../../support/fake-workers.ts";
 
 const RUNNING_MAX = 512;
 const CLIENT_MAX = 384;
-const SITE_MAX = 256;
+const SITE_MAX = 384;
+const CLIENT_SITE_MAX = 256;
 const WAITING_MAX = 1000;
 const FRESH_MAX = 32;
 const FRESH_MS = 100;
@@ -103,8 +104,17 @@ describe("loads", () => {
     await begun();
     const control = ask("one", "good");
     await settle();
-    expect(runningOf(heavy)).toBe(SITE_MAX);
+    expect(runningOf(heavy)).toBe(CLIENT_SITE_MAX);
     expect(control.isRunning()).toBe(true);
+  });
+
+  test("one client never has all permits of a site: another gets one immediately", async () => {
+    const heavy = askMany(CLIENT_MAX, "heavy", "search");
+    await begun();
+    const control = ask("control", "search");
+    await settle();
+    expect(control.isRunning()).toBe(true);
+    expect(runningOf(heavy)).toBe(CLIENT_SITE_MAX);
   });
 
   test("a permit that becomes free goes to the client with the fewest, then to the site with the fewest", async () => {
@@ -147,14 +157,18 @@ describe("loads", () => {
   });
 
   test("the loads of one site yield to loads of the same site, not of others", async () => {
-    const slow = askMany(SITE_MAX, "one", "slow");
+    const modest = askMany(SITE_MAX - CLIENT_SITE_MAX, "modest", "slow");
+    const slow = askMany(CLIENT_SITE_MAX, "one", "slow");
     await begun();
     const other = ask("one", "other");
     const waiting = ask("two", "slow");
-    clock.advance(YIELD_AFTER_MS - BEGUN_MS);
+    clock.advance(YIELD_AFTER_MS);
     await settle();
     expect(waiting.isRunning()).toBe(true);
     expect(await slow[0]?.outcome).toBe("load-busy");
+    expect(runningOf(modest)).toBe(modest.length);
+    for (const { finish } of modest) finish();
+    expect(await modest[0]?.outcome).toBe("found");
     other.finish();
     expect(await other.outcome).toBe("found");
   });
@@ -175,7 +189,7 @@ describe("loads", () => {
 
   test("an aborted load leaves the queue, waiting or running", async () => {
     const abort = new AbortController();
-    const slow = askMany(SITE_MAX - 1, "one", "slow");
+    const slow = askMany(CLIENT_SITE_MAX - 1, "one", "slow");
     await begun();
     const running = ask("one", "slow", abort.signal);
     const waiting = ask("one", "slow", abort.signal);

@@ -50,11 +50,13 @@ function create(more: Partial<PluginRunnerOptions> = {}): PluginRunner {
   });
 }
 
-function ask(identifier = "one", signal = new AbortController().signal, timeoutMs = 20_000): Promise<unknown> {
-  const work = runner.request(
-    { type: "load", source: "songs", identifier, depth: 0, owner: OWNER },
-    { signal, timeoutMs },
-  );
+function ask(
+  identifier = "one",
+  signal = new AbortController().signal,
+  timeoutMs = 20_000,
+  owner = OWNER,
+): Promise<unknown> {
+  const work = runner.request({ type: "load", source: "songs", identifier, depth: 0, owner }, { signal, timeoutMs });
   // Checked later.
   work.catch(() => undefined);
   return work;
@@ -146,6 +148,17 @@ describe("a plugin's thread", () => {
     await threads.last.reply();
     void ask("again");
     expect(threads.last.all("load")).toHaveLength(514);
+  });
+
+  test("above 512 requests a plugin's thread gives up one of the client with most, not another's", async () => {
+    await run();
+    const greedy = Array.from({ length: 512 }, (_, index) => ask(`${index}`, undefined, undefined, ["a", "a, 1"]));
+    const others = [ask("twin", undefined, undefined, ["b", "b, 1"]), ask("sub", undefined, undefined, ["a", "a, 2"])];
+    await expect(greedy[511]).rejects.toMatchObject({ code: "load-busy" });
+    await expect(greedy[510]).rejects.toMatchObject({ code: "load-busy" });
+    expect(threads.last.all("abort")).toHaveLength(2);
+    for (const { requestId } of threads.last.all("load").slice(-2)) await threads.last.reply(undefined, requestId);
+    expect(await Promise.all(others)).toEqual([{ kind: "empty" }, { kind: "empty" }]);
   });
 
   test("a report of the thread contains the state of its backends and its counters", async () => {

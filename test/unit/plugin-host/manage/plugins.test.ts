@@ -273,8 +273,8 @@ describe("requests of plugins to other sources", () => {
     await threadOf("songs").ready(manifestOf("songs"));
   });
 
-  function requestLoad(identifier: string, { askId = 1, depth = 1 } = {}): void {
-    threadOf("songs").say({ type: "loadRequested", askId, identifier, depth, owner: OWNER });
+  function requestLoad(identifier: string, { askId = 1, depth = 1, owner = OWNER } = {}): void {
+    threadOf("songs").say({ type: "loadRequested", askId, identifier, depth, owner });
   }
 
   test("a plugin's request is loaded like a client's, with its depth", async () => {
@@ -325,6 +325,40 @@ describe("requests of plugins to other sources", () => {
     for (let askId = 1; askId <= 257; askId++) requestLoad(`tunes:${askId}`, { askId });
     await settle();
     expect(threadOf("songs").all("loadFailed")).toMatchObject([{ askId: 257, error: { code: "load-busy" } }]);
+  });
+
+  test("above 256 requests of plugins, one of the client with most is refused, not another's", async () => {
+    for (let askId = 1; askId <= 256; askId++) requestLoad(`tunes:${askId}`, { askId, owner: ["a", "a, 1"] });
+    requestLoad("tunes:of-another", { askId: 257, owner: ["b", "b, 1"] });
+    requestLoad("tunes:of-another-client", { askId: 258, owner: ["a", "a, 2"] });
+    await settle();
+    expect(threadOf("songs").all("loadFailed")).toMatchObject([
+      { askId: 256, error: { code: "load-busy" } },
+      { askId: 255, error: { code: "load-busy" } },
+    ]);
+  });
+
+  test("a load that a plugin asks for within another waits for no permit behind those of its client", async () => {
+    const asked: string[] = [];
+    const slow = {
+      name: "slow",
+      isClaimed: () => true,
+      load: ({ identifier }: { readonly identifier: string }) => {
+        asked.push(identifier);
+        return new Promise<undefined>(() => undefined);
+      },
+      playableInput: () => expect.fail(),
+    };
+    plugins.loader = loader = new TrackLoader({ listSources: () => [slow], clock });
+    for (let count = 0; count < 512; count++) void load(`slow:${count}`);
+    for (let step = 0; step < 16; step++) {
+      clock.advance(100);
+      await settle();
+    }
+    expect(asked).toHaveLength(256);
+    requestLoad("within");
+    await settle();
+    expect(asked.at(-1)).toBe("within");
   });
 
   test("requests of plugins end when the node closes", async () => {
