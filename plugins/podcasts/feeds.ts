@@ -58,13 +58,19 @@ export class Feeds {
   async read(url: string, feedRequest: FeedRequest, signal: AbortSignal): Promise<Feed> {
     const largeOnes = this.#host.cache<true>("large-feeds", LARGE_KNOWN);
     if (!largeOnes.get(url)) {
-      const bounds = { signal, sizeBytesMax: SMALL.sizeBytesMax };
-      const feed = await this.#small.run(() => this.#read(url, feedRequest, bounds), { signal });
+      const { sizeBytesMax } = SMALL;
+      const feed = await this.#small.run(
+        (permitted = signal) => this.#read(url, feedRequest, { signal: permitted, sizeBytesMax }),
+        { signal },
+      );
       if (feed !== undefined) return feed;
       largeOnes.set(url, true);
     }
-    const bounds = { signal, sizeBytesMax: LARGE.sizeBytesMax };
-    const feed = await this.#large.run(() => this.#read(url, feedRequest, bounds), { signal });
+    const { sizeBytesMax } = LARGE;
+    const feed = await this.#large.run(
+      (permitted = signal) => this.#read(url, feedRequest, { signal: permitted, sizeBytesMax }),
+      { signal },
+    );
     if (feed !== undefined) return feed;
     throw new SourceError("changed", `the feed at ${hostOf(url)} is larger than ${LARGE.sizeBytesMax} bytes`);
   }

@@ -8,8 +8,8 @@ export class Counts {
     return this.#counts.get(name) ?? 0;
   }
 
-  addEach(names: Iterable<string>): void {
-    for (const name of names) this.#counts.set(name, this.of(name) + 1);
+  addEach(names: Iterable<string>, by = 1): void {
+    for (const name of names) this.#counts.set(name, this.of(name) + by);
   }
 
   /** Names without any are forgotten. */

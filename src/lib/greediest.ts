@@ -3,11 +3,18 @@
 import { Counts } from "./counts.ts";
 import { moreThan, type Owner } from "./owners.ts";
 
-/** The last item of the owner with most of them, by account and then by client. Undefined where there are no items. */
-export function greediest<Item>(items: Iterable<Item>, ownerOf: (item: Item) => Owner): Item | undefined {
+/**
+ * The last item of the owner with most of them, by account and then by client. `weightOf`: what an item counts, 1 by
+ * default. Undefined where there are no items.
+ */
+export function greediest<Item>(
+  items: Iterable<Item>,
+  ownerOf: (item: Item) => Owner,
+  weightOf: (item: Item) => number = () => 1,
+): Item | undefined {
   const owned = [...items].map((item) => ({ item, owner: ownerOf(item) }));
   const counts = new Counts();
-  for (const { owner } of owned) counts.addEach(owner);
+  for (const { item, owner } of owned) counts.addEach(owner, weightOf(item));
   let heaviest = owned[0];
   for (const candidate of owned) {
     if (heaviest === undefined || moreThan(candidate.owner, heaviest.owner, counts) >= 0) heaviest = candidate;

@@ -239,6 +239,24 @@ test("a feed that takes too long to parse returns the episodes found so far", as
   expect(episodes.length).toBeLessThan(2500);
 });
 
+test("a feed that is being read ends when others need its permit", async () => {
+  const asked = new AbortController();
+  const host = {
+    http: {
+      request: (_url: string, { signal }: HttpRequest) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    },
+    pool: () => ({ run: (read: (signal: AbortSignal) => unknown) => read(asked.signal) }),
+    cache: () => new MemoryCache({ ttlMs: 1, entriesMax: 1 }, new FakeClock()),
+  };
+  // All of a host that is used.
+  const feeds = new Feeds(host as unknown as PluginHost);
+  const feed = feeds.read(FEED, { episodesMax: 1 }, new AbortController().signal);
+  const reason = new Error("needed by others");
+  asked.abort(reason);
+  await expect(feed).rejects.toBe(reason);
+});
+
 test("a feed in another encoding is decoded as declared", async () => {
   const { sites, bench } = await stand();
   const text = rssFeed([{ title: "Grüße", url: "https://feeds.example/1.mp3" }]).replace("UTF-8", "ISO-8859-1");

@@ -4,15 +4,15 @@
 import { pipeline, type Readable, type Transform } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import type { ByteBudget } from "../../../lib/byte-budget.ts";
+import { onAbort } from "../../../lib/on-abort.ts";
+import type { Body } from "./body-memory.ts";
 
 interface BodyOptions {
   /** Unpacked and packed alike. */
   readonly sizeBytesMax: number;
   readonly tooLarge: () => Error;
-  /** Memory reserved until the body is complete; all of it is released then. */
-  readonly memory: ByteBudget;
-  readonly noMemory: () => Error;
+  /** Released when the body is complete. */
+  readonly memory: Body;
 }
 
 interface Answer {
@@ -20,28 +20,30 @@ interface Answer {
   readonly body: Readable;
 }
 
-/** Reads the whole body. Rejects with `tooLarge`, `noMemory`, or the error of the transfer. */
+/** Reads the whole body. Rejects with `tooLarge`, the error of `memory`, or the error of the transfer. */
 export async function readHttpBody(
   { headers, body }: Answer,
   options: BodyOptions,
 ): Promise<{ bytes: Buffer; text: string }> {
-  const { memory, noMemory } = options;
+  const { memory } = options;
   const parts: Buffer[] = [];
   // The reader gets errors; without a reader they must be handled, too.
   body.on("error", () => undefined);
+  const stopListening = onAbort(memory.signal, () => body.destroy(memory.signal.reason as Error)); // made by its owner
   try {
     // Much that unpacks to nothing is too much, too.
     const packed = bounded(body, options);
     for await (const part of bounded(unpack(packed, String(headers["content-encoding"] ?? "")), options)) {
-      if (!memory.hasCapacity(part.length)) throw noMemory();
-      memory.take(part.length, "the body of an answer");
+      memory.signal.throwIfAborted();
+      memory.take(part.length);
       parts.push(part);
     }
     const bytes = Buffer.concat(parts);
     return { bytes, text: decoderOf(String(headers["content-type"] ?? "")).decode(bytes) };
   } finally {
+    stopListening();
     body.destroy();
-    memory.releaseAll();
+    memory.release();
   }
 }
 

@@ -4,7 +4,6 @@
 import type { Dispatcher } from "undici";
 import type { PluginSettings } from "../../../bridge/plugin-messages.ts";
 import { NodeError, rootCause } from "../../../errors.ts";
-import { ByteBudget } from "../../../lib/byte-budget.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { describeUrl, parseUrl } from "../../../lib/parse-url.ts";
 import type { DispatcherPool } from "../../../network/dispatcher-pool.ts";
@@ -18,6 +17,8 @@ import {
   type JsonMembers,
   SourceError,
 } from "../../../plugin-api/plugin.ts";
+import { currentOwners } from "../current-work.ts";
+import { BodyMemory } from "./body-memory.ts";
 import { readHttpBody } from "./http-body.ts";
 import { Semaphore } from "./semaphore.ts";
 
@@ -66,7 +67,12 @@ interface PluginHttpOptions {
 export class PluginHttpClient implements HttpClient {
   readonly #options: PluginHttpOptions;
   readonly #semaphore: Semaphore;
-  readonly #bodies = new ByteBudget({ owner: "the plugin", limitBytes: BODIES_BYTES_MAX });
+  readonly #bodies = new BodyMemory({
+    limitBytes: BODIES_BYTES_MAX,
+    bodyBytesMax: SIZE_BYTES_LIMIT,
+    littleBytes: LITTLE_BYTES,
+    littleBytesOfAll: LITTLE_BYTES_OF_ALL,
+  });
 
   constructor(options: PluginHttpOptions) {
     this.#options = options;
@@ -187,17 +193,13 @@ export class PluginHttpClient implements HttpClient {
     { sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest,
   ): Promise<HttpAnswer> {
     const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);
+    const noMemory = (): SourceError =>
+      new SourceError("busy", `${describe(url.href)}: this plugin receives too much at once`);
     const { bytes, text } = await readHttpBody(answer, {
       sizeBytesMax: bytesMax,
       tooLarge: () =>
         new SourceError("changed", `${describe(url.href)} sent more than ${bytesMax} bytes`, { isTooLarge: true }),
-      memory: new ByteBudget({
-        owner: "the answer",
-        limitBytes: SIZE_BYTES_LIMIT,
-        parent: this.#bodies,
-        reserve: { ownBytes: LITTLE_BYTES, leftBytes: LITTLE_BYTES_OF_ALL },
-      }),
-      noMemory: () => new SourceError("busy", `${describe(url.href)}: this plugin receives too much at once`),
+      memory: this.#bodies.open(currentOwners().all[0] ?? [], noMemory),
     });
     return { status: answer.statusCode, headers: joined(answer.headers), url: url.href, text, bytes };
   }

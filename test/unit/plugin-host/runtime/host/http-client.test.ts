@@ -260,6 +260,33 @@ describe("the size of a body", () => {
 });
 
 describe("concurrent bodies", () => {
+  test("the bodies of one account take no memory from another's: the largest of the greedy one ends", async () => {
+    const held: ServerResponse[] = [];
+    const endless = createServer((_request, response) => {
+      response.write(Buffer.alloc(60 * MIB));
+      held.push(response);
+    });
+    await new Promise<void>((resolve) => endless.listen(0, "127.0.0.1", resolve));
+    const { port } = endless.address() as AddressInfo; // listens on TCP
+    const options = { signal: new AbortController().signal, sizeBytesMax: 64 * MIB };
+    const greedy = runWork(workOf("greedy"), async () => client.request(`http://127.0.0.1:${port}/`, options));
+    const outcome = trouble(greedy);
+    try {
+      // Its memory is taken: what it has sent has been read.
+      await expect.poll(() => held[0]?.writableLength).toBe(0);
+      script = () => ({ bytes: Buffer.alloc(16 * MIB) });
+      const ask = () => runWork(workOf("honest"), async () => get("/honest", { sizeBytesMax: 32 * MIB }));
+      expect((await ask()).bytes).toHaveLength(16 * MIB);
+      expect(await outcome).toMatchObject({
+        kind: "busy",
+        message: expect.stringMatching(/receives too much at once$/),
+      });
+    } finally {
+      endless.closeAllConnections();
+      endless.close();
+    }
+  });
+
   test("concurrent bodies share 64 MiB, and each gets a little: the one beyond is busy, small ones are not", async () => {
     const held: ServerResponse[] = [];
     const large = createServer((_request, response) => {
