@@ -21,8 +21,11 @@ export interface SolverRequest {
 
 /** Whatever runs the script. */
 export interface Solver {
-  /** Rejects with an Error; `isScriptUseless` on it means that the next request would fail in the same way. */
-  solve(request: SolverRequest): Promise<Challenges>;
+  /**
+   * Rejects with an Error; `isScriptUseless` on it means that the next request would fail in the same way. Once `signal`
+   * has fired a job is not begun.
+   */
+  solve(request: SolverRequest, signal: AbortSignal): Promise<Challenges>;
   close(): void;
 }
 
@@ -54,7 +57,7 @@ export class ScriptUnlocker implements Unlocker {
     const script = await this.#script(signal);
     const solved = await this.#solutions.getOrMake([script.url, challenge, signature].join("\n"), {
       signal,
-      make: () => this.#solve(script, { challenge, signature }),
+      make: (joined) => this.#solve(script, { challenge, signature }, joined),
     });
     if (solved.challenge !== undefined) url.searchParams.set("n", solved.challenge);
     if (solved.signature !== undefined) url.searchParams.set(parameter, solved.signature);
@@ -75,11 +78,13 @@ export class ScriptUnlocker implements Unlocker {
     }
   }
 
-  async #solve({ url, text }: PlayerScript, challenges: Challenges): Promise<Challenges> {
+  async #solve({ url, text }: PlayerScript, challenges: Challenges, signal: AbortSignal): Promise<Challenges> {
     const { host, solver } = this.#parts;
     try {
-      return checked(await solver.solve({ scriptId: url, script: text, challenges }), challenges);
+      return checked(await solver.solve({ scriptId: url, script: text, challenges }, signal), challenges);
     } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof SourceError) throw error;
       host.count("unsolved");
       const why = error instanceof Error ? error.message : String(error);
       host.log.warn("YouTube link could not be unlocked", { script: url, why });

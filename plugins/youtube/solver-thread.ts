@@ -3,7 +3,7 @@
 // and must not block the plugin's thread. Plugin thread.
 
 import { Worker } from "node:worker_threads";
-import { SourceError } from "../../src/plugin-api/plugin.ts";
+import type { Pool } from "../../src/plugin-api/plugin.ts";
 import type { Host } from "./chosen-clients.ts";
 import type { Challenges } from "./sandbox.ts";
 import type { Solver, SolverRequest } from "./script-unlocker.ts";
@@ -14,7 +14,8 @@ const LOADING_MS_MAX = 15_000;
 /** The sandbox itself gives up after two. */
 const SOLVING_MS_MAX = 4000;
 const IDLE_MS_MAX = 60_000;
-const WAITING_MAX = 32;
+/** One job at a time; each has its own limit, so that none is ended for others. */
+const POOL = { concurrencyMax: 1, waitingMax: 32, yieldAfterMs: Number.POSITIVE_INFINITY };
 const PREPARED_MAX = 2;
 /** MiB. A script of six needs some two hundred for its tree; the sandbox is not on this heap. */
 const HEAP = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
@@ -32,7 +33,7 @@ export type StartPort = (on: {
   readonly gone: (why: string) => void;
 }) => SolverPort;
 
-type SolverHost = Pick<Host, "clock">;
+type SolverHost = Pick<Host, "clock" | "pool">;
 
 export function createSolverThread(host: SolverHost, startPort: StartPort = startThread): Solver {
   return new SolverThread(host, startPort);
@@ -51,8 +52,8 @@ class SolverThread implements Solver {
   readonly #prepared = new Map<string, string>();
   #port: SolverPort | undefined;
   #job: RunningJob | undefined;
-  #queue: Promise<unknown> = Promise.resolve();
-  #waitingCount = 0;
+  readonly #pool: Pool;
+  #pendingCount = 0;
   #jobCount = 0;
   #idle = new AbortController();
   #isClosed = false;
@@ -60,18 +61,16 @@ class SolverThread implements Solver {
   constructor(host: SolverHost, startPort: StartPort) {
     this.#host = host;
     this.#startPort = startPort;
+    this.#pool = host.pool("links to unlock", POOL);
   }
 
-  async solve(request: SolverRequest): Promise<Challenges> {
-    if (this.#waitingCount >= WAITING_MAX) throw new SourceError("busy", "too many links wait to be unlocked");
-    this.#waitingCount += 1;
-    const work = this.#queue.then(() => this.#solveNow(request));
-    this.#queue = work.catch(() => undefined);
+  async solve(request: SolverRequest, signal: AbortSignal): Promise<Challenges> {
+    this.#pendingCount += 1;
     try {
-      return await work;
+      return await this.#pool.run(() => this.#solveNow(request), { signal });
     } finally {
-      this.#waitingCount -= 1;
-      if (this.#waitingCount === 0) this.#endWhenIdle();
+      this.#pendingCount -= 1;
+      if (this.#pendingCount === 0) this.#endWhenIdle();
     }
   }
 

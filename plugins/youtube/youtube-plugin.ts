@@ -13,7 +13,7 @@ import { RemoteCipher } from "./remote-cipher.ts";
 import { ScriptUnlocker, type Solver } from "./script-unlocker.ts";
 import { OriginTokens } from "./tokens.ts";
 
-type CreateSolver = (host: Pick<Host, "clock">) => Solver;
+type CreateSolver = (host: Pick<Host, "clock" | "pool">) => Solver;
 
 /** `createSolver`: called once for each life of the plugin. */
 export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof YOUTUBE_MANIFEST)["config"]> {

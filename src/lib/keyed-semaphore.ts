@@ -5,7 +5,7 @@ import type { Clock, Timer } from "./clock.ts";
 import { Counts } from "./counts.ts";
 import { greediest } from "./greediest.ts";
 import { onAbort } from "./on-abort.ts";
-import { accountOf, moreThan, type Owner, Owners } from "./owners.ts";
+import { accountOf, type Owner, Owners } from "./owners.ts";
 
 interface KeyedSemaphoreOptions {
   /** Permits of all keys together. Default: no limit. */
@@ -56,6 +56,9 @@ interface Waiting {
   readonly refuse: (reason: unknown) => void;
 }
 
+/** Names of owners that are remembered. */
+const SERVED_MAX = 1000;
+
 const NOBODY: Owner = [""];
 const NOBODYS = new Owners();
 
@@ -70,6 +73,9 @@ export class KeyedSemaphore {
   /** In the order in which they were taken. */
   readonly #permits = new Set<HeldPermit>();
   readonly #waiting = new Set<Waiting>();
+  /** When each level of an owner got its last permit, counted in permits; the latest come last. */
+  readonly #served = new Map<string, number>();
+  #servedCount = 0;
   #yieldTimer: Timer | undefined;
 
   constructor({ permitsMax = Number.POSITIVE_INFINITY, waitingMax, yieldAfter }: KeyedSemaphoreOptions) {
@@ -80,7 +86,7 @@ export class KeyedSemaphore {
 
   /**
    * Waits until every limit has a free permit. Of the callers whose limits have one, the owner with the fewest permits
-   * is served first, by account and then by client; equals are served in order. Rejects with `busy`, or with the
+   * is served first, by account and then by client; equals by turns, and one owner in order. Rejects with `busy`, or with the
    * reason of `signal`.
    */
   async acquire(options: AcquireOptions): Promise<Permit> {
@@ -104,9 +110,34 @@ export class KeyedSemaphore {
     return lightest;
   }
 
-  /** Whether it holds fewer permits than the other, at the first level at which they differ. */
+  /**
+   * Whether it holds fewer permits than the other, at the first level at which they differ; of equals, whether it got
+   * its last one earlier: in a pool of one permit nobody who waits holds any.
+   */
   #isLighter(owner: Owner, other: Owner): boolean {
-    return moreThan(owner, other, this.#ofOwner) < 0;
+    for (const [level, name] of owner.entries()) {
+      const otherName = other[level] ?? "";
+      const more =
+        this.#ofOwner.of(name) - this.#ofOwner.of(otherName) || this.#servedAt(name) - this.#servedAt(otherName);
+      if (more !== 0) return more < 0;
+    }
+    return false;
+  }
+
+  #servedAt(name: string): number {
+    return this.#served.get(name) ?? 0;
+  }
+
+  #noteServed(owner: Owner): void {
+    this.#servedCount++;
+    for (const name of owner) {
+      this.#served.delete(name);
+      this.#served.set(name, this.#servedCount);
+    }
+    for (const oldest of this.#served.keys()) {
+      if (this.#served.size <= SERVED_MAX) break;
+      this.#served.delete(oldest);
+    }
   }
 
   #give({ limits, busy }: AcquireOptions, owner: Owner): HeldPermit {
@@ -123,6 +154,7 @@ export class KeyedSemaphore {
       },
     });
     this.#permits.add(permit);
+    this.#noteServed(owner);
     return permit;
   }
 

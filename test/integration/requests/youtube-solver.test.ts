@@ -7,6 +7,8 @@ import { pause } from "../../../src/lib/pause.ts";
 /** As it is built: a thread runs compiled code. */
 const BUILT = new URL("../../../dist/plugins/youtube/solver-thread.js", import.meta.url).href;
 
+const NEVER = new AbortController().signal;
+
 let solver: Solver;
 
 beforeEach(async () => {
@@ -17,13 +19,14 @@ beforeEach(async () => {
     await pause(systemClock, delayMs, signal);
     signal.throwIfAborted();
   };
-  solver = createSolverThread({ clock: { now: () => systemClock.epochMs(), sleep } });
+  const pool = () => ({ run: <Value>(work: (signal: AbortSignal) => Promise<Value>) => work(NEVER) });
+  solver = createSolverThread({ clock: { now: () => systemClock.epochMs(), sleep }, pool });
 });
 
 afterEach(() => solver.close());
 
 function solve({ id, text }: PlayerScript): Promise<{ readonly challenge?: string | undefined }> {
-  return solver.solve({ scriptId: id, script: text, challenges: { challenge: "abcdef" } });
+  return solver.solve({ scriptId: id, script: text, challenges: { challenge: "abcdef" } }, NEVER);
 }
 
 test("a player script is solved in a separate thread, without blocking this one", async () => {

@@ -1,9 +1,14 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { HOSTILE_SCRIPTS } from "../../../lab/sites/youtube/player-scripts.ts";
+import type { Challenges } from "../../../plugins/youtube/sandbox.ts";
 import type { Solver } from "../../../plugins/youtube/script-unlocker.ts";
 import type { SolverJob, SolverReply } from "../../../plugins/youtube/solver-session.ts";
 import { createSolverThread, type StartPort } from "../../../plugins/youtube/solver-thread.ts";
+import { Owners } from "../../../src/lib/owners.ts";
 import { pause } from "../../../src/lib/pause.ts";
+import type { PluginHost } from "../../../src/plugin-api/plugin.ts";
+import { runWork } from "../../../src/plugin-host/runtime/current-work.ts";
+import { Semaphore } from "../../../src/plugin-host/runtime/host/semaphore.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { inThisThread, startYoutubeBench } from "../../support/youtube-bench.ts";
 
@@ -32,6 +37,7 @@ class ScriptedThread {
   }
 }
 
+const NEVER = new AbortController().signal;
 const REQUEST = { scriptId: "s", script: "the script", challenges: { challenge: "abcdef" } };
 const SOLUTIONS = { challenge: "fedcba" };
 
@@ -56,8 +62,15 @@ beforeEach(() => {
     await pause(clock, delayMs, signal);
     signal.throwIfAborted();
   };
-  solver = createSolverThread({ clock: { now: () => clock.epochMs(), sleep } }, start);
+  const pool: PluginHost["pool"] = (what, { concurrencyMax, waitingMax, yieldAfterMs = 0 }) => {
+    return new Semaphore(clock, { what, runningMax: concurrencyMax, waitingMax, yieldAfterMs });
+  };
+  solver = createSolverThread({ clock: { now: () => clock.epochMs(), sleep }, pool }, start);
 });
+
+function solve(request = REQUEST, signal = NEVER): Promise<Challenges> {
+  return solver.solve(request, signal);
+}
 
 /** Until all pending callbacks have run. */
 async function settle(): Promise<void> {
@@ -70,7 +83,7 @@ async function answerWithScript(thread: ScriptedThread | undefined): Promise<voi
 }
 
 async function solveFirst(): Promise<void> {
-  const work = solver.solve(REQUEST);
+  const work = solve();
   await settle();
   await answerWithScript(threads[0]);
   expect(await work).toEqual(SOLUTIONS);
@@ -81,12 +94,12 @@ describe("the solver's thread", () => {
     expect(threads).toEqual([]);
     await solveFirst();
     expect(threads[0]?.lastJob.script).toEqual({ text: "the script", isPrepared: false });
-    const again = solver.solve(REQUEST);
+    const again = solve();
     await settle();
     expect(threads[0]?.lastJob.script).toBeUndefined();
     threads[0]?.reply({ jobId: threads[0].lastJob.jobId, kind: "solved", solutions: SOLUTIONS });
     await again;
-    const other = solver.solve({ ...REQUEST, scriptId: "t", script: "another script" });
+    const other = solve({ ...REQUEST, scriptId: "t", script: "another script" });
     await settle();
     threads[0]?.reply({ jobId: threads[0].lastJob.jobId, kind: "script-requested" });
     await answerWithScript(threads[0]);
@@ -104,7 +117,7 @@ describe("the solver's thread", () => {
     clock.advance(1);
     await settle();
     expect(threads[0]?.isEnded).toBe(true);
-    const second = solver.solve(REQUEST);
+    const second = solve();
     await settle();
     await answerWithScript(threads[1]);
     await second;
@@ -112,7 +125,7 @@ describe("the solver's thread", () => {
   });
 
   test("a solver thread that takes more than 15 s for a script is ended, and the next job gets another", async () => {
-    const work = solver.solve(REQUEST);
+    const work = solve();
     const failed = expect(work).rejects.toMatchObject({
       isScriptUseless: true,
       message: expect.stringContaining("more than 15000 ms"),
@@ -124,7 +137,7 @@ describe("the solver's thread", () => {
     clock.advance(1);
     await failed;
     expect(threads[0]?.isEnded).toBe(true);
-    const next = solver.solve(REQUEST);
+    const next = solve();
     await settle();
     await answerWithScript(threads[1]);
     expect(await next).toEqual(SOLUTIONS);
@@ -132,7 +145,7 @@ describe("the solver's thread", () => {
 
   test("a solver thread that takes more than 4 s for a solution is ended", async () => {
     await solveFirst();
-    const failed = expect(solver.solve(REQUEST)).rejects.toThrow("more than 4000 ms");
+    const failed = expect(solve()).rejects.toThrow("more than 4000 ms");
     await settle();
     clock.advance(4000);
     await failed;
@@ -140,8 +153,8 @@ describe("the solver's thread", () => {
   });
 
   test("a solver thread that ends fails only its job", async () => {
-    const failed = expect(solver.solve(REQUEST)).rejects.toThrow("the solver's thread ended: out of memory");
-    const waiting = solver.solve(REQUEST);
+    const failed = expect(solve()).rejects.toThrow("the solver's thread ended: out of memory");
+    const waiting = solve();
     await settle();
     threads[0]?.exit("out of memory");
     await failed;
@@ -151,7 +164,7 @@ describe("the solver's thread", () => {
   });
 
   test("the solver thread is discarded with a script that failed", async () => {
-    const failed = expect(solver.solve(REQUEST)).rejects.toMatchObject({ message: "why", isScriptUseless: false });
+    const failed = expect(solve()).rejects.toMatchObject({ message: "why", isScriptUseless: false });
     await settle();
     const jobId = threads[0]?.lastJob.jobId ?? 0;
     threads[0]?.reply({ jobId, kind: "failed", message: "why", isScriptUseless: false });
@@ -160,9 +173,9 @@ describe("the solver's thread", () => {
   });
 
   test("the solver thread has one job at a time, and a bounded queue", async () => {
-    const works = Array.from({ length: 32 }, () => solver.solve(REQUEST));
+    const works = Array.from({ length: 33 }, () => solve());
     works.forEach((work) => void work.catch(() => undefined));
-    await expect(solver.solve(REQUEST)).rejects.toMatchObject({ kind: "busy" });
+    await expect(solve()).rejects.toMatchObject({ kind: "busy" });
     await settle();
     expect(threads[0]?.jobs).toHaveLength(1);
     solver.close();
@@ -172,8 +185,30 @@ describe("the solver's thread", () => {
     expect(threads[0]?.isEnded).toBe(true);
   });
 
+  test("the next job of the solver thread is that of the client with fewest, and none whose caller has left", async () => {
+    const as = (account: string, script: string, signal = NEVER): Promise<unknown> => {
+      const work = { depth: 0, owners: new Owners([account]), route: undefined };
+      return runWork(work, () => solve({ ...REQUEST, scriptId: script, script }, signal)).catch(() => undefined);
+    };
+    const abort = new AbortController();
+    void as("greedy", "first");
+    await settle();
+    const left = as("greedy", "left", abort.signal);
+    for (let count = 0; count < 40; count++) void as("greedy", "more");
+    void as("honest", "honest");
+    abort.abort();
+    expect(await left).toBeUndefined();
+    // None is ended for others: each has its own limit.
+    clock.advance(14_999);
+    await answerWithScript(threads[0]);
+    await settle();
+    threads[0]?.reply({ jobId: threads[0].lastJob.jobId, kind: "script-requested" });
+    await settle();
+    expect(threads[0]?.jobs.map(({ scriptId }) => scriptId)).toEqual(["first", "honest", "honest"]);
+  });
+
   test("answers of an earlier job change nothing", async () => {
-    const work = solver.solve(REQUEST);
+    const work = solve();
     await settle();
     threads[0]?.reply({ jobId: 99, kind: "solved", solutions: { challenge: "of another" } });
     await answerWithScript(threads[0]);

@@ -8,11 +8,13 @@ import { currentOwners } from "../current-work.ts";
 
 /** Part of the permits that one account may hold. */
 const ACCOUNT_SHARE = 3 / 4;
+/** Timers hold no longer time: they would fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 
 interface SemaphoreOptions {
   readonly runningMax: number;
   readonly waitingMax: number;
-  /** So long an account may hold a permit while another waits that has fewer. */
+  /** So long an account may hold a permit while another waits that has fewer; infinite: as long as it likes. */
   readonly yieldAfterMs: number;
   /** "requests", for the error. */
   readonly what: string;
@@ -24,7 +26,8 @@ export class Semaphore {
 
   constructor(clock: Clock, options: SemaphoreOptions) {
     this.#options = options;
-    this.#semaphore = new KeyedSemaphore({ ...options, yieldAfter: { clock, ms: options.yieldAfterMs } });
+    const { yieldAfterMs: ms, ...bounds } = options;
+    this.#semaphore = new KeyedSemaphore({ ...bounds, ...(ms <= TIMER_MS_MAX && { yieldAfter: { clock, ms } }) });
   }
 
   /**

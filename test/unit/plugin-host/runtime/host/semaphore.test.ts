@@ -6,12 +6,14 @@ import { Semaphore } from "../../../../../src/plugin-host/runtime/host/semaphore
 
 import { FakeClock } from "../../../../support/fake-clock.ts";
 
+type SemaphoreOptions = ConstructorParameters<typeof Semaphore>[1];
+
 const NEVER = new AbortController().signal;
 
 /** Resolves when all pending continuations have run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-function start(bounds: { readonly runningMax: number; readonly waitingMax?: number }) {
+function start(bounds: Pick<SemaphoreOptions, "runningMax"> & Partial<SemaphoreOptions>) {
   const clock = new FakeClock();
   const semaphore = new Semaphore(clock, { waitingMax: 10, yieldAfterMs: 1000, what: "programs", ...bounds });
   const order: string[] = [];
@@ -27,9 +29,13 @@ function start(bounds: { readonly runningMax: number; readonly waitingMax?: numb
     };
     const visited = semaphore.run(work, { signal, ...options });
     visited.catch(() => undefined);
+    let hasLeft = false;
     return {
+      name,
+      isOver: () => hasLeft,
       visited,
       leave: async () => {
+        hasLeft = true;
         leave();
         await visited;
       },
@@ -139,4 +145,41 @@ test("a permit that others need is taken from the account with most of them afte
   });
   await settled();
   expect(order).toEqual(["1", "2", "honest"]);
+});
+
+test("a semaphore without a time to yield sets no timer, however long others wait", async () => {
+  const { clock, order, visit } = start({ runningMax: 1, waitingMax: 10, yieldAfterMs: Number.POSITIVE_INFINITY });
+  const first = as("greedy", () => visit("first"));
+  void as("honest", () => visit("second"));
+  await settled();
+  expect(clock.pendingCount).toBe(0);
+  await first.leave();
+  expect(order).toContain("second");
+});
+
+test("in a pool of one permit accounts take turns, then the clients of one, however many calls one has waiting", async () => {
+  const { order, visit } = start({ runningMax: 1, waitingMax: 100 });
+  const of = (account: string, client: string, name: string) => {
+    let visited: ReturnType<typeof visit> | undefined;
+    const owners = new Owners([account, `${account}, ${client}`]);
+    void runWork({ depth: 0, owners, route: undefined }, async () => {
+      visited = visit(name);
+    });
+    return visited as ReturnType<typeof visit>; // the task has run
+  };
+  const visits = [
+    ...Array.from({ length: 5 }, (_, index) => of("a", "1", `greedy ${index}`)),
+    of("a", "2", "client"),
+    // Other names of the client get it nothing that the account does not have.
+    ...Array.from({ length: 5 }, (_, index) => of("a", `fake ${index}`, "fake")),
+    of("b", "1", "honest 0"),
+    of("b", "1", "honest 1"),
+  ];
+  for (let turn = 0; turn < 5; turn++) {
+    await settled();
+    const current = visits.find(({ name, isOver }) => name === order.at(-1) && !isOver());
+    await current?.leave();
+  }
+  await settled();
+  expect(order.slice(0, 6)).toEqual(["greedy 0", "honest 0", "client", "honest 1", "fake", "fake"]);
 });
